@@ -1,19 +1,20 @@
-"""Bayesian structure adaptation for continual learning, in NumPy, with every gradient derived by hand.
+"""Bayesian structure adaptation for continual learning, in NumPy, with every gradient derived by
+hand.
 
-The package follows Kumar, Chatterjee and Rai, "Bayesian Structure Adaptation for Continual Learning".  Its names are
-loaded when they are first used; importing it loads neither NumPy, Matplotlib nor Numba.
+The package follows Kumar, Chatterjee and Rai, "Bayesian Structure Adaptation for Continual
+Learning".  Its names are loaded when they are first used; importing it loads neither NumPy,
+Matplotlib nor Numba.
 
-========================  ==========================================================================================
-``learner``               a learner of any method, by name or class
-``learn``                 learn a stream of tasks, and test after each
-``run``, ``compare``      what the commands ``ibpcl run`` and ``ibpcl compare`` do
-``load_run``, ``load``    a finished run of a folder; a learner that was saved
-``Task``                  one task, from arrays
-``tasks_from_arrays``     tasks that arrays are cut into
-``check``                 verify a derivative: ``check(f, f_vjp, inputs)``
-``primitives``            the derivations: ``primitives.gaussian.kl``
-``datasets``              image sets: ``datasets.load("mnist")``
-========================  ==========================================================================================
+========================
+==========================================================================================
+``learner``               a learner of any method, by name or class ``learn``                 learn
+a stream of tasks, and test after each ``run``, ``compare``      what the commands ``ibpcl run`` and
+``ibpcl compare`` do ``load_run``, ``load``    a finished run of a folder; a learner that was saved
+``Task``                  one task, from arrays ``tasks_from_arrays``     tasks that arrays are cut
+into ``check``                 verify a derivative: ``check(f, f_vjp, inputs)`` ``primitives``
+the derivations: ``primitives.gaussian.kl`` ``datasets``              image sets:
+``datasets.load("mnist")`` ========================
+==========================================================================================
 """
 
 from importlib import import_module
@@ -29,16 +30,35 @@ if TYPE_CHECKING:
     from ibpcl.verify import check
 
 if not isdir(__path__[0]):
-    raise ImportError(f"ibpcl cannot be used from inside a zip file ({__path__[0]}), because it reads files of its "
-                      "own; install it with pip, or unpack the zip file", name=__name__)
+    raise ImportError(
+        f"ibpcl cannot be used from inside a zip file ({__path__[0]}), because it reads files of "
+        "its own; install it with pip, or unpack the zip file",
+        name=__name__,
+    )
 
 __version__ = "0.2.0"
-__all__ = ["Task", "__version__", "check", "compare", "datasets", "learn", "learner", "load", "load_run", "primitives",
-           "run", "tasks_from_arrays"]
+__all__ = [
+    "Task",
+    "__version__",
+    "check",
+    "compare",
+    "datasets",
+    "learn",
+    "learner",
+    "load",
+    "load_run",
+    "primitives",
+    "run",
+    "tasks_from_arrays",
+]
 # Where each name is; of a module without a name, the module itself is meant.
 _PLACES = {
-    **dict.fromkeys(("compare", "learn", "learner", "load", "load_run", "run"), "ibpcl.experiments.door"),
-    "Task": "ibpcl.continual.task", "tasks_from_arrays": "ibpcl.data.own", "check": "ibpcl.verify",
+    **dict.fromkeys(
+        ("compare", "learn", "learner", "load", "load_run", "run"), "ibpcl.experiments.door"
+    ),
+    "Task": "ibpcl.continual.task",
+    "tasks_from_arrays": "ibpcl.data.own",
+    "check": "ibpcl.verify",
 }
 _MODULES = {"primitives": "ibpcl.primitives", "datasets": "ibpcl.data.registry"}
 
@@ -50,7 +70,9 @@ def __getattr__(name: str) -> Any:
     elif name in _PLACES:
         found = getattr(import_module(_PLACES[name]), name)
     else:
-        raise AttributeError(f"module 'ibpcl' has no attribute {name!r} (it has {', '.join(sorted(__all__))})")
+        raise AttributeError(
+            f"module 'ibpcl' has no attribute {name!r} (it has {', '.join(sorted(__all__))})"
+        )
     globals()[name] = found
     return found
 

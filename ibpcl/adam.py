@@ -19,7 +19,10 @@ class State(NamedTuple):
     step: int | np.ndarray
 
 
-BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8                     # of the paper
+# of the paper
+BETA1 = 0.9
+BETA2 = 0.999
+EPSILON = 1e-8
 
 
 def start(vector):
@@ -30,15 +33,20 @@ def start(vector):
 def update(vector, gradient, state, rates, beta1=BETA1, beta2=BETA2, epsilon=EPSILON, factor=1.0):
     r"""Take one step down the gradient.
 
-    .. math:: m \leftarrow \beta_1 m + (1 - \beta_1) g, \quad s \leftarrow \beta_2 s + (1 - \beta_2) g^2, \quad
-              \theta \leftarrow \theta - \eta \frac{m / (1 - \beta_1^t)}{\sqrt{s / (1 - \beta_2^t)} + \epsilon}
+    .. math::
+
+        m \leftarrow \beta_1 m + (1 - \beta_1) g, \quad
+        s \leftarrow \beta_2 s + (1 - \beta_2) g^2, \quad
+              \theta \leftarrow \theta
+                  - \eta \frac{m / (1 - \beta_1^t)}{\sqrt{s / (1 - \beta_2^t)} + \epsilon}
 
     Parameters
     ----------
     vector, gradient : ndarray, shape (P,)
         Parameters, and the gradient of the loss that falls.
     state : State
-        From :func:`start` or the last update; it is used up, for a compiled twin writes the new one over it.
+        From :func:`start` or the last update; it is used up, for a compiled twin writes the new one
+        over it.
     rates : ndarray, shape (P,)
         Learning rate of each element, >= 0; an element with rate 0 stays exactly where it is.
     beta1, beta2 : float

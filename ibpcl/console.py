@@ -1,14 +1,17 @@
-"""Standard error as it really is: a terminal, a pipe, closed, absent, or an object of a notebook or a logger.
+"""Standard error as it really is: a terminal, a pipe, closed, absent, or an object of a notebook or
+a logger.
 
-``pythonw`` has no standard error at all, IDLE and loggers put objects there that have ``write`` and little else, and a
-daemon closes it.  Nothing that is said there may end a computation.
+``pythonw`` has no standard error at all, IDLE and loggers put objects there that have ``write`` and
+little else, and a daemon closes it.  Nothing that is said there may end a computation.
 """
 
 import sys
 
 
 def is_terminal(stream):
-    """Return whether a stream is a terminal; False for None, a closed stream, and one that cannot answer."""
+    """Return whether a stream is a terminal; False for None, a closed stream, and one that cannot
+    answer.
+    """
     try:
         return bool(stream.isatty())
     except (AttributeError, OSError, ValueError):
@@ -39,13 +42,16 @@ def bar_is_off(progress):
 
 
 def tell(text, end="\n"):
-    """Print text on standard error, or nothing where that is impossible; a character it lacks becomes an escape."""
+    """Print text on standard error, or nothing where that is impossible; a character it lacks
+    becomes an escape.
+    """
     stream = sys.stderr
     if not can_write(stream):
         return
     try:
         print(text, end=end, file=stream)
-    except UnicodeEncodeError:                               # a console with 256 characters, such as cp1252
+    # a console with 256 characters, such as cp1252
+    except UnicodeEncodeError:
         print(text.encode("ascii", "backslashreplace").decode("ascii"), end=end, file=stream)
     except (OSError, ValueError):
         return

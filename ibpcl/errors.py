@@ -1,10 +1,14 @@
-"""Errors that are answers: each message is one line for the person at the keyboard, and is printed as such."""
+"""Errors that are answers: each message is one line for the person at the keyboard, and is printed
+as such.
+"""
 
 import difflib
 
 
 class UserError(ValueError):
-    """A mistake in a configuration, in the data, or in where results shall go; any other exception is the program's."""
+    """A mistake in a configuration, in the data, or in where results shall go; any other exception
+    is the program's.
+    """
 
 
 class TrainingError(ArithmeticError):

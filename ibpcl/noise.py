@@ -1,21 +1,25 @@
 r"""Noise as a function of (seed, task, step, stream): nothing is remembered between calls.
 
-A counter-based generator encrypts a counter instead of advancing a state, so a resumed run continues bit for bit, and
-neither the number of threads nor the order of the calls changes anything.  The cipher is Philox4x32-10 (Salmon, Moraes,
-Dror and Shaw, 2011, "Parallel random numbers: as easy as 1, 2, 3"), which passes TestU01's BigCrush.
+A counter-based generator encrypts a counter instead of advancing a state, so a resumed run
+continues bit for bit, and neither the number of threads nor the order of the calls changes
+anything.  The cipher is Philox4x32-10 (Salmon, Moraes, Dror and Shaw, 2011, "Parallel random
+numbers: as easy as 1, 2, 3"), which passes TestU01's BigCrush.
 
-**Which word becomes which element.**  The cipher turns the counter (block, step, task, stream), under the key (low and
-high half of the seed), into four 32-bit words.  The flat output is cut into chunks of 2048, each of four strips of 512:
+**Which word becomes which element.**  The cipher turns the counter (block, step, task, stream),
+under the key (low and high half of the seed), into four 32-bit words.  The flat output is cut into
+chunks of 2048, each of four strips of 512:
 
 .. math:: x_{2048 q + 512 j + r} \leftarrow \text{word } j \text{ of block } 512 q + r
 
-so that neighbours come from neighbouring blocks and all loops run over contiguous memory, one vector lane a block.  An
-element does not depend on the size of the output: a longer array begins with the shorter one.
+so that neighbours come from neighbouring blocks and all loops run over contiguous memory, one
+vector lane a block.  An element does not depend on the size of the output: a longer array begins
+with the shorter one.
 
-**One word an element, in float32 and in float64.**  Both see :math:`u = (\text{word} + \frac12) / 2^{32}`, which is
-strictly inside (0, 1) and symmetric about one half, so a run repeated in float64 has the noise of the float32 run, only
-rounded less.  A grid of :math:`2^{32}` points bounds the tails: normals at 6.77, logistics at 22.88 in absolute value
-(beyond them the exact distributions have a probability of 1.3e-11 and 2.3e-10).
+**One word an element, in float32 and in float64.**  Both see :math:`u = (\text{word} + \frac12) /
+2^{32}`, which is strictly inside (0, 1) and symmetric about one half, so a run repeated in float64
+has the noise of the float32 run, only rounded less.  A grid of :math:`2^{32}` points bounds the
+tails: normals at 6.77, logistics at 22.88 in absolute value (beyond them the exact distributions
+have a probability of 1.3e-11 and 2.3e-10).
 """
 
 import operator
@@ -24,14 +28,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-STRIP = 512                                                  # blocks a chunk
-CHUNK = 4 * STRIP                                            # elements a chunk
-GROUP = 16                                                   # chunks at a time: arrays of 64 KB stay in cache
+STRIP = 512  # blocks a chunk
+CHUNK = 4 * STRIP  # elements a chunk
+# chunks at a time: arrays of 64 KB stay in cache
+GROUP = 16
 ROUNDS = 10
-MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)                       # Salmon et al. (2011), Sec. 3.3
-WEYL = (0x9E3779B9, 0xBB67AE85)                              # golden ratio and sqrt(3) - 1: the key's step a round
-LOW, LONG = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
-BELOW_ONE = np.float32(1 - 2.0**-24)                         # the largest float32 under one
+MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)  # Salmon et al. (2011), Sec. 3.3
+# golden ratio and sqrt(3) - 1: the key's step a round
+WEYL = (0x9E3779B9, 0xBB67AE85)
+LOW = 0xFFFFFFFF
+LONG = 0xFFFFFFFFFFFFFFFF
+BELOW_ONE = np.float32(1 - 2.0**-24)  # the largest float32 under one
 
 
 class Key(NamedTuple):
@@ -42,7 +49,8 @@ class Key(NamedTuple):
     seed : int
         Of the run, 0 <= seed < 2**64.
     task, step, stream : int
-        Task, gradient step, and which noise of that step (a layer's weights, its masks, ...); each 0 <= . < 2**32.
+        Task, gradient step, and which noise of that step (a layer's weights, its masks, ...); each
+        0 <= . < 2**32.
     """
 
     seed: int
@@ -61,9 +69,17 @@ def check_key(caller, key):
     ValueError
         If a number does not fit its field.
     """
-    if type(key) is Key and all(type(number) is int for number in key) and (
-            0 <= key.seed <= LONG and 0 <= key.task <= LOW and 0 <= key.step <= LOW and 0 <= key.stream <= LOW):
-        return key                                           # as it almost always is
+    if (
+        type(key) is Key
+        and all(type(number) is int for number in key)
+        and (
+            0 <= key.seed <= LONG
+            and 0 <= key.task <= LOW
+            and 0 <= key.step <= LOW
+            and 0 <= key.stream <= LOW
+        )
+    ):
+        return key  # as it almost always is
     numbers = []
     for name, value in zip(Key._fields, key, strict=True):
         bits = 64 if name == "seed" else 32
@@ -88,9 +104,13 @@ def check_dtype(caller, dtype):
 def philox(counter, key):
     r"""Encrypt counters with Philox4x32-10.
 
-    Ten times, with :math:`M_0, M_1` the multipliers and the key advanced by :math:`(W_0, W_1)` after each round,
+    Ten times, with :math:`M_0, M_1` the multipliers and the key advanced by :math:`(W_0, W_1)`
+    after each round,
 
-    .. math:: (c_0, c_1, c_2, c_3) \leftarrow (\mathrm{hi}(M_1 c_2) \oplus c_1 \oplus k_0,\; \mathrm{lo}(M_1 c_2),\;
+    .. math::
+
+        (c_0, c_1, c_2, c_3) \leftarrow (\mathrm{hi}(M_1 c_2) \oplus c_1 \oplus k_0,\;
+            \mathrm{lo}(M_1 c_2),\;
               \mathrm{hi}(M_0 c_0) \oplus c_3 \oplus k_1,\; \mathrm{lo}(M_0 c_0)).
 
     Salmon et al. (2011), Sec. 3.3.
@@ -115,25 +135,39 @@ def philox(counter, key):
     c0, c1, c2, c3 = (np.asarray(word, np.uint64) for word in counter)
     k0, k1 = (int(word) for word in key)
     for _ in range(ROUNDS):
-        product0, product1 = MULTIPLIERS[0] * c0, MULTIPLIERS[1] * c2        # 64 bits: high half, low half
-        c0, c1, c2, c3 = (product1 >> 32) ^ c1 ^ k0, product1 & LOW, (product0 >> 32) ^ c3 ^ k1, product0 & LOW
-        k0, k1 = (k0 + WEYL[0]) & LOW, (k1 + WEYL[1]) & LOW
+        # 64 bits: high half, low half
+        product0 = MULTIPLIERS[0] * c0
+        product1 = MULTIPLIERS[1] * c2
+        c0 = (product1 >> 32) ^ c1 ^ k0
+        c1 = product1 & LOW
+        c2 = (product0 >> 32) ^ c3 ^ k1
+        c3 = product0 & LOW
+        k0 = (k0 + WEYL[0]) & LOW
+        k1 = (k1 + WEYL[1]) & LOW
     return c0, c1, c2, c3
 
 
 def check_shape(caller, shape):
-    """Return ``shape`` as a tuple, the number of its elements, and the number of chunks that hold them."""
+    """Return ``shape`` as a tuple, the number of its elements, and the number of chunks that hold
+    them.
+    """
     shape = tuple(shape) if np.iterable(shape) else (shape,)
     size = prod(shape)
     chunks = -(-size // CHUNK)
     if any(n < 0 for n in shape) or chunks * STRIP > LOW:
-        raise ValueError(f"{caller}: shape must have no negative entry and fewer than 2**34 elements, got {shape}")
+        raise ValueError(
+            f"{caller}: shape must have no negative entry and fewer than 2**34 elements, got "
+            f"{shape}"
+        )
     return shape, size, chunks
 
 
 def _fill(caller, key, shape, dtype, transform):
-    """Make an array from strips of words: ``transform`` maps u, shape (chunks, 4, 512), to the values."""
-    key, dtype = check_key(caller, key), check_dtype(caller, dtype)
+    """Make an array from strips of words: ``transform`` maps u, shape (chunks, 4, 512), to the
+    values.
+    """
+    key = check_key(caller, key)
+    dtype = check_dtype(caller, dtype)
     shape, size, chunks = check_shape(caller, shape)
     out = np.empty(chunks * CHUNK, dtype)
     strips = out.reshape(chunks, 4, STRIP)
@@ -183,7 +217,8 @@ def uniform(key, shape, dtype=np.float32):
 
 def _box_muller(u):
     """Map pairs of strips, the first and second, the third and fourth, to pairs of normals."""
-    radius, angle = np.sqrt(-2 * np.log(u[:, 0::2])), 2 * np.pi * u[:, 1::2]
+    radius = np.sqrt(-2 * np.log(u[:, 0::2]))
+    angle = 2 * np.pi * u[:, 1::2]
     return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=2).reshape(u.shape)
 
 
@@ -192,7 +227,8 @@ def normal(key, shape, dtype=np.float32):
 
     .. math:: (x, x') = \sqrt{-2 \log u}\, (\cos 2\pi u', \sin 2\pi u')
 
-    Box and Muller (1958); u and u' are words 0 and 1, or 2 and 3, of a block.  No value exceeds 6.77.
+    Box and Muller (1958); u and u' are words 0 and 1, or 2 and 3, of a block.  No value exceeds
+    6.77.
 
     Parameters
     ----------
@@ -265,8 +301,8 @@ def draw(wanted, dtype=np.float32):
 def generator(key):
     """Make a NumPy generator from the same numbers, for permutations and choices.
 
-    It is NumPy's own Philox4x64, another cipher than above, keyed by (seed, task and step), its counter starting at a
-    place of the stream's own.
+    It is NumPy's own Philox4x64, another cipher than above, keyed by (seed, task and step), its
+    counter starting at a place of the stream's own.
 
     Parameters
     ----------
@@ -280,10 +316,13 @@ def generator(key):
 
     Examples
     --------
-    >>> one, two = (generator(Key(seed=1, task=0, step=0, stream=0)).permutation(5) for _ in range(2))
+    >>> one, two = (generator(Key(seed=1, task=0, step=0,
+    ...     stream=0)).permutation(5) for _ in range(2))
     >>> bool((one == two).all())
     True
     """
     key = check_key("noise.generator", key)
     words = np.array([key.seed, key.task << 32 | key.step], np.uint64)
-    return np.random.Generator(np.random.Philox(key=words, counter=np.array([0, 0, 0, key.stream], np.uint64)))
+    return np.random.Generator(
+        np.random.Philox(key=words, counter=np.array([0, 0, 0, key.stream], np.uint64))
+    )

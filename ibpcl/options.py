@@ -1,6 +1,8 @@
-"""Settings: dataclasses whose fields are declared with one sentence and what is allowed, checked as they are made.
+"""Settings: dataclasses whose fields are declared with one sentence and what is allowed, checked as
+they are made.
 
-A field is declared by :func:`option`; a class of settings is a frozen dataclass with the base :class:`Checked`.
+A field is declared by :func:`option`; a class of settings is a frozen dataclass with the base
+:class:`Checked`.
 """
 
 import difflib
@@ -15,8 +17,12 @@ from typing import get_args, get_origin
 import numpy as np
 
 # The bounds that an option may set: how a number is compared with each, and how it is said.
-BOUNDS = {"at_least": (operator.ge, "at least"), "above": (operator.gt, "above"),
-          "at_most": (operator.le, "at most"), "below": (operator.lt, "below")}
+BOUNDS = {
+    "at_least": (operator.ge, "at least"),
+    "above": (operator.gt, "above"),
+    "at_most": (operator.le, "at most"),
+    "below": (operator.lt, "below"),
+}
 
 
 class OrOwn(tuple):
@@ -31,23 +37,35 @@ class OrOwn(tuple):
 
 
 def option(default, doc=None, *, at_least=None, above=None, at_most=None, below=None, choices=None):
-    """Declare a field of a dataclass of settings: its default, one sentence of documentation, and what is allowed.
+    """Declare a field of a dataclass of settings: its default, one sentence of documentation, and
+    what is allowed.
 
-    Where a subclass of :class:`Checked` declares a field again, the sentence and the bounds that it does not give are
-    those of the base; a bare value, ``epochs: int = 10``, changes the default alone.
+    Where a subclass of :class:`Checked` declares a field again, the sentence and the bounds that it
+    does not give are those of the base; a bare value, ``epochs: int = 10``, changes the default
+    alone.
 
     Parameters
     ----------
     default : object
     doc : str, optional
     at_least, above, at_most, below : float, optional
-        Bounds of a number, or of each element of a tuple.  Numbers are finite, except that ``at_most=inf`` allows
-        infinity; tuples have at least one element.
+        Bounds of a number, or of each element of a tuple.  Numbers are finite, except that
+        ``at_most=inf`` allows infinity; tuples have at least one element.
     choices : collection, optional
         The values that are allowed.
     """
-    given = {"doc": doc, "at_least": at_least, "above": above, "at_most": at_most, "below": below, "choices": choices}
-    return field(default=default, metadata={name: value for name, value in given.items() if value is not None})
+    given = {
+        "doc": doc,
+        "at_least": at_least,
+        "above": above,
+        "at_most": at_most,
+        "below": below,
+        "choices": choices,
+    }
+    return field(
+        default=default,
+        metadata={name: value for name, value in given.items() if value is not None},
+    )
 
 
 def allowed(one):
@@ -57,12 +75,17 @@ def allowed(one):
     >>> [allowed(one) for one in fields(Settings) if one.name in ("hidden", "decay", "variant")]
     ['non-empty, all at least 1', 'one of separate, online', 'in 0 .. 1']
     """
-    rules, kind = one.metadata, _bare(one.type)
+    rules = one.metadata
+    kind = _bare(one.type)
     if "choices" in rules:
-        return ("one of " if len(rules["choices"]) > 1 else "") + ", ".join(map(str, rules["choices"]))
+        return ("one of " if len(rules["choices"]) > 1 else "") + ", ".join(
+            map(str, rules["choices"])
+        )
     if rules.keys() >= {"at_least", "at_most"}:
         return f"in {rules['at_least']} .. {rules['at_most']}"
-    words = " and ".join(f"{said} {rules[name]}" for name, (_, said) in BOUNDS.items() if name in rules)
+    words = " and ".join(
+        f"{said} {rules[name]}" for name, (_, said) in BOUNDS.items() if name in rules
+    )
     if kind is float and not rules.keys() & {"at_most", "below"}:
         words = f"finite and {words}" if words else "finite"
     if get_origin(kind) is tuple:
@@ -88,14 +111,17 @@ def _allows(rules, value):
         return value in rules["choices"]
     if not isinstance(value, Real):
         return True
-    within = all(compare(value, rules[name]) for name, (compare, _) in BOUNDS.items() if name in rules)
+    within = all(
+        compare(value, rules[name]) for name, (compare, _) in BOUNDS.items() if name in rules
+    )
     return within and (abs(value) < math.inf or value == rules.get("at_most"))
 
 
 class Checked:
     """A base of dataclasses of options: every value is checked as an object is made.
 
-    A subclass is decorated with ``@dataclass(frozen=True, init=False)``.  The settings of a method also have
+    A subclass is decorated with ``@dataclass(frozen=True, init=False)``.  The settings of a method
+    also have
 
     Attributes
     ----------
@@ -147,7 +173,9 @@ class Checked:
         self.__post_init__()
 
     def __post_init__(self):
-        """Check the values; a subclass with an ``__init__`` of its own, which ``dataclass`` writes, calls this, too."""
+        """Check the values; a subclass with an ``__init__`` of its own, which ``dataclass`` writes,
+        calls this, too.
+        """
         for one in fields(self):
             value = _as(getattr(self, one.name), one.type, f"{called(type(self))}: {one.name}")
             if wrong := refusal(one, value):
@@ -162,7 +190,9 @@ class Checked:
     def preset(cls, name):
         """Return the settings of a name, a key of ``presets``."""
         if name not in cls.presets:
-            raise ValueError(f"{called(cls)}: preset must be one of {', '.join(cls.presets)}, got {name!r}")
+            raise ValueError(
+                f"{called(cls)}: preset must be one of {', '.join(cls.presets)}, got {name!r}"
+            )
         return cls(**cls.presets[name])
 
 
@@ -177,20 +207,26 @@ def called(settings):
 
 
 def presets_of(settings):
-    """Return the named settings of a class of settings, which may be any dataclass: what each changes."""
+    """Return the named settings of a class of settings, which may be any dataclass: what each
+    changes.
+    """
     return getattr(settings, "presets", Checked.presets)
 
 
 def _refuse_names(settings, values, given):
     known = [one.name for one in fields(settings)]
     if values:
-        raise TypeError(f"{called(settings)}: settings are given by name, such as {known[0]}=..., got {values[0]!r} "
-                        "without one")
+        raise TypeError(
+            f"{called(settings)}: settings are given by name, such as {known[0]}=..., got "
+            f"{values[0]!r} without one"
+        )
     for name in given:
         if name not in known:
             close = difflib.get_close_matches(name, known, 1)
-            raise TypeError(f"{called(settings)}: there is no setting {name!r}"
-                            + (f"; did you mean {close[0]!r}?" if close else f" among {', '.join(known)}"))
+            raise TypeError(
+                f"{called(settings)}: there is no setting {name!r}"
+                + (f"; did you mean {close[0]!r}?" if close else f" among {', '.join(known)}")
+            )
 
 
 def _bare(kind):
@@ -212,7 +248,9 @@ def _as(value, kind, what):
     if get_origin(bare) is tuple:
         element = get_args(bare)[0]
         if not isinstance(value, (list, tuple, np.ndarray)):
-            raise TypeError(f"{what} must be a tuple of {element.__name__}, such as ({value},), got {value!r}")
+            raise TypeError(
+                f"{what} must be a tuple of {element.__name__}, such as ({value},), got {value!r}"
+            )
         return tuple(_as(one, element, what) for one in value)
     allowed = {bool: (bool, np.bool_), int: Integral, float: Real, str: str}[bare]
     if not isinstance(value, allowed) or (isinstance(value, bool) and bare is not bool):
@@ -220,4 +258,6 @@ def _as(value, kind, what):
     try:
         return bare(value)
     except OverflowError as error:
-        raise ValueError(f"{what} must be finite, got a whole number too large for {bare.__name__}") from error
+        raise ValueError(
+            f"{what} must be finite, got a whole number too large for {bare.__name__}"
+        ) from error

@@ -1,6 +1,7 @@
 """A pytest plugin: the fixture ``check_gradient`` and the marker ``gradient``.
 
-It is loaded by every run of pytest in an environment with this package, so it imports nothing before it is used.
+It is loaded by every run of pytest in an environment with this package, so it imports nothing
+before it is used.
 
 .. code-block:: python
 
@@ -14,7 +15,10 @@ It is loaded by every run of pytest in an environment with this package, so it i
 
 import pytest
 
-MARKER = "gradient(**options): options of ibpcl.verify.check for all calls of the fixture check_gradient in a test"
+MARKER = (
+    "gradient(**options): options of ibpcl.verify.check for all calls of the fixture "
+    "check_gradient in a test"
+)
 
 
 def pytest_configure(config):
@@ -24,11 +28,12 @@ def pytest_configure(config):
 
 @pytest.fixture
 def check_gradient(request):
-    """Return a function that checks a gradient, and fails the test with the report unless it is proved right.
+    """Return a function that checks a gradient, and fails the test with the report unless it is
+    proved right.
 
-    ``check_gradient(f, f_vjp, x, w)`` takes what :func:`ibpcl.verify.check` takes, with the inputs one after another or
-    as one tuple, list or dict; a class, an object or a function that returns its own gradient needs no ``f_vjp``.  It
-    returns the report.
+    ``check_gradient(f, f_vjp, x, w)`` takes what :func:`ibpcl.verify.check` takes, with the inputs
+    one after another or as one tuple, list or dict; a class, an object or a function that returns
+    its own gradient needs no ``f_vjp``.  It returns the report.
     """
     marker = request.node.get_closest_marker("gradient")
     settings = dict(marker.kwargs) if marker is not None else {}

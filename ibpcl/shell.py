@@ -38,7 +38,8 @@ def posix_line(words):
 def windows_line(words):
     r"""Return words as one line for cmd.exe and PowerShell.
 
-    A word with a comma, a bracket or an ampersand is quoted, too: such characters have a meaning in one of the two.
+    A word with a comma, a bracket or an ampersand is quoted, too: such characters have a meaning in
+    one of the two.
     """
     return " ".join(map(_windows_word, words))
 
@@ -46,7 +47,8 @@ def windows_line(words):
 def _windows_word(word):
     if _PLAIN.fullmatch(word):
         return word
-    # Programs on Windows read \" as a quote, and a backslash before the closing quote has to be doubled.
+    # Programs on Windows read \" as a quote, and a backslash before the closing quote has to be
+    # doubled.
     escaped = re.sub(r'(\\*)"', r'\1\1\\"', word)
     escaped = re.sub(r"(\\+)$", r"\1\1", escaped)
     return f'"{escaped}"'

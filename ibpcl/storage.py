@@ -1,12 +1,12 @@
 r"""The files of a run folder: each written whole or not at all, and refused when damaged.
 
-Every writer makes a temporary file in the same folder, flushes it to the disk and renames it over the old one.  Reading
-the path gives the old contents or the new ones, also after a crash or on a full disk.  (A process killed in the
-middle cannot clean up: its temporary file, ``.<name>.<random>.tmp``, stays behind and is never read; :func:`sweep`
-removes it.)
+Every writer makes a temporary file in the same folder, flushes it to the disk and renames it over
+the old one.  Reading the path gives the old contents or the new ones, also after a crash or on a
+full disk.  (A process killed in the middle cannot clean up: its temporary file,
+``.<name>.<random>.tmp``, stays behind and is never read; :func:`sweep` removes it.)
 
-Readers raise ``FileNotFoundError`` for a missing file and ``ValueError`` for a damaged one, with the path and what is
-wrong.  Nothing is pickled.
+Readers raise ``FileNotFoundError`` for a missing file and ``ValueError`` for a damaged one, with
+the path and what is wrong.  Nothing is pickled.
 
 Text, JSON, TOML and CSV are UTF-8; arrays are for :mod:`ibpcl.checkpoints`.
 """
@@ -29,30 +29,34 @@ from pathlib import Path
 
 import numpy as np
 
-# Seconds: how long another program on Windows may hold a file that is to be replaced, and between two attempts.
+# Seconds: how long another program on Windows may hold a file that is to be replaced, and between
+# two attempts.
 PATIENCE = 2.0 if os.name == "nt" else 0.0
 PAUSE = 0.05
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{16}\.tmp")
-_SEAL = "seal"                                            # the key of a sealed file's checksum
-SOFT = ".soft"                                            # of the file that stands for a lock where there are none
-# How file systems refuse locks: NFS without its lock service, FUSE, and Linux's own ENOTSUPP, which has no name.
+_SEAL = "seal"  # the key of a sealed file's checksum
+# of the file that stands for a lock where there are none
+SOFT = ".soft"
+# How file systems refuse locks: NFS without its lock service, FUSE, and Linux's own ENOTSUPP, which
+# has no name.
 _NO_LOCKS = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, 524}
-_said = set()                                             # warnings that one process gives once
+_said = set()  # warnings that one process gives once
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf|nan")
 
 
 def write_bytes(path, data, follow=True):
     """Replace the file at ``path`` by ``data``, whole or not at all.
 
-    A symbolic link is followed: the file it names is replaced; without ``follow`` the link itself is.  What is no
-    regular file, such as ``/dev/null`` or a FIFO, stays and gets the data.
+    A symbolic link is followed: the file it names is replaced; without ``follow`` the link itself
+    is.  What is no regular file, such as ``/dev/null`` or a FIFO, stays and gets the data.
 
     Raises
     ------
     OSError
-        If the disk is full, the folder is missing or may not be written; the old file is then as it was.
+        If the disk is full, the folder is missing or may not be written; the old file is then as it
+        was.
     """
     write_pieces(path, [data], follow)
 
@@ -71,7 +75,9 @@ def write_pieces(path, pieces, follow=True):
 
 
 def is_special(path):
-    """Return whether something exists at a path that can be written to and is no regular file: a device, a FIFO."""
+    """Return whether something exists at a path that can be written to and is no regular file: a
+    device, a FIFO.
+    """
     try:
         mode = os.stat(path).st_mode
     except (OSError, ValueError):
@@ -82,15 +88,18 @@ def is_special(path):
 def write_temporary(path, pieces):
     """Write pieces of data to a new file beside ``path``, down to the disk, and return where."""
     temporary = beside(path)
-    with contextlib.ExitStack() as undo:                  # on an interrupt, too, nothing stays behind
+    # on an interrupt, too, nothing stays behind
+    with contextlib.ExitStack() as undo:
         try:
-            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+            descriptor = os.open(
+                temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666
+            )
             undo.callback(temporary.unlink)
             try:
                 for piece in pieces:
                     rest = memoryview(piece)
                     while rest:
-                        rest = rest[os.write(descriptor, rest):]  # may write less than asked
+                        rest = rest[os.write(descriptor, rest) :]  # may write less than asked
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
@@ -111,16 +120,19 @@ def is_temporary(path):
 
 
 def sweep(folder, age=0.0):
-    """Remove the temporary files of killed writes from a folder: all, or those older than ``age`` seconds."""
+    """Remove the temporary files of killed writes from a folder: all, or those older than ``age``
+    seconds.
+    """
     for path in Path(folder).iterdir():
-        with contextlib.suppress(OSError):                # not ours, or gone meanwhile
+        with contextlib.suppress(OSError):  # not ours, or gone meanwhile
             if is_temporary(path) and time.time() - path.stat().st_mtime >= age:
                 path.unlink()
 
 
 @contextlib.contextmanager
 def locked(path, wait=None):
-    """Hold a lock, which no other process has meanwhile; it ends with the process, however that ends.
+    """Hold a lock, which no other process has meanwhile; it ends with the process, however that
+    ends.
 
     Parameters
     ----------
@@ -146,8 +158,10 @@ def locked(path, wait=None):
         except OSError as error:
             if error.errno not in _NO_LOCKS:
                 raise
-            _say_once(f"{Path(path).parent} is on a file system without locks ({error.strerror}); a file, "
-                      f"{Path(path).name}{SOFT}, shows instead that a process is at work there")
+            _say_once(
+                f"{Path(path).parent} is on a file system without locks ({error.strerror}); a "
+                f"file, {Path(path).name}{SOFT}, shows instead that a process is at work there"
+            )
             lock = SoftFileLock(f"{path}{SOFT}")
             lock.acquire(timeout=timeout, poll_interval=0.02)
     except Timeout as error:
@@ -171,22 +185,26 @@ def rename(temporary, path):
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise cannot_write(path, error) from error
-    if os.name == "posix":                                # elsewhere a folder cannot be opened
+    if os.name == "posix":  # elsewhere a folder cannot be opened
         folder = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
         except OSError as error:
-            if error.errno != errno.EINVAL:               # EINVAL: a file system that does not flush folders
-                raise OSError(error.errno, f"storage: written, not flushed: {error.strerror}", str(path)) from error
+            # EINVAL: a file system that does not flush folders
+            if error.errno != errno.EINVAL:
+                raise OSError(
+                    error.errno, f"storage: written, not flushed: {error.strerror}", str(path)
+                ) from error
         finally:
             os.close(folder)
 
 
 def replace(source, target):
-    """Rename a file or a folder over another one, as :func:`os.replace` does; on Windows, try for two seconds.
+    """Rename a file or a folder over another one, as :func:`os.replace` does; on Windows, try for
+    two seconds.
 
-    There it fails while another program has the file open, and a virus scanner, an indexer or a synchronized folder
-    opens every new file for a moment.
+    There it fails while another program has the file open, and a virus scanner, an indexer or a
+    synchronized folder opens every new file for a moment.
     """
     until = time.monotonic() + PATIENCE
     while True:
@@ -201,7 +219,11 @@ def replace(source, target):
 
 def cannot_write(path, error):
     """Return the error of the same kind that names the file the user knows."""
-    return OSError(error.errno, f"storage: cannot write, the old file is unchanged: {error.strerror}", str(path))
+    return OSError(
+        error.errno,
+        f"storage: cannot write, the old file is unchanged: {error.strerror}",
+        str(path),
+    )
 
 
 def damaged(function, path, what):
@@ -225,7 +247,8 @@ def read_text(path):
 def write_json(path, value):
     """Write dictionaries, lists, text, numbers and arrays as strict JSON, atomically.
 
-    NaN and infinity, which JSON does not have, become null.  NumPy numbers and arrays become numbers and lists.
+    NaN and infinity, which JSON does not have, become null.  NumPy numbers and arrays become
+    numbers and lists.
 
     Raises
     ------
@@ -241,7 +264,9 @@ def read_json(path):
 
 
 def write_sealed_json(path, values):
-    """Write a dictionary as :func:`write_json` does, with the SHA-256 of its other entries as the last one."""
+    """Write a dictionary as :func:`write_json` does, with the SHA-256 of its other entries as the
+    last one.
+    """
     values = json.loads(json_text({name: value for name, value in values.items() if name != _SEAL}))
     write_json(path, {**values, _SEAL: _digest(values)})
 
@@ -267,8 +292,12 @@ def _digest(values):
 
 
 def json_text(value, indent=None, strict=True):
-    """Return a value as JSON: NaN and infinities become null, or if not strict the words NaN and Infinity."""
-    return json.dumps(_as_json(value, strict), indent=indent, ensure_ascii=False, allow_nan=not strict)
+    """Return a value as JSON: NaN and infinities become null, or if not strict the words NaN and
+    Infinity.
+    """
+    return json.dumps(
+        _as_json(value, strict), indent=indent, ensure_ascii=False, allow_nan=not strict
+    )
 
 
 def _as_json(value, strict):
@@ -286,13 +315,18 @@ def _as_json(value, strict):
             if not isinstance(key, str):
                 raise TypeError(f"storage.write_json: keys must be strings, got {key!r}")
         return {key: _as_json(item, strict) for key, item in value.items()}
-    raise TypeError(f"storage.write_json: value must be a dict, list, string, number, array or None, got {type(value)}")
+    raise TypeError(
+        "storage.write_json: value must be a dict, list, string, number, array or None, got "
+        f"{type(value)}"
+    )
 
 
 def parse_json(text, function, path, strict=True):
     """Read what :func:`json_text` wrote; ``function`` and ``path`` are named in the error."""
+
     def refuse(name):
         raise ValueError(f"{name} is not JSON")
+
     try:
         return json.loads(text, parse_constant=refuse if strict else None)
     except (ValueError, RecursionError) as error:
@@ -314,7 +348,11 @@ def write_csv(path, columns):
     """
     columns = {name: np.asarray(column, dtype=object) for name, column in columns.items()}
     lengths = {name: column.shape for name, column in columns.items()}
-    if not columns or len(set(lengths.values())) != 1 or any(len(shape) != 1 for shape in lengths.values()):
+    if (
+        not columns
+        or len(set(lengths.values())) != 1
+        or any(len(shape) != 1 for shape in lengths.values())
+    ):
         raise ValueError(f"storage.write_csv: columns must be 1-D and of one length, got {lengths}")
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
     write_text(path, _csv_text([tuple(columns), *rows]))
@@ -336,17 +374,20 @@ def _csv_text(rows):
 def read_csv(path):
     """Read a table as a dictionary of 1-D arrays.
 
-    A column of whole numbers is int64.  A column of numbers is float64, with NaN for empty cells.  Any other column is
-    an array of strings.
+    A column of whole numbers is int64.  A column of numbers is float64, with NaN for empty cells.
+    Any other column is an array of strings.
 
     Raises
     ------
     ValueError
-        If the file is empty or cut off, a name occurs twice, or a row has too few or too many cells.
+        If the file is empty or cut off, a name occurs twice, or a row has too few or too many
+        cells.
     """
     text = read_text(path)
     if not text.endswith("\n"):
-        raise damaged("storage.read_csv", path, "it ends in the middle of a line" if text else "it is empty")
+        raise damaged(
+            "storage.read_csv", path, "it ends in the middle of a line" if text else "it is empty"
+        )
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         names = next(reader)
@@ -364,7 +405,9 @@ def read_csv(path):
 
 
 def _column(cells):
-    if cells and all(_INTEGER.fullmatch(cell) and len(cell) < 30 and abs(int(cell)) < 2**63 for cell in cells):
+    if cells and all(
+        _INTEGER.fullmatch(cell) and len(cell) < 30 and abs(int(cell)) < 2**63 for cell in cells
+    ):
         return np.array(cells, dtype=np.int64)
     if all(cell == "" or _NUMBER.fullmatch(cell) for cell in cells):
         return np.array([float(cell or "nan") for cell in cells], dtype=float)
@@ -377,8 +420,8 @@ def write_toml(path, table):
     Parameters
     ----------
     table : dict of str
-        Strings, integers, floats, booleans, lists of these, and dictionaries of these, which become ``[sections]``.
-        TOML has no null: an entry that is None is left out.
+        Strings, integers, floats, booleans, lists of these, and dictionaries of these, which become
+        ``[sections]``. TOML has no null: an entry that is None is left out.
 
     Raises
     ------
@@ -386,7 +429,8 @@ def write_toml(path, table):
         If a value or key is of another type, or a section lies inside a section.
     """
     top = {key: value for key, value in table.items() if not isinstance(value, dict)}
-    lines = _toml_lines(top)                              # after a [section], a line would belong to the section
+    # after a [section], a line would belong to the section
+    lines = _toml_lines(top)
     for key, section in table.items():
         if isinstance(section, dict):
             lines += ["", f"[{_toml_key(key)}]", *_toml_lines(section)]
@@ -395,7 +439,8 @@ def write_toml(path, table):
 
 def read_toml(path):
     """Read TOML, or raise ValueError naming the line that is none."""
-    text = read_text(path).removeprefix("\ufeff")         # which editors on Windows begin a file with
+    # which editors on Windows begin a file with
+    text = read_text(path).removeprefix("\ufeff")
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
@@ -403,7 +448,11 @@ def read_toml(path):
 
 
 def _toml_lines(table):
-    return [f"{_toml_key(key)} = {_toml_value(value, key)}" for key, value in table.items() if value is not None]
+    return [
+        f"{_toml_key(key)} = {_toml_value(value, key)}"
+        for key, value in table.items()
+        if value is not None
+    ]
 
 
 def _toml_key(key):
@@ -415,13 +464,19 @@ def _toml_key(key):
 def _toml_value(value, key):
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, bool):                           # before int: a bool is an int
+    if isinstance(value, bool):  # before int: a bool is an int
         return "true" if value else "false"
     if isinstance(value, int | float):
-        return repr(value)                                # shortest that reads back the same; inf, nan as in TOML
+        # shortest that reads back the same; inf, nan as in TOML
+        return repr(value)
     if isinstance(value, str):
         escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-        return '"' + re.sub(r"[\x00-\x1f\x7f]", lambda match: f"\\u{ord(match[0]):04x}", escaped) + '"'
+        return (
+            '"' + re.sub(r"[\x00-\x1f\x7f]", lambda match: f"\\u{ord(match[0]):04x}", escaped) + '"'
+        )
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_toml_value(item, key) for item in value) + "]"
-    raise TypeError(f"storage.write_toml: {key} must be text, a number, boolean or a list of these, got {type(value)}")
+    raise TypeError(
+        f"storage.write_toml: {key} must be text, a number, boolean or a list of these, got "
+        f"{type(value)}"
+    )

@@ -1,4 +1,6 @@
-"""What all tests share: a Hypothesis profile without a deadline, and whole runs that take a moment."""
+"""What all tests share: a Hypothesis profile without a deadline, and whole runs that take a
+moment.
+"""
 
 import os
 import time
@@ -25,31 +27,38 @@ def load_small(name, data_dir=None, seed=0):
 
     The first test image is from training, and the second is blank.
     """
-    rng, parts = np.random.default_rng(seed), []
+    rng = np.random.default_rng(seed)
+    parts = []
     for count in (200, 100):
         labels = np.arange(count, dtype=np.uint8) % 10
         images = rng.integers(0, 60, (count, 16), dtype=np.uint8)
         images[np.arange(count), labels] = 255
         parts += [images.reshape(count, 4, 4), labels]
-    parts[2][0], parts[2][1] = parts[0][0], 255
+    parts[2][0] = parts[0][0]
+    parts[2][1] = 255
     return Dataset(name, *parts, tuple("ABCDEFGHIJ"))
 
 
 FOLDER = Path(__file__).parent
-COMPILATION = 120                                            # seconds, at most
-DRAW = run_figures.draw                                      # of a run's own figures
+COMPILATION = 120  # seconds, at most
+DRAW = run_figures.draw  # of a run's own figures
 
 
-@pytest.hookimpl(optionalhook=True)                          # without pytest-xdist, too
+@pytest.hookimpl(optionalhook=True)  # without pytest-xdist, too
 def pytest_xdist_auto_num_workers():
-    """Return one worker more than there are cores: some tests wait, for a process or for the clock."""
+    """Return one worker more than there are cores: some tests wait, for a process or for the
+    clock.
+    """
     return 1 + processors.usable()
 
 
-@pytest.hookimpl(tryfirst=True)                              # before ``-m`` chooses
+@pytest.hookimpl(tryfirst=True)  # before ``-m`` chooses
 def pytest_collection_modifyitems(items):
-    """Mark what ``slow.txt`` lists, a test or all tests of a file, but for the share of its cases that it keeps."""
-    kept, seen = slow_tests(), {}
+    """Mark what ``slow.txt`` lists, a test or all tests of a file, but for the share of its cases
+    that it keeps.
+    """
+    kept = slow_tests()
+    seen = {}
     for item in items:
         name = item.nodeid.removeprefix("tests/").partition("[")[0]
         name = name if name in kept else name.partition("::")[0]
@@ -67,9 +76,11 @@ def slow_tests():
 
 
 def pytest_sessionstart():
-    """Compile the kernels in the first worker, if they are not there, and let all others wait for them.
+    """Compile the kernels in the first worker, if they are not there, and let all others wait for
+    them.
 
-    BLAS has one thread in a worker, and in what that starts: further ones would only wait, by spinning.
+    BLAS has one thread in a worker, and in what that starts: further ones would only wait, by
+    spinning.
     """
     worker = os.environ.get("PYTEST_XDIST_WORKER")
     if not worker:
@@ -91,7 +102,9 @@ def pytest_sessionstart():
 
 @pytest.fixture(scope="session", autouse=True)
 def quick_runs():
-    """Neither draw a run's figures nor wait for the disk: that would be nine tenths of a small run's time."""
+    """Neither draw a run's figures nor wait for the disk: that would be nine tenths of a small
+    run's time.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run_figures, "draw", lambda *arguments: None)
         patch.setattr(os, "fsync", lambda descriptor: None)
@@ -100,7 +113,9 @@ def quick_runs():
 
 @pytest.fixture(scope="module", autouse=True)
 def one_thread():
-    """Compute in one thread where pytest-xdist has a worker for each core: further ones would wait for each other."""
+    """Compute in one thread where pytest-xdist has a worker for each core: further ones would wait
+    for each other.
+    """
     if "PYTEST_XDIST_WORKER" not in os.environ or backend.why_not() is not None:
         yield
     else:
@@ -114,11 +129,13 @@ def one_thread():
 @pytest.fixture(scope="session")
 def drawing():
     """Give a context in which runs draw their figures."""
+
     @contextmanager
     def context():
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(run_figures, "draw", DRAW)
             yield
+
     return context
 
 
@@ -132,9 +149,21 @@ def figures(drawing):
 @pytest.fixture
 def tiny():
     """Keys with their texts, as a user would set them."""
-    return {"hidden": "6", "samples": "1", "prediction_samples": "2", "epochs": "2", "finetune_epochs": "1",
-            "batch": "20", "backend": "numpy", "tasks": "3", "independent.hidden": "6", "independent.epochs": "3",
-            "alpha": "200", "mask_link": "logit", "coreset_size": "10"}
+    return {
+        "hidden": "6",
+        "samples": "1",
+        "prediction_samples": "2",
+        "epochs": "2",
+        "finetune_epochs": "1",
+        "batch": "20",
+        "backend": "numpy",
+        "tasks": "3",
+        "independent.hidden": "6",
+        "independent.epochs": "3",
+        "alpha": "200",
+        "mask_link": "logit",
+        "coreset_size": "10",
+    }
 
 
 @pytest.fixture

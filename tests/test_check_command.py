@@ -17,18 +17,20 @@ from ibpcl.primitives import gaussian
 @pytest.fixture
 def check(capfd):
     """Run the command; return exit code, standard output and standard error."""
+
     def run(*arguments):
         parser = argparse.ArgumentParser(prog="ibpcl")
         command.add_parser(parser.add_subparsers())
         code = command.execute(parser.parse_args(["check", *map(str, arguments)]))
         return code, *capfd.readouterr()
+
     return run
 
 
 def test_errata_stand_beside_each_other(check):
     code, out, err = check("errata")
     assert (code, err) == (0, "")
-    row, = (line for line in out.splitlines() if "kumaraswamy-kl-constant" in line)
+    (row,) = (line for line in out.splitlines() if "kumaraswamy-kl-constant" in line)
     assert row.split() == ["ok", "kumaraswamy-kl-constant", "2.42796", "0.261294", "=", "0.261294"]
     assert max(map(len, out.splitlines())) <= 80
     assert sum(line.startswith("note ") for line in out.splitlines()) >= 10
@@ -37,21 +39,31 @@ def test_errata_stand_beside_each_other(check):
 
 def test_what_a_users_file_prints_does_not_come_into_the_json(check, tmp_path):
     (tmp_path / "mine.py").write_text(
-        "print('hello')\n"
-        "def square(x):\n    print('here')\n    return x * x, x\n"
-        "def square_vjp(d, x):\n    return 2 * d * x\n", encoding="utf-8")
+        "print('hello')\ndef square(x):\n    print('here')\n    return x * x, x\ndef "
+        "square_vjp(d, x):\n    return 2 * d * x\n",
+        encoding="utf-8",
+    )
     code, out, err = check("--json", f"{tmp_path / 'mine.py'}:square", "--shape", "x=3")
     assert code == 0 and json.loads(out)["ok"] and "hello" in err and "here" in err
 
 
-@pytest.mark.parametrize(("arguments", "words"), [
-    (("--list", "--json"), "--list goes without --json"),
-    (("mine.py:f", "--shape", "x=0"), "sizes of at least 1"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--list", "--json"), "--list goes without --json"),
+        (("mine.py:f", "--shape", "x=0"), "sizes of at least 1"),
+    ],
+)
 def test_what_would_say_nothing_is_refused(check, tmp_path, arguments, words):
-    (tmp_path / "mine.py").write_text("def f(x):\n    return x, x\ndef f_vjp(d, x):\n    return d\n", encoding="utf-8")
-    code, out, err = check(*(str(tmp_path / argument) if argument.startswith("mine") else argument
-                             for argument in arguments))
+    (tmp_path / "mine.py").write_text(
+        "def f(x):\n    return x, x\ndef f_vjp(d, x):\n    return d\n", encoding="utf-8"
+    )
+    code, out, err = check(
+        *(
+            str(tmp_path / argument) if argument.startswith("mine") else argument
+            for argument in arguments
+        )
+    )
     assert code == 2 and words in err.lower()
     if "--json" in arguments:
         assert json.loads(out)["ok"] is False and words in json.loads(out)["error"]
@@ -68,8 +80,11 @@ def test_the_summary_counts_and_names_the_largest_error(check):
 
 def test_a_failure_is_told_in_full_and_ends_with_one(check, monkeypatch):
     right = gaussian.kl_vjp
-    monkeypatch.setattr(gaussian, "kl_vjp", functools.wraps(right)(
-        lambda d, cache: (-right(d, cache)[0], *right(d, cache)[1:])))
+    monkeypatch.setattr(
+        gaussian,
+        "kl_vjp",
+        functools.wraps(right)(lambda d, cache: (-right(d, cache)[0], *right(d, cache)[1:])),
+    )
     code, out, _ = check("gradients/gaussian.kl")
     assert code == 1
     assert "WRONG gaussian.kl" in out
@@ -79,7 +94,9 @@ def test_a_failure_is_told_in_full_and_ends_with_one(check, monkeypatch):
 
 
 def test_json_is_all_that_is_printed(check):
-    code, out, _ = check("--json", "divergences/kumaraswamy.kl_to_beta", "gradients/gaussian.kl", "--seed", "3")
+    code, out, _ = check(
+        "--json", "divergences/kumaraswamy.kl_to_beta", "gradients/gaussian.kl", "--seed", "3"
+    )
     report = json.loads(out)
     assert code == 0
     assert report["ok"]
@@ -93,17 +110,24 @@ def test_html_has_every_report_with_its_curves(check, tmp_path):
     code, _, _ = check("gaussian.kl", "errata/acc-denominator", "--html", tmp_path / "all.html")
     page = (tmp_path / "all.html").read_text(encoding="utf-8")
     assert code == 0
-    assert page.count("<h2") == 3                            # gradient, divergence and erratum
+    assert page.count("<h2") == 3  # gradient, divergence and erratum
     assert "V-curve" in page
     assert "errata/acc-denominator" in page
 
 
-@pytest.mark.parametrize("numbers", [
-    (3, 11, 13), pytest.param(range(1, 14), marks=pytest.mark.slow)], ids=["a part", "all"])
+@pytest.mark.parametrize(
+    "numbers",
+    [(3, 11, 13), pytest.param(range(1, 14), marks=pytest.mark.slow)],
+    ids=["a part", "all"],
+)
 def test_the_paper_with_every_verdict(check, monkeypatch, numbers):
-    """Each check of all equations is in the default tests by itself, in ``tests/paper/test_catalogue.py``."""
+    """Each check of all equations is in the default tests by itself, in
+    ``tests/paper/test_catalogue.py``.
+    """
     if len(numbers) < 13:
-        monkeypatch.setattr(equations, "EQUATIONS", [row for row in equations.EQUATIONS if row.number in numbers])
+        monkeypatch.setattr(
+            equations, "EQUATIONS", [row for row in equations.EQUATIONS if row.number in numbers]
+        )
     code, out, _ = check("--paper")
     assert code == 0
     assert max(map(len, out.splitlines())) <= 80
@@ -116,9 +140,14 @@ def test_the_paper_with_every_verdict(check, monkeypatch, numbers):
 
 def test_the_paper_notices_a_failure(check, monkeypatch):
     right = gaussian.kl
-    monkeypatch.setattr(gaussian, "kl", functools.wraps(right)(
-        lambda *inputs: (1.1 * right(*inputs)[0], right(*inputs)[1])))
-    monkeypatch.setattr(equations, "EQUATIONS", [row for row in equations.EQUATIONS if row.number in (3, 7)])
+    monkeypatch.setattr(
+        gaussian,
+        "kl",
+        functools.wraps(right)(lambda *inputs: (1.1 * right(*inputs)[0], right(*inputs)[1])),
+    )
+    monkeypatch.setattr(
+        equations, "EQUATIONS", [row for row in equations.EQUATIONS if row.number in (3, 7)]
+    )
     code, out, _ = check("--paper", "--json")
     report = json.loads(out)
     assert code == 1
@@ -134,13 +163,16 @@ def test_the_list_names_them_all(check):
     assert "errata (" in out
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    (["nonsense"], "no check is called 'nonsense'"),
-    (["--paper", "errata"], "--paper takes no target"),
-    (["--shape", "x=3"], "belong to a function of your own"),
-    (["--html", "nowhere/at/all.html"], "--html cannot write"),
-    (["there/is/no.py:f"], "there is no file"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nonsense"], "no check is called 'nonsense'"),
+        (["--paper", "errata"], "--paper takes no target"),
+        (["--shape", "x=3"], "belong to a function of your own"),
+        (["--html", "nowhere/at/all.html"], "--html cannot write"),
+        (["there/is/no.py:f"], "there is no file"),
+    ],
+)
 def test_mistakes_end_with_two_and_one_line(check, arguments, message):
     code, out, err = check(*arguments)
     assert (code, out) == (2, "")
@@ -194,13 +226,18 @@ def test_a_pair_of_ones_own(check, mine):
 
 def test_a_file_is_checked_without_the_paper(mine, tmp_path):
     """Nor without anything that is only for the package's own checks; for all outputs."""
-    code = ("import sys\nfrom ibpcl.cli import main\n"
-            "code = main(['check', sys.argv[1], '--shape', 'b=2', *sys.argv[2:]])\n"
-            "wings = sorted({name.split('.')[1] for name in sys.modules if name.startswith('ibpcl.')})\n"
-            "print(code, *wings, file=sys.stderr)")
+    code = (
+        "import sys\nfrom ibpcl.cli import main\ncode = main(['check', sys.argv[1], '--shape', "
+        "'b=2', *sys.argv[2:]])\nwings = sorted({name.split('.')[1] for name in sys.modules if "
+        "name.startswith('ibpcl.')})\nprint(code, *wings, file=sys.stderr)"
+    )
     for options in ((), ("--json", "--html", str(tmp_path / "page.html"))):
-        done = subprocess.run([sys.executable, "-c", code, str(mine), *options], capture_output=True, text=True,
-                              check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", code, str(mine), *options],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         code_and_wings = done.stderr.split()
         assert code_and_wings[0] == "0" and "verify" in code_and_wings
         assert not {"paper", "primitives", "models", "methods"} & set(code_and_wings)
@@ -224,15 +261,29 @@ def test_shapes_complete_the_inputs_and_a_file_alone_means_all_its_pairs(check, 
     assert "square: ok" in out
     assert "affine: ok" in out
     mine.write_text(MINE.format(sign="").replace("check_inputs", "nothing"))
-    assert check(f"{mine}:affine", "--shape", "x=3,4", "--shape", "w=4,2", "--shape", "b=2", "--seed", "-1")[0] == 0
+    assert (
+        check(
+            f"{mine}:affine",
+            "--shape",
+            "x=3,4",
+            "--shape",
+            "w=4,2",
+            "--shape",
+            "b=2",
+            "--seed",
+            "-1",
+        )[0]
+        == 0
+    )
 
 
 def test_a_tuple_of_inputs_and_the_choice_of_what_is_differentiated(check, tmp_path):
     path = tmp_path / "power.py"
-    path.write_text("import numpy as np\n"
-                    "def power(x, p):\n    return x**p, (x, p)\n"
-                    "def power_vjp(dout, cache):\n    return dout * cache[1] * cache[0]**(cache[1] - 1)\n"
-                    "def check_inputs():\n    return np.array([1.5, 2.5]), 3.0\n")
+    path.write_text(
+        "import numpy as np\ndef power(x, p):\n    return x**p, (x, p)\ndef power_vjp(dout, "
+        "cache):\n    return dout * cache[1] * cache[0]**(cache[1] - 1)\ndef check_inputs():\n   "
+        " return np.array([1.5, 2.5]), 3.0\n"
+    )
     code, out, _ = check(f"{path}:power")
     assert code == 1
     assert "WRONG for 1 of 2 inputs" in out and "no gradient was returned for p" in out
@@ -243,16 +294,21 @@ def test_a_tuple_of_inputs_and_the_choice_of_what_is_differentiated(check, tmp_p
     assert "wrt names 'q'" in err
 
 
-@pytest.mark.parametrize(("target", "shapes", "message"), [
-    (":nope", [], "has no function 'nope' (it has: square, affine)"),
-    (":nope", ["x=3"], "has no function 'nope' (it has: square, affine)"),
-    (":lonely", [], "has no lonely_vjp"),
-    (":square", ["q=3"], "no parameter of square (x)"),
-    (":square", ["x"], "--shape takes NAME=SIZES"),
-    (":square", ["x=3,a"], "--shape takes NAME=SIZES"),
-])
+@pytest.mark.parametrize(
+    ("target", "shapes", "message"),
+    [
+        (":nope", [], "has no function 'nope' (it has: square, affine)"),
+        (":nope", ["x=3"], "has no function 'nope' (it has: square, affine)"),
+        (":lonely", [], "has no lonely_vjp"),
+        (":square", ["q=3"], "no parameter of square (x)"),
+        (":square", ["x"], "--shape takes NAME=SIZES"),
+        (":square", ["x=3,a"], "--shape takes NAME=SIZES"),
+    ],
+)
 def test_mistakes_with_ones_own_file(check, mine, target, shapes, message):
-    code, out, err = check(f"{mine}{target}", *(part for shape in shapes for part in ("--shape", shape)))
+    code, out, err = check(
+        f"{mine}{target}", *(part for shape in shapes for part in ("--shape", shape))
+    )
     assert (code, out) == (2, "")
     assert message in err
     assert err.count("\n") == 1
@@ -264,8 +320,14 @@ def test_an_error_in_ones_own_file_is_shown_with_its_place_there(check, tmp_path
         ("import numpy as np\nx = np.ones(2) @ np.ones(3)\n", "line 2", "ValueError"),
         ("def f(x:\n", "line 1", "SyntaxError"),
         ("import sys\nsys.exit(3)\n", "line 2", "SystemExit"),
-        ("def f(x):\n    return x, x\ndef f_vjp(d, c):\n    return d\ndef check_inputs():\n    1 / 0\n", "line 6",
-         "ZeroDivisionError"),
+        (
+            (
+                "def f(x):\n    return x, x\ndef f_vjp(d, c):\n    return d\ndef "
+                "check_inputs():\n    1 / 0\n"
+            ),
+            "line 6",
+            "ZeroDivisionError",
+        ),
     ):
         path.write_text(text)
         code, out, err = check(f"{path}:f", *([] if "check_inputs" in text else ["--shape", "x=2"]))
@@ -278,8 +340,10 @@ def test_an_error_in_ones_own_file_is_shown_with_its_place_there(check, tmp_path
 
 def test_a_forward_that_draws_numbers_is_told(check, tmp_path):
     path = tmp_path / "noisy.py"
-    path.write_text("import numpy as np\nrng = np.random.default_rng(0)\n"
-                    "def f(x):\n    return x + rng.normal(size=x.shape), x\ndef f_vjp(d, c):\n    return d\n")
+    path.write_text(
+        "import numpy as np\nrng = np.random.default_rng(0)\n"
+        "def f(x):\n    return x + rng.normal(size=x.shape), x\ndef f_vjp(d, c):\n    return d\n"
+    )
     code, out, _ = check(f"{path}:f", "--shape", "x=3")
     assert code == 0
     assert "note: the forward draws random numbers" in " ".join(out.split())
@@ -321,32 +385,44 @@ def check_inputs():
 
 def command_line(*arguments):
     """Run the command as a user does: exit code, standard output and standard error."""
-    done = subprocess.run([sys.executable, "-m", "ibpcl", "check", *map(str, arguments)], capture_output=True,
-                          text=True, timeout=120, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "ibpcl", "check", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     return done.returncode, done.stdout, done.stderr
 
 
 @pytest.fixture
 def pairs(tmp_path):
     """Write a file with three pairs, of which the second does something."""
+
     def write(second):
         path = tmp_path / "pairs.py"
         path.write_text(PAIRS.replace("{second}", second), encoding="utf-8")
         return path
+
     return write
 
 
 def verdicts(out):
-    return {entry["name"].rpartition(":")[2]: entry["verdict"] for entry in json.loads(out)["checks"]}
+    return {
+        entry["name"].rpartition(":")[2]: entry["verdict"] for entry in json.loads(out)["checks"]
+    }
 
 
-@pytest.mark.parametrize(("second", "verdict", "words", "code"), [
-    ("raise KeyError('lost')", "wrong", "KeyError: 'lost'", 1),
-    ("sys.exit(0)", "wrong", "SystemExit: 0", 1),
-    ("os._exit(0)", "wrong", "ended the process with exit code 0", 1),
-    ("os.kill(os.getpid(), 9)", "wrong", "by signal 9", 1),
-    ("while True: pass", "undecided", "not finished within 1 s", 3),
-])
+@pytest.mark.parametrize(
+    ("second", "verdict", "words", "code"),
+    [
+        ("raise KeyError('lost')", "wrong", "KeyError: 'lost'", 1),
+        ("sys.exit(0)", "wrong", "SystemExit: 0", 1),
+        ("os._exit(0)", "wrong", "ended the process with exit code 0", 1),
+        ("os.kill(os.getpid(), 9)", "wrong", "by signal 9", 1),
+        ("while True: pass", "undecided", "not finished within 1 s", 3),
+    ],
+)
 def test_one_bad_pair_costs_its_own_verdict_only(pairs, second, verdict, words, code):
     path = pairs(second)
     got, out, _ = command_line("--json", path, "--timeout", "1")
@@ -359,7 +435,7 @@ def test_a_pair_that_raises_is_shown_with_its_lines(check, pairs):
     path = pairs("raise KeyError('lost')")
     code, out, err = check(path)
     assert (code, err) == (1, "")
-    row, = (line for line in out.splitlines() if "second: WRONG" in line)
+    (row,) = (line for line in out.splitlines() if "second: WRONG" in line)
     assert "KeyError: 'lost'" in row and "line 15 of pairs.py" in row
     assert "gradcheck" not in out and "square: ok" in out and "third: ok" in out
     assert "1 of 3 WRONG: yours/" in " ".join(out.split())
@@ -367,6 +443,7 @@ def test_a_pair_that_raises_is_shown_with_its_lines(check, pairs):
 
 def test_code_that_swallows_every_error_is_ended_from_outside(check, pairs, monkeypatch):
     from ibpcl.verify import trap
+
     monkeypatch.setattr(trap, "GRACE", 2.0)
     path = pairs("""while True:
         try:
@@ -379,14 +456,20 @@ def test_code_that_swallows_every_error_is_ended_from_outside(check, pairs, monk
     assert "1 of 3 UNDECIDED" in out
 
 
-@pytest.mark.parametrize(("line", "code"), [("os._exit(0)", 1), ("sys.exit(0)", 2),
-                                            ("import time\nwhile True: time.sleep(0.1)", 3)])
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [("os._exit(0)", 1), ("sys.exit(0)", 2), ("import time\nwhile True: time.sleep(0.1)", 3)],
+)
 def test_a_file_that_ends_or_hangs_at_its_import_has_no_verdict(pairs, line, code):
     path = pairs("pass")
     path.write_text(f"import os, sys\n{line}\n{path.read_text()}")
-    with ThreadPoolExecutor() as both:                       # a file that hangs is waited for
-        done = list(both.map(lambda options: command_line(f"{path}:square", "--timeout", "1", *options),
-                             ((), ("--json",))))
+    with ThreadPoolExecutor() as both:  # a file that hangs is waited for
+        done = list(
+            both.map(
+                lambda options: command_line(f"{path}:square", "--timeout", "1", *options),
+                ((), ("--json",)),
+            )
+        )
     for got, out, _ in done:
         assert got == code and "square: ok" not in out
     assert json.loads(out)["ok"] is False and json.loads(out)["verdict"] != "ok"
@@ -394,9 +477,11 @@ def test_a_file_that_ends_or_hangs_at_its_import_has_no_verdict(pairs, line, cod
 
 def test_a_verdict_is_made_of_the_kinds_not_of_what_the_file_puts_in_place_of_ok(pairs):
     path = pairs("return -d * np.cos(x)")
-    path.write_text("from ibpcl.verify.report import InputVerdict, Report\n"
-                    "Report.ok = InputVerdict.ok = True\nReport.verdict = InputVerdict.verdict = 'ok'\n"
-                    "Report.text = lambda self: 'ok'\n" + path.read_text())
+    path.write_text(
+        "from ibpcl.verify.report import InputVerdict, Report\n"
+        "Report.ok = InputVerdict.ok = True\nReport.verdict = InputVerdict.verdict = 'ok'\n"
+        "Report.text = lambda self: 'ok'\n" + path.read_text()
+    )
     code, out, _ = command_line(path)
     assert code == 1 and "the sign is wrong" in out
 
@@ -407,8 +492,17 @@ def test_what_exits_after_the_verdicts_changes_nothing(pairs):
     assert command_line(path)[0] == 1
 
 
-@pytest.mark.parametrize("arguments", [("nowhere.py:f",), ("nonsense",), ("{path}:nope",), ("{path}", "nope"),
-                                       ("{path}", "--timeout", "0"), ("{path}:square", "--wrt", "q")])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("nowhere.py:f",),
+        ("nonsense",),
+        ("{path}:nope",),
+        ("{path}", "nope"),
+        ("{path}", "--timeout", "0"),
+        ("{path}:square", "--wrt", "q"),
+    ],
+)
 def test_a_mistake_is_json_too(check, pairs, arguments):
     path = pairs("pass")
     code, out, err = check("--json", *(argument.format(path=path) for argument in arguments))
@@ -418,10 +512,13 @@ def test_a_mistake_is_json_too(check, pairs, arguments):
 
 def test_what_is_undecided_has_an_exit_code_of_its_own(check, tmp_path):
     path = tmp_path / "slow.py"
-    path.write_text("import time\nimport numpy as np\n"
-                    "def slow(x):\n    time.sleep(0.1)\n    return np.sin(x), x\n"
-                    "def slow_vjp(d, x):\n    return d * np.cos(x)\n")
-    code, out, _ = check(f"{path}:slow", "--shape", "x=30", "--timeout", "0.5", "--html", tmp_path / "page.html")
+    path.write_text(
+        "import time\nimport numpy as np\ndef slow(x):\n    time.sleep(0.1)\n    return "
+        "np.sin(x), x\ndef slow_vjp(d, x):\n    return d * np.cos(x)\n"
+    )
+    code, out, _ = check(
+        f"{path}:slow", "--shape", "x=30", "--timeout", "0.5", "--html", tmp_path / "page.html"
+    )
     assert code == 3
     assert "slow: UNDECIDED" in out and "not finished within 0.5 s" in out
     assert '<h2 class="undecided">' in (tmp_path / "page.html").read_text(encoding="utf-8")
@@ -429,6 +526,7 @@ def test_what_is_undecided_has_an_exit_code_of_its_own(check, tmp_path):
 
 def test_a_check_of_the_package_has_a_limit_too(check, monkeypatch):
     from ibpcl.verify import trap
+
     monkeypatch.setattr(trap, "LAG", 0.0)
     code, out, _ = check("gradients/gaussian.kl", "--timeout", "0.001")
     assert code == 3
@@ -442,7 +540,7 @@ def test_a_bare_name_beside_a_file_is_a_function_of_it(check, pairs):
     assert code == 0 and verdicts(out) == {"errata": "ok"}
     code, out, _ = check(f"{path}:square", "second_vjp", "--json")
     assert code == 0 and verdicts(out) == {"square": "ok", "second": "ok"}
-    for name in ("f", "gaussian.k"):                         # the beginning of a check's name
+    for name in ("f", "gaussian.k"):  # the beginning of a check's name
         code, out, err = check(path, name)
         assert (code, out) == (2, "") and f"write {path}:{name}" in err
     code, out, _ = check(f"{path}:square", "gaussian.kl", "--json")
@@ -450,25 +548,32 @@ def test_a_bare_name_beside_a_file_is_a_function_of_it(check, pairs):
     assert code == 0 and groups == ["yours", "gradients", "divergences"]
 
 
-@pytest.mark.parametrize(("returned", "x", "w"), [
-    ("d * w, None", "ok", "missing_term"),
-    ("None, d * x", "missing_term", "ok"),
-    ("d * w", "ok", "missing_term"),
-    ("(-d * w,)", "sign", "missing_term"),
-    ("dict(x=d * w)", "ok", "missing_term"),
-    ("dict(dx=None, dw=d * x)", "missing_term", "ok"),
-    ("None", "missing_term", "missing_term"),
-])
+@pytest.mark.parametrize(
+    ("returned", "x", "w"),
+    [
+        ("d * w, None", "ok", "missing_term"),
+        ("None, d * x", "missing_term", "ok"),
+        ("d * w", "ok", "missing_term"),
+        ("(-d * w,)", "sign", "missing_term"),
+        ("dict(x=d * w)", "ok", "missing_term"),
+        ("dict(dx=None, dw=d * x)", "missing_term", "ok"),
+        ("None", "missing_term", "missing_term"),
+    ],
+)
 def test_the_gradients_that_are_there_are_judged(check, tmp_path, returned, x, w):
     path = tmp_path / "product.py"
-    path.write_text("def product(x, w):\n    return x * w, (x, w)\n"
-                    f"def product_vjp(d, cache):\n    x, w = cache\n    return {returned}\n")
+    path.write_text(
+        "def product(x, w):\n    return x * w, (x, w)\n"
+        f"def product_vjp(d, cache):\n    x, w = cache\n    return {returned}\n"
+    )
     code, out, err = check(f"{path}:product", "--shape", "x=3", "--shape", "w=3", "--json")
     assert (code, err) == (1, "")
     inputs = json.loads(out)["checks"][0]["numbers"]["inputs"]
     assert [(item["name"], item["kind"]) for item in inputs] == [("x", x), ("w", w)]
     assert {item["words"] for item in inputs if item["kind"] == "missing_term"} <= {
-        "no gradient was returned for x", "no gradient was returned for w"}
+        "no gradient was returned for x",
+        "no gradient was returned for w",
+    }
 
 
 def test_functions_without_a_gradient_are_named(check, mine):
@@ -482,5 +587,9 @@ def test_the_help_names_the_exit_codes_and_that_the_file_is_run():
     _, out, _ = command_line("--help")
     words = " ".join(out.split())
     assert "3 nothing is wrong, but something is undecided" in words
-    assert "without a sandbox" in words and "ibpcl class grade" in words and "--timeout SECONDS" in words
+    assert (
+        "without a sandbox" in words
+        and "ibpcl class grade" in words
+        and "--timeout SECONDS" in words
+    )
     assert max(map(len, out.splitlines())) <= 80

@@ -1,4 +1,6 @@
-"""What a user types and sees; the commands run in this process, but for the ones about the process itself."""
+"""What a user types and sees; the commands run in this process, but for the ones about the process
+itself.
+"""
 
 import gzip
 import hashlib
@@ -27,8 +29,15 @@ from ibpcl.experiments.presets import PRESETS
 from ibpcl.experiments.run import Report
 from ibpcl.inference.backend import backend
 
-TINY = ["--set=hidden=6", "--set=samples=1", "--set=prediction_samples=2", "--set=epochs=1", "--set=finetune_epochs=1",
-        "--set=batch=20", "--set=backend=numpy"]
+TINY = [
+    "--set=hidden=6",
+    "--set=samples=1",
+    "--set=prediction_samples=2",
+    "--set=epochs=1",
+    "--set=finetune_epochs=1",
+    "--set=batch=20",
+    "--set=backend=numpy",
+]
 
 
 @pytest.fixture(autouse=True)
@@ -43,8 +52,10 @@ def own_folder(tmp_path, monkeypatch):
 @pytest.fixture
 def small_glyphs(monkeypatch):
     """Replace the glyphs by noise, which takes no time to draw."""
+
     def load(name, data_dir=None, seed=0):
-        rng, labels = np.random.default_rng(0), np.arange(100, dtype=np.uint8) % 10
+        rng = np.random.default_rng(0)
+        labels = np.arange(100, dtype=np.uint8) % 10
         images = rng.integers(0, 256, (100, 4, 4), dtype=np.uint8)
         return Dataset(name, images, labels, images, labels, tuple("ABCDEFGHIJ"))
 
@@ -60,19 +71,27 @@ def mnist(tmp_path, monkeypatch):
 
     def put(file, content, pack=gzip.compress, known=True):
         (folder / f"{file}.gz").write_bytes(pack(content))
-        if known:                                            # as if it had been published like this
+        if known:  # as if it had been published like this
             sums[file] = hashlib.sha256(content).hexdigest()
         monkeypatch.setitem(SOURCES, "mnist", Source(tuple("0123456789"), tuple(sums.values()), ()))
 
     rng = np.random.default_rng(0)
     for file, count in zip(FILES, (100, 100, 50, 50), strict=True):
-        put(file, idx.encode(rng.integers(0, 256, (count, 28, 28), dtype=np.uint8) if "images" in file
-                             else np.arange(count, dtype=np.uint8) % 10))
+        put(
+            file,
+            idx.encode(
+                rng.integers(0, 256, (count, 28, 28), dtype=np.uint8)
+                if "images" in file
+                else np.arange(count, dtype=np.uint8) % 10
+            ),
+        )
     return put
 
 
 def typed(capsys, *arguments):
-    """Run a command; return its exit code, the lines of standard output, and those of standard error."""
+    """Run a command; return its exit code, the lines of standard output, and those of standard
+    error.
+    """
     code = main([str(argument) for argument in arguments])
     out, err = capsys.readouterr()
     return code, out.splitlines(), err.splitlines()
@@ -92,6 +111,7 @@ def run_folder():
 
 # What a run prints.
 
+
 def test_a_run_prints_the_matrix_row_by_row_and_a_summary(capsys, small_glyphs):
     code, out, err = typed(capsys, "run", *TINY)
     assert (code, err) == (0, [])
@@ -102,7 +122,9 @@ def test_a_run_prints_the_matrix_row_by_row_and_a_summary(capsys, small_glyphs):
         measured = [100 * value for value in result["accuracy_matrix"][t][: t + 1]]
         assert row[:2] == [str(t + 1), result["tasks"][t]]
         assert row[2:] == [f"{value:.2f}" for value in (*measured, np.mean(measured))] + [
-            f"{100 * result['mask_density'][t][0]:.1f}", row[-1]]
+            f"{100 * result['mask_density'][t][0]:.1f}",
+            row[-1],
+        ]
     assert f"average accuracy   {100 * result['average_accuracy']:.2f} %" in "\n".join(out)
     assert out[-1].endswith("split-glyphs-npbcl-seed0")
 
@@ -111,7 +133,7 @@ def test_a_run_of_the_printed_settings_ends_with_what_to_expect_of_them(capsys, 
     _, out, _ = typed(capsys, "run", *TINY, "--preset", "paper", "--set", "likelihood_epochs=1")
     assert "\n".join(out).endswith(AS_PRINTED[False]) and all(len(line) <= WIDTH for line in out)
     _, again, _ = typed(capsys, "run", *TINY, "--preset", "unweighted")
-    assert again[-1].endswith("-2")                           # the folder, and no word of the paper
+    assert again[-1].endswith("-2")  # the folder, and no word of the paper
 
 
 def test_the_same_command_works_twice_with_the_same_result(capsys, small_glyphs):
@@ -131,7 +153,10 @@ def test_a_finished_run_is_told_again_not_made_again(capsys, small_glyphs, monke
     monkeypatch.setattr("ibpcl.methods.npbcl.NPBCL.learn", None)
     for option in ((), ("--quiet",), ("--json",)):
         code, out, err = typed(capsys, "run", *TINY, *option)
-        assert (code, err) == (0, [f"ibpcl: {run_folder()} holds this run, finished; --fresh starts it again"])
+        assert (code, err) == (
+            0,
+            [f"ibpcl: {run_folder()} holds this run, finished; --fresh starts it again"],
+        )
         if not option:
             assert out == first
 
@@ -142,8 +167,12 @@ def test_other_settings_go_to_another_folder(capsys, small_glyphs):
     _, (line,), _ = typed(capsys, "run", "--quiet", *TINY, "--set", "alpha=20")
     assert line.endswith("split-glyphs-npbcl-seed0-2")
     assert (run_folder() / "result.json").read_bytes() == before
-    assert "alpha = 69.0, not 20.0" in refused(capsys, "run", "--out", run_folder(), *TINY, "--set=alpha=20")
-    code, _, _ = typed(capsys, "run", "--quiet", "--out", run_folder(), *TINY, "--set=alpha=20", "--force")
+    assert "alpha = 69.0, not 20.0" in refused(
+        capsys, "run", "--out", run_folder(), *TINY, "--set=alpha=20"
+    )
+    code, _, _ = typed(
+        capsys, "run", "--quiet", "--out", run_folder(), *TINY, "--set=alpha=20", "--force"
+    )
     assert code == 0 and (run_folder() / "result.json").read_bytes() != before
 
 
@@ -164,58 +193,72 @@ def test_a_resolved_configuration_runs_again(capsys, small_glyphs, figures):
 
 
 def test_options_win_over_set(capsys, small_glyphs):
-    _, (line,), _ = typed(capsys, "run", "--quiet", *TINY, "--set", "seed=1", "--seed", 2, "--set=tasks=1")
+    _, (line,), _ = typed(
+        capsys, "run", "--quiet", *TINY, "--set", "seed=1", "--seed", 2, "--set=tasks=1"
+    )
     assert line.endswith("split-glyphs-npbcl-seed2")
 
 
 def test_the_real_glyphs_and_the_default_backend(capsys, figures):
-    backend()                                                # compiles where there is no machine code yet, and says so
+    # compiles where there is no machine code yet, and says so
+    backend()
     capsys.readouterr()
-    code, out, err = typed(capsys, "run", "--set=tasks=2", "--set=train_limit=60", "--set=test_limit=20", *TINY[:-1])
+    code, out, err = typed(
+        capsys, "run", "--set=tasks=2", "--set=train_limit=60", "--set=test_limit=20", *TINY[:-1]
+    )
     assert (code, err) == (0, [])
     assert "A/B" in "\n".join(out) and (run_folder() / "receptive_fields.png").is_file()
 
 
 # What a user gets wrong.
 
-@pytest.mark.parametrize("arguments, words", [
-    (["run", "split-minst"], ["'split-minst'", "did you mean 'split-mnist'"]),
-    (["run", "nowhere.toml"], ["nowhere.toml", "No such file"]),
-    (["run", "--method", "nbpcl"], ["unknown method 'nbpcl'", "'npbcl'"]),
-    (["run", "--set", "epoch=3"], ["unknown key 'epoch'", "did you mean 'epochs'"]),
-    (["run", "--set", "epochs"], ["--set takes KEY=VALUE", "'epochs'"]),
-    (["run", "--set", "=3"], ["--set takes KEY=VALUE"]),
-    (["run", "--set", "epochs=many"], ["epochs must be a whole number", "'many'"]),
-    (["run", "--set", "hidden=[]"], ["hidden must be a list of whole numbers"]),
-    (["run", "--seed", "x"], ["seed must be a whole number", "'x'"]),
-    (["run", "--seed", "-1"], ["seed must be in 0", "-1"]),
-    (["run", "--set", "samples=2147483647"], ["samples must be in 1 .. 1000"]),
-    (["run", "--set", "samples=0"], ["samples must be in 1 .. 1000", "0"]),
-    (["run", "--set", "backend=torch"], ["backend must be one of", "'torch'"]),
-    (["run", "--set", "dataset=cifar"], ["dataset must be one of", "'cifar'"]),
-    (["run", "--set", "tasks=6"], ["tasks must be at most 5", "6"]),
-    (["run", "--bogus"], ["unrecognized arguments: --bogus", "--help"]),
-    (["run", "--json", "--quiet"], ["not allowed with"]),
-    (["walk"], ["'walk'"]),
-    (["settings", "vlc"], ["unknown method 'vlc'"]),
-    (["data"], ["ACTION"]),
-    (["data", "fetch"], ["NAME"]),
-    (["data", "fetch", "cifar"], ["'cifar'", "mnist"]),
-    (["data", "verify", "cifar"], ["'cifar'", "mnist"]),
-    (["data", "verify", "mnist"], ["mnist", "missing", "--data-dir"]),
-    (["run", "split-mnist", "--data-dir", "nowhere"], ["nowhere", "missing", "--data-dir"]),
-])
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["run", "split-minst"], ["'split-minst'", "did you mean 'split-mnist'"]),
+        (["run", "nowhere.toml"], ["nowhere.toml", "No such file"]),
+        (["run", "--method", "nbpcl"], ["unknown method 'nbpcl'", "'npbcl'"]),
+        (["run", "--set", "epoch=3"], ["unknown key 'epoch'", "did you mean 'epochs'"]),
+        (["run", "--set", "epochs"], ["--set takes KEY=VALUE", "'epochs'"]),
+        (["run", "--set", "=3"], ["--set takes KEY=VALUE"]),
+        (["run", "--set", "epochs=many"], ["epochs must be a whole number", "'many'"]),
+        (["run", "--set", "hidden=[]"], ["hidden must be a list of whole numbers"]),
+        (["run", "--seed", "x"], ["seed must be a whole number", "'x'"]),
+        (["run", "--seed", "-1"], ["seed must be in 0", "-1"]),
+        (["run", "--set", "samples=2147483647"], ["samples must be in 1 .. 1000"]),
+        (["run", "--set", "samples=0"], ["samples must be in 1 .. 1000", "0"]),
+        (["run", "--set", "backend=torch"], ["backend must be one of", "'torch'"]),
+        (["run", "--set", "dataset=cifar"], ["dataset must be one of", "'cifar'"]),
+        (["run", "--set", "tasks=6"], ["tasks must be at most 5", "6"]),
+        (["run", "--bogus"], ["unrecognized arguments: --bogus", "--help"]),
+        (["run", "--json", "--quiet"], ["not allowed with"]),
+        (["walk"], ["'walk'"]),
+        (["settings", "vlc"], ["unknown method 'vlc'"]),
+        (["data"], ["ACTION"]),
+        (["data", "fetch"], ["NAME"]),
+        (["data", "fetch", "cifar"], ["'cifar'", "mnist"]),
+        (["data", "verify", "cifar"], ["'cifar'", "mnist"]),
+        (["data", "verify", "mnist"], ["mnist", "missing", "--data-dir"]),
+        (["run", "split-mnist", "--data-dir", "nowhere"], ["nowhere", "missing", "--data-dir"]),
+    ],
+)
 def test_a_slip_of_the_keyboard(capsys, arguments, words):
     complaint = refused(capsys, *arguments)
     assert all(word in complaint for word in words), complaint
 
 
-@pytest.mark.parametrize("text, words", [
-    ("epoch = 3", ["unknown key 'epoch'", "'epochs'"]), ('epochs = "3"', ["epochs must be a whole number", "text"]),
-    ("epochs = ", ["not TOML"]), ('experiment = "split-mnits"', ["'split-mnits'", "'split-mnist'"]),
-    ("samples = 0", ["samples must be in 1 .. 1000"]),
-    ("hidden = [2.5]", ["hidden must be a list of whole numbers"]),
-])
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("epoch = 3", ["unknown key 'epoch'", "'epochs'"]),
+        ('epochs = "3"', ["epochs must be a whole number", "text"]),
+        ("epochs = ", ["not TOML"]),
+        ('experiment = "split-mnits"', ["'split-mnits'", "'split-mnist'"]),
+        ("samples = 0", ["samples must be in 1 .. 1000"]),
+        ("hidden = [2.5]", ["hidden must be a list of whole numbers"]),
+    ],
+)
 def test_a_slip_in_a_file(capsys, own_folder, text, words):
     (own_folder / "mine.toml").write_text(text)
     complaint = refused(capsys, "run", "mine.toml")
@@ -225,15 +268,20 @@ def test_a_slip_in_a_file(capsys, own_folder, text, words):
 def test_a_command_line_that_is_refused_is_refused_in_json_too(capsys):
     assert main(["check", "--json", "--unheard-of"]) == 2
     printed = capsys.readouterr()
-    assert json.loads(printed.out) == {"ok": False, "verdict": "refused", "error": (
-        "unrecognized arguments: --unheard-of (see `ibpcl --help`)")}
+    assert json.loads(printed.out) == {
+        "ok": False,
+        "verdict": "refused",
+        "error": ("unrecognized arguments: --unheard-of (see `ibpcl --help`)"),
+    }
     assert "unrecognized arguments" in printed.err
 
 
 def test_an_output_folder_that_cannot_be_written(capsys, small_glyphs, own_folder):
     (own_folder / "taken").write_text("a file")
     assert "taken is a file" in refused(capsys, "run", "--out", "taken", *TINY)
-    assert "cannot write to the folder taken" in refused(capsys, "run", "--out", "taken/below", *TINY)
+    assert "cannot write to the folder taken" in refused(
+        capsys, "run", "--out", "taken/below", *TINY
+    )
     (own_folder / "thesis").mkdir()
     (own_folder / "thesis" / "thesis.tex").write_text("years of work")
     assert "thesis is not empty" in refused(capsys, "run", "--out", "thesis", "--force", *TINY)
@@ -266,14 +314,30 @@ def test_a_missing_file(capsys, mnist, own_folder):
     assert f"missing {LABELS}" in refused(capsys, "run", "split-mnist", "--data-dir", "data", *TINY)
 
 
-@pytest.mark.parametrize("damage, words", [
-    (lambda put: put(LABELS, labels(*range(10)), lambda content: gzip.compress(content)[:-9]), [LABELS, "truncated"]),
-    (lambda put: put(LABELS, b"\0\0\x08\x03" + labels(1, 2)[4:]), [LABELS, "magic"]),
-    (lambda put: put(LABELS, labels(1, 2, 3)), [LABELS, "3", "100"]),
-    (lambda put: put(LABELS, labels(*[11] * 100)), ["labels", "11"]),
-    (lambda put: put(LABELS, labels(*[1] * 100), known=False), [LABELS, "checksum"]),
-    (lambda put: put(LABELS, labels(*[0] * 100)), ["2/3", "empty"]),
-], ids=["truncated gzip", "magic number", "counts", "label out of range", "checksum", "empty task"])
+@pytest.mark.parametrize(
+    "damage, words",
+    [
+        (
+            lambda put: put(
+                LABELS, labels(*range(10)), lambda content: gzip.compress(content)[:-9]
+            ),
+            [LABELS, "truncated"],
+        ),
+        (lambda put: put(LABELS, b"\0\0\x08\x03" + labels(1, 2)[4:]), [LABELS, "magic"]),
+        (lambda put: put(LABELS, labels(1, 2, 3)), [LABELS, "3", "100"]),
+        (lambda put: put(LABELS, labels(*[11] * 100)), ["labels", "11"]),
+        (lambda put: put(LABELS, labels(*[1] * 100), known=False), [LABELS, "checksum"]),
+        (lambda put: put(LABELS, labels(*[0] * 100)), ["2/3", "empty"]),
+    ],
+    ids=[
+        "truncated gzip",
+        "magic number",
+        "counts",
+        "label out of range",
+        "checksum",
+        "empty task",
+    ],
+)
 def test_a_damaged_file(capsys, mnist, own_folder, damage, words):
     damage(mnist)
     complaint = refused(capsys, "run", "split-mnist", "--data-dir", "data", *TINY)
@@ -297,12 +361,19 @@ class Stream(list):
         return Task(f"task {t}", **sound | list.__getitem__(self, t), classes=2)
 
 
-@pytest.mark.parametrize("broken, word", [
-    ({"x_train": [[0.0, np.nan]]}, "finite"), ({"x_test": [[np.inf, 0.0]]}, "finite"),
-    ({"y_train": [2]}, "0 .. 1"), ({"y_test": [-1]}, "0 .. 1"),
-    ({"x_train": np.empty((0, 2)), "y_train": np.empty(0, int)}, "empty"),
-    ({"x_train": [[0.0] * 3], "x_test": [[0.0] * 3]}, "3 wide"), ({"y_train": [0, 1]}, "one row for each of x_train"),
-], ids=["NaN", "infinite", "label too high", "label too low", "empty", "another width", "counts"])
+@pytest.mark.parametrize(
+    "broken, word",
+    [
+        ({"x_train": [[0.0, np.nan]]}, "finite"),
+        ({"x_test": [[np.inf, 0.0]]}, "finite"),
+        ({"y_train": [2]}, "0 .. 1"),
+        ({"y_test": [-1]}, "0 .. 1"),
+        ({"x_train": np.empty((0, 2)), "y_train": np.empty(0, int)}, "empty"),
+        ({"x_train": [[0.0] * 3], "x_test": [[0.0] * 3]}, "3 wide"),
+        ({"y_train": [0, 1]}, "one row for each of x_train"),
+    ],
+    ids=["NaN", "infinite", "label too high", "label too low", "empty", "another width", "counts"],
+)
 def test_a_task_that_cannot_be_learned(capsys, monkeypatch, own_folder, broken, word):
     monkeypatch.setattr(run_module, "make_stream", lambda config: Stream([{}, broken]))
     complaint = refused(capsys, "run", *TINY)
@@ -328,7 +399,9 @@ def test_an_interrupt_is_one_line(capsys, small_glyphs, monkeypatch):
     monkeypatch.setattr("ibpcl.methods.npbcl.NPBCL.learn", interrupted)
     again = f"ibpcl: interrupted; to continue: ibpcl run {' '.join(TINY)}"
     assert refused(capsys, "run", *TINY, code=130) == again
-    assert refused(capsys, "run", *TINY, "--fresh", "--out", "a b", code=130) == f"{again} --out 'a b'"
+    assert (
+        refused(capsys, "run", *TINY, "--fresh", "--out", "a b", code=130) == f"{again} --out 'a b'"
+    )
 
 
 def test_a_mistake_of_the_program_keeps_its_traceback(small_glyphs, monkeypatch):
@@ -351,13 +424,22 @@ def test_a_disk_that_fills_is_one_line(capsys, small_glyphs, monkeypatch):
 
 @pytest.fixture
 def process(tmp_path_factory):
-    """Give a function that runs a command in a process of its own; they share the cache of glyphs."""
-    def start(*arguments, code="from ibpcl.cli import main; import sys; sys.exit(main(sys.argv[1:]))", shell="", **env):
+    """Give a function that runs a command in a process of its own; they share the cache of
+    glyphs.
+    """
+
+    def start(
+        *arguments,
+        code="from ibpcl.cli import main; import sys; sys.exit(main(sys.argv[1:]))",
+        shell="",
+        **env,
+    ):
         command = [sys.executable, "-c", code, *arguments]
         if shell:
             command = ["sh", "-c", f'exec "$@" {shell}', "sh", *command]
         env["XDG_CACHE_HOME"] = str(tmp_path_factory.getbasetemp() / "cache")
         return subprocess.run(command, capture_output=True, text=True, env=os.environ | env)
+
     return start
 
 
@@ -373,14 +455,20 @@ def test_a_shell_that_closes_the_streams_does_not_end_a_run(process, shell):
 
 def test_without_docstrings_commands_work(process):
     commands = (["run", *QUICK], ["settings", "ewc"], ["methods"])
-    done = process(code=f"from ibpcl.cli import main; import sys; sys.exit(max(map(main, {commands})))",
-                   PYTHONOPTIMIZE="2")
+    done = process(
+        code=f"from ibpcl.cli import main; import sys; sys.exit(max(map(main, {commands})))",
+        PYTHONOPTIMIZE="2",
+    )
     assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_without_docstrings_what_needs_them_says_so(process):
     done = process("check", PYTHONOPTIMIZE="2")
-    assert done.returncode == 2 and "unset PYTHONOPTIMIZE" in done.stderr and len(done.stderr.splitlines()) == 1
+    assert (
+        done.returncode == 2
+        and "unset PYTHONOPTIMIZE" in done.stderr
+        and len(done.stderr.splitlines()) == 1
+    )
 
 
 def test_an_interrupt_in_the_first_moment_is_one_line(process):
@@ -402,10 +490,18 @@ sys.exit(main(["run", "split-glyphs"]))
 @pytest.mark.parametrize("backend", ["numpy", "numba"])
 @pytest.mark.parametrize("setting", ["prior_sigma=1e-300", "rate_end=1e8"])
 def test_absurd_settings_end_in_a_line(capsys, small_glyphs, setting, backend):
-    with warnings.catch_warnings(record=True) as warned:     # they would be further lines
+    with warnings.catch_warnings(record=True) as warned:  # they would be further lines
         warnings.simplefilter("default")
-        code, _, err = typed(capsys, "run", *QUICK, "--quiet", "--set", setting, f"--set=backend={backend}",
-                             "--set=epochs=5")
+        code, _, err = typed(
+            capsys,
+            "run",
+            *QUICK,
+            "--quiet",
+            "--set",
+            setting,
+            f"--set=backend={backend}",
+            "--set=epochs=5",
+        )
     told = [line for line in err if not line.startswith("compiling the kernels, once")]
     assert code in (1, 2) and (len(told), warned) == (1, []), (err, warned)
 
@@ -413,10 +509,13 @@ def test_absurd_settings_end_in_a_line(capsys, small_glyphs, setting, backend):
 def test_a_folder_without_image_sets_is_not_verified(capsys, tmp_path):
     (tmp_path / "empty").mkdir()
     for place in ("nowhere", "empty"):
-        assert f"{place}: no image set is there" in refused(capsys, "data", "verify", "--data-dir", place)
+        assert f"{place}: no image set is there" in refused(
+            capsys, "data", "verify", "--data-dir", place
+        )
 
 
 # What there is to know.
+
 
 def test_every_experiment_is_listed(capsys):
     for option in ("--list", "--help"):
@@ -431,7 +530,7 @@ def test_every_experiment_is_listed(capsys):
 def test_every_key_is_documented(capsys):
     _, out, _ = typed(capsys, "settings")
     assert all(len(line) <= WIDTH for line in out)
-    out = out[:next(i for i, line in enumerate(out) if line.startswith("Presets"))]
+    out = out[: next(i for i, line in enumerate(out) if line.startswith("Presets"))]
     names = [line.split()[0] for line in out if line.startswith("  ") and line[2] != " "]
     assert names == list(keys("npbcl"))
     assert "  hidden = [200]  (a list of whole numbers, non-empty, all at least 1)" in out
@@ -454,13 +553,17 @@ def test_the_table_fits_the_width(count, full):
     assert table.full == full
     accuracy = np.tril(np.full((count, count), 1.0))
     accuracy[-1, 0] = 0.5
-    row = table.row(Report(Progress(count - 1, names[-1], accuracy, accuracy[-1], [], 1234.0, 5.0), 0.5, names))
+    row = table.row(
+        Report(Progress(count - 1, names[-1], accuracy, accuracy[-1], [], 1234.0, 5.0), 0.5, names)
+    )
     assert len(row) == len(table.header()) <= WIDTH
     assert "50.00" in row and row.endswith("50.0  1239.0")
 
 
 def in_a_process(*arguments):
-    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=60, check=True).stdout
+    return subprocess.run(
+        [sys.executable, *arguments], capture_output=True, text=True, timeout=60, check=True
+    ).stdout
 
 
 def test_the_module_runs_as_a_program():
@@ -480,15 +583,19 @@ finally:
     assert "split-glyphs" in out and out.endswith("\n[]\n")
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    (["run", "--resume", ""], "resume must not be empty"), (["run", "--out", ""], "out must not be empty"),
-    (["data", "list", "--data-dir", ""], "data_dir must not be empty"),
-    (["run", "--resume", "x", "--force"], "leave out force"),
-    (["run", "--set", "alpha=nan"], "alpha must be finite"),
-    (["data", "list", "--data-dir", "~no-such-user/x"], "write the folder without ~"),
-    (["reproduce", "accuracy", "--methods", ","], "--methods names no row"),
-    (["check", "--list", "--paper"], "--list goes without --paper"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "--resume", ""], "resume must not be empty"),
+        (["run", "--out", ""], "out must not be empty"),
+        (["data", "list", "--data-dir", ""], "data_dir must not be empty"),
+        (["run", "--resume", "x", "--force"], "leave out force"),
+        (["run", "--set", "alpha=nan"], "alpha must be finite"),
+        (["data", "list", "--data-dir", "~no-such-user/x"], "write the folder without ~"),
+        (["reproduce", "accuracy", "--methods", ","], "--methods names no row"),
+        (["check", "--list", "--paper"], "--list goes without --paper"),
+    ],
+)
 def test_what_would_be_taken_for_something_else_is_refused(arguments, message, capsys):
     assert main(arguments) == 2
     captured = capsys.readouterr()
@@ -496,9 +603,13 @@ def test_what_would_be_taken_for_something_else_is_refused(arguments, message, c
     assert captured.out == ""
 
 
-@pytest.mark.parametrize(("text", "message"), [
-    ('preset = ["paper"]', "preset must be text"), ("alpha = 1" + 400 * "0", "alpha is too large"),
-])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('preset = ["paper"]', "preset must be text"),
+        ("alpha = 1" + 400 * "0", "alpha is too large"),
+    ],
+)
 def test_a_file_with_what_no_key_can_hold_is_refused(text, message, tmp_path, capsys):
     (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
     assert main(["run", str(tmp_path / "mine.toml")]) == 2
@@ -506,6 +617,23 @@ def test_a_file_with_what_no_key_can_hold_is_refused(text, message, tmp_path, ca
 
 
 def test_weights_that_overflow_in_the_last_step_are_told(tmp_path, capsys):
-    assert main(["run", "--method", "naive", "--set=rate=1e30", "--set=epochs=1", "--set=train_limit=64",
-                 "--set=tasks=1", "--quiet", "--out", str(tmp_path / "out")]) == 1
-    assert "predictions of task 1 are not finite; lower the learning rates" in capsys.readouterr().err
+    assert (
+        main(
+            [
+                "run",
+                "--method",
+                "naive",
+                "--set=rate=1e30",
+                "--set=epochs=1",
+                "--set=train_limit=64",
+                "--set=tasks=1",
+                "--quiet",
+                "--out",
+                str(tmp_path / "out"),
+            ]
+        )
+        == 1
+    )
+    assert (
+        "predictions of task 1 are not finite; lower the learning rates" in capsys.readouterr().err
+    )

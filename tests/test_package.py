@@ -1,4 +1,6 @@
-"""The package as a whole: what importing it costs, its doctests, and that its floors only look down."""
+"""The package as a whole: what importing it costs, its doctests, and that its floors only look
+down.
+"""
 
 import ast
 import doctest
@@ -18,16 +20,42 @@ from ibpcl.paper.pairs import modules
 ROOT = Path(ibpcl.__file__).parent
 # A wing may import its own floor and those before it.
 FLOORS = (
-    {"errors", "numerics", "noise", "storage", "checkpoints", "adam", "blas_threads", "console", "options", "places",
-     "plotting", "processors", "shell"}, {"verify", "primitives"},
-    {"kernels"}, {"models"}, {"inference"}, {"continual", "data", "evaluation"}, {"methods"}, {"experiments"},
-    {"paper", "bench", "classroom", "pytest_plugin"}, {"cli"}, {"__main__"},
+    {
+        "errors",
+        "numerics",
+        "noise",
+        "storage",
+        "checkpoints",
+        "adam",
+        "blas_threads",
+        "console",
+        "options",
+        "places",
+        "plotting",
+        "processors",
+        "shell",
+    },
+    {"verify", "primitives"},
+    {"kernels"},
+    {"models"},
+    {"inference"},
+    {"continual", "data", "evaluation"},
+    {"methods"},
+    {"experiments"},
+    {"paper", "bench", "classroom", "pytest_plugin"},
+    {"cli"},
+    {"__main__"},
 )
 
 
 def test_importing_the_package_loads_neither_matplotlib_nor_numba():
     code = "import sys, ibpcl; print(sorted({'matplotlib', 'numba'} & set(sys.modules)))"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout
+        == "[]\n"
+    )
 
 
 @pytest.mark.parametrize("module", [module.__name__ for module in modules()])
@@ -38,7 +66,11 @@ def test_doctests(module):
 
 def test_the_verifier_knows_nothing_of_the_rest():
     for path in (ROOT / "verify").rglob("*.py"):
-        imported = {name for name in imports(path) if name.startswith("ibpcl") and not name.startswith("ibpcl.verify")}
+        imported = {
+            name
+            for name in imports(path)
+            if name.startswith("ibpcl") and not name.startswith("ibpcl.verify")
+        }
         imported -= {"ibpcl.errors"}
         assert not imported, f"{path.name} imports {imported}"
 
@@ -49,20 +81,32 @@ def imports(path):
             yield from (name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom):
             # "from ibpcl import storage" imports a wing by its name.
-            yield from (f"ibpcl.{name.name}" for name in node.names) if node.module == "ibpcl" else (node.module or "",)
+            yield from (
+                (f"ibpcl.{name.name}" for name in node.names)
+                if node.module == "ibpcl"
+                else (node.module or "",)
+            )
 
 
 def test_arrows_point_down():
     floor = {wing: level for level, wings in enumerate(FLOORS) for wing in wings}
-    wings = {path.stem if path.is_file() else path.name for path in ROOT.iterdir() if path.suffix in ("", ".py")}
-    assert wings - {"__init__", "__pycache__"} == set(floor), "a wing without a floor, or a floor without a wing"
+    wings = {
+        path.stem if path.is_file() else path.name
+        for path in ROOT.iterdir()
+        if path.suffix in ("", ".py")
+    }
+    assert wings - {"__init__", "__pycache__"} == set(floor), (
+        "a wing without a floor, or a floor without a wing"
+    )
     for path in ROOT.rglob("*.py"):
         wing = path.relative_to(ROOT).parts[0].removesuffix(".py")
         if wing == "__init__":
             continue
         for name in imports(path):
             if name.startswith("ibpcl.") and name != "ibpcl.__version__":
-                assert floor[name.split(".")[1]] <= floor[wing], f"{path.relative_to(ROOT)} imports {name} from above"
+                assert floor[name.split(".")[1]] <= floor[wing], (
+                    f"{path.relative_to(ROOT)} imports {name} from above"
+                )
 
 
 def test_a_package_inside_a_zip_file_refuses_at_once(tmp_path):
@@ -71,7 +115,38 @@ def test_a_package_inside_a_zip_file_refuses_at_once(tmp_path):
         for path in ROOT.rglob("*.py"):
             file.write(path, path.relative_to(ROOT.parent))
     for command in (["-m", "ibpcl", "--version"], ["-c", "import ibpcl"]):
-        done = subprocess.run([sys.executable, *command], cwd=tmp_path, text=True, capture_output=True,
-                              env=os.environ | {"PYTHONPATH": str(archive)})
+        done = subprocess.run(
+            [sys.executable, *command],
+            cwd=tmp_path,
+            text=True,
+            capture_output=True,
+            env=os.environ | {"PYTHONPATH": str(archive)},
+        )
         last = done.stderr.splitlines()[-1]
         assert done.returncode == 1 and "zip file" in last and "pip" in last
+
+
+def packed_assignments(tree):
+    """Yield the assignments of several unrelated values in one statement.
+
+    Exchanging names, and values that need each other, are no such thing.
+    """
+    for node in ast.walk(tree):
+        if not (isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple)):
+            continue
+        target = node.targets[0]
+        if not isinstance(target, ast.Tuple) or len(target.elts) != len(node.value.elts):
+            continue
+        assigned = {each.id for each in target.elts if isinstance(each, ast.Name)}
+        read = {each.id for each in ast.walk(node.value) if isinstance(each, ast.Name)}
+        if len(assigned) == len(target.elts) and not assigned & read:
+            yield node
+
+
+def test_a_statement_assigns_one_value():
+    others = ("verify/benchmark/cases", "classroom/assignments")  # students' code
+    for path in ROOT.rglob("*.py"):
+        place = path.relative_to(ROOT).as_posix()
+        if not place.startswith(others):
+            lines = [node.lineno for node in packed_assignments(ast.parse(path.read_text()))]
+            assert not lines, f"{place}: packed assignments in lines {lines}"

@@ -48,7 +48,9 @@ def test_an_option_of_the_call_comes_first(check_gradient):
 
 def test_the_fixture_fails_a_test_with_the_report(pytester):
     pytester.makepyfile(TESTS)
-    result = pytester.runpytest_subprocess("-q", "--strict-markers", "-p", "no:xdist", "-p", "no:cacheprovider")
+    result = pytester.runpytest_subprocess(
+        "-q", "--strict-markers", "-p", "no:xdist", "-p", "no:cacheprovider"
+    )
     result.assert_outcomes(passed=3, failed=2)
     words = " ".join(result.stdout.lines)
     assert "the sign is wrong" in words and "not finished within 0 s" in words
@@ -56,7 +58,10 @@ def test_the_fixture_fails_a_test_with_the_report(pytester):
 
 def test_the_plugin_is_registered_and_light():
     from importlib.metadata import entry_points
-    found = [point for point in entry_points(group="pytest11") if point.value == "ibpcl.pytest_plugin"]
+
+    found = [
+        point for point in entry_points(group="pytest11") if point.value == "ibpcl.pytest_plugin"
+    ]
     if not found:
         pytest.skip("the installed package is older than the plugin")
     assert found[0].name == "ibpcl"

@@ -1,4 +1,6 @@
-"""The tables of the README and of docs/reproduction.md say what the recorded runs gave, and settings what was found."""
+"""The tables of the README and of docs/reproduction.md say what the recorded runs gave, and
+settings what was found.
+"""
 
 import csv
 import importlib.util
@@ -23,15 +25,30 @@ UNITS = {}
 for unit in vars(tables).values():
     if isinstance(unit, tables.Unit):
         UNITS.setdefault(unit.name, []).append(unit)
-PRINTED = {text for _, *columns in paper_numbers.ACCURACY.values() for value, deviation in columns
-           for text in (f"{value:.2f}", f"{value:.2f} ± {deviation:g}")}
+PRINTED = {
+    text
+    for _, *columns in paper_numbers.ACCURACY.values()
+    for value, deviation in columns
+    for text in (f"{value:.2f}", f"{value:.2f} ± {deviation:g}")
+}
 PRINTED |= {f"{100 * transfer:+.3f}" for *_, transfer in paper_numbers.METRICS.values()}
-PRINTED |= {str(value) for values in paper_numbers.AUTHORS_CODE.values() for value in values.values()}
+PRINTED |= {
+    str(value) for values in paper_numbers.AUTHORS_CODE.values() for value in values.values()
+}
 PAGES = (DOCS.parent / "README.md", *sorted(DOCS.glob("*.md")), DOCS / "search" / "README.md")
 RECORD = re.compile(r"\((?:docs/)?(results/[\w-]+\.csv)\)")
-# Tables of numbers whose record is elsewhere: settings, which are no measurements, and those that tests hold to theirs.
-ELSEWHERE = ("| setting |", "| definition |", "| trial |", "| method | as it is |", "| | oracle | inferred |",
-             "| outcome |", "| verdict |", "| printed |")
+# Tables of numbers whose record is elsewhere: settings, which are no measurements, and those that
+# tests hold to theirs.
+ELSEWHERE = (
+    "| setting |",
+    "| definition |",
+    "| trial |",
+    "| method | as it is |",
+    "| | oracle | inferred |",
+    "| outcome |",
+    "| verdict |",
+    "| printed |",
+)
 NUMBER = re.compile(r"^[+-]?\d+\.\d+( ± \d+\.\d+)?$")
 
 
@@ -60,12 +77,17 @@ def sections():
 
 
 def written(record):
-    """Return what may stand in a table: each entry of a record as a mean with its deviation, or as a mean."""
-    lines, found = storage.read_csv(DOCS / record), set()
+    """Return what may stand in a table: each entry of a record as a mean with its deviation, or as
+    a mean.
+    """
+    lines = storage.read_csv(DOCS / record)
+    found = set()
     keys = list(zip(lines["table"], lines["row"], lines["column"], lines["unit"], strict=True))
     for key in dict.fromkeys(keys):
-        entry = tables.Entry(*key[1:3], tuple(value for other, value in zip(keys, lines["value"], strict=True)
-                                              if other == key))
+        entry = tables.Entry(
+            *key[1:3],
+            tuple(value for other, value in zip(keys, lines["value"], strict=True) if other == key),
+        )
         for unit in UNITS[key[3]]:
             found.add(tables.spread(entry.mean, entry.deviation, unit))
             found.add(tables.spread(entry.mean, np.nan, unit))
@@ -85,7 +107,9 @@ APART = ("performance.md", "platforms.md")
 
 
 def test_every_table_of_numbers_has_a_record_in_its_section():
-    """But for two pages: what ``ibpcl bench`` writes on each machine, and the versions on which the tests pass."""
+    """But for two pages: what ``ibpcl bench`` writes on each machine, and the versions on which the
+    tests pass.
+    """
     without = []
     for page in PAGES:
         for section in re.split(r"^## ", page.read_text(encoding="utf-8"), flags=re.MULTILINE):
@@ -100,8 +124,11 @@ def test_npbcl_has_the_settings_of_the_best_trial_of_its_search():
     trials = {}
     for row in rows:
         trials.setdefault(int(row["trial"]), {})[int(row["split"])] = float(row["accuracy"])
-    gains = {trial: np.mean([value - trials[0][split] for split, value in found.items()])
-             for trial, found in trials.items() if len(found) >= 7}
+    gains = {
+        trial: np.mean([value - trials[0][split] for split, value in found.items()])
+        for trial, found in trials.items()
+        if len(found) >= 7
+    }
     best = max(gains, key=gains.get)
     chosen = next(row for row in rows if int(row["trial"]) == best)
     settings = Settings()
@@ -110,16 +137,25 @@ def test_npbcl_has_the_settings_of_the_best_trial_of_its_search():
         assert type(value)(chosen[key]) == value, key
 
 
-@pytest.mark.parametrize(("page", "settings_type", "names_of"), [
-    ("method.md", Settings, PRESETS), ("unsupervised.md", ImageSettings, IMAGE_PRESETS)])
-def test_the_table_of_presets_has_every_difference_and_no_other_value(page, settings_type, names_of):
+@pytest.mark.parametrize(
+    ("page", "settings_type", "names_of"),
+    [("method.md", Settings, PRESETS), ("unsupervised.md", ImageSettings, IMAGE_PRESETS)],
+)
+def test_the_table_of_presets_has_every_difference_and_no_other_value(
+    page, settings_type, names_of
+):
     text = (DOCS / page).read_text(encoding="utf-8")
-    header, _, *rows = text[text.index("| setting | what it is |"):].split("\n\n")[0].splitlines()
+    header, _, *rows = text[text.index("| setting | what it is |") :].split("\n\n")[0].splitlines()
     cells = [[cell.strip("` ") for cell in line.strip("|").split("|")] for line in (header, *rows)]
-    names, shown = cells[0][2:], {key: values for key, _, *values in cells[1:]}
+    names = cells[0][2:]
+    shown = {key: values for key, _, *values in cells[1:]}
     presets = {name: settings_type.preset(name) for name in names_of}
     assert sorted(names) == sorted(presets)
-    differ = {f.name for f in fields(settings_type) if len({repr(getattr(p, f.name)) for p in presets.values()}) > 1}
+    differ = {
+        f.name
+        for f in fields(settings_type)
+        if len({repr(getattr(p, f.name)) for p in presets.values()}) > 1
+    }
     assert shown.keys() == differ
     for key, values in shown.items():
         for name, cell in zip(names, values, strict=True):
@@ -130,30 +166,54 @@ def test_the_table_of_presets_has_every_difference_and_no_other_value(page, sett
 
 def test_the_printed_errors_of_neighbours_on_the_page_are_the_papers():
     text = (DOCS / "unsupervised.md").read_text(encoding="utf-8")
-    rows = text[text.index("| printed |"):].split("\n\n")[0].splitlines()[2:]
-    found = {cells[0]: cells[1:] for cells in ([cell.strip() for cell in row.strip("|").split("|")] for row in rows)}
+    rows = text[text.index("| printed |") :].split("\n\n")[0].splitlines()[2:]
+    found = {
+        cells[0]: cells[1:]
+        for cells in ([cell.strip() for cell in row.strip("|").split("|")] for row in rows)
+    }
     labels = {"naive": "naive", "EWC": "ewc", "VCL": "vcl", "ours": "npbcl"}
-    assert found == {label: [f"{value:.2f}" for value in paper_numbers.KNN[key][1:]] for label, key in labels.items()}
+    assert found == {
+        label: [f"{value:.2f}" for value in paper_numbers.KNN[key][1:]]
+        for label, key in labels.items()
+    }
 
 
 def test_every_marked_table_of_a_page_is_what_its_record_gives():
     texts = {page: page.read_text(encoding="utf-8") for page in PAGES}
-    assert any(map(records.MARKED.search, texts.values())) and any(map(records.VALUE.search, texts.values()))
+    assert any(map(records.MARKED.search, texts.values())) and any(
+        map(records.VALUE.search, texts.values())
+    )
     for page, text in texts.items():
         assert records.filled(text) == text, page.name
 
 
 def test_a_measurement_again_replaces_its_own_columns_of_a_record_and_no_other():
-    old = [("A: x", "r", "c", "percent", 1.0), ("B: x", "r", "c", "percent", 2.0), ("A: x", "r", "d", "percent", 5.0)]
+    old = [
+        ("A: x", "r", "c", "percent", 1.0),
+        ("B: x", "r", "c", "percent", 2.0),
+        ("A: x", "r", "d", "percent", 5.0),
+    ]
     new = [("A: x", "r", "c", "percent", 3.0), ("A: x", "r", "c", "percent", 4.0)]
     assert records.merge(old, new) == [*old[1:], *new]
-    lines = [*new, ("A: y", "s", "d", "points", 0.5), *[("A: z", "r", "d", "whole number", 50.0)] * 2]
+    lines = [
+        *new,
+        ("A: y", "s", "d", "points", 0.5),
+        *[("A: z", "r", "d", "whole number", 50.0)] * 2,
+    ]
     assert records.markdown(lines, "A:").splitlines() == [
-        "| A, 1 to 2 seeds | c | d |", "| :-- | --: | --: |", "| r | 3.50 ± 0.71 | 50 |", "| s |  | +0.50 |"]
+        "| A, 1 to 2 seeds | c | d |",
+        "| :-- | --: | --: |",
+        "| r | 3.50 ± 0.71 | 50 |",
+        "| s |  | +0.50 |",
+    ]
 
 
 def test_a_number_of_a_record_is_written_with_its_seeds():
-    lines = [("A: x", "r", "c", "percent", 1.0), ("A: x", "r", "c", "percent", 2.0), ("A: x", "s", "c", "percent", 3.0)]
+    lines = [
+        ("A: x", "r", "c", "percent", 1.0),
+        ("A: x", "r", "c", "percent", 2.0),
+        ("A: x", "s", "c", "percent", 3.0),
+    ]
     assert records.value(lines, "A: x", "r", "c") == "1.50 ± 0.71 (2 seeds)"
     assert records.value(lines, "A: x", "s", "c") == "3.00 (1 seed)"
 
@@ -163,8 +223,11 @@ def test_what_a_run_of_the_printed_settings_is_told_to_expect_was_measured():
     expected = re.findall(r"(\d+) % on (Split MNIST|notMNIST)", AS_PRINTED[False])
     assert len(expected) == 2
     for data, told in expected:
-        found = [value for table, row, column, _, value in lines
-                 if (table, row, column) == (f"{told}: accuracy", "paper", "accuracy")]
+        found = [
+            value
+            for table, row, column, _, value in lines
+            if (table, row, column) == (f"{told}: accuracy", "paper", "accuracy")
+        ]
         assert found and round(np.mean(found)) == int(data), (data, told)
     assert "(printed: 99.82)" in AS_PRINTED[False] and "99.82" in PRINTED and "97.15" in PRINTED
 
@@ -180,16 +243,24 @@ def test_the_table_of_npbcls_random_search_is_what_its_record_says():
     for trial, splits, mean, error in rows:
         gains = [value - trials["0"][split] for split, value in trials[trial].items()]
         assert len(gains) == int(splits)
-        assert (f"{np.mean(gains):+.2f}", f"{np.std(gains, ddof=1) / len(gains)**0.5:.2f}") == (mean, error), trial
+        assert (f"{np.mean(gains):+.2f}", f"{np.std(gains, ddof=1) / len(gains) ** 0.5:.2f}") == (
+            mean,
+            error,
+        ), trial
 
 
 def test_the_tables_of_the_searches_are_what_their_records_say():
-    text, found = (DOCS / "search" / "README.md").read_text(encoding="utf-8"), set()
+    text = (DOCS / "search" / "README.md").read_text(encoding="utf-8")
+    found = set()
     for experiment, table in re.findall(r"accuracy on `([\w-]+)`, percent:\n\n((?:\|.*\n)+)", text):
-        for method, *shown in re.findall(r"^\| `(\w+)` \| (\S+) \| (\S+) \| (\d+) \|$", table, re.MULTILINE):
+        for method, *shown in re.findall(
+            r"^\| `(\w+)` \| (\S+) \| (\S+) \| (\d+) \|$", table, re.MULTILINE
+        ):
             columns = storage.read_csv(DOCS / "search" / f"{experiment}-{method}.csv")
             learned = np.asarray(columns.get("tasks_learned", np.zeros(len(columns["trial"]))))
-            best = int(np.nanargmax(np.where(learned == learned.max(), columns["accuracy"], np.nan)))
+            best = int(
+                np.nanargmax(np.where(learned == learned.max(), columns["accuracy"], np.nan))
+            )
             first, highest = (f"{100 * columns['accuracy'][trial]:.2f}" for trial in (0, best))
             assert shown == [first, highest, str(columns["epochs"][best])], (experiment, method)
             found.add(f"{experiment}-{method}.csv")

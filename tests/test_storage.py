@@ -24,7 +24,7 @@ from ibpcl import checkpoints, storage
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
 PRINTABLE = st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=8)
-NUMBERS = st.integers(-2**63, 2**63 - 1) | st.floats()
+NUMBERS = st.integers(-(2**63), 2**63 - 1) | st.floats()
 TYPES = st.sampled_from(["f4", "f8", ">f8", "c16", "i8", "u1", "?", "U3"])
 ARRAYS = hnp.arrays(TYPES, hnp.array_shapes(min_dims=0, min_side=0, max_side=3))
 JSON = st.recursive(
@@ -32,8 +32,8 @@ JSON = st.recursive(
     lambda inner: st.lists(inner) | st.dictionaries(TEXT, inner),
     max_leaves=8,
 )
-FSYNC = os.fsync                                            # the other tests have none
-patient = settings(deadline=None, max_examples=40)        # a disk may take its time
+FSYNC = os.fsync  # the other tests have none
+patient = settings(deadline=None, max_examples=40)  # a disk may take its time
 
 
 def same(a, b):
@@ -45,7 +45,10 @@ def same(a, b):
     if isinstance(a, list):
         return len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, float):
-        return (math.isnan(a) and math.isnan(b)) or (a, math.copysign(1, a)) == (b, math.copysign(1, b))
+        return (math.isnan(a) and math.isnan(b)) or (a, math.copysign(1, a)) == (
+            b,
+            math.copysign(1, b),
+        )
     return a == b
 
 
@@ -112,28 +115,52 @@ VALUES = st.booleans() | NUMBERS | TEXT
 
 
 @patient
-@given(st.dictionaries(TEXT, VALUES | st.lists(VALUES) | st.dictionaries(TEXT, VALUES | st.lists(VALUES)), max_size=6))
+@given(
+    st.dictionaries(
+        TEXT,
+        VALUES | st.lists(VALUES) | st.dictionaries(TEXT, VALUES | st.lists(VALUES)),
+        max_size=6,
+    )
+)
 def test_toml_comes_back(folder, table):
     storage.write_toml(folder / "a.toml", table)
     read = storage.read_toml(folder / "a.toml")
-    assert read.keys() == table.keys()                    # sections come last, so the order may differ
+    # sections come last, so the order may differ
+    assert read.keys() == table.keys()
     assert all(same(read[key], table[key]) for key in table)
 
 
 def test_toml_keeps_the_awkward_ones_apart(tmp_path):
-    table = {"quote": '"\\"', "line\n": "\x00\x1f\x7f\r\n\t", "é": "日本 🙂", "": "", "empty": [], "yes": True,
-             "one": 1, "float": 1.0, "big": 1e300, "tiny": 5e-324, "zero": -0.0, "inf": -math.inf, "nan": math.nan,
-             "section": {"k": 1e22}}
+    table = {
+        "quote": '"\\"',
+        "line\n": "\x00\x1f\x7f\r\n\t",
+        "é": "日本 🙂",
+        "": "",
+        "empty": [],
+        "yes": True,
+        "one": 1,
+        "float": 1.0,
+        "big": 1e300,
+        "tiny": 5e-324,
+        "zero": -0.0,
+        "inf": -math.inf,
+        "nan": math.nan,
+        "section": {"k": 1e22},
+    }
     storage.write_toml(tmp_path / "a.toml", table)
     assert same(storage.read_toml(tmp_path / "a.toml"), table)
 
 
 def test_toml_puts_plain_keys_before_sections_and_leaves_none_out(tmp_path):
-    storage.write_toml(tmp_path / "a.toml", {"s": {"k": 1, "none": None}, "top": np.float64(0.5), "none": None})
+    storage.write_toml(
+        tmp_path / "a.toml", {"s": {"k": 1, "none": None}, "top": np.float64(0.5), "none": None}
+    )
     assert (tmp_path / "a.toml").read_text() == "top = 0.5\n\n[s]\nk = 1\n"
 
 
-@pytest.mark.parametrize("table", [{"a": {"b": {"c": 1}}}, {"a": [None]}, {"a": object()}, {"a": [{"b": 1}]}, {1: 2}])
+@pytest.mark.parametrize(
+    "table", [{"a": {"b": {"c": 1}}}, {"a": [None]}, {"a": object()}, {"a": [{"b": 1}]}, {1: 2}]
+)
 def test_toml_refuses_other_types(tmp_path, table):
     with pytest.raises(TypeError, match=r"storage\.write_toml: "):
         storage.write_toml(tmp_path / "a.toml", table)
@@ -142,12 +169,19 @@ def test_toml_refuses_other_types(tmp_path, table):
 
 @patient
 @given(
-    st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0")), min_size=1, max_size=5),
-    st.lists(st.floats(), min_size=5, max_size=5), st.lists(st.integers(-2**63 + 1, 2**63 - 1), min_size=5, max_size=5)
+    st.lists(
+        st.text(st.characters(codec="utf-8", exclude_characters="\0")), min_size=1, max_size=5
+    ),
+    st.lists(st.floats(), min_size=5, max_size=5),
+    st.lists(st.integers(-(2**63) + 1, 2**63 - 1), min_size=5, max_size=5),
 )
 def test_csv_comes_back(folder, words, floats, whole):
     size = len(words)
-    columns = {"word": ["x" + word for word in words], "float": floats[:size], 'whole,"\n': whole[:size]}
+    columns = {
+        "word": ["x" + word for word in words],
+        "float": floats[:size],
+        'whole,"\n': whole[:size],
+    }
     storage.write_csv(folder / "a.csv", columns)
     read = storage.read_csv(folder / "a.csv")
     assert list(read) == list(columns)
@@ -173,7 +207,11 @@ def test_csv_refuses_what_is_no_table(tmp_path, columns):
 
 
 @patient
-@given(st.dictionaries(PRINTABLE | st.sampled_from(["file", "layer/0/mu", "a.npy"]), ARRAYS, max_size=3))
+@given(
+    st.dictionaries(
+        PRINTABLE | st.sampled_from(["file", "layer/0/mu", "a.npy"]), ARRAYS, max_size=3
+    )
+)
 def test_npz_comes_back_and_is_the_same_bytes_each_time(folder, arrays):
     checkpoints.write_npz(folder / "a.npz", arrays)
     first = (folder / "a.npz").read_bytes()
@@ -204,22 +242,25 @@ def test_npz_never_pickles(tmp_path):
 # Damaged files
 
 
-@pytest.mark.parametrize(("name", "contents", "what"), [
-    ("text", b"caf\xe9", "byte 3 is not UTF-8"),
-    ("json", b"", "Expecting value"),
-    ("json", b'{"a": 1', "line 1 column 8"),
-    ("json", b'{"a": NaN}', "NaN is not JSON"),
-    ("json", b"[" * 100_000, "is damaged"),
-    ("toml", b"a = 1\nb\n", "line 2"),
-    ("toml", b"a = 1\na = 2\n", "Cannot overwrite a value"),
-    ("csv", b"", "it is empty"),
-    ("csv", b"a,b\r\n1,2", "it ends in the middle of a line"),
-    ("csv", b"a,b\r\n1,2\r\n3\r\n", "line 3 has 1 cells, not 2"),
-    ("csv", b"a,a\r\n1,2\r\n", "name occurs twice"),
-    ("csv", b'a\r\n"1\r\n', "unexpected end of data"),
-    ("npz", b"", "not a zip file"),
-    ("npz", b"PK\x03\x04 and nothing else", "not a zip file"),
-])
+@pytest.mark.parametrize(
+    ("name", "contents", "what"),
+    [
+        ("text", b"caf\xe9", "byte 3 is not UTF-8"),
+        ("json", b"", "Expecting value"),
+        ("json", b'{"a": 1', "line 1 column 8"),
+        ("json", b'{"a": NaN}', "NaN is not JSON"),
+        ("json", b"[" * 100_000, "is damaged"),
+        ("toml", b"a = 1\nb\n", "line 2"),
+        ("toml", b"a = 1\na = 2\n", "Cannot overwrite a value"),
+        ("csv", b"", "it is empty"),
+        ("csv", b"a,b\r\n1,2", "it ends in the middle of a line"),
+        ("csv", b"a,b\r\n1,2\r\n3\r\n", "line 3 has 1 cells, not 2"),
+        ("csv", b"a,a\r\n1,2\r\n", "name occurs twice"),
+        ("csv", b'a\r\n"1\r\n', "unexpected end of data"),
+        ("npz", b"", "not a zip file"),
+        ("npz", b"PK\x03\x04 and nothing else", "not a zip file"),
+    ],
+)
 def test_a_damaged_file_is_named_with_what_is_wrong(tmp_path, name, contents, what):
     path = tmp_path / f"the.{name}"
     path.write_bytes(contents)
@@ -248,7 +289,7 @@ def test_an_npz_with_a_flipped_bit_is_read_as_it_was_or_refused(tmp_path):
             refused += 1
         else:
             assert [array.tolist() for array in read.values()] in ([[0, 1, 2, 3]], [])
-    assert refused > 8 * 100                              # the array and its header at least
+    assert refused > 8 * 100  # the array and its header at least
 
 
 # Atomic writing
@@ -257,6 +298,7 @@ def test_an_npz_with_a_flipped_bit_is_read_as_it_was_or_refused(tmp_path):
 def fails_with(number):
     def call(*_):
         raise OSError(number, os.strerror(number))
+
     return call
 
 
@@ -281,13 +323,15 @@ def test_a_full_disk_leaves_the_old_file_and_names_it(tmp_path, monkeypatch, cal
             write(2)
     assert error.value.errno == errno.ENOSPC and str(path) in str(error.value)
     assert path.read_bytes() == before
-    assert names(tmp_path) in (["result"], ["result", "result.previous"])     # no temporary file
+    assert names(tmp_path) in (["result"], ["result", "result.previous"])  # no temporary file
 
 
 @pytest.mark.parametrize("name", ["config.toml", "checkpoint.npz", "n" * 90, ".hidden"])
 def test_the_names_of_temporary_files_are_known(tmp_path, name):
     assert storage.is_temporary(storage.beside(tmp_path / name))
-    assert not any(storage.is_temporary(tmp_path / other) for other in (name, f".{name}.tmp", f"{name}.tmp"))
+    assert not any(
+        storage.is_temporary(tmp_path / other) for other in (name, f".{name}.tmp", f"{name}.tmp")
+    )
 
 
 def test_a_write_that_takes_a_byte_at_a_time_is_repeated(tmp_path, monkeypatch):
@@ -310,7 +354,8 @@ def test_an_interrupt_leaves_the_old_file(tmp_path, monkeypatch):
 
 @pytest.mark.filterwarnings("error")
 def test_an_interrupt_while_an_array_is_closed_stays_an_interrupt(tmp_path, monkeypatch):
-    close, calls = zipfile._ZipWriteFile.close, []
+    close = zipfile._ZipWriteFile.close
+    calls = []
 
     def interrupted(entry):
         calls.append("once")
@@ -321,7 +366,8 @@ def test_an_interrupt_while_an_array_is_closed_stays_an_interrupt(tmp_path, monk
     monkeypatch.setattr(zipfile._ZipWriteFile, "close", interrupted)
     with pytest.raises(KeyboardInterrupt):
         checkpoints.save(tmp_path / "a", {"x": np.ones(3)}, {})
-    gc.collect()                                             # nothing complains of the archive that was left open
+    # nothing complains of the archive that was left open
+    gc.collect()
     assert names(tmp_path) == []
 
 
@@ -330,7 +376,7 @@ def test_a_predecessor_that_vanishes_is_none(tmp_path, monkeypatch):
     write = storage.write_temporary
 
     def meanwhile(path, pieces):
-        (tmp_path / "a").unlink()                            # as by another process
+        (tmp_path / "a").unlink()  # as by another process
         return write(path, pieces)
 
     monkeypatch.setattr(storage, "write_temporary", meanwhile)
@@ -341,7 +387,8 @@ def test_a_predecessor_that_vanishes_is_none(tmp_path, monkeypatch):
 @pytest.mark.skipif(os.name != "posix", reason="needs a folder that can be flushed")
 def test_file_and_folder_are_flushed_in_this_order(tmp_path, monkeypatch):
     calls = []
-    fsync, replace = os.fsync, os.replace
+    fsync = os.fsync
+    replace = os.replace
 
     def record_fsync(descriptor):
         calls.append(("fsync", "folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file"))
@@ -393,12 +440,15 @@ def killed(code, folder):
 def test_killed_between_write_and_rename_the_old_file_is_whole(tmp_path):
     path = tmp_path / "result.json"
     storage.write_json(path, {"old": 1})
-    killed("""
+    killed(
+        """
         storage.os.replace = die
         storage.write_json(sys.argv[1] + "/result.json", {"new": 2})
-        """, tmp_path)
+        """,
+        tmp_path,
+    )
     assert storage.read_json(path) == {"old": 1}
-    assert len(names(tmp_path)) == 2                      # it did get as far as the temporary file
+    assert len(names(tmp_path)) == 2  # it did get as far as the temporary file
     storage.write_json(path, {"new": 3})
     assert storage.read_json(path) == {"new": 3}
 
@@ -407,10 +457,13 @@ def test_killed_between_write_and_rename_the_old_file_is_whole(tmp_path):
 def test_killed_between_keeping_the_old_checkpoint_and_naming_the_new_one(tmp_path):
     for step in (1, 2):
         checkpoints.save(tmp_path / "checkpoint.npz", {}, {"step": step})
-    killed("""
+    killed(
+        """
         storage.rename = die
         checkpoints.save(sys.argv[1] + "/checkpoint.npz", {}, {"step": 3})
-        """, tmp_path)
+        """,
+        tmp_path,
+    )
     assert checkpoints.latest(tmp_path) == ({}, {"step": 2}, None)
     checkpoints.save(tmp_path / "checkpoint.npz", {}, {"step": 4})
     assert checkpoints.latest(tmp_path) == ({}, {"step": 4}, None)
@@ -445,9 +498,11 @@ def test_one_flipped_bit_or_a_lost_end_is_refused(folder, data):
     whole = (folder / "whole.npz").read_bytes()
     if data.draw(st.booleans()):
         bit = data.draw(st.integers(0, 8 * len(whole) - 1))
-        path.write_bytes(whole[:bit // 8] + bytes([whole[bit // 8] ^ 1 << bit % 8]) + whole[bit // 8 + 1:])
+        path.write_bytes(
+            whole[: bit // 8] + bytes([whole[bit // 8] ^ 1 << bit % 8]) + whole[bit // 8 + 1 :]
+        )
     else:
-        path.write_bytes(whole[:data.draw(st.integers(0, len(whole) - 1))])
+        path.write_bytes(whole[: data.draw(st.integers(0, len(whole) - 1))])
     with pytest.raises(ValueError, match=r"damaged\.npz is damaged: the checksum of its \d+ bytes"):
         checkpoints.load(path)
 
@@ -461,7 +516,8 @@ def test_an_npz_that_is_no_checkpoint_is_refused(tmp_path):
 
 
 def test_the_latest_sound_checkpoint_is_found(tmp_path):
-    path, previous = tmp_path / "checkpoint.npz", tmp_path / "checkpoint.npz.previous"
+    path = tmp_path / "checkpoint.npz"
+    previous = tmp_path / "checkpoint.npz.previous"
     with pytest.raises(FileNotFoundError, match=r"checkpoint\.npz"):
         checkpoints.latest(tmp_path)
     for step in (1, 2):
@@ -474,7 +530,7 @@ def test_the_latest_sound_checkpoint_is_found(tmp_path):
     assert latest.meta == {"step": 1}
     assert f"{path} is damaged" in latest.warning and str(previous) in latest.warning
 
-    checkpoints.save(path, {}, {"step": 3})        # the damaged one must not push out the sound one
+    checkpoints.save(path, {}, {"step": 3})  # the damaged one must not push out the sound one
     assert checkpoints.latest(tmp_path) == ({}, {"step": 3}, None)
     assert checkpoints.load(previous).meta == {"step": 1}
 
@@ -500,21 +556,25 @@ def test_without_hard_links_the_previous_checkpoint_is_kept_by_renaming(tmp_path
 def test_an_archive_that_unpacks_to_more_than_it_has_is_not_unpacked(tmp_path, read):
     np.savez_compressed(tmp_path / "bomb.npz", zeros=np.zeros(10**7))
     data = (tmp_path / "bomb.npz").read_bytes()
-    with zipfile.ZipFile(tmp_path / "bomb.npz", "a") as archive:             # sealed, too: whoever made it can count
+    # sealed, too: whoever made it can count
+    with zipfile.ZipFile(tmp_path / "bomb.npz", "a") as archive:
         archive.comment = b"sha256:" + b"0" * 64
     data = (tmp_path / "bomb.npz").read_bytes()[:-71]
-    (tmp_path / "bomb.npz").write_bytes(data + b"sha256:" + hashlib.sha256(data).hexdigest().encode())
+    (tmp_path / "bomb.npz").write_bytes(
+        data + b"sha256:" + hashlib.sha256(data).hexdigest().encode()
+    )
     tracemalloc.start()
     try:
         with pytest.raises(ValueError, match="unpacks to more bytes than it has"):
             read(tmp_path / "bomb.npz")
-        assert tracemalloc.get_traced_memory()[1] < 10**7    # of the 80 MB
+        assert tracemalloc.get_traced_memory()[1] < 10**7  # of the 80 MB
     finally:
         tracemalloc.stop()
 
 
 def test_a_file_that_another_program_holds_is_replaced_when_it_lets_go(tmp_path, monkeypatch):
-    rename, tries = os.replace, []
+    rename = os.replace
+    tries = []
 
     def held(source, target):
         tries.append("once")

@@ -32,7 +32,15 @@ from ibpcl.data.subsets import limited
 from ibpcl.data.tasks import SplitStream
 from ibpcl.noise import Key, generator, logistic, normal, uniform
 from ibpcl.numerics import inverse_softplus, sigmoid
-from ibpcl.primitives import activations, gaussian, likelihoods, linear, local_linear, masked_weights, sticks
+from ibpcl.primitives import (
+    activations,
+    gaussian,
+    likelihoods,
+    linear,
+    local_linear,
+    masked_weights,
+    sticks,
+)
 
 
 def shrunk(x):

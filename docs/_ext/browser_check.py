@@ -1,8 +1,10 @@
-"""The directive ``browser-check``: a gradient is checked in the reader's browser, by :mod:`ibpcl.verify` in Pyodide.
+"""The directive ``browser-check``: a gradient is checked in the reader's browser, by
+:mod:`ibpcl.verify` in Pyodide.
 
-Pyodide, Python compiled to WebAssembly, is not part of this project, and the site asks no other site for it.  Where the
-environment variable ``IBPCL_PYODIDE`` names the folder of an unpacked release, its core and the packages of
-:data:`PACKAGES` are copied into the site; without it the directive says so in the place of the editor.
+Pyodide, Python compiled to WebAssembly, is not part of this project, and the site asks no other
+site for it.  Where the environment variable ``IBPCL_PYODIDE`` names the folder of an unpacked
+release, its core and the packages of :data:`PACKAGES` are copied into the site; without it the
+directive says so in the place of the editor.
 """
 
 import json
@@ -17,10 +19,16 @@ from docutils.parsers.rst import Directive
 
 import ibpcl
 
-CORE = ("pyodide.js", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
+CORE = (
+    "pyodide.js",
+    "pyodide.asm.js",
+    "pyodide.asm.wasm",
+    "python_stdlib.zip",
+    "pyodide-lock.json",
+)
 PACKAGES = ("numpy", "scipy")
 HERE = Path(ibpcl.__file__).parent
-PARTS = ("__init__.py", "errors.py", "verify/**/*.py")       # what the check imports of the package
+PARTS = ("__init__.py", "errors.py", "verify/**/*.py")  # what the check imports of the package
 EXAMPLE = '''\
 import numpy as np
 
@@ -43,18 +51,23 @@ def check_inputs():
 '''
 EDITOR = """\
 <form class="browser-check">
-<label for="browser-source">Your functions <code>f</code> and <code>f_vjp</code>, and <code>check_inputs</code>:</label>
-<textarea id="browser-source" rows="{rows}" spellcheck="false" autocapitalize="off">{source}</textarea>
+<label for="browser-source">Your functions <code>f</code> and <code>f_vjp</code>,
+and <code>check_inputs</code>:</label>
+<textarea id="browser-source" rows="{rows}"
+ spellcheck="false" autocapitalize="off">{source}</textarea>
 <p><button type="submit">Check</button> <button type="button" disabled>Stop</button></p>
 <pre role="status" aria-live="polite">Python is loaded, about 17 MB, when you press Check.</pre>
 </form>
 """
-ABSENT = ("This copy of the site was built without Pyodide. Whoever builds it can add it: unpack a release of Pyodide, "
-          "and set the environment variable IBPCL_PYODIDE to its folder.")
+ABSENT = (
+    "This copy of the site was built without Pyodide. Whoever builds it can add it: unpack a "
+    "release of Pyodide, and set the environment variable IBPCL_PYODIDE to its folder."
+)
 
 
 def needed(release):
-    """Return the files of a release of Pyodide that the check needs: its core, and packages with what they need.
+    """Return the files of a release of Pyodide that the check needs: its core, and packages with
+    what they need.
 
     Raises
     ------
@@ -62,20 +75,24 @@ def needed(release):
         If one is not there.
     """
     packages = json.loads((release / "pyodide-lock.json").read_text(encoding="utf-8"))["packages"]
-    names, files = list(PACKAGES), [release / name for name in CORE]
-    for name in names:                                       # which grows
+    names = list(PACKAGES)
+    files = [release / name for name in CORE]
+    for name in names:  # which grows
         names += [other for other in packages[name]["depends"] if other not in names]
         files.append(release / packages[name]["file_name"])
     missing = [file.name for file in files if not file.is_file()]
     if missing:
-        raise FileNotFoundError(f"IBPCL_PYODIDE: {release} has no {', '.join(missing)}: it must be a whole release")
+        raise FileNotFoundError(
+            f"IBPCL_PYODIDE: {release} has no {', '.join(missing)}: it must be a whole release"
+        )
     return files
 
 
 def ship(app, error):
     """Copy Pyodide into the site that was built, and the checker beside it."""
-    release, folder = app.config.browser_check, Path(app.outdir, "_static", "pyodide")
-    shutil.rmtree(folder, ignore_errors=True)                # of a build before this one
+    release = app.config.browser_check
+    folder = Path(app.outdir, "_static", "pyodide")
+    shutil.rmtree(folder, ignore_errors=True)  # of a build before this one
     if error is not None or not release or app.builder.format != "html":
         return
     folder.mkdir(parents=True)

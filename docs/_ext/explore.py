@@ -1,4 +1,5 @@
-"""The directive ``explore``: a picture with sliders, whose every position is computed when the site is built.
+"""The directive ``explore``: a picture with sliders, whose every position is computed when the site
+is built.
 
 Without scripts the picture stays, at the position that it starts with.
 """
@@ -40,7 +41,8 @@ class Explorable(NamedTuple):
     frame: Callable
 
 
-LOG_V, B = np.log(np.array([[0.2], [0.7]])), np.array([1.5])
+LOG_V = np.log(np.array([[0.2], [0.7]]))
+B = np.array([1.5])
 ERROR = Axes((-16, 0), (-17, 2), "step h", "relative error", powers(-16, 0, 4), powers(-16, 0, 4))
 
 
@@ -49,25 +51,45 @@ def _density(a):
 
 
 def error_against_step(power, planted):
-    """Draw the errors of three numerical derivatives, held against a gradient that is off by a factor 1 + planted."""
-    a, h = 2.0, 10.0 ** power
-    gradient = kumaraswamy.log_density_vjp(np.ones((2, 1)), kumaraswamy.log_density(LOG_V, np.array([a]), B)[1])[1]
-    kinds = (lambda h: (_density(a + h) - _density(a)) / h,
-             lambda h: (_density(a + h) - _density(a - h)) / (2 * h),
-             lambda h: _density(a + 1j * h).imag / h)
+    """Draw the errors of three numerical derivatives, held against a gradient that is off by a
+    factor 1 + planted.
+    """
+    a = 2.0
+    h = 10.0**power
+    gradient = kumaraswamy.log_density_vjp(
+        np.ones((2, 1)), kumaraswamy.log_density(LOG_V, np.array([a]), B)[1]
+    )[1]
+    kinds = (
+        lambda h: (_density(a + h) - _density(a)) / h,
+        lambda h: (_density(a + h) - _density(a - h)) / (2 * h),
+        lambda h: _density(a + 1j * h).imag / h,
+    )
 
     def error(kind, h):
         return max(abs(kind(h) / (gradient.item() * (1 + planted)) - 1), 1e-17)
 
     powers_of_ten = np.arange(-16, 0.1, 0.25)
-    paths = [ERROR.line(powers_of_ten, np.log10([error(kind, 10.0 ** p) for p in powers_of_ten])) for kind in kinds]
+    paths = [
+        ERROR.line(powers_of_ten, np.log10([error(kind, 10.0**p) for p in powers_of_ten]))
+        for kind in kinds
+    ]
     forward, central, complex_step = (f"{error(kind, h):.0e}" for kind in kinds)
-    return ([*paths, ERROR.line([power, power], [-17, 2])],
-            f"At h = {h:.0e} the forward difference is off by {forward}, the central difference by {central}, the "
-            f"complex step by {complex_step}" + (f"; the gradient itself by {planted:g}." if planted else "."))
+    return (
+        [*paths, ERROR.line([power, power], [-17, 2])],
+        f"At h = {h:.0e} the forward difference is off by {forward}, the central difference by "
+        f"{central}, the complex step by {complex_step}"
+        + (f"; the gradient itself by {planted:g}." if planted else "."),
+    )
 
 
-MASK = Axes((0, 1), (0, 6), "mask z", "density of z", {0: "0", 0.5: "0.5", 1: "1"}, {0: "0", 2: "2", 4: "4", 6: "6"})
+MASK = Axes(
+    (0, 1),
+    (0, 6),
+    "mask z",
+    "density of z",
+    {0: "0", 0.5: "0.5", 1: "1"},
+    {0: "0", 2: "2", 4: "4", 6: "6"},
+)
 
 
 def temperature(tau, theta):
@@ -77,83 +99,154 @@ def temperature(tau, theta):
     log_odds = logit(theta)
     density = np.exp(concrete.log_density(z, log_odds, tau)[0])
     near = sigmoid(tau * logit(0.05) - log_odds) + sigmoid(tau * logit(0.05) + log_odds)
-    return ([MASK.line(z, density)],
-            f"At temperature {tau:g}, {100 * near:.0f} % of the masks lie within 0.05 of 0 or 1; {100 * theta:.0f} % "
-            f"lie above one half, at every temperature.")
+    return (
+        [MASK.line(z, density)],
+        f"At temperature {tau:g}, {100 * near:.0f} % of the masks lie within 0.05 of 0 or 1; "
+        f"{100 * theta:.0f} % lie above one half, at every temperature.",
+    )
 
 
-UNITS, INPUTS = 40, 16
-STICKS = Axes((0, UNITS), (-1.25, 1), "column k, one for each unit", "masks  |  probability",
-              {0: "0", 10: "10", 20: "20", 30: "30", 40: "40"}, {0: "0", 0.5: "0.5", 1: "1"})
+UNITS = 40
+INPUTS = 16
+STICKS = Axes(
+    (0, UNITS),
+    (-1.25, 1),
+    "column k, one for each unit",
+    "masks  |  probability",
+    {0: "0", 10: "10", 20: "20", 30: "30", 40: "40"},
+    {0: "0", 0.5: "0.5", 1: "1"},
+)
 
 
 def concentration(alpha, draw):
     """Draw probabilities and masks from the prior; draws of different alpha share their noise."""
     rng = np.random.default_rng(draw)
-    masks, log_pi = stick_breaking.sample_prior(rng.random((1, UNITS)), rng.random((1, INPUTS, UNITS)), alpha)
+    masks, log_pi = stick_breaking.sample_prior(
+        rng.random((1, UNITS)), rng.random((1, INPUTS, UNITS)), alpha
+    )
     rows, columns = np.nonzero(masks[0])
-    used, k = np.unique(columns).size, np.arange(UNITS)
+    used = np.unique(columns).size
+    k = np.arange(UNITS)
     high = 1.2 / INPUTS
     expected = stick_breaking.expected_weights(alpha, UNITS) * INPUTS
-    return ([STICKS.boxes(k + 0.1, 0 * k, 0.8, np.exp(log_pi[0])),
-             STICKS.boxes(columns + 0.1, -0.05 - high * (rows + 0.9), 0.8, 0.8 * high)],
-            f"With alpha = {alpha:g}, {len(rows)} of {UNITS * INPUTS} masks are on ({expected:.0f} on average), in "
-            f"{used} of {UNITS} columns.")
+    return (
+        [
+            STICKS.boxes(k + 0.1, 0 * k, 0.8, np.exp(log_pi[0])),
+            STICKS.boxes(columns + 0.1, -0.05 - high * (rows + 0.9), 0.8, 0.8 * high),
+        ],
+        f"With alpha = {alpha:g}, {len(rows)} of {UNITS * INPUTS} masks are on ({expected:.0f} on "
+        f"average), in {used} of {UNITS} columns.",
+    )
 
 
-WEIGHT = Axes((-3, 3), (0, 2.5), "weight v", "density", {k: f"{k}" for k in range(-3, 4)}, {0: "0", 1: "1", 2: "2"})
+WEIGHT = Axes(
+    (-3, 3),
+    (0, 2.5),
+    "weight v",
+    "density",
+    {k: f"{k}" for k in range(-3, 4)},
+    {0: "0", 1: "1", 2: "2"},
+)
 
 
 def posterior(sigma, examples):
-    """Draw the prior N(0, sigma^2) of a weight and its posterior after observations v + N(0, 1) with mean 1."""
+    """Draw the prior N(0, sigma^2) of a weight and its posterior after observations v + N(0, 1)
+    with mean 1.
+    """
     v = np.linspace(-3, 3, 121)
     precision = 1 / sigma**2 + examples
-    mean, width = examples / precision, precision ** -0.5
-    paths = [WEIGHT.line(v, np.exp(gaussian.log_density(v, m, np.log(s))[0])) for m, s in ((0.0, sigma), (mean, width))]
+    mean = examples / precision
+    width = precision**-0.5
+    paths = [
+        WEIGHT.line(v, np.exp(gaussian.log_density(v, m, np.log(s))[0]))
+        for m, s in ((0.0, sigma), (mean, width))
+    ]
     divergence, _ = gaussian.kl(*map(np.atleast_1d, (mean, np.log(width), 0.0, np.log(sigma))))
-    return paths, (f"Prior N(0, {sigma:g}²), {examples} observations around 1: the posterior has mean {mean:.2f} and "
-                   f"standard deviation {width:.2f}; its divergence from the prior is {float(divergence):.2f} nats.")
+    return paths, (
+        f"Prior N(0, {sigma:g}²), {examples} observations around 1: the posterior has mean "
+        f"{mean:.2f} and standard deviation {width:.2f}; its divergence from the prior is "
+        f"{float(divergence):.2f} nats."
+    )
 
 
 EXPLORABLES = {
     "error-against-step": Explorable(
-        "Error of a numerical derivative against its step", ERROR,
-        {"Step h, as a power of ten": (list(range(-16, 1)), 10),
-         "Relative error planted in the gradient": ([0, 1e-10, 1e-6, 1e-2], 0)},
-        {"line-0": "forward difference", "line-1": "central difference", "line-2": "complex step",
-         "marker": "the step chosen"}, error_against_step),
+        "Error of a numerical derivative against its step",
+        ERROR,
+        {
+            "Step h, as a power of ten": (list(range(-16, 1)), 10),
+            "Relative error planted in the gradient": ([0, 1e-10, 1e-6, 1e-2], 0),
+        },
+        {
+            "line-0": "forward difference",
+            "line-1": "central difference",
+            "line-2": "complex step",
+            "marker": "the step chosen",
+        },
+        error_against_step,
+    ),
     "temperature": Explorable(
-        "Density of a concrete mask at a temperature", MASK,
-        {"Temperature tau": ([0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10], 2),
-         "Probability theta that the mask is on": ([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9], 4)},
-        {"line-0": "density of the relaxed mask z"}, temperature),
+        "Density of a concrete mask at a temperature",
+        MASK,
+        {
+            "Temperature tau": ([0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10], 2),
+            "Probability theta that the mask is on": (
+                [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9],
+                4,
+            ),
+        },
+        {"line-0": "density of the relaxed mask z"},
+        temperature,
+    ),
     "alpha": Explorable(
-        "Sticks and masks drawn from the Indian buffet process", STICKS,
-        {"Concentration alpha": ([0.5, 1, 2, 3, 5, 8, 12, 20, 30, 50], 4), "Draw": ([1, 2, 3, 4, 5, 6], 0)},
-        {"bars": "probability of column k", "cells": "masks that are on, a row for each of 16 inputs"}, concentration),
+        "Sticks and masks drawn from the Indian buffet process",
+        STICKS,
+        {
+            "Concentration alpha": ([0.5, 1, 2, 3, 5, 8, 12, 20, 30, 50], 4),
+            "Draw": ([1, 2, 3, 4, 5, 6], 0),
+        },
+        {
+            "bars": "probability of column k",
+            "cells": "masks that are on, a row for each of 16 inputs",
+        },
+        concentration,
+    ),
     "posterior": Explorable(
-        "Prior and posterior of one weight", WEIGHT,
-        {"Standard deviation of the prior": ([0.2, 0.3, 0.5, 0.8, 1, 1.5, 2, 3], 4),
-         "Observations": ([0, 1, 2, 3, 5, 8, 12, 20, 30], 3)},
-        {"line-3": "prior", "line-0": "posterior"}, posterior),
+        "Prior and posterior of one weight",
+        WEIGHT,
+        {
+            "Standard deviation of the prior": ([0.2, 0.3, 0.5, 0.8, 1, 1.5, 2, 3], 4),
+            "Observations": ([0, 1, 2, 3, 5, 8, 12, 20, 30], 3),
+        },
+        {"line-3": "prior", "line-0": "posterior"},
+        posterior,
+    ),
 }
 
 
 def figure(name):
-    """Return the HTML of a picture with sliders: the picture, its legend and words, and all its frames as data."""
+    """Return the HTML of a picture with sliders: the picture, its legend and words, and all its
+    frames as data.
+    """
     title, axes, sliders, legend, frame = EXPLORABLES[name]
     values = [values for values, _ in sliders.values()]
     frames = [frame(*chosen) for chosen in itertools.product(*values)]
     start = np.ravel_multi_index([at for _, at in sliders.values()], [len(each) for each in values])
     paths, words = frames[start]
-    data = {"sliders": [{"label": label, "values": [f"{value:g}" for value in each], "at": at}
-                        for label, (each, at) in sliders.items()],
-            "frames": [{"paths": each, "words": said} for each, said in frames]}
-    return (f'<figure class="chart explore" id="explore-{name}">'
-            f"{axes.svg(list(zip(legend, paths, strict=True)), f'{title}.')}<figcaption>"
-            f'<p class="words" aria-live="polite">{escape(words)}</p>{keys(legend)}'
-            f"<noscript><p>Scripts are off: the picture stays as it is.</p></noscript></figcaption>"
-            f'<script type="application/json">{json.dumps(data)}</script></figure>')
+    data = {
+        "sliders": [
+            {"label": label, "values": [f"{value:g}" for value in each], "at": at}
+            for label, (each, at) in sliders.items()
+        ],
+        "frames": [{"paths": each, "words": said} for each, said in frames],
+    }
+    return (
+        f'<figure class="chart explore" id="explore-{name}">'
+        f"{axes.svg(list(zip(legend, paths, strict=True)), f'{title}.')}<figcaption>"
+        f'<p class="words" aria-live="polite">{escape(words)}</p>{keys(legend)}'
+        f"<noscript><p>Scripts are off: the picture stays as it is.</p></noscript></figcaption>"
+        f'<script type="application/json">{json.dumps(data)}</script></figure>'
+    )
 
 
 class Explore(Directive):

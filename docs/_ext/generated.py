@@ -1,4 +1,5 @@
-"""Write the pages that are made from the package, and copies of what lies outside this folder, before Sphinx reads.
+"""Write the pages that are made from the package, and copies of what lies outside this folder,
+before Sphinx reads.
 
 A file is written only if its text has changed, so that a second build reads only what is new.
 """
@@ -13,8 +14,10 @@ import reference
 
 DOCS = Path(__file__).resolve().parent.parent
 ROOT = DOCS.parent
-FOLDERS = ("tutorials", "derivations", "paper", "reference", "project")  # hold nothing but what is generated
-PROJECT = ("CHANGELOG.md", "CONTRIBUTING.md", "ARCHITECTURE.md")         # of the root, those that are there
+# hold nothing but what is generated
+FOLDERS = ("tutorials", "derivations", "paper", "reference", "project")
+# of the root, those that are there
+PROJECT = ("CHANGELOG.md", "CONTRIBUTING.md", "ARCHITECTURE.md")
 LINK = re.compile(r"(?<!!)\[([^]]+)\]\((?!\w+:|#)([^)#\s]+)(#[^)\s]*)?\)")
 
 
@@ -28,9 +31,18 @@ def setup(app):
 def generate(app, config):
     """Write all pages, and remove what earlier builds have written and this one has not."""
     found = proofs.verdicts(DOCS / "_build" / "verdicts.json")
-    pages = {**proofs.derivations(found), **proofs.paper(found), **reference.api(), **reference.commands()}
+    pages = {
+        **proofs.derivations(found),
+        **proofs.paper(found),
+        **reference.api(),
+        **reference.commands(),
+    }
     files = {name: text.encode() for name, text in pages.items()} | tutorials()
-    files |= {f"project/{name.lower()}": (ROOT / name).read_bytes() for name in PROJECT if (ROOT / name).exists()}
+    files |= {
+        f"project/{name.lower()}": (ROOT / name).read_bytes()
+        for name in PROJECT
+        if (ROOT / name).exists()
+    }
     for folder in FOLDERS:
         for path in (DOCS / folder).rglob("*"):
             if path.is_file() and path.relative_to(DOCS).as_posix() not in files:
@@ -43,10 +55,18 @@ def generate(app, config):
 
 
 def tutorials():
-    """Return the tutorials, each as script and as notebook, their solutions, and the page that lists them."""
-    files, rows = {}, ["# Tutorials", "Each is a script that runs offline within a minute; this site shows what it "
-                       "printed and drew when the site was built. Every page has the script and the notebook to "
-                       "download."]
+    """Return the tutorials, each as script and as notebook, their solutions, and the page that
+    lists them.
+    """
+    files, rows = (
+        {},
+        [
+            "# Tutorials",
+            "Each is a script that runs offline within a minute; this site shows what it printed "
+            "and drew when the site was built. Every page has the script and the notebook to "
+            "download.",
+        ],
+    )
     for path in sorted((ROOT / "tutorials").rglob("*.py")):
         name = path.relative_to(ROOT).as_posix()
         files[name] = path.read_bytes()
@@ -54,28 +74,42 @@ def tutorials():
             continue
         notebook = jupytext.read(path, fmt="py:percent")
         for number, cell in enumerate(notebook.cells):
-            cell["id"] = f"cell-{number}"                    # or every build would draw other ones
+            cell["id"] = f"cell-{number}"  # or every build would draw other ones
         files[name.removesuffix(".py") + ".ipynb"] = jupytext.writes(notebook, fmt="ipynb").encode()
         paragraphs = notebook.cells[0].source.split("\n\n")
-        title, first = paragraphs[0].removeprefix("# "), " ".join(paragraphs[1].split())
+        title = paragraphs[0].removeprefix("# ")
+        first = " ".join(paragraphs[1].split())
         rows.append(f"[{title}]({path.name})\n: {first}")
     rows.append("```{toctree}\n:hidden:\n:glob:\n\n[0-9]*\n```")
     return files | {"tutorials/index.md": ("\n\n".join(rows) + "\n").encode()}
 
 
 def adapt(app, docname, source):
-    """Complete pages as they are read: downloads of a tutorial, links that leave this folder, pages not yet listed."""
+    """Complete pages as they are read: downloads of a tutorial, links that leave this folder, pages
+    not yet listed.
+    """
     text = source[0]
     if docname == "index":
         listed = re.findall(r"^[\w/*-]+$", text, re.MULTILINE)
-        more = sorted(path.stem for path in DOCS.glob("*.md") if path.stem not in [*listed, "index"])
+        more = sorted(
+            path.stem for path in DOCS.glob("*.md") if path.stem not in [*listed, "index"]
+        )
         text = text.replace("project/*\n", "\n".join(["project/*", *more, ""]))
     elif docname.startswith("tutorials/") and docname != "tutorials/index":
         name = docname.removeprefix("tutorials/")
-        files = {"notebook": f"{name}.ipynb", "script": f"{name}.py", "solutions": f"solutions/{name}.py"}
-        line = ", ".join(f"{{download}}`{word} <{file}>`" for word, file in files.items()
-                         if (DOCS / "tutorials" / file).exists())
-        text = re.sub(r"^(# # .+\n)", rf"\1#\n# Download: {line}\n", text, count=1, flags=re.MULTILINE)
+        files = {
+            "notebook": f"{name}.ipynb",
+            "script": f"{name}.py",
+            "solutions": f"solutions/{name}.py",
+        }
+        line = ", ".join(
+            f"{{download}}`{word} <{file}>`"
+            for word, file in files.items()
+            if (DOCS / "tutorials" / file).exists()
+        )
+        text = re.sub(
+            r"^(# # .+\n)", rf"\1#\n# Download: {line}\n", text, count=1, flags=re.MULTILINE
+        )
     if not docname.startswith(FOLDERS[1:4]):
         here = ROOT if docname.startswith("project/") else (DOCS / docname).parent
         here = ROOT / "tutorials" if docname.startswith("tutorials/") else here
@@ -84,7 +118,8 @@ def adapt(app, docname, source):
 
 
 def link(match, here, page):
-    """Return a Markdown link as the site needs it: to the page made of a file, or to the file itself.
+    """Return a Markdown link as the site needs it: to the page made of a file, or to the file
+    itself.
 
     Parameters
     ----------
@@ -95,25 +130,35 @@ def link(match, here, page):
     page : pathlib.Path
         The folder that Sphinx reads it in.
     """
-    text, path, anchor = match[1], match[2], match[3] or ""
+    text = match[1]
+    path = match[2]
+    anchor = match[3] or ""
     target = (here / path).resolve()
     if not (target.is_relative_to(ROOT) and target.exists()):
-        return match[0]                                      # for Sphinx to complain of; or code of a tutorial
+        # for Sphinx to complain of; or code of a tutorial
+        return match[0]
     name = target.relative_to(ROOT).as_posix()
     module = name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-    pages = {"README.md": "/index.md", "docs": "/index.md", "tutorials": "/tutorials/index.md",
-             **{each: f"/project/{each.lower()}" for each in PROJECT}}
+    pages = {
+        "README.md": "/index.md",
+        "docs": "/index.md",
+        "tutorials": "/tutorials/index.md",
+        **{each: f"/project/{each.lower()}" for each in PROJECT},
+    }
     if name in pages:
         return f"[{text}]({pages[name]}{anchor})"
     if name.startswith("docs/") and target.suffix == ".md":
         return f"[{text}](/{name.removeprefix('docs/')}{anchor})"
     if name.startswith("tutorials/") and target.parent.name == "tutorials":
         return f"[{text}](/{name}{anchor})"
-    for folder, made in (("reference", module), ("derivations", module.removeprefix("ibpcl.primitives."))):
+    for folder, made in (
+        ("reference", module),
+        ("derivations", module.removeprefix("ibpcl.primitives.")),
+    ):
         if (DOCS / folder / f"{made}.rst").exists():
             return f"[{text}](/{folder}/{made}.rst)"
     if target.is_dir():
-        return text                                          # a folder has no page
-    if target.suffix in (".py", ".md"):                      # MyST would look for a page
+        return text  # a folder has no page
+    if target.suffix in (".py", ".md"):  # MyST would look for a page
         return f"{{download}}`{text.strip('`')} <{os.path.relpath(target, page)}>`"
     return f"[{text}]({os.path.relpath(target, page)})"

@@ -16,24 +16,37 @@ def setup(app):
     """Point Sphinx to the local copy of MathJax, and connect what resolves references."""
     app.config.mathjax_path = "mathjax/tex-chtml.js"
     app.config.mathjax3_config = {
-        "options": {"enableMenu": False},                    # it would load more, and speaks to a server
+        # it would load more, and speaks to a server
+        "options": {"enableMenu": False},
         "chtml": {"displayAlign": "left", "displayIndent": "0"},
     }
     app.connect("build-finished", finish)
     app.connect("missing-reference", resolve)
-    app.connect("html-page-context", levels, priority=900)   # after the theme has made its navigation
+    # after the theme has made its navigation
+    app.connect("html-page-context", levels, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
 def finish(app, error):
-    """Copy what is needed of the package that ships MathJax, and remove pages that an older build has left."""
+    """Copy what is needed of the package that ships MathJax, and remove pages that an older build
+    has left.
+    """
     if error is not None:
         return
     for path in Path(app.outdir).rglob("*.html"):
         name = path.relative_to(app.outdir).with_suffix("").as_posix()
-        if not name.startswith("_") and name not in (*app.env.found_docs, "genindex", "py-modindex", "search"):
+        if not name.startswith("_") and name not in (
+            *app.env.found_docs,
+            "genindex",
+            "py-modindex",
+            "search",
+        ):
             path.unlink()
-    source = Path(importlib.util.find_spec("sphinx-mathjax-offline").origin).parent / "static" / "mathjax"
+    source = (
+        Path(importlib.util.find_spec("sphinx-mathjax-offline").origin).parent
+        / "static"
+        / "mathjax"
+    )
     for name in NEEDED:
         target = Path(app.outdir) / "_static" / "mathjax" / name
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -44,28 +57,42 @@ def finish(app, error):
 
 
 def levels(app, pagename, templatename, context, doctree):
-    """Give the captions of the navigation, which have the role of headings, the level that the role asks for."""
+    """Give the captions of the navigation, which have the role of headings, the level that the role
+    asks for.
+    """
     tree = context.get("furo_navigation_tree", "")
-    context["furo_navigation_tree"] = tree.replace('role="heading"', 'role="heading" aria-level="2"')
+    context["furo_navigation_tree"] = tree.replace(
+        'role="heading"', 'role="heading" aria-level="2"'
+    )
 
 
 def resolve(app, env, node, contnode):
-    """Resolve a name of a docstring as its module would; one that exists but has no page is shown as code.
+    """Resolve a name of a docstring as its module would; one that exists but has no page is shown
+    as code.
 
     A name that means nothing stays unresolved, and with ``-n -W`` ends the build.
     """
     if node["refdomain"] != "py":
         return None
-    target, here = node["reftarget"], (get_source_line(node)[0] or "").partition("docstring of ")[2].split(".")
-    # In the object that the docstring describes, in its class, in its module; then by the full name.
+    target = node["reftarget"]
+    here = (get_source_line(node)[0] or "").partition("docstring of ")[2].split(".")
+    # In the object that the docstring describes, in its class, in its module; then by the full
+    # name.
     for start in (*(".".join(here[:depth]) for depth in range(len(here), 0, -1)), ""):
         found = named(f"{start}.{target}".strip("."))
         if found is not None:
-            home, name = getattr(found, "__module__", start), getattr(found, "__qualname__", target)
+            home = getattr(found, "__module__", start)
+            name = getattr(found, "__qualname__", target)
             # Under its own module, under the package that offers it, or as a module.
-            for known in (f"{home}.{name}", f"{home.rpartition('.')[0]}.{name}", getattr(found, "__name__", "")):
+            for known in (
+                f"{home}.{name}",
+                f"{home.rpartition('.')[0]}.{name}",
+                getattr(found, "__name__", ""),
+            ):
                 if page := env.get_domain("py").objects.get(known):
-                    return make_refnode(app.builder, node["refdoc"], page.docname, page.node_id, contnode, known)
+                    return make_refnode(
+                        app.builder, node["refdoc"], page.docname, page.node_id, contnode, known
+                    )
             return contnode
     return None
 

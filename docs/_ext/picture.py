@@ -1,11 +1,18 @@
-"""Charts as inline SVG: sharp at every size, coloured by the style sheet, readable without scripts."""
+"""Charts as inline SVG: sharp at every size, coloured by the style sheet, readable without
+scripts.
+"""
 
 from dataclasses import dataclass
 from html import escape
 
 import numpy as np
 
-WIDE, HIGH, LEFT, RIGHT, TOP, BOTTOM = 520, 320, 80, 14, 14, 52
+WIDE = 520
+HIGH = 320
+LEFT = 80
+RIGHT = 14
+TOP = 14
+BOTTOM = 52
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -15,7 +22,9 @@ def powers(low, high, step=1):
     >>> powers(-4, 0, 2)
     {-4: '10⁻⁴', -2: '10⁻²', 0: '1'}
     """
-    return {k: f"10{str(k).translate(SUPERSCRIPTS)}" if k else "1" for k in range(low, high + 1, step)}
+    return {
+        k: f"10{str(k).translate(SUPERSCRIPTS)}" if k else "1" for k in range(low, high + 1, step)
+    }
 
 
 @dataclass(frozen=True)
@@ -56,9 +65,14 @@ class Axes:
 
     def boxes(self, x, y, wide, high):
         """Return boxes with their lower left corners at ``x, y``, as the ``d`` of one SVG path."""
-        left, right, low, top = self.across(x), self.across(np.add(x, wide)), self.up(y), self.up(np.add(y, high))
-        return "".join(f"M{a:.1f} {c:.1f}H{b:.1f}V{d:.1f}H{a:.1f}z" for a, b, c, d in zip(left, right, low, top,
-                                                                                         strict=True))
+        left = self.across(x)
+        right = self.across(np.add(x, wide))
+        low = self.up(y)
+        top = self.up(np.add(y, high))
+        return "".join(
+            f"M{a:.1f} {c:.1f}H{b:.1f}V{d:.1f}H{a:.1f}z"
+            for a, b, c, d in zip(left, right, low, top, strict=True)
+        )
 
     def svg(self, shapes, alt):
         """Return the picture.
@@ -70,27 +84,36 @@ class Axes:
         alt : str
             What the picture shows, for those who do not see it.
         """
-        bottom, middle = HIGH - BOTTOM, (TOP + HIGH - BOTTOM) / 2
+        bottom = HIGH - BOTTOM
+        middle = (TOP + HIGH - BOTTOM) / 2
         parts = [f'<svg viewBox="0 0 {WIDE} {HIGH}" role="img" aria-label="{escape(alt)}">']
         for value, text in self.x_ticks.items():
             at = self.across(value)
-            parts.append(f'<path class="tick" d="M{at:.1f} {bottom}V{bottom + 5}"/>'
-                         f'<text x="{at:.1f}" y="{bottom + 19}" text-anchor="middle">{escape(text)}</text>')
+            parts.append(
+                f'<path class="tick" d="M{at:.1f} {bottom}V{bottom + 5}"/>'
+                f'<text x="{at:.1f}" y="{bottom + 19}" text-anchor="middle">{escape(text)}</text>'
+            )
         for value, text in self.y_ticks.items():
             at = self.up(value)
-            parts.append(f'<path class="grid" d="M{LEFT} {at:.1f}H{WIDE - RIGHT}"/>'
-                         f'<text x="{LEFT - 7}" y="{at + 4:.1f}" text-anchor="end">{escape(text)}</text>')
+            parts.append(
+                f'<path class="grid" d="M{LEFT} {at:.1f}H{WIDE - RIGHT}"/>'
+                f'<text x="{LEFT - 7}" y="{at + 4:.1f}" text-anchor="end">{escape(text)}</text>'
+            )
         parts += [f'<path class="{name}" d="{path}"/>' for name, path in shapes]
-        parts.append(f'<text x="{(LEFT + WIDE - RIGHT) / 2}" y="{HIGH - 8}" text-anchor="middle">'
-                     f'{escape(self.x_label)}</text><text transform="translate(14 {middle}) rotate(-90)" '
-                     f'text-anchor="middle">{escape(self.y_label)}</text></svg>')
+        parts.append(
+            f'<text x="{(LEFT + WIDE - RIGHT) / 2}" y="{HIGH - 8}" text-anchor="middle">'
+            f'{escape(self.x_label)}</text><text transform="translate(14 {middle}) rotate(-90)" '
+            f'text-anchor="middle">{escape(self.y_label)}</text></svg>'
+        )
         return "".join(parts)
 
 
 def keys(labels):
     """Return the legend of a picture as an HTML list: class of the style sheet to text."""
-    rows = "".join(f'<li><span class="key {name}" aria-hidden="true"></span>{escape(text)}</li>'
-                   for name, text in labels.items())
+    rows = "".join(
+        f'<li><span class="key {name}" aria-hidden="true"></span>{escape(text)}</li>'
+        for name, text in labels.items()
+    )
     return f'<ul class="keys">{rows}</ul>'
 
 
@@ -98,7 +121,8 @@ ERRORS = Axes((-12, 0), (-16, 2), "step h", "relative error", powers(-12, 0, 2),
 
 
 def v_curves(curves, title):
-    """Draw the error of central differences against the step, a line for each input, with its legend.
+    """Draw the error of central differences against the step, a line for each input, with its
+    legend.
 
     Parameters
     ----------
@@ -106,12 +130,20 @@ def v_curves(curves, title):
         By the name of the input.
     title : str
     """
-    shapes, labels = [], {}
+    shapes = []
+    labels = {}
     for i, (name, curve) in enumerate(curves.items()):
         error = np.log10(np.maximum(curve.values, 1e-16))
         shapes.append((f"line-{i % 6}", ERRORS.line(np.log10(curve.steps), error)))
-        labels[f"line-{i % 6}"] = f"{labels[f'line-{i % 6}']}, {name}" if f"line-{i % 6}" in labels else name
+        labels[f"line-{i % 6}"] = (
+            f"{labels[f'line-{i % 6}']}, {name}" if f"line-{i % 6}" in labels else name
+        )
     best = max(float(np.nanmin(curve.values)) for curve in curves.values())
-    alt = (f"{title}: the error of central differences against the step, from 1e-1 to 1e-11. For "
-           f"{' and '.join(curves)} it falls, reaches {best:.0e} or less, and rises again.")
-    return f'<figure class="chart">{ERRORS.svg(shapes, alt)}<figcaption>{keys(labels)}</figcaption></figure>'
+    alt = (
+        f"{title}: the error of central differences against the step, from 1e-1 to 1e-11. For "
+        f"{' and '.join(curves)} it falls, reaches {best:.0e} or less, and rises again."
+    )
+    return (
+        '<figure '
+        f'class="chart">{ERRORS.svg(shapes, alt)}<figcaption>{keys(labels)}</figcaption></figure>'
+    )

@@ -1,16 +1,17 @@
-"""Write what ``ibpcl reproduce`` measured into the records of the site, and the records into the tables of its pages.
+"""Write what ``ibpcl reproduce`` measured into the records of the site, and the records into the
+tables of its pages.
 
-``python docs/_ext/records.py reproduction/ladder`` merges ``values.csv`` of that folder into the record
-``docs/results/ladder.csv`` (a column of a table that is measured anew is replaced, others stay), copies those of its
-pictures that a page shows to ``docs/figures/``, with names that begin with ``ladder``, and writes every table anew that
-a page marks::
+``python docs/_ext/records.py reproduction/ladder`` merges ``values.csv`` of that folder into the
+record ``docs/results/ladder.csv`` (a column of a table that is measured anew is replaced, others
+stay), copies those of its pictures that a page shows to ``docs/figures/``, with names that begin
+with ``ladder``, and writes every table anew that a page marks::
 
     <!-- table: ladder | Split MNIST: -->
     <!-- end -->
 
-Between the marks stand the tables of ``results/ladder.csv`` whose titles begin with "Split MNIST:", side by side.  A
-single number, with its seeds, stands between ``<!-- value: ladder | Split MNIST: accuracy | paper | accuracy -->`` and
-the end: the value of a table, row and column.
+Between the marks stand the tables of ``results/ladder.csv`` whose titles begin with "Split MNIST:",
+side by side.  A single number, with its seeds, stands between ``<!-- value: ladder | Split MNIST:
+accuracy | paper | accuracy -->`` and the end: the value of a table, row and column.
 """
 
 import re
@@ -23,8 +24,12 @@ from ibpcl.experiments import tables
 
 DOCS = Path(__file__).resolve().parent.parent
 MARKED = re.compile(r"(<!-- table: ([\w-]+) \| (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
-UNITS = {unit.name: unit for unit in reversed(vars(tables).values()) if isinstance(unit, tables.Unit)}
-VALUE = re.compile(r"(<!-- value: ([\w-]+) \| (.+?) \| (.+?) \| (.+?) -->).*?(<!-- end -->)", re.DOTALL)
+UNITS = {
+    unit.name: unit for unit in reversed(vars(tables).values()) if isinstance(unit, tables.Unit)
+}
+VALUE = re.compile(
+    r"(<!-- value: ([\w-]+) \| (.+?) \| (.+?) \| (.+?) -->).*?(<!-- end -->)", re.DOTALL
+)
 COLUMNS = ("table", "row", "column", "unit", "value")
 
 
@@ -35,7 +40,9 @@ def read(name):
 
 
 def merge(old, new):
-    """Return the lines of a record with those of other measurements, whose columns take the place of the old ones."""
+    """Return the lines of a record with those of other measurements, whose columns take the place
+    of the old ones.
+    """
     measured = {(title, column) for title, _, column, *_ in new}
     return [line for line in old if (line[0], line[2]) not in measured] + list(new)
 
@@ -52,15 +59,22 @@ def markdown(lines, beginning):
     cells = {}
     for (row, column, unit), found in values.items():
         entry = tables.Entry(row, column, tuple(found), UNITS[unit])
-        cells[row, column] = tables.spread(entry.mean, entry.deviation or None, entry.unit)      # without one that is 0
+        # without one that is 0
+        cells[row, column] = tables.spread(entry.mean, entry.deviation or None, entry.unit)
     count = seeds({len(found) for found in values.values()})
-    corner = f"{beginning[:-1]}, {count}" if beginning.endswith(":") else count      # a name stands before a colon
-    lines = [[corner, *columns], *([row, *(cells.get((row, column), "") for column in columns)] for row in rows)]
+    # a name stands before a colon
+    corner = f"{beginning[:-1]}, {count}" if beginning.endswith(":") else count
+    lines = [
+        [corner, *columns],
+        *([row, *(cells.get((row, column), "") for column in columns)] for row in rows),
+    ]
     return f"{tables.markdown_lines(lines)}\n"
 
 
 def value(lines, *place):
-    """Return one entry of a record, with the number of its seeds; ``place`` is its table, row and column."""
+    """Return one entry of a record, with the number of its seeds; ``place`` is its table, row and
+    column.
+    """
     found = [line[3:] for line in lines if line[:3] == place]
     entry = tables.Entry("", "", tuple(number for _, number in found), UNITS[found[0][0]])
     return f"{tables.spread(entry.mean, entry.deviation, entry.unit)} ({seeds({len(found)})})"
@@ -73,21 +87,34 @@ def seeds(counts):
 
 def filled(text):
     """Return the text of a page, every marked table and number as its record has it."""
-    text = MARKED.sub(lambda match: match[1] + "\n" + markdown(read(match[2]), match[3]) + "\n" + match[4], text)
-    return VALUE.sub(lambda match: match[1] + value(read(match[2]), *match.groups()[2:5]) + match[6], text)
+    text = MARKED.sub(
+        lambda match: match[1] + "\n" + markdown(read(match[2]), match[3]) + "\n" + match[4], text
+    )
+    return VALUE.sub(
+        lambda match: match[1] + value(read(match[2]), *match.groups()[2:5]) + match[6], text
+    )
 
 
 def main(folders):
     """Take over what ``ibpcl reproduce`` wrote to folders, and write the pages' tables anew."""
-    pages = {page: page.read_text(encoding="utf-8") for page in (DOCS.parent / "README.md", *DOCS.glob("*.md"))}
+    pages = {
+        page: page.read_text(encoding="utf-8")
+        for page in (DOCS.parent / "README.md", *DOCS.glob("*.md"))
+    }
     for folder in map(Path, folders):
         columns = storage.read_csv(folder / "values.csv")
         new = list(zip(*(columns[column].tolist() for column in COLUMNS), strict=True))
         record = DOCS / "results" / f"{folder.name}.csv"
         merged = merge(read(folder.name) if record.exists() else [], new)
-        storage.write_csv(record, {name: [line[i] for line in merged] for i, name in enumerate(COLUMNS)})
+        storage.write_csv(
+            record, {name: [line[i] for line in merged] for i, name in enumerate(COLUMNS)}
+        )
         for picture in folder.glob("*.png"):
-            name = picture.name if picture.name.startswith(folder.name) else f"{folder.name}-{picture.name}"
+            name = (
+                picture.name
+                if picture.name.startswith(folder.name)
+                else f"{folder.name}-{picture.name}"
+            )
             if any(f"(figures/{name})" in text for text in pages.values()):
                 shutil.copyfile(picture, DOCS / "figures" / name)
     for page, text in pages.items():

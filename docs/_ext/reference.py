@@ -9,32 +9,51 @@ import re
 import ibpcl
 from ibpcl.cli.parser import parser
 
-# Packages without pages for their modules: a command is what they are used by, or the NumPy function they are twins of.
+# Packages without pages for their modules: a command is what they are used by, or the NumPy
+# function they are twins of.
 CLOSED = ("ibpcl.bench", "ibpcl.classroom", "ibpcl.cli", "ibpcl.kernels")
 
 
 def children(package):
-    """Return the public modules right below a package; none where the package itself says what is public."""
+    """Return the public modules right below a package; none where the package itself says what is
+    public.
+    """
     name = package.__name__
-    if not hasattr(package, "__path__") or name in CLOSED or (hasattr(package, "__all__") and package is not ibpcl):
+    if (
+        not hasattr(package, "__path__")
+        or name in CLOSED
+        or (hasattr(package, "__all__") and package is not ibpcl)
+    ):
         return []
-    return [f"{name}.{info.name}" for info in pkgutil.iter_modules(package.__path__) if not info.name.startswith("_")
-            and f"{name}.{info.name}" not in ("ibpcl.primitives", "ibpcl.cli")]  # they have pages of their own
+    return [
+        f"{name}.{info.name}"
+        for info in pkgutil.iter_modules(package.__path__)
+        if not info.name.startswith("_")
+        # they have pages of their own
+        and f"{name}.{info.name}" not in ("ibpcl.primitives", "ibpcl.cli")
+    ]
 
 
 def members(module):
-    """Return the names of a module's public functions and classes, in the order of the file or of ``__all__``."""
+    """Return the names of a module's public functions and classes, in the order of the file or of
+    ``__all__``.
+    """
     if hasattr(module, "__all__") and module is not ibpcl:
         return list(module.__all__)
-    return [name for name, value in vars(module).items() if not name.startswith("_")
-            and (inspect.isclass(value) or inspect.isroutine(value)) and value.__module__ == module.__name__]
+    return [
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_")
+        and (inspect.isclass(value) or inspect.isroutine(value))
+        and value.__module__ == module.__name__
+    ]
 
 
 def api(package=ibpcl, above=()):
     """Return the pages of a package and of all below it, {path: text}.
 
-    Only the first page is part of the navigation: two hundred entries would make every page of the site slow.  The
-    others name what is above them.
+    Only the first page is part of the navigation: two hundred entries would make every page of the
+    site slow.  The others name what is above them.
     """
     name = package.__name__
     title = f"``{name}``" if above else "Python API"
@@ -44,7 +63,13 @@ def api(package=ibpcl, above=()):
     parts.append(f".. automodule:: {name}\n   :no-members:\n")
     for member in members(package) if above else ():
         value = getattr(package, member)
-        kind = "class" if inspect.isclass(value) else "function" if inspect.isroutine(value) else "data"
+        kind = (
+            "class"
+            if inspect.isclass(value)
+            else "function"
+            if inspect.isroutine(value)
+            else "data"
+        )
         parts.append(f".. auto{kind}:: {member}\n" + "   :members:\n" * (kind == "class"))
     pages = {}
     for child in children(package):
@@ -54,7 +79,9 @@ def api(package=ibpcl, above=()):
         pages |= api(module, (*above, name))
     if not above:
         parts.insert(2, "Their pages: " + ", ".join(door()) + ".")
-        parts.append(":doc:`ibpcl.primitives </derivations/index>`\n   The derivations, a page for each.")
+        parts.append(
+            ":doc:`ibpcl.primitives </derivations/index>`\n   The derivations, a page for each."
+        )
     return {f"reference/{name if above else 'index'}.rst": "\n\n".join(parts) + "\n", **pages}
 
 
@@ -87,7 +114,9 @@ def _command(command, level):
             continue
         value = action.metavar or ("{" + ",".join(action.choices) + "}" if action.choices else "")
         value = "" if action.nargs == 0 else value
-        names = [f"{option} {value}".strip() for option in action.option_strings] or [value or action.dest]
+        names = [f"{option} {value}".strip() for option in action.option_strings] or [
+            value or action.dest
+        ]
         parts.append(", ".join(f"`{name}`" for name in names) + f"\n: {_escaped(command, action)}")
     epilog = command.epilog() if callable(command.epilog) else command.epilog
     parts += [f"```text\n{epilog.rstrip()}\n```"] if epilog else []
@@ -98,7 +127,9 @@ def _command(command, level):
 
 
 def _escaped(command, action):
-    """Return the help of an argument with its default filled in; what Markdown would read as its own is escaped."""
+    """Return the help of an argument with its default filled in; what Markdown would read as its
+    own is escaped.
+    """
     text = (action.help or "") % {**vars(action), "prog": command.prog}
     plain_and_code = f"{text[:1].upper()}{text[1:]}.".split("`")
     plain_and_code[::2] = [re.sub(r"([*_<\[])", r"\\\1", plain) for plain in plain_and_code[::2]]

@@ -1,1 +1,3 @@
-"""What ``ibpcl bench`` measures: the gradient step and its parts, against its products, NumPy, PyTorch and JAX."""
+"""What ``ibpcl bench`` measures: the gradient step and its parts, against its products, NumPy,
+PyTorch and JAX.
+"""

@@ -5,8 +5,17 @@ import numpy as np
 from ibpcl.evaluation.figures.canvas import MARKERS, PALETTE, legend, new_axes, save, style
 from ibpcl.plotting import styled
 
-STEPS = ("step, two classes", "step", "products", "step, whole network", "step, dense", "torch eager", "jax jit",
-         "torch.compile", "step, NumPy backend")
+STEPS = (
+    "step, two classes",
+    "step",
+    "products",
+    "step, whole network",
+    "step, dense",
+    "torch eager",
+    "jax jit",
+    "torch.compile",
+    "step, NumPy backend",
+)
 
 
 @styled
@@ -15,26 +24,54 @@ def draw(found, path):
     axes = new_axes(width=180, height=150, rows=2, columns=2)
     times = found["milliseconds"]
     prefix = "part: "
-    _bars(axes[0, 0], {name.removeprefix(prefix): value for name, value in times.items() if name.startswith(prefix)})
+    _bars(
+        axes[0, 0],
+        {
+            name.removeprefix(prefix): value
+            for name, value in times.items()
+            if name.startswith(prefix)
+        },
+    )
     style(axes[0, 0], "ms", title="Parts of the step")
     _bars(axes[0, 1], {name: times[name] for name in STEPS if name in times}, log=True)
     style(axes[0, 1], "ms", title="Steps, and the dense products alone")
     for i, (axis, one) in enumerate(found["scaling"].items()):
-        sizes, slope = np.array(one["sizes"]), one["slope"]
+        sizes = np.array(one["sizes"])
+        slope = one["slope"]
         label = axis if slope is None else f"{axis}: slope {slope:.2f}"
-        axes[1, 0].loglog(sizes / sizes[-1], one["milliseconds"], color=PALETTE[i], marker=MARKERS[i], markersize=3,
-                          linewidth=1, label=label)
+        axes[1, 0].loglog(
+            sizes / sizes[-1],
+            one["milliseconds"],
+            color=PALETTE[i],
+            marker=MARKERS[i],
+            markersize=3,
+            linewidth=1,
+            label=label,
+        )
     for axis in (axes[1, 0].xaxis, axes[1, 0].yaxis):
         _plain_numbers(axis)
     legend(axes[1, 0], loc="upper left")
     style(axes[1, 0], "size, as a share of the largest", "ms", "Scaling")
-    rows = [row for row in found["densities"] if row["products"] == "layer" and row["columns"] == found["sizes"]["K"]]
+    rows = [
+        row
+        for row in found["densities"]
+        if row["products"] == "layer" and row["columns"] == found["sizes"]["K"]
+    ]
     x = [row["density"] for row in rows]
-    for i, (key, label) in enumerate((("sparse_over_dense", "always sparse"), ("chosen_over_dense", "as chosen"))):
-        axes[1, 1].plot(x, [row[key] for row in rows], color=PALETTE[i], marker=MARKERS[i], markersize=3, linewidth=1,
-                        label=label)
+    for i, (key, label) in enumerate(
+        (("sparse_over_dense", "always sparse"), ("chosen_over_dense", "as chosen"))
+    ):
+        axes[1, 1].plot(
+            x,
+            [row[key] for row in rows],
+            color=PALETTE[i],
+            marker=MARKERS[i],
+            markersize=3,
+            linewidth=1,
+            label=label,
+        )
     axes[1, 1].axhline(1.0, color=PALETTE[-1], linewidth=0.6)
-    if rows:                                                 # none without Numba
+    if rows:  # none without Numba
         axes[1, 1].axvline(rows[0]["densest"], color=PALETTE[-1], linewidth=0.6, linestyle=":")
         legend(axes[1, 1], loc="upper left")
     style(axes[1, 1], "density of the inputs", "time over BLAS's", "The layer's two products")
@@ -42,7 +79,9 @@ def draw(found, path):
 
 
 def _bars(ax, values, log=False):
-    """Draw numbers beside their names: as bars from 0, or on a log axis, which has no 0, as points."""
+    """Draw numbers beside their names: as bars from 0, or on a log axis, which has no 0, as
+    points.
+    """
     names = list(values)
     if log:
         ax.plot(list(values.values()), names, "o", markersize=4, color=PALETTE[0])
@@ -55,7 +94,9 @@ def _bars(ax, values, log=False):
 
 
 def _plain_numbers(axis):
-    """Write 10, 20, 50, 100 at a log axis: powers of ten would be too few, and their multiples overlap."""
+    """Write 10, 20, 50, 100 at a log axis: powers of ten would be too few, and their multiples
+    overlap.
+    """
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     axis.set_major_locator(LogLocator(subs=(1, 2, 5)))

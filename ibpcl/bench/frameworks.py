@@ -1,4 +1,6 @@
-"""The same step in PyTorch and JAX: found in ``tests/benchmarks``, and checked before it is timed."""
+"""The same step in PyTorch and JAX: found in ``tests/benchmarks``, and checked before it is
+timed.
+"""
 
 import importlib.util
 from pathlib import Path
@@ -10,27 +12,39 @@ from ibpcl.bench.problem import ALPHA, EXAMPLES, RATES, TAU, WEIGHTS
 from ibpcl.inference.backend import backend
 
 FOLDER = Path(ibpcl.__file__).parents[1] / "tests" / "benchmarks"
-# Largest difference of a part of the ELBO or of the gradient that float32 allows, as a share of the largest element.
+# Largest difference of a part of the ELBO or of the gradient that float32 allows, as a share of the
+# largest element.
 TOLERANCE = 2e-3
 
 
 def case(problem):
     """Describe a problem of the whole network in plain arrays and numbers."""
-    layout, count = problem.model.layout, problem.model.layout.block("mu").stop
+    layout = problem.model.layout
+    count = problem.model.layout.block("mu").stop
     prior = np.zeros_like(problem.vector)
-    prior[:count], prior[layout.block("log_sigma")] = problem.prior.mu, problem.prior.log_sigma
+    prior[:count] = problem.prior.mu
+    prior[layout.block("log_sigma")] = problem.prior.log_sigma
     names = [name for name in layout.views(prior) if name.endswith((".mu", ".log_sigma"))]
     return {
         "parameters": {name: view.copy() for name, view in layout.views(problem.vector).items()},
-        "prior": {name: layout.views(prior)[name] for name in names}, "alpha": ALPHA, "x": problem.x,
-        "labels": problem.labels, "tau": TAU, "examples": EXAMPLES, "rates": RATES, "sizes": tuple(problem.sizes),
+        "prior": {name: layout.views(prior)[name] for name in names},
+        "alpha": ALPHA,
+        "x": problem.x,
+        "labels": problem.labels,
+        "tau": TAU,
+        "examples": EXAMPLES,
+        "rates": RATES,
+        "sizes": tuple(problem.sizes),
         "weights": np.array(WEIGHTS[:4], problem.x.dtype),
     }
 
 
 def noise_arrays(noise):
     """Return the noise of a step as a dict of arrays."""
-    return {name: np.asarray(array) for name, array in (noise["hidden0"] | {"head": noise["head"]["eps"]}).items()}
+    return {
+        name: np.asarray(array)
+        for name, array in (noise["hidden0"] | {"head": noise["head"]["eps"]}).items()
+    }
 
 
 def missing(name, folder=FOLDER):
@@ -51,7 +65,9 @@ def load(name, folder=FOLDER):
 
 
 def disagreement(module, problem):
-    """Return the largest difference from our ELBO and gradient for the same noise, as a share of the largest number."""
+    """Return the largest difference from our ELBO and gradient for the same noise, as a share of
+    the largest number.
+    """
     noise = problem.noise()
     parts, gradient = problem.elbo_and_gradient(noise)
     other_parts, other = module.elbo_and_gradient(case(problem), noise_arrays(noise))
@@ -62,7 +78,8 @@ def disagreement(module, problem):
 
 
 def steps(make_problem, threads):
-    """Return the frameworks' steps that can be measured, their disagreements, and why others cannot.
+    """Return the frameworks' steps that can be measured, their disagreements, and why others
+    cannot.
 
     Parameters
     ----------
@@ -71,7 +88,9 @@ def steps(make_problem, threads):
     threads : int
         How many PyTorch may use; JAX uses all cores.
     """
-    functions, differences, reasons = {}, {}, {}
+    functions = {}
+    differences = {}
+    reasons = {}
     for name in ("torch", "jax"):
         if reason := missing(name):
             reasons[name] = reason
@@ -80,7 +99,9 @@ def steps(make_problem, threads):
         problem = make_problem(backend())
         differences[name] = disagreement(module, problem)
         if differences[name] > TOLERANCE:
-            raise ArithmeticError(f"bench: {name} computes another ELBO or gradient, by {differences[name]:.2g}")
+            raise ArithmeticError(
+                f"bench: {name} computes another ELBO or gradient, by {differences[name]:.2g}"
+            )
         if name == "torch":
             module.torch.set_num_threads(threads)
             functions["torch eager"] = module.make_step(case(problem))

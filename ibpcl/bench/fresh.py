@@ -20,7 +20,9 @@ def measure(sizes, folder):
     """Run a new process, its machine code in ``folder``, and return what it measured."""
     environment = os.environ | {"NUMBA_CACHE_DIR": str(folder)}
     command = [sys.executable, "-m", "ibpcl.bench.fresh", *map(str, sizes)]
-    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True, encoding="utf-8")
+    done = subprocess.run(
+        command, env=environment, check=True, capture_output=True, text=True, encoding="utf-8"
+    )
     return json.loads(done.stdout)
 
 
@@ -33,13 +35,23 @@ def cold_and_cached(sizes):
 def import_seconds(rounds):
     """Return the median time of ``import ibpcl`` in a new process."""
     code = "import time; t = time.perf_counter(); import ibpcl; print(time.perf_counter() - t)"
-    runs = [subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, encoding="utf-8")
-            for _ in range(rounds)]
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            check=True,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+        )
+        for _ in range(rounds)
+    ]
     return statistics.median(float(run.stdout) for run in runs)
 
 
 def highest_mb(reset=False):
-    """Return the largest resident memory so far, or since it was reset; None where Linux does not say."""
+    """Return the largest resident memory so far, or since it was reset; None where Linux does not
+    say.
+    """
     status = Path("/proc/self/status")
     if not status.exists():
         return None
@@ -66,8 +78,15 @@ def main(arguments):
     for _ in range(3):
         problem.step()
     after = highest_mb()
-    print(json.dumps({"import_s": imported - start, "compile_s": compiled - imported,
-                      "peak_step_mb": None if after is None else after - before}))
+    print(
+        json.dumps(
+            {
+                "import_s": imported - start,
+                "compile_s": compiled - imported,
+                "peak_step_mb": None if after is None else after - before,
+            }
+        )
+    )
 
 
 if __name__ == "__main__":

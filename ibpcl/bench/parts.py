@@ -1,4 +1,6 @@
-"""The parts of a step, each as a function that can be timed alone on inputs that a step would give it."""
+"""The parts of a step, each as a function that can be timed alone on inputs that a step would give
+it.
+"""
 
 import numpy as np
 
@@ -8,22 +10,44 @@ from ibpcl.models.layers import Pass
 
 
 def parts(problem):
-    """Return a function for each part of the step, by its name; what is left of a step is Python and copying."""
-    who, model, noise = problem.backend, problem.model, problem.noise()
+    """Return a function for each part of the step, by its name; what is left of a step is Python
+    and copying.
+    """
+    who = problem.backend
+    model = problem.model
+    noise = problem.noise()
     views = model.layout.layers(problem.vector)
-    hidden, head, drawn = views["hidden0"], model.layers["head"], noise["hidden0"]
-    S, N, K, C = problem.sizes.S, problem.sizes.N, problem.sizes.K, problem.sizes.C
+    hidden = views["hidden0"]
+    head = model.layers["head"]
+    drawn = noise["hidden0"]
+    S = problem.sizes.S
+    N = problem.sizes.N
+    K = problem.sizes.K
+    C = problem.sizes.C
     logit_pi = np.zeros((S, K), problem.x.dtype)
-    of_weights = (drawn["weight"], drawn["mask"], hidden["weight.mu"], hidden["weight.log_sigma"],
-                  hidden["rho"], logit_pi, TAU)
+    of_weights = (
+        drawn["weight"],
+        drawn["mask"],
+        hidden["weight.mu"],
+        hidden["weight.log_sigma"],
+        hidden["rho"],
+        logit_pi,
+        TAU,
+    )
     sampled, weights_cache = who.masked_weights.sample(*of_weights)
-    x, bias = problem.read, np.zeros((S, K), problem.x.dtype)
+    x = problem.read
+    bias = np.zeros((S, K), problem.x.dtype)
     h, linear_cache = who.linear.apply(x, sampled[0], bias)
     dh = np.ones_like(h)
-    gaussian = (problem.vector[model.layout.block("mu")], problem.vector[model.layout.block("log_sigma")],
-                problem.prior.mu, problem.prior.log_sigma)
+    gaussian = (
+        problem.vector[model.layout.block("mu")],
+        problem.vector[model.layout.block("log_sigma")],
+        problem.prior.mu,
+        problem.prior.log_sigma,
+    )
     gradient = np.zeros_like(problem.vector)
-    vector, state = problem.vector.copy(), start(problem.vector)
+    vector = problem.vector.copy()
+    state = start(problem.vector)
 
     def outputs():
         on, activation_cache = who.activations.relu(h)

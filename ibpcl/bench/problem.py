@@ -1,4 +1,6 @@
-"""The gradient step that is measured: its sizes, its data, and one training step of the package itself."""
+"""The gradient step that is measured: its sizes, its data, and one training step of the package
+itself.
+"""
 
 from typing import NamedTuple
 
@@ -14,9 +16,14 @@ from ibpcl.models.network import classifier
 from ibpcl.noise import Key
 from ibpcl.numerics import finite
 
-ALPHA, SIGMA, SPREAD, TAU = 30.0, 0.05, 0.01, 1.0            # where the method starts, and a temperature on the way
+# where the method starts, and a temperature on the way
+ALPHA = 30.0
+SIGMA = 0.05
+SPREAD = 0.01
+TAU = 1.0
 EXAMPLES = 60_000
-# The method's cotangent of the loss: likelihood, weights, masks (at the weight 1 / 784), sticks; for one example.
+# The method's cotangent of the loss: likelihood, weights, masks (at the weight 1 / 784), sticks;
+# for one example.
 WEIGHTS = Elbo(*(-weight / EXAMPLES for weight in (1.0, -1.0, -1 / 784, -1.0, -1.0)))
 # A thousandth of the method's: hundreds of steps on one and the same batch shall not lead anywhere.
 RATES = {"mu": 1e-5, "log_sigma": 1e-5, "rho": 1e-4, "sticks": 1e-4}
@@ -42,14 +49,19 @@ class Images(NamedTuple):
 
 
 def images(classes=None, data_dir=None):
-    """Return MNIST's training images of some classes, or the drawn letters if it is not at hand and no folder is named.
+    """Return MNIST's training images of some classes, or the drawn letters if it is not at hand and
+    no folder is named.
 
     Raises
     ------
     UserError
         If a folder is named, and MNIST is not there.
     """
-    there = {status.name for status in registry.status(data_dir) if status.summary not in ("missing", "damaged")}
+    there = {
+        status.name
+        for status in registry.status(data_dir)
+        if status.summary not in ("missing", "damaged")
+    }
     name = "mnist" if "mnist" in there or data_dir is not None else "glyphs"
     data = registry.load(name, data_dir)
     chosen = slice(None) if classes is None else np.isin(data.train_labels, classes)
@@ -60,7 +72,9 @@ def images(classes=None, data_dir=None):
 def random_images(sizes, density, seed=0):
     """Make a batch in which each number is not zero with a given probability."""
     rng = np.random.default_rng(seed)
-    x = np.where(rng.random((sizes.N, sizes.D)) < density, rng.random((sizes.N, sizes.D)), 0).astype(np.float32)
+    x = np.where(
+        rng.random((sizes.N, sizes.D)) < density, rng.random((sizes.N, sizes.D)), 0
+    ).astype(np.float32)
     return Images(f"density {density:g}", x, rng.integers(0, sizes.C, sizes.N))
 
 
@@ -80,17 +94,25 @@ class Problem:
     """
 
     def __init__(self, sizes, images, backend, pack=True, dtype=np.float32):
-        self.sizes, self.backend = sizes._replace(D=images.x.shape[1], N=min(sizes.N, len(images.x))), backend
+        self.sizes = sizes._replace(D=images.x.shape[1], N=min(sizes.N, len(images.x)))
+        self.backend = backend
         scale = 255 if images.x.dtype == np.uint8 else 1
         # Evenly over the classes, which may be sorted.
         rows = np.linspace(0, len(images.x) - 1, self.sizes.N).astype(int)
-        self.x, self.labels = (images.x[rows] / scale).astype(dtype), images.labels[rows]
+        self.x = (images.x[rows] / scale).astype(dtype)
+        self.labels = images.labels[rows]
         self.whole = classifier(self.sizes.D, (sizes.K,), Softmax(), sizes.C, Masked)
-        self.part = subnetwork.usable(self.whole, images.x) if pack else subnetwork.cut(self.whole, {})
+        self.part = (
+            subnetwork.usable(self.whole, images.x) if pack else subnetwork.cut(self.whole, {})
+        )
         self.model, self.read = self.part.network, self.part.columns(self.x)
-        self.vector = self.model.initial(starts.normal(np.random.default_rng(0), SPREAD), SIGMA, (ALPHA,), dtype)
+        self.vector = self.model.initial(
+            starts.normal(np.random.default_rng(0), SPREAD), SIGMA, (ALPHA,), dtype
+        )
         count = self.model.layout.block("mu").stop
-        self.prior = Prior(np.zeros(count, dtype), np.zeros(count, dtype), {"hidden0": dtype(ALPHA)})
+        self.prior = Prior(
+            np.zeros(count, dtype), np.zeros(count, dtype), {"hidden0": dtype(ALPHA)}
+        )
         self.state, self.rates = start(self.vector), np.empty_like(self.vector)
         for block, rate in RATES.items():
             self.rates[self.model.layout.block(block)] = rate
@@ -108,12 +130,24 @@ class Problem:
 
     def noise(self, step=0):
         """Draw what a step needs."""
-        return self.model.noise(Key(0, 0, step, 0), self.sizes.S, self.sizes.N, self.backend, self.x.dtype)
+        return self.model.noise(
+            Key(0, 0, step, 0), self.sizes.S, self.sizes.N, self.backend, self.x.dtype
+        )
 
     def elbo_and_gradient(self, noise):
         """Return the parts of the ELBO and the gradient of the loss for given noise."""
-        parts, cache = elbo(self.model, self.vector, self.prior, self.read, self.labels, noise, EXAMPLES, self.backend,
-                            None, TAU)
+        parts, cache = elbo(
+            self.model,
+            self.vector,
+            self.prior,
+            self.read,
+            self.labels,
+            noise,
+            EXAMPLES,
+            self.backend,
+            None,
+            TAU,
+        )
         return parts, elbo_vjp(WEIGHTS, cache)
 
     def step(self):
@@ -122,21 +156,36 @@ class Problem:
         _, gradient = self.elbo_and_gradient(self.noise(self.step_number))
         if not finite(gradient):
             raise FloatingPointError("bench: the gradient is not finite")
-        self.vector, self.state = self.backend.adam.update(self.vector, gradient, self.state, self.rates)
+        self.vector, self.state = self.backend.adam.update(
+            self.vector, gradient, self.state, self.rates
+        )
 
     def products(self):
         """Return a function that computes the step's dense matrix products alone, with BLAS.
 
-        Those of the layer, x w and its gradient at w, at its full width; those of the head, and its gradients at both.
+        Those of the layer, x w and its gradient at w, at its full width; those of the head, and its
+        gradients at both.
         """
         (S, N, D, K, C), dtype = self.sizes, self.x.dtype
-        x, w, dh = self.x, np.full((S, D, K), 0.1, dtype), np.ones((S, N, K), dtype)
-        head, doutputs = np.ones((S, K, C), dtype), np.ones((S, N, C), dtype)
-        outputs = [np.empty(shape, dtype) for shape in ((S, N, K), (S, D, K), (S, N, C), (S, N, K), (S, K, C))]
-        factors = ((x, w), (x.T, dh), (dh, head), (doutputs, np.swapaxes(head, 1, 2)),
-                   (np.swapaxes(dh, 1, 2), doutputs))
+        x = self.x
+        w = np.full((S, D, K), 0.1, dtype)
+        dh = np.ones((S, N, K), dtype)
+        head = np.ones((S, K, C), dtype)
+        doutputs = np.ones((S, N, C), dtype)
+        outputs = [
+            np.empty(shape, dtype)
+            for shape in ((S, N, K), (S, D, K), (S, N, C), (S, N, K), (S, K, C))
+        ]
+        factors = (
+            (x, w),
+            (x.T, dh),
+            (dh, head),
+            (doutputs, np.swapaxes(head, 1, 2)),
+            (np.swapaxes(dh, 1, 2), doutputs),
+        )
 
         def multiply():
             for (left, right), out in zip(factors, outputs, strict=True):
                 np.matmul(left, right, out=out)
+
         return multiply

@@ -1,8 +1,10 @@
-"""Measuring so that what else the machine does hits all alike: in turns, many times, and by ratios within a turn.
+"""Measuring so that what else the machine does hits all alike: in turns, many times, and by ratios
+within a turn.
 
-Threads of BLAS and OpenMP go on spinning for a while after their last work, and would slow down whatever is measured
-next.  So there is a pause before each measurement.  After it cores have to wake up, which on a virtual machine takes
-longer than many a function does, so calls follow that are not measured: what is measured is a loop under way.
+Threads of BLAS and OpenMP go on spinning for a while after their last work, and would slow down
+whatever is measured next.  So there is a pause before each measurement.  After it cores have to
+wake up, which on a virtual machine takes longer than many a function does, so calls follow that are
+not measured: what is measured is a loop under way.
 """
 
 import time
@@ -10,9 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-SHORTEST = 0.02                                              # seconds of a measurement; shorter calls are repeated
+# seconds of a measurement; shorter calls are repeated
+SHORTEST = 0.02
 WARM_UP = 2
-PAUSE = 0.1                                                  # seconds
+PAUSE = 0.1  # seconds
 
 
 class Times(NamedTuple):

@@ -1,8 +1,10 @@
-"""How much faster several workers do the runs of a comparison: ``python -m ibpcl.bench.workers [WORKERS ...]``.
+"""How much faster several workers do the runs of a comparison: ``python -m ibpcl.bench.workers
+[WORKERS ...]``.
 
-Every number of workers does the same eight runs, EWC on rendered glyphs with eight seeds, on one thread each; in turns,
-three times.  Printed are the medians of the times, without the start of the workers, and the efficiency: the time that
-one worker takes over n times the time that n workers take.
+Every number of workers does the same eight runs, EWC on rendered glyphs with eight seeds, on one
+thread each; in turns, three times.  Printed are the medians of the times, without the start of the
+workers, and the efficiency: the time that one worker takes over n times the time that n workers
+take.
 """
 
 import statistics
@@ -15,7 +17,8 @@ from ibpcl.experiments import cells, cluster
 from ibpcl.experiments.benchmarks import BENCHMARKS, Row
 from ibpcl.experiments.choice import Choice
 
-SEEDS, ROUNDS = 8, 3
+SEEDS = 8
+ROUNDS = 3
 
 
 def measure(numbers, folder, seeds=SEEDS, rounds=ROUNDS, assignments=None):
@@ -36,15 +39,19 @@ def measure(numbers, folder, seeds=SEEDS, rounds=ROUNDS, assignments=None):
     for turn, number in ((turn, number) for turn in range(rounds) for number in numbers):
         place = Path(folder, f"{turn}-{number}")
         with cluster.local(number, 1) as (workers, _):
-            _run(workers, place / "warm", number, assignments)                  # loads images and machine code
+            # loads images and machine code
+            _run(workers, place / "warm", number, assignments)
             found[number].append(_run(workers, place / "timed", seeds, assignments))
     return found
 
 
 def _run(workers, out, seeds, assignments):
     """Return how many seconds the runs take."""
-    planned = cells.plan([Row("ewc", "ewc", "ewc")], [BENCHMARKS["split-glyphs"]],
-                         Choice(seeds, assignments=assignments or {}, out=out))
+    planned = cells.plan(
+        [Row("ewc", "ewc", "ewc")],
+        [BENCHMARKS["split-glyphs"]],
+        Choice(seeds, assignments=assignments or {}, out=out),
+    )
     start = time.perf_counter()
     cells.measure(planned, False, workers=workers)
     return time.perf_counter() - start
@@ -53,7 +60,9 @@ def _run(workers, out, seeds, assignments):
 def main(numbers):
     """Measure, and print a line for each number of workers."""
     with tempfile.TemporaryDirectory() as folder:
-        medians = {number: statistics.median(times) for number, times in measure(numbers, folder).items()}
+        medians = {
+            number: statistics.median(times) for number, times in measure(numbers, folder).items()
+        }
     for number, seconds in medians.items():
         efficiency = medians[1] / seconds / number
         print(f"{number} worker{'s' * (number > 1)}: {seconds:.1f} s, efficiency {efficiency:.0%}")

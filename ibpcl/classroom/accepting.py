@@ -1,7 +1,9 @@
-"""Return values of students, in the form that the judge compares: lists are arrays or tuples, dicts are read by name.
+"""Return values of students, in the form that the judge compares: lists are arrays or tuples, dicts
+are read by name.
 
-Only what has one meaning is accepted.  A gradient with additional axes of length one, as ``keepdims`` leaves them, has
-the same numbers in the same order; one with an axis too few does not show which axis it was.
+Only what has one meaning is accepted.  A gradient with additional axes of length one, as
+``keepdims`` leaves them, has the same numbers in the same order; one with an axis too few does not
+show which axis it was.
 """
 
 import ast
@@ -25,7 +27,9 @@ class Accepted:
         self.parameters = _parameters(assignment)
 
     def output(self, out):
-        """Return the output of a forward: a list of numbers as an array, a list of arrays as a tuple."""
+        """Return the output of a forward: a list of numbers as an array, a list of arrays as a
+        tuple.
+        """
         return _as_array(out) if isinstance(out, list) else out
 
     def gradients(self, function, inputs, out):
@@ -71,14 +75,18 @@ def skipped_cells(skipped, handin):
         if type(cell) is int and type(line) is int and type(kind) is str and type(message) is str:
             place = handin.place(line) if line else f"code cell {cell} of {handin.file}"
             reason = f"{kind}: {message}" if message else kind
-            told.append(f"skipped: {place} raises {reason[:200]}, so the rest of the cell did not run"
-                        if kind not in ("ImportError", "ModuleNotFoundError")
-                        else f"skipped: {place}: {reason[:200]}")
+            told.append(
+                f"skipped: {place} raises {reason[:200]}, so the rest of the cell did not run"
+                if kind not in ("ImportError", "ModuleNotFoundError")
+                else f"skipped: {place}: {reason[:200]}"
+            )
     return told[:MOST_SHOWN]
 
 
 def _by_name(out, names):
-    """Return the values of a dict in the order of the names, if it has each of them; else what came."""
+    """Return the values of a dict in the order of the names, if it has each of them; else what
+    came.
+    """
     if not isinstance(out, dict) or len(out) != len(names):
         return out
     for spelling in SPELLINGS:
@@ -103,12 +111,19 @@ def _as_array(values):
         array = np.array(values)
     except (ValueError, TypeError, OverflowError):
         array = None
-    if array is not None and array.dtype.kind in "biuf" and not any(isinstance(each, np.ndarray) for each in values):
+    if (
+        array is not None
+        and array.dtype.kind in "biuf"
+        and not any(isinstance(each, np.ndarray) for each in values)
+    ):
         return array
     return tuple(values)
 
 
 def _parameters(assignment):
     """Return {function: names of its parameters} of the reference, which is trusted."""
-    return {node.name: tuple(argument.arg for argument in node.args.args)
-            for node in ast.parse(assignment.source()).body if isinstance(node, ast.FunctionDef)}
+    return {
+        node.name: tuple(argument.arg for argument in node.args.args)
+        for node in ast.parse(assignment.source()).body
+        if isinstance(node, ast.FunctionDef)
+    }

@@ -1,4 +1,6 @@
-"""An assignment as its folder describes it: tasks, forms, reference solution, inputs and statement."""
+"""An assignment as its folder describes it: tasks, forms, reference solution, inputs and
+statement.
+"""
 
 import functools
 import linecache
@@ -15,12 +17,13 @@ FOLDER = Path(__file__).parent / "assignments"
 KINDS = ("forward", "vjp", "extremes", "proof", "text", "referee")
 VISIBILITIES = ("public", "hidden")
 IMPORTS = ("numpy", "scipy", "math")
-LIMITS = {"seconds": 60, "memory_mb": 1024}           # of a hand-in; an assignment may set others
+LIMITS = {"seconds": 60, "memory_mb": 1024}  # of a hand-in; an assignment may set others
 
 
 @dataclass(frozen=True)
 class Task:
-    """One task of an assignment; the attributes are the keys of ``[[task]]`` in ``assignment.toml``.
+    """One task of an assignment; the attributes are the keys of ``[[task]]`` in
+    ``assignment.toml``.
 
     Attributes
     ----------
@@ -85,13 +88,17 @@ class Assignment:
         return next(task for task in self.tasks if task.id == name)
 
     def source(self, form="base"):
-        """Return the reference solution in a form, as text; for a referee, the right pairs come first."""
+        """Return the reference solution in a form, as text; for a referee, the right pairs come
+        first.
+        """
         parts = [self.folder / name for name in ("bank.py", "reference.py")]
         base = "\n\n".join(read_text(path) for path in parts if path.exists())
         if form == "base":
             return base
         if form not in self.forms:
-            raise UserError(f"class: {self.name} has no form {form!r}; it has {', '.join(self.forms)}")
+            raise UserError(
+                f"class: {self.name} has no form {form!r}; it has {', '.join(self.forms)}"
+            )
         return merged(base, read_text(self.folder / "forms" / f"{form}.py"), form)
 
     def reference(self, form="base"):
@@ -105,8 +112,12 @@ class Assignment:
     def statement(self, form="base"):
         """Return the statement, with the passages of this form only."""
         text = read_text(self.folder / "statement.md")
-        return re.sub(r"<!-- form: (.*?) -->\n?(.*?)<!-- end -->\n?",
-                      lambda found: found[2] if form in re.split(r"[,\s]+", found[1]) else "", text, flags=re.DOTALL)
+        return re.sub(
+            r"<!-- form: (.*?) -->\n?(.*?)<!-- end -->\n?",
+            lambda found: found[2] if form in re.split(r"[,\s]+", found[1]) else "",
+            text,
+            flags=re.DOTALL,
+        )
 
 
 def names():
@@ -115,10 +126,14 @@ def names():
 
 
 def named(name):
-    """Return the assignment of the package with this name or number, None if there is none; never a folder's."""
+    """Return the assignment of the package with this name or number, None if there is none; never a
+    folder's.
+    """
     for each in names():
         number, _, word = each.partition("_")
-        if name in (each, word, number) or (name.isdecimal() and number.isdecimal() and int(name) == int(number)):
+        if name in (each, word, number) or (
+            name.isdecimal() and number.isdecimal() and int(name) == int(number)
+        ):
             return load(FOLDER / each)
     return None
 
@@ -136,8 +151,10 @@ def find(name):
     found = named(str(name))
     if found is not None:
         return found
-    raise UserError(f"class: there is no assignment {name!r}; `ibpcl class list` lists them, or name a folder with an "
-                    "assignment.toml")
+    raise UserError(
+        f"class: there is no assignment {name!r}; `ibpcl class list` lists them, or name a folder "
+        "with an assignment.toml"
+    )
 
 
 @functools.cache
@@ -148,11 +165,29 @@ def load(folder):
     tasks = []
     for entry in table.get("task", ()):
         if unknown := set(entry) - known:
-            raise UserError(f"class: {folder.name}: task {entry.get('id')}: unknown key {sorted(unknown)[0]}")
-        tasks.append(Task(**{key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}))
+            raise UserError(
+                f"class: {folder.name}: task {entry.get('id')}: unknown key {sorted(unknown)[0]}"
+            )
+        tasks.append(
+            Task(
+                **{
+                    key: tuple(value) if isinstance(value, list) else value
+                    for key, value in entry.items()
+                }
+            )
+        )
     limits = {**LIMITS, **table.get("limits", {})}
-    assignment = Assignment(folder.name, folder, table["title"], table["hours"], table["points"], tuple(tasks),
-                            table.get("forms", {"base": ""}), tuple(table.get("imports", IMPORTS)), limits)
+    assignment = Assignment(
+        folder.name,
+        folder,
+        table["title"],
+        table["hours"],
+        table["points"],
+        tuple(tasks),
+        table.get("forms", {"base": ""}),
+        tuple(table.get("imports", IMPORTS)),
+        limits,
+    )
     _refuse_misfits(assignment)
     return assignment
 
@@ -163,25 +198,39 @@ def _refuse_misfits(assignment):
     if len(set(ids)) < len(ids):
         raise UserError(f"class: {assignment.name}: two tasks have the same id")
     if total != assignment.points:
-        raise UserError(f"class: {assignment.name}: the tasks' points add up to {total}, not {assignment.points}")
+        raise UserError(
+            f"class: {assignment.name}: the tasks' points add up to {total}, not "
+            f"{assignment.points}"
+        )
     for task in assignment.tasks:
         where = f"class: {assignment.name}: task {task.id}"
         if task.kind not in KINDS:
             raise UserError(f"{where}: kind must be one of {', '.join(KINDS)}, got {task.kind!r}")
         if task.visibility not in VISIBILITIES:
-            raise UserError(f"{where}: visibility must be public or hidden, got {task.visibility!r}")
+            raise UserError(
+                f"{where}: visibility must be public or hidden, got {task.visibility!r}"
+            )
         if set(task.needs) - set(ids):
             raise UserError(f"{where}: needs names a task that does not exist")
-        if any(not isinstance(item, dict) or not isinstance(item.get("points"), (int, float))
-               or not isinstance(item.get("text"), str) for item in task.rubric):
+        if any(
+            not isinstance(item, dict)
+            or not isinstance(item.get("points"), (int, float))
+            or not isinstance(item.get("text"), str)
+            for item in task.rubric
+        ):
             raise UserError(f"{where}: each item of rubric must have points, a number, and text")
-        if task.kind in ("forward", "vjp", "extremes", "proof") and not (task.function and task.inputs):
+        if task.kind in ("forward", "vjp", "extremes", "proof") and not (
+            task.function and task.inputs
+        ):
             raise UserError(f"{where}: function and inputs must be given")
 
 
 def module(source, name):
-    """Return a trusted text as a module whose source can be read, so that the checker can name paths through it."""
-    made, file = types.ModuleType(name), f"<{name}>"
+    """Return a trusted text as a module whose source can be read, so that the checker can name
+    paths through it.
+    """
+    made = types.ModuleType(name)
+    file = f"<{name}>"
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     exec(compile(source, file, "exec"), made.__dict__)
     return made

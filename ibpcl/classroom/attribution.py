@@ -1,4 +1,6 @@
-"""Attribution of a hand-in to a student, where the file, the platform and the roster may disagree."""
+"""Attribution of a hand-in to a student, where the file, the platform and the roster may
+disagree.
+"""
 
 from ibpcl.classroom import variants
 from ibpcl.classroom.handin import has_words
@@ -13,22 +15,39 @@ def student_of(unit, said, roster, claims, owners, assignment, key):
     meant = roster.match(written) if len(roster) and written else None
     if known is not None:
         differs = written and variant_id(written) != variant_id(known.id)
-        return known.id, f"STUDENT in the file is {written[:60]!r}, not {known.id!r}" if differs else ""
+        return (
+            known.id,
+            f"STUDENT in the file is {written[:60]!r}, not {known.id!r}" if differs else "",
+        )
     own = shown(unit.student)
     if unit.fixed:
         return own, ""
     if not written or variant_id(written) == variant_id(own):
         return written or own, ""
-    others = [each for each in [*claims.get(variant_id(written), ()), owners.get(variant_id(written))]
-              if each is not None and each.key != unit.key]
-    if others and not (related(written, unit) and not any(related(written, each) for each in others)):
+    others = [
+        each
+        for each in [*claims.get(variant_id(written), ()), owners.get(variant_id(written))]
+        if each is not None and each.key != unit.key
+    ]
+    if others and not (
+        related(written, unit) and not any(related(written, each) for each in others)
+    ):
         other = others[0].student
         return own, f"STUDENT in the file is {written[:60]!r}, as in that of {other}; is it a copy?"
     if unit.certain and len(roster) and meant is None:
         return own, f"STUDENT in the file is {written[:60]!r}, who is not in the roster"
     form = said.get("FORM")
-    if unit.certain and assignment is not None and key != variants.PUBLIC and form and (
-            variants.form_of(assignment, key, own) == form != variants.form_of(assignment, key, written)):
+    if (
+        unit.certain
+        and assignment is not None
+        and key != variants.PUBLIC
+        and form
+        and (
+            variants.form_of(assignment, key, own)
+            == form
+            != variants.form_of(assignment, key, written)
+        )
+    ):
         return own, f"STUDENT in the file is {written[:60]!r}, but the form is that of {own!r}"
     note = f"{own} is taken for {written!r}, as STUDENT in the file says" if unit.certain else ""
     return meant.id if meant is not None else written, note
@@ -37,21 +56,38 @@ def student_of(unit, said, roster, claims, owners, assignment, key):
 def related(named, unit):
     """Return whether an id looks like a part of the name that the platform has."""
     plain = variant_id(named).replace("_", "")
-    return any(plain in variant_id(word).replace("_", "") for word in (unit.student, *unit.words) if plain)
+    return any(
+        plain in variant_id(word).replace("_", "") for word in (unit.student, *unit.words) if plain
+    )
 
 
 def refuse_contradiction(found, assignment, key):
-    """Raise if most hand-ins name a form that the key gives neither to their student nor to the one they name."""
+    """Raise if most hand-ins name a form that the key gives neither to their student nor to the one
+    they name.
+    """
     with_form = [each for each in found if each.said.get("FORM") in assignment.forms]
-    wrong = [each for each in with_form
-             if all(each.said["FORM"] != variants.form_of(assignment, key, student)
-                    for student in (each.student, each.said.get("STUDENT") or each.student))]
+    wrong = [
+        each
+        for each in with_form
+        if all(
+            each.said["FORM"] != variants.form_of(assignment, key, student)
+            for student in (each.student, each.said.get("STUDENT") or each.student)
+        )
+    ]
     if len(wrong) < 2 or 2 * len(wrong) <= len(with_form):
         return
     example = wrong[0]
     given = variants.form_of(assignment, key, example.student)
-    hint = "was --key forgotten?" if key == variants.PUBLIC else \
-        "is it the key of this course? are the ids those of `ibpcl class new` (--from, --roster)?"
-    raise UserError(f"class: {len(wrong)} of {len(with_form)} hand-ins have a form that the key does not give: "
-                    f"{example.origin} is taken for {example.student!r}, whose form is {given!r}, and says "
-                    f"{example.said['FORM']!r}; {hint}")
+    hint = (
+        "was --key forgotten?"
+        if key == variants.PUBLIC
+        else (
+            "is it the key of this course? are the ids those of `ibpcl class new` (--from, "
+            "--roster)?"
+        )
+    )
+    raise UserError(
+        f"class: {len(wrong)} of {len(with_form)} hand-ins have a form that the key does not give: "
+        f"{example.origin} is taken for {example.student!r}, whose form is {given!r}, and says "
+        f"{example.said['FORM']!r}; {hint}"
+    )

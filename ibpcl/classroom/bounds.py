@@ -1,4 +1,6 @@
-"""Bounds on the judge's own process: what one hand-in makes it allocate costs that student's grade, not the class."""
+"""Bounds on the judge's own process: what one hand-in makes it allocate costs that student's grade,
+not the class.
+"""
 
 import contextlib
 import math
@@ -7,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-JUDGE_MB = 1024             # for one hand-in, on top of what the process holds before
+JUDGE_MB = 1024  # for one hand-in, on top of what the process holds before
 
 
 @contextlib.contextmanager
@@ -23,6 +25,7 @@ def memory(most_mb):
     """
     try:
         import resource
+
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
     except (ImportError, OSError, ValueError):
         yield
@@ -51,5 +54,7 @@ def entries(values):
     """
     shapes = [np.shape(value)[::-1] for value in values]
     longest = max(map(len, shapes), default=0)
-    return math.prod(max((shape[axis] for shape in shapes if axis < len(shape)), default=1)
-                     for axis in range(longest))
+    return math.prod(
+        max((shape[axis] for shape in shapes if axis < len(shape)), default=1)
+        for axis in range(longest)
+    )

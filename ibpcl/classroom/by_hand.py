@@ -30,11 +30,17 @@ from ibpcl.storage import write_bytes
 
 FILE = "by-hand.csv"
 COLUMNS = ("student", "task", "most", "comment", "points")
-WHOLE, EXTENSION, LATE = "all", "extension", "late"
+WHOLE = "all"
+EXTENSION = "extension"
+LATE = "late"
 MOST_DAYS = 366.0
-NAMES = {"student": ("student", "studentid", "id"), "task": ("task", "aufgabe"),
-         "most": ("most", "max", "maximum"), "points": ("points", "punkte", "score"),
-         "comment": ("comment", "comments", "kommentar", "feedback")}
+NAMES = {
+    "student": ("student", "studentid", "id"),
+    "task": ("task", "aufgabe"),
+    "most": ("most", "max", "maximum"),
+    "points": ("points", "punkte", "score"),
+    "comment": ("comment", "comments", "kommentar", "feedback"),
+}
 
 
 class Entry(NamedTuple):
@@ -116,8 +122,16 @@ def read(path):
         row = [*row, *[""] * (len(rows[0]) - len(row))]
         cells = {name: row[place] for name, place in places.items()}
         others = {name: row[rows[0].index(name)] for name in added}
-        table.entries.append(Entry(at, cells["student"], cells["task"], cells["points"],
-                                   cells.get("comment", ""), others))
+        table.entries.append(
+            Entry(
+                at,
+                cells["student"],
+                cells["task"],
+                cells["points"],
+                cells.get("comment", ""),
+                others,
+            )
+        )
         table.decimal_comma |= "," in cells["points"]
     return table
 
@@ -229,8 +243,10 @@ def _use(entry, result, tasks, assignment, table, days):
     name = folded(entry.task).removeprefix("task ").strip()
     task = tasks.get(name)
     if task is None and name not in (WHOLE, *days):
-        return f"there is no task {entry.task!r}; there are {', '.join(map(str, tasks))}, " \
-               f"{WHOLE}, {EXTENSION} and {LATE}"
+        return (
+            f"there is no task {entry.task!r}; there are {', '.join(map(str, tasks))}, "
+            f"{WHOLE}, {EXTENSION} and {LATE}"
+        )
     most = MOST_DAYS if name in days else task.points if task else assignment.points
     key = (result.student, task.id if task else name)
     before = table.used.get(key) or table.held.get(key)
@@ -298,12 +314,16 @@ def _make_graded(result, assignment):
 def _places(head, path):
     """Return the place of each known column."""
     keys = [column_key(name) for name in head]
-    places = {name: next((at for at, key in enumerate(keys) if key in known), None)
-              for name, known in NAMES.items()}
+    places = {
+        name: next((at for at, key in enumerate(keys) if key in known), None)
+        for name, known in NAMES.items()
+    }
     for name in ("student", "task", "points"):
         if places[name] is None:
-            raise UserError(f"class: {path} must have the columns student, task and points; it has "
-                            f"{', '.join(head)}. Correct its first row, or move the file away")
+            raise UserError(
+                f"class: {path} must have the columns student, task and points; it has "
+                f"{', '.join(head)}. Correct its first row, or move the file away"
+            )
     return {name: place for name, place in places.items() if place is not None}
 
 

@@ -1,4 +1,6 @@
-"""What students do to a whole input or a whole result: the changes that are tried when a forward is wrong."""
+"""What students do to a whole input or a whole result: the changes that are tried when a forward is
+wrong.
+"""
 
 from typing import NamedTuple
 
@@ -51,7 +53,7 @@ OF_INPUTS = (
     Change("{} rounded", np.round),
     Change("the absolute value of {}", np.abs),
 )
-IGNORED = (                 # the input does not matter
+IGNORED = (  # the input does not matter
     Change("0", lambda x: 0 * x),
     Change("1", lambda x: 0 * x + 1),
 )
@@ -86,11 +88,18 @@ def of_axes(name, array):
     found = []
     for axis in range(np.ndim(array)):
         if np.shape(array)[axis] > 1:
-            found.append(Change("{} averaged over an axis", lambda x, axis=axis: np.broadcast_to(
-                x.mean(axis=axis, keepdims=True), x.shape)))
+            found.append(
+                Change(
+                    "{} averaged over an axis",
+                    lambda x, axis=axis: np.broadcast_to(x.mean(axis=axis, keepdims=True), x.shape),
+                )
+            )
             found.append(Change("{} in reversed order", lambda x, axis=axis: np.flip(x, axis)))
-            found.append(Change("{} with its entries shifted by one",
-                                lambda x, axis=axis: np.roll(x, 1, axis)))
+            found.append(
+                Change(
+                    "{} with its entries shifted by one", lambda x, axis=axis: np.roll(x, 1, axis)
+                )
+            )
     return found
 
 
@@ -105,14 +114,24 @@ def of_result_axes(array):
             Change("what is asked for, shifted by one", lambda x, axis=axis: np.roll(x, 1, axis)),
             Change("what is asked for, shifted by one", lambda x, axis=axis: np.roll(x, -1, axis)),
             Change("what is asked for, cumulated", lambda x, axis=axis: np.cumsum(x, axis=axis)),
-            Change("what is asked for, averaged over an axis", lambda x, axis=axis: np.broadcast_to(
-                x.mean(axis=axis, keepdims=True), x.shape)),
-            Change("what is asked for, normalized to sum 1",
-                   lambda x, axis=axis: x / x.sum(axis=axis, keepdims=True)),
-            Change("what is asked for, minus its mean",
-                   lambda x, axis=axis: x - x.mean(axis=axis, keepdims=True)),
-            Change("the running difference of what is asked for", lambda x, axis=axis: np.diff(
-                x, axis=axis, prepend=np.zeros_like(np.take(x, [0], axis=axis)))),
+            Change(
+                "what is asked for, averaged over an axis",
+                lambda x, axis=axis: np.broadcast_to(x.mean(axis=axis, keepdims=True), x.shape),
+            ),
+            Change(
+                "what is asked for, normalized to sum 1",
+                lambda x, axis=axis: x / x.sum(axis=axis, keepdims=True),
+            ),
+            Change(
+                "what is asked for, minus its mean",
+                lambda x, axis=axis: x - x.mean(axis=axis, keepdims=True),
+            ),
+            Change(
+                "the running difference of what is asked for",
+                lambda x, axis=axis: np.diff(
+                    x, axis=axis, prepend=np.zeros_like(np.take(x, [0], axis=axis))
+                ),
+            ),
         ]
     if np.ndim(array) > 1:
         found.append(Change("the transpose of what is asked for", lambda x: np.swapaxes(x, -1, -2)))

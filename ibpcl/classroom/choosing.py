@@ -1,8 +1,9 @@
 """Choice among the files that a student handed in: by their content, not by name or time alone.
 
-A file counts if it names this assignment in ``ASSIGNMENT``, or names none and defines functions that the assignment
-asks for.  A blank stub beside a file that is filled in does not count.  Several files with different contents are
-attempts if their folders say so; otherwise the most complete one is taken, then the newest, and the others are named.
+A file counts if it names this assignment in ``ASSIGNMENT``, or names none and defines functions
+that the assignment asks for.  A blank stub beside a file that is filled in does not count.  Several
+files with different contents are attempts if their folders say so; otherwise the most complete one
+is taken, then the newest, and the others are named.
 """
 
 import re
@@ -13,7 +14,9 @@ from ibpcl.classroom import assignment as assignments
 from ibpcl.classroom.handin import functions_of
 from ibpcl.errors import UserError
 
-OLD = re.compile(r"(?i)(^|[\W_])(old|alt|backup|bak|copy|kopie|draft|orig|original|tmp|template)([\W_]|$)")
+OLD = re.compile(
+    r"(?i)(^|[\W_])(old|alt|backup|bak|copy|kopie|draft|orig|original|tmp|template)([\W_]|$)"
+)
 NUMBERED = re.compile(r"(?i)(?:attempt|versuch|submission|abgabe|version|upload|try|v)[\W_]*(\d+)")
 
 
@@ -33,7 +36,9 @@ class Choice(NamedTuple):
 
 
 class Misfit(UserError):
-    """Nothing that was handed in can be the hand-in; ``said`` has the names in the best of the files."""
+    """Nothing that was handed in can be the hand-in; ``said`` has the names in the best of the
+    files.
+    """
 
     def __init__(self, words, said=None):
         super().__init__(words)
@@ -76,7 +81,9 @@ def choose(candidates, assignment=None, path="the hand-in"):
 
 
 def relation(candidate, assignment):
-    """Return 2 for a file of the assignment, 1 for a possible one, 0 for a stranger, -1 for another assignment."""
+    """Return 2 for a file of the assignment, 1 for a possible one, 0 for a stranger, -1 for another
+    assignment.
+    """
     facts = candidate["facts"]
     named = facts["said"].get("ASSIGNMENT", "").strip()
     if assignment is None:
@@ -93,12 +100,17 @@ def is_same(named, assignment):
     number, _, word = assignment.name.partition("_")
     plain = named.casefold().replace(" ", "_").replace("-", "_")
     return plain in (assignment.name.casefold(), word.casefold(), number) or (
-        plain.isdecimal() and number.isdecimal() and int(plain) == int(number))
+        plain.isdecimal() and number.isdecimal() and int(plain) == int(number)
+    )
 
 
 def is_blank(candidate, assignment):
     """Return whether a file is a stub in which nothing was filled in."""
-    return not candidate["facts"]["error"] and not filled(candidate, assignment) and not _written(candidate)
+    return (
+        not candidate["facts"]["error"]
+        and not filled(candidate, assignment)
+        and not _written(candidate)
+    )
 
 
 def filled(candidate, assignment):
@@ -109,10 +121,18 @@ def filled(candidate, assignment):
 
 
 def rank(candidate, assignment):
-    """Return what files are compared by: complete, not a backup, the platform's order, the time, the name."""
+    """Return what files are compared by: complete, not a backup, the platform's order, the time,
+    the name.
+    """
     stem = PurePosixPath(candidate["name"]).name
-    return (not candidate["facts"]["error"], filled(candidate, assignment), not OLD.search(stem),
-            candidate.get("order", ()), candidate["time"], natural(candidate["name"]))
+    return (
+        not candidate["facts"]["error"],
+        filled(candidate, assignment),
+        not OLD.search(stem),
+        candidate.get("order", ()),
+        candidate["time"],
+        natural(candidate["name"]),
+    )
 
 
 def attempt_of(name):
@@ -131,36 +151,54 @@ def natural(name):
     >>> natural("a10") > natural("a9")
     True
     """
-    return tuple((int(part), "") if part.isdecimal() and len(part) < 20 else (-1, part)
-                 for part in re.split(r"(\d+)", name))
+    return tuple(
+        (int(part), "") if part.isdecimal() and len(part) < 20 else (-1, part)
+        for part in re.split(r"(\d+)", name)
+    )
 
 
 def _written(candidate):
     said = candidate["facts"]["said"]
     answers = said.get("ANSWERS")
     given = isinstance(answers, dict) and any(
-        isinstance(each, dict) and any(each.values()) for each in answers.values())
+        isinstance(each, dict) and any(each.values()) for each in answers.values()
+    )
     return given or bool(str(said.get("DERIVATION", "")).strip())
 
 
 def _lonely(candidates, readable, assignment, path):
-    """Return the only file there is, although it names no assignment; raise if there is none or are several."""
-    others = [each for each in readable if assignment is not None and relation(each, assignment) < 0]
+    """Return the only file there is, although it names no assignment; raise if there is none or are
+    several.
+    """
+    others = [
+        each for each in readable if assignment is not None and relation(each, assignment) < 0
+    ]
     plain = [each for each in readable if each not in others]
     failed = [each for each in candidates if each["problem"]]
     if not plain and not others:
         if failed:
-            raise Misfit("; ".join(f"class: {each['name']}: {each['problem']}" for each in failed[:3]))
+            raise Misfit(
+                "; ".join(f"class: {each['name']}: {each['problem']}" for each in failed[:3])
+            )
         raise Misfit(f"class: {path}: there is no Python file or notebook")
     if not plain:
         said = others[0]["facts"]["said"]
-        raise Misfit(f"class: {others[0]['name']} names the assignment {said['ASSIGNMENT'][:60]!r}, not "
-                     f"{assignment.name!r}", said)
+        raise Misfit(
+            f"class: {others[0]['name']} names the assignment {said['ASSIGNMENT'][:60]!r}, not "
+            f"{assignment.name!r}",
+            said,
+        )
     if len(plain) > 1 or failed:
-        named = [each for each in plain if assignment is not None
-                 and PurePosixPath(each["name"]).stem == PurePosixPath(assignment.file).stem]
+        named = [
+            each
+            for each in plain
+            if assignment is not None
+            and PurePosixPath(each["name"]).stem == PurePosixPath(assignment.file).stem
+        ]
         if len(named) == 1:
             return named[0]
         names = ", ".join(each["name"] for each in [*plain, *failed][:5])
-        raise Misfit(f"class: none of the files {names} has the line ASSIGNMENT = ... of the stub: keep it")
+        raise Misfit(
+            f"class: none of the files {names} has the line ASSIGNMENT = ... of the stub: keep it"
+        )
     return plain[0]

@@ -12,10 +12,16 @@ from ibpcl.classroom.tables import cell, csv_bytes
 
 MOST_PAIRS = 100
 MOST_LINES = 40
-MOST_NAMES = 12             # students of one mistake that are shown at once
+MOST_NAMES = 12  # students of one mistake that are shown at once
 BARS = 10
-STATES = (("right", "right"), ("partial", "partly"), ("wrong", "wrong"), ("raises", "raises"),
-          ("missing", "missing"), ("not judged", "not judged"))
+STATES = (
+    ("right", "right"),
+    ("partial", "partly"),
+    ("wrong", "wrong"),
+    ("raises", "raises"),
+    ("missing", "missing"),
+    ("not judged", "not judged"),
+)
 STYLE = """
 .facts { display: flex; flex-wrap: wrap; gap: .5rem 2rem; margin: 1rem 0; padding: 0;
 list-style: none; } .facts b { display: block; font-size: 1.45rem; font-weight: 650; }
@@ -32,8 +38,9 @@ nav { display: flex; flex-wrap: wrap; gap: .2rem 1.1rem; margin: .6rem 0; font-s
 """
 
 
-def class_page(results, assignment, similar=(), policy=None, missing=(),
-               skipped=(), earlier=(), notes=()):
+def class_page(
+    results, assignment, similar=(), policy=None, missing=(), skipped=(), earlier=(), notes=()
+):
     """Return the page of a class.
 
     Parameters
@@ -61,8 +68,11 @@ def class_page(results, assignment, similar=(), policy=None, missing=(),
         ("ungraded", "Not graded", _ungraded(results)),
         ("missing", "Did not hand in", escape(", ".join(missing))),
         ("skipped", "Not looked at", _listed(skipped)),
-        ("earlier", "From an earlier run, not among the last hand-ins",
-         ", ".join(map(_link, earlier))),
+        (
+            "earlier",
+            "From an earlier run, not among the last hand-ins",
+            ", ".join(map(_link, earlier)),
+        ),
         ("tasks", "Points by task", _by_task(graded, assignment)),
         ("mistakes", "Mistakes", _mistakes(graded)),
         ("flags", "To look at", _flags(results)),
@@ -77,18 +87,52 @@ def class_page(results, assignment, similar=(), policy=None, missing=(),
 
 
 def class_csv(results, assignment):
-    """Return a table of points by student and task, as the bytes of a CSV that spreadsheets read."""
+    """Return a table of points by student and task, as the bytes of a CSV that spreadsheets
+    read.
+    """
     tasks = [task.id for task in assignment.tasks]
-    rows = [["student", "form", "status", "score", "most", "pending", *tasks, "late_days",
-             "deduction", "attempts", "handed_in", "seconds", "flags", "comment", "reason"]]
+    rows = [
+        [
+            "student",
+            "form",
+            "status",
+            "score",
+            "most",
+            "pending",
+            *tasks,
+            "late_days",
+            "deduction",
+            "attempts",
+            "handed_in",
+            "seconds",
+            "flags",
+            "comment",
+            "reason",
+        ]
+    ]
     for result in results:
-        earned = {verdict.task: verdict.points for verdict in result.verdicts if not verdict.pending}
-        rows.append([
-            cell(result.student), result.form, result.status,
-            "" if result.score is None else result.score, assignment.points, result.pending,
-            *(earned.get(task, "") for task in tasks), result.late_days, result.deduction,
-            result.attempt_count, result.handed_in, result.seconds,
-            len(result.flags), cell(result.comment), cell(plain_reason(result.reason))])
+        earned = {
+            verdict.task: verdict.points for verdict in result.verdicts if not verdict.pending
+        }
+        rows.append(
+            [
+                cell(result.student),
+                result.form,
+                result.status,
+                "" if result.score is None else result.score,
+                assignment.points,
+                result.pending,
+                *(earned.get(task, "") for task in tasks),
+                result.late_days,
+                result.deduction,
+                result.attempt_count,
+                result.handed_in,
+                result.seconds,
+                len(result.flags),
+                cell(result.comment),
+                cell(plain_reason(result.reason)),
+            ]
+        )
     return csv_bytes(rows)
 
 
@@ -99,16 +143,24 @@ def _facts(results, graded, assignment, missing):
     if missing:
         facts.insert(1, (len(missing), "did not hand in"))
     if scores:
-        facts += [(f"{median(scores):.4g}", f"median of {points(assignment.points)}"),
-                  (f"{mean(scores):.1f}", "mean"),
-                  (f"{min(scores):g} to {max(scores):g}", "range")]
+        facts += [
+            (f"{median(scores):.4g}", f"median of {points(assignment.points)}"),
+            (f"{mean(scores):.1f}", "mean"),
+            (f"{min(scores):g} to {max(scores):g}", "range"),
+        ]
     waiting = sum(bool(result.pending) for result in graded)
     if waiting:
         facts.append((waiting, "wait for a person"))
     items = "".join(f"<li><b>{value}</b>{label}</li>" for value, label in facts)
-    more = "" if not waiting else ('<p>Texts wait for you: grade them in '
-                                   '<a href="derivations.html">derivations.html</a>, or in '
-                                   "by-hand.csv. Until then they count as 0.</p>")
+    more = (
+        ""
+        if not waiting
+        else (
+            '<p>Texts wait for you: grade them in '
+            '<a href="derivations.html">derivations.html</a>, or in '
+            "by-hand.csv. Until then they count as 0.</p>"
+        )
+    )
     return f'<ul class="facts">{items}</ul>{more}'
 
 
@@ -117,27 +169,39 @@ def _distribution(scores, most):
     counts = [0] * BARS
     for score in scores:
         counts[min(BARS - 1, int(BARS * score / most))] += 1
-    high, wide = 90, 44
+    high = 90
+    wide = 44
     pieces = []
     for at, count in enumerate(counts):
         height = high * count / max(counts)
         left = at * wide + 4
         label = f"{most * at / BARS:g} to {most * (at + 1) / BARS:g} points: {count}"
-        pieces.append(f'<rect x="{left}" y="{16 + high - height:.1f}" width="{wide - 8}" '
-                      f'height="{height:.1f}" rx="2"><title>{label}</title></rect>')
+        pieces.append(
+            f'<rect x="{left}" y="{16 + high - height:.1f}" width="{wide - 8}" '
+            f'height="{height:.1f}" rx="2"><title>{label}</title></rect>'
+        )
         if count:
-            pieces.append(f'<text x="{left + wide / 2 - 4:.0f}" y="{12 + high - height:.1f}" '
-                          f'text-anchor="middle">{count}</text>')
-    ends = "".join(f'<text x="{at * wide}" y="{high + 32}" text-anchor="middle">'
-                   f"{most * at / BARS:g}</text>" for at in range(BARS + 1))
-    return (f'<svg class="bars" viewBox="-12 0 {BARS * wide + 24} {high + 38}" role="img">'
-            f'<title>Distribution of the points</title>{"".join(pieces)}<line x1="0" '
-            f'x2="{BARS * wide}" y1="{high + 16}" y2="{high + 16}"/>{ends}</svg>')
+            pieces.append(
+                f'<text x="{left + wide / 2 - 4:.0f}" y="{12 + high - height:.1f}" '
+                f'text-anchor="middle">{count}</text>'
+            )
+    ends = "".join(
+        f'<text x="{at * wide}" y="{high + 32}" text-anchor="middle">{most * at / BARS:g}</text>'
+        for at in range(BARS + 1)
+    )
+    return (
+        f'<svg class="bars" viewBox="-12 0 {BARS * wide + 24} {high + 38}" role="img">'
+        f'<title>Distribution of the points</title>{"".join(pieces)}<line x1="0" '
+        f'x2="{BARS * wide}" y1="{high + 16}" y2="{high + 16}"/>{ends}</svg>'
+    )
 
 
 def _ungraded(results):
-    rows = [(_link(result.student), plain_reason(result.reason)) for result in results
-            if result.status != "graded"]
+    rows = [
+        (_link(result.student), plain_reason(result.reason))
+        for result in results
+        if result.status != "graded"
+    ]
     return table(("student", "reason"), rows) if rows else ""
 
 
@@ -145,18 +209,33 @@ def _by_task(graded, assignment):
     """Return the outcomes of each task; the mean is a dash while a person has given no points."""
     rows = []
     for task in assignment.tasks:
-        verdicts = [verdict for result in graded for verdict in result.verdicts
-                    if verdict.task == task.id]
+        verdicts = [
+            verdict for result in graded for verdict in result.verdicts if verdict.task == task.id
+        ]
         done = [verdict for verdict in verdicts if not verdict.pending]
         states = Counter(verdict.state for verdict in verdicts)
         waits = any(verdict.pending for verdict in verdicts)
         given = any(verdict.state == "given by hand" for verdict in verdicts)
-        average = "–" if not done or (waits and not given) \
+        average = (
+            "–"
+            if not done or (waits and not given)
             else round(mean(verdict.points for verdict in done), 2)
-        rows.append((task.id, task.title, task.points, average, _shares(done),
-                     *(states[state] for state, _ in STATES)))
-    return table(("task", "", "points", "mean", "", *(label for _, label in STATES)), rows) \
-        if graded else ""
+        )
+        rows.append(
+            (
+                task.id,
+                task.title,
+                task.points,
+                average,
+                _shares(done),
+                *(states[state] for state, _ in STATES),
+            )
+        )
+    return (
+        table(("task", "", "points", "mean", "", *(label for _, label in STATES)), rows)
+        if graded
+        else ""
+    )
 
 
 def _shares(verdicts):
@@ -165,8 +244,10 @@ def _shares(verdicts):
     right = sum(verdict.points >= verdict.most for verdict in verdicts) / total
     partial = sum(0 < verdict.points < verdict.most for verdict in verdicts) / total
     wrong = sum(verdict.points <= 0 for verdict in verdicts) / total
-    bars = "".join(f'<i class="{name}" style="width:{share:.1%}"></i>' for name, share in
-                   (("right", right), ("partial", partial), ("wrong", wrong)))
+    bars = "".join(
+        f'<i class="{name}" style="width:{share:.1%}"></i>'
+        for name, share in (("right", right), ("partial", partial), ("wrong", wrong))
+    )
     label = f"{right:.0%} right, {partial:.0%} partly, {wrong:.0%} without points"
     return Raw(f'<span class="share" title="{label}">{bars}</span>')
 
@@ -178,18 +259,26 @@ def _mistakes(graded):
         for verdict in result.verdicts:
             for kind in {part.kind for part in verdict.parts if part.kind != "ok"}:
                 found.setdefault((plain(kind), verdict.task), []).append(result.student)
-    rows = [(words, task, len(students), _names(students))
-            for (words, task), students in sorted(found.items(), key=lambda item: -len(item[1]))]
-    return table(("mistake", "task", "hand-ins", "students"), rows) if rows \
-        else "<p>No mistake has a name.</p>" if graded else ""
+    rows = [
+        (words, task, len(students), _names(students))
+        for (words, task), students in sorted(found.items(), key=lambda item: -len(item[1]))
+    ]
+    return (
+        table(("mistake", "task", "hand-ins", "students"), rows)
+        if rows
+        else "<p>No mistake has a name.</p>"
+        if graded
+        else ""
+    )
 
 
 def _flags(results):
     rows = [(_link(result.student), flag) for result in results for flag in result.flags]
     if not rows:
         return "<p>Nothing was flagged.</p>"
-    return ("<p class='quiet'>A flag changes no points: look, ask, and decide.</p>"
-            + table(("student", "flag"), rows))
+    return "<p class='quiet'>A flag changes no points: look, ask, and decide.</p>" + table(
+        ("student", "flag"), rows
+    )
 
 
 def _hand_ins(results, policy):
@@ -197,26 +286,46 @@ def _hand_ins(results, policy):
     late = policy is not None and bool(policy.due)
     attempts = any(result.attempt_count > 1 for result in results)
     waiting = any(result.pending for result in results)
-    head = ["student", "form", "points", *(["by hand"] if waiting else []),
-            *(["days late", "taken off"] if late else []), *(["attempts"] if attempts else []),
-            "seconds", ""]
+    head = [
+        "student",
+        "form",
+        "points",
+        *(["by hand"] if waiting else []),
+        *(["days late", "taken off"] if late else []),
+        *(["attempts"] if attempts else []),
+        "seconds",
+        "",
+    ]
     rows = []
     for result in results:
         score = "–" if result.score is None else result.score
-        rows.append([
-            result.student, result.form, score, *([result.pending] if waiting else []),
-            *([result.late_days, result.deduction] if late else []),
-            *([result.attempt_count] if attempts else []), result.seconds, _files(result)])
+        rows.append(
+            [
+                result.student,
+                result.form,
+                score,
+                *([result.pending] if waiting else []),
+                *([result.late_days, result.deduction] if late else []),
+                *([result.attempt_count] if attempts else []),
+                result.seconds,
+                _files(result),
+            ]
+        )
     return table(head, rows, [_place(result.student) for result in results])
 
 
 def _pairs(similar, results):
     """Return pairs of hand-ins that look alike."""
     students = {result.student for result in results}
-    rows = [(*(_link(name) if name in students else name for name in (first, second)),
-             f"{share:.0%}") for first, second, share in similar[:MOST_PAIRS]]
-    more = f"<p>{len(similar) - MOST_PAIRS} more pairs: see <code>ibpcl class similar</code>.</p>" \
-        if len(similar) > MOST_PAIRS else ""
+    rows = [
+        (*(_link(name) if name in students else name for name in (first, second)), f"{share:.0%}")
+        for first, second, share in similar[:MOST_PAIRS]
+    ]
+    more = (
+        f"<p>{len(similar) - MOST_PAIRS} more pairs: see <code>ibpcl class similar</code>.</p>"
+        if len(similar) > MOST_PAIRS
+        else ""
+    )
     return table(("student", "and", "in common"), rows) + more if rows else ""
 
 
@@ -224,8 +333,12 @@ def _names(students):
     """Return links to students; those beyond the first few are folded away."""
     links = [_link(student) for student in students]
     shown = ", ".join(links[:MOST_NAMES])
-    rest = f" <details><summary>{len(links) - MOST_NAMES} more</summary>" \
-           f"{', '.join(links[MOST_NAMES:])}</details>" if len(links) > MOST_NAMES else ""
+    rest = (
+        f" <details><summary>{len(links) - MOST_NAMES} more</summary>"
+        f"{', '.join(links[MOST_NAMES:])}</details>"
+        if len(links) > MOST_NAMES
+        else ""
+    )
     return Raw(f'<span class="names">{shown}{rest}</span>')
 
 
@@ -240,8 +353,11 @@ def _place(student):
 def _files(result):
     folder = quote(folder_name(result.student))
     links = (("feedback.html", "feedback"), ("handin.py", "hand-in"))
-    return Raw('<span class="nowrap">' + " ".join(f'<a href="{folder}/{name}">{label}</a>'
-                                                  for name, label in links) + "</span>")
+    return Raw(
+        '<span class="nowrap">'
+        + " ".join(f'<a href="{folder}/{name}">{label}</a>' for name, label in links)
+        + "</span>"
+    )
 
 
 def _listed(lines):

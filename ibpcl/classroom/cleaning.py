@@ -1,7 +1,8 @@
 """Text from a hand-in, made fit for a terminal, a page or a table.
 
-Names and messages of exceptions, names of functions and files, and what stands in ``STUDENT`` or ``FORM`` are
-chosen by a stranger.  They pass through :func:`clean` where they enter the judge, once.
+Names and messages of exceptions, names of functions and files, and what stands in ``STUDENT`` or
+``FORM`` are chosen by a stranger.  They pass through :func:`clean` where they enter the judge,
+once.
 """
 
 import re
@@ -11,10 +12,11 @@ FOLDERS = re.compile(r"(?<![\\/\w.:])(?:[A-Za-z]:)?(?:[\\/][\w.+@~-]+)+[\\/](?=[
 
 
 def clean(text, most=MOST):
-    """Return text on one line, cut, without anything that a terminal obeys or that reorders letters.
+    """Return text on one line, cut, without anything that a terminal obeys or that reorders
+    letters.
 
-    Control characters, escape sequences, marks of direction, invisible characters and halves of a pair become
-    spaces.
+    Control characters, escape sequences, marks of direction, invisible characters and halves of a
+    pair become spaces.
 
     Parameters
     ----------
@@ -33,7 +35,11 @@ def clean(text, most=MOST):
     (' [2Jall right  ', 'naïve')
     """
     text = str(text)[:most]
-    return text if text.isprintable() else "".join(each if each.isprintable() else " " for each in text)
+    return (
+        text
+        if text.isprintable()
+        else "".join(each if each.isprintable() else " " for each in text)
+    )
 
 
 def without_folders(text):

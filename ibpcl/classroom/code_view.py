@@ -1,10 +1,12 @@
-"""The student's functions beside the verdict, with line numbers and the lines of mistakes marked."""
+"""The student's functions beside the verdict, with line numbers and the lines of mistakes
+marked.
+"""
 
 import functools
 import re
 from html import escape
 
-MOST_LINES = 200            # of one function; what is longer is cut
+MOST_LINES = 200  # of one function; what is longer is cut
 DEFINITION = re.compile(r"(?:async\s+)?def\s+(\w+)\s*\(")
 QUOTES = re.compile("\"\"\"|'''")
 PLACE = re.compile(r"\bline (\d{1,6}) of (?!code cell)")
@@ -12,7 +14,8 @@ PLACE = re.compile(r"\bline (\d{1,6}) of (?!code cell)")
 
 @functools.lru_cache(maxsize=4)
 def functions(source):
-    """Return {name: (first line, last line)} of the functions of a text; the last definition counts.
+    """Return {name: (first line, last line)} of the functions of a text; the last definition
+    counts.
 
     The text is not parsed, since there are texts that keep a parser busy for minutes: a function
     reaches to the next line that begins at the margin, outside of long strings.
@@ -20,7 +23,12 @@ def functions(source):
     >>> functions("def f():\\n    return 1\\n\\nx = 2\\n")
     {'f': (1, 2)}
     """
-    found, name, first, last, quote, decorated = {}, "", 0, 0, "", 0
+    found = {}
+    name = ""
+    first = 0
+    last = 0
+    quote = ""
+    decorated = 0
     for number, line in enumerate(source.splitlines(), start=1):
         head = DEFINITION.match(line) if not quote else None
         at_margin = bool(line) and not quote and not line[0].isspace() and line[0] not in "#)]}"
@@ -28,7 +36,8 @@ def functions(source):
             found[name] = (first, last)
             name = ""
         if head:
-            name, first = head[1], decorated or number
+            name = head[1]
+            first = decorated or number
         if not quote and at_margin:
             decorated = (decorated or number) if line[0] == "@" else 0
         if name and line.strip() and (quote or not line.startswith("#")):
@@ -71,8 +80,9 @@ def shown(source, names, marked=()):
     """
     spans = functions(source)
     lines = source.splitlines()
-    return "".join(_listing(lines, *spans[name], marked) for name in dict.fromkeys(names)
-                   if name in spans)
+    return "".join(
+        _listing(lines, *spans[name], marked) for name in dict.fromkeys(names) if name in spans
+    )
 
 
 def _listing(lines, first, last, marked):

@@ -1,4 +1,6 @@
-"""A class as `ibpcl class collect` writes it: a folder per student, and what was decided about each."""
+"""A class as `ibpcl class collect` writes it: a folder per student, and what was decided about
+each.
+"""
 
 from collections import Counter
 from pathlib import Path
@@ -8,7 +10,8 @@ from ibpcl.classroom.students import folder_name
 from ibpcl.errors import UserError
 from ibpcl.storage import read_json, write_json, write_text
 
-COLLECTED, SCHEMA = "collection.json", "ibpcl/collection/1"
+COLLECTED = "collection.json"
+SCHEMA = "ibpcl/collection/1"
 
 
 def most_named(collection):
@@ -19,7 +22,8 @@ def most_named(collection):
 
 
 def write(collection, out):
-    """Write the hand-ins that count to a folder per student, which `ibpcl class grade` takes as it is.
+    """Write the hand-ins that count to a folder per student, which `ibpcl class grade` takes as it
+    is.
 
     Parameters
     ----------
@@ -47,7 +51,9 @@ def write(collection, out):
 
 
 def collected_ids(folder):
-    """Return {name of the folder: student} of a folder that :func:`write` made; empty for any other."""
+    """Return {name of the folder: student} of a folder that :func:`write` made; empty for any
+    other.
+    """
     path = Path(folder) / COLLECTED
     try:
         table = read_json(path) if path.is_file() else {}

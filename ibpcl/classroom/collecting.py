@@ -1,7 +1,9 @@
-"""The hand-ins of a class: for each student the files that count, and everything that was not looked at.
+"""The hand-ins of a class: for each student the files that count, and everything that was not
+looked at.
 
-A hand-in names its student itself (``STUDENT``).  The name that a platform gives to a file or folder decides only where
-the file names nobody, where two students claim one id, or where a roster knows better.
+A hand-in names its student itself (``STUDENT``).  The name that a platform gives to a file or
+folder decides only where the file names nobody, where two students claim one id, or where a roster
+knows better.
 """
 
 import contextlib
@@ -102,14 +104,40 @@ class Collection:
 
     def to_dict(self):
         """Return plain values: what ``collection.json`` holds."""
-        students = [{"student": each.student, "origin": each.origin, "reason": each.reason, "notes": each.notes,
-                     "attempts": [{"file": one.name, "attempt": one.label, "late": one.late,
-                                   "time": handed_in(one.label, one.order[1]),
-                                   "sha256": one.handin.sha256} for one in each.attempts],
-                     "ignored": [list(pair) for pair in each.ignored]} for each in self.found]
-        missing = [{"student": each.id, "name": each.full_name, "email": each.email} for each in self.missing]
-        return printable({"schema": SCHEMA, "platform": self.platform, "students": students,
-                        "ignored": [list(pair) for pair in self.ignored], "missing": missing, "unknown": self.unknown})
+        students = [
+            {
+                "student": each.student,
+                "origin": each.origin,
+                "reason": each.reason,
+                "notes": each.notes,
+                "attempts": [
+                    {
+                        "file": one.name,
+                        "attempt": one.label,
+                        "late": one.late,
+                        "time": handed_in(one.label, one.order[1]),
+                        "sha256": one.handin.sha256,
+                    }
+                    for one in each.attempts
+                ],
+                "ignored": [list(pair) for pair in each.ignored],
+            }
+            for each in self.found
+        ]
+        missing = [
+            {"student": each.id, "name": each.full_name, "email": each.email}
+            for each in self.missing
+        ]
+        return printable(
+            {
+                "schema": SCHEMA,
+                "platform": self.platform,
+                "students": students,
+                "ignored": [list(pair) for pair in self.ignored],
+                "missing": missing,
+                "unknown": self.unknown,
+            }
+        )
 
 
 def collect(path, assignment=None, key=variants.PUBLIC, platform=None, roster=None, any_form=False):
@@ -160,7 +188,8 @@ def hand_in(folder, assignment, student, key=variants.PUBLIC, words=()):
     folder : path
     assignment : Assignment
     student : str
-        The id that the platform has; the id in the file counts instead where it looks like the same person's.
+        The id that the platform has; the id in the file counts instead where it looks like the same
+        person's.
     key : bytes
     words : sequence of str
         Other names of the student.
@@ -198,7 +227,9 @@ def _folder(path):
 
 
 def _holds_a_class(folder, unit, assignment):
-    """Return whether the only folder is that of a class: its files name several students, in a place for each."""
+    """Return whether the only folder is that of a class: its files name several students, in a
+    place for each.
+    """
     if not unit.pieces or not (folder / unit.pieces[0].name.split("/")[0]).is_dir():
         return False
     try:
@@ -214,7 +245,9 @@ def _holds_a_class(folder, unit, assignment):
 
 
 def _attempts(unit, assignment):
-    """Return the attempts of a unit, why there is none, notes, and the names in the file that counts or is nearest."""
+    """Return the attempts of a unit, why there is none, notes, and the names in the file that
+    counts or is nearest.
+    """
     if not unit.pieces:
         unit.ignored = unit.ignored or [(unit.student, "an empty folder")]
         return [], f"class: there is no Python file or notebook in {unit.student}", [], {}
@@ -228,7 +261,10 @@ def _attempts(unit, assignment):
         piece = unit.pieces[candidate["piece"]]
         candidate["order"] = piece.order
         groups[piece.attempt or attempt_of(candidate["name"])].append(candidate)
-    attempts, reasons, notes, said = [], [], [], {}
+    attempts = []
+    reasons = []
+    notes = []
+    said = {}
     for label, candidates in groups.items():
         try:
             choice = choose(candidates, assignment, unit.student)
@@ -243,7 +279,9 @@ def _attempts(unit, assignment):
         notes += reasons
         return attempts, "", notes, attempts[-1].handin.facts["said"]
     others = ", ".join(name for name, _ in unit.ignored[:5])
-    nothing = f"class: there is no Python file or notebook in {unit.student}" + (f", only {others}" if others else "")
+    nothing = f"class: there is no Python file or notebook in {unit.student}" + (
+        f", only {others}" if others else ""
+    )
     return [], "; ".join(reasons) or nothing, notes, said
 
 
@@ -255,12 +293,16 @@ def _attempt(candidate, unit, label):
 
 
 def _distinct(attempts, assignment):
-    """Return attempts in order; the same text counts once, and a blank stub only where there is nothing else."""
+    """Return attempts in order; the same text counts once, and a blank stub only where there is
+    nothing else.
+    """
     kept = {}
     for attempt in sorted(attempts, key=lambda each: each.order):
         kept.pop(attempt.handin.sha256, None)
         kept[attempt.handin.sha256] = attempt
-    filled = [each for each in kept.values() if not is_blank({"facts": each.handin.facts}, assignment)]
+    filled = [
+        each for each in kept.values() if not is_blank({"facts": each.handin.facts}, assignment)
+    ]
     return filled or list(kept.values())
 
 
@@ -278,14 +320,23 @@ def _by_student(read, roster, assignment, key):
         one = students.setdefault(folded(student), Found(student, origin))
         one.notes += [*notes, *([note] if note else [])]
         one.ignored += unit.ignored
-        one.reason, one.said = reason or one.reason, said or one.said
-        one.attempts += [Attempt(each.handin._replace(student=student), each.name, each.label, each.order, each.late)
-                         for each in attempts]
+        one.reason = reason or one.reason
+        one.said = said or one.said
+        one.attempts += [
+            Attempt(
+                each.handin._replace(student=student), each.name, each.label, each.order, each.late
+            )
+            for each in attempts
+        ]
     for one in students.values():
         one.attempts = _distinct(one.attempts, assignment)
         if one.attempts:
             one.notes += [one.reason] if one.reason else []
-            one.reason, one.said = "", one.attempts[-1].handin.facts["said"]
+            one.reason = ""
+            one.said = one.attempts[-1].handin.facts["said"]
         if len(one.attempts) > 1:
-            one.notes.append(f"{len(one.attempts)} attempts: {', '.join(each.name for each in one.attempts[-5:])}")
+            one.notes.append(
+                f"{len(one.attempts)} attempts: "
+                f"{', '.join(each.name for each in one.attempts[-5:])}"
+            )
     return [students[name] for name in sorted(students, key=natural)]

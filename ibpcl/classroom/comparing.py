@@ -4,13 +4,22 @@ import numpy as np
 
 HINTS = {
     "wrong_shape": "write down the shapes of all inputs and of the output first",
-    "wrong_type": "keep the type of the inputs: a float64 constant or array turns everything into float64",
-    "non_finite": "look for an exp that overflows, the log of zero, or a division by zero; use the stable form",
+    "wrong_type": (
+        "keep the type of the inputs: a float64 constant or array turns everything into float64"
+    ),
+    "non_finite": (
+        "look for an exp that overflows, the log of zero, or a division by zero; use the stable "
+        "form"
+    ),
     "sign": "look for a minus that was lost or added",
-    "constant_factor": "look for a constant factor: a half, the base of a logarithm, a mean in place of a sum",
+    "constant_factor": (
+        "look for a constant factor: a half, the base of a logarithm, a mean in place of a sum"
+    ),
     "missing_term": "look for a constant term that is missing or counted too often",
     "transposed": "two axes are exchanged",
-    "precision": "the formula is right, but digits cancel: look for differences of nearly equal numbers",
+    "precision": (
+        "the formula is right, but digits cancel: look for differences of nearly equal numbers"
+    ),
     "zero": "the result does not depend on the inputs yet",
     "wrong": "try one example that you can compute by hand",
 }
@@ -44,22 +53,39 @@ def compare(out, expected, rtol):
         if not isinstance(out, (tuple, list)) or len(out) != len(expected):
             return "wrong_shape", f"{len(expected)} results are asked for"
         kinds = [compare(a, b, rtol) for a, b in zip(out, expected, strict=True)]
-        return next(((kind, f"result {at + 1}: {words}") for at, (kind, words) in enumerate(kinds) if kind != "ok"),
-                    ("ok", ""))
+        return next(
+            (
+                (kind, f"result {at + 1}: {words}")
+                for at, (kind, words) in enumerate(kinds)
+                if kind != "ok"
+            ),
+            ("ok", ""),
+        )
     expected = np.asarray(expected)
     if expected.ndim == 0 and isinstance(out, np.ndarray) and out.size == 1:
-        out = out.reshape(())                             # one number, whatever its shape
+        out = out.reshape(())  # one number, whatever its shape
     if not isinstance(out, (np.ndarray, np.generic, float, int)):
-        return "wrong_shape", f"an array of shape {expected.shape} is asked for, not {type(out).__name__}"
+        return (
+            "wrong_shape",
+            f"an array of shape {expected.shape} is asked for, not {type(out).__name__}",
+        )
     out = np.asarray(out)
-    if out.ndim == 2 and out.shape != expected.shape == out.T.shape and compare(out.T, expected, rtol)[0] == "ok":
-        return "transposed", f"two axes are exchanged: the shape is {out.shape}, it should be {expected.shape}"
+    if (
+        out.ndim == 2
+        and out.shape != expected.shape == out.T.shape
+        and compare(out.T, expected, rtol)[0] == "ok"
+    ):
+        return (
+            "transposed",
+            f"two axes are exchanged: the shape is {out.shape}, it should be {expected.shape}",
+        )
     if out.shape != expected.shape:
         return "wrong_shape", f"the shape is {out.shape}, it should be {expected.shape}"
     if out.dtype.kind not in "biuf":
         return "wrong_type", f"the type is {out.dtype}, it should be {expected.dtype}"
     known = np.isfinite(expected)
-    out, expected = out[known].astype(float), expected[known].astype(float)
+    out = out[known].astype(float)
+    expected = expected[known].astype(float)
     if not np.all(np.isfinite(out)):
         return "non_finite", f"not finite at {np.sum(~np.isfinite(out))} of {out.size} entries"
     if _equal(out, expected, rtol):
@@ -68,7 +94,8 @@ def compare(out, expected, rtol):
 
 
 def worst_error(out, expected):
-    """Return the largest error of an array relative to each entry, or to a thousandth of the largest; maybe infinite.
+    """Return the largest error of an array relative to each entry, or to a thousandth of the
+    largest; maybe infinite.
 
     >>> worst_error(np.array([1.0, 2.0]), np.array([1.0, 4.0]))
     0.5
@@ -76,11 +103,16 @@ def worst_error(out, expected):
     if isinstance(expected, tuple):
         return max(worst_error(a, b) for a, b in zip(out, expected, strict=True))
     known = np.isfinite(expected)
-    out, expected = np.asarray(out, dtype=float)[known], np.asarray(expected, dtype=float)[known]
+    out = np.asarray(out, dtype=float)[known]
+    expected = np.asarray(expected, dtype=float)[known]
     size = np.maximum(np.abs(expected), 1e-3 * np.max(np.abs(expected), initial=0.0))
     with np.errstate(all="ignore"):
         gap = np.abs(out - expected)
-        return float(np.max(np.where(gap == 0, 0.0, gap / size), initial=0.0)) if np.all(np.isfinite(gap)) else np.inf
+        return (
+            float(np.max(np.where(gap == 0, 0.0, gap / size), initial=0.0))
+            if np.all(np.isfinite(gap))
+            else np.inf
+        )
 
 
 def _equal(out, expected, rtol):
@@ -100,7 +132,12 @@ def _named(out, expected, rtol):
             return "sign", "the sign is wrong: it is minus the right value"
         square = float(out @ out) if out.ndim == 1 else 0.0
         factor = float(out @ expected) / square if square else 0.0
-        if out.size > 1 and np.isfinite(factor) and factor and _equal(factor * out, expected, loose):
+        if (
+            out.size > 1
+            and np.isfinite(factor)
+            and factor
+            and _equal(factor * out, expected, loose)
+        ):
             return "constant_factor", f"off by the constant factor {1 / factor:.4g}"
         shift = float(np.mean(out - expected))
         if out.size > 1 and np.isfinite(shift) and _equal(out - shift, expected, loose):
@@ -124,13 +161,17 @@ def is_real(value):
     >>> is_real(1.0), is_real(1j), is_real("1"), is_real(None)
     (True, False, False, False)
     """
-    return isinstance(value, (np.ndarray, np.generic, float, int)) and np.asarray(value).dtype.kind in "biuf"
+    return (
+        isinstance(value, (np.ndarray, np.generic, float, int))
+        and np.asarray(value).dtype.kind in "biuf"
+    )
 
 
 def over_points(results):
     """Return the kind that the results at all points agree on; numbers count only where they recur.
 
-    A single number is always "proportional" to another, so of results that are numbers the factor must be the same.
+    A single number is always "proportional" to another, so of results that are numbers the factor
+    must be the same.
 
     Parameters
     ----------
@@ -141,14 +182,21 @@ def over_points(results):
     -------
     (kind, words) or None
     """
-    pairs = [(float(a), float(b)) for a, b in results if is_real(a) and np.ndim(a) == 0 and np.ndim(b) == 0]
+    pairs = [
+        (float(a), float(b))
+        for a, b in results
+        if is_real(a) and np.ndim(a) == 0 and np.ndim(b) == 0
+    ]
     if len(pairs) < 2 or len(pairs) < len(results):
         return None
     out, expected = np.array(pairs).T
     with np.errstate(all="ignore"):
-        factor, shift = out / expected, out - expected
-    for values, kind, words in ((factor, "constant_factor", "off by the constant factor {:.4g}"),
-                                (shift, "missing_term", "off by the constant {:.4g}")):
+        factor = out / expected
+        shift = out - expected
+    for values, kind, words in (
+        (factor, "constant_factor", "off by the constant factor {:.4g}"),
+        (shift, "missing_term", "off by the constant {:.4g}"),
+    ):
         if np.all(np.isfinite(values)) and np.ptp(values) <= 1e-7 * np.max(np.abs(values)):
             return kind, words.format(values[0])
     return None

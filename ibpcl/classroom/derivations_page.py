@@ -77,8 +77,10 @@ def derivations_page(records, anonymous=False):
     if anonymous:
         entries.sort(key=lambda entry: by_hand.code(entry[0].student))
     labels = _labels([result.student for result, _, _ in entries], anonymous)
-    shown = [_entry(at, label, tasks[verdict.task], text, _asked(records, result, verdict))
-             for at, (label, (result, verdict, text)) in enumerate(zip(labels, entries, strict=True))]
+    shown = [
+        _entry(at, label, tasks[verdict.task], text, _asked(records, result, verdict))
+        for at, (label, (result, verdict, text)) in enumerate(zip(labels, entries, strict=True))
+    ]
     title = f"{records.assignment.title}: derivations"
     body = _head(title) + "\n".join(shown) + _foot()
     data = json.dumps(_data(records, entries, labels, anonymous), ensure_ascii=True)
@@ -95,25 +97,40 @@ def _labels(students, anonymous):
 
 def _data(records, entries, labels, anonymous):
     """Return what the script needs: whom each text is of, and the rows that it leaves alone."""
-    listed, used = [], {**records.table.used, **records.table.held}
+    listed = []
+    used = {**records.table.used, **records.table.held}
     for label, (result, verdict, _) in zip(labels, entries, strict=True):
         row = used.pop((result.student, verdict.task), None)
         name = by_hand.code(result.student) if anonymous else result.student
-        listed.append({"student": name, "label": label, "task": verdict.task, "most": verdict.most,
-                       "points": row.points if row else "", "comment": row.comment if row else ""})
+        listed.append(
+            {
+                "student": name,
+                "label": label,
+                "task": verdict.task,
+                "most": verdict.most,
+                "points": row.points if row else "",
+                "comment": row.comment if row else "",
+            }
+        )
     others = [[student, task, "", row.comment, row.points] for (student, task), row in used.items()]
     others += [[row.student, row.task, "", row.comment, row.points] for row in records.table.kept]
     if anonymous:
         codes = {result.student: by_hand.code(result.student) for result in records.results}
         others = [[codes.get(row[0], row[0]), *row[1:]] for row in others]
     text = f"{records.folder.resolve()} {records.assignment.name} {anonymous}"
-    return {"key": hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:12],
-            "entries": listed, "others": others}
+    return {
+        "key": hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:12],
+        "entries": listed,
+        "others": others,
+    }
 
 
 def _asked(records, result, verdict):
-    return sections(records.assignment.statement(result.form or "base")).get(verdict.task, "") \
-        if (result.form or "base") in records.assignment.forms else ""
+    return (
+        sections(records.assignment.statement(result.form or "base")).get(verdict.task, "")
+        if (result.form or "base") in records.assignment.forms
+        else ""
+    )
 
 
 def _entry(at, label, task, text, asked):
@@ -121,13 +138,23 @@ def _entry(at, label, task, text, asked):
     items = "".join(
         f'<label><input type="checkbox" value="{item["points"]:g}"><span>{escape(item["text"])}'
         f'</span><span class="quiet nowrap">{points(item["points"])} <kbd>{number}</kbd></span>'
-        "</label>" for number, item in enumerate(task.rubric, start=1))
+        "</label>"
+        for number, item in enumerate(task.rubric, start=1)
+    )
     rubric = f"<fieldset><legend>Rubric</legend>{items}</fieldset>" if items else ""
-    shown = to_html(text, keep_lines=True) if text.strip() \
+    shown = (
+        to_html(text, keep_lines=True)
+        if text.strip()
         else "<p class='quiet'>There is no text in the hand-in.</p>"
-    question = f"<details><summary>What was asked</summary>{to_html(asked)}</details>" if asked else ""
-    source = f"<details><summary>As it was written</summary><pre>{escape(text)}</pre></details>" \
-        if text.strip() else ""
+    )
+    question = (
+        f"<details><summary>What was asked</summary>{to_html(asked)}</details>" if asked else ""
+    )
+    source = (
+        f"<details><summary>As it was written</summary><pre>{escape(text)}</pre></details>"
+        if text.strip()
+        else ""
+    )
     return f"""<article class="entry"><div><h2>{escape(label)} <span class="quiet">{escape(task.id)}
 {escape(task.title)}</span></h2><div class="text">{shown}</div>{question}{source}</div>
 <form data-at="{at}">{rubric}
@@ -153,7 +180,8 @@ before you close the page.</p>
 def _foot():
     return """<p class="quiet">Put the downloaded <code>by-hand.csv</code> into the folder of the
 grades and run <code>ibpcl class report</code>. Keys: <kbd>j</kbd> and <kbd>k</kbd> next and
-previous, <kbd>n</kbd> next without points, <kbd>1</kbd> to <kbd>9</kbd> rubric, <kbd>p</kbd> points,
+previous, <kbd>n</kbd> next without points, <kbd>1</kbd> to <kbd>9</kbd> rubric,
+<kbd>p</kbd> points,
 <kbd>c</kbd> comment, <kbd>Esc</kbd> leaves a field.</p>"""
 
 

@@ -1,7 +1,8 @@
 """Ways to run or import a text that the judge has not seen, found in the syntax tree.
 
-The box does not rest on this.  Code that is packed into a text cannot be compared with other hand-ins, and no task
-needs it.  Names that are put together while the program runs are not found; the packed text itself is flagged.
+The box does not rest on this.  Code that is packed into a text cannot be compared with other
+hand-ins, and no task needs it.  Names that are put together while the program runs are not found;
+the packed text itself is flagged.
 """
 
 import ast
@@ -9,12 +10,13 @@ import ast
 NAMES = ("__import__", "eval", "exec", "compile", "__builtins__", "__loader__")
 ATTRIBUTES = ("__import__", "eval", "exec", "__builtins__", "__loader__")
 
-LONG_TEXT = 1500            # characters of a text in the code that is not the derivation
-MANY_CONSTANTS = 500        # in one list
+LONG_TEXT = 1500  # characters of a text in the code that is not the derivation
+MANY_CONSTANTS = 500  # in one list
 
 
 def uses(tree):
-    """Return the forbidden names that a text uses: plainly, as attributes, or as texts that look them up.
+    """Return the forbidden names that a text uses: plainly, as attributes, or as texts that look
+    them up.
 
     Parameters
     ----------
@@ -27,7 +29,8 @@ def uses(tree):
 
     Examples
     --------
-    >>> uses(ast.parse("f = np.__builtins__['ex' + 'ec']\\ng = getattr(np, 'eval')\\nprint('eval is a word')"))
+    >>> text = "f = np.__builtins__['ex' + 'ec']\\ng = getattr(np, 'eval')\\nprint('eval it')"
+    >>> uses(ast.parse(text))
     [(1, '__builtins__'), (1, 'exec'), (2, 'eval')]
     """
     found = set()
@@ -55,15 +58,27 @@ def packed(tree):
     list of (int, str)
     """
     plain = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    plain |= {id(node.value) for node in tree.body if isinstance(node, ast.Assign)
-              and any(isinstance(target, ast.Name) and target.id == "DERIVATION" for target in node.targets)}
+    plain |= {
+        id(node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        and any(
+            isinstance(target, ast.Name) and target.id == "DERIVATION" for target in node.targets
+        )
+    }
     found = []
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes)) and id(node) not in plain:
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, (str, bytes))
+            and id(node) not in plain
+        ):
             if len(node.value) > LONG_TEXT:
                 found.append((node.lineno, f"holds a text of {len(node.value)} characters"))
         elif isinstance(node, (ast.List, ast.Tuple, ast.Set, ast.Dict)):
-            count = sum(isinstance(each, (ast.Constant, ast.UnaryOp)) for each in ast.iter_child_nodes(node))
+            count = sum(
+                isinstance(each, (ast.Constant, ast.UnaryOp)) for each in ast.iter_child_nodes(node)
+            )
             if count > MANY_CONSTANTS:
                 found.append((node.lineno, f"holds {count} constants"))
     return found
@@ -71,7 +86,8 @@ def packed(tree):
 
 def _text(node):
     """Return the text that an expression of constants makes, "" if it is something else."""
-    pieces, waiting = [], [node]
+    pieces = []
+    waiting = [node]
     while waiting:
         each = waiting.pop()
         if isinstance(each, ast.Constant) and isinstance(each.value, str):

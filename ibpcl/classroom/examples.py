@@ -34,7 +34,7 @@ def add_examples(case, verdicts):
                 _gradient(case, task, verdict)
             else:
                 _forward(case, task, verdict)
-        except Exception:                                 # an example must not cost the grade
+        except Exception:  # an example must not cost the grade
             continue
 
 
@@ -60,10 +60,12 @@ def wrong_entry(out, expected, rtol=1e-9):
     """
     if not is_real(out) and not isinstance(out, list):
         return None
-    out, expected = np.asarray(out), np.asarray(expected)
+    out = np.asarray(out)
+    expected = np.asarray(expected)
     if out.shape != expected.shape or out.dtype.kind not in "biuf" or not expected.size:
         return None
-    out, expected = out.astype(float), expected.astype(float)
+    out = out.astype(float)
+    expected = expected.astype(float)
     with np.errstate(all="ignore"):
         gap = np.abs(out - expected)
         gap = np.where(np.isfinite(expected), np.where(np.isnan(gap), np.inf, gap), 0.0)
@@ -71,10 +73,14 @@ def wrong_entry(out, expected, rtol=1e-9):
     if not np.max(gap) > rtol * largest:
         return None
     at = np.unravel_index(int(np.argmax(gap)), gap.shape)
-    got, right = float(out[at]), float(expected[at])
+    got = float(out[at])
+    right = float(expected[at])
     digits = DIGITS if f"{got:.{DIGITS}g}" != f"{right:.{DIGITS}g}" else 15
-    return {"place": f"[{', '.join(map(str, at))}]" if at else "",
-            "got": f"{got:.{digits}g}", "expected": f"{right:.{digits}g}"}
+    return {
+        "place": f"[{', '.join(map(str, at))}]" if at else "",
+        "got": f"{got:.{digits}g}",
+        "expected": f"{right:.{digits}g}",
+    }
 
 
 def _forward(case, task, verdict):
@@ -97,7 +103,9 @@ def _forward(case, task, verdict):
 
 
 def _gradient(case, task, verdict):
-    """Find an entry of each wrong gradient, for a cotangent of ones or, if that is right, another."""
+    """Find an entry of each wrong gradient, for a cotangent of ones or, if that is right,
+    another.
+    """
     wrong = {part.name: part for part in verdict.parts if part.kind != "ok" and not part.follows}
     for at, size in enumerate(SIZES):
         inputs = _public(case, task, size, at)
@@ -106,7 +114,9 @@ def _gradient(case, task, verdict):
         for words, make in (("an array of ones", np.ones), ("random numbers", rng.standard_normal)):
             dout = _like(out, make)
             right = as_tuple(_reference(case, task.function, dout, cache))
-            came = as_tuple(case.session.pull(task.function, task.forward, inputs.values(), dout)[0])
+            came = as_tuple(
+                case.session.pull(task.function, task.forward, inputs.values(), dout)[0]
+            )
             for name, gradient, truth in zip(task.wrt, came, right, strict=False):
                 part = wrong.get(name)
                 if part is None or part.example is not None:
@@ -139,7 +149,10 @@ def _like(out, make):
 
 def _told(found, name, inputs, more=""):
     """Return an example with the name of what it is an entry of, and the shapes of the inputs."""
-    shapes = ", ".join(f"{key} {np.shape(value)}" for key, value in inputs.items()
-                       if isinstance(value, (np.ndarray, np.generic, float, int)))
+    shapes = ", ".join(
+        f"{key} {np.shape(value)}"
+        for key, value in inputs.items()
+        if isinstance(value, (np.ndarray, np.generic, float, int))
+    )
     words = f"public inputs, {shapes}" + (f"; {more}" if more else "")
     return {**found, "place": name + found["place"], "inputs": words}

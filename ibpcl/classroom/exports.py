@@ -28,8 +28,10 @@ from ibpcl.classroom.tables import cell, points_text, write_csv
 from ibpcl.errors import UserError
 from ibpcl.storage import json_text, write_text
 
-NEEDS_TABLE = {"canvas": "the gradebook (Grades, Export)",
-               "blackboard": "the table of the Grade Center (Work Offline, Download)"}
+NEEDS_TABLE = {
+    "canvas": "the gradebook (Grades, Export)",
+    "blackboard": "the table of the Grade Center (Work Offline, Download)",
+}
 TABLES = ("csv", "moodle", "canvas", "blackboard", "brightspace")
 FORMATS = (*TABLES, "gradescope", "classroom50", "autolab", "prairielearn")
 
@@ -78,13 +80,17 @@ def write(results, assignment, system, out, roster=None, level="kind", worksheet
     -------
     Written
     """
-    roster, out = Roster() if roster is None else roster, Path(out)
+    roster = Roster() if roster is None else roster
+    out = Path(out)
     if system in TABLES:
         out = out if out.suffix else out.with_suffix(".csv")
         return _table(results, assignment, system, out, roster, worksheet, column)
-    make, name = {"gradescope": (gradescope, "results.json"),
-                  "classroom50": (classroom50, "result.json"), "autolab": (autolab, ""),
-                  "prairielearn": (prairielearn, "results.json")}[system]
+    make, name = {
+        "gradescope": (gradescope, "results.json"),
+        "classroom50": (classroom50, "result.json"),
+        "autolab": (autolab, ""),
+        "prairielearn": (prairielearn, "results.json"),
+    }[system]
     for result in results:
         folder = folder_name(result.student)
         path = out / folder / name if name else out / f"{folder}.json"
@@ -102,8 +108,10 @@ def _table(results, assignment, system, out, roster, worksheet, column):
         worksheets.write(filled, out)
         return Written(out, filled.notes, not filled.problems, filled)
     if system in NEEDS_TABLE:
-        raise UserError(f"class: {system} matches students by its own numbers: download "
-                        f"{NEEDS_TABLE[system]}, and give it with --worksheet")
+        raise UserError(
+            f"class: {system} matches students by its own numbers: download "
+            f"{NEEDS_TABLE[system]}, and give it with --worksheet"
+        )
     make = {"csv": nbgrader, "moodle": moodle, "brightspace": brightspace}[system]
     rows, notes = make(results, assignment, roster)
     write_csv(out, rows)
@@ -112,15 +120,39 @@ def _table(results, assignment, system, out, roster, worksheet, column):
 
 def nbgrader(results, assignment, roster):
     """Return a table with the columns of nbgrader's export, and notes."""
-    rows = [["assignment", "duedate", "timestamp", "student_id", "last_name", "first_name",
-             "email", "raw_score", "late_submission_penalty", "score", "max_score"]]
+    rows = [
+        [
+            "assignment",
+            "duedate",
+            "timestamp",
+            "student_id",
+            "last_name",
+            "first_name",
+            "email",
+            "raw_score",
+            "late_submission_penalty",
+            "score",
+            "max_score",
+        ]
+    ]
     for result in results:
         person = roster.get(result.student)
         names = [person.last_name, person.first_name, person.email] if person else [""] * 3
         score = "" if result.score is None else result.score
         raw = "" if result.score is None else result.earned
-        rows.append([assignment.name, "", result.handed_in, cell(result.student),
-                     *map(cell, names), raw, result.deduction, score, assignment.points])
+        rows.append(
+            [
+                assignment.name,
+                "",
+                result.handed_in,
+                cell(result.student),
+                *map(cell, names),
+                raw,
+                result.deduction,
+                score,
+                assignment.points,
+            ]
+        )
     return rows, []
 
 
@@ -128,8 +160,19 @@ def moodle(results, assignment, roster):
     """Return a worksheet for Moodle, in English, and notes on those who have no identifier."""
     # Moodle finds columns by their names.  The identifier is not the first one: a reader that keeps
     # the byte order mark would take it for a part of that name.
-    rows = [["Full name", "Identifier", "Email address", "Status", "Grade", "Maximum grade",
-             "Grade can be changed", "Last modified (submission)", "Last modified (grade)"]]
+    rows = [
+        [
+            "Full name",
+            "Identifier",
+            "Email address",
+            "Status",
+            "Grade",
+            "Maximum grade",
+            "Grade can be changed",
+            "Last modified (submission)",
+            "Last modified (grade)",
+        ]
+    ]
     unknown = []
     for result in results:
         person = roster.get(result.student)
@@ -138,21 +181,38 @@ def moodle(results, assignment, roster):
             unknown.append(result.student)
             continue
         identifier = f"Participant {number}" if number.isdecimal() else number
-        rows.append([cell(person.full_name), cell(identifier), cell(person.email),
-                     "Submitted for grading", points_text(result.score),
-                     points_text(assignment.points), "Yes", "-", "-"])
+        rows.append(
+            [
+                cell(person.full_name),
+                cell(identifier),
+                cell(person.email),
+                "Submitted for grading",
+                points_text(result.score),
+                points_text(assignment.points),
+                "Yes",
+                "-",
+                "-",
+            ]
+        )
     notes = []
     if unknown:
-        notes.append(f"{len(unknown)} students have no Moodle identifier and are left out "
-                     f"({', '.join(unknown[:5])}{', ...' if len(unknown) > 5 else ''}): download "
-                     "the grading worksheet and give it with --worksheet")
+        notes.append(
+            f"{len(unknown)} students have no Moodle identifier and are left out "
+            f"({', '.join(unknown[:5])}{', ...' if len(unknown) > 5 else ''}): download "
+            "the grading worksheet and give it with --worksheet"
+        )
     return rows, notes
 
 
 def brightspace(results, assignment, roster):
     """Return a table that Brightspace imports as a grade item, and notes."""
-    rows = [["OrgDefinedId", f"{assignment.title} Points Grade <Numeric MaxPoints:"
-             f"{assignment.points:g}>", "End-of-Line Indicator"]]
+    rows = [
+        [
+            "OrgDefinedId",
+            f"{assignment.title} Points Grade <Numeric MaxPoints:{assignment.points:g}>",
+            "End-of-Line Indicator",
+        ]
+    ]
     for result in results:
         person = roster.get(result.student)
         identifier = (person.identifier if person else "") or result.student
@@ -179,9 +239,13 @@ def gradescope(result, assignment, level="kind", with_text=False):
     """
     told = lines(result, level)
     if result.status != "graded":
-        return {"output": told[0], "output_format": "text", "visibility": "visible",
-                "stdout_visibility": "hidden",
-                "extra_data": {"status": result.status, "reason": result.reason}}
+        return {
+            "output": told[0],
+            "output_format": "text",
+            "visibility": "visible",
+            "stdout_visibility": "hidden",
+            "extra_data": {"status": result.status, "reason": result.reason},
+        }
     texts = {task.id for task in assignment.tasks if task.kind == "text"}
     shown = [verdict for verdict in result.verdicts if with_text or verdict.task not in texts]
     score = result.score if with_text else round(sum(verdict.points for verdict in shown), 2)
@@ -190,25 +254,60 @@ def gradescope(result, assignment, level="kind", with_text=False):
     else:
         most = round(sum(verdict.most for verdict in shown), 2)
         summary = f"{score:g} of {most:g} points; texts are graded by hand"
-    tests = [{"score": verdict.points, "max_score": verdict.most, "number": verdict.task,
-              "name": verdict.title, "status": "passed" if verdict.state == "right" else "failed",
-              "output": _output(verdict, level), "output_format": "text", "visibility": "visible"}
-             for verdict in shown]
-    return {"score": score, "execution_time": result.seconds, "output": summary,
-            "output_format": "text", "visibility": "visible", "stdout_visibility": "hidden",
-            "tests": tests,
-            "extra_data": {"status": result.status, "form": result.form, "sha256": result.sha256,
-                           "pending": result.pending, "flags": list(result.flags)}}
+    tests = [
+        {
+            "score": verdict.points,
+            "max_score": verdict.most,
+            "number": verdict.task,
+            "name": verdict.title,
+            "status": "passed" if verdict.state == "right" else "failed",
+            "output": _output(verdict, level),
+            "output_format": "text",
+            "visibility": "visible",
+        }
+        for verdict in shown
+    ]
+    return {
+        "score": score,
+        "execution_time": result.seconds,
+        "output": summary,
+        "output_format": "text",
+        "visibility": "visible",
+        "stdout_visibility": "hidden",
+        "tests": tests,
+        "extra_data": {
+            "status": result.status,
+            "form": result.form,
+            "sha256": result.sha256,
+            "pending": result.pending,
+            "flags": list(result.flags),
+        },
+    }
 
 
 def classroom50(result, assignment, level="kind", **about):
-    """Return the content of Classroom 50's ``result.json``; ``about`` has what only its runner knows."""
+    """Return the content of Classroom 50's ``result.json``; ``about`` has what only its runner
+    knows.
+    """
     keys = ("classroom", "submission", "commit", "release", "review", "datetime")
     known = {key: about.get(key, "") for key in keys}
-    tests = [{"test-name": f"{verdict.task} {verdict.title}", "passed": verdict.state == "right",
-              "score": verdict.points, "max-score": verdict.most} for verdict in result.verdicts]
-    table = {"schema": "classroom50/result/v1", "classroom": known.pop("classroom"),
-             "assignment": assignment.name, **known, "max-score": assignment.points, "tests": tests}
+    tests = [
+        {
+            "test-name": f"{verdict.task} {verdict.title}",
+            "passed": verdict.state == "right",
+            "score": verdict.points,
+            "max-score": verdict.most,
+        }
+        for verdict in result.verdicts
+    ]
+    table = {
+        "schema": "classroom50/result/v1",
+        "classroom": known.pop("classroom"),
+        "assignment": assignment.name,
+        **known,
+        "max-score": assignment.points,
+        "tests": tests,
+    }
     return table if result.score is None else {**table, "score": result.score}
 
 
@@ -219,25 +318,49 @@ def autolab(result, assignment, level="kind"):
     """
     if result.status != "graded":
         return {"scores": {}, "scoreboard": []}
-    return {"scores": {f"{verdict.task} {verdict.title}": verdict.points
-                       for verdict in result.verdicts if not verdict.pending},
-            "scoreboard": [result.score]}
+    return {
+        "scores": {
+            f"{verdict.task} {verdict.title}": verdict.points
+            for verdict in result.verdicts
+            if not verdict.pending
+        },
+        "scoreboard": [result.score],
+    }
 
 
 def prairielearn(result, assignment, level="kind"):
-    """Return the content of PrairieLearn's ``results.json``; a refused hand-in is not gradable there."""
+    """Return the content of PrairieLearn's ``results.json``; a refused hand-in is not gradable
+    there.
+    """
     told = lines(result, level)
     if result.status != "graded":
         return {"gradable": False, "message": told[0], "format_errors": [told[0]]}
-    tests = [{"name": f"{verdict.task} {verdict.title}", "points": verdict.points,
-              "max_points": verdict.most, "message": STATES[verdict.state],
-              "output": _output(verdict, level)} for verdict in result.verdicts]
-    return {"gradable": True, "score": min(1.0, result.score / assignment.points),
-            "message": told[-1], "output": "\n".join(told), "tests": tests}
+    tests = [
+        {
+            "name": f"{verdict.task} {verdict.title}",
+            "points": verdict.points,
+            "max_points": verdict.most,
+            "message": STATES[verdict.state],
+            "output": _output(verdict, level),
+        }
+        for verdict in result.verdicts
+    ]
+    return {
+        "gradable": True,
+        "score": min(1.0, result.score / assignment.points),
+        "message": told[-1],
+        "output": "\n".join(told),
+        "tests": tests,
+    }
 
 
 def _output(verdict, level):
     """Return words, hints and the teacher's comment on a task as text."""
     comment = [f"comment: {verdict.comment}"] if verdict.comment else []
-    return "\n".join([*shown_words(verdict, level), *comment,
-                      *(f"hint: {hint}" for hint in shown_hints(verdict, level))])
+    return "\n".join(
+        [
+            *shown_words(verdict, level),
+            *comment,
+            *(f"hint: {hint}" for hint in shown_hints(verdict, level)),
+        ]
+    )

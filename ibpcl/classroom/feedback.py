@@ -11,11 +11,26 @@ from ibpcl.classroom.prose import to_html
 from ibpcl.classroom.verdict import in_words
 
 LEVELS = ("none", "kind", "line", "full")
-STATES = {"right": "right", "partial": "partly right", "wrong": "wrong",
-          "raises": "raises an exception", "missing": "missing", "not judged": "not judged",
-          "by hand": "waits for your teacher", "given by hand": "graded by your teacher"}
-SIGNS = {"right": "✓", "partial": "◐", "wrong": "✗", "raises": "✗", "missing": "–",
-         "not judged": "–", "by hand": "…", "given by hand": "✎"}
+STATES = {
+    "right": "right",
+    "partial": "partly right",
+    "wrong": "wrong",
+    "raises": "raises an exception",
+    "missing": "missing",
+    "not judged": "not judged",
+    "by hand": "waits for your teacher",
+    "given by hand": "graded by your teacher",
+}
+SIGNS = {
+    "right": "✓",
+    "partial": "◐",
+    "wrong": "✗",
+    "raises": "✗",
+    "missing": "–",
+    "not judged": "–",
+    "by hand": "…",
+    "given by hand": "✎",
+}
 STYLE = """
 .score { font-size: 2rem; font-weight: 650; margin: .2rem 0 0; }
 .score small { font-size: 1rem; font-weight: 400; color: var(--quiet); }
@@ -25,7 +40,8 @@ text-decoration: none; font-size: .9rem; color: var(--ink); }
 section { border-top: 1px solid var(--line); padding-top: .9rem; margin-top: 1.4rem; }
 section h2 { display: flex; gap: 1rem; justify-content: space-between; margin: 0; }
 section h2 .points { font-weight: 500; white-space: nowrap; font-size: 1rem; }
-dl.example { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1rem; margin: .6rem 0;
+dl.example { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1rem;
+  margin: .6rem 0;
 padding: .6rem .9rem; background: var(--soft); border-radius: 8px; }
 dl.example dt { color: var(--quiet); } dl.example dd { margin: 0; overflow-wrap: anywhere; }
 pre.listing { padding: .5rem 0; overflow-x: auto; white-space: pre; }
@@ -50,9 +66,10 @@ def shown_hints(verdict, level):
         return []
     wrong = [part for part in verdict.parts if part.kind != "ok"]
     if wrong and all(part.follows for part in wrong):
-        return []                                         # the forward is to be mended, not this
-    kinds = list(dict.fromkeys(plain_hint(part.hint) for part in wrong
-                               if part.hint and not part.follows))
+        return []  # the forward is to be mended, not this
+    kinds = list(
+        dict.fromkeys(plain_hint(part.hint) for part in wrong if part.hint and not part.follows)
+    )
     shown = {1: 1, 2: 1 if verdict.lines else 2, 3: None}[count]
     return [*kinds, *(verdict.lines if count > 1 else ()), *verdict.hints[:shown]]
 
@@ -116,8 +133,10 @@ def lines(result, level="kind"):
         return [f"not graded: {plain_reason(result.reason)}"]
     told = []
     for verdict in result.verdicts:
-        told.append(f"{verdict.task}  {verdict.title}: {STATES[verdict.state]}"
-                    + ("" if verdict.pending else f", {_of(verdict.points, verdict.most)}"))
+        told.append(
+            f"{verdict.task}  {verdict.title}: {STATES[verdict.state]}"
+            + ("" if verdict.pending else f", {_of(verdict.points, verdict.most)}")
+        )
         if verdict.state != "right":
             told += [f"    {line}" for line in shown_words(verdict, level)]
             told += [f"    {line}" for line in _example_lines(verdict, level)]
@@ -147,27 +166,43 @@ def feedback(result, assignment, level="kind", source="", name=""):
         What the student is called in the title; by default the id.
     """
     title = f"{assignment.title}: {name or result.student}"
-    body = [f"<p class='quiet'>{escape(name or result.student)}</p>",
-            f"<h1>{escape(assignment.title)}</h1>"]
+    body = [
+        f"<p class='quiet'>{escape(name or result.student)}</p>",
+        f"<h1>{escape(assignment.title)}</h1>",
+    ]
     comment = f"<p class='comment'>{escape(result.comment)}</p>" if result.comment else ""
     if result.status != "graded":
-        body.append(f"<p class='wrong'><b>Not graded.</b> {escape(plain_reason(result.reason))}</p>"
-                    f"{comment}<p>This is not a grade of 0: talk to your teacher, or correct the "
-                    "file and hand it in again.</p>")
+        body.append(
+            f"<p class='wrong'><b>Not graded.</b> {escape(plain_reason(result.reason))}</p>"
+            f"{comment}<p>This is not a grade of 0: talk to your teacher, or correct the "
+            "file and hand it in again.</p>"
+        )
         return page(title, "\n".join(body), STYLE)
-    late = f"<p>{points(result.deduction)} points are taken off: {_late(result)}.</p>" \
-        if result.deduction else ""
-    body += [f"<p class='score'>{points(result.score)} <small>of {points(result.full)} points"
-             f"</small></p>{_waiting(result)}{late}{comment}", _overview(result, assignment)]
+    late = (
+        f"<p>{points(result.deduction)} points are taken off: {_late(result)}.</p>"
+        if result.deduction
+        else ""
+    )
+    body += [
+        f"<p class='score'>{points(result.score)} <small>of {points(result.full)} points"
+        f"</small></p>{_waiting(result)}{late}{comment}",
+        _overview(result, assignment),
+    ]
     body += [f"<p class='hint'>{escape(line)}</p>" for line in result.notes]
     asked = sections(assignment.statement(result.form))
     first = mend_first(result, assignment)
-    body += [_task(verdict, assignment, asked.get(verdict.task, ""), level, source,
-                   first.get(verdict.task)) for verdict in result.verdicts]
+    body += [
+        _task(
+            verdict, assignment, asked.get(verdict.task, ""), level, source, first.get(verdict.task)
+        )
+        for verdict in result.verdicts
+    ]
     form = assignment.forms.get(result.form, result.form)
-    body.append(f"<section class='quiet'><p>Your form: {escape(form)}.</p><p>SHA-256 of your text, "
-                f"as <code>ibpcl class submit</code> prints it: <code>{escape(result.sha256)}"
-                "</code></p></section>")
+    body.append(
+        f"<section class='quiet'><p>Your form: {escape(form)}.</p><p>SHA-256 of your text, "
+        f"as <code>ibpcl class submit</code> prints it: <code>{escape(result.sha256)}"
+        "</code></p></section>"
+    )
     return page(title, "\n".join(body), STYLE)
 
 
@@ -183,8 +218,9 @@ def sections(statement):
     >>> sections("Intro\\n## Task 1a Draw\\nDo it.\\n")
     {'1a': 'Do it.'}
     """
-    found = re.findall(r"^## Tasks? ([^\n]*)\n(.*?)(?=^## |\Z)", statement,
-                       flags=re.MULTILINE | re.DOTALL)
+    found = re.findall(
+        r"^## Tasks? ([^\n]*)\n(.*?)(?=^## |\Z)", statement, flags=re.MULTILINE | re.DOTALL
+    )
     return {name: text.strip() for head, text in found for name in re.findall(r"\d+[a-z]\b", head)}
 
 
@@ -192,22 +228,35 @@ def _overview(result, assignment):
     """Return the tasks in a row, and what to begin with."""
     chips = "".join(
         f'<li><a href="#task-{anchor(verdict.task)}"><b class="{_css(verdict)}">'
-        f"{SIGNS[verdict.state]}</b> {escape(verdict.task)}</a></li>" for verdict in result.verdicts)
-    advice = [f"<p class='first'><b>Correct {escape(before)} first.</b> {_fits(task, before)}</p>"
-              for task, (before, _) in mend_first(result, assignment).items()
-              if all(part.follows or part.kind == "ok" for verdict in result.verdicts
-                     if verdict.task == task for part in verdict.parts)]
+        f"{SIGNS[verdict.state]}</b> {escape(verdict.task)}</a></li>"
+        for verdict in result.verdicts
+    )
+    advice = [
+        f"<p class='first'><b>Correct {escape(before)} first.</b> {_fits(task, before)}</p>"
+        for task, (before, _) in mend_first(result, assignment).items()
+        if all(
+            part.follows or part.kind == "ok"
+            for verdict in result.verdicts
+            if verdict.task == task
+            for part in verdict.parts
+        )
+    ]
     return f'<ul class="tasks">{chips}</ul>' + "".join(advice)
 
 
 def _task(verdict, assignment, asked, level, source, first):
     """Return the section of one task."""
     earned = "" if verdict.pending else _of(verdict.points, verdict.most)
-    hidden = " <span class='quiet'>judged at hidden inputs</span>" \
-        if verdict.visibility == "hidden" else ""
-    pieces = [f'<section id="task-{anchor(verdict.task)}"><h2><span>{escape(verdict.task)} '
-              f"{escape(verdict.title)}</span><span class='points'>{earned}</span></h2>",
-              f"<p><b class='{_css(verdict)}'>{STATES[verdict.state]}</b>{hidden}</p>"]
+    hidden = (
+        " <span class='quiet'>judged at hidden inputs</span>"
+        if verdict.visibility == "hidden"
+        else ""
+    )
+    pieces = [
+        f'<section id="task-{anchor(verdict.task)}"><h2><span>{escape(verdict.task)} '
+        f"{escape(verdict.title)}</span><span class='points'>{earned}</span></h2>",
+        f"<p><b class='{_css(verdict)}'>{STATES[verdict.state]}</b>{hidden}</p>",
+    ]
     if verdict.comment:
         pieces.append(f"<p class='comment'>{escape(verdict.comment)}</p>")
     told = [] if verdict.state == "right" else shown_words(verdict, level)
@@ -215,8 +264,10 @@ def _task(verdict, assignment, asked, level, source, first):
     if first and level != "none":
         before, inputs = first
         told = [line for line in told if line.split(":")[0] not in inputs]
-        pieces.append(f"<p class='first'><b>Correct {escape(before)} first.</b> "
-                      f"{_fits(verdict.task, before, inputs, verdict)}</p>")
+        pieces.append(
+            f"<p class='first'><b>Correct {escape(before)} first.</b> "
+            f"{_fits(verdict.task, before, inputs, verdict)}</p>"
+        )
     if told and verdict.state not in ("by hand", "given by hand"):
         pieces.append("<ul>" + "".join(f"<li>{_ticks(line)}</li>" for line in told) + "</ul>")
     pieces += _examples(verdict, level)
@@ -235,8 +286,11 @@ def _code(verdict, assignment, source, sentences):
     opened = "" if verdict.state in ("right", "missing", "not judged") else " open"
     if verdict.kind == "text":
         text = verdict.details[0] if verdict.details else ""
-        return [f"<details><summary>Your derivation</summary>{to_html(text, True)}</details>"] \
-            if text.strip() else []
+        return (
+            [f"<details><summary>Your derivation</summary>{to_html(text, True)}</details>"]
+            if text.strip()
+            else []
+        )
     task = next((task for task in assignment.tasks if task.id == verdict.task), None)
     names = [task.function] if task is not None else []
     names += [f"{name}_vjp" for name in names if task.kind == "extremes" and task.wrt]
@@ -253,10 +307,12 @@ def _examples(verdict, level):
     for part in verdict.parts:
         if part.example and level != "none" and verdict.visibility == "public":
             example = {key: escape(str(value)) for key, value in part.example.items()}
-            found.append(f"<dl class='example'><dt>For example</dt><dd><code>{example['place']}"
-                         f"</code> <span class='quiet'>({example['inputs']})</span></dd>"
-                         f"<dt>yours</dt><dd class='code'>{example['got']}</dd>"
-                         f"<dt>right</dt><dd class='code'>{example['expected']}</dd></dl>")
+            found.append(
+                f"<dl class='example'><dt>For example</dt><dd><code>{example['place']}"
+                f"</code> <span class='quiet'>({example['inputs']})</span></dd>"
+                f"<dt>yours</dt><dd class='code'>{example['got']}</dd>"
+                f"<dt>right</dt><dd class='code'>{example['expected']}</dd></dl>"
+            )
     return found
 
 
@@ -264,8 +320,12 @@ def _example_lines(verdict, level):
     """Return the same as text."""
     if level == "none" or verdict.visibility != "public":
         return []
-    return [f"for example {each['place']}: yours {each['got']}, right {each['expected']} "
-            f"({each['inputs']})" for each in (part.example for part in verdict.parts) if each]
+    return [
+        f"for example {each['place']}: yours {each['got']}, right {each['expected']} "
+        f"({each['inputs']})"
+        for each in (part.example for part in verdict.parts)
+        if each
+    ]
 
 
 def _figures(verdict):
@@ -276,14 +336,18 @@ def _figures(verdict):
     shown = ""
     for figure in verdict.figures:
         if figure.startswith("<h3>"):
-            shown += f"</div><h3>The gradient with respect to <code>{figure[4:-5]}</code></h3>" \
-                     "<div class='figures'>"
+            shown += (
+                f"</div><h3>The gradient with respect to <code>{figure[4:-5]}</code></h3>"
+                "<div class='figures'>"
+            )
         else:
             shown += figure
-    return [f"<details{opened}><summary>The check in figures</summary><div class='figures'>{shown}"
-            "</div><p class='quiet'>Left: the error of a difference quotient against its step. For "
-            "a right gradient it falls, until rounding makes it rise. Right: the Taylor remainder. "
-            "with its slopes; a right gradient has those in brackets.</p></details>"]
+    return [
+        f"<details{opened}><summary>The check in figures</summary><div class='figures'>{shown}"
+        "</div><p class='quiet'>Left: the error of a difference quotient against its step. For "
+        "a right gradient it falls, until rounding makes it rise. Right: the Taylor remainder. "
+        "with its slopes; a right gradient has those in brackets.</p></details>"
+    ]
 
 
 def _fits(task, before, inputs=None, verdict=None):
@@ -301,8 +365,11 @@ def _sentence(hint):
     """
     first = hint.split(" ", 1)[0]
     hint = hint[0].upper() + hint[1:] if first.isalpha() else hint
-    return hint if hint.endswith((".", "?", "!", ":")) or re.search(r"line \d+ of ", hint) \
+    return (
+        hint
+        if hint.endswith((".", "?", "!", ":")) or re.search(r"line \d+ of ", hint)
         else hint + "."
+    )
 
 
 def _ticks(text):
@@ -323,10 +390,17 @@ def _late(result):
 
 
 def _waiting(result):
-    return f"<p>{points(result.pending)} of them are still to be given by your teacher.</p>" \
-        if result.pending else ""
+    return (
+        f"<p>{points(result.pending)} of them are still to be given by your teacher.</p>"
+        if result.pending
+        else ""
+    )
 
 
 def _sum(result):
-    more = f"; {points(result.pending)} of them are still to be given by hand" if result.pending else ""
+    more = (
+        f"; {points(result.pending)} of them are still to be given by hand"
+        if result.pending
+        else ""
+    )
     return f"{_of(result.score, result.full)}{more}"

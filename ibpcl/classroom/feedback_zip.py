@@ -1,13 +1,13 @@
 """All feedback pages in one zip, named so that a platform gives each to its student.
 
-===========  ==========================================================  ===============================
-platform     names in the zip                                            needs
-===========  ==========================================================  ===============================
-moodle       ``Full name_7_assignsubmission_file_/feedback.html``        the grading worksheet
-canvas       ``name_USER_ATTACHMENT_feedback.html``                      the downloaded submissions
-brightspace  the downloaded folder, ``/feedback.html`` in it             the downloaded submissions
-others       ``STUDENT/feedback.html``
-===========  ==========================================================  ===============================
+===========  ==========================================================
+=============================== platform     names in the zip
+needs ===========  ==========================================================
+=============================== moodle       ``Full name_7_assignsubmission_file_/feedback.html``
+the grading worksheet canvas       ``name_USER_ATTACHMENT_feedback.html``                      the
+downloaded submissions brightspace  the downloaded folder, ``/feedback.html`` in it             the
+downloaded submissions others       ``STUDENT/feedback.html`` ===========
+==========================================================  ===============================
 
 Moodle: "Upload multiple feedback files in a zip".  Canvas: "Upload Submissions", which needs the
 number of the attachment that each student handed in.  Brightspace: "Add Feedback Files".
@@ -72,14 +72,18 @@ def write(records, system, out, filled=None, roster=None, downloads=None):
     if not missing:
         return []
     shown = ", ".join(missing[:8]) + (", ..." if len(missing) > 8 else "")
-    return [f"the zip has no page for {len(missing)} students, whom {system} would not find: {shown}"]
+    return [
+        f"the zip has no page for {len(missing)} students, whom {system} would not find: {shown}"
+    ]
 
 
 def _moodle(students, filled, roster):
     """Return the names that Moodle reads: the second part is the participant's number."""
     if filled is None and roster is None:
-        raise UserError("class: --feedback-zip for Moodle needs the participants' numbers: give the "
-                        "grading worksheet with --worksheet")
+        raise UserError(
+            "class: --feedback-zip for Moodle needs the participants' numbers: give the "
+            "grading worksheet with --worksheet"
+        )
     names = {}
     for student in students:
         full_name = number = ""
@@ -88,7 +92,8 @@ def _moodle(students, filled, roster):
             full_name = " ".join(row[at] for at in filled.layout.names)
             number = number_at_end(row[0])
         elif roster is not None and (person := roster.get(student)):
-            full_name, number = person.full_name, number_at_end(person.identifier)
+            full_name = person.full_name
+            number = number_at_end(person.identifier)
         if number:
             # Moodle splits at underscores, and slashes make folders.
             safe = re.sub(r'[_/\\:*?"<>|\x00-\x1f]+', " ", full_name or student).strip()
@@ -120,8 +125,11 @@ def _brightspace(entries, matcher):
     for entry in entries:
         for part in Path(entry).parts:
             found = BRIGHTSPACE.fullmatch(part)
-            student = found and (matcher.by_id(*found["ids"].split("-"))
-                                 or matcher.by_name(found["name"]) or matcher.by_id(found["name"]))
+            student = found and (
+                matcher.by_id(*found["ids"].split("-"))
+                or matcher.by_name(found["name"])
+                or matcher.by_id(found["name"])
+            )
             if student:
                 names[student] = f"{part}/feedback.html"
     return names
@@ -130,8 +138,10 @@ def _brightspace(entries, matcher):
 def _entries(downloads, system):
     """Return the paths within a folder or zip of downloaded hand-ins."""
     if downloads is None:
-        raise UserError(f"class: --feedback-zip for {system} needs the names of the files handed "
-                        "in: give the downloaded folder or zip with --downloads")
+        raise UserError(
+            f"class: --feedback-zip for {system} needs the names of the files handed "
+            "in: give the downloaded folder or zip with --downloads"
+        )
     path = Path(downloads)
     if path.is_dir():
         return [str(each.relative_to(path)) for each in sorted(path.rglob("*"))]
@@ -139,5 +149,6 @@ def _entries(downloads, system):
         with zipfile.ZipFile(path) as archive:
             return archive.namelist()
     except (OSError, zipfile.BadZipFile) as error:
-        raise UserError(f"class: {path} is neither a folder nor a zip that can be read: {error}") \
-            from None
+        raise UserError(
+            f"class: {path} is neither a folder nor a zip that can be read: {error}"
+        ) from None

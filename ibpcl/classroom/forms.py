@@ -2,17 +2,17 @@ r'''A form of an assignment: the reference solution, and what is different in th
 
 A file in ``forms/`` is a fragment of Python that holds the differences only:
 
-=====================================  ============================================================================
-in the fragment                        in the form
-=====================================  ============================================================================
-a function of the reference's name     takes the place of the reference's
+=====================================
+============================================================================ in the fragment
+in the form =====================================
+============================================================================ a function of the
+reference's name     takes the place of the reference's
 ... without a docstring                keeps the docstring of the reference's
 ... with a docstring that begins with  keeps all of it but this paragraph
-``.. math::``
-another function, a constant           stands above the first function
-an import                              stands above the first import
-``WORDS = {"old": "new", ...}``        replaced in every docstring that the reference's is kept of
-=====================================  ============================================================================
+``.. math::`` another function, a constant           stands above the first function an import
+stands above the first import ``WORDS = {"old": "new", ...}``        replaced in every docstring
+that the reference's is kept of =====================================
+============================================================================
 '''
 
 import ast
@@ -39,7 +39,9 @@ def merged(reference, fragment, name):
         If the fragment holds what does not fit the reference.
     """
     words, functions, constants, imports = _sorted(fragment, name)
-    tree, pieces, unused = ast.parse(reference), reference.splitlines(keepends=True), set(words)
+    tree = ast.parse(reference)
+    pieces = reference.splitlines(keepends=True)
+    unused = set(words)
     own = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
     for node in own:
         head, docstring, body = _split(reference, node)
@@ -55,21 +57,35 @@ def merged(reference, fragment, name):
             docstring = _with_formula(docstring, formula, where)
         else:
             docstring = new
-        pieces[node.lineno - 1:node.end_lineno] = [new_head + docstring + body, *[""] * (node.end_lineno - node.lineno)]
+        pieces[node.lineno - 1 : node.end_lineno] = [
+            new_head + docstring + body,
+            *[""] * (node.end_lineno - node.lineno),
+        ]
     if unused:
-        raise UserError(f"class: form {name}: {sorted(unused)[0]!r} of WORDS is in no docstring that is kept")
+        raise UserError(
+            f"class: form {name}: {sorted(unused)[0]!r} of WORDS is in no docstring that is kept"
+        )
     helpers = [head + docstring + body for head, docstring, body in functions.values()]
     above = "".join(f"{text}\n" for text in constants) + ("\n\n" if constants else "")
-    pieces[own[0].lineno - 1] = above + "".join(f"{text}\n\n" for text in helpers) + pieces[own[0].lineno - 1]
+    pieces[own[0].lineno - 1] = (
+        above + "".join(f"{text}\n\n" for text in helpers) + pieces[own[0].lineno - 1]
+    )
     if imports:
         first = next(node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom)))
-        pieces[first.lineno - 1] = "".join(f"{line}\n" for line in imports) + pieces[first.lineno - 1]
+        pieces[first.lineno - 1] = (
+            "".join(f"{line}\n" for line in imports) + pieces[first.lineno - 1]
+        )
     return "".join(pieces)
 
 
 def _sorted(fragment, name):
-    """Return the words, the functions (as :func:`_split` does), the constants and the imports of a fragment."""
-    words, functions, constants, imports = {}, {}, [], []
+    """Return the words, the functions (as :func:`_split` does), the constants and the imports of a
+    fragment.
+    """
+    words = {}
+    functions = {}
+    constants = []
+    imports = []
     for node in ast.parse(fragment).body:
         text = ast.get_source_segment(fragment, node)
         if isinstance(node, ast.FunctionDef):
@@ -81,7 +97,9 @@ def _sorted(fragment, name):
         elif isinstance(node, ast.Assign):
             constants.append(text)
         elif not _is_text(node):
-            raise UserError(f"class: form {name}: line {node.lineno} is no function, constant or import")
+            raise UserError(
+                f"class: form {name}: line {node.lineno} is no function, constant or import"
+            )
     return words, functions, constants, imports
 
 
@@ -91,13 +109,20 @@ def _split(text, node):
     documented = _is_text(node.body[0])
     head = node.body[0].lineno - 1 if documented else _head(node)
     body = node.body[0].end_lineno if documented else head
-    return tuple("".join(lines[start:end]) for start, end in ((node.lineno - 1, head), (head, body),
-                                                              (body, node.end_lineno)))
+    return tuple(
+        "".join(lines[start:end])
+        for start, end in ((node.lineno - 1, head), (head, body), (body, node.end_lineno))
+    )
 
 
 def _head(node):
     """Return the number of the last line of a signature; decorators are not expected here."""
-    return max([node.lineno, *(part.end_lineno for part in ast.walk(node.args) if hasattr(part, "end_lineno"))])
+    return max(
+        [
+            node.lineno,
+            *(part.end_lineno for part in ast.walk(node.args) if hasattr(part, "end_lineno")),
+        ]
+    )
 
 
 def _with_formula(docstring, formula, where):
@@ -108,4 +133,8 @@ def _with_formula(docstring, formula, where):
 
 
 def _is_text(node):
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )

@@ -12,12 +12,13 @@ from ibpcl.classroom.standing import standing
 from ibpcl.classroom.verdict import Part, in_words
 
 SIZES = ("small", "odd", "small", "odd")
-EXTREMES = 12               # so that each of three cases drawn at random is hardly ever left out
-LEEWAY = 10                 # times the reference's own error in single precision is allowed
-NEXT_TO_ZERO = 1e4          # times the smallest normal number: on the way to such a result products underflow
-STEP = 1e-20                # of the complex step, relative
+EXTREMES = 12  # so that each of three cases drawn at random is hardly ever left out
+LEEWAY = 10  # times the reference's own error in single precision is allowed
+# times the smallest normal number: on the way to such a result products underflow
+NEXT_TO_ZERO = 1e4
+STEP = 1e-20  # of the complex step, relative
 SMALLEST_STEP = 1e-200
-FEWEST_DIGITS = 1e-2        # a point where the reference itself keeps fewer is passed over
+FEWEST_DIGITS = 1e-2  # a point where the reference itself keeps fewer is passed over
 
 
 def judge_forward(task, verdict, case):
@@ -32,7 +33,9 @@ def judge_forward(task, verdict, case):
         What is found is written here.
     case : ibpcl.classroom.judge.Case
     """
-    hidden, seen, found = task.visibility == "hidden", [], []
+    hidden = task.visibility == "hidden"
+    seen = []
+    found = []
     for at, size in enumerate(SIZES):
         inputs = case.inputs(task, size, at)
         expected = case.expected(task, inputs)
@@ -55,14 +58,16 @@ def judge_forward(task, verdict, case):
     if task.function in case.session.overwritten:
         verdict.words.append(f"{task.function} overwrites its input: work on a copy")
         share = min(share, 0.6)
-    verdict.points, verdict.state = share * task.points, _state(share)
+    verdict.points = share * task.points
+    verdict.state = _state(share)
     _tell(verdict, task, hidden)
 
 
 def follow_proof(task, verdict, case):
     """Give a proof its points if it is right but for wrong functions that it calls.
 
-    Proofs that must not use a function are judged before the others, when nothing is known of those that they call.
+    Proofs that must not use a function are judged before the others, when nothing is known of those
+    that they call.
 
     Parameters
     ----------
@@ -76,7 +81,9 @@ def follow_proof(task, verdict, case):
     if own_parts:
         del case.wrong[task.function]
         verdict.parts = [Part(part.name, "ok", share=1.0) for part in verdict.parts]
-        verdict.points, verdict.state, verdict.words = float(task.points), "right", own_parts
+        verdict.points = float(task.points)
+        verdict.state = "right"
+        verdict.words = own_parts
 
 
 def _returned(task, case, inputs):
@@ -91,30 +98,40 @@ def _point(at, size):
 
 
 def _named(found, explanation):
-    """Return the kind and words of every point: one name for all that are wrong, where one is known."""
+    """Return the kind and words of every point: one name for all that are wrong, where one is
+    known.
+    """
     if explanation is None:
         kinds = {kind for kind, _ in found if kind not in ("ok", *UNNAMED)}
         agree = len(kinds) == 1 and all(kind in ("ok", *kinds) for kind, _ in found)
-        return [(kind, words) if agree or kind in ("ok", *UNNAMED) else ("wrong", "wrong")
-                for kind, words in found]
+        return [
+            (kind, words) if agree or kind in ("ok", *UNNAMED) else ("wrong", "wrong")
+            for kind, words in found
+        ]
     name = (explanation.kind, explanation.words)
     return [(kind, words) if kind == "ok" else name for kind, words in found]
 
 
 def _share(parts, recognized):
-    """Set the share of each point: where a usual one is wrong, those that hide the mistake do not pay."""
+    """Set the share of each point: where a usual one is wrong, those that hide the mistake do not
+    pay.
+    """
     usual = [part for part, size in zip(parts, SIZES, strict=True) if size == "small"]
     wrong = any(part.kind != "ok" for part in usual)
-    shares = [forward_share(part.kind) if recognized or part.kind == "ok" else 0.0 for part in parts]
+    shares = [
+        forward_share(part.kind) if recognized or part.kind == "ok" else 0.0 for part in parts
+    ]
     least = min(share for part, share in zip(parts, shares, strict=True) if part.kind != "ok")
     for part, share in zip(parts, shares, strict=True):
         part.share = least if wrong else share
 
 
 def judge_extremes(task, verdict, case):
-    """Judge a forward, and its gradient where ``wrt`` is given, at extreme inputs and in single precision.
+    """Judge a forward, and its gradient where ``wrt`` is given, at extreme inputs and in single
+    precision.
 
-    The truth of the gradient is the reference's: differences of a function fail where it overflows nearby.
+    The truth of the gradient is the reference's: differences of a function fail where it overflows
+    nearby.
     """
     names = [task.function, *(f"the gradient of {name}" for name in task.wrt)]
     kinds = {name: [] for name in names}
@@ -129,43 +146,73 @@ def judge_extremes(task, verdict, case):
         right = sum(kind == "ok" for kind, _ in found)
         kind, words = next((item for item in found if item[0] != "ok"), ("ok", ""))
         words = f"right at {right} of {len(found)} extreme points: {words}" if words else ""
-        hint = "look for the largest and the smallest number on the way" if kind == "wrong" else HINTS.get(kind, "")
+        hint = (
+            "look for the largest and the smallest number on the way"
+            if kind == "wrong"
+            else HINTS.get(kind, "")
+        )
         verdict.parts.append(Part(name, kind, words, hint, right / len(found)))
     known = case.wrong.get(task.function)
     if known is not None and not known.recognized:
         for part in verdict.parts:
             part.share = 0.0
     if not verdict.parts:
-        verdict.words = [f"the result of your {task.function} is too small to compare at every extreme point: correct "
-                         "its values first"]
+        verdict.words = [
+            f"the result of your {task.function} is too small to compare at every extreme point: "
+            "correct its values first"
+        ]
         return
     share = float(np.mean([part.share for part in verdict.parts]))
-    verdict.points, verdict.state = share * task.points, _state(share)
+    verdict.points = share * task.points
+    verdict.state = _state(share)
     _tell(verdict, task, task.visibility == "hidden")
 
 
 def _at_extreme(task, case, inputs, rng):
     """Return name to (kind, words) for the forward and each gradient at one point."""
     wide = {name: _double(value) for name, value in inputs.items()}
-    single = any(isinstance(value, (np.ndarray, np.generic)) and value.dtype == np.float32 for value in inputs.values())
+    single = any(
+        isinstance(value, (np.ndarray, np.generic)) and value.dtype == np.float32
+        for value in inputs.values()
+    )
     expected, cache = _reference(case, task.function, *wide.values())
     own_truth = _own_truth(task, case)
     dout = rng.standard_normal(np.shape(expected))
     dout = dout.astype(np.float32) if single else dout
     names = [task.function, *(f"the gradient of {name}" for name in task.wrt)]
-    truths = [expected, *(as_tuple(_reference(case, f"{task.function}_vjp", _double(dout), cache)) if task.wrt else ())]
+    truths = [
+        expected,
+        *(
+            as_tuple(_reference(case, f"{task.function}_vjp", _double(dout), cache))
+            if task.wrt
+            else ()
+        ),
+    ]
     rtols = [task.rtol] * len(names)
     if single:
         out, cache = _reference(case, task.function, *inputs.values())
-        own = [out, *(as_tuple(_reference(case, f"{task.function}_vjp", dout, cache)) if task.wrt else ())]
-        rtols = [max(task.rtol, FLOAT32_RTOL, LEEWAY * worst_error(a, b)) for a, b in zip(own, truths, strict=True)]
+        own = [
+            out,
+            *(as_tuple(_reference(case, f"{task.function}_vjp", dout, cache)) if task.wrt else ()),
+        ]
+        rtols = [
+            max(task.rtol, FLOAT32_RTOL, LEEWAY * worst_error(a, b))
+            for a, b in zip(own, truths, strict=True)
+        ]
     if own_truth is not None:
         with np.errstate(all="ignore"):
-            truths = [own_truth(*wide.values()), *pulled_back(own_truth, wide, task.wrt, _double(dout))]
+            truths = [
+                own_truth(*wide.values()),
+                *pulled_back(own_truth, wide, task.wrt, _double(dout)),
+            ]
     got, failed = _called(task, case, inputs, dout)
-    return {name: failed if at >= len(got) and failed else
-            _typed(got[at] if at < len(got) else None, truths[at], rtols[at], single)
-            for at, name in enumerate(names) if rtols[at] < FEWEST_DIGITS and not _underflows(truths[at], single)}
+    return {
+        name: failed
+        if at >= len(got) and failed
+        else _typed(got[at] if at < len(got) else None, truths[at], rtols[at], single)
+        for at, name in enumerate(names)
+        if rtols[at] < FEWEST_DIGITS and not _underflows(truths[at], single)
+    }
 
 
 def _own_truth(task, case):
@@ -197,7 +244,9 @@ def pulled_back(function, inputs, wrt, dout):
 
 
 def _underflows(truth, single):
-    """Return whether a value is zero or next to it in its precision, where a right function may return zero, too."""
+    """Return whether a value is zero or next to it in its precision, where a right function may
+    return zero, too.
+    """
     if isinstance(truth, tuple):
         return False
     smallest = NEXT_TO_ZERO * np.finfo(np.float32 if single else np.float64).tiny
@@ -205,13 +254,19 @@ def _underflows(truth, single):
 
 
 def _called(task, case, inputs, dout):
-    """Return the output and the gradients of the hand-in, as far as they came, and what ended them."""
+    """Return the output and the gradients of the hand-in, as far as they came, and what ended
+    them.
+    """
     got = []
     try:
         out, number, _ = case.session.forward(task.function, inputs.values())
         got.append(out)
         if task.wrt:
-            got += as_tuple(case.session.pull(f"{task.function}_vjp", task.function, inputs.values(), dout, number)[0])
+            got += as_tuple(
+                case.session.pull(
+                    f"{task.function}_vjp", task.function, inputs.values(), dout, number
+                )[0]
+            )
     except HandInError as error:
         return got, ("raises", described(error, task.visibility == "hidden", case.handin.file))
     return got, None
@@ -224,7 +279,8 @@ def _reference(case, function, *arguments):
 
 def _typed(out, expected, rtol, single):
     """Return the result of a comparison, or that single precision was lost."""
-    result, dtype = compare(out, expected, rtol), getattr(out, "dtype", None)
+    result = compare(out, expected, rtol)
+    dtype = getattr(out, "dtype", None)
     if result[0] == "ok" and single and dtype is not None and dtype != np.float32:
         return "wrong_type", f"float32 inputs give {dtype}"
     return result
@@ -240,7 +296,9 @@ def _state(share):
 
 
 def _tell(verdict, task, hidden):
-    """Write what the student reads: on hidden tasks the kinds only.  Points with the same words share a line."""
+    """Write what the student reads: on hidden tasks the kinds only.  Points with the same words
+    share a line.
+    """
     places = {}
     for part in verdict.parts:
         if part.kind != "ok":
@@ -248,7 +306,9 @@ def _tell(verdict, task, hidden):
             words = in_words(part.kind) if hidden else part.words or in_words(part.kind)
             places.setdefault(words, []).append(part.name)
     for words, names in places.items():
-        everywhere = len(names) == len(verdict.parts) > 1 and all(name.startswith("point ") for name in names)
+        everywhere = len(names) == len(verdict.parts) > 1 and all(
+            name.startswith("point ") for name in names
+        )
         place = f"all {len(names)} points" if everywhere else ", ".join(dict.fromkeys(names))
         verdict.words.append(f"{place}: {words}")
     if not verdict.words:

@@ -1,7 +1,7 @@
 """Judge a gradient function with :func:`ibpcl.verify.check`, over the pipe.
 
-The forward that is differentiated is the reference's: it runs here, and is fast and trusted.  Only the gradient under
-test, and the forward that makes its cache, run in the box.
+The forward that is differentiated is the reference's: it runs here, and is fast and trusted.  Only
+the gradient under test, and the forward that makes its cache, run in the box.
 """
 
 import re
@@ -21,10 +21,13 @@ UNFIT = {"changes_cotangent": "overwrites its argument dout: write into a copy"}
 
 
 class Inputs:
-    """What stands for a cache on this side: the inputs that the hand-in's forward is to be called with."""
+    """What stands for a cache on this side: the inputs that the hand-in's forward is to be called
+    with.
+    """
 
     def __init__(self, values):
-        self.values, self.cache = [np.array(v) if isinstance(v, np.ndarray) else v for v in values], None
+        self.values = [np.array(v) if isinstance(v, np.ndarray) else v for v in values]
+        self.cache = None
 
 
 class Forward:
@@ -33,13 +36,15 @@ class Forward:
     Parameters
     ----------
     call : callable
-        ``out, cache = call(*inputs)``; the cache is None where the hand-in's forward is still to be called for it.
+        ``out, cache = call(*inputs)``; the cache is None where the hand-in's forward is still to be
+        called for it.
     function : callable, optional
         Whose source shows which path a gradient leaves out.
     """
 
     def __init__(self, call, function=None):
-        self.call, self.__name__ = call, "forward"
+        self.call = call
+        self.__name__ = "forward"
         if function is not None:
             self.__wrapped__ = function
 
@@ -51,29 +56,42 @@ class Forward:
 
 
 class Gradient:
-    """The gradient under test for the checker; what it returns is brought to the right number of gradients."""
+    """The gradient under test for the checker; what it returns is brought to the right number of
+    gradients.
+    """
 
     def __init__(self, task, session, chosen, inputs):
-        self.task, self.session, self.chosen, self.returned, self.missing = task, session, chosen, None, []
+        self.task = task
+        self.session = session
+        self.chosen = chosen
+        self.returned = None
+        self.missing = []
         self.places = [list(inputs).index(name) for name in task.wrt]
         self.__name__ = task.function
 
     def __call__(self, dout, kept):
         """Return the gradients of the chosen inputs."""
         plain = tuple(map(_plain, dout)) if isinstance(dout, tuple) else _plain(dout)
-        out, _ = self.session.pull(self.task.function, self.task.forward, kept.values, plain, kept.cache)
+        out, _ = self.session.pull(
+            self.task.function, self.task.forward, kept.values, plain, kept.cache
+        )
         gradients = list(as_tuple(out))
         self.returned = len(gradients)
         gradients += [None] * (len(self.task.wrt) - len(gradients))
         self.missing = [n for n, g in enumerate(gradients) if not is_real(g)]
         # What is no array of real numbers becomes zero here, and is said to be missing afterwards.
-        return tuple(np.zeros(np.shape(kept.values[self.places[n]])) if n in self.missing else gradients[n]
-                     for n in self.chosen)
+        return tuple(
+            np.zeros(np.shape(kept.values[self.places[n]])) if n in self.missing else gradients[n]
+            for n in self.chosen
+        )
 
 
 def judge_gradient(task, verdict, case):
-    """Judge a gradient at several points, input by input; the first point where an input is wrong decides."""
-    hidden, parts = task.visibility == "hidden", {}
+    """Judge a gradient at several points, input by input; the first point where an input is wrong
+    decides.
+    """
+    hidden = task.visibility == "hidden"
+    parts = {}
     for at, size in enumerate(SIZES):
         inputs = case.inputs(task, size, at)
         left = [n for n, name in enumerate(task.wrt) if name not in parts]
@@ -86,7 +104,9 @@ def judge_gradient(task, verdict, case):
         idle = _idle(gradient, forward, inputs, case.rng(task, "idle", at))
         for n, what, item in zip(left, idle, report.inputs, strict=True):
             if n in gradient.missing:
-                parts[item.name] = Part(item.name, "missing", f"no array of real numbers is returned for {item.name}")
+                parts[item.name] = Part(
+                    item.name, "missing", f"no array of real numbers is returned for {item.name}"
+                )
             elif not item.ok:
                 parts[item.name] = _part(item, what, size)
         _problems(report, task, parts, left)
@@ -94,21 +114,28 @@ def judge_gradient(task, verdict, case):
             verdict.figures += figures(report)
         if gradient.returned is not None and gradient.returned != len(task.wrt) and at == 0:
             count = "more" if hidden and gradient.returned > len(task.wrt) else gradient.returned
-            verdict.words.append(f"{task.function} returns {count} gradients; asked for are those of "
-                                 f"{', '.join(task.wrt)}, in this order")
+            verdict.words.append(
+                f"{task.function} returns {count} gradients; asked for are those of "
+                f"{', '.join(task.wrt)}, in this order"
+            )
         if any(getattr(each, "undecided", False) for each in (report, *report.inputs)):
-            verdict.state, verdict.words = "by hand", ["the check cannot decide here: a person will"]
+            verdict.state = "by hand"
+            verdict.words = ["the check cannot decide here: a person will"]
             return
     if parts:
         _follow(task, parts, case)
     if any(not part.follows for part in parts.values()):
         weigh(task, parts, case)
     if parts:
-        case.wrong[task.function] = Standing(task.id, None, all(part.share for part in parts.values()))
+        case.wrong[task.function] = Standing(
+            task.id, None, all(part.share for part in parts.values())
+        )
     _refuse_what_shapes_say(task, parts, case)
     if task.function in case.session.overwritten:
         for name in task.wrt:
-            parts.setdefault(name, Part(name, "changes_cotangent", UNFIT["changes_cotangent"], "", 0.6))
+            parts.setdefault(
+                name, Part(name, "changes_cotangent", UNFIT["changes_cotangent"], "", 0.6)
+            )
     verdict.parts = [parts.get(name, Part(name, "ok", "right", share=1.0)) for name in task.wrt]
     verdict.points = task.points * sum(part.share for part in verdict.parts) / len(verdict.parts)
     every = {part.kind for part in verdict.parts}
@@ -117,17 +144,28 @@ def judge_gradient(task, verdict, case):
         if part.kind != "ok":
             verdict.details.append(f"{part.name}: {part.kind}: {part.words}")
         told = in_words(part.kind) if hidden else part.words
-        verdict.words.append(f"{part.name}: {told}" + ("; it fits your own forward" if part.follows else ""))
+        verdict.words.append(
+            f"{part.name}: {told}" + ("; it fits your own forward" if part.follows else "")
+        )
 
 
 def _checked(forward, gradient, inputs, task, left, seed):
     with np.errstate(all="ignore"):
-        return check_pair(forward, gradient, tuple(inputs.values()), [task.wrt[n] for n in left], names=list(inputs),
-                     rtol=task.rtol, seed=seed)
+        return check_pair(
+            forward,
+            gradient,
+            tuple(inputs.values()),
+            [task.wrt[n] for n in left],
+            names=list(inputs),
+            rtol=task.rtol,
+            seed=seed,
+        )
 
 
 def _part(item, idle, size):
-    """Return the part of a wrong input, given whether its gradient is idle; a name is paid for in :func:`weigh`."""
+    """Return the part of a wrong input, given whether its gradient is idle; a name is paid for in
+    :func:`weigh`.
+    """
     kind = "zero" if idle == "zero" and item.kind == "missing_term" else item.kind
     hint = HINTS["zero"] if kind == "zero" else item.hint or HINTS.get(kind, "")
     words = item.words + (f" (at {size} shapes)" if size != "small" else "")
@@ -139,33 +177,48 @@ def _problems(report, task, parts, left):
     """Turn what concerns the pair as a whole into parts without points."""
     for problem in report.problems:
         if problem["kind"] in UNFIT:
-            continue                                      # cannot happen over a pipe; the worker reports it
+            # cannot happen over a pipe; the worker reports it
+            continue
         for n in left:
             name = task.wrt[n]
             parts[name] = Part(name, problem["kind"], problem["words"], problem["hint"], 0.0)
 
 
 def _idle(gradient, forward, inputs, rng):
-    """Return for each gradient "zero", "cotangent" if it is a function of the cotangent alone, or ""."""
+    """Return for each gradient "zero", "cotangent" if it is a function of the cotangent alone, or
+    "".
+    """
     out, kept = forward(*inputs.values())
-    dout = tuple(rng.standard_normal(np.shape(part)) for part in out) if isinstance(out, tuple) \
+    dout = (
+        tuple(rng.standard_normal(np.shape(part)) for part in out)
+        if isinstance(out, tuple)
         else rng.standard_normal(np.shape(out))
+    )
     first = gradient(dout, kept)
-    # A little smaller: positive numbers, probabilities and one-hot rows stay what they are, or nearly.
-    moved = [v * (1 - 1e-3) if isinstance(v, (np.ndarray, float)) and np.asarray(v).dtype.kind == "f" else v
-             for v in inputs.values()]
+    # A little smaller: positive numbers, probabilities and one-hot rows stay what they are, or
+    # nearly.
+    moved = [
+        v * (1 - 1e-3)
+        if isinstance(v, (np.ndarray, float)) and np.asarray(v).dtype.kind == "f"
+        else v
+        for v in inputs.values()
+    ]
     try:
         second = gradient(dout, Inputs(moved))
     except Ended:
         raise
     except HandInError:
         second = [None] * len(first)
-    return ["zero" if not np.any(a) else "cotangent" if np.array_equal(a, b) else "" for a, b in zip(first, second,
-                                                                                                    strict=True)]
+    return [
+        "zero" if not np.any(a) else "cotangent" if np.array_equal(a, b) else ""
+        for a, b in zip(first, second, strict=True)
+    ]
 
 
 def _follow(task, parts, case):
-    """Give credit for gradients that fit the student's own forward, where that is recognizably the one asked for."""
+    """Give credit for gradients that fit the student's own forward, where that is recognizably the
+    one asked for.
+    """
     if task.forward not in case.wrong or not case.wrong[task.forward].recognized:
         return
     names = [name for name in task.wrt if name in parts]
@@ -177,7 +230,7 @@ def _follow(task, parts, case):
         own = Forward(lambda *values: case.session.forward(task.forward, values)[:2])
         gradient = Gradient(task, case.session, left, inputs)
         report = _checked(own, gradient, inputs, task, left, case.seed(task, 0))
-    except (ValueError, TypeError):                       # the own forward cannot be checked
+    except (ValueError, TypeError):  # the own forward cannot be checked
         return
     fitting = [parts[item.name] for item in report.inputs if item.ok and not report.problems]
     if any(part.kind != "zero" for part in fitting) or len(names) < len(task.wrt):
@@ -186,7 +239,9 @@ def _follow(task, parts, case):
 
 
 def _refuse_what_shapes_say(task, parts, case):
-    """Take the points of right gradients that names and shapes alone suggest, unless something shows knowledge."""
+    """Take the points of right gradients that names and shapes alone suggest, unless something
+    shows knowledge.
+    """
     known = task.forward not in case.wrong or case.wrong[task.forward].recognized
     if known or any(part.share for part in parts.values()):
         return
@@ -195,7 +250,10 @@ def _refuse_what_shapes_say(task, parts, case):
     if len(trivial) < len(right):
         return
     for name in right:
-        words = f"right, and shapes alone suggest it: it counts once {task.forward} is recognizably the one asked for"
+        words = (
+            f"right, and shapes alone suggest it: it counts once {task.forward} is recognizably "
+            "the one asked for"
+        )
         parts[name] = Part(name, "not_counted", words, "", 0.0)
 
 

@@ -1,6 +1,7 @@
 """A hand-in: its text, the student, and the facts that need no run.
 
-Nothing here parses or unpacks what students wrote: :mod:`ibpcl.classroom.reading` does, in a process with limits.
+Nothing here parses or unpacks what students wrote: :mod:`ibpcl.classroom.reading` does, in a
+process with limits.
 """
 
 import functools
@@ -16,11 +17,33 @@ from ibpcl.classroom.reading.inspection import SCRATCH
 from ibpcl.classroom.reading.notebooks import place
 from ibpcl.errors import UserError
 
-__all__ = ["MOST_BYTES", "HandIn", "Refusal", "facts_of", "literals", "notes", "opened", "read", "refuse", "suspicions"]
+__all__ = [
+    "MOST_BYTES",
+    "HandIn",
+    "Refusal",
+    "facts_of",
+    "literals",
+    "notes",
+    "opened",
+    "read",
+    "refuse",
+    "suspicions",
+]
 SUFFIXES = (".py", ".ipynb", ".zip")
-SHOWN_FILE = 80             # characters of a file's name in messages
-EXAMPLES = ("typing", "dataclasses", "functools", "itertools")          # of harmless modules
-OTHERS = ("ibpcl", "torch", "jax", "jaxlib", "tensorflow", "autograd", "cupy", "numba", "sympy", "pandas")
+SHOWN_FILE = 80  # characters of a file's name in messages
+EXAMPLES = ("typing", "dataclasses", "functools", "itertools")  # of harmless modules
+OTHERS = (
+    "ibpcl",
+    "torch",
+    "jax",
+    "jaxlib",
+    "tensorflow",
+    "autograd",
+    "cupy",
+    "numba",
+    "sympy",
+    "pandas",
+)
 
 
 class HandIn(NamedTuple):
@@ -79,11 +102,18 @@ def read(path, student="", assignment=None):
         If there is no hand-in in it, or it cannot be read.
     """
     from ibpcl.classroom.choosing import choose
+
     path = Path(path)
     if not path.is_file() or not path.name.lower().endswith(SUFFIXES):
-        raise UserError(f"class: {path} is not a file that can be handed in ({', '.join(SUFFIXES)})")
-    chosen = choose(opened([(path, path.name)], assignment)["candidates"], assignment, path).candidate
-    return from_candidate(chosen, path, student or chosen["facts"]["said"].get("STUDENT", "") or path.stem)
+        raise UserError(
+            f"class: {path} is not a file that can be handed in ({', '.join(SUFFIXES)})"
+        )
+    chosen = choose(
+        opened([(path, path.name)], assignment)["candidates"], assignment, path
+    ).candidate
+    return from_candidate(
+        chosen, path, student or chosen["facts"]["said"].get("STUDENT", "") or path.stem
+    )
 
 
 def opened(files, assignment=None):
@@ -98,7 +128,8 @@ def opened(files, assignment=None):
     Returns
     -------
     dict
-        ``candidates`` and ``ignored``, as :func:`ibpcl.classroom.reading.candidates.read_all` returns them.
+        ``candidates`` and ``ignored``, as :func:`ibpcl.classroom.reading.candidates.read_all`
+        returns them.
 
     Raises
     ------
@@ -107,13 +138,21 @@ def opened(files, assignment=None):
     """
     words = [] if assignment is None else sorted(functions_of(assignment))
     try:
-        return process.ask(do="read", files=[[str(Path(path).absolute()), name] for path, name in files], words=words)
+        return process.ask(
+            do="read",
+            files=[[str(Path(path).absolute()), name] for path, name in files],
+            words=words,
+        )
     except process.ReadingError as error:
-        raise UserError(f"class: {files[0][1] if len(files) == 1 else 'the hand-in'}: {error}") from None
+        raise UserError(
+            f"class: {files[0][1] if len(files) == 1 else 'the hand-in'}: {error}"
+        ) from None
 
 
 def functions_of(assignment):
-    """Return the names of the functions that an assignment asks for; for a referee, of the proofs."""
+    """Return the names of the functions that an assignment asks for; for a referee, of the
+    proofs.
+    """
     named = {task.function for task in assignment.tasks if task.function}
     return named or {f"proof_{task.id}" for task in assignment.tasks}
 
@@ -129,7 +168,9 @@ def from_candidate(candidate, path, student):
 
 
 def remember(handin):
-    """Keep the facts of a hand-in that has them, so that this process need not ask for them again."""
+    """Keep the facts of a hand-in that has them, so that this process need not ask for them
+    again.
+    """
     if handin.facts is not None:
         _facts.cache_clear()
         _known[:] = [(handin.source, handin.facts)]
@@ -150,12 +191,22 @@ def _facts(source):
     try:
         return process.ask(do="inspect", source=source)
     except process.ReadingError as error:
-        return {"error": [0, f"is not read: {error}"], "said": {}, "imports": [], "uses": [], "suspicions": [],
-                "functions": {}, "methods": {}, "skipped": [], "markdown": []}
+        return {
+            "error": [0, f"is not read: {error}"],
+            "said": {},
+            "imports": [],
+            "uses": [],
+            "suspicions": [],
+            "functions": {},
+            "methods": {},
+            "skipped": [],
+            "markdown": [],
+        }
 
 
 def literals(source):
-    """Return the module-level constants that the kit knows: literals only, so nothing is run to read them.
+    """Return the module-level constants that the kit knows: literals only, so nothing is run to
+    read them.
 
     >>> literals("STUDENT = 'ada'\\nFORM = f()")
     {'STUDENT': 'ada'}
@@ -164,7 +215,8 @@ def literals(source):
 
 
 def derivation(source, assignment):
-    """Return the written derivation: DERIVATION, or where that is empty the Markdown cells that the student wrote.
+    """Return the written derivation: DERIVATION, or where that is empty the Markdown cells that the
+    student wrote.
 
     Parameters
     ----------
@@ -176,8 +228,13 @@ def derivation(source, assignment):
     text = facts["said"].get("DERIVATION", "")
     if has_words(text) or not facts["markdown"]:
         return text if has_words(text) else ""
-    given = {line.strip() for form in assignment.forms for line in assignment.statement(form).split("\n")}
-    cells = ["\n".join(line for line in cell.split("\n") if line.strip() not in given) for cell in facts["markdown"]]
+    given = {
+        line.strip() for form in assignment.forms for line in assignment.statement(form).split("\n")
+    }
+    cells = [
+        "\n".join(line for line in cell.split("\n") if line.strip() not in given)
+        for cell in facts["markdown"]
+    ]
     text = "\n\n".join(cell.strip() for cell in cells if has_words(re.sub(r"(?m)^#.*$", "", cell)))
     return text if has_words(text) else ""
 
@@ -188,13 +245,15 @@ def has_words(text):
 
 
 def refuse(source, allowed):
-    """Return why a hand-in is not run, or None: it does not compile, or imports what is not allowed.
+    """Return why a hand-in is not run, or None: it does not compile, or imports what is not
+    allowed.
 
     Parameters
     ----------
     source : str
     allowed : sequence of str
-        Packages that may be imported; the harmless modules of the standard library are always allowed.
+        Packages that may be imported; the harmless modules of the standard library are always
+        allowed.
 
     Returns
     -------
@@ -208,10 +267,15 @@ def refuse(source, allowed):
     facts = facts_of(source)
     if facts["error"] is not None:
         return Refusal(*facts["error"])
-    found = [Refusal(line, _not_allowed(name, allowed)) for line, name in facts["imports"]
-             if name.split(".")[0] not in allowed]
-    found += [Refusal(line, f"uses {name}, which is not needed here and could run or import anything")
-              for line, name in facts["uses"]]
+    found = [
+        Refusal(line, _not_allowed(name, allowed))
+        for line, name in facts["imports"]
+        if name.split(".")[0] not in allowed
+    ]
+    found += [
+        Refusal(line, f"uses {name}, which is not needed here and could run or import anything")
+        for line, name in facts["uses"]
+    ]
     return min(found, key=lambda each: each.line, default=None)
 
 
@@ -227,22 +291,30 @@ def _not_allowed(name, allowed):
 
 
 def suspicions(source):
-    """Return what in a gradient function looks like numerical differentiation, as (line, words): flags, no more."""
+    """Return what in a gradient function looks like numerical differentiation, as (line, words):
+    flags, no more.
+    """
     return [(line, words) for line, words in facts_of(source)["suspicions"]]
 
 
 def notes(handin, assignment):
-    """Return what the student should know besides the verdicts: skipped cells, functions under another name."""
+    """Return what the student should know besides the verdicts: skipped cells, functions under
+    another name.
+    """
     facts = facts_of(handin.source)
     found = [f"skipped: {each}" for each in facts["skipped"]]
     present = {_bare(name): name for name in facts["functions"]}
     for name in sorted(functions_of(assignment) - set(facts["functions"])):
         other = present.get(_bare(name))
         if other is not None:
-            found.append(f"there is no function {name}, but there is {other}: it must be called {name}")
+            found.append(
+                f"there is no function {name}, but there is {other}: it must be called {name}"
+            )
         elif name in facts["methods"]:
-            found.append(f"there is no function {name}, but class {facts['methods'][name]} has one: move it out of "
-                         "the class, without self")
+            found.append(
+                f"there is no function {name}, but class {facts['methods'][name]} has one: move "
+                "it out of the class, without self"
+            )
     return found
 
 

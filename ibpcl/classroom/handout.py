@@ -20,7 +20,7 @@ from ibpcl.errors import UserError
 from ibpcl.storage import json_text, write_bytes, write_text
 
 STUDENT_COLUMNS = ("last_name", "first_name", "email", "identifier", "username")
-CHECKS = '''"""The public checks of this assignment: run `ibpcl class check {file}`, or `pytest {name}`."""
+CHECKS = '''"""The public checks: `ibpcl class check {file}`, or `pytest {name}`."""
 
 from pathlib import Path
 
@@ -37,7 +37,8 @@ def test_public_tasks():
 
 
 def new(assignment, out, student="", key=variants.PUBLIC, form=None):
-    """Write statement, stub and public checks to a folder; with jupytext, the stub as a notebook too.
+    """Write statement, stub and public checks to a folder; with jupytext, the stub as a notebook
+    too.
 
     Parameters
     ----------
@@ -58,12 +59,15 @@ def new(assignment, out, student="", key=variants.PUBLIC, form=None):
     UserError
         If a file exists already: a student's work is never overwritten.
     """
-    out, student = Path(out), shown(student)
+    out = Path(out)
+    student = shown(student)
     form = form or variants.form_of(assignment, key, student)
     checks = f"test_{assignment.file}"
     contents = {"statement.md": f"{assignment.statement(form).rstrip()}\n\n{marking(assignment)}"}
     if referee.tasks_of(assignment):
-        contents["exhibits.py"] = referee.exhibits(assignment, referee.chosen(assignment, key, student))[0]
+        contents["exhibits.py"] = referee.exhibits(
+            assignment, referee.chosen(assignment, key, student)
+        )[0]
     text = blank(assignment, form, student, key)
     contents |= {assignment.file: text, checks: CHECKS.format(file=assignment.file, name=checks)}
     notebook = as_notebook(text, assignment, form)
@@ -79,19 +83,27 @@ def new(assignment, out, student="", key=variants.PUBLIC, form=None):
 
 
 def marking(assignment):
-    """Return the last section of a statement: the points of the tasks, where each is checked, and the commands."""
+    """Return the last section of a statement: the points of the tasks, where each is checked, and
+    the commands.
+    """
     where = {"public": "`ibpcl class check`, and when graded", "hidden": "when graded only"}
-    rows = "\n".join(f"| {task.id} | {task.points:g} | {where[task.visibility] if task.kind != 'text' else 'by hand'} |"
-                     for task in assignment.tasks)
+    rows = "\n".join(
+        (
+            f"| {task.id} | {task.points:g} | "
+            f"{where[task.visibility] if task.kind != 'text' else 'by hand'} |"
+        )
+        for task in assignment.tasks
+    )
     return f"""## How it is graded
 
 | task | points | checked |
 | --- | --: | --- |
 {rows}
 
-`ibpcl class check {assignment.file}` shows your verdicts on the public tasks, in the words that the grade will have;
-`ibpcl class submit {assignment.file}` packs the file. Test the other tasks yourself: `ibpcl check` compares any
-gradient of yours with numerical derivatives. Where digits are asked for, an error counts relative to its entry, or to a
+`ibpcl class check {assignment.file}` shows your verdicts on the public tasks, in the words that
+the grade will have; `ibpcl class submit {assignment.file}` packs the file. Test the other tasks
+yourself: `ibpcl check` compares any gradient of yours with numerical derivatives. Where digits are
+asked for, an error counts relative to its entry, or to a
 thousandth of the largest entry where the entry itself is smaller than that.
 """
 
@@ -102,49 +114,59 @@ def blank(assignment, form, student="", key=variants.PUBLIC):
         return stub(assignment, form, student)
     mistakes = referee.chosen(assignment, key, student)
     functions = {task: mistake["function"] for task, mistake in mistakes.items()}
-    return referee_stub(assignment, student, referee.exhibits(assignment, mistakes)[0], functions, form)
+    return referee_stub(
+        assignment, student, referee.exhibits(assignment, mistakes)[0], functions, form
+    )
 
 
 def as_notebook(text, assignment, form="base"):
-    """Return a stub as the text of a notebook, statement and tasks above their cells; None without jupytext."""
+    """Return a stub as the text of a notebook, statement and tasks above their cells; None without
+    jupytext.
+    """
     try:
         import jupytext
     except ImportError:
         return None
     notebook = jupytext.reads(percent(text, assignment, form), fmt="py:percent")
     for at, cell in enumerate(notebook.cells):
-        cell["id"] = f"cell-{at}"                         # the same stub gives the same bytes
+        cell["id"] = f"cell-{at}"  # the same stub gives the same bytes
     return jupytext.writes(notebook, fmt="ipynb")
 
 
 def percent(text, assignment, form="base"):
-    """Return a stub in cells (``# %%``): the statement's sections as Markdown, each above the function it asks for."""
+    """Return a stub in cells (``# %%``): the statement's sections as Markdown, each above the
+    function it asks for.
+    """
     sections = re.split(r"^(?=## )", assignment.statement(form), flags=re.MULTILINE)
     above = {}
     for section in sections[1:]:
         found = re.match(r"## Task (\w+)", section)
         task = next((each for each in assignment.tasks if found and each.id == found[1]), None)
         above.setdefault(task.function if task else "", []).append(section)
-    lines, tree = text.splitlines(keepends=True), ast.parse(text)
+    lines = text.splitlines(keepends=True)
+    tree = ast.parse(text)
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
     first = functions[0].lineno - 1 if functions else len(lines)
     cells = [_markdown(sections[0]), "# %%\n" + "".join(lines[:first]).strip() + "\n"]
     for node in functions:
         cells += [_markdown(section) for section in above.pop(node.name, ())]
-        cells.append("# %%\n" + "".join(lines[node.lineno - 1:node.end_lineno]))
+        cells.append("# %%\n" + "".join(lines[node.lineno - 1 : node.end_lineno]))
     cells += [_markdown(section) for rest in above.values() for section in rest]
     return "\n".join(cells)
 
 
 def _markdown(text):
-    return "# %% [markdown]\n" + textwrap.indent(text.strip() + "\n", "# ", lambda line: True).replace("# \n", "#\n")
+    return "# %% [markdown]\n" + textwrap.indent(
+        text.strip() + "\n", "# ", lambda line: True
+    ).replace("# \n", "#\n")
 
 
 def submit(path, out=None, assignment=None):
-    """Pack a hand-in as a zip, and return the zip's path, the hash of its text, and what its author should know.
+    """Pack a hand-in as a zip, and return the zip's path, the hash of its text, and what its author
+    should know.
 
-    The same file gives the same zip, byte for byte; the hash is the one on the page of the grade.  A notebook is packed
-    without its outputs.
+    The same file gives the same zip, byte for byte; the hash is the one on the page of the grade.
+    A notebook is packed without its outputs.
 
     Parameters
     ----------
@@ -157,7 +179,8 @@ def submit(path, out=None, assignment=None):
     Raises
     ------
     UserError
-        If the file cannot be read, or `ibpcl class grade` would refuse it; the message has the line.
+        If the file cannot be read, or `ibpcl class grade` would refuse it; the message has the
+        line.
     """
     handin = handins.read(path, assignment=assignment)
     said = handins.literals(handin.source)
@@ -166,13 +189,21 @@ def submit(path, out=None, assignment=None):
     if refusal is not None:
         place = handin.place(refusal.line) if refusal.line else handin.file
         raise UserError(f"class: {place} {refusal.words}; it would not be graded")
-    warnings = [] if said.get("ASSIGNMENT") else ["the line ASSIGNMENT = ... of the stub is missing"]
+    warnings = (
+        [] if said.get("ASSIGNMENT") else ["the line ASSIGNMENT = ... of the stub is missing"]
+    )
     if assignment is not None:
         warnings += handins.notes(handin, assignment)
         if is_blank({"facts": handins.facts_of(handin.source)}, assignment):
             warnings.append("nothing is filled in yet")
-    manifest = {"schema": "ibpcl/hand-in/1", "assignment": said.get("ASSIGNMENT", ""), "form": said.get("FORM", ""),
-                "student": said.get("STUDENT", ""), "file": handin.file, "sha256": handin.sha256}
+    manifest = {
+        "schema": "ibpcl/hand-in/1",
+        "assignment": said.get("ASSIGNMENT", ""),
+        "form": said.get("FORM", ""),
+        "student": said.get("STUDENT", ""),
+        "file": handin.file,
+        "sha256": handin.sha256,
+    }
     packed = handin.source
     if handin.file.endswith(".ipynb") and Path(path).suffix.lower() == ".ipynb":
         packed = _without_outputs(Path(path))
@@ -187,17 +218,21 @@ def submit(path, out=None, assignment=None):
 
 
 def _without_outputs(path):
-    """Return the text of a notebook without outputs: its author's own file, which was read already."""
+    """Return the text of a notebook without outputs: its author's own file, which was read
+    already.
+    """
     text, _ = texts.decoded(path.read_bytes())
     notebook = json.loads(text)
     for cell in notebook.get("cells", ()):
         if isinstance(cell, dict) and cell.get("cell_type") == "code":
-            cell["outputs"], cell["execution_count"] = [], None
+            cell["outputs"] = []
+            cell["execution_count"] = None
     return json.dumps(notebook, indent=1) + "\n"
 
 
 def add_students(path, roster):
-    """Add students to the list of a course, which is kept beside its key; who is there already stays as it is.
+    """Add students to the list of a course, which is kept beside its key; who is there already
+    stays as it is.
 
     Parameters
     ----------
@@ -224,7 +259,9 @@ def add_students(path, roster):
 
 
 def zipped(files, programs=()):
-    """Return the bytes of a zip of {name: text}: the same files give the same bytes; ``programs`` can be run."""
+    """Return the bytes of a zip of {name: text}: the same files give the same bytes; ``programs``
+    can be run.
+    """
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w") as archive:
         for name, text in files.items():

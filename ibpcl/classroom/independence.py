@@ -1,8 +1,10 @@
-"""A proof is a second, independent way: while it runs, the functions that it must not use cannot be called.
+"""A proof is a second, independent way: while it runs, the functions that it must not use cannot be
+called.
 
-The hand-in's text is changed before it is loaded for the proof: the body of each such function becomes an exception.
-So every other name of the function is dead, too: aliases, default arguments, closures, partial functions, copies of
-its code.  A copy of its text under another name still runs; :func:`copies` flags it.
+The hand-in's text is changed before it is loaded for the proof: the body of each such function
+becomes an exception. So every other name of the function is dead, too: aliases, default arguments,
+closures, partial functions, copies of its code.  A copy of its text under another name still runs;
+:func:`copies` flags it.
 """
 
 import ast
@@ -12,13 +14,15 @@ from ibpcl.classroom import similarity
 from ibpcl.classroom.normalizing import normalized
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-ALIKE = 0.6                 # share of a function's fingerprints that the proof has as well
-SMALLEST = 5                # fingerprints of a function that can be compared
+ALIKE = 0.6  # share of a function's fingerprints that the proof has as well
+SMALLEST = 5  # fingerprints of a function that can be compared
 WRAPPERS = ("partial", "vectorize", "wraps", "staticmethod", "cache", "lru_cache", "frompyfunc")
 
 
 class Change(NamedTuple):
-    """A range of bytes of the text and what takes its place: ``opening``, the range's line ends, ``closing``."""
+    """A range of bytes of the text and what takes its place: ``opening``, the range's line ends,
+    ``closing``.
+    """
 
     start: int
     end: int
@@ -44,7 +48,8 @@ def without(source, names, proof):
 
     Examples
     --------
-    >>> print(without("def kl(x):\\n    return x\\n_same = kl", ["kl"], "proof"))  # doctest: +ELLIPSIS
+    >>> print(without("def kl(x):\\n    return x\\n_same = kl", ["kl"],
+    ...     "proof"))  # doctest: +ELLIPSIS
     def kl(*_, **__): raise RuntimeError('proof must not use kl: ...')
     <BLANKLINE>
     _same = kl
@@ -73,7 +78,8 @@ def without(source, names, proof):
 
 
 def copies(source, names, proof):
-    """Return the names of functions whose text the proof repeats under other names, by the proof's own functions.
+    """Return the names of functions whose text the proof repeats under other names, by the proof's
+    own functions.
 
     Parameters
     ----------
@@ -88,8 +94,14 @@ def copies(source, names, proof):
     if tree is None:
         return []
     functions = {node.name: node for node in tree.body if isinstance(node, DEFINITIONS)}
-    functions.update({target: value for node in tree.body for target, value in _assignments(node)
-                      if isinstance(value, ast.Lambda)})
+    functions.update(
+        {
+            target: value
+            for node in tree.body
+            for target, value in _assignments(node)
+            if isinstance(value, ast.Lambda)
+        }
+    )
     words = normalized(tree)
     used = _reachable(functions, proof) - set(names)
     own = set().union(*(similarity.prints(words[functions[name]]) for name in used))
@@ -109,7 +121,8 @@ def _implementers(tree, names):
     for node in _module_level(tree):
         for target, value in _assignments(node):
             values.setdefault(target, []).append(value)
-    found, new = set(names), list(names)
+    found = set(names)
+    new = list(names)
     while new:
         name = new.pop()
         behind = [each for value in values.get(name, ()) for each in _behind(value)]
@@ -123,13 +136,17 @@ def _implementers(tree, names):
 
 def _wrapped(function):
     """Return the functions that a function of one statement merely calls."""
-    body = function.body[1:] if ast.get_docstring(function, clean=False) is not None else function.body
+    body = (
+        function.body[1:] if ast.get_docstring(function, clean=False) is not None else function.body
+    )
     only = body[0] if len(body) == 1 else None
     return _behind(only.value) if isinstance(only, ast.Return) and only.value is not None else []
 
 
 def _behind(value):
-    """Return the names that the value of an expression is made by, where it is a name, a call or a wrapper."""
+    """Return the names that the value of an expression is made by, where it is a name, a call or a
+    wrapper.
+    """
     if isinstance(value, ast.Name):
         return [value.id]
     if isinstance(value, ast.Lambda):
@@ -147,14 +164,19 @@ def _behind(value):
 
 
 def _module_level(tree):
-    """Yield the statements that run when the module is loaded: also those under ``if``, ``try`` and in classes."""
+    """Yield the statements that run when the module is loaded: also those under ``if``, ``try`` and
+    in classes.
+    """
     waiting = list(tree.body)
     while waiting:
         node = waiting.pop()
         yield node
         if not isinstance(node, DEFINITIONS):
-            waiting += [each for each in ast.iter_child_nodes(node)
-                        if isinstance(each, (ast.stmt, ast.ExceptHandler, ast.match_case))]
+            waiting += [
+                each
+                for each in ast.iter_child_nodes(node)
+                if isinstance(each, (ast.stmt, ast.ExceptHandler, ast.match_case))
+            ]
 
 
 def _assignments(node):
@@ -165,22 +187,30 @@ def _assignments(node):
         pairs = _pairs(node.target, node.value)
     else:
         pairs = []
-    walrus = [(each.target.id, each.value) for each in ast.walk(node) if isinstance(each, ast.NamedExpr)] \
-        if isinstance(node, (ast.Expr, ast.Assign)) else []
+    walrus = (
+        [(each.target.id, each.value) for each in ast.walk(node) if isinstance(each, ast.NamedExpr)]
+        if isinstance(node, (ast.Expr, ast.Assign))
+        else []
+    )
     return pairs + walrus
 
 
 def _pairs(target, value):
     if isinstance(target, ast.Name):
         return [(target.id, value)]
-    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+    if (
+        isinstance(target, ast.Tuple)
+        and isinstance(value, ast.Tuple)
+        and len(target.elts) == len(value.elts)
+    ):
         return [pair for a, b in zip(target.elts, value.elts, strict=True) for pair in _pairs(a, b)]
     return []
 
 
 def _reachable(functions, start):
     """Return the names of the functions that one function uses, and itself."""
-    found, new = set(), [start] if start in functions else []
+    found = set()
+    new = [start] if start in functions else []
     while new:
         name = new.pop()
         found.add(name)
@@ -199,10 +229,16 @@ def _end(node, starts):
 
 def _changed(text, changes):
     """Return the bytes with the ranges changed; a range inside another one is left to that one."""
-    pieces, reached = [], 0
+    pieces = []
+    reached = 0
     for change in sorted(changes, key=lambda each: (each.start, -each.end)):
         if change.start >= reached:
             ends = b"\n" * text.count(b"\n", change.start, change.end)
-            pieces += [text[reached:change.start], change.opening.encode(), ends, change.closing.encode()]
+            pieces += [
+                text[reached : change.start],
+                change.opening.encode(),
+                ends,
+                change.closing.encode(),
+            ]
             reached = change.end
     return b"".join([*pieces, text[reached:]])

@@ -20,10 +20,15 @@ from ibpcl.classroom.referee import judge_referee
 from ibpcl.classroom.session import Session, described, is_blank
 from ibpcl.classroom.verdict import Result, Verdict
 
-JUDGES = {"forward": judge_forward, "proof": judge_forward, "extremes": judge_extremes, "vjp": judge_gradient,
-          "referee": judge_referee}
-MOST_CALLS = 20             # of the forward within a gradient function before it is flagged
-SLOW = 50.0                 # times as slow as its forward
+JUDGES = {
+    "forward": judge_forward,
+    "proof": judge_forward,
+    "extremes": judge_extremes,
+    "vjp": judge_gradient,
+    "referee": judge_referee,
+}
+MOST_CALLS = 20  # of the forward within a gradient function before it is flagged
+SLOW = 50.0  # times as slow as its forward
 
 
 class Case:
@@ -38,8 +43,12 @@ class Case:
     """
 
     def __init__(self, assignment, handin, key, form, session, figures):
-        self.assignment, self.handin, self.key, self.form = assignment, handin, key, form
-        self.session, self.figures = session, figures
+        self.assignment = assignment
+        self.handin = handin
+        self.key = key
+        self.form = form
+        self.session = session
+        self.figures = figures
         self.wrong = {}
         self.seen = {}
 
@@ -66,7 +75,9 @@ class Case:
         return self.assignment.maker(task.inputs)(self.rng(task, size, at), size)
 
     def function(self, task, form=None):
-        """Return the function of the reference, in a form, as one that returns values without a cache."""
+        """Return the function of the reference, in a form, as one that returns values without a
+        cache.
+        """
         reference = self.reference if form is None else self.assignment.reference(form)
         made = getattr(reference, task.function)
         return made if task.kind == "proof" else lambda *inputs: made(*inputs)[0]
@@ -80,7 +91,16 @@ class Case:
         return out
 
 
-def judge(assignment, handin, box, key=variants.PUBLIC, form=None, public_only=False, figures=True, locate=False):
+def judge(
+    assignment,
+    handin,
+    box,
+    key=variants.PUBLIC,
+    form=None,
+    public_only=False,
+    figures=True,
+    locate=False,
+):
     """Judge one hand-in; what it makes this process hold is bounded.
 
     Parameters
@@ -102,7 +122,8 @@ def judge(assignment, handin, box, key=variants.PUBLIC, form=None, public_only=F
     Returns
     -------
     Result
-        Never raises for anything that the hand-in does; where judging fails, ``status`` is ``"not graded"``.
+        Never raises for anything that the hand-in does; where judging fails, ``status`` is ``"not
+        graded"``.
     """
     with bounds.memory(bounds.JUDGE_MB):
         return _judge(assignment, handin, box, key, form, public_only, figures, locate)
@@ -119,7 +140,9 @@ def _judge(assignment, handin, box, key, form, public_only, figures, locate):
     session = Session(handin, assignment, box)
     case = Case(assignment, handin, key, form, session, figures)
     try:
-        tasks = [task for task in assignment.tasks if not public_only or task.visibility == "public"]
+        tasks = [
+            task for task in assignment.tasks if not public_only or task.visibility == "public"
+        ]
         proofs = judge_proofs(tasks, case)
         session.start()
         result.flags += _claims(handin, assignment, form) + _copies(tasks, handin)
@@ -132,11 +155,17 @@ def _judge(assignment, handin, box, key, form, public_only, figures, locate):
             result.flags += _numerical(case, result.verdicts)
         add_examples(case, result.verdicts)
     except HandInError as error:
-        return _not_graded(result, f"{handin.file} cannot be loaded: it {described(error, False, handin.file)}", start)
-    except Exception as error:                            # ours, not the student's: never a grade
+        return _not_graded(
+            result,
+            f"{handin.file} cannot be loaded: it {described(error, False, handin.file)}",
+            start,
+        )
+    except Exception as error:  # ours, not the student's: never a grade
         last = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{last.filename.rpartition('/')[2]}:{last.lineno}"
-        return _not_graded(result, f"the judge failed: {type(error).__name__}: {error} ({place})", start)
+        return _not_graded(
+            result, f"the judge failed: {type(error).__name__}: {error} ({place})", start
+        )
     finally:
         session.close()
         result.notes = [*handins.notes(handin, assignment), *session.skipped]
@@ -151,29 +180,41 @@ def judge_proofs(tasks, case):
 
     They come first, in a process that has not seen the text of these functions.
     """
-    return {task.id: judge_task(task, case, []) for task in tasks
-            if task.kind == "proof" and task.independent_of and not task.needs}
+    return {
+        task.id: judge_task(task, case, [])
+        for task in tasks
+        if task.kind == "proof" and task.independent_of and not task.needs
+    }
 
 
 def judge_task(task, case, before):
     """Return the verdict on one task, given those before it."""
-    verdict, start = Verdict.of(task), time.monotonic()
+    verdict = Verdict.of(task)
+    start = time.monotonic()
     if task.kind == "text":
         return _text(task, verdict, case)
     states = {item.task: item.state for item in before}
     for needed in task.needs:
         if (state := states.get(needed)) in ("raises", "missing", "not judged"):
             verdict.state = "not judged"
-            verdict.words = [f"not judged because {needed} " + {"raises": "raises", "missing": "is missing"}.get(
-                state, "was not judged")]
+            verdict.words = [
+                f"not judged because {needed} "
+                + {"raises": "raises", "missing": "is missing"}.get(state, "was not judged")
+            ]
             return verdict
     hidden = task.visibility == "hidden"
     try:
         JUDGES[task.kind](task, verdict, case)
     except HandInError as error:
-        verdict.points, verdict.parts, verdict.figures = 0.0, [], []
+        verdict.points = 0.0
+        verdict.parts = []
+        verdict.figures = []
         verdict.state = "missing" if is_blank(error) else "raises"
-        words = "not filled in yet" if verdict.state == "missing" else described(error, hidden, case.handin.file)
+        words = (
+            "not filled in yet"
+            if verdict.state == "missing"
+            else described(error, hidden, case.handin.file)
+        )
         verdict.words = [f"{task.function} {words}" if verdict.state == "raises" else words]
         more = f"; {error.details}" if getattr(error, "details", "") else ""
         verdict.details = [f"{error.name}: {error.message} (line {error.line}){more}"]
@@ -195,18 +236,27 @@ def _claims(handin, assignment, form):
     """Return flags for names in the hand-in that do not fit."""
     said = handins.literals(handin.source)
     expected = {"STUDENT": handin.student, "FORM": form, "ASSIGNMENT": assignment.name}
-    return [f"{name} in the file is {str(said[name])[:60]!r}, judged as {value!r}" for name, value in expected.items()
-            if name in said and said[name] not in ("", value)]
+    return [
+        f"{name} in the file is {str(said[name])[:60]!r}, judged as {value!r}"
+        for name, value in expected.items()
+        if name in said and said[name] not in ("", value)
+    ]
 
 
 def _copies(tasks, handin):
     """Return flags for proofs that repeat what they must not use."""
-    return [f"{task.function} repeats the text of {name} under another name" for task in tasks if task.kind == "proof"
-            for name in independence.copies(handin.source, task.independent_of, task.function)]
+    return [
+        f"{task.function} repeats the text of {name} under another name"
+        for task in tasks
+        if task.kind == "proof"
+        for name in independence.copies(handin.source, task.independent_of, task.function)
+    ]
 
 
 def _numerical(case, verdicts):
-    """Return flags for gradients that may have been computed numerically: by their text, calls and time."""
+    """Return flags for gradients that may have been computed numerically: by their text, calls and
+    time.
+    """
     flags = [f"line {line}: {words}" for line, words in handins.suspicions(case.handin.source)]
     for verdict in verdicts:
         task = case.assignment.task(verdict.task)
@@ -220,21 +270,32 @@ def _numerical(case, verdicts):
         dout = dout if dout.ndim else dout[()]
         try:
             _, cache, forward_seconds = case.session.forward(task.forward, inputs.values())
-            gradients, seconds = case.session.pull(task.function, task.forward, inputs.values(), dout, cache)
+            gradients, seconds = case.session.pull(
+                task.function, task.forward, inputs.values(), dout, cache
+            )
             judge_at_large(task, verdict, case, inputs, dout, gradients)
             counts = case.session.calls(task.function, task.forward, inputs.values(), dout)
         except HandInError as error:
-            flags.append(f"{task.function} at large inputs {described(error, False, case.handin.file)}")
+            flags.append(
+                f"{task.function} at large inputs {described(error, False, case.handin.file)}"
+            )
             continue
-        flags += [f"{task.function} calls {name} {count} times at large inputs" for name, count in counts.items()
-                  if count >= MOST_CALLS and name != task.function]
+        flags += [
+            f"{task.function} calls {name} {count} times at large inputs"
+            for name, count in counts.items()
+            if count >= MOST_CALLS and name != task.function
+        ]
         if seconds > SLOW * max(forward_seconds, 1e-3):
-            flags.append(f"{task.function} takes {seconds / max(forward_seconds, 1e-3):.0f} times as long as "
-                         f"{task.forward} at large inputs")
+            flags.append(
+                f"{task.function} takes {seconds / max(forward_seconds, 1e-3):.0f} times as long "
+                f"as {task.forward} at large inputs"
+            )
     return flags
 
 
 def _not_graded(result, reason, start):
-    result.status, result.reason, result.verdicts = "not graded", reason, []
+    result.status = "not graded"
+    result.reason = reason
+    result.verdicts = []
     result.seconds = round(time.monotonic() - start, 2)
     return result

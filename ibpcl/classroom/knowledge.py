@@ -1,13 +1,16 @@
-r"""Knowledge: which answers anybody could give who knows names and shapes only, and how much an answer adds to them.
+r"""Knowledge: which answers anybody could give who knows names and shapes only, and how much an
+answer adds to them.
 
-An answer is trivial if it is a combination of the inputs themselves, or one elementary function of one of them, or a
-product of two; for a gradient each of them times the cotangent, brought to the right shape by sums and means.  What
-an answer adds is the share of the truth that it explains and the trivial answers do not:
+An answer is trivial if it is a combination of the inputs themselves, or one elementary function of
+one of them, or a product of two; for a gradient each of them times the cotangent, brought to the
+right shape by sums and means.  What an answer adds is the share of the truth that it explains and
+the trivial answers do not:
 
 .. math:: 1 - \frac{\min_{a, c} \lVert t - T a - c\, g \rVert^2}{\min_a \lVert t - T a \rVert^2}
 
-with the truth t, the answer g and the trivial answers as columns of T, over many entries at several points.  It is 1
-for an answer that is the truth times a number, and near 0 for one that has nothing to do with it.
+with the truth t, the answer g and the trivial answers as columns of T, over many entries at several
+points.  It is 1 for an answer that is the truth times a number, and near 0 for one that has nothing
+to do with it.
 """
 
 import functools
@@ -15,27 +18,41 @@ from itertools import combinations, combinations_with_replacement
 
 import numpy as np
 
-TRIVIAL = 1e-4              # relative size of what trivial answers leave of an answer that is one of them
+# relative size of what trivial answers leave of an answer that is one of them
+TRIVIAL = 1e-4
 MOST_AXES = 4
 MOST_COLUMNS = 40
 ELEMENTARY = (
-    np.exp, lambda x: np.exp(-x), np.tanh, np.square, np.cos, np.sin,
-    lambda x: np.log(np.abs(x) + (x == 0)), lambda x: np.sqrt(np.abs(x)),
-    lambda x: 1 / (x + (x == 0)), lambda x: 1 / (1 + np.exp(-x)),
-    lambda x: np.log1p(np.exp(np.minimum(x, 30))), np.abs,
-    lambda x: 1 / (2 + np.exp(x) + np.exp(-x)), lambda x: 1 - np.tanh(x) ** 2,
+    np.exp,
+    lambda x: np.exp(-x),
+    np.tanh,
+    np.square,
+    np.cos,
+    np.sin,
+    lambda x: np.log(np.abs(x) + (x == 0)),
+    lambda x: np.sqrt(np.abs(x)),
+    lambda x: 1 / (x + (x == 0)),
+    lambda x: 1 / (1 + np.exp(-x)),
+    lambda x: np.log1p(np.exp(np.minimum(x, 30))),
+    np.abs,
+    lambda x: 1 / (2 + np.exp(x) + np.exp(-x)),
+    lambda x: 1 - np.tanh(x) ** 2,
 )
 
 
 @functools.cache
 def _ways(shape, target):
-    """Return the axes to reduce, the fewest ones, so that the rest of a shape broadcasts to another."""
+    """Return the axes to reduce, the fewest ones, so that the rest of a shape broadcasts to
+    another.
+    """
     for count in range(len(shape) + 1):
         found = []
         for axes in combinations(range(len(shape)), count):
             kept = tuple(size for axis, size in enumerate(shape) if axis not in axes)
             padded = (1,) * (len(target) - len(kept)) + kept
-            if len(padded) == len(target) and all(a in (1, b) for a, b in zip(padded, target, strict=True)):
+            if len(padded) == len(target) and all(
+                a in (1, b) for a, b in zip(padded, target, strict=True)
+            ):
                 found.append(axes)
         if found:
             return tuple(found)
@@ -70,7 +87,9 @@ def forms_of(values, shape, reductions=(np.sum, np.mean)):
     for axes in _ways(inner, tuple(shape)):
         for reduce in reductions if axes else reductions[:1]:
             reduced = reduce(values, axis=tuple(axis + 1 for axis in axes)) if axes else values
-            padded = reduced.reshape(len(values), *(1,) * (len(shape) - reduced.ndim + 1), *reduced.shape[1:])
+            padded = reduced.reshape(
+                len(values), *(1,) * (len(shape) - reduced.ndim + 1), *reduced.shape[1:]
+            )
             found += list(np.broadcast_to(padded, (len(values), *shape)).reshape(len(values), -1))
     return found
 
@@ -82,7 +101,8 @@ def real_inputs(inputs):
 
 
 class Columns:
-    """Trivial answers at one point: those that are combined, and those that are compared one by one.
+    """Trivial answers at one point: those that are combined, and those that are compared one by
+    one.
 
     Attributes
     ----------
@@ -104,16 +124,26 @@ class Columns:
             down = forms_of(cotangent[None], shape, (np.sum,))[:1]
             self.combined = [form * row for form in down for row in plain]
             self.combined += self._pulled(one, shape, cotangent)
-            self.combined += [row for value in values for row in self._pulled(value[None], shape, cotangent)]
-            self.single = [form * row for form in down for family in families
-                           for row in forms_of(family, shape)]
-            self.single += [row for family in families for row in self._pulled(family, shape, cotangent)]
+            self.combined += [
+                row for value in values for row in self._pulled(value[None], shape, cotangent)
+            ]
+            self.single = [
+                form * row
+                for form in down
+                for family in families
+                for row in forms_of(family, shape)
+            ]
+            self.single += [
+                row for family in families for row in self._pulled(family, shape, cotangent)
+            ]
             self.single += [form * pair for form in down for pair in pairs]
 
     @staticmethod
     def _pulled(family, shape, cotangent):
         """Return the cotangent times arrays that broadcast to it, summed to the shape."""
-        padded = family.reshape(len(family), *(1,) * (cotangent.ndim - family.ndim + 1), *family.shape[1:])
+        padded = family.reshape(
+            len(family), *(1,) * (cotangent.ndim - family.ndim + 1), *family.shape[1:]
+        )
         try:
             product = cotangent * padded
         except ValueError:
@@ -124,7 +154,8 @@ class Columns:
 
 
 def stacked(columns, attribute, rows):
-    """Return the trivial answers of several points below each other, one column each, finite ones only.
+    """Return the trivial answers of several points below each other, one column each, finite ones
+    only.
 
     Parameters
     ----------
@@ -139,7 +170,7 @@ def stacked(columns, attribute, rows):
         made = [np.concatenate([point[n] for point in each]) for n in range(count)]
     made = [column for column in made if column.size == rows and np.all(np.isfinite(column))]
     if attribute == "combined":
-        made = made[:max(1, min(MOST_COLUMNS, rows // 3))]
+        made = made[: max(1, min(MOST_COLUMNS, rows // 3))]
     return np.array(made).T if made else np.zeros((rows, 0))
 
 
@@ -163,7 +194,10 @@ def is_trivial(answer, points):
     if not np.isfinite(size) or size == 0:
         return True
     combined = stacked(points, "combined", answer.size)
-    if answer.size > combined.shape[1] and np.linalg.norm(left_over(answer, combined)) <= TRIVIAL * size:
+    if (
+        answer.size > combined.shape[1]
+        and np.linalg.norm(left_over(answer, combined)) <= TRIVIAL * size
+    ):
         return True
     constant = np.ones((answer.size, 1))
     for column in stacked(points, "single", answer.size).T:
@@ -174,12 +208,18 @@ def is_trivial(answer, points):
 
 
 def gain(answer, truth, points):
-    """Return the share of the truth that an answer explains beyond the trivial answers, from 0 to 1."""
+    """Return the share of the truth that an answer explains beyond the trivial answers, from 0 to
+    1.
+    """
     combined = stacked(points, "combined", truth.size)
     if not np.all(np.isfinite(answer)) or truth.size <= combined.shape[1] + 1:
         return 0.0
-    rest, own = left_over(truth, combined), left_over(answer, combined)
-    before, size = float(rest @ rest), float(own @ own)
-    if size <= (TRIVIAL ** 2) * float(answer @ answer) or before <= (TRIVIAL ** 2) * float(truth @ truth):
+    rest = left_over(truth, combined)
+    own = left_over(answer, combined)
+    before = float(rest @ rest)
+    size = float(own @ own)
+    if size <= (TRIVIAL**2) * float(answer @ answer) or before <= (TRIVIAL**2) * float(
+        truth @ truth
+    ):
         return 0.0
     return float((rest @ own) ** 2 / (before * size))

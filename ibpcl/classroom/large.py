@@ -5,7 +5,7 @@ import numpy as np
 from ibpcl.classroom.comparing import as_tuple, compare
 from ibpcl.classroom.own_parts import gradients_with_own_parts, wrong_parts
 
-RTOL = 1e-6                 # sums over many entries lose digits
+RTOL = 1e-6  # sums over many entries lose digits
 WORDS = "right at small shapes, wrong at large ones"
 HINT = "does it depend on the shape of its inputs, or leave large ones out?"
 
@@ -35,12 +35,19 @@ def judge_at_large(task, verdict, case, inputs, dout, gradients):
             _, cache = getattr(case.reference, task.forward)(*inputs.values())
             truths = as_tuple(getattr(case.reference, task.function)(dout, cache))
     found = as_tuple(gradients)
-    wrong = [name for at, name in enumerate(task.wrt)
-             if compare(found[at] if at < len(found) else None, truths[at], max(task.rtol, RTOL))[0] != "ok"]
+    wrong = [
+        name
+        for at, name in enumerate(task.wrt)
+        if compare(found[at] if at < len(found) else None, truths[at], max(task.rtol, RTOL))[0]
+        != "ok"
+    ]
     parts = [part for part in verdict.parts if part.name in wrong and part.kind == "ok"]
     for part in parts:
         verdict.points -= task.points * part.share / len(verdict.parts)
-        part.kind, part.words, part.hint, part.share = "wrong", WORDS, HINT, 0.0
+        part.kind = "wrong"
+        part.words = WORDS
+        part.hint = HINT
+        part.share = 0.0
         verdict.words = [line for line in verdict.words if line != f"{part.name}: right"]
         verdict.words.append(f"{part.name}: {WORDS}")
         verdict.details.append(f"{part.name}: {WORDS}")

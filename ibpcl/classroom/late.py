@@ -12,9 +12,15 @@ from ibpcl.errors import UserError
 from ibpcl.storage import read_json, write_json
 
 FILE = "late.json"
-GRACE = timedelta(minutes=5)    # clocks differ, and an upload takes a while
-FORMATS = ("%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M:%S", "%d.%m.%Y %H:%M", "%Y-%m-%d",
-           "%d.%m.%Y")
+GRACE = timedelta(minutes=5)  # clocks differ, and an upload takes a while
+FORMATS = (
+    "%Y-%m-%d %H:%M",
+    "%Y-%m-%dT%H:%M",
+    "%Y-%m-%d %H:%M:%S",
+    "%d.%m.%Y %H:%M",
+    "%Y-%m-%d",
+    "%d.%m.%Y",
+)
 LABELS = ("%Y-%m-%d-%H-%M-%S", "%b %d, %Y %I%M %p", "%b %d, %Y %I:%M %p", "%d %B, %Y %I%M %p")
 
 
@@ -37,7 +43,8 @@ class Policy(NamedTuple):
 
 
 def parsed(text):
-    """Return a date and time; a date alone ends with its day, and without a zone it is this machine's.
+    """Return a date and time; a date alone ends with its day, and without a zone it is this
+    machine's.
 
     Raises
     ------
@@ -63,8 +70,9 @@ def parsed(text):
         try:
             found = datetime.fromisoformat(text)
         except ValueError:
-            raise UserError(f"class: {text!r} is not a date; write it as 2026-11-20 or "
-                            "2026-11-20T18:00") from None
+            raise UserError(
+                f"class: {text!r} is not a date; write it as 2026-11-20 or 2026-11-20T18:00"
+            ) from None
     return found if found.tzinfo else found.astimezone()
 
 
@@ -92,7 +100,7 @@ def keep(folder, due=None, per_day=None, at_most=None):
         Percent, 0 to 100.
     """
     path = Path(folder) / FILE
-    fresh = due is not None and path.exists()             # a damaged file can be replaced
+    fresh = due is not None and path.exists()  # a damaged file can be replaced
     policy = Policy() if fresh and _damaged(folder) else read(folder)
     for name, value in (("--late-penalty", per_day), ("--late-at-most", at_most)):
         if value is not None and not 0 <= value <= 100:
@@ -161,8 +169,10 @@ def apply(policy, results, extensions, most, late_days=None):
         result.deduction = round(min(share * most, result.earned or 0.0), 2)
     if not unknown:
         return []
-    return [f"when {len(unknown)} students handed in is not known ({', '.join(unknown[:3])}"
-            f"{', ...' if len(unknown) > 3 else ''}): nothing is taken off"]
+    return [
+        f"when {len(unknown)} students handed in is not known ({', '.join(unknown[:3])}"
+        f"{', ...' if len(unknown) > 3 else ''}): nothing is taken off"
+    ]
 
 
 def handed_in(label, seconds):

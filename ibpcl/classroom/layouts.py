@@ -10,12 +10,40 @@ from ibpcl.errors import UserError
 # "Grade" and "Maximum grade" in Moodle's languages.  Others are found by the number that every
 # row has below the maximum: the grade stands directly before it.
 MOODLE_GRADE = {
-    "grade", "bewertung", "note", "calificación", "calificacion", "valutazione", "nota", "cijfer",
-    "ocena", "hodnocení", "karakter", "betyg", "arvosana", "értékelés", "osztályzat", "оценка",
-    "成绩", "評点", "성적", "βαθμός",
+    "grade",
+    "bewertung",
+    "note",
+    "calificación",
+    "calificacion",
+    "valutazione",
+    "nota",
+    "cijfer",
+    "ocena",
+    "hodnocení",
+    "karakter",
+    "betyg",
+    "arvosana",
+    "értékelés",
+    "osztályzat",
+    "оценка",
+    "成绩",
+    "評点",
+    "성적",
+    "βαθμός",
 }
-NAME_KEYS = ("fullname", "vollständigername", "nomcomplet", "nombrecompleto", "nomecompleto",
-             "volledigenaam", "nomcognom", "nome", "name", "student", "studentname")
+NAME_KEYS = (
+    "fullname",
+    "vollständigername",
+    "nomcomplet",
+    "nombrecompleto",
+    "nomecompleto",
+    "volledigenaam",
+    "nomcognom",
+    "nome",
+    "name",
+    "student",
+    "studentname",
+)
 PART_KEYS = ("firstname", "lastname", "vorname", "nachname", "prénom", "nom", "nombre", "apellidos")
 
 
@@ -60,21 +88,31 @@ class Layout(NamedTuple):
 
 def moodle(rows, column, assignment, path):
     """Return the layout of Moodle's grading worksheet, in any language."""
-    head, body = rows[0], [row for row in rows[1:] if any(row)]
+    head = rows[0]
+    body = [row for row in rows[1:] if any(row)]
     same = [at for at in range(2, len(head)) if body and _same_number([row[at] for row in body])]
-    points = _named(head, lambda name: name.casefold().strip() in MOODLE_GRADE) if not column \
+    points = (
+        _named(head, lambda name: name.casefold().strip() in MOODLE_GRADE)
+        if not column
         else _chosen(head, column, range(1, len(head)), path)
+    )
     if points is None and same:
         points = same[-1] - 1
     highest = points + 1 if points is not None and points + 1 in same else None
     participants = not body or all(number_at_end(row[0]) for row in body)
     if points is None or not participants:
-        raise UserError(f"class: {path} is not Moodle's grading worksheet: its first column must "
-                        "hold identifiers such as 'Participant 7', and there must be a column "
-                        "Grade; name it with --column")
+        raise UserError(
+            f"class: {path} is not Moodle's grading worksheet: its first column must "
+            "hold identifiers such as 'Participant 7', and there must be a column "
+            "Grade; name it with --column"
+        )
     most = number(body[0][highest]) if highest is not None else 0.0
-    last_modified = _named(head, lambda name: re.search(
-        r"\((grade|bewertung|note|calificación|valutazione|nota|cijfer)\)\s*$", name.casefold()))
+    last_modified = _named(
+        head,
+        lambda name: re.search(
+            r"\((grade|bewertung|note|calificación|valutazione|nota|cijfer)\)\s*$", name.casefold()
+        ),
+    )
     comment = None
     if last_modified is not None and last_modified + 1 < len(head):
         comment = last_modified + 1
@@ -89,16 +127,25 @@ def canvas(rows, column, assignment, path):
     """Return the layout of Canvas's gradebook."""
     head = [name.removeprefix("\ufeff") for name in rows[0]]
     separate = head[0].strip() == "LastName"
-    if not (head[0].strip() in ("Student", "LastName") and "ID" in map(str.strip, head)
-            and "Section" in map(str.strip, head)):
-        raise UserError(f"class: {path} is not Canvas's gradebook: its columns must begin with "
-                        "Student, ID, and have Section")
-    possible = next((at for at, row in enumerate(rows[:5]) if row and "Points Possible" in row[0]),
-                    None)
+    if not (
+        head[0].strip() in ("Student", "LastName")
+        and "ID" in map(str.strip, head)
+        and "Section" in map(str.strip, head)
+    ):
+        raise UserError(
+            f"class: {path} is not Canvas's gradebook: its columns must begin with "
+            "Student, ID, and have Section"
+        )
+    possible = next(
+        (at for at, row in enumerate(rows[:5]) if row and "Points Possible" in row[0]), None
+    )
     marks = rows[possible] if possible is not None else [""] * len(head)
     start = [name.strip() for name in head].index("Section") + 1
-    open_columns = [at for at in range(start, len(head)) if "read only" not in marks[at]
-                    and re.search(r"\(\d+\)\s*$", head[at])]
+    open_columns = [
+        at
+        for at in range(start, len(head))
+        if "read only" not in marks[at] and re.search(r"\(\d+\)\s*$", head[at])
+    ]
     points = _chosen(head, column, open_columns, path, assignment)
     ids = _columns(head, ("id", "sisuserid", "sisloginid", "integrationid"))
     most = _number(marks[points]) or 0.0
@@ -113,12 +160,15 @@ def blackboard(rows, column, assignment, path):
     ids = _columns(head, ("username", "studentid", "emailaddress", "email"))
     places = [at for at, name in enumerate(head) if "[Total Pts" in name]
     if not ids or not places:
-        raise UserError(f"class: {path} is not Blackboard's table: it must have the column "
-                        "Username, and columns such as 'Homework [Total Pts: 100 Score] |123'")
+        raise UserError(
+            f"class: {path} is not Blackboard's table: it must have the column "
+            "Username, and columns such as 'Homework [Total Pts: 100 Score] |123'"
+        )
     points = _chosen(head, column, places, path, assignment)
     found = re.search(r"\[Total Pts: (?:up to )?([\d.,]+)", head[points])
-    return Layout(1, points, None, _number(found[1]) or 0.0 if found else 0.0, ids,
-                  tuple(reversed(names)))
+    return Layout(
+        1, points, None, _number(found[1]) or 0.0 if found else 0.0, ids, tuple(reversed(names))
+    )
 
 
 def brightspace(rows, column, assignment, path):
@@ -127,12 +177,20 @@ def brightspace(rows, column, assignment, path):
     ids = _columns(head, ("orgdefinedid", "username", "email"))
     places = [at for at, name in enumerate(head) if "Points Grade" in name]
     if not ids or not places:
-        raise UserError(f"class: {path} is not Brightspace's table: it must have the column "
-                        "OrgDefinedId or Username, and one such as 'Homework Points Grade'")
+        raise UserError(
+            f"class: {path} is not Brightspace's table: it must have the column "
+            "OrgDefinedId or Username, and one such as 'Homework Points Grade'"
+        )
     points = _chosen(head, column, places, path, assignment)
     found = re.search(r"MaxPoints:\s*([\d.,]+)", head[points])
-    return Layout(1, points, None, _number(found[1]) or 0.0 if found else 0.0, ids,
-                  tuple(reversed(_columns(head, PART_KEYS[:2]))))
+    return Layout(
+        1,
+        points,
+        None,
+        _number(found[1]) or 0.0 if found else 0.0,
+        ids,
+        tuple(reversed(_columns(head, PART_KEYS[:2]))),
+    )
 
 
 LAYOUTS = {"moodle": moodle, "canvas": canvas, "blackboard": blackboard, "brightspace": brightspace}
@@ -145,7 +203,9 @@ def _columns(head, keys):
 
 
 def _chosen(head, column, places, path, assignment=None):
-    """Return the column for the points: the one that is named, the one that fits, or the only one."""
+    """Return the column for the points: the one that is named, the one that fits, or the only
+    one.
+    """
     places = list(places)
     if column:
         exact = [at for at in places if head[at].strip() == column.strip()]
@@ -156,8 +216,9 @@ def _chosen(head, column, places, path, assignment=None):
         found = found if len(found) == 1 else places
     if len(found) != 1:
         shown = "; ".join(head[at] for at in found or places) or "none"
-        raise UserError(f"class: {path}: which column are the points for? Give --column with one "
-                        f"of: {shown}")
+        raise UserError(
+            f"class: {path}: which column are the points for? Give --column with one of: {shown}"
+        )
     return found[0]
 
 

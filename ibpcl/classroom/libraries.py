@@ -1,8 +1,9 @@
 """The shared libraries that Python, NumPy and SciPy load, wherever they lie.
 
-Wheels bring their libraries in folders of their own; conda and many clusters have them in ``PREFIX/lib``, beside
-hundreds of others.  A box shows those that are needed, and no more.  They are found as the loader finds them: by the
-names and search paths in the libraries themselves.  The format is ELF, that of Linux.
+Wheels bring their libraries in folders of their own; conda and many clusters have them in
+``PREFIX/lib``, beside hundreds of others.  A box shows those that are needed, and no more.  They
+are found as the loader finds them: by the names and search paths in the libraries themselves.  The
+format is ELF, that of Linux.
 """
 
 import mmap
@@ -11,9 +12,16 @@ import struct
 from pathlib import Path
 from typing import NamedTuple
 
-LOAD, DYNAMIC = 1, 2                                    # types of segments
-NEEDED, STRINGS, RPATH, RUNPATH = 1, 5, 15, 29          # tags of the dynamic section
-FAMILIES = ("libmkl_", "libiomp", "libtbb")             # loaded by name at run time, by the first of them
+# types of segments
+LOAD = 1
+DYNAMIC = 2
+# tags of the dynamic section
+NEEDED = 1
+STRINGS = 5
+RPATH = 15
+RUNPATH = 29
+# loaded by name at run time, by the first of them
+FAMILIES = ("libmkl_", "libiomp", "libtbb")
 MOST_ENTRIES = 10_000
 
 
@@ -41,7 +49,9 @@ def needed_by(files, covered=()):
     """
     everywhere = wants(files[0]).folders if files else []
     everywhere += [folder for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":") if folder]
-    found, waiting, seen = set(), list(files), set()
+    found = set()
+    waiting = list(files)
+    seen = set()
     while waiting:
         file = waiting.pop()
         asked = wants(file)
@@ -77,49 +87,79 @@ def wants(path):
 
 
 def _wants(data, path):
-    if data[:4] != b"\x7fELF" or data[4] != 2 or data[5] != 1:         # 64 bits, little-endian
+    if data[:4] != b"\x7fELF" or data[4] != 2 or data[5] != 1:  # 64 bits, little-endian
         return Wants([], [])
-    start, = struct.unpack_from("<Q", data, 32)
+    (start,) = struct.unpack_from("<Q", data, 32)
     size, count = struct.unpack_from("<HH", data, 54)
     segments = [struct.unpack_from("<IIQQQQ", data, start + at * size) for at in range(count)]
-    loaded = [(address, offset, length) for kind, _, offset, address, _, length in segments if kind == LOAD]
+    loaded = [
+        (address, offset, length)
+        for kind, _, offset, address, _, length in segments
+        if kind == LOAD
+    ]
     entries = []
     for kind, _, offset, _, _, length in segments:
         if kind == DYNAMIC:
-            entries = [struct.unpack_from("<qQ", data, offset + at)
-                       for at in range(0, min(length, 16 * MOST_ENTRIES), 16)]
+            entries = [
+                struct.unpack_from("<qQ", data, offset + at)
+                for at in range(0, min(length, 16 * MOST_ENTRIES), 16)
+            ]
     strings = next((_offset(value, loaded) for tag, value in entries if tag == STRINGS), None)
     if strings is None:
         return Wants([], [])
 
     def text(value):
-        return data[strings + value:data.find(b"\0", strings + value)].decode("utf-8", "surrogateescape")
+        return data[strings + value : data.find(b"\0", strings + value)].decode(
+            "utf-8", "surrogateescape"
+        )
 
     names = [text(value) for tag, value in entries if tag == NEEDED]
-    origins = dict.fromkeys([os.path.dirname(os.path.abspath(path)), os.path.dirname(os.path.realpath(path))])
-    folders = [folder.replace("$ORIGIN", origin).replace("${ORIGIN}", origin)
-               for tag, value in entries if tag in (RPATH, RUNPATH) for folder in text(value).split(":") if folder
-               for origin in origins]
+    origins = dict.fromkeys(
+        [os.path.dirname(os.path.abspath(path)), os.path.dirname(os.path.realpath(path))]
+    )
+    folders = [
+        folder.replace("$ORIGIN", origin).replace("${ORIGIN}", origin)
+        for tag, value in entries
+        if tag in (RPATH, RUNPATH)
+        for folder in text(value).split(":")
+        if folder
+        for origin in origins
+    ]
     return Wants(names, folders)
 
 
 def _offset(address, loaded):
     """Return the place in the file of an address in memory."""
-    return next((address - first + offset for first, offset, length in loaded if first <= address < first + length),
-                address)
+    return next(
+        (
+            address - first + offset
+            for first, offset, length in loaded
+            if first <= address < first + length
+        ),
+        address,
+    )
 
 
 def _located(name, folders):
-    """Return the paths of a library in the first folder that has it, and of those that it loads at run time."""
+    """Return the paths of a library in the first folder that has it, and of those that it loads at
+    run time.
+    """
     for folder in folders:
         path = os.path.normpath(os.path.join(folder, name))
         if os.path.isfile(path):
             family = next((prefix for prefix in FAMILIES if name.startswith(prefix)), None)
-            others = [] if family is None else [str(each) for prefix in FAMILIES
-                                                for each in Path(folder).glob(f"{prefix}*.so*")]
+            others = (
+                []
+                if family is None
+                else [
+                    str(each) for prefix in FAMILIES for each in Path(folder).glob(f"{prefix}*.so*")
+                ]
+            )
             return [path, *others]
     return []
 
 
 def _is_below(path, folders):
-    return any(os.path.realpath(path).startswith(os.path.realpath(folder) + os.sep) for folder in folders)
+    return any(
+        os.path.realpath(path).startswith(os.path.realpath(folder) + os.sep) for folder in folders
+    )

@@ -1,13 +1,15 @@
-"""The lines of mistakes in gradients: from a second run in the box, whose words are shown and never worth points.
+"""The lines of mistakes in gradients: from a second run in the box, whose words are shown and never
+worth points.
 
-The judge sees only values.  To find a line the checker must see the text and run it step by step, so it runs beside the
-hand-in, in a worker of its own that has :mod:`ibpcl.verify` but neither the derivations of the package nor a reference.
-The hand-in could forge what comes out of there.  Therefore a line must be one of the hand-in's, words are cut and
-freed of control characters, and pages escape them.  The inputs are public ones, so there is nothing to give away; of a
-hidden task only the line is shown.
+The judge sees only values.  To find a line the checker must see the text and run it step by step,
+so it runs beside the hand-in, in a worker of its own that has :mod:`ibpcl.verify` but neither the
+derivations of the package nor a reference. The hand-in could forge what comes out of there.
+Therefore a line must be one of the hand-in's, words are cut and freed of control characters, and
+pages escape them.  The inputs are public ones, so there is nothing to give away; of a hidden task
+only the line is shown.
 
-A mistake of the whole gradient, such as a sign, is in no line of its own: the line is then that which makes the
-gradient, read off the text.
+A mistake of the whole gradient, such as a sign, is in no line of its own: the line is then that
+which makes the gradient, read off the text.
 """
 
 import ast
@@ -22,8 +24,8 @@ from ibpcl.classroom.client import Worker
 from ibpcl.storage import read_text
 from ibpcl.verify import check
 
-SECONDS = 15.0              # for all gradients of a hand-in
-NOWHERE = ("ok", "wrong", "zero", "missing")           # kinds that no line can be given for
+SECONDS = 15.0  # for all gradients of a hand-in
+NOWHERE = ("ok", "wrong", "zero", "missing")  # kinds that no line can be given for
 BAR = '''class tqdm:
     def __init__(self, *_, **__): pass
     def __enter__(self): return self
@@ -33,22 +35,27 @@ BAR = '''class tqdm:
 
 
 def add_lines(case, verdicts):
-    """Write the lines of mistakes into the verdicts on wrong gradients; the points stay as they are.
+    """Write the lines of mistakes into the verdicts on wrong gradients; the points stay as they
+    are.
 
     Parameters
     ----------
     case : ibpcl.classroom.judge.Case
     verdicts : list of Verdict
     """
-    wrong = {verdict.task: verdict for verdict in verdicts
-             if verdict.kind == "vjp" and verdict.state in ("wrong", "partial")}
+    wrong = {
+        verdict.task: verdict
+        for verdict in verdicts
+        if verdict.kind == "vjp" and verdict.state in ("wrong", "partial")
+    }
     if not wrong:
         return
     found = dict.fromkeys(wrong, ())
     try:
         for name, each in _asked(case, wrong):
             found[name] = each
-    except Exception:                                     # a hint that fails must not cost the grade
+    # a hint that fails must not cost the grade
+    except Exception:
         pass
     for name, verdict in wrong.items():
         task = case.assignment.task(name)
@@ -61,17 +68,34 @@ def add_lines(case, verdicts):
 
 
 def _asked(case, names):
-    """Yield task id and the answer of the worker for each wrong gradient; raise where it ends or the time is up."""
+    """Yield task id and the answer of the worker for each wrong gradient; raise where it ends or
+    the time is up.
+    """
     end = time.monotonic() + SECONDS
-    with Worker(case.handin.source, case.handin.file, case.session.box, SECONDS, case.assignment.limits["memory_mb"],
-                library=library()) as worker:
+    with Worker(
+        case.handin.source,
+        case.handin.file,
+        case.session.box,
+        SECONDS,
+        case.assignment.limits["memory_mb"],
+        library=library(),
+    ) as worker:
         for name in names:
             task = case.assignment.task(name)
             rng = variants.generator(variants.PUBLIC, "", case.assignment.name, name, "small", 0)
             inputs = case.assignment.maker(task.inputs)(rng, "small")
             worker.per_call = max(0.0, end - time.monotonic())
-            yield name, worker.locate(check.__module__, task.function, task.forward, inputs, task.wrt,
-                                      worker.per_call / 2)
+            yield (
+                name,
+                worker.locate(
+                    check.__module__,
+                    task.function,
+                    task.forward,
+                    inputs,
+                    task.wrt,
+                    worker.per_call / 2,
+                ),
+            )
 
 
 def places(found, task, handin):
@@ -84,9 +108,14 @@ def places(found, task, handin):
     task : Task
     handin : HandIn
     """
-    lines, told = handin.source.splitlines(), {}
+    lines = handin.source.splitlines()
+    told = {}
     for item in found if isinstance(found, (list, tuple)) else ():
-        if not isinstance(item, (list, tuple)) or len(item) != 3 or not all(type(text) is str for text in item):
+        if (
+            not isinstance(item, (list, tuple))
+            or len(item) != 3
+            or not all(type(text) is str for text in item)
+        ):
             continue
         name, words, where = item
         number = re.match(r"line (\d{1,6})\b", where)
@@ -99,19 +128,33 @@ def places(found, task, handin):
 
 
 def made_at(source, function, position):
-    """Return the line in which a gradient function makes the gradient at a position, 0 if that cannot be read.
+    """Return the line in which a gradient function makes the gradient at a position, 0 if that
+    cannot be read.
 
     >>> made_at("def f_vjp(dout, cache):\\n    dx = dout\\n    return dx, -dout", "f_vjp", 0)
     2
     """
-    found = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef) and node.name == function]
-    returns = [node.value for each in found[-1:] for node in ast.walk(each) if isinstance(node, ast.Return)]
-    parts = [part for value in returns[-1:] for part in (value.elts if isinstance(value, ast.Tuple) else [value])]
+    found = [
+        node
+        for node in ast.parse(source).body
+        if isinstance(node, ast.FunctionDef) and node.name == function
+    ]
+    returns = [
+        node.value for each in found[-1:] for node in ast.walk(each) if isinstance(node, ast.Return)
+    ]
+    parts = [
+        part
+        for value in returns[-1:]
+        for part in (value.elts if isinstance(value, ast.Tuple) else [value])
+    ]
     if position >= len(parts) or parts[position] is None:
         return 0
     name = parts[position].id if isinstance(parts[position], ast.Name) else ""
-    made = [node.lineno for node in ast.walk(found[-1])
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id == name]
+    made = [
+        node.lineno
+        for node in ast.walk(found[-1])
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id == name
+    ]
     return max(made, default=parts[position].lineno)
 
 
@@ -122,6 +165,12 @@ def library():
     """
     root = Path(errors.__file__).parent
     files = [root / "errors.py", *sorted((root / "verify").rglob("*.py"))]
-    texts = {path.relative_to(root.parent).with_suffix("").as_posix(): read_text(path) for path in files}
-    return {"ibpcl": "", "tqdm": BAR, **{name.removesuffix("/__init__").replace("/", "."): text
-                                         for name, text in texts.items()}, "ibpcl.verify": ""}
+    texts = {
+        path.relative_to(root.parent).with_suffix("").as_posix(): read_text(path) for path in files
+    }
+    return {
+        "ibpcl": "",
+        "tqdm": BAR,
+        **{name.removesuffix("/__init__").replace("/", "."): text for name, text in texts.items()},
+        "ibpcl.verify": "",
+    }

@@ -72,12 +72,15 @@ def assigned(rows, matcher):
         found = by_id or matcher.by_name(*names)
         if found:
             claims.setdefault(found, {}).setdefault(bool(by_id), []).append(number)
-    matches, notes = {}, []
+    matches = {}
+    notes = []
     for student, kinds in claims.items():
         numbers = kinds.get(True) or kinds.get(False)
         if len(numbers) > 1:
-            notes.append(f"rows {', '.join(str(number + 1) for number in numbers)} are all about "
-                         f"{student}: none of them is filled in")
+            notes.append(
+                f"rows {', '.join(str(number + 1) for number in numbers)} are all about "
+                f"{student}: none of them is filled in"
+            )
         else:
             matches[student] = numbers[0]
     return matches, notes

@@ -29,14 +29,41 @@ from ibpcl.classroom.mathml_symbols import (
 )
 
 TOKEN = re.compile(r"\\(?:[A-Za-z]+\*?|.)|\d+(?:\.\d+)?|\s+|.", re.DOTALL)
-MOST_CHARACTERS = 5000      # of one formula
-MOST_DEPTH = 40             # of groups within groups
+MOST_CHARACTERS = 5000  # of one formula
+MOST_DEPTH = 40  # of groups within groups
 SIZES = {"big": "1.2em", "Big": "1.6em", "bigg": "2.1em", "Bigg": "2.6em"}
-IGNORED = {"displaystyle", "textstyle", "scriptstyle", "limits", "nolimits", "nonumber", "notag",
-           "hfill", "noindent", "par", "centering", "bf", "rm", "it", "mathstrut", "strut"}
+IGNORED = {
+    "displaystyle",
+    "textstyle",
+    "scriptstyle",
+    "limits",
+    "nolimits",
+    "nonumber",
+    "notag",
+    "hfill",
+    "noindent",
+    "par",
+    "centering",
+    "bf",
+    "rm",
+    "it",
+    "mathstrut",
+    "strut",
+}
 DROPPED = {"label", "vspace", "hspace", "color", "phantom", "vphantom", "hphantom", "href"}
-WRAPPERS = {"mathop", "mathrel", "mathbin", "mathord", "mathop*", "boxed", "cancel", "smash",
-            "ensuremath", "textstyle", "underline"}
+WRAPPERS = {
+    "mathop",
+    "mathrel",
+    "mathbin",
+    "mathord",
+    "mathop*",
+    "boxed",
+    "cancel",
+    "smash",
+    "ensuremath",
+    "textstyle",
+    "underline",
+}
 
 
 class FormulaError(ValueError):
@@ -150,7 +177,7 @@ class _Parser:
         token = self.peek()
         if token in ("", "}", "&", "^", "_"):
             raise FormulaError("an argument is missing")
-        if token[0].isdigit() and len(token) > 1:         # \frac12 has the arguments 1 and 2
+        if token[0].isdigit() and len(token) > 1:  # \frac12 has the arguments 1 and 2
             self.tokens[self.at] = token[1:]
             return f"<mn>{token[0]}</mn>"
         return self.item()[0]
@@ -242,14 +269,16 @@ class _Parser:
         if name == "sqrt":
             index = self.option()
             body = self.argument()
-            return (f"<mroot>{body}{_grouped(index)}</mroot>" if index
-                    else f"<msqrt>{body}</msqrt>"), "beside"
+            return (
+                f"<mroot>{body}{_grouped(index)}</mroot>" if index else f"<msqrt>{body}</msqrt>"
+            ), "beside"
         if name in ("underbrace", "overbrace"):
             body = self.argument()
             brace = "<mo>⏟</mo>" if name == "underbrace" else "<mo>⏞</mo>"
             return (_under(body, brace) if name == "underbrace" else _over(body, brace)), "around"
         if name in ("overset", "stackrel", "underset"):
-            extra, body = self.argument(), self.argument()
+            extra = self.argument()
+            body = self.argument()
             return (_under(body, extra) if name == "underset" else _over(body, extra)), "beside"
         if name == "left":
             return self.fenced(), "beside"
@@ -295,8 +324,11 @@ class _Parser:
             return re.sub(r"<mi>([A-Za-z])</mi>", r'<mi mathvariant="normal">\1</mi>', body)
         if not font:
             return body
-        return re.sub(r"<(m[in])>([^<]+)</m[in]>",
-                      lambda found: f"<{found[1]}>{alphabet(found[2], font)}</{found[1]}>", body)
+        return re.sub(
+            r"<(m[in])>([^<]+)</m[in]>",
+            lambda found: f"<{found[1]}>{alphabet(found[2], font)}</{found[1]}>",
+            body,
+        )
 
     def fence(self):
         """Return the character of the fence that comes next; a point is none."""

@@ -1,7 +1,8 @@
 """Mutants: the reference solution with one slip, to be compared with what a hand-in returns.
 
-They run on the judge's side; nothing of them reaches the hand-in.  A mutant that returns the same numbers at every
-point shows which mistake was made, and stands for the student's function wherever that must be computed.
+They run on the judge's side; nothing of them reaches the hand-in.  A mutant that returns the same
+numbers at every point shows which mistake was made, and stands for the student's function wherever
+that must be computed.
 """
 
 import ast
@@ -12,19 +13,20 @@ import numpy as np
 
 from ibpcl.classroom.slips import slips_of
 
-MOST = 900                  # mutants of one function: keeps the time below about a second
+MOST = 900  # mutants of one function: keeps the time below about a second
 
 
 class Mutant(NamedTuple):
     """The reference with one slip."""
 
-    kind: str               # of the mistake
-    words: str              # for the student, without expressions
-    function: object        # callable
+    kind: str  # of the mistake
+    words: str  # for the student, without expressions
+    function: object  # callable
 
 
 def mutants_of(source, function, module, kept=()):
-    """Yield the mutants of a function of the reference, those of its own body before those of its helpers.
+    """Yield the mutants of a function of the reference, those of its own body before those of its
+    helpers.
 
     Parameters
     ----------
@@ -56,7 +58,8 @@ def mutants_of(source, function, module, kept=()):
 
 def _helpers(function, functions, kept):
     """Return the function and the private helpers that it calls, itself first."""
-    found, waiting = [], [function]
+    found = []
+    waiting = [function]
     while waiting:
         name = waiting.pop(0)
         if name in found or name in kept:
@@ -86,11 +89,13 @@ def _made(chain, slip, module, function):
 
 
 def called(function, arguments):
-    """Return what a function of the judge's side returns, or None if it raises or is not a value."""
+    """Return what a function of the judge's side returns, or None if it raises or is not a
+    value.
+    """
     with np.errstate(all="ignore"):
         try:
             return function(*arguments)
-        except Exception:                                 # a mutant may do anything at all
+        except Exception:  # a mutant may do anything at all
             return None
 
 

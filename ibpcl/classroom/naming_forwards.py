@@ -1,8 +1,9 @@
 """Name what is wrong with a forward, from its values alone.
 
-Tried one after another: the answer of another form of the assignment; a change of the whole result; a change of an
-input; an error that is a ratio of sizes; the reference with one slip; an error that depends on some inputs only.
-All but the last are exact: the same numbers must come out at every point that was judged.
+Tried one after another: the answer of another form of the assignment; a change of the whole result;
+a change of an input; an error that is a ratio of sizes; the reference with one slip; an error that
+depends on some inputs only. All but the last are exact: the same numbers must come out at every
+point that was judged.
 """
 
 from itertools import combinations
@@ -14,15 +15,16 @@ from ibpcl.classroom.changes import IGNORED, OF_INPUTS, OF_RESULTS, Change, of_a
 from ibpcl.classroom.comparing import over_points, worst_error
 from ibpcl.classroom.mutants import called, mutants_of, quietly
 
-EXACT = 1e-7                # relative error at which two functions count as the same
-MOST_OF_A_LOOP = 60         # mutants of a function that calls other tasks' functions again and again
-MOST_INPUTS = 12            # of which pairs are changed together
+EXACT = 1e-7  # relative error at which two functions count as the same
+# mutants of a function that calls other tasks' functions again and again
+MOST_OF_A_LOOP = 60
+MOST_INPUTS = 12  # of which pairs are changed together
 
 
 class Seen(NamedTuple):
     """What a forward returned at one point."""
 
-    size: str               # of the inputs
+    size: str  # of the inputs
     inputs: dict
     out: object
     expected: object
@@ -33,9 +35,12 @@ class Explanation(NamedTuple):
 
     kind: str
     words: str
-    function: object = None         # of the inputs, returns the same as the student's; None if unknown
-    inputs: tuple = ()              # the names that the error depends on, where that is the explanation
-    form: str = ""                  # of the assignment whose answer it is, where that is the explanation
+    # of the inputs, returns the same as the student's; None if unknown
+    function: object = None
+    # the names that the error depends on, where that is the explanation
+    inputs: tuple = ()
+    # of the assignment whose answer it is, where that is the explanation
+    form: str = ""
 
 
 def explain(task, case, seen):
@@ -51,7 +56,15 @@ def explain(task, case, seen):
     if not all(_comparable(each) for each in seen):
         return None
     reference = case.function(task)
-    searches = (_of_whole, _of_other_forms, _of_results, _of_inputs, _of_sizes, _of_ignored, _of_slips)
+    searches = (
+        _of_whole,
+        _of_other_forms,
+        _of_results,
+        _of_inputs,
+        _of_sizes,
+        _of_ignored,
+        _of_slips,
+    )
     for search in SEARCHES_OF_LOOPS if is_loop(task) else searches:
         found = next(search(task, case, seen, reference), None)
         if found is not None:
@@ -60,7 +73,9 @@ def explain(task, case, seen):
 
 
 def is_loop(task):
-    """Return whether a task's function calls other tasks' functions many times, so that each look costs much."""
+    """Return whether a task's function calls other tasks' functions many times, so that each look
+    costs much.
+    """
     return task.kind == "proof" and bool(task.needs)
 
 
@@ -75,11 +90,15 @@ def fits(function, seen, rtol=EXACT):
 
 def _same(own, other, rtol):
     if isinstance(own, (tuple, list)) or isinstance(other, (tuple, list)):
-        return (isinstance(own, (tuple, list)) and isinstance(other, (tuple, list))
-                and len(own) == len(other)
-                and all(_same(a, b, rtol) for a, b in zip(own, other, strict=True)))
+        return (
+            isinstance(own, (tuple, list))
+            and isinstance(other, (tuple, list))
+            and len(own) == len(other)
+            and all(_same(a, b, rtol) for a, b in zip(own, other, strict=True))
+        )
     try:
-        own, other = np.asarray(own, dtype=float), np.asarray(other, dtype=float)
+        own = np.asarray(own, dtype=float)
+        other = np.asarray(other, dtype=float)
     except (TypeError, ValueError):
         return False
     if own.shape != other.shape or not np.all(np.isfinite(own)) or not np.all(np.isfinite(other)):
@@ -94,14 +113,20 @@ def _comparable(seen):
         if not isinstance(seen.out, (tuple, list)) or len(seen.out) != len(seen.expected):
             return False
         pairs = list(zip(seen.out, seen.expected, strict=True))
-    return all(isinstance(out, (np.ndarray, np.generic, float, int))
-               and np.asarray(out).dtype.kind in "biuf" for out, _ in pairs)
+    return all(
+        isinstance(out, (np.ndarray, np.generic, float, int))
+        and np.asarray(out).dtype.kind in "biuf"
+        for out, _ in pairs
+    )
 
 
 def _of_whole(task, case, seen, reference):
     """Yield what the results at all points agree on, where they are numbers."""
-    wrong = [(each.out, each.expected) for each in seen
-             if not _same(each.out, each.expected, max(task.rtol, 1e-12))]
+    wrong = [
+        (each.out, each.expected)
+        for each in seen
+        if not _same(each.out, each.expected, max(task.rtol, 1e-12))
+    ]
     agreed = over_points(wrong)
     if agreed is None:
         return
@@ -110,7 +135,8 @@ def _of_whole(task, case, seen, reference):
     shift = float(wrong[0][0]) - float(wrong[0][1]) if kind == "missing_term" else 0.0
     if len(wrong) == len(seen):
         if np.isclose(factor, -1):
-            kind, words = "sign", "the sign is wrong: it is minus the right value"
+            kind = "sign"
+            words = "the sign is wrong: it is minus the right value"
         yield Explanation(kind, words, lambda *inputs: factor * reference(*inputs) + shift)
 
 
@@ -120,8 +146,10 @@ def _of_other_forms(task, case, seen, reference):
         if form != case.form:
             other = case.function(task, form)
             if other is not None and fits(other, seen):
-                words = ("this is the answer to another form of the assignment: its parametrization, "
-                         "direction or unit are not those of your form")
+                words = (
+                    "this is the answer to another form of the assignment: its parametrization, "
+                    "direction or unit are not those of your form"
+                )
                 yield Explanation("other_form", words, other, form=form)
 
 
@@ -133,27 +161,34 @@ def _of_results(task, case, seen, reference):
         sample = first if place is None else first[place]
         changes = [("other_result", change) for change in (*OF_RESULTS, *of_result_axes(sample))]
         for kind, change in (*_by_a_number(seen, place), *changes):
+
             def changed(*inputs, change=change, place=place):
                 out = reference(*inputs)
                 if place is None:
                     return change.function(np.asarray(out))
-                return (*out[:place], change.function(np.asarray(out[place])), *out[place + 1:])
+                return (*out[:place], change.function(np.asarray(out[place])), *out[place + 1 :])
+
             if fits(changed, seen):
                 which = "your result is" if place is None else f"your result {place + 1} is"
                 yield Explanation(kind, f"{which} {change.words}", changed)
     if several and len(first) == 2:
+
         def exchanged(*inputs):
             return tuple(reference(*inputs))[::-1]
+
         if fits(exchanged, seen):
             yield Explanation("swapped", "the two results are exchanged", exchanged)
 
 
 def _by_a_number(seen, place):
     """Return (kind, change) for the factor and the shift by which the first result differs."""
-    out, expected = seen[0].out, seen[0].expected
+    out = seen[0].out
+    expected = seen[0].expected
     if place is not None:
-        out, expected = out[place], expected[place]
-    out, expected = np.asarray(out, dtype=float), np.asarray(expected, dtype=float)
+        out = out[place]
+        expected = expected[place]
+    out = np.asarray(out, dtype=float)
+    expected = np.asarray(expected, dtype=float)
     found = []
     if out.shape != expected.shape or out.size < 2:
         return found
@@ -184,28 +219,36 @@ def _of_inputs(task, case, seen, reference):
                 words = f"your result is right for {change.words.format(name)} in place of {name}"
                 yield Explanation("other_input", words, function)
     for a, b in combinations(list(seen[0].inputs), 2):
+
         def exchanged(*inputs, a=a, b=b):
             values = dict(zip(order, inputs, strict=True))
             values[a], values[b] = values[b], values[a]
             return reference(*values.values())
+
         if fits(exchanged, seen):
-            yield Explanation("swapped", f"your result is right with {a} and {b} exchanged", exchanged)
+            yield Explanation(
+                "swapped", f"your result is right with {a} and {b} exchanged", exchanged
+            )
     for a, b in combinations(names[:MOST_INPUTS], 2):
         for change in OF_INPUTS:
             function = _with(reference, order, [(a, change), (b, change)])
             if fits(function, seen):
-                words = (f"your result is right for {change.words.format(a)} and "
-                         f"{change.words.format(b)} in place of {a} and {b}")
+                words = (
+                    f"your result is right for {change.words.format(a)} and "
+                    f"{change.words.format(b)} in place of {a} and {b}"
+                )
                 yield Explanation("other_input", words, function)
 
 
 def _with(reference, order, changes):
     """Return the reference after changes of inputs."""
+
     def function(*inputs):
         values = dict(zip(order, inputs, strict=True))
         for name, change in changes:
             values[name] = change.function(np.asarray(values[name]))
         return reference(*values.values())
+
     return function
 
 
@@ -223,18 +266,27 @@ def _of_ignored(task, case, seen, reference):
 
 
 def _of_sizes(task, case, seen, reference):
-    """Yield a factor that is made of the sizes of the inputs: a mean for a sum, or a sum for a mean."""
-    places = [(name, axis) for name, value in seen[0].inputs.items() for axis in range(np.ndim(value))]
+    """Yield a factor that is made of the sizes of the inputs: a mean for a sum, or a sum for a
+    mean.
+    """
+    places = [
+        (name, axis) for name, value in seen[0].inputs.items() for axis in range(np.ndim(value))
+    ]
     for number in (1, 2):
         for chosen in combinations(places, number):
             for power in (-1, 1):
+
                 def scaled(*inputs, chosen=chosen, power=power):
                     values = dict(zip(seen[0].inputs, inputs, strict=True))
                     sizes = [np.shape(values[name])[axis] for name, axis in chosen]
                     return reference(*inputs) * float(np.prod(sizes)) ** power
+
                 if not isinstance(seen[0].expected, tuple) and fits(scaled, seen):
-                    words = ("a mean stands where a sum belongs" if power < 0
-                             else "a sum stands where a mean belongs, or an axis is counted twice")
+                    words = (
+                        "a mean stands where a sum belongs"
+                        if power < 0
+                        else "a sum stands where a mean belongs, or an axis is counted twice"
+                    )
                     yield Explanation("mean", words, scaled)
 
 
@@ -248,6 +300,7 @@ def _of_slips(task, case, seen, reference):
         def function(*inputs, mutant=mutant):
             out = mutant.function(*inputs)
             return out if task.kind == "proof" else out[0]
+
         if fits(function, seen):
             yield Explanation(mutant.kind, mutant.words, function)
 

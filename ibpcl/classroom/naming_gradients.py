@@ -1,9 +1,9 @@
 """Weigh the names of wrong gradients: points are for a mistake in something, not for a name alone.
 
-A gradient that could be written down without the mathematics (:mod:`ibpcl.classroom.knowledge`), or that does not
-depend on the cotangent, earns nothing, whatever its mistake is called.  Else it earns the share of a named mistake if
-it is the right one with one slip, a rearrangement of the right one, or has a name and explains at least half of
-what trivial answers leave of the right one.
+A gradient that could be written down without the mathematics (:mod:`ibpcl.classroom.knowledge`), or
+that does not depend on the cotangent, earns nothing, whatever its mistake is called.  Else it earns
+the share of a named mistake if it is the right one with one slip, a rearrangement of the right one,
+or has a name and explains at least half of what trivial answers leave of the right one.
 """
 
 from itertools import combinations
@@ -18,15 +18,22 @@ from ibpcl.classroom.marking import NAMED_GRADIENT, UNNAMED
 from ibpcl.classroom.mutants import called, mutants_of, quietly
 from ibpcl.classroom.own_parts import gradients_with_own_parts
 
-ROWS = 60                   # entries of each gradient that are compared
+ROWS = 60  # entries of each gradient that are compared
 MOST_POINTS = 30
 LEAST_POINTS = 3
-EXPLAINED = 0.5             # gain of a named mistake that is a mistake in something
+EXPLAINED = 0.5  # gain of a named mistake that is a mistake in something
 SAME = 1e-7
-LITTLE = 0.25               # most that right entries earn in a gradient that explains less
-IDLE = 0.9                  # share of a gradient that does not depend on the cotangent
+LITTLE = 0.25  # most that right entries earn in a gradient that explains less
+IDLE = 0.9  # share of a gradient that does not depend on the cotangent
 WHOLE = ("sign", "constant_factor", "mean", "precision")
-RESIDUES = {"changes_cotangent", "changes_cache", "changes_input", "noisy_gradient", "accumulates", "stale"}
+RESIDUES = {
+    "changes_cotangent",
+    "changes_cache",
+    "changes_input",
+    "noisy_gradient",
+    "accumulates",
+    "stale",
+}
 
 
 class Pulled(NamedTuple):
@@ -34,13 +41,14 @@ class Pulled(NamedTuple):
 
     inputs: dict
     dout: object
-    own: tuple              # the hand-in's gradients
-    idle: tuple             # the hand-in's gradients for a cotangent of zeros
-    truth: tuple            # the right ones
+    own: tuple  # the hand-in's gradients
+    idle: tuple  # the hand-in's gradients for a cotangent of zeros
+    truth: tuple  # the right ones
 
 
 def weigh(task, parts, case):
-    """Set the shares of wrong gradients, and the names of those that are the right one with one slip.
+    """Set the shares of wrong gradients, and the names of those that are the right one with one
+    slip.
 
     Parameters
     ----------
@@ -49,8 +57,11 @@ def weigh(task, parts, case):
         The wrong ones, by input.
     case : ibpcl.classroom.judge.Case
     """
-    left = {name: part for name, part in parts.items()
-            if not part.follows and part.kind not in ("missing", "zero", *RESIDUES)}
+    left = {
+        name: part
+        for name, part in parts.items()
+        if not part.follows and part.kind not in ("missing", "zero", *RESIDUES)
+    }
     if not left:
         return
     points = _pulled(task, case, max(1, MOST_POINTS))
@@ -67,7 +78,8 @@ def weigh(task, parts, case):
 
 def _pulled(task, case, most):
     """Return the answers at several points of usual shapes, enough for the smallest gradient."""
-    found, entries = [], 0
+    found = []
+    entries = 0
     for at in range(most):
         if at >= LEAST_POINTS and entries >= ROWS:
             break
@@ -82,8 +94,12 @@ def _pulled(task, case, most):
             truth = as_tuple(getattr(case.reference, task.function)(dout, cache))
         try:
             number = case.session.forward(task.forward, inputs.values())[1]
-            own, idle = (as_tuple(case.session.pull(task.function, task.forward, inputs.values(), each, number)[0])
-                         for each in (dout, 0 * dout))
+            own, idle = (
+                as_tuple(
+                    case.session.pull(task.function, task.forward, inputs.values(), each, number)[0]
+                )
+                for each in (dout, 0 * dout)
+            )
         except HandInError:
             break
         found.append(Pulled(inputs, dout, own, idle, truth))
@@ -92,9 +108,15 @@ def _pulled(task, case, most):
 
 
 def _own(points, place):
-    """Return one gradient of the hand-in at all points as a vector, or None if its shape is not the input's."""
-    if any(place >= len(each.own) or not is_real(each.own[place])
-           or np.shape(each.own[place]) != np.shape(each.truth[place]) for each in points):
+    """Return one gradient of the hand-in at all points as a vector, or None if its shape is not the
+    input's.
+    """
+    if any(
+        place >= len(each.own)
+        or not is_real(each.own[place])
+        or np.shape(each.own[place]) != np.shape(each.truth[place])
+        for each in points
+    ):
         return None
     values = np.concatenate([np.ravel(np.asarray(each.own[place], dtype=float)) for each in points])
     return values if np.all(np.isfinite(values)) else None
@@ -105,14 +127,20 @@ def _truth(points, place):
 
 
 def _columns(points, place):
-    return [Columns(each.inputs, np.shape(each.truth[place]), np.asarray(each.dout)) for each in points]
+    return [
+        Columns(each.inputs, np.shape(each.truth[place]), np.asarray(each.dout)) for each in points
+    ]
 
 
 def _is_idle(points, place):
     """Return whether a gradient does not depend on the cotangent, or hardly."""
     for each in points:
-        if place < len(each.idle) and is_real(each.idle[place]) and is_real(each.own[place]) \
-                and np.shape(each.idle[place]) == np.shape(each.own[place]):
+        if (
+            place < len(each.idle)
+            and is_real(each.idle[place])
+            and is_real(each.own[place])
+            and np.shape(each.idle[place]) == np.shape(each.own[place])
+        ):
             own = np.asarray(each.own[place], dtype=float)
             idle = np.asarray(each.idle[place], dtype=float)
             if np.linalg.norm(idle) >= IDLE * np.linalg.norm(own):
@@ -129,11 +157,17 @@ def _with_own_parts(task, left, case, points):
         expected = as_tuple(gradients)
         for name in list(left):
             place = task.wrt.index(name)
-            if place >= len(expected) or place >= len(each.own) \
-                    or not _same(each.own[place], expected[place], max(task.rtol, 1e-6)):
+            if (
+                place >= len(expected)
+                or place >= len(each.own)
+                or not _same(each.own[place], expected[place], max(task.rtol, 1e-6))
+            ):
                 del left[name]
     for part in left.values():
-        part.kind, part.words, part.hint, part.share = "ok", words, "", 1.0
+        part.kind = "ok"
+        part.words = words
+        part.hint = ""
+        part.share = 1.0
 
 
 def _same(own, other, rtol=SAME):
@@ -144,7 +178,9 @@ def _same(own, other, rtol=SAME):
 
 
 def _slips(task, left, case, points):
-    """Return the inputs whose gradients are the right ones with one slip; those without a name get the slip's."""
+    """Return the inputs whose gradients are the right ones with one slip; those without a name get
+    the slip's.
+    """
     names = dict.fromkeys(left)
     usable = [name for name in names if _own(points, task.wrt.index(name)) is not None]
     found = set()
@@ -160,14 +196,19 @@ def _slips(task, left, case, points):
         for each, cache in zip(points[:LEAST_POINTS], caches, strict=True):
             gradients = called(mutant.function, (each.dout, _copied(cache)))
             gradients = as_tuple(gradients) if gradients is not None else ()
-            waiting = [name for name in waiting if task.wrt.index(name) < len(gradients)
-                       and _same(each.own[task.wrt.index(name)], gradients[task.wrt.index(name)])]
+            waiting = [
+                name
+                for name in waiting
+                if task.wrt.index(name) < len(gradients)
+                and _same(each.own[task.wrt.index(name)], gradients[task.wrt.index(name)])
+            ]
             if not waiting:
                 break
         for name in waiting:
             found.add(name)
             if left[name].kind in UNNAMED:
-                left[name].kind, left[name].words = mutant.kind, mutant.words
+                left[name].kind = mutant.kind
+                left[name].words = mutant.words
                 left[name].hint = HINTS.get(mutant.kind, "")
     return found
 
@@ -185,16 +226,20 @@ def _worth(task, parts, name, part, case, points, slipped):
         return 0.0
     known = task.forward not in case.wrong or case.wrong[task.forward].recognized
     named = part.kind not in UNNAMED
-    truth, columns = _truth(points, place), _columns(points, place)
+    truth = _truth(points, place)
+    columns = _columns(points, place)
     easy = is_trivial(truth, columns)
     if easy and not known:
         return 0.0
     if part.kind == "swapped":
         return NAMED_GRADIENT if _exchanged(task, parts, place, points) else 0.0
-    rearranged = all(place < len(each.own) and is_rearranged(each.own[place], each.truth[place])
-                     for each in points)
+    rearranged = all(
+        place < len(each.own) and is_rearranged(each.own[place], each.truth[place])
+        for each in points
+    )
     own = _own(points, place)
-    if own is None:                                       # of another shape: the name is all that is known
+    # of another shape: the name is all that is known
+    if own is None:
         return NAMED_GRADIENT if named and rearranged else 0.0
     if is_trivial(own, columns):
         return NAMED_GRADIENT if easy and (rearranged or part.kind in WHOLE) else 0.0
@@ -206,14 +251,16 @@ def _worth(task, parts, name, part, case, points, slipped):
 
 
 def is_rearranged(own, truth):
-    """Return whether an array is another one transposed, reordered, summed or averaged over axes, or not yet summed.
+    """Return whether an array is another one transposed, reordered, summed or averaged over axes,
+    or not yet summed.
 
     >>> is_rearranged(np.array([2.0, 1.0]), np.array([1.0, 2.0]))
     True
     """
     if not is_real(own) or not np.all(np.isfinite(own)):
         return False
-    own, truth = np.asarray(own, dtype=float), np.asarray(truth, dtype=float)
+    own = np.asarray(own, dtype=float)
+    truth = np.asarray(truth, dtype=float)
     if own.size == truth.size:
         limit = SAME * np.max(np.abs(truth), initial=0.0)
         if np.all(np.abs(np.sort(own, axis=None) - np.sort(truth, axis=None)) <= limit):
@@ -228,8 +275,11 @@ def is_rearranged(own, truth):
                     return True
             for axes in combinations(range(own.ndim), count):
                 reduced = reduce(own, axis=axes)
-                if reduced.size == truth.size and own.size > truth.size \
-                        and _same(reduced.reshape(truth.shape), truth):
+                if (
+                    reduced.size == truth.size
+                    and own.size > truth.size
+                    and _same(reduced.reshape(truth.shape), truth)
+                ):
                     return True
     return False
 
@@ -239,8 +289,11 @@ def _exchanged(task, parts, place, points):
     for other, name in enumerate(task.wrt):
         if other == place or name not in parts:
             continue
-        taken = [n for n in range(len(task.wrt))
-                 if all(n < len(each.own) and _same(each.own[n], each.truth[other]) for each in points)]
+        taken = [
+            n
+            for n in range(len(task.wrt))
+            if all(n < len(each.own) and _same(each.own[n], each.truth[other]) for each in points)
+        ]
         if taken == [place]:
             return True
     return False
@@ -248,7 +301,8 @@ def _exchanged(task, parts, place, points):
 
 def trivial_truths(task, case, names):
     """Return the inputs among ``names`` whose right gradient names and shapes alone suggest."""
-    found, points = [], []
+    found = []
+    points = []
     for at in range(MOST_POINTS):
         inputs = case.inputs(task, "small", f"weighed {at}")
         with np.errstate(all="ignore"):

@@ -1,15 +1,27 @@
-"""Functions as sequences of words that stay the same when names, layout and harmless details change.
+"""Functions as sequences of words that stay the same when names, layout and harmless details
+change.
 
-These do not change the sequence: names of variables, comments, docstrings, the order of a sum or product, operations
-that change nothing (``* 1``, ``+ 0``), another name for a function of NumPy, ``np.add(a, b)`` for ``a + b``,
-``x.sum()`` for ``np.sum(x)``, and a variable that is assigned once and used once.
+These do not change the sequence: names of variables, comments, docstrings, the order of a sum or
+product, operations that change nothing (``* 1``, ``+ 0``), another name for a function of NumPy,
+``np.add(a, b)`` for ``a + b``, ``x.sum()`` for ``np.sum(x)``, and a variable that is assigned once
+and used once.
 """
 
 import ast
 from collections import Counter
 
-OPERATORS = {"add": "Add", "subtract": "Sub", "multiply": "Mult", "divide": "Div", "true_divide": "Div", "power": "Pow",
-             "float_power": "Pow", "matmul": "MatMult", "floor_divide": "FloorDiv", "mod": "Mod"}
+OPERATORS = {
+    "add": "Add",
+    "subtract": "Sub",
+    "multiply": "Mult",
+    "divide": "Div",
+    "true_divide": "Div",
+    "power": "Pow",
+    "float_power": "Pow",
+    "matmul": "MatMult",
+    "floor_divide": "FloorDiv",
+    "mod": "Mod",
+}
 NEUTRAL = {"Add": 0, "Sub": 0, "Mult": 1, "Div": 1, "Pow": 1}
 COMMUTATIVE = ("Add", "Mult")
 MODULES = ("numpy", "scipy", "math")
@@ -37,11 +49,15 @@ def normalized(tree):
     """
     aliases = _aliases(tree)
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-    return {node: _Function(node, aliases).words() for node in ast.walk(tree) if isinstance(node, kinds)}
+    return {
+        node: _Function(node, aliases).words() for node in ast.walk(tree) if isinstance(node, kinds)
+    }
 
 
 def _aliases(tree):
-    """Return {name: what it means} for modules and functions of NumPy, SciPy and math at module level."""
+    """Return {name: what it means} for modules and functions of NumPy, SciPy and math at module
+    level.
+    """
     found = {"np": ""}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -51,7 +67,11 @@ def _aliases(tree):
         elif isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] in MODULES:
             found.update({item.asname or item.name: item.name for item in node.names})
     for node in getattr(tree, "body", ()):
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+        if (
+            isinstance(node, ast.Assign)
+            and len(node.targets) == 1
+            and isinstance(node.targets[0], ast.Name)
+        ):
             meaning = _meaning(node.value, found)
             if meaning is not None:
                 found[node.targets[0].id] = meaning
@@ -71,11 +91,16 @@ class _Function:
     """One function while it is turned into words."""
 
     def __init__(self, node, aliases):
-        self.node, self.inlined = node, {}
-        own = [each for part in self._body() for each in ast.walk(part) if isinstance(each, ast.Name)]
+        self.node = node
+        self.inlined = {}
+        own = [
+            each for part in self._body() for each in ast.walk(part) if isinstance(each, ast.Name)
+        ]
         self.loads = Counter(each.id for each in own if isinstance(each.ctx, ast.Load))
         self.stores = Counter(each.id for each in own if isinstance(each.ctx, ast.Store))
-        self.aliases = {name: meaning for name, meaning in aliases.items() if name not in self.stores}
+        self.aliases = {
+            name: meaning for name, meaning in aliases.items() if name not in self.stores
+        }
 
     def _body(self):
         if isinstance(self.node, ast.Lambda):
@@ -87,8 +112,11 @@ class _Function:
         """Return the words of the function's body."""
         try:
             return [word for statement in self._body() for word in self.of(statement)]
-        except RecursionError:                            # not written by hand: a flat reading will do
-            return [type(node).__name__ for statement in self._body() for node in ast.walk(statement)]
+        # not written by hand: a flat reading will do
+        except RecursionError:
+            return [
+                type(node).__name__ for statement in self._body() for node in ast.walk(statement)
+            ]
 
     def of(self, node):
         """Return the words of a node."""
@@ -129,18 +157,26 @@ class _Function:
         return [self.aliases.get(node.id) or "name"]
 
     def of_Assign(self, node):
-        """Return an assignment; that of a variable that is used at most once has its place where it is used."""
+        """Return an assignment; that of a variable that is used at most once has its place where it
+        is used.
+        """
         words = self.of(node.value)
         target = node.targets[0]
-        if len(node.targets) == 1 and isinstance(target, ast.Name) and self.stores[target.id] == 1 \
-                and self.loads[target.id] <= 1:
+        if (
+            len(node.targets) == 1
+            and isinstance(target, ast.Name)
+            and self.stores[target.id] == 1
+            and self.loads[target.id] <= 1
+        ):
             self.inlined[target.id] = words
             return []
         return ["Assign", *words]
 
     def of_AnnAssign(self, node):
         """Return an assignment without its annotation."""
-        return self.of_Assign(ast.Assign([node.target], node.value)) if node.value is not None else []
+        return (
+            self.of_Assign(ast.Assign([node.target], node.value)) if node.value is not None else []
+        )
 
     def of_AugAssign(self, node):
         """Return ``x += y`` as ``x = x + y``."""
@@ -157,11 +193,15 @@ class _Function:
         return [meaning] if meaning else [node.attr, *self.of(node.value)]
 
     def of_Call(self, node):
-        """Return a call; a method is a function of its object, and NumPy's operators are operators."""
-        function, values = node.func, list(node.args)
+        """Return a call; a method is a function of its object, and NumPy's operators are
+        operators.
+        """
+        function = node.func
+        values = list(node.args)
         name = _meaning(function, self.aliases)
         if not name and isinstance(function, ast.Attribute):
-            name, values = function.attr, [function.value, *values]
+            name = function.attr
+            values = [function.value, *values]
         if name in OPERATORS and len(values) == 2 and not node.keywords:
             return self._operation(OPERATORS[name], *map(self.of, values))
         if name in ("square", "negative", "positive") and len(values) == 1 and not node.keywords:

@@ -1,13 +1,18 @@
 """The answer to another form of an assignment, as a copy of a neighbour's hand-in gives it.
 
-A student may take the parametrization of one function for another, which is a mistake like others.  Whoever answers
-two functions or more in the same other form has solved that form.  It earns nothing where the two forms differ.
+A student may take the parametrization of one function for another, which is a mistake like others.
+Whoever answers two functions or more in the same other form has solved that form.  It earns nothing
+where the two forms differ.
 """
 
 from collections import defaultdict
 
-LEAST = 2                   # functions in the same other form that make a hand-in an answer to that form
-WORDS = "several functions answer another form of the assignment, which earns nothing: read the statement of yours"
+# functions in the same other form that make a hand-in an answer to that form
+LEAST = 2
+WORDS = (
+    "several functions answer another form of the assignment, which earns nothing: read the "
+    "statement of yours"
+)
 
 
 def withdraw(case, verdicts):

@@ -1,8 +1,8 @@
 """Tasks that build on other tasks: judged with the student's own functions where those are wrong.
 
-The reference's function is computed on the judge's side; in the place of the functions that it calls stand calls of
-the hand-in's.  So a right function earns its points beside a wrong one, and nothing of the reference reaches the
-hand-in.
+The reference's function is computed on the judge's side; in the place of the functions that it
+calls stand calls of the hand-in's.  So a right function earns its points beside a wrong one, and
+nothing of the reference reaches the hand-in.
 """
 
 import ast
@@ -14,7 +14,8 @@ import numpy as np
 from ibpcl.classroom.client import Ended
 from ibpcl.classroom.comparing import as_tuple, compare, is_real
 
-LOOSE = 1e-6                # relative: rounding differs where the same formula is written in another way
+# relative: rounding differs where the same formula is written in another way
+LOOSE = 1e-6
 
 
 def parts_of(case, function):
@@ -29,8 +30,12 @@ def parts_of(case, function):
 
 
 def wrong_parts(case, function):
-    """Return the wrong functions of the hand-in that a function should call, directly or through others."""
-    found, waiting, met = [], [function], set()
+    """Return the wrong functions of the hand-in that a function should call, directly or through
+    others.
+    """
+    found = []
+    waiting = [function]
+    met = set()
     while waiting:
         for name in parts_of(case, waiting.pop()):
             if name not in met:
@@ -41,7 +46,8 @@ def wrong_parts(case, function):
 
 
 def right_with_own_parts(task, case, seen):
-    """Return a sentence if a function is right but for the wrong functions that it calls, else an empty list.
+    """Return a sentence if a function is right but for the wrong functions that it calls, else an
+    empty list.
 
     Parameters
     ----------
@@ -61,7 +67,7 @@ def right_with_own_parts(task, case, seen):
                 out = made(*each.inputs.values())
         except Ended:
             raise
-        except Exception:                                 # the student's parts may return anything
+        except Exception:  # the student's parts may return anything
             return []
         expected = out if task.kind == "proof" else out[0]
         if compare(each.out, expected, max(task.rtol, LOOSE))[0] != "ok":
@@ -70,7 +76,9 @@ def right_with_own_parts(task, case, seen):
 
 
 def gradients_with_own_parts(task, case, inputs, dout):
-    """Return the gradients that the reference gives with the student's own parts, or None, and a sentence."""
+    """Return the gradients that the reference gives with the student's own parts, or None, and a
+    sentence.
+    """
     wrong = wrong_parts(case, task.function) + wrong_parts(case, task.forward)
     if not wrong or not all(case.wrong[name].recognized for name in wrong):
         return None, ""
@@ -89,7 +97,10 @@ def gradients_with_own_parts(task, case, inputs, dout):
 def _sentence(case, wrong):
     tasks = ", ".join(sorted({case.wrong[name].task for name in wrong}))
     names = ", ".join(wrong)
-    return f"right for your own {names}, which {'is' if len(wrong) == 1 else 'are'} not right yet: mend {tasks} first"
+    return (
+        f"right for your own {names}, which {'is' if len(wrong) == 1 else 'are'} not right yet: "
+        f"mend {tasks} first"
+    )
 
 
 def with_own_parts(case, *functions):
@@ -125,6 +136,7 @@ def _forward(case, name):
             expected, _ = getattr(case.reference, name)(*inputs)
         _refuse_other_shapes(out, expected)
         return out, (inputs, cache)
+
     return function
 
 
@@ -139,6 +151,7 @@ def _gradient(case, name, forward):
         wanted = tuple(inputs[places.index(each)] for each in names)
         _refuse_other_shapes(as_tuple(gradients), wanted)
         return tuple(gradients) if isinstance(gradients, list) else gradients
+
     return function
 
 

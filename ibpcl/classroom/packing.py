@@ -1,4 +1,6 @@
-"""A zip that grades on Gradescope: the judge, one assignment, the course key, and the two scripts it asks for."""
+"""A zip that grades on Gradescope: the judge, one assignment, the course key, and the two scripts
+it asks for.
+"""
 
 import importlib.metadata
 from pathlib import Path
@@ -24,7 +26,8 @@ $python -m venv /autograder/venv
 chmod -R go-rwx /autograder/source
 """
 RUN = """#!/usr/bin/env bash
-# Runs for every hand-in.  The judge is root's; the hand-in runs in a box of its own, which has nothing of this folder.
+# Runs for every hand-in.  The judge is root's; the hand-in runs in a box of its own, which has
+# nothing of this folder.
 exec /autograder/venv/bin/python /autograder/source/run.py /autograder
 """
 SCRIPT = '''"""Grade one hand-in on Gradescope; results.json is written whatever happens."""
@@ -44,8 +47,13 @@ def main(root):
     try:
         result = graded(Path(root))
     except Exception as error:
-        result = {"output": f"not graded: {type(error).__name__}: {error}", "output_format": "text",
-                  "visibility": "visible", "stdout_visibility": "hidden", "extra_data": {"status": "not graded"}}
+        result = {
+            "output": f"not graded: {type(error).__name__}: {error}",
+            "output_format": "text",
+            "visibility": "visible",
+            "stdout_visibility": "hidden",
+            "extra_data": {"status": "not graded"},
+        }
     out.write_text(json.dumps(result, indent=1))
 
 
@@ -61,9 +69,10 @@ def graded(root):
     assignment = find(str(SOURCE / "ibpcl" / "classroom" / "assignments" / settings["assignment"]))
     key = bytes.fromhex(settings["key"]) if settings["key"] else variants.PUBLIC
     box = sandbox.choose(settings["sandbox"], client.probe)
-    found = collecting.hand_in(root / "submission", assignment, student, key, (user.get("name"), student.split("@")[0]))
-    result = judge(assignment, found, box, key, figures=False,
-                   locate=settings["level"] in ("line", "full"))
+    names = (user.get("name"), student.split("@")[0])
+    found = collecting.hand_in(root / "submission", assignment, student, key, names)
+    locate = settings["level"] in ("line", "full")
+    result = judge(assignment, found, box, key, figures=False, locate=locate)
     return exports.gradescope(result, assignment, settings["level"])
 
 
@@ -75,14 +84,25 @@ if __name__ == "__main__":
 def gradescope(assignment, out, key, level="kind", sandbox="auto"):
     """Write the zip for "Configure autograder".
 
-    The zip holds the course key and the solution: upload it there and nowhere else.  The same arguments give the same
-    zip, byte for byte.
+    The zip holds the course key and the solution: upload it there and nowhere else.  The same
+    arguments give the same zip, byte for byte.
     """
-    requirements = " ".join(f"{name}=={importlib.metadata.version(name)}" for name in ("numpy", "scipy"))
-    settings = {"assignment": assignment.name, "level": level, "sandbox": sandbox, "version": __version__,
-                "key": "" if key == PUBLIC else key.hex()}
-    files = {"setup.sh": SETUP.format(requirements=requirements), "run_autograder": RUN, "run.py": SCRIPT,
-             "settings.json": json_text(settings, indent=1) + "\n"}
+    requirements = " ".join(
+        f"{name}=={importlib.metadata.version(name)}" for name in ("numpy", "scipy")
+    )
+    settings = {
+        "assignment": assignment.name,
+        "level": level,
+        "sandbox": sandbox,
+        "version": __version__,
+        "key": "" if key == PUBLIC else key.hex(),
+    }
+    files = {
+        "setup.sh": SETUP.format(requirements=requirements),
+        "run_autograder": RUN,
+        "run.py": SCRIPT,
+        "settings.json": json_text(settings, indent=1) + "\n",
+    }
     for name, path in _package(assignment):
         files[name] = path.read_text(encoding="utf-8")
     write_bytes(out, zipped(files, ("setup.sh", "run_autograder")))
@@ -92,10 +112,12 @@ def _package(assignment):
     """Yield name in the zip and path of every file of the package that the judge needs."""
     skipped = ROOT / "classroom" / "assignments"
     for part in PARTS:
-        for path in sorted((ROOT / part).rglob("*.py")) if (ROOT / part).is_dir() else [ROOT / part]:
+        for path in (
+            sorted((ROOT / part).rglob("*.py")) if (ROOT / part).is_dir() else [ROOT / part]
+        ):
             if not path.is_relative_to(skipped):
                 yield f"ibpcl/{path.relative_to(ROOT).as_posix()}", path
+    place = f"ibpcl/classroom/assignments/{assignment.name}"
     for path in sorted(assignment.folder.rglob("*")):
         if path.suffix in (".py", ".toml", ".md") and "__pycache__" not in path.parts:
-            yield (f"ibpcl/classroom/assignments/{assignment.name}/{path.relative_to(assignment.folder).as_posix()}",
-                   path)
+            yield f"{place}/{path.relative_to(assignment.folder).as_posix()}", path

@@ -73,14 +73,20 @@ def page(title, body, style="", script="", policy=POLICY):
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{STYLE}{style}</style></head><body>\n{body}\n{script}"
-        "</body></html>\n")
-    return re.sub("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]", "\ufffd", text) \
-        .encode("utf-8", "replace").decode("utf-8")
+        f"<title>{escape(title)}</title><style>{STYLE}{style}</style></head><body>\n{body}\n"
+        f"{script}"
+        "</body></html>\n"
+    )
+    return (
+        re.sub("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]", "\ufffd", text)
+        .encode("utf-8", "replace")
+        .decode("utf-8")
+    )
 
 
 def table(head, rows, ids=None):
-    """Return a table that scrolls where the screen is narrow; columns of numbers stand to the right.
+    """Return a table that scrolls where the screen is narrow; columns of numbers stand to the
+    right.
 
     Parameters
     ----------
@@ -91,18 +97,28 @@ def table(head, rows, ids=None):
         An anchor for each row.
     """
     rows = [list(row) for row in rows]
-    numeric = [any(map(_is_number, column)) and all(_is_number(cell) or cell in ("", "–")
-                                                    for cell in column)
-               for column in zip(*rows, strict=True)] if rows else [False] * len(head)
-    top = "".join(f"<th{_class(right)}>{escape(str(cell))}</th>"
-                  for cell, right in zip(head, numeric, strict=True))
+    numeric = (
+        [
+            any(map(_is_number, column))
+            and all(_is_number(cell) or cell in ("", "–") for cell in column)
+            for column in zip(*rows, strict=True)
+        ]
+        if rows
+        else [False] * len(head)
+    )
+    top = "".join(
+        f"<th{_class(right)}>{escape(str(cell))}</th>"
+        for cell, right in zip(head, numeric, strict=True)
+    )
     body = ""
     for at, row in enumerate(rows):
         anchor = f' id="{escape(ids[at], quote=True)}"' if ids else ""
         cells = "".join(_cell(cell, right) for cell, right in zip(row, numeric, strict=True))
         body += f"<tr{anchor}>{cells}</tr>\n"
-    return (f'<div class="wide"><table><thead><tr>{top}</tr></thead><tbody>\n{body}'
-            "</tbody></table></div>")
+    return (
+        f'<div class="wide"><table><thead><tr>{top}</tr></thead><tbody>\n{body}'
+        "</tbody></table></div>"
+    )
 
 
 def points(value):

@@ -1,7 +1,8 @@
-"""Work on several hand-ins at the same time: each judge in a separate process, which may end without harm to others.
+"""Work on several hand-ins at the same time: each judge in a separate process, which may end
+without harm to others.
 
-A process that ends, or works too long on one item, costs this item only: another process takes its place.  No process
-outlives the one that started it, however that ends.
+A process that ends, or works too long on one item, costs this item only: another process takes its
+place.  No process outlives the one that started it, however that ends.
 """
 
 import contextlib
@@ -17,10 +18,10 @@ from ibpcl.classroom.inside.limits import end_with_parent
 from ibpcl.errors import UserError
 from ibpcl.processors import usable
 
-MEMORY_MB = 3072            # of a judge; the box of a hand-in has its own, lower limit
-TICK = 1.0                  # seconds between two looks at the clock
-STARTING = 60.0             # seconds for a process to start
-BEGUN = "begun"             # a helper's word that it has an item and works on it
+MEMORY_MB = 3072  # of a judge; the box of a hand-in has its own, lower limit
+TICK = 1.0  # seconds between two looks at the clock
+STARTING = 60.0  # seconds for a process to start
+BEGUN = "begun"  # a helper's word that it has an item and works on it
 
 
 @dataclass
@@ -62,9 +63,11 @@ def over(function, items, jobs=None, seconds=None, failed=None, apart=True):
     seconds : float, optional
         Time for one item.
     failed : callable, optional
-        ``failed(item, words)`` returns what to yield for an item whose process raised, ended or took too long.
+        ``failed(item, words)`` returns what to yield for an item whose process raised, ended or
+        took too long.
     apart : bool
-        Whether a single job, too, runs in another process.  Without it, a debugger can follow the work.
+        Whether a single job, too, runs in another process.  Without it, a debugger can follow the
+        work.
 
     Raises
     ------
@@ -74,7 +77,9 @@ def over(function, items, jobs=None, seconds=None, failed=None, apart=True):
     if jobs == 1 and not apart:
         yield from (_outcome(_worked(function, item), item, failed) for item in items)
         return
-    items, results, helpers = list(items), {}, []
+    items = list(items)
+    results = {}
+    helpers = []
     waiting = deque(range(len(items)))
     given = 0
     try:
@@ -93,7 +98,8 @@ def over(function, items, jobs=None, seconds=None, failed=None, apart=True):
                     helpers[helpers.index(helper)] = _replaced(helper, function)
                     answer = (False, _reason(helper))
                 results[helper.number] = _outcome(answer, items[helper.number], failed)
-                helper.number, helper.until = None, float("inf")
+                helper.number = None
+                helper.until = float("inf")
             while given in results:
                 yield results.pop(given)
                 given += 1
@@ -114,7 +120,8 @@ def _start(function):
 def _give(helper, items, number):
     helper.number = number
     helper.until = time.monotonic() + STARTING
-    with contextlib.suppress(OSError):                    # it has ended: its pipe says so when it is read
+    # it has ended: its pipe says so when it is read
+    with contextlib.suppress(OSError):
         helper.pipe.send(items[number])
 
 
@@ -143,7 +150,9 @@ def _replaced(helper, function):
 def _reason(helper):
     if time.monotonic() > helper.until:
         return "judging it takes too long"
-    return f"the process of the judge ended (exit code {helper.process.exitcode}): too little memory?"
+    return (
+        f"the process of the judge ended (exit code {helper.process.exitcode}): too little memory?"
+    )
 
 
 def _outcome(answer, item, failed):
@@ -151,7 +160,9 @@ def _outcome(answer, item, failed):
     if right:
         return value
     if failed is None:
-        raise UserError(f"class: {value}; run the same command again: it continues where it stopped")
+        raise UserError(
+            f"class: {value}; run the same command again: it continues where it stopped"
+        )
     return failed(item, value)
 
 
@@ -160,7 +171,7 @@ def _serve(pipe, function, parent):
     end_with_parent(parent)
     os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
     with contextlib.suppress(ValueError):
-        signal.signal(signal.SIGINT, signal.SIG_IGN)      # the parent ends this process
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
     _limit_memory()
     while True:
         try:
@@ -184,6 +195,7 @@ def _worked(function, item):
 def _limit_memory():
     if sys.platform.startswith("linux"):
         import resource
+
         hard = resource.getrlimit(resource.RLIMIT_AS)[1]
         wanted = MEMORY_MB << 20
         limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)

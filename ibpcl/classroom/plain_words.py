@@ -36,7 +36,9 @@ MISTAKES = {
 POINT = re.compile(r"point \d+ \([\w ]+ shapes\): (.*)", re.DOTALL)
 EVERYWHERE = re.compile(r"wrong at (\d+) of \1 entries")
 ALONE = re.compile(r"wrong at 1 of 1 entries")
-HALVE = "set all inputs but one to zero: the part of the formula that is still wrong is in that input"
+HALVE = (
+    "set all inputs but one to zero: the part of the formula that is still wrong is in that input"
+)
 
 
 def plain(kind):
@@ -60,7 +62,9 @@ def plain_reason(reason):
     'ada.py: byte 3 is not UTF-8'
     """
     reason = re.sub(r"^class: ", "", reason)
-    reason = re.sub(r"(?:[A-Za-z]:)?[/\\][^:\n]*[/\\]([^/\\:\n]+\.(?:py|ipynb|zip)\b)", r"\1", reason)
+    reason = re.sub(
+        r"(?:[A-Za-z]:)?[/\\][^:\n]*[/\\]([^/\\:\n]+\.(?:py|ipynb|zip)\b)", r"\1", reason
+    )
     return re.sub(r"(?:[A-Za-z]:)?(?:[/\\][^\s/\\:'\"]+){2,}[/\\]([^\s/\\:'\"]+)", r"\1", reason)
 
 

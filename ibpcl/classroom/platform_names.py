@@ -1,7 +1,7 @@
 """Names of files and folders on each platform: the student, the attempt, whether it is late.
 
-Each function returns the unit of the student, the name in messages and the facts about the attempt; None if the name
-is not one of the platform's.
+Each function returns the unit of the student, the name in messages and the facts about the attempt;
+None if the name is not one of the platform's.
 """
 
 import re
@@ -11,14 +11,22 @@ from ibpcl.classroom.students import folded
 from ibpcl.classroom.units import Unit
 
 PROGRAMS = (".py", ".ipynb", ".zip", ".py.txt", ".ipynb.txt", ".ipynb.json")
-MOODLE = re.compile(r"(?P<who>.+?)(?:_(?P<number>\d+))?_+assignsubmission_(?P<kind>[a-z]+)_?(?P<file>.*)")
+MOODLE = re.compile(
+    r"(?P<who>.+?)(?:_(?P<number>\d+))?_+assignsubmission_(?P<kind>[a-z]+)_?(?P<file>.*)"
+)
 # Names before the first "_", then the student's number and the file's.
-CANVAS = re.compile(r"(?P<who>[^_]+)_(?P<late>LATE_)?(?P<number>\d+|[A-Za-z0-9]{5})_(?P<attachment>\d+|text|url)"
-                    r"(?P<file>(?:_.*|\.html?))")
+CANVAS = re.compile(
+    r"(?P<who>[^_]+)_(?P<late>LATE_)?(?P<number>\d+|[A-Za-z0-9]{5})_(?P<attachment>\d+|text|url)"
+    r"(?P<file>(?:_.*|\.html?))"
+)
 GRADESCOPE = re.compile(r"submission_(?P<number>\d+)(?P<file>\.\w+)?")
-BLACKBOARD = re.compile(r"(?P<work>.+)_(?P<who>[^_]+)_attempt_(?P<time>\d{4}(?:-\d\d){5})(?P<file>_.*|\.txt)?")
-BRIGHTSPACE = re.compile(r"(?P<number>\d+)-(?P<item>\d+)\s*-\s*(?P<who>.+?)\s*-\s*"
-                         r"(?P<time>[^-]*\b\d{4}\b[^-]*?)(?:\s*-\s*(?P<file>.*))?")
+BLACKBOARD = re.compile(
+    r"(?P<work>.+)_(?P<who>[^_]+)_attempt_(?P<time>\d{4}(?:-\d\d){5})(?P<file>_.*|\.txt)?"
+)
+BRIGHTSPACE = re.compile(
+    r"(?P<number>\d+)-(?P<item>\d+)\s*-\s*(?P<who>.+?)\s*-\s*"
+    r"(?P<time>[^-]*\b\d{4}\b[^-]*?)(?:\s*-\s*(?P<file>.*))?"
+)
 EXCHANGE = re.compile(r"(?P<who>[^+]+)\+(?P<work>[^+]+)\+(?P<time>\d{4}-\d\d-\d\d[^+]*)(?:\+.*)?")
 COPY = re.compile(r"\s*(\(\d+\)|- (copy|kopie)( \(\d+\))?)$", re.IGNORECASE)
 
@@ -28,9 +36,17 @@ def moodle(path):
     match = MOODLE.fullmatch(path.name)
     if match is None:
         return None
-    who, number = match["who"].strip(" _"), match["number"] or ""
+    who = match["who"].strip(" _")
+    number = match["number"] or ""
     # With groups the name is behind a hyphen: "Group A-Ada Byron".
-    words = (who, who.partition("-")[2], who.rpartition("-")[2], f"Participant {number}", number, *who.split("_"))
+    words = (
+        who,
+        who.partition("-")[2],
+        who.rpartition("-")[2],
+        f"Participant {number}",
+        number,
+        *who.split("_"),
+    )
     return Unit(number or folded(who), who, words=words), path.name, {}
 
 
@@ -39,7 +55,9 @@ def canvas(path):
     match = CANVAS.fullmatch(path.name)
     if match is None:
         return None
-    unit = Unit(f"{match['who']}_{match['number']}", match["who"], words=(match["number"], match["who"]))
+    unit = Unit(
+        f"{match['who']}_{match['number']}", match["who"], words=(match["number"], match["who"])
+    )
     order = (int(match["attachment"]) if match["attachment"].isdecimal() else 0,)
     return unit, path.name, {"order": order, "late": bool(match["late"])}
 
@@ -52,7 +70,11 @@ def gradescope(path, about):
     person = about.get(match["number"], {})
     student = person.get("sid") or person.get("email") or path.name
     words = tuple(filter(None, (person.get("sid"), person.get("email"), person.get("name"))))
-    return Unit(path.name, student, certain=bool(words), words=words), path.name, {"late": person.get("late", False)}
+    return (
+        Unit(path.name, student, certain=bool(words), words=words),
+        path.name,
+        {"late": person.get("late", False)},
+    )
 
 
 def blackboard(path):
@@ -61,7 +83,11 @@ def blackboard(path):
     if match is None or (match["file"] or ".txt") == ".txt":
         return None
     options = {"attempt": match["time"], "order": (match["time"],)}
-    return Unit(folded(match["who"]), match["who"], certain=True, words=(match["who"],)), path.name, options
+    return (
+        Unit(folded(match["who"]), match["who"], certain=True, words=(match["who"],)),
+        path.name,
+        options,
+    )
 
 
 def brightspace(path):
@@ -78,7 +104,11 @@ def nbgrader(path):
     match = EXCHANGE.fullmatch(path.name)
     if match is not None:
         options = {"attempt": match["time"], "order": (match["time"],)}
-        return Unit(folded(match["who"]), match["who"], certain=True, words=(match["who"],)), path.name, options
+        return (
+            Unit(folded(match["who"]), match["who"], certain=True, words=(match["who"],)),
+            path.name,
+            options,
+        )
     return plain(path) if path.is_dir() else None
 
 
@@ -86,7 +116,7 @@ def github(path, prefix):
     """Read the name of a repository behind the prefix that all have."""
     if not path.is_dir():
         return None
-    student = path.name[len(prefix):] or path.name
+    student = path.name[len(prefix) :] or path.name
     return Unit(folded(student), student, certain=True, words=(student,)), path.name, {}
 
 
@@ -95,7 +125,7 @@ def plain(path):
     suffix = next((each for each in PROGRAMS if path.name.lower().endswith(each)), "")
     if not path.is_dir() and not suffix:
         return None
-    name = path.name if path.is_dir() else path.name[:-len(suffix)]
+    name = path.name if path.is_dir() else path.name[: -len(suffix)]
     student = COPY.sub("", name).strip() or name
     return Unit(folded(student), student, certain=True, words=(student,)), path.name, {}
 
@@ -104,24 +134,34 @@ def common_prefix(names):
     """Return the common beginning of names, up to and with the last hyphen."""
     if len(names) < 2:
         return ""
-    first, last = min(names), max(names)
-    same = next((at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
-    return first[:first.rfind("-", 0, same) + 1]
+    first = min(names)
+    last = max(names)
+    same = next(
+        (at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first)
+    )
+    return first[: first.rfind("-", 0, same) + 1]
 
 
 def metadata(folder):
-    """Return {number of the submission: facts about its first submitter} from Gradescope's metadata."""
-    path, found, number, depth = folder / "submission_metadata.yml", {}, "", 0
+    """Return {number of the submission: facts about its first submitter} from Gradescope's
+    metadata.
+    """
+    path = folder / "submission_metadata.yml"
+    found = {}
+    number = ""
+    depth = 0
     if not path.is_file() or path.stat().st_size > 64 << 20:
         return {}
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
         start = re.match(r"submission_(\d+):", line)
         if start:
-            number, depth = start[1], 0
+            number = start[1]
+            depth = 0
             found[number] = {}
         key = re.match(r"  :?(\w+):\s*(.*)$", line)
         if key:
-            depth = key[1] == "submitters"                # of the submission itself, not of its history
+            # of the submission itself, not of its history
+            depth = key[1] == "submitters"
         entry = re.match(r"\s*(?:- )?:?(name|sid|email):\s*(.*)$", line)
         if entry and number and depth:
             found[number].setdefault(entry[1], entry[2].strip().strip("'\""))
@@ -132,9 +172,15 @@ MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", 
 
 
 def _date(text):
-    """Return a date such as ``Nov 3, 2024 1159 PM`` as a tuple that sorts; the text itself where it is not one."""
-    match = re.match(r"(\w{3})\w* (\d+), (\d{4}),? (\d{1,2}):?(\d\d) ?(AM|PM)?", text, re.IGNORECASE)
+    """Return a date such as ``Nov 3, 2024 1159 PM`` as a tuple that sorts; the text itself where it
+    is not one.
+    """
+    match = re.match(
+        r"(\w{3})\w* (\d+), (\d{4}),? (\d{1,2}):?(\d\d) ?(AM|PM)?", text, re.IGNORECASE
+    )
     if match is None or match[1].lower() not in MONTHS:
         return (0, natural(text))
-    hour = int(match[4]) % 12 + 12 * ((match[6] or "").upper() == "PM") if match[6] else int(match[4])
+    hour = (
+        int(match[4]) % 12 + 12 * ((match[6] or "").upper() == "PM") if match[6] else int(match[4])
+    )
     return (1, (int(match[3]), MONTHS.index(match[1].lower()), int(match[2]), hour, int(match[5])))

@@ -1,17 +1,19 @@
-"""The folders that learning platforms make of a class's hand-ins, taken apart into students and files.
+"""The folders that learning platforms make of a class's hand-ins, taken apart into students and
+files.
 
-=============  ====================================================================================================
-platform       what its download looks like
-=============  ====================================================================================================
-moodle         ``Ada Byron_1000_assignsubmission_file/hw.py``, or flat: ``..._assignsubmission_file_hw.py``
-canvas         ``byronada_LATE_4711_90210_hw-1.py``
-gradescope     ``submission_55500/hw.py`` and ``submission_metadata.yml``
-blackboard     ``Homework 1_ada_attempt_2024-11-01-23-59-10_hw.py``, and a ``.txt`` without the file's name
-brightspace    ``1000-1005 - Ada Byron - Nov 3, 2024 1159 PM/hw.py``, or flat
-github         a repository per student, named with a common prefix: ``hw1-ada/hw.py``
-nbgrader       ``ada/hw1/hw.ipynb``, or ``ada+hw1+2024-11-01 12:00:00 UTC`` as the exchange has it
-folder         a file or folder per student, named with the id
-=============  ====================================================================================================
+=============
+====================================================================================================
+platform       what its download looks like =============
+====================================================================================================
+moodle         ``Ada Byron_1000_assignsubmission_file/hw.py``, or flat:
+``..._assignsubmission_file_hw.py`` canvas         ``byronada_LATE_4711_90210_hw-1.py`` gradescope
+``submission_55500/hw.py`` and ``submission_metadata.yml`` blackboard     ``Homework
+1_ada_attempt_2024-11-01-23-59-10_hw.py``, and a ``.txt`` without the file's name brightspace
+``1000-1005 - Ada Byron - Nov 3, 2024 1159 PM/hw.py``, or flat github         a repository per
+student, named with a common prefix: ``hw1-ada/hw.py`` nbgrader       ``ada/hw1/hw.ipynb``, or
+``ada+hw1+2024-11-01 12:00:00 UTC`` as the exchange has it folder         a file or folder per
+student, named with the id =============
+====================================================================================================
 
 A platform's pattern gives an id only where the file itself names no student; see
 :mod:`ibpcl.classroom.collecting`.
@@ -25,9 +27,33 @@ from ibpcl.classroom.choosing import attempt_of, natural
 from ibpcl.classroom.students import folded
 from ibpcl.classroom.units import Unit
 
-PLATFORMS = ("moodle", "canvas", "gradescope", "blackboard", "brightspace", "github", "nbgrader", "folder")
-WRAPPERS = re.compile(r"(?i)(submitted|submissions?|hand-?ins|.*[-_]submissions?|assignment_\d+_export)")
-COMMON_FOLDERS = ("src", "test", "tests", "doc", "docs", "data", "code", "lib", "notebooks", "figures", "images", "old")
+PLATFORMS = (
+    "moodle",
+    "canvas",
+    "gradescope",
+    "blackboard",
+    "brightspace",
+    "github",
+    "nbgrader",
+    "folder",
+)
+WRAPPERS = re.compile(
+    r"(?i)(submitted|submissions?|hand-?ins|.*[-_]submissions?|assignment_\d+_export)"
+)
+COMMON_FOLDERS = (
+    "src",
+    "test",
+    "tests",
+    "doc",
+    "docs",
+    "data",
+    "code",
+    "lib",
+    "notebooks",
+    "figures",
+    "images",
+    "old",
+)
 NO_FOLDERS = (".git", "__MACOSX", ".ipynb_checkpoints", "__pycache__")
 
 
@@ -38,11 +64,16 @@ def unwrapped(folder):
         inside = [path for path in folder.iterdir() if not path.name.startswith((".", "__MACOSX"))]
         folders = [path for path in inside if path.is_dir() and not path.is_symlink()]
         rest = [path for path in inside if path not in folders]
-        if len(folders) != 1 or any(path.name.lower().endswith(platform_names.PROGRAMS) for path in rest):
+        if len(folders) != 1 or any(
+            path.name.lower().endswith(platform_names.PROGRAMS) for path in rest
+        ):
             return folder
         below = list(folders[0].iterdir())
-        # A folder with a program in it is a student's; one with folders, or a platform's names, is a wrapper.
-        if guess(below) == "folder" and not (WRAPPERS.fullmatch(folders[0].name) or _is_class_folder(below)):
+        # A folder with a program in it is a student's; one with folders, or a platform's names, is
+        # a wrapper.
+        if guess(below) == "folder" and not (
+            WRAPPERS.fullmatch(folders[0].name) or _is_class_folder(below)
+        ):
             return folder
         folder = folders[0]
     return folder
@@ -70,7 +101,9 @@ def guess(entries):
     if counts[best] * 2 > len(names):
         return best
     folders = [path for path in entries if path.is_dir() and not path.name.startswith(".")]
-    if folders and sum((path / ".git").exists() or (path / ".github").is_dir() for path in folders) * 2 > len(folders):
+    if folders and sum(
+        (path / ".git").exists() or (path / ".github").is_dir() for path in folders
+    ) * 2 > len(folders):
         return "github"
     if folders and sum(any(path.glob("*/timestamp.txt")) for path in folders) * 2 > len(folders):
         return "nbgrader"
@@ -94,21 +127,31 @@ def units(folder, platform, collected=None):
     ignored : list of (str, str)
     """
     entries = sorted(Path(folder).iterdir(), key=lambda path: natural(path.name))
-    found, ignored = {}, []
+    found = {}
+    ignored = []
     about = platform_names.metadata(Path(folder)) if platform == "gradescope" else {}
     folders = [path.name for path in entries if path.is_dir()]
     prefix = platform_names.common_prefix(folders) if platform == "github" else ""
-    readers = {"moodle": platform_names.moodle, "canvas": platform_names.canvas,
-               "blackboard": platform_names.blackboard, "brightspace": platform_names.brightspace,
-               "nbgrader": platform_names.nbgrader, "folder": platform_names.plain,
-               "gradescope": lambda path: platform_names.gradescope(path, about),
-               "github": lambda path: platform_names.github(path, prefix)}
+    readers = {
+        "moodle": platform_names.moodle,
+        "canvas": platform_names.canvas,
+        "blackboard": platform_names.blackboard,
+        "brightspace": platform_names.brightspace,
+        "nbgrader": platform_names.nbgrader,
+        "folder": platform_names.plain,
+        "gradescope": lambda path: platform_names.gradescope(path, about),
+        "github": lambda path: platform_names.github(path, prefix),
+    }
     take = readers[platform]
     for path in entries:
         if path.is_symlink():
             ignored.append((path.name, "a link"))
             continue
-        made = None if path.name.startswith(".") or path.name in NO_FOLDERS else take(path) or _stray(path)
+        made = (
+            None
+            if path.name.startswith(".") or path.name in NO_FOLDERS
+            else take(path) or _stray(path)
+        )
         if made is None:
             ignored.append((path.name, _why(path)))
             continue
@@ -122,7 +165,9 @@ def units(folder, platform, collected=None):
 
 
 def _stray(path):
-    """Read a name that is not the platform's, such as one added by hand: a program, or a folder with one."""
+    """Read a name that is not the platform's, such as one added by hand: a program, or a folder
+    with one.
+    """
     inside = path.rglob("*") if path.is_dir() else [path]
     has_program = any(each.name.lower().endswith(platform_names.PROGRAMS) for each in inside)
     return platform_names.plain(path) if has_program else None
@@ -131,12 +176,23 @@ def _stray(path):
 def _why(path):
     if path.is_dir():
         return "a folder that no student's name can be read from"
-    return f"a {path.suffix} file" if path.suffix and not path.name.lower().endswith(platform_names.PROGRAMS) else \
-        "no student's name can be read from it"
+    return (
+        f"a {path.suffix} file"
+        if path.suffix and not path.name.lower().endswith(platform_names.PROGRAMS)
+        else "no student's name can be read from it"
+    )
 
 
 def _is_class_folder(entries):
-    """Return whether a folder holds a class: three folders or more, with names that students could have."""
+    """Return whether a folder holds a class: three folders or more, with names that students could
+    have.
+    """
     visible = [path for path in entries if not path.name.startswith(".")]
-    return len(visible) > 2 and all(path.is_dir() for path in visible) and not any(
-        path.name.casefold() in COMMON_FOLDERS or attempt_of(f"{path.name}/x") for path in visible)
+    return (
+        len(visible) > 2
+        and all(path.is_dir() for path in visible)
+        and not any(
+            path.name.casefold() in COMMON_FOLDERS or attempt_of(f"{path.name}/x")
+            for path in visible
+        )
+    )

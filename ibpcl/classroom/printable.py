@@ -1,4 +1,6 @@
-"""Texts from hand-ins before they are written or printed: nothing that a terminal obeys or a file cannot hold."""
+"""Texts from hand-ins before they are written or printed: nothing that a terminal obeys or a file
+cannot hold.
+"""
 
 import re
 from dataclasses import fields, is_dataclass, replace
@@ -9,7 +11,8 @@ CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 
 
 def printable_result(result):
-    """Return a result in which every text can be written and printed, and each sentence is one line.
+    """Return a result in which every text can be written and printed, and each sentence is one
+    line.
 
     Parameters
     ----------
@@ -17,8 +20,13 @@ def printable_result(result):
     """
     result = printable(result)
     verdicts = [replace(each, words=_lines(each.words)) for each in result.verdicts]
-    return replace(result, reason=" ".join(result.reason.split()), flags=_lines(result.flags),
-                   notes=_lines(result.notes), verdicts=verdicts)
+    return replace(
+        result,
+        reason=" ".join(result.reason.split()),
+        flags=_lines(result.flags),
+        notes=_lines(result.notes),
+        verdicts=verdicts,
+    )
 
 
 def printable(value):
@@ -39,7 +47,9 @@ def printable(value):
     if isinstance(value, dict):
         return {printable(key): printable(each) for key, each in value.items()}
     if is_dataclass(value):
-        return replace(value, **{each.name: printable(getattr(value, each.name)) for each in fields(value)})
+        return replace(
+            value, **{each.name: printable(getattr(value, each.name)) for each in fields(value)}
+        )
     return value
 
 

@@ -1,8 +1,8 @@
 r"""Statements and derivations as HTML: a subset of Markdown, with formulas as MathML.
 
 Read are headings, paragraphs, lists, tables, fenced and inline code, emphasis, and formulas between
-``$``, ``$$``, ``\(``, ``\[`` or the usual environments.  Everything else is shown as it was written.
-Links and HTML are not read: the text may be a student's.
+``$``, ``$$``, ``\(``, ``\[`` or the usual environments.  Everything else is shown as it was
+written. Links and HTML are not read: the text may be a student's.
 """
 
 import re
@@ -10,21 +10,25 @@ from html import escape
 
 from ibpcl.classroom.mathml import to_mathml
 
-MOST_CHARACTERS = 100_000   # of one text; the rest is cut, and the cut is shown
+MOST_CHARACTERS = 100_000  # of one text; the rest is cut, and the cut is shown
 ENVIRONMENTS = r"align\*?|alignat\*?|equation\*?|gather\*?|eqnarray\*?|multline\*?|aligned"
 OPENING = re.compile(
     r"(?P<fence>^[ ]{0,3}```[^\n]*\n)|(?P<tick>`)|(?P<dollars>\$\$)|(?P<bracket>\\\[)"
     r"|\\begin\{(?P<name>" + ENVIRONMENTS + r")\}|(?P<parenthesis>\\\()"
-    r"|\\[\\$]|(?P<dollar>\$(?=[^\s$]))", re.MULTILINE)
+    r"|\\[\\$]|(?P<dollar>\$(?=[^\s$]))",
+    re.MULTILINE,
+)
 CLOSING = {"fence": "\n```", "tick": "`", "dollars": "$$", "bracket": "\\]", "parenthesis": "\\)"}
-MOST_INLINE = 600           # characters of a formula between single dollars, or of inline code
-MARK = re.compile("\ue000(\\d+)\ue001")                   # private use: in no text after cleaning
+MOST_INLINE = 600  # characters of a formula between single dollars, or of inline code
+MARK = re.compile("\ue000(\\d+)\ue001")  # private use: in no text after cleaning
 ITEM = re.compile(r"\s{0,6}(?:[-*+]|(?P<number>\d{1,3})[.)])\s+(?P<text>.*)")
 HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*\s*")
 RULE = re.compile(r"\s*\|?\s*:?-{2,}:?\s*(\|\s*:?-{2,}:?\s*)*\|?\s*")
 LOST = {"\t": "t", "\f": "f", "\b": "b", "\r": "r", "\a": "a", "\v": "v"}
-REMNANTS = ("heta|au|ilde|ext|imes|frac|rac|eta|ar|egin|oldsymbol|ig|ho|ight|lpha|pprox|arphi|"
-            "arepsilon|ec|op|riangleq|anh|inom|orall")
+REMNANTS = (
+    "heta|au|ilde|ext|imes|frac|rac|eta|ar|egin|oldsymbol|ig|ho|ight|lpha|pprox|arphi|"
+    "arepsilon|ec|op|riangleq|anh|inom|orall"
+)
 
 
 def to_html(text, keep_lines=False):
@@ -52,7 +56,9 @@ def to_html(text, keep_lines=False):
     html = "\n".join(_blocks(marked.split("\n"), keep_lines))
     html = re.sub("<p>(\ue000\\d+\ue001)</p>", _block_or_paragraph(pieces), html)
     html = MARK.sub(lambda found: pieces[int(found[1])], html)
-    return html + ("\n<p class='quiet'>The text is longer; the rest is left out.</p>" if cut else "")
+    return html + (
+        "\n<p class='quiet'>The text is longer; the rest is left out.</p>" if cut else ""
+    )
 
 
 def clean(text):
@@ -76,7 +82,10 @@ def _protected(text):
     What is opened and never closed stays text.  Each closing mark is looked for once, so that the
     time grows with the length of the text only.
     """
-    marked, pieces, absent, at = [], [], set(), 0
+    marked = []
+    pieces = []
+    absent = set()
+    at = 0
     while found := OPENING.search(text, at):
         start = found.start()
         kind = found.lastgroup
@@ -86,11 +95,11 @@ def _protected(text):
             end = text.find(closing, found.end() - (kind == "fence"))
             absent |= {closing} if end < 0 else set()
         if end < 0:
-            marked.append(text[at:found.end()])
+            marked.append(text[at : found.end()])
             at = found.end()
             continue
         after = end + len(closing or "$")
-        inside = text[start:after] if kind == "name" else text[found.end():end]
+        inside = text[start:after] if kind == "name" else text[found.end() : end]
         mark = f"\ue000{len(pieces)}\ue001"
         pieces.append(_piece(kind, inside))
         block = kind in ("fence", "dollars", "bracket", "name")
@@ -103,10 +112,10 @@ def _inline_end(text, found):
     """Return where inline code or a formula between single dollars ends, or -1."""
     closing = "`" if found.lastgroup == "tick" else "$"
     end = text.find(closing, found.end(), found.end() + MOST_INLINE)
-    inside = text[found.end():end]
+    inside = text[found.end() : end]
     if end < 0 or not inside.strip() or "\n\n" in inside or "\ue000" in inside:
         return -1
-    if closing == "$" and (inside[-1].isspace() or text[end + 1:end + 2].isdigit()):
+    if closing == "$" and (inside[-1].isspace() or text[end + 1 : end + 2].isdigit()):
         return -1
     return end
 
@@ -122,12 +131,17 @@ def _piece(kind, inside):
 
 def _block_or_paragraph(pieces):
     """Return a function that puts a piece that stands alone in a block of its own."""
+
     def put(found):
         piece = pieces[int(found[1][1:-1])]
         if piece.startswith("<pre>"):
             return piece
-        return f"<div class='formula'>{piece}</div>" if 'display="block"' in piece \
+        return (
+            f"<div class='formula'>{piece}</div>"
+            if 'display="block"' in piece
             else f"<p>{piece}</p>"
+        )
+
     return put
 
 
@@ -152,8 +166,13 @@ def _blocks(lines, keep_lines):
             yield _list(lines[at:end])
             at = end
         else:
-            end = _end(lines, at, lambda each: each.strip() and not HEADING.fullmatch(each)
-                       and not ITEM.fullmatch(each))
+            end = _end(
+                lines,
+                at,
+                lambda each: (
+                    each.strip() and not HEADING.fullmatch(each) and not ITEM.fullmatch(each)
+                ),
+            )
             joined = [_inline(each.strip()) for each in lines[at:end]]
             yield f"<p>{('<br>' if keep_lines else ' ').join(joined)}</p>"
             at = end
@@ -183,8 +202,10 @@ def _list(lines):
 
 def _table(lines):
     """Return a table; its second line is the rule below the header."""
-    rows = [[_inline(cell.strip()) for cell in line.strip().strip("|").split("|")]
-            for line in (lines[0], *lines[2:])]
+    rows = [
+        [_inline(cell.strip()) for cell in line.strip().strip("|").split("|")]
+        for line in (lines[0], *lines[2:])
+    ]
     head = "".join(f"<th>{cell}</th>" for cell in rows[0])
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows[1:])
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
@@ -194,5 +215,6 @@ def _inline(text):
     """Return escaped text with emphasis."""
     text = escape(text, quote=False)
     text = re.sub(r"\*\*(?=\S)([^*\n]{1,500}?)(?<=\S)\*\*", r"<strong>\1</strong>", text)
-    return re.sub(r"(?<![\w*])\*(?=[^\s*])([^*\n]{1,500}?)(?<=[^\s*])\*(?![\w*])", r"<em>\1</em>",
-                  text)
+    return re.sub(
+        r"(?<![\w*])\*(?=[^\s*])([^*\n]{1,500}?)(?<=[^\s*])\*(?![\w*])", r"<em>\1</em>", text
+    )

@@ -13,7 +13,8 @@ from ibpcl.classroom.verdict import Result
 from ibpcl.errors import UserError
 from ibpcl.storage import read_json, read_text, write_text
 
-SETTINGS, COLLECTION = "grading.json", "collection.json"
+SETTINGS = "grading.json"
+COLLECTION = "collection.json"
 
 
 @dataclass
@@ -67,8 +68,9 @@ def load(folder):
     """
     folder = Path(folder)
     if not (folder / SETTINGS).exists():
-        raise UserError(f"class: {folder} has no {SETTINGS}: it is not a folder that "
-                        "`ibpcl class grade` wrote")
+        raise UserError(
+            f"class: {folder} has no {SETTINGS}: it is not a folder that `ibpcl class grade` wrote"
+        )
     settings = read_json(folder / SETTINGS)
     assignment = find(settings["folder"])
     results, folders, notes = _results(folder)
@@ -78,12 +80,24 @@ def load(folder):
     policy = late.read(folder)
     notes += table.notes
     notes += late.apply(policy, results, extensions, assignment.points, late_days)
-    return Records(folder, settings, assignment, results, table, policy, folders, missing, skipped,
-                   earlier, notes)
+    return Records(
+        folder,
+        settings,
+        assignment,
+        results,
+        table,
+        policy,
+        folders,
+        missing,
+        skipped,
+        earlier,
+        notes,
+    )
 
 
 def rewrite(records):
-    """Write the feedback pages that have changed, and ``by-hand.csv``; return the path of the table.
+    """Write the feedback pages that have changed, and ``by-hand.csv``; return the path of the
+    table.
 
     The pages have the points that a person gave, so they are written again after each change.
     """
@@ -100,19 +114,25 @@ def rewrite(records):
 
 
 def results_of(folder):
-    """Return the results in a folder that ``ibpcl class grade`` wrote, by student, and its settings."""
+    """Return the results in a folder that ``ibpcl class grade`` wrote, by student, and its
+    settings.
+    """
     records = load(folder)
     return records.results, records.settings
 
 
 def _results(folder):
     """Return results, the folder of each, and a note on those that cannot be read."""
-    results, folders, notes = [], {}, []
+    results = []
+    folders = {}
+    notes = []
     for path in sorted(folder.glob("*/result.json")):
         try:
             result = Result.from_dict(read_json(path))
         except (ValueError, KeyError, TypeError, AttributeError):
-            notes.append(f"{path.parent.name}/result.json is damaged: run `ibpcl class grade` again")
+            notes.append(
+                f"{path.parent.name}/result.json is damaged: run `ibpcl class grade` again"
+            )
             continue
         results.append(result)
         folders[result.student] = path.parent
@@ -120,15 +140,20 @@ def _results(folder):
 
 
 def _collected(folder, results):
-    """Write times and attempts into results; return who is missing, what was skipped, and who is old."""
+    """Write times and attempts into results; return who is missing, what was skipped, and who is
+    old.
+    """
     path = folder / COLLECTION
     try:
         table = read_json(path) if path.exists() else {}
         listed = {each["student"]: each["attempts"] for each in table.get("students", ())}
         missing = [f"{each['student']} {each['name']}".strip() for each in table.get("missing", ())]
         skipped = [f"{name}: {reason}" for name, reason in table.get("ignored", ())]
-        skipped += [f"{name}: {reason}" for each in table.get("students", ())
-                    for name, reason in each["ignored"]]
+        skipped += [
+            f"{name}: {reason}"
+            for each in table.get("students", ())
+            for name, reason in each["ignored"]
+        ]
         for result in results:
             attempts = listed.get(result.student) or ()
             result.attempt_count = len(attempts) or 1

@@ -1,7 +1,9 @@
-"""The referee: gradients with planted mistakes, other ones for each student, to be named, located, mended and refuted.
+"""The referee: gradients with planted mistakes, other ones for each student, to be named, located,
+mended and refuted.
 
-The mistakes of ``mistakes.toml`` are planted in the right pairs of ``bank.py``.  The course key and the student's id
-choose as many as there are tasks of kind ``referee``, never two in the same function.
+The mistakes of ``mistakes.toml`` are planted in the right pairs of ``bank.py``.  The course key and
+the student's id choose as many as there are tasks of kind ``referee``, never two in the same
+function.
 """
 
 import ast
@@ -19,15 +21,23 @@ from ibpcl.errors import UserError
 from ibpcl.storage import read_text, read_toml
 
 SHARES = {"kind": 0.25, "line": 0.25, "mended gradient": 0.35, "proof": 0.15}
-REFUTED = 1e-3              # relative error at which a point refutes a gradient
-MOST_NUMBERS = 10_000       # of a proof's point
-MOST_ENTRIES = 200_000      # of the arrays of a point, once they are broadcast against each other
-PROOF_MB = 256              # of memory while the judge itself computes with the point
-LARGEST_INTEGER = 1000      # there
-HINTS = {"kind": "compare the planted gradient with differences, input by input; which simple change would mend it?",
-         "line": "the number is that of the line in exhibits.py",
-         "mended gradient": "check it with `ibpcl check FILE:FUNCTION` before you hand in",
-         "proof": "return inputs and a cotangent at which the planted gradient is wrong by more than a thousandth"}
+REFUTED = 1e-3  # relative error at which a point refutes a gradient
+MOST_NUMBERS = 10_000  # of a proof's point
+MOST_ENTRIES = 200_000  # of the arrays of a point, once they are broadcast against each other
+PROOF_MB = 256  # of memory while the judge itself computes with the point
+LARGEST_INTEGER = 1000  # there
+HINTS = {
+    "kind": (
+        "compare the planted gradient with differences, input by input; which simple change would "
+        "mend it?"
+    ),
+    "line": "the number is that of the line in exhibits.py",
+    "mended gradient": "check it with `ibpcl check FILE:FUNCTION` before you hand in",
+    "proof": (
+        "return inputs and a cotangent at which the planted gradient is wrong by more than a "
+        "thousandth"
+    ),
+}
 
 
 def tasks_of(assignment):
@@ -38,9 +48,11 @@ def tasks_of(assignment):
 def chosen(assignment, key, student):
     """Return {task id: mistake} for a student."""
     every = read_toml(assignment.folder / "mistakes.toml")["mistake"]
-    order = variants.generator(key, "" if key == variants.PUBLIC else student, assignment.name,
-                               "exhibits").permutation(len(every))
-    found, used = {}, set()
+    order = variants.generator(
+        key, "" if key == variants.PUBLIC else student, assignment.name, "exhibits"
+    ).permutation(len(every))
+    found = {}
+    used = set()
     for task in tasks_of(assignment):
         mistake = next((every[at] for at in order if every[at]["function"] not in used), None)
         if mistake is None:
@@ -59,36 +71,56 @@ def exhibits(assignment, mistakes):
     mistakes : dict of str to dict
         By task.
     """
-    kept = {name for each in mistakes.values() for name in (each["function"], each["function"] + "_vjp")}
+    kept = {
+        name for each in mistakes.values() for name in (each["function"], each["function"] + "_vjp")
+    }
     text = _only(read_text(assignment.folder / "bank.py"), kept)
     for at, mistake in enumerate(mistakes.values()):
         if (count := text.count(mistake["replace"])) != 1:
-            raise UserError(f"class: {assignment.name}: mistake {mistake['label']!r}: its text occurs {count} times in "
-                            "bank.py, not once")
+            raise UserError(
+                f"class: {assignment.name}: mistake {mistake['label']!r}: its text occurs {count} "
+                "times in bank.py, not once"
+            )
         text = text.replace(mistake["replace"], f"\0{at}\0")
     lines = {}
     for number in sorted(range(len(mistakes)), key=lambda at: text.index(f"\0{at}\0")):
         task, mistake = list(mistakes.items())[number]
-        before = text[:text.index(f"\0{number}\0")].count("\n") + 1
+        before = text[: text.index(f"\0{number}\0")].count("\n") + 1
         lines[task] = before + _first_difference(mistake["replace"], mistake["by"])
         text = text.replace(f"\0{number}\0", mistake["by"])
     return text, lines
 
 
 def judge_referee(task, verdict, case):
-    """Judge what a student found out about one exhibit: kind, line, mended gradient, and a point that refutes it."""
+    """Judge what a student found out about one exhibit: kind, line, mended gradient, and a point
+    that refutes it.
+    """
     mistakes = chosen(case.assignment, case.key, case.handin.student)
     mistake = mistakes[task.id]
     planted, lines = exhibits(case.assignment, mistakes)
     answers = handins.literals(case.handin.source).get("ANSWERS")
     answer = answers.get(task.id) if isinstance(answers, dict) else None
     answer = answer if isinstance(answer, dict) else {}
-    found = {"kind": ("ok", "") if answer.get("kind") in mistake["kinds"] else ("wrong", "not the kind of the mistake"),
-             "line": ("ok", "") if answer.get("line") == lines[task.id] else ("wrong", "not the line of the mistake"),
-             "mended gradient": _mended(task, mistake, case), "proof": _proof(task, mistake, case, planted)}
+    found = {
+        "kind": ("ok", "")
+        if answer.get("kind") in mistake["kinds"]
+        else ("wrong", "not the kind of the mistake"),
+        "line": ("ok", "")
+        if answer.get("line") == lines[task.id]
+        else ("wrong", "not the line of the mistake"),
+        "mended gradient": _mended(task, mistake, case),
+        "proof": _proof(task, mistake, case, planted),
+    }
     for name, (kind, words) in found.items():
-        verdict.parts.append(Part(name, kind, words, "" if kind == "ok" else HINTS[name],
-                                  SHARES[name] * (kind == "ok")))
+        verdict.parts.append(
+            Part(
+                name,
+                kind,
+                words,
+                "" if kind == "ok" else HINTS[name],
+                SHARES[name] * (kind == "ok"),
+            )
+        )
         verdict.words += [f"{name}: {words}"] if kind != "ok" else []
     share = sum(part.share for part in verdict.parts)
     verdict.details.append(f"planted: {mistake['label']}, line {lines[task.id]}")
@@ -98,14 +130,24 @@ def judge_referee(task, verdict, case):
 
 def gradient_task(task, mistake):
     """Return the task of judging one pair of the bank."""
-    return Task(task.id, "vjp", task.title, task.points, f"{mistake['function']}_vjp", mistake["function"],
-                wrt=tuple(mistake["wrt"]), rtol=mistake.get("rtol", 1e-8), visibility="hidden",
-                inputs=mistake["inputs"])
+    return Task(
+        task.id,
+        "vjp",
+        task.title,
+        task.points,
+        f"{mistake['function']}_vjp",
+        mistake["function"],
+        wrt=tuple(mistake["wrt"]),
+        rtol=mistake.get("rtol", 1e-8),
+        visibility="hidden",
+        inputs=mistake["inputs"],
+    )
 
 
 def _mended(task, mistake, case):
     from ibpcl.classroom.gradients import judge_gradient
     from ibpcl.classroom.verdict import Verdict
+
     verdict = Verdict.of(task)
     try:
         judge_gradient(gradient_task(task, mistake), verdict, case)
@@ -123,7 +165,8 @@ def _proof(task, mistake, case, planted):
         if is_blank(error):
             return "wrong", "not filled in yet"
         return "wrong", f"{name} {described(error, False, case.handin.file)}"
-    right, wrong = case.reference, module(planted, "exhibits")
+    right = case.reference
+    wrong = module(planted, "exhibits")
     function = mistake["function"]
     try:
         inputs, dout = given
@@ -131,14 +174,21 @@ def _proof(task, mistake, case, planted):
         if sum(map(np.size, inputs)) + np.size(dout) > MOST_NUMBERS:
             return "wrong", f"more than {MOST_NUMBERS} numbers"
         if bounds.entries((*inputs, *as_tuple(dout))) > MOST_ENTRIES:
-            return "wrong", f"its arrays have more than {MOST_ENTRIES} entries when they are broadcast"
-        if not all(is_real(value) and (np.asarray(value).dtype.kind == "f" or np.all(np.abs(value) <= LARGEST_INTEGER))
-                   for value in (*inputs, *as_tuple(dout))):
+            return (
+                "wrong",
+                f"its arrays have more than {MOST_ENTRIES} entries when they are broadcast",
+            )
+        if not all(
+            is_real(value)
+            and (np.asarray(value).dtype.kind == "f" or np.all(np.abs(value) <= LARGEST_INTEGER))
+            for value in (*inputs, *as_tuple(dout))
+        ):
             return "wrong", f"real arrays are asked for, and integers up to {LARGEST_INTEGER}"
         with np.errstate(all="ignore"), bounds.memory(PROOF_MB):
             pulled = [_pulled(side, function, inputs, dout) for side in (right, wrong)]
             gaps = [_gap(a, b) for a, b in zip(*pulled, strict=True)]
-    except Exception as error:                            # the point is the student's: anything may be wrong with it
+    # the point is the student's: anything may be wrong with it
+    except Exception as error:
         return "wrong", f"the functions cannot be evaluated there: {type(error).__name__}"
     return ("ok", "") if max(gaps) > REFUTED else ("wrong", "the planted gradient is right there")
 
@@ -149,24 +199,31 @@ def _pulled(module, function, inputs, dout):
 
 
 def _gap(right, wrong):
-    right, wrong = np.asarray(right, dtype=float), np.asarray(wrong, dtype=float)
+    right = np.asarray(right, dtype=float)
+    wrong = np.asarray(wrong, dtype=float)
     if not np.all(np.isfinite(right)):
-        return 0.0                                        # outside the domain nothing is refuted
+        return 0.0  # outside the domain nothing is refuted
     if right.shape != wrong.shape or not np.all(np.isfinite(wrong)):
         return np.inf
     size = np.max(np.abs(right), initial=0.0)
-    return float(np.max(np.abs(right - wrong), initial=0.0) / size) if size else float(np.any(wrong))
+    return (
+        float(np.max(np.abs(right - wrong), initial=0.0) / size) if size else float(np.any(wrong))
+    )
 
 
 def _only(text, kept):
     """Return a text without the public functions that are not ``kept``."""
     lines = text.splitlines(keepends=True)
     for node in reversed(ast.parse(text).body):
-        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_") and node.name not in kept:
+        if (
+            isinstance(node, ast.FunctionDef)
+            and not node.name.startswith("_")
+            and node.name not in kept
+        ):
             end = node.end_lineno
             while end < len(lines) and not lines[end].strip():
-                end += 1                                  # and the blank lines below it
-            del lines[node.lineno - 1:end]
+                end += 1  # and the blank lines below it
+            del lines[node.lineno - 1 : end]
     return "".join(lines).rstrip() + "\n"
 
 

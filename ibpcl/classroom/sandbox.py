@@ -1,17 +1,22 @@
-"""The box that a hand-in runs in: bubblewrap where it works, otherwise Landlock and seccomp, never silently nothing.
+"""The box that a hand-in runs in: bubblewrap where it works, otherwise Landlock and seccomp, never
+silently nothing.
 
-=============  ====================================================================================================
-box            what it holds back
-=============  ====================================================================================================
-bubblewrap     own namespaces: no network, no other process, and of the file system only the standard library, NumPy,
+=============
+====================================================================================================
+box            what it holds back =============
+====================================================================================================
+bubblewrap     own namespaces: no network, no other process, and of the file system only the
+standard library, NumPy,
                SciPy and the system's shared libraries, all read-only; and the seccomp filter
-landlock       the same files only, by Landlock, and where the kernel allows it in a tree of its own that has no others;
+landlock       the same files only, by Landlock, and where the kernel allows it in a tree of its own
+that has no others;
                the seccomp filter (no sockets, no new processes, no signals to others, no tracing)
-none           a separate process only: the hand-in can read and write what you can, and use the network
-=============  ====================================================================================================
+none           a separate process only: the hand-in can read and write what you can, and use the
+network =============
+====================================================================================================
 
-Time, memory, the number of threads, the number and size of files are limited in all three.  A judge who is root
-has its workers become users whom nobody else is.  When the judge ends, its workers end.
+Time, memory, the number of threads, the number and size of files are limited in all three.  A judge
+who is root has its workers become users whom nobody else is.  When the judge ends, its workers end.
 """
 
 import functools
@@ -35,15 +40,26 @@ NAMES = ("bubblewrap", "landlock", "none")
 INSIDE = Path(__file__).parent / "inside"
 MODULES = ("frames", "limits", "landlock", "seccomp", "tree", "worker")
 PACKAGES = ("numpy", "scipy")
-SET_GROUP, SET_USER, ADMINISTER = 6, 7, 21              # capabilities of Linux
-FIRST_USER, USERS, USERS_PER_JUDGE = 0x70000000, 1 << 27, 32    # numbers that systemd leaves to nobody
-NOT_LINUX, NO_BUBBLEWRAP = "needs Linux", "bwrap is not installed"
+# capabilities of Linux
+SET_GROUP = 6
+SET_USER = 7
+ADMINISTER = 21
+# numbers that systemd leaves to nobody
+FIRST_USER = 0x70000000
+USERS = 1 << 27
+USERS_PER_JUDGE = 32
+NOT_LINUX = "needs Linux"
+NO_BUBBLEWRAP = "bwrap is not installed"
 NO_LANDLOCK = "the kernel does not offer it"
-ADVICE = {NOT_LINUX: "grade on Linux, for instance in a virtual machine",
-          NO_BUBBLEWRAP: "install bubblewrap (`apt-get install bubblewrap`)",
-          NO_LANDLOCK: "use Linux 5.13 or later, with Landlock switched on"}
-RISK = ("without a box a hand-in runs with your rights: it can read the course key and other hand-ins, change or "
-        "delete files, and use the network")
+ADVICE = {
+    NOT_LINUX: "grade on Linux, for instance in a virtual machine",
+    NO_BUBBLEWRAP: "install bubblewrap (`apt-get install bubblewrap`)",
+    NO_LANDLOCK: "use Linux 5.13 or later, with Landlock switched on",
+}
+RISK = (
+    "without a box a hand-in runs with your rights: it can read the course key and other "
+    "hand-ins, change or delete files, and use the network"
+)
 
 
 _started = itertools.count()
@@ -84,9 +100,13 @@ def choose(name="auto", probe=None):
             return each
     found = "; ".join(f"{each}: {reason}" for each, reason in reasons.items())
     advice = [words for reason, words in ADVICE.items() if reason in reasons.values()] or [
-        "install NumPy and SciPy with pip in an environment of their own, or grade on another machine"]
-    raise UserError(f"class: no sandbox works here ({found}). To do: {', or '.join(advice)}. `--sandbox none` grades "
-                    f"without: {RISK}")
+        "install NumPy and SciPy with pip in an environment of their own, or grade on another "
+        "machine"
+    ]
+    raise UserError(
+        f"class: no sandbox works here ({found}). To do: {', or '.join(advice)}. `--sandbox none` "
+        f"grades without: {RISK}"
+    )
 
 
 def missing(name):
@@ -103,21 +123,40 @@ def missing(name):
 
 
 def make(name, seconds, memory_mb, library=None):
-    """Return the :class:`Box` of a worker with these limits; ``library`` has modules as texts that it may import."""
+    """Return the :class:`Box` of a worker with these limits; ``library`` has modules as texts that
+    it may import.
+    """
     python = os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
     readable, listable, packages = _files(python)
-    as_root = name == "bubblewrap" and _may_mount() and _sets_modes() and _readable_by_all(python, packages)
+    as_root = (
+        name == "bubblewrap"
+        and _may_mount()
+        and _sets_modes()
+        and _readable_by_all(python, packages)
+    )
     order = {
-        "modules": _sources(), "library": library or {}, "packages": packages,
-        "seconds": seconds, "memory_mb": memory_mb,
-        "readable": readable, "listable": listable,
-        "landlock": name == "landlock", "tree": name == "landlock", "seccomp": name != "none",
-        "drop": name == "landlock" or as_root, "counted": name == "bubblewrap" and not as_root,
+        "modules": _sources(),
+        "library": library or {},
+        "packages": packages,
+        "seconds": seconds,
+        "memory_mb": memory_mb,
+        "readable": readable,
+        "listable": listable,
+        "landlock": name == "landlock",
+        "tree": name == "landlock",
+        "seccomp": name != "none",
+        "drop": name == "landlock" or as_root,
+        "counted": name == "bubblewrap" and not as_root,
         "user": _unused_user() if name != "none" and _readable_by_all(python, packages) else None,
         "reachable": as_root or all(map(_open_to_all, [python, *packages.values()])),
         "judge": os.getpid(),
     }
-    environment = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "LANG": "C.UTF-8"}
+    environment = {
+        "OPENBLAS_NUM_THREADS": "1",
+        "OMP_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+        "LANG": "C.UTF-8",
+    }
     if "LD_LIBRARY_PATH" in os.environ:
         environment["LD_LIBRARY_PATH"] = os.environ["LD_LIBRARY_PATH"]
     if os.name == "nt":
@@ -135,15 +174,27 @@ def _sources():
 def _bubblewrap(readable, as_root):
     """Return the command before the interpreter's own.
 
-    The kernel limits the number of threads of every user but root, also inside a user namespace that root has
-    made.  So root needs none: the worker becomes another user, and then gives up the right to do so.
+    The kernel limits the number of threads of every user but root, also inside a user namespace
+    that root has made.  So root needs none: the worker becomes another user, and then gives up the
+    right to do so.
     """
     command = [shutil.which("bwrap"), "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
     if as_root:
-        command += ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try",
-                    "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
-        for folder in sorted({str(parent) for path in readable for parent in Path(path).parents} - {"/"}):
-            command += ["--perms", "0755", "--dir", folder]             # open to the other user
+        command += [
+            "--unshare-ipc",
+            "--unshare-pid",
+            "--unshare-net",
+            "--unshare-uts",
+            "--unshare-cgroup-try",
+            "--cap-add",
+            "CAP_SETUID",
+            "--cap-add",
+            "CAP_SETGID",
+        ]
+        for folder in sorted(
+            {str(parent) for path in readable for parent in Path(path).parents} - {"/"}
+        ):
+            command += ["--perms", "0755", "--dir", folder]  # open to the other user
     else:
         command += ["--unshare-all", "--uid", "65534", "--gid", "65534"]
     for path in readable:
@@ -153,33 +204,47 @@ def _bubblewrap(readable, as_root):
 
 @functools.cache
 def _may_mount():
-    """Return whether this is root with the rights to mount and to change its user; in containers it often is not."""
+    """Return whether this is root with the rights to mount and to change its user; in containers it
+    often is not.
+    """
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
         return False
     try:
         status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
     except OSError:
         return False
-    held = next((int(line.split()[1], 16) for line in status.splitlines() if line.startswith("CapEff:")), 0)
+    held = next(
+        (int(line.split()[1], 16) for line in status.splitlines() if line.startswith("CapEff:")), 0
+    )
     return all(held >> right & 1 for right in (SET_GROUP, SET_USER, ADMINISTER))
 
 
 @functools.cache
 def _sets_modes():
     """Return whether bubblewrap has ``--perms``: since version 0.5."""
-    answer = subprocess.run(["bwrap", "--version"], capture_output=True, text=True, check=False).stdout
+    answer = subprocess.run(
+        ["bwrap", "--version"], capture_output=True, text=True, check=False
+    ).stdout
     found = re.search(r"(\d+)\.(\d+)", answer)
     return found is not None and tuple(map(int, found.groups())) >= (0, 5)
 
 
 def _unused_user():
-    """Return the number of a user whom nobody else is, another one for each worker that lives at the same time."""
+    """Return the number of a user whom nobody else is, another one for each worker that lives at
+    the same time.
+    """
     return FIRST_USER + (os.getpid() * USERS_PER_JUDGE + next(_started) % USERS_PER_JUDGE) % USERS
 
 
 def _readable_by_all(python, packages):
-    """Return whether another user can read the interpreter, the standard library and the packages."""
-    files = [python, os.__file__, *(os.path.join(place, "__init__.py") for place in packages.values())]
+    """Return whether another user can read the interpreter, the standard library and the
+    packages.
+    """
+    files = [
+        python,
+        os.__file__,
+        *(os.path.join(place, "__init__.py") for place in packages.values()),
+    ]
     return all(os.stat(path).st_mode & stat.S_IROTH for path in files)
 
 
@@ -187,35 +252,65 @@ def _readable_by_all(python, packages):
 def _files(python):
     """Return what the worker may read, which folders it may list, and its packages.
 
-    The standard library is given entry by entry, since other packages may be installed in a folder inside it.
+    The standard library is given entry by entry, since other packages may be installed in a folder
+    inside it.
     """
-    places = {name: Path(importlib.util.find_spec(name).submodule_search_locations[0]).resolve() for name in PACKAGES}
+    places = {
+        name: Path(importlib.util.find_spec(name).submodule_search_locations[0]).resolve()
+        for name in PACKAGES
+    }
     beside = [place.with_name(f"{place.name}.libs") for place in places.values()]
-    packages = [*places.values(), *(folder for folder in beside if folder.is_dir() and not folder.is_symlink())]
+    packages = [
+        *places.values(),
+        *(folder for folder in beside if folder.is_dir() and not folder.is_symlink()),
+    ]
     library = Path(sysconfig.get_path("stdlib", vars=_base())).resolve()
-    own = [path for path in sorted(library.iterdir()) if path.name not in ("site-packages", "dist-packages")]
+    own = [
+        path
+        for path in sorted(library.iterdir())
+        if path.name not in ("site-packages", "dist-packages")
+    ]
     readable = [python, *own, *packages, *_shared_libraries()]
     if sys.platform.startswith("linux"):
-        modules = [path for folder in (library / "lib-dynload", *places.values()) for path in folder.rglob("*.so*")]
-        readable += libraries.needed_by([python, *modules], [str(path) for path in readable if os.path.isdir(path)])
+        modules = [
+            path
+            for folder in (library / "lib-dynload", *places.values())
+            for path in folder.rglob("*.so*")
+        ]
+        readable += libraries.needed_by(
+            [python, *modules], [str(path) for path in readable if os.path.isdir(path)]
+        )
     readable += ["/etc/ld.so.cache", "/dev/null", "/dev/urandom"]
-    return (list(dict.fromkeys(str(path) for path in readable if os.path.exists(path))), [str(library)],
-            {name: str(place) for name, place in places.items()})
+    return (
+        list(dict.fromkeys(str(path) for path in readable if os.path.exists(path))),
+        [str(library)],
+        {name: str(place) for name, place in places.items()},
+    )
 
 
 def _base():
-    return {"base": sys.base_prefix, "platbase": sys.base_exec_prefix, "installed_base": sys.base_prefix,
-            "installed_platbase": sys.base_exec_prefix}
+    return {
+        "base": sys.base_prefix,
+        "platbase": sys.base_exec_prefix,
+        "installed_base": sys.base_prefix,
+        "installed_platbase": sys.base_exec_prefix,
+    }
 
 
 def _shared_libraries():
     """Return the folders of shared libraries, without those of Python packages."""
-    found = [Path(sysconfig.get_config_var("LIBDIR") or "/") / (sysconfig.get_config_var("LDLIBRARY") or "")]
+    found = [
+        Path(sysconfig.get_config_var("LIBDIR") or "/")
+        / (sysconfig.get_config_var("LDLIBRARY") or "")
+    ]
     found += sorted(found[0].parent.glob("libpython*.so*"))
     for folder in ("/lib", "/lib64", "/usr/lib", "/usr/lib64"):
         if os.path.isdir(folder):
-            found += [Path(folder, entry) for entry in sorted(os.listdir(folder)) if entry.endswith("-linux-gnu")
-                      or ".so" in entry]
+            found += [
+                Path(folder, entry)
+                for entry in sorted(os.listdir(folder))
+                if entry.endswith("-linux-gnu") or ".so" in entry
+            ]
     return [path for path in found if path.is_file() or "-linux-gnu" in path.name]
 
 

@@ -1,4 +1,6 @@
-"""The gate of an assignment: the stub earns nothing, the reference everything, mistakes are seen, the texts agree."""
+"""The gate of an assignment: the stub earns nothing, the reference everything, mistakes are seen,
+the texts agree.
+"""
 
 import hashlib
 from dataclasses import dataclass
@@ -18,7 +20,8 @@ from ibpcl.classroom.verdict import Verdict
 from ibpcl.errors import UserError
 from ibpcl.storage import read_toml
 
-STUDENT, KEY = "selftest", b"the gate of the kit"
+STUDENT = "selftest"
+KEY = b"the gate of the kit"
 NAMED_AT_LEAST = 0.9
 
 
@@ -39,14 +42,21 @@ def mistakes(assignment):
 
 
 def cases(assignment):
-    """Return what the gate looks at as (what, which): statement, stub and reference in every form, planted mistakes."""
-    return [*((what, form) for form in assignment.forms for what in ("stub", "reference")),
-            *(("mistake", at) for at in range(len(mistakes(assignment)))), ("statement", "")]
+    """Return what the gate looks at as (what, which): statement, stub and reference in every form,
+    planted mistakes.
+    """
+    return [
+        *((what, form) for form in assignment.forms for what in ("stub", "reference")),
+        *(("mistake", at) for at in range(len(mistakes(assignment)))),
+        ("statement", ""),
+    ]
 
 
 def run(assignment, box, jobs=None):
     """Yield an :class:`Outcome` for each hand-in of the gate."""
-    yield from parallel.over(partial(outcome, folder=str(assignment.folder), box=box), cases(assignment), jobs)
+    yield from parallel.over(
+        partial(outcome, folder=str(assignment.folder), box=box), cases(assignment), jobs
+    )
 
 
 def outcome(case, folder, box):
@@ -54,31 +64,50 @@ def outcome(case, folder, box):
     assignment, (what, which) = find(folder), case
     if what == "statement":
         found = statement_check.problems(assignment)
-        return Outcome("statement and forms", not found, "; ".join(found) or "agree with assignment.toml")
+        return Outcome(
+            "statement and forms", not found, "; ".join(found) or "agree with assignment.toml"
+        )
     full = assignment.points - sum(task.points for task in assignment.tasks if task.kind == "text")
     if what == "mistake":
         mistake = mistakes(assignment)[which]
-        return _exhibited(assignment, mistake, box) if "function" in mistake else _planted(assignment, mistake, box,
-                                                                                         full)
-    text = blank(assignment, which, STUDENT, KEY) if what == "stub" else solution(assignment, which, KEY)
+        return (
+            _exhibited(assignment, mistake, box)
+            if "function" in mistake
+            else _planted(assignment, mistake, box, full)
+        )
+    text = (
+        blank(assignment, which, STUDENT, KEY)
+        if what == "stub"
+        else solution(assignment, which, KEY)
+    )
     result = judge(assignment, hand_in(assignment, text), box, KEY, which, figures=False)
-    return Outcome(f"{what}, {which}", result.score == (0 if what == "stub" else full), _earned(result))
+    return Outcome(
+        f"{what}, {which}", result.score == (0 if what == "stub" else full), _earned(result)
+    )
 
 
 def solution(assignment, form="base", key=variants.PUBLIC, student=STUDENT):
-    """Return the hand-in that earns full points: the reference, and for a referee the answers and proofs."""
+    """Return the hand-in that earns full points: the reference, and for a referee the answers and
+    proofs.
+    """
     text = assignment.source(form)
     if not referee.tasks_of(assignment):
         return text
     mistakes = referee.chosen(assignment, key, student)
     _, lines = referee.exhibits(assignment, mistakes)
-    answers = {task: {"kind": mistake["kinds"][0], "line": lines[task]} for task, mistake in mistakes.items()}
+    answers = {
+        task: {"kind": mistake["kinds"][0], "line": lines[task]}
+        for task, mistake in mistakes.items()
+    }
     text += f"\n\nfrom numpy import array\n\nANSWERS = {answers!r}\n"
     for task, mistake in mistakes.items():
         rng = variants.generator(key, student, "proof", task)
         inputs = assignment.maker(mistake["inputs"])(rng, "small")
         out, _ = getattr(assignment.reference(form), mistake["function"])(*inputs.values())
-        dout = [rng.standard_normal(np.shape(part)) for part in (out if isinstance(out, tuple) else (out,))]
+        dout = [
+            rng.standard_normal(np.shape(part))
+            for part in (out if isinstance(out, tuple) else (out,))
+        ]
         dout = tuple(dout) if isinstance(out, tuple) else dout[0]
         with np.printoptions(threshold=10**6, precision=17):
             text += f"\n\ndef proof_{task}():\n    return {tuple(inputs.values())!r}, {dout!r}\n"
@@ -95,32 +124,53 @@ def planted(assignment, mistake):
     """
     source = assignment.source(mistake.get("form", "base"))
     if (count := source.count(mistake["replace"])) != 1:
-        raise UserError(f"class: {assignment.name}: mistake {mistake['label']!r}: its text occurs {count} times, "
-                        "not once")
+        raise UserError(
+            f"class: {assignment.name}: mistake {mistake['label']!r}: its text occurs {count} "
+            "times, not once"
+        )
     return source.replace(mistake["replace"], mistake["by"])
 
 
 def hand_in(assignment, source, student=STUDENT):
     """Return a text as a hand-in."""
-    return HandIn(student, Path(assignment.file), assignment.file, source, hashlib.sha256(source.encode()).hexdigest())
+    return HandIn(
+        student,
+        Path(assignment.file),
+        assignment.file,
+        source,
+        hashlib.sha256(source.encode()).hexdigest(),
+    )
 
 
 def _planted(assignment, mistake, box, full):
     form = mistake.get("form", "base")
-    result = judge(assignment, hand_in(assignment, planted(assignment, mistake)), box, KEY, form, figures=False)
-    kinds = {part.kind for verdict in result.verdicts if verdict.task == mistake["task"] for part in verdict.parts}
+    result = judge(
+        assignment, hand_in(assignment, planted(assignment, mistake)), box, KEY, form, figures=False
+    )
+    kinds = {
+        part.kind
+        for verdict in result.verdicts
+        if verdict.task == mistake["task"]
+        for part in verdict.parts
+    }
     named = bool(kinds & set(mistake["kinds"]))
     told = ", ".join(sorted(kinds - {"ok"})) or "nothing"
     caught = result.status == "graded" and result.score < full
-    return Outcome(mistake["label"], caught, f"{_earned(result)}; task {mistake['task']}: {told}"
-                   + ("" if named else f", not {' or '.join(mistake['kinds'])}"), named)
+    return Outcome(
+        mistake["label"],
+        caught,
+        f"{_earned(result)}; task {mistake['task']}: {told}"
+        + ("" if named else f", not {' or '.join(mistake['kinds'])}"),
+        named,
+    )
 
 
 def _exhibited(assignment, mistake, box):
     """Judge one planted pair of the bank as an ordinary gradient."""
     task = referee.gradient_task(referee.tasks_of(assignment)[0], mistake)
     text, _ = referee.exhibits(assignment, {task.id: mistake})
-    handin, verdict = hand_in(assignment, text), Verdict.of(task)
+    handin = hand_in(assignment, text)
+    verdict = Verdict.of(task)
     session = Session(handin, assignment, box)
     try:
         judge_gradient(task, verdict, Case(assignment, handin, KEY, "base", session, False))
@@ -129,8 +179,13 @@ def _exhibited(assignment, mistake, box):
     kinds = {part.kind for part in verdict.parts}
     named = bool(kinds & set(mistake["kinds"]))
     told = ", ".join(sorted(kinds - {"ok"})) or "nothing"
-    return Outcome(mistake["label"], verdict.state != "right", f"{mistake['function']}: {told}"
-                   + ("" if named else f", not {' or '.join(mistake['kinds'])}"), named)
+    return Outcome(
+        mistake["label"],
+        verdict.state != "right",
+        f"{mistake['function']}: {told}"
+        + ("" if named else f", not {' or '.join(mistake['kinds'])}"),
+        named,
+    )
 
 
 def _earned(result):

@@ -1,4 +1,6 @@
-"""A hand-in that can be called as if it were here: workers are started when needed, and again when one has ended."""
+"""A hand-in that can be called as if it were here: workers are started when needed, and again when
+one has ended.
+"""
 
 import builtins
 import contextlib
@@ -11,7 +13,8 @@ from ibpcl.classroom.accepting import Accepted, skipped_cells
 from ibpcl.classroom.client import Ended, HandInError, Worker
 
 MOST_STARTS = 12
-FREE_SECONDS = 2.0          # of each start: the interpreter, NumPy and SciPy; the rest is the hand-in's own
+# of each start: the interpreter, NumPy and SciPy; the rest is the hand-in's own
+FREE_SECONDS = 2.0
 
 
 class Session:
@@ -34,10 +37,18 @@ class Session:
     """
 
     def __init__(self, handin, assignment, box):
-        self.handin, self.box, self.limits = handin, box, assignment.limits
-        self.worker, self.broken, self.overwritten, self.starts = None, {}, set(), 0
-        self.skipped, self.accepted = [], Accepted(assignment)
-        self.seconds_left, self.largest, self.proof = float(self.limits["seconds"]), 0, ""
+        self.handin = handin
+        self.box = box
+        self.limits = assignment.limits
+        self.worker = None
+        self.broken = {}
+        self.overwritten = set()
+        self.starts = 0
+        self.skipped = []
+        self.accepted = Accepted(assignment)
+        self.seconds_left = float(self.limits["seconds"])
+        self.largest = 0
+        self.proof = ""
         self.per_call = self.limits.get("seconds_per_call", max(5.0, self.seconds_left / 6))
 
     def start(self):
@@ -51,9 +62,11 @@ class Session:
             self.skipped = skipped_cells(self.worker.skipped, self.handin)
 
     def start_proof(self, function, without):
-        """Have a worker that has loaded the text in which the functions ``without`` raise, and nothing before it.
+        """Have a worker that has loaded the text in which the functions ``without`` raise, and
+        nothing before it.
 
-        The whole text may be loaded there afterwards: what a proof leaves behind is no help to another function.
+        The whole text may be loaded there afterwards: what a proof leaves behind is no help to
+        another function.
         """
         if self.worker is not None and self.proof != function:
             self.close()
@@ -63,15 +76,24 @@ class Session:
     def _start(self, source, proof):
         if self.starts >= MOST_STARTS:
             raise Ended("ProcessEnded", "the program has been started too often")
-        self.starts, self.proof = self.starts + 1, proof
+        self.starts = self.starts + 1
+        self.proof = proof
         with self._charged():
-            self.worker = Worker(source, self.handin.file, self.box, self.limits["seconds"], self.limits["memory_mb"],
-                                 lenient=bool(proof))
+            self.worker = Worker(
+                source,
+                self.handin.file,
+                self.box,
+                self.limits["seconds"],
+                self.limits["memory_mb"],
+                lenient=bool(proof),
+            )
         self.skipped = skipped_cells(self.worker.skipped, self.handin)
 
     @contextlib.contextmanager
     def _charged(self):
-        """Take the seconds of loading from the hand-in's time, but for those that every start takes."""
+        """Take the seconds of loading from the hand-in's time, but for those that every start
+        takes.
+        """
         start = time.monotonic()
         try:
             yield
@@ -82,7 +104,8 @@ class Session:
             self.seconds_left -= max(0.0, time.monotonic() - start - FREE_SECONDS)
 
     def expect(self, out):
-        """Note the size of an answer that is expected, so that an answer of that size is not cut off.
+        """Note the size of an answer that is expected, so that an answer of that size is not cut
+        off.
 
         Parameters
         ----------
@@ -126,9 +149,13 @@ class Session:
         if function in self.broken:
             raise self.broken[function]
         if self.seconds_left <= 0:
-            raise Ended("TimeoutError", f"the time for the whole hand-in, {self.limits['seconds']} s, is used up")
+            raise Ended(
+                "TimeoutError",
+                f"the time for the whole hand-in, {self.limits['seconds']} s, is used up",
+            )
         self.start_proof(function, without) if without else self.start()
-        self.worker.per_call, self.worker.largest = min(self.per_call, self.seconds_left), self.largest
+        self.worker.per_call = min(self.per_call, self.seconds_left)
+        self.worker.largest = self.largest
         start = time.monotonic()
         try:
             return getattr(self.worker, action)(*arguments)
@@ -146,8 +173,8 @@ class Session:
 def described(error, hidden, file):
     """Return an exception of the hand-in in words, for feedback.
 
-    A message, a line or a number could carry hidden inputs to the student.  So on hidden tasks only the names of
-    Python's own exceptions are shown.
+    A message, a line or a number could carry hidden inputs to the student.  So on hidden tasks only
+    the names of Python's own exceptions are shown.
 
     Parameters
     ----------
@@ -165,14 +192,26 @@ def described(error, hidden, file):
     place = f" in {error.place or f'line {error.line} of {file}'}" if error.line else ""
     if not own:
         return f"raises an exception of its own{place}"
-    return f"raises {error.name}: {error.message[:300]}{place}" if error.message else f"raises {error.name}{place}"
+    return (
+        f"raises {error.name}: {error.message[:300]}{place}"
+        if error.message
+        else f"raises {error.name}{place}"
+    )
 
 
 def is_blank(error):
     """Return whether an exception is that of a stub that was not filled in."""
-    return isinstance(error, HandInError) and error.name in ("NotImplementedError", "AttributeError") and (
-        error.name == "NotImplementedError" or error.message.startswith("there is no function"))
+    return (
+        isinstance(error, HandInError)
+        and error.name in ("NotImplementedError", "AttributeError")
+        and (
+            error.name == "NotImplementedError" or error.message.startswith("there is no function")
+        )
+    )
 
 
-_BUILTIN = {name for name, value in vars(builtins).items()
-            if isinstance(value, type) and issubclass(value, BaseException)} | {"LinAlgError", "FrameError"}
+_BUILTIN = {
+    name
+    for name, value in vars(builtins).items()
+    if isinstance(value, type) and issubclass(value, BaseException)
+} | {"LinAlgError", "FrameError"}

@@ -1,29 +1,50 @@
 """Slips: the small changes of one place by which a right function becomes one that students write.
 
-The rules are those of mistakes in derivations: a sign, a factor or a term that is lost, a function that is left out,
-a sum along another axis, a comparison the wrong way round.  They know the syntax tree only, no assignment.
+The rules are those of mistakes in derivations: a sign, a factor or a term that is lost, a function
+that is left out, a sum along another axis, a comparison the wrong way round.  They know the syntax
+tree only, no assignment.
 """
 
 import ast
 import copy
 from typing import NamedTuple
 
-UNWRAPPED = 1               # arguments of a call that may stand for the call itself
-PARTNERS = {                # functions that are taken for each other
-    "sum": ("mean",), "mean": ("sum", "prod"), "prod": ("mean", "sum"), "any": ("all",), "all": ("any",),
-    "max": ("min", "mean"), "min": ("max", "mean"), "argmax": ("argmin",), "argmin": ("argmax",),
-    "exp": ("expm1",), "expm1": ("exp",), "log": ("log1p",), "log1p": ("log",), "tril": ("triu",),
-    "triu": ("tril",), "cumsum": ("cumprod",), "digamma": ("log",),
+UNWRAPPED = 1  # arguments of a call that may stand for the call itself
+PARTNERS = {  # functions that are taken for each other
+    "sum": ("mean",),
+    "mean": ("sum", "prod"),
+    "prod": ("mean", "sum"),
+    "any": ("all",),
+    "all": ("any",),
+    "max": ("min", "mean"),
+    "min": ("max", "mean"),
+    "argmax": ("argmin",),
+    "argmin": ("argmax",),
+    "exp": ("expm1",),
+    "expm1": ("exp",),
+    "log": ("log1p",),
+    "log1p": ("log",),
+    "tril": ("triu",),
+    "triu": ("tril",),
+    "cumsum": ("cumprod",),
+    "digamma": ("log",),
 }
 ELEMENTARY = ("exp", "expm1", "log", "log1p", "log2", "tanh", "sqrt", "digamma", "sin", "cos")
 REDUCTIONS = ("sum", "mean", "prod", "any", "all", "max", "min")
 AXES = (0, 1, -1)
-COMPARISONS = {ast.Lt: (ast.LtE, ast.Gt), ast.LtE: (ast.Lt, ast.GtE), ast.Gt: (ast.GtE, ast.Lt),
-               ast.GtE: (ast.Gt, ast.LtE), ast.Eq: (ast.NotEq,)}
+COMPARISONS = {
+    ast.Lt: (ast.LtE, ast.Gt),
+    ast.LtE: (ast.Lt, ast.GtE),
+    ast.Gt: (ast.GtE, ast.Lt),
+    ast.GtE: (ast.Gt, ast.LtE),
+    ast.Eq: (ast.NotEq,),
+}
 
 
 class Slot(NamedTuple):
-    """The place of a node in its tree: ``getattr(parent, field)``, or entry ``index`` of that list."""
+    """The place of a node in its tree: ``getattr(parent, field)``, or entry ``index`` of that
+    list.
+    """
 
     parent: ast.AST
     field: str
@@ -36,7 +57,8 @@ class Slot(NamedTuple):
             setattr(self.parent, self.field, node)
             return old
         entries = getattr(self.parent, self.field)
-        old, entries[self.index] = entries[self.index], node
+        old = entries[self.index]
+        entries[self.index] = node
         return old
 
 
@@ -46,17 +68,19 @@ class Slip(NamedTuple):
     kind: str
     words: str
     slots: tuple
-    new: tuple              # a node for each slot
+    new: tuple  # a node for each slot
 
 
 def slips_of(function):
-    """Return the slips of a function, one place each, and those that repeat one in all equal places.
+    """Return the slips of a function, one place each, and those that repeat one in all equal
+    places.
 
     Parameters
     ----------
     function : ast.FunctionDef
     """
-    found, alike = [], {}
+    found = []
+    alike = {}
     for slot, node in _places(function):
         for kind, words, new in _changes(node):
             found.append(Slip(kind, words, (slot,), (new,)))
@@ -95,7 +119,11 @@ def _changes(node):
         yield from _of_call(node)
     elif isinstance(node, ast.Compare):
         for other in COMPARISONS.get(type(node.ops[0]), ()):
-            yield "comparison", "a comparison is another one", ast.Compare(node.left, [other()], node.comparators)
+            yield (
+                "comparison",
+                "a comparison is another one",
+                ast.Compare(node.left, [other()], node.comparators),
+            )
     elif isinstance(node, ast.Subscript):
         yield from _of_subscript(node)
     elif isinstance(node, ast.Attribute) and node.attr == "T":
@@ -106,53 +134,96 @@ def _changes(node):
         yield "missing_term", "a term is missing", ast.Pass()
         if isinstance(node.op, (ast.Add, ast.Sub)):
             other = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
-            yield "sign", "the sign of a term is wrong", ast.AugAssign(node.target, other, node.value)
+            yield (
+                "sign",
+                "the sign of a term is wrong",
+                ast.AugAssign(node.target, other, node.value),
+            )
 
 
 def _of_operation(node):
-    left, right = node.left, node.right
+    left = node.left
+    right = node.right
     if isinstance(node.op, (ast.Add, ast.Sub)):
         yield from _of_sum(node)
     elif isinstance(node.op, ast.Mult):
         yield "elementwise_factor", "a factor is missing", left
         yield "elementwise_factor", "a factor is missing", right
-        yield "elementwise_factor", "a factor stands where a divisor belongs", _operation(left, ast.Div(), right)
-        yield "elementwise_factor", "a factor stands where a divisor belongs", _operation(right, ast.Div(), left)
+        yield (
+            "elementwise_factor",
+            "a factor stands where a divisor belongs",
+            _operation(left, ast.Div(), right),
+        )
+        yield (
+            "elementwise_factor",
+            "a factor stands where a divisor belongs",
+            _operation(right, ast.Div(), left),
+        )
         yield from _spread(node)
     elif isinstance(node.op, ast.Div):
         yield "elementwise_factor", "a divisor is missing", left
-        yield "elementwise_factor", "it is multiplied where it must be divided", _operation(left, ast.Mult(), right)
+        yield (
+            "elementwise_factor",
+            "it is multiplied where it must be divided",
+            _operation(left, ast.Mult(), right),
+        )
         yield "elementwise_factor", "a quotient is upside down", _operation(right, ast.Div(), left)
-        yield "elementwise_factor", "a square is missing", _operation(
-            left, ast.Div(), _operation(right, ast.Mult(), right))
+        yield (
+            "elementwise_factor",
+            "a square is missing",
+            _operation(left, ast.Div(), _operation(right, ast.Mult(), right)),
+        )
         yield from _spread(node)
     elif isinstance(node.op, ast.Pow):
         yield "elementwise_factor", "a power is missing", left
     elif isinstance(node.op, ast.MatMult):
-        yield "transposed", "a factor of a matrix product must be transposed", _operation(
-            ast.Attribute(left, "T", ast.Load()), ast.MatMult(), right)
+        yield (
+            "transposed",
+            "a factor of a matrix product must be transposed",
+            _operation(ast.Attribute(left, "T", ast.Load()), ast.MatMult(), right),
+        )
 
 
 def _of_sum(node):
-    left, right, op = node.left, node.right, node.op
+    left = node.left
+    right = node.right
+    op = node.op
     other = ast.Sub() if isinstance(op, ast.Add) else ast.Add()
     yield "missing_term", "a term is missing", left
-    yield "missing_term", "a term is missing", (
-        right if isinstance(op, ast.Add) else ast.UnaryOp(ast.USub(), right))
+    yield (
+        "missing_term",
+        "a term is missing",
+        (right if isinstance(op, ast.Add) else ast.UnaryOp(ast.USub(), right)),
+    )
     constant = isinstance(right, ast.Constant)
-    kind, words = ("constant_factor", "a number is another one") if constant else (
-        "sign", "the sign of a term is wrong")
+    kind, words = (
+        ("constant_factor", "a number is another one")
+        if constant
+        else ("sign", "the sign of a term is wrong")
+    )
     yield kind, words, _operation(left, other, right)
-    yield "sign", "the sign of a term is wrong", _operation(ast.UnaryOp(ast.USub(), left), op, right)
+    yield (
+        "sign",
+        "the sign of a term is wrong",
+        _operation(ast.UnaryOp(ast.USub(), left), op, right),
+    )
     words = "a factor of one term stands beside both"
     for own, rest, first in ((left, right, True), (right, left, False)):
         if isinstance(own, ast.BinOp) and isinstance(own.op, (ast.Mult, ast.Div)):
             inner = own.left
             both = (inner, rest) if first else (rest, inner)
-            yield "elementwise_factor", words, _operation(_operation(both[0], op, both[1]), own.op, own.right)
+            yield (
+                "elementwise_factor",
+                words,
+                _operation(_operation(both[0], op, both[1]), own.op, own.right),
+            )
             if isinstance(own.op, ast.Mult):
                 both = (own.right, rest) if first else (rest, own.right)
-                yield "elementwise_factor", words, _operation(own.left, own.op, _operation(both[0], op, both[1]))
+                yield (
+                    "elementwise_factor",
+                    words,
+                    _operation(own.left, own.op, _operation(both[0], op, both[1])),
+                )
 
 
 def _spread(node):
@@ -165,9 +236,16 @@ def _spread(node):
         for at in range(len(terms)) if len(terms) > 1 else ():
             only = {at}
             for chosen in (only, set(range(len(terms))) - only):
-                yield "elementwise_factor", words, _sum_of([
-                    (positive, _operation(term, node.op, factor) if n in chosen else term)
-                    for n, (positive, term) in enumerate(terms)])
+                yield (
+                    "elementwise_factor",
+                    words,
+                    _sum_of(
+                        [
+                            (positive, _operation(term, node.op, factor) if n in chosen else term)
+                            for n, (positive, term) in enumerate(terms)
+                        ]
+                    ),
+                )
 
 
 def _terms(node, positive=True):
@@ -188,7 +266,8 @@ def _sum_of(terms):
 
 
 def _of_number(node):
-    value, words = node.value, "a number is another one"
+    value = node.value
+    words = "a number is another one"
     for other in (2 * value, value / 2, value + 1, value - 1, -value, 0):
         if other != value:
             whole = int(other) if type(value) is int and other == int(other) else other
@@ -203,19 +282,38 @@ def _of_call(node):
             func.attr = partner
             kind, words = _exchange(name, partner)
             yield kind, words, ast.Call(func, node.args, node.keywords)
-    if len(node.args) >= UNWRAPPED and name not in ("arange", "range", "zip", "len", "array", "full", "zeros"):
+    if len(node.args) >= UNWRAPPED and name not in (
+        "arange",
+        "range",
+        "zip",
+        "len",
+        "array",
+        "full",
+        "zeros",
+    ):
         yield "other_function", "a function is left out", node.args[0]
     if len(node.args) == 1 and not node.keywords and (name in ELEMENTARY or name.startswith("_")):
         flipped = ast.UnaryOp(ast.USub(), node.args[0])
         yield "sign", "the sign inside a function is wrong", ast.Call(node.func, [flipped], [])
     if len(node.args) == 2 and name not in ("swapaxes", "full", "reshape"):
-        yield "swapped", "two arguments are exchanged", ast.Call(node.func, node.args[::-1], node.keywords)
+        yield (
+            "swapped",
+            "two arguments are exchanged",
+            ast.Call(node.func, node.args[::-1], node.keywords),
+        )
     if name == "where" and len(node.args) == 3:
-        yield "swapped", "a choice is the wrong way round", ast.Call(
-            node.func, [node.args[0], node.args[2], node.args[1]], [])
+        yield (
+            "swapped",
+            "a choice is the wrong way round",
+            ast.Call(node.func, [node.args[0], node.args[2], node.args[1]], []),
+        )
     if name in ("cumsum", "cumprod"):
         op = ast.Sub() if name == "cumsum" else ast.Div()
-        yield "shifted", "a cumulative sum leaves the element itself out", _operation(node, op, node.args[0])
+        yield (
+            "shifted",
+            "a cumulative sum leaves the element itself out",
+            _operation(node, op, node.args[0]),
+        )
     if isinstance(node.func, ast.Attribute) and name in (*REDUCTIONS, "cumsum", "argmax"):
         yield from _of_axis(node)
     if isinstance(node.func, ast.Attribute) and name in REDUCTIONS and not node.args:
@@ -228,8 +326,13 @@ def _of_axis(node):
         if keyword.arg == "axis":
             for axis in (*AXES, None):
                 other = ast.keyword("axis", ast.Constant(axis))
-                yield "summed", "it runs along the wrong axis", ast.Call(
-                    node.func, node.args, [*node.keywords[:at], other, *node.keywords[at + 1:]])
+                yield (
+                    "summed",
+                    "it runs along the wrong axis",
+                    ast.Call(
+                        node.func, node.args, [*node.keywords[:at], other, *node.keywords[at + 1 :]]
+                    ),
+                )
 
 
 def _of_subscript(node):
@@ -245,32 +348,54 @@ def _of_subscript(node):
         yield "shifted", "a slice is left out", node.value
         for lower, upper in ((1, None), (None, -1)):
             bounds = [None if n is None else ast.Constant(n) for n in (lower, upper)]
-            yield "shifted", "a slice begins or ends elsewhere", ast.Subscript(
-                node.value, ast.Slice(*bounds, None), ast.Load())
+            yield (
+                "shifted",
+                "a slice begins or ends elsewhere",
+                ast.Subscript(node.value, ast.Slice(*bounds, None), ast.Load()),
+            )
 
 
 def _of_choices(function):
     """Yield the slip that blends with a weight where a threshold should choose."""
-    slots, new = [], []
+    slots = []
+    new = []
     for slot, node in _places(function):
         if isinstance(node, ast.Compare) and slot.field == "value":
             slots.append(slot)
             new.append(node.left)
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "np.where" and len(node.args) == 3:
+        elif (
+            isinstance(node, ast.Call)
+            and ast.unparse(node.func) == "np.where"
+            and len(node.args) == 3
+        ):
             weight, first, second = node.args
             rest = _operation(ast.Constant(1), ast.Sub(), weight)
             slots.append(slot)
-            new.append(_operation(_operation(weight, ast.Mult(), first), ast.Add(),
-                                  _operation(rest, ast.Mult(), second)))
+            new.append(
+                _operation(
+                    _operation(weight, ast.Mult(), first),
+                    ast.Add(),
+                    _operation(rest, ast.Mult(), second),
+                )
+            )
     if len(slots) > 1:
-        yield Slip("other_function", "a weighted mean stands where a choice belongs", tuple(slots), tuple(new))
+        yield Slip(
+            "other_function",
+            "a weighted mean stands where a choice belongs",
+            tuple(slots),
+            tuple(new),
+        )
 
 
 def _of_names(function):
     """Yield the slips that use another variable, in one place and in all."""
     parameters = [argument.arg for argument in function.args.args]
-    stored = [node.id for statement in function.body for node in ast.walk(statement)
-              if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+    stored = [
+        node.id
+        for statement in function.body
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    ]
     names = list(dict.fromkeys([*parameters, *stored]))
     slots = {}
     for slot, node in _places(function):
@@ -283,7 +408,9 @@ def _of_names(function):
             words = "another quantity stands where this one belongs"
             each = [(slot,) for slot in places]
             for group in each if len(places) == 1 else [*each, tuple(places)]:
-                yield Slip("other_quantity", words, group, (ast.Name(other, ast.Load()),) * len(group))
+                yield Slip(
+                    "other_quantity", words, group, (ast.Name(other, ast.Load()),) * len(group)
+                )
 
 
 def _exchange(name, partner):

@@ -1,7 +1,8 @@
 """Tables and lists as spreadsheets and learning platforms write them.
 
-Excel alone writes CSV in five ways: UTF-8 with a byte order mark, the code page of the machine, or UTF-16 with tabs;
-and with ``;`` between the cells wherever the decimal sign is a comma.  :func:`read_rows` finds out which it is.
+Excel alone writes CSV in five ways: UTF-8 with a byte order mark, the code page of the machine, or
+UTF-16 with tabs; and with ``;`` between the cells wherever the decimal sign is a comma.
+:func:`read_rows` finds out which it is.
 """
 
 import codecs
@@ -15,10 +16,19 @@ from ibpcl.errors import UserError
 
 MOST_BYTES = 16 << 20
 DELIMITERS = (",", ";", "\t", "|")
-MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
-         (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
-NO_TEXT = ((b"PK\x03\x04", "a workbook or zip"), (b"\xd0\xcf\x11\xe0", "an old workbook"), (b"%PDF", "a PDF"))
-SAMPLE = 50                 # rows that the delimiter is chosen by
+MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+NO_TEXT = (
+    (b"PK\x03\x04", "a workbook or zip"),
+    (b"\xd0\xcf\x11\xe0", "an old workbook"),
+    (b"%PDF", "a PDF"),
+)
+SAMPLE = 50  # rows that the delimiter is chosen by
 
 
 def read_rows(path):
@@ -31,8 +41,8 @@ def read_rows(path):
     Returns
     -------
     list of list of str
-        Without rows that are empty.  Cells are stripped; the apostrophe that protects ``=``, ``+``, ``-`` and ``@``
-        from a spreadsheet is removed.
+        Without rows that are empty.  Cells are stripped; the apostrophe that protects ``=``, ``+``,
+        ``-`` and ``@`` from a spreadsheet is removed.
 
     Raises
     ------
@@ -50,7 +60,9 @@ def read_rows(path):
     try:
         return rows_of(decoded(data))
     except (ValueError, csv.Error) as error:
-        raise UserError(f"class: {path} is not a table that can be read: {error}; save it as CSV") from None
+        raise UserError(
+            f"class: {path} is not a table that can be read: {error}; save it as CSV"
+        ) from None
 
 
 def read_table(path, required=()):
@@ -65,7 +77,8 @@ def read_table(path, required=()):
     Returns
     -------
     list of dict of str to str
-        Keys are the names in ``required`` where they match, and the header's cells otherwise.  Each row has all keys.
+        Keys are the names in ``required`` where they match, and the header's cells otherwise.  Each
+        row has all keys.
     """
     rows = read_rows(path)
     head = rows[0] if rows else []
@@ -73,14 +86,18 @@ def read_table(path, required=()):
     names = [wanted.get(column_key(cell), cell) for cell in head]
     missing = [name for name in required if name not in names]
     if missing:
-        raise UserError(f"class: {path} must have the column {missing[0]}; it has {', '.join(head) or 'none'}")
+        raise UserError(
+            f"class: {path} must have the column {missing[0]}; it has {', '.join(head) or 'none'}"
+        )
     return [dict(zip(names, [*row, *[""] * len(names)], strict=False)) for row in rows[1:]]
 
 
 def decoded(data):
-    """Return the text of bytes: by the byte order mark, else as UTF-8, UTF-16 without a mark, or Windows-1252.
+    """Return the text of bytes: by the byte order mark, else as UTF-8, UTF-16 without a mark, or
+    Windows-1252.
 
-    >>> decoded("a;ü".encode("utf-16")), decoded("a;ü".encode("cp1252")), decoded(b"\\xef\\xbb\\xbfa")
+    >>> in_utf16 = "a;ü".encode("utf-16")
+    >>> decoded(in_utf16), decoded("a;ü".encode("cp1252")), decoded(b"\\xef\\xbb\\xbfa")
     ('a;ü', 'a;ü', 'a')
     """
     for magic, kind in NO_TEXT:
@@ -91,7 +108,8 @@ def decoded(data):
             return data.decode(encoding)
     start = data[:4096]
     if b"\0" in start:
-        first, second = start[0::2].count(0), start[1::2].count(0)
+        first = start[0::2].count(0)
+        second = start[1::2].count(0)
         if min(first, second) or max(first, second) < len(start) / 8:
             raise ValueError("it has null bytes")
         return data.decode("utf-16-le" if second else "utf-16-be")
@@ -110,20 +128,24 @@ def rows_of(text):
     if re.search(r"[\x00-\x08\x0e-\x19\x1b-\x1f]", text):
         raise ValueError("it has control characters")
     text = text.removeprefix("\ufeff")
-    hint = re.match(r"sep=(.)\r?\n", text)                # the first line that Excel itself understands
-    text = text[hint.end():] if hint else text
+    # the first line that Excel itself understands
+    hint = re.match(r"sep=(.)\r?\n", text)
+    text = text[hint.end() :] if hint else text
     delimiter = hint[1] if hint else delimiter_of(text)
     rows = [[_cell(cell) for cell in row] for row in _parsed(text, delimiter)]
     return [row for row in rows if any(row)]
 
 
 def delimiter_of(text):
-    """Return the delimiter that gives most rows the same number of cells, at least two; a comma if none does."""
-    best, choice = (0.0, 0), ","
+    """Return the delimiter that gives most rows the same number of cells, at least two; a comma if
+    none does.
+    """
+    best = (0.0, 0)
+    choice = ","
     for delimiter in DELIMITERS:
         widths = Counter()
         try:
-            for row in _parsed(text[:1 << 16], delimiter):
+            for row in _parsed(text[: 1 << 16], delimiter):
                 if any(row) and widths.total() < SAMPLE:
                     widths[len(row)] += 1
         except csv.Error:
@@ -133,7 +155,8 @@ def delimiter_of(text):
             width, count = several.most_common(1)[0]
             quality = (count / widths.total(), width)
             if quality > best:
-                best, choice = quality, delimiter
+                best = quality
+                choice = delimiter
     return choice
 
 
@@ -143,7 +166,9 @@ def number(text):
     >>> number("7,5"), number(" 7.5 ")
     (7.5, 7.5)
     """
-    return float(text.strip().replace(",", ".") if text.count(",") == 1 and "." not in text else text)
+    return float(
+        text.strip().replace(",", ".") if text.count(",") == 1 and "." not in text else text
+    )
 
 
 def column_key(name):

@@ -1,4 +1,6 @@
-"""The standing of a wrong forward: what is known about its mistake, and whether it still is the one asked for."""
+"""The standing of a wrong forward: what is known about its mistake, and whether it still is the one
+asked for.
+"""
 
 from dataclasses import dataclass
 
@@ -8,11 +10,11 @@ from ibpcl.classroom.client import HandInError
 from ibpcl.classroom.knowledge import Columns, gain, is_trivial, left_over, stacked
 from ibpcl.classroom.naming_forwards import Explanation, Seen, explain
 
-ROWS = 60                   # entries that are compared before a result counts as knowledge
-LEAST_POINTS = 8            # further ones, so that small inputs take many values
-MOST_POINTS = 30            # calls of the hand-in for that
-NEARLY = 0.97               # gain at which an unexplained forward is recognizably the one asked for
-SETTLED = 1e-9              # relative change below which a difference does not depend on an input
+ROWS = 60  # entries that are compared before a result counts as knowledge
+LEAST_POINTS = 8  # further ones, so that small inputs take many values
+MOST_POINTS = 30  # calls of the hand-in for that
+NEARLY = 0.97  # gain at which an unexplained forward is recognizably the one asked for
+SETTLED = 1e-9  # relative change below which a difference does not depend on an input
 STEP = 0.01
 
 
@@ -43,7 +45,9 @@ def standing(task, case, seen):
     seen = usual + _more(task, case, usual)
     flat = not isinstance(seen[0].expected, tuple)
     if not flat:
-        return Standing(task.id, explanation, explanation is not None and not _trivial_results(seen))
+        return Standing(
+            task.id, explanation, explanation is not None and not _trivial_results(seen)
+        )
     points = [Columns(each.inputs, np.shape(each.expected)) for each in seen]
     answer = np.concatenate([np.ravel(np.asarray(each.out, dtype=float)) for each in seen])
     truth = np.concatenate([np.ravel(each.expected) for each in seen])
@@ -67,13 +71,19 @@ def _alike(seen):
         if several and (not isinstance(outs, (tuple, list)) or len(outs) != len(each.expected)):
             return False
         pairs += list(zip(outs, each.expected if several else (each.expected,), strict=True))
-    return all(isinstance(out, (np.ndarray, np.generic, float, int))
-               and np.asarray(out).dtype.kind in "biuf" and np.shape(out) == np.shape(expected)
-               and np.all(np.isfinite(np.asarray(out, dtype=float))) for out, expected in pairs)
+    return all(
+        isinstance(out, (np.ndarray, np.generic, float, int))
+        and np.asarray(out).dtype.kind in "biuf"
+        and np.shape(out) == np.shape(expected)
+        and np.all(np.isfinite(np.asarray(out, dtype=float)))
+        for out, expected in pairs
+    )
 
 
 def _more(task, case, seen):
-    """Return further points, so that enough entries are compared; none for a proof, which is slow."""
+    """Return further points, so that enough entries are compared; none for a proof, which is
+    slow.
+    """
     first = seen[0]
     if isinstance(first.expected, tuple) or task.kind == "proof":
         return []
@@ -99,7 +109,9 @@ def _trivial_results(seen):
     found = []
     for place in range(len(seen[0].expected)):
         points = [Columns(each.inputs, np.shape(each.expected[place])) for each in seen]
-        answer = np.concatenate([np.ravel(np.asarray(each.out[place], dtype=float)) for each in seen])
+        answer = np.concatenate(
+            [np.ravel(np.asarray(each.out[place], dtype=float)) for each in seen]
+        )
         found.append(is_trivial(answer, points))
     return all(found)
 
@@ -111,7 +123,8 @@ def dependence(task, case, seen):
     """
     if isinstance(seen.expected, tuple) or task.kind == "proof":
         return None
-    own, truth = np.asarray(seen.out, dtype=float), np.asarray(seen.expected, dtype=float)
+    own = np.asarray(seen.out, dtype=float)
+    truth = np.asarray(seen.expected, dtype=float)
     gap = own - truth
     floating = [name for name, value in seen.inputs.items() if np.asarray(value).dtype.kind == "f"]
     depends = {"own": set(), "truth": set(), "gap": set(), "ratio": set()}
@@ -123,8 +136,12 @@ def dependence(task, case, seen):
         if moved is None:
             return None
         with np.errstate(all="ignore"):
-            changes = {"own": moved[0] - own, "truth": moved[1] - truth,
-                       "gap": (moved[0] - moved[1]) - gap, "ratio": moved[0] / moved[1] - ratio}
+            changes = {
+                "own": moved[0] - own,
+                "truth": moved[1] - truth,
+                "gap": (moved[0] - moved[1]) - gap,
+                "ratio": moved[0] / moved[1] - ratio,
+            }
         for what, change in changes.items():
             limit = SETTLED * (size if what != "ratio" else float(np.max(np.abs(ratio))))
             if not np.max(np.abs(change)) <= limit:
@@ -135,12 +152,18 @@ def dependence(task, case, seen):
 def _in_words(depends, floating):
     ignored = [name for name in floating if name in depends["truth"] - depends["own"]]
     if ignored:
-        return Explanation("ignored_input", f"your result does not depend on {' and '.join(ignored)}; it should")
+        return Explanation(
+            "ignored_input", f"your result does not depend on {' and '.join(ignored)}; it should"
+        )
     extra = [name for name in floating if name in depends["own"] - depends["truth"]]
     if extra:
-        return Explanation("extra_input", f"your result depends on {' and '.join(extra)}; it should not")
-    for what, kind, words in (("gap", "missing_term", "off by an amount that depends only on {}"),
-                              ("ratio", "elementwise_factor", "off by a factor that depends only on {}")):
+        return Explanation(
+            "extra_input", f"your result depends on {' and '.join(extra)}; it should not"
+        )
+    for what, kind, words in (
+        ("gap", "missing_term", "off by an amount that depends only on {}"),
+        ("ratio", "elementwise_factor", "off by a factor that depends only on {}"),
+    ):
         some = [name for name in floating if name in depends[what]]
         if set(some) < depends["truth"]:
             on = " and ".join(some) or "the sizes of the inputs"
@@ -170,10 +193,14 @@ def _knows_the_rest(task, case, seen, explanation):
     """Return whether what the error does not depend on is more than a trivial part of the truth."""
     if not explanation.inputs or explanation.inputs[0] != "gap":
         return False
-    rest = [name for name, value in seen.inputs.items()
-            if np.asarray(value).dtype.kind == "f" and name not in explanation.inputs]
+    rest = [
+        name
+        for name, value in seen.inputs.items()
+        if np.asarray(value).dtype.kind == "f" and name not in explanation.inputs
+    ]
     rng = np.random.default_rng(1)
-    changes, columns = [], []
+    changes = []
+    columns = []
     here = Columns(seen.inputs, np.shape(seen.expected))
     for _ in range(MOST_POINTS if np.size(seen.expected) < ROWS else 2):
         inputs = dict(seen.inputs)
@@ -190,6 +217,12 @@ def _knows_the_rest(task, case, seen, explanation):
     change = np.concatenate(changes)
     if not np.all(np.isfinite(change)):
         return False
-    everything = np.hstack([stacked(columns, "combined", change.size),
-                            stacked(columns, "single", change.size)[:, :change.size // 3]])
-    return float(np.linalg.norm(left_over(change, everything))) > 1e-3 * float(np.linalg.norm(change))
+    everything = np.hstack(
+        [
+            stacked(columns, "combined", change.size),
+            stacked(columns, "single", change.size)[:, : change.size // 3],
+        ]
+    )
+    return float(np.linalg.norm(left_over(change, everything))) > 1e-3 * float(
+        np.linalg.norm(change)
+    )

@@ -1,4 +1,5 @@
-"""What the folder of an assignment says of itself: statement, forms, docstrings and tasks must agree.
+"""What the folder of an assignment says of itself: statement, forms, docstrings and tasks must
+agree.
 
 Nothing here runs a hand-in.  Each finding is one sentence that names the file and what to change.
 """
@@ -27,8 +28,13 @@ def problems(assignment):
     list of str
         One sentence each; empty if all is well.
     """
-    return [*_files(assignment), *_passages(assignment), *_tasks(assignment),
-            *_docstrings(assignment), *_rubrics(assignment)]
+    return [
+        *_files(assignment),
+        *_passages(assignment),
+        *_tasks(assignment),
+        *_docstrings(assignment),
+        *_rubrics(assignment),
+    ]
 
 
 def _files(assignment):
@@ -36,8 +42,9 @@ def _files(assignment):
     listed = set(assignment.forms) - {"base"}
     present = {path.stem for path in (assignment.folder / "forms").glob("*.py")}
     for name in sorted(present - listed):
-        yield (f"forms/{name}.py is never used: add `{name} = \"...\"` to [forms] in "
-               "assignment.toml")
+        yield (
+            f"forms/{name}.py is never used: add `{name} = \"...\"` to [forms] in assignment.toml"
+        )
     for name in sorted(listed - present):
         yield f"the form {name} of [forms] has no file forms/{name}.py"
 
@@ -47,24 +54,29 @@ def _passages(assignment):
     text = read_text(assignment.folder / "statement.md")
     found = list(PASSAGE.finditer(text))
     if len(OPENING.findall(text)) != len(found):
-        yield ("statement.md: a passage is not closed: each begins with `<!-- form: NAME -->` and "
-               "ends with `<!-- end -->`, on lines of their own")
-    groups, end = [], None
+        yield (
+            "statement.md: a passage is not closed: each begins with `<!-- form: NAME -->` and "
+            "ends with `<!-- end -->`, on lines of their own"
+        )
+    groups = []
+    end = None
     for passage in found:
-        if end is None or text[end:passage.start()].strip():
+        if end is None or text[end : passage.start()].strip():
             groups.append([])
         groups[-1].append(passage)
         end = passage.end()
     mentioned = set()
     for group in groups:
-        line = text[:group[0].start()].count("\n") + 1
+        line = text[: group[0].start()].count("\n") + 1
         names = [name for passage in group for name in re.split(r"[,\s]+", passage[1].strip())]
         mentioned |= set(names)
         for name in sorted(set(names) - set(assignment.forms)):
             yield f"statement.md, line {line}: there is no form {name!r}"
         for name in sorted(set(assignment.forms) - set(names)) if len(group) > 1 else ():
-            yield (f"statement.md, line {line}: the form {name} has no passage here, but "
-                   f"{', '.join(sorted(set(names)))} have")
+            yield (
+                f"statement.md, line {line}: the form {name} has no passage here, but "
+                f"{', '.join(sorted(set(names)))} have"
+            )
     for name in sorted(set(assignment.forms) - mentioned) if groups else ():
         yield f"statement.md has no passage for the form {name}"
 
@@ -75,16 +87,23 @@ def _tasks(assignment):
     for form in assignment.forms:
         asked = sections(assignment.statement(form))
         ids = [task.id for task in assignment.tasks]
-        found = [f"statement.md has no section `## Task {name}`, in the form {form}"
-                 for name in ids if name not in asked]
-        found += [f"statement.md asks for task {name}, which is not in assignment.toml"
-                  for name in asked if name not in ids]
+        found = [
+            f"statement.md has no section `## Task {name}`, in the form {form}"
+            for name in ids
+            if name not in asked
+        ]
+        found += [
+            f"statement.md asks for task {name}, which is not in assignment.toml"
+            for name in asked
+            if name not in ids
+        ]
         for task in assignment.tasks:
             text = asked.get(task.id, "")
-            pair = task.kind == "extremes"                # may speak of the pair as a whole
+            pair = task.kind == "extremes"  # may speak of the pair as a whole
             if task.function and text and task.function not in text and not pair:
-                found.append(f"statement.md, task {task.id}: the function `{task.function}` is not "
-                             "named")
+                found.append(
+                    f"statement.md, task {task.id}: the function `{task.function}` is not named"
+                )
         for words in found:
             key = words.partition(", in the form")[0]
             if key not in reported:
@@ -110,17 +129,22 @@ def _docstrings(assignment):
             continue
         public = [name for name in replaced if name in base and not name.startswith("_")]
         if public and all(_same_docstring(base, made, name) for name in public):
-            yield (f"forms/{form}.py: the docstrings are all those of the base form, so the stub "
-                   "describes that; add WORDS, or docstrings")
+            yield (
+                f"forms/{form}.py: the docstrings are all those of the base form, so the stub "
+                "describes that; add WORDS, or docstrings"
+            )
         for name in public:
             if name not in made:
                 continue
-            before, after = (ast.get_docstring(each[name], clean=False) or ""
-                             for each in (base, made))
+            before, after = (
+                ast.get_docstring(each[name], clean=False) or "" for each in (base, made)
+            )
             formula = MATH.search(before)
             if formula and formula[0] in after and not ast.get_docstring(replaced[name]):
-                yield (f"forms/{form}.py, {name}: the docstring still has the formula of the base "
-                       "form; give the function a docstring that begins with `.. math::`")
+                yield (
+                    f"forms/{form}.py, {name}: the docstring still has the formula of the base "
+                    "form; give the function a docstring that begins with `.. math::`"
+                )
 
 
 def _same_docstring(base, made, name):
@@ -132,8 +156,10 @@ def _rubrics(assignment):
     for task in assignment.tasks:
         total = sum(item["points"] for item in task.rubric)
         if task.rubric and total != task.points:
-            yield (f"assignment.toml, task {task.id}: the rubric adds up to {total:g} points, the "
-                   f"task has {task.points:g}")
+            yield (
+                f"assignment.toml, task {task.id}: the rubric adds up to {total:g} points, the "
+                f"task has {task.points:g}"
+            )
 
 
 def _functions(source):

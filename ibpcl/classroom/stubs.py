@@ -1,7 +1,8 @@
 """Make the file that a student fills in from the reference solution.
 
-Signatures and the documentation of parameters stay.  Bodies, comments, private helpers and, of gradient functions, all
-of the docstring but its first line, Parameters and Returns are dropped: that is where their formulas stand.
+Signatures and the documentation of parameters stay.  Bodies, comments, private helpers and, of
+gradient functions, all of the docstring but its first line, Parameters and Returns are dropped:
+that is where their formulas stand.
 """
 
 import ast
@@ -27,15 +28,23 @@ def stub(assignment, form="base", student=""):
     for task in assignment.tasks:
         if task.function:
             tasks.setdefault(task.function, task)
-    pieces = [_docstring(assignment, form), _imports(tree), _names(assignment, form, student),
-              _text(assignment)]
-    pieces += [_blank(node, tasks[node.name]) for node in tree.body
-               if isinstance(node, ast.FunctionDef) and node.name in tasks]
+    pieces = [
+        _docstring(assignment, form),
+        _imports(tree),
+        _names(assignment, form, student),
+        _text(assignment),
+    ]
+    pieces += [
+        _blank(node, tasks[node.name])
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef) and node.name in tasks
+    ]
     return _joined(pieces)
 
 
 def referee_stub(assignment, student, exhibits, functions, form="base"):
-    """Return the file of a referee: the exhibits to be mended, blank answers, and a blank proof for each.
+    """Return the file of a referee: the exhibits to be mended, blank answers, and a blank proof for
+    each.
 
     Parameters
     ----------
@@ -45,34 +54,56 @@ def referee_stub(assignment, student, exhibits, functions, form="base"):
         Task to the function that it is about.
     """
     tree = ast.parse(exhibits)
-    first = next(node.lineno for node in tree.body
-                 if isinstance(node, (ast.FunctionDef, ast.Assign))) - 1
+    first = (
+        next(node.lineno for node in tree.body if isinstance(node, (ast.FunctionDef, ast.Assign)))
+        - 1
+    )
     body = "".join(exhibits.splitlines(keepends=True)[first:]).strip()
-    answers = "".join(f'    "{name}": {{"kind": "", "line": 0}},        # {function}_vjp\n'
-                      for name, function in functions.items())
+    answers = "".join(
+        f'    "{name}": {{"kind": "", "line": 0}},        # {function}_vjp\n'
+        for name, function in functions.items()
+    )
     answers = f"# The lines are those of exhibits.py.\nANSWERS = {{\n{answers}}}"
-    proofs = [f'def proof_{name}():\n    """Return the inputs of {function}, a tuple, and a cotangent that refute '
-              f'{function}_vjp."""\n    raise NotImplementedError("task {name}: {assignment.task(name).title}")'
-              for name, function in functions.items()]
-    return _joined([_docstring(assignment, form), _imports(tree), _names(assignment, form, student), answers,
-                    _text(assignment), body, *proofs])
+    proofs = [
+        f'def proof_{name}():\n    """Return the inputs of {function}, a tuple, and a cotangent '
+        f'that refute {function}_vjp."""\n    raise NotImplementedError("task {name}: '
+        f'{assignment.task(name).title}")'
+        for name, function in functions.items()
+    ]
+    return _joined(
+        [
+            _docstring(assignment, form),
+            _imports(tree),
+            _names(assignment, form, student),
+            answers,
+            _text(assignment),
+            body,
+            *proofs,
+        ]
+    )
 
 
 def _joined(pieces):
     """Join the pieces of a module: two blank lines above a function, one above the rest."""
     gaps = ["\n\n\n" if piece.startswith("def ") else "\n\n" for piece in pieces]
-    return "".join(gap + piece for gap, piece in zip(gaps, pieces, strict=True) if piece).lstrip() + "\n"
+    return (
+        "".join(gap + piece for gap, piece in zip(gaps, pieces, strict=True) if piece).lstrip()
+        + "\n"
+    )
 
 
 def _docstring(assignment, form):
     told = textwrap.fill(f"Your form of the assignment: {assignment.forms[form]}.", 100)
-    count, most = len(assignment.tasks), f"{assignment.points:g}"
+    count = len(assignment.tasks)
+    most = f"{assignment.points:g}"
     return f'"""{assignment.title}: {count} tasks, {most} points; see statement.md.\n\n{told}\n"""'
 
 
 def _names(assignment, form, student):
     names = {"ASSIGNMENT": assignment.name, "FORM": form, "STUDENT": student}
-    return "\n".join(f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in names.items())
+    return "\n".join(
+        f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in names.items()
+    )
 
 
 def _text(assignment):
@@ -80,7 +111,9 @@ def _text(assignment):
 
 
 def _imports(tree):
-    kept = [ast.unparse(node) for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
+    kept = [
+        ast.unparse(node) for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))
+    ]
     own = [line for line in kept if "numpy" not in line and "scipy" not in line]
     others = [line for line in kept if line not in own]
     return "\n".join(own) + ("\n\n" if own and others else "") + "\n".join(others)
@@ -93,11 +126,19 @@ def _blank(node, task):
     quoted = ""
     if text:
         raw = "r" if "\\" in text else ""
-        quoted = textwrap.indent(f'{raw}"""{text}\n"""' if "\n" in text else f'{raw}"""{text}"""', "    ",
-                                 lambda line: bool(line.strip())) + "\n"
+        quoted = (
+            textwrap.indent(
+                f'{raw}"""{text}\n"""' if "\n" in text else f'{raw}"""{text}"""',
+                "    ",
+                lambda line: bool(line.strip()),
+            )
+            + "\n"
+        )
     title = task.title.replace('"', "'")
-    return (f"def {node.name}({ast.unparse(node.args)}):\n{quoted}"
-            f'    raise NotImplementedError("task {task.id}: {title}")')
+    return (
+        f"def {node.name}({ast.unparse(node.args)}):\n{quoted}"
+        f'    raise NotImplementedError("task {task.id}: {title}")'
+    )
 
 
 def filtered(docstring):

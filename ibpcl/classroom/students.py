@@ -1,7 +1,9 @@
-"""Students: one way to write an id, the list of a class, and the folder that a student's results are in.
+"""Students: one way to write an id, the list of a class, and the folder that a student's results
+are in.
 
-Every command treats ids alike: Unicode in composed form (NFC), no space at the ends, one space between words, and
-letter case kept for display but not compared.  ``Ada`` and ``ada`` are the same student.
+Every command treats ids alike: Unicode in composed form (NFC), no space at the ends, one space
+between words, and letter case kept for display but not compared.  ``Ada`` and ``ada`` are the same
+student.
 """
 
 import hashlib
@@ -13,17 +15,62 @@ from ibpcl.classroom.spreadsheet import column_key, read_rows
 from ibpcl.errors import UserError
 
 # The first of these that a table has is its column of ids.
-ID_COLUMNS = ("studentid", "student", "sid", "studentnumber", "matriculationnumber", "matrikelnummer", "idnumber",
-              "orgdefinedid", "sisuserid", "username", "userid", "loginid", "sisloginid", "netid", "login", "user",
-              "id", "identifier", "githubusername", "emailaddress", "email", "name", "fullname")
-OTHER_COLUMNS = {"lastname": "last_name", "surname": "last_name", "familyname": "last_name", "nachname": "last_name",
-                 "firstname": "first_name", "givenname": "first_name", "vorname": "first_name",
-                 "email": "email", "emailaddress": "email", "mail": "email", "identifier": "identifier",
-                 "username": "username", "loginid": "username", "sisloginid": "username", "githubusername": "username",
-                 "name": "name", "fullname": "name", "studentname": "name"}
-DEVICES = {"con", "prn", "aux", "nul", *(f"{name}{n}" for name in ("com", "lpt") for n in range(1, 10))}
-RESULT_FILES = re.compile(r"(?i)\.(json|html?|csv|tsv|zip|txt|md|pdf|py|ipynb|tmp)$|^(export|feedback)-")
-MOST_FOLDER_BYTES = 120     # of a folder's name; file systems allow 255, and a path has more parts
+ID_COLUMNS = (
+    "studentid",
+    "student",
+    "sid",
+    "studentnumber",
+    "matriculationnumber",
+    "matrikelnummer",
+    "idnumber",
+    "orgdefinedid",
+    "sisuserid",
+    "username",
+    "userid",
+    "loginid",
+    "sisloginid",
+    "netid",
+    "login",
+    "user",
+    "id",
+    "identifier",
+    "githubusername",
+    "emailaddress",
+    "email",
+    "name",
+    "fullname",
+)
+OTHER_COLUMNS = {
+    "lastname": "last_name",
+    "surname": "last_name",
+    "familyname": "last_name",
+    "nachname": "last_name",
+    "firstname": "first_name",
+    "givenname": "first_name",
+    "vorname": "first_name",
+    "email": "email",
+    "emailaddress": "email",
+    "mail": "email",
+    "identifier": "identifier",
+    "username": "username",
+    "loginid": "username",
+    "sisloginid": "username",
+    "githubusername": "username",
+    "name": "name",
+    "fullname": "name",
+    "studentname": "name",
+}
+DEVICES = {
+    "con",
+    "prn",
+    "aux",
+    "nul",
+    *(f"{name}{n}" for name in ("com", "lpt") for n in range(1, 10)),
+}
+RESULT_FILES = re.compile(
+    r"(?i)\.(json|html?|csv|tsv|zip|txt|md|pdf|py|ipynb|tmp)$|^(export|feedback)-"
+)
+MOST_FOLDER_BYTES = 120  # of a folder's name; file systems allow 255, and a path has more parts
 
 
 class Student(NamedTuple):
@@ -60,9 +107,13 @@ def shown(student):
     >>> shown("  Zoe\\u0308   Byron ")
     'Zoë Byron'
     """
-    latin = {code: code - 0xDC00 for code in range(0xDC80, 0xDD00)}       # bytes of a file name that is not UTF-8
-    text = "".join(each for each in unicodedata.normalize("NFC", str(student).translate(latin))
-                   if each.isspace() or unicodedata.category(each) not in ("Cc", "Cf", "Cs", "Co"))
+    # bytes of a file name that is not UTF-8
+    latin = {code: code - 0xDC00 for code in range(0xDC80, 0xDD00)}
+    text = "".join(
+        each
+        for each in unicodedata.normalize("NFC", str(student).translate(latin))
+        if each.isspace() or unicodedata.category(each) not in ("Cc", "Cf", "Cs", "Co")
+    )
     return " ".join(text.split())
 
 
@@ -76,9 +127,11 @@ def folded(student):
 
 
 def variant_id(student):
-    """Return an id as the course key uses it: folded, and the characters that file names lose are ``_``.
+    """Return an id as the course key uses it: folded, and the characters that file names lose are
+    ``_``.
 
-    Platforms and file systems replace these characters in the names of files, so they must not change the variant.
+    Platforms and file systems replace these characters in the names of files, so they must not
+    change the variant.
 
     >>> variant_id("O'Brien"), variant_id("o_brien")
     ('o_brien', 'o_brien')
@@ -89,8 +142,9 @@ def variant_id(student):
 def folder_name(student):
     """Return the name of the folder that holds a student's results.
 
-    It is the id where that can be the name of a folder on every system and is not the name of a result file;
-    otherwise it ends in ``~`` and four hexadecimal digits, so that two students never share a folder.
+    It is the id where that can be the name of a folder on every system and is not the name of a
+    result file; otherwise it ends in ``~`` and four hexadecimal digits, so that two students never
+    share a folder.
 
     >>> folder_name("o'brien"), folder_name("con")[:4], folder_name("grading.json")[:13]
     ("o'brien", 'con~', 'grading.json~')
@@ -98,8 +152,13 @@ def folder_name(student):
     name = shown(student)
     safe = re.sub(r'[<>:"/\\|?*\x00-\x1f]', "_", name).rstrip(". ")
     safe = safe.encode()[:MOST_FOLDER_BYTES].decode(errors="ignore")
-    odd = (safe != name or not safe or safe[0] in ".-~" or safe.partition(".")[0].casefold() in DEVICES
-           or RESULT_FILES.search(safe))
+    odd = (
+        safe != name
+        or not safe
+        or safe[0] in ".-~"
+        or safe.partition(".")[0].casefold() in DEVICES
+        or RESULT_FILES.search(safe)
+    )
     if not odd:
         return safe
     mark = hashlib.sha256(folded(student).encode()).hexdigest()[:4]
@@ -120,37 +179,54 @@ class Roster:
     """
 
     def __init__(self, students=()):
-        self.students = list({folded(student.id): student for student in reversed(list(students))}.values())[::-1]
+        self.students = list(
+            {folded(student.id): student for student in reversed(list(students))}.values()
+        )[::-1]
         self._ids = {folded(student.id): student for student in self.students}
         self._spelled = _unique((variant_id(student.id), student) for student in self.students)
         self._folders = {folded(folder_name(student.id)): student for student in self.students}
-        self._aliases = _unique((alias, student) for student in self.students for alias in student.aliases)
+        self._aliases = _unique(
+            (alias, student) for student in self.students for alias in student.aliases
+        )
 
     def __len__(self):
         return len(self.students)
 
     def get(self, student):
-        """Return the student with this id, in any spelling that file names leave; None if there is none."""
+        """Return the student with this id, in any spelling that file names leave; None if there is
+        none.
+        """
         key = folded(student)
-        return self._ids.get(key) or self._folders.get(key) or self._spelled.get(variant_id(student))
+        return (
+            self._ids.get(key) or self._folders.get(key) or self._spelled.get(variant_id(student))
+        )
 
     def match(self, *words):
-        """Return the one student that has one of these ids, addresses or names; None if it is none or several."""
+        """Return the one student that has one of these ids, addresses or names; None if it is none
+        or several.
+        """
         for word in filter(None, words):
-            found = self.get(word) or self._aliases.get(folded(word)) or self._aliases.get(name_key(word))
+            found = (
+                self.get(word)
+                or self._aliases.get(folded(word))
+                or self._aliases.get(name_key(word))
+            )
             if found is not None:
                 return found
         return None
 
 
 def name_key(name):
-    """Return a name without order, accents and punctuation, since platforms write names in several ways.
+    """Return a name without order, accents and punctuation, since platforms write names in several
+    ways.
 
     >>> name_key("Müller, Dora") == name_key("dora muller")
     True
     """
     plain = unicodedata.normalize("NFKD", folded(name))
-    words = re.findall(r"\w+", "".join(each for each in plain if not unicodedata.combining(each)).replace("'", ""))
+    words = re.findall(
+        r"\w+", "".join(each for each in plain if not unicodedata.combining(each)).replace("'", "")
+    )
     return " ".join(sorted(words))
 
 
@@ -173,15 +249,24 @@ def read_students(path):
         If the file cannot be read, or names no student.
     """
     rows = [row for row in read_rows(path) if not row[0].startswith("# ")]
-    columns = {column_key(cell): at for at, cell in reversed(list(enumerate(rows[0])))} if rows else {}
+    columns = (
+        {column_key(cell): at for at, cell in reversed(list(enumerate(rows[0])))} if rows else {}
+    )
     known = [name for name in ID_COLUMNS if name in columns]
-    # Canvas: "Student" is the name, "ID" a number of its own, and the second row has the points possible.
+    # Canvas: "Student" is the name, "ID" a number of its own, and the second row has the points
+    # possible.
     if "student" in known and ("sisuserid" in known or "sisloginid" in known):
         columns["name"] = columns.pop("student")
         known = [name for name in known if name not in ("student", "id")]
     place = columns[known[0]] if known else 0
-    fields = {OTHER_COLUMNS[key]: at for key, at in columns.items() if key in OTHER_COLUMNS} if known else {}
-    students, notes, lines = [], [], {}
+    fields = (
+        {OTHER_COLUMNS[key]: at for key, at in columns.items() if key in OTHER_COLUMNS}
+        if known
+        else {}
+    )
+    students = []
+    notes = []
+    lines = {}
     for number, row in enumerate(rows[1:] if known else rows, start=2 if known else 1):
         student = _student(row, place, fields, known)
         key = folded(student.id)
@@ -194,7 +279,10 @@ def read_students(path):
             lines[key] = number
             students.append(student)
     if not students:
-        raise UserError(f"class: {path} names no student: write one id per line, or a table with a column student_id")
+        raise UserError(
+            f"class: {path} names no student: write one id per line, or a table with a column "
+            "student_id"
+        )
     return Roster(students), notes
 
 
@@ -202,7 +290,8 @@ def _student(row, place, fields, known):
     """Return the student of a row."""
     cell = row[place] if place < len(row) else ""
     if known and known[0] == "orgdefinedid":
-        cell = cell.removeprefix("#")                     # Brightspace's protection against spreadsheets
+        # Brightspace's protection against spreadsheets
+        cell = cell.removeprefix("#")
     about = {name: row[at] for name, at in fields.items() if at < len(row)}
     if not known:
         about["email"] = next((cell for cell in row[1:] if "@" in cell), "")

@@ -79,13 +79,25 @@ def _files(folder, ignored):
             if Path(root, name).is_symlink():
                 folders.remove(name)
                 ignored.append((Path(root, name).relative_to(folder).as_posix(), "a link"))
-            elif name in (".git", "node_modules", "__pycache__") or Path(root, name, "pyvenv.cfg").exists():
+            elif (
+                name in (".git", "node_modules", "__pycache__")
+                or Path(root, name, "pyvenv.cfg").exists()
+            ):
                 folders.remove(name)
-                kind = "a virtual environment" if Path(root, name, "pyvenv.cfg").exists() else "not a student's work"
+                kind = (
+                    "a virtual environment"
+                    if Path(root, name, "pyvenv.cfg").exists()
+                    else "not a student's work"
+                )
                 ignored.append((Path(root, name).relative_to(folder).as_posix() + "/", kind))
         for name in sorted(names):
             path = Path(root, name)
             if path.is_symlink() or not path.is_file():
-                ignored.append((path.relative_to(folder).as_posix(), "a link" if path.is_symlink() else "no file"))
+                ignored.append(
+                    (
+                        path.relative_to(folder).as_posix(),
+                        "a link" if path.is_symlink() else "no file",
+                    )
+                )
             else:
                 yield path

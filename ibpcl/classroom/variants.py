@@ -2,7 +2,9 @@ r"""What differs from student to student: the form of an assignment and the inpu
 
 Both are functions of
 
-.. math:: \mathrm{HMAC}(\text{course key},\; \text{student} \mid \text{assignment} \mid \text{purpose})
+.. math::
+
+    \mathrm{HMAC}(\text{course key},\; \text{student} \mid \text{assignment} \mid \text{purpose})
 
 with SHA-256, so they are the same whenever they are needed, and cannot be computed without the key.
 """
@@ -18,7 +20,7 @@ from ibpcl.classroom.students import variant_id
 from ibpcl.errors import UserError
 from ibpcl.storage import write_text
 
-PUBLIC = b"public"          # the key of public checks: these inputs are no secret
+PUBLIC = b"public"  # the key of public checks: these inputs are no secret
 SHORTEST = 16
 
 
@@ -33,16 +35,23 @@ def read_key(path):
     try:
         key = Path(path).read_bytes().strip()
     except FileNotFoundError:
-        raise UserError(f"class: there is no course key {path}; `ibpcl class key {path}` makes one") from None
+        raise UserError(
+            f"class: there is no course key {path}; `ibpcl class key {path}` makes one"
+        ) from None
     if len(key) < SHORTEST:
-        raise UserError(f"class: the course key in {path} has {len(key)} bytes; it must have at least {SHORTEST}")
+        raise UserError(
+            f"class: the course key in {path} has {len(key)} bytes; it must have at least "
+            f"{SHORTEST}"
+        )
     return key
 
 
 def make_key(path):
     """Write a new course key, readable by its owner only; an existing file is never replaced."""
     if Path(path).exists():
-        raise UserError(f"class: {path} exists: a course keeps its key, or every student's variant changes")
+        raise UserError(
+            f"class: {path} exists: a course keeps its key, or every student's variant changes"
+        )
     write_text(path, secrets.token_hex(32) + "\n")
     Path(path).chmod(0o600)
 
@@ -64,7 +73,9 @@ def generator(key, student, *what):
     >>> generator(b"k", "ada", "1a", 0).random() == generator(b"k", "ada", "1a", 0).random()
     True
     """
-    return np.random.Generator(np.random.PCG64(int.from_bytes(digest(key, student, *what), "little")))
+    return np.random.Generator(
+        np.random.PCG64(int.from_bytes(digest(key, student, *what), "little"))
+    )
 
 
 def form_of(assignment, key, student):
@@ -72,4 +83,6 @@ def form_of(assignment, key, student):
     forms = list(assignment.forms)
     if key == PUBLIC:
         return forms[0]
-    return forms[int.from_bytes(digest(key, student, assignment.name, "form")[:8], "little") % len(forms)]
+    return forms[
+        int.from_bytes(digest(key, student, assignment.name, "form")[:8], "little") % len(forms)
+    ]

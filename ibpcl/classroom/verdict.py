@@ -2,7 +2,16 @@
 
 from dataclasses import asdict, dataclass, field
 
-STATES = ("right", "partial", "wrong", "raises", "missing", "not judged", "by hand", "given by hand")
+STATES = (
+    "right",
+    "partial",
+    "wrong",
+    "raises",
+    "missing",
+    "not judged",
+    "by hand",
+    "given by hand",
+)
 
 
 def in_words(kind):
@@ -56,7 +65,8 @@ class Verdict:
     parts : list of Part
     hints : list of str
     lines : list of str
-        Lines of the hand-in that mistakes are in, with a sentence; from inside the box, so never worth points.
+        Lines of the hand-in that mistakes are in, with a sentence; from inside the box, so never
+        worth points.
     figures : list of str
         SVG, and a heading above those of each input.
     seconds : float
@@ -86,7 +96,9 @@ class Verdict:
     @classmethod
     def of(cls, task):
         """Return the empty verdict on a task."""
-        return cls(task.id, task.kind, task.title, task.visibility, task.points, hints=list(task.hints))
+        return cls(
+            task.id, task.kind, task.title, task.visibility, task.points, hints=list(task.hints)
+        )
 
     @property
     def pending(self):
@@ -176,16 +188,27 @@ class Result:
 
     def to_dict(self):
         """Return plain values."""
-        return {"schema": "ibpcl/class/1", **asdict(self), "score": self.score, "most": self.most,
-                "pending": self.pending}
+        return {
+            "schema": "ibpcl/class/1",
+            **asdict(self),
+            "score": self.score,
+            "most": self.most,
+            "pending": self.pending,
+        }
 
     @classmethod
     def from_dict(cls, table):
         """Return the result that :meth:`to_dict` was made of."""
         kept = _known(cls, table)
-        kept["verdicts"] = [Verdict(**{**_known(Verdict, each),
-                                       "parts": [Part(**_known(Part, part)) for part in each["parts"]]})
-                            for each in kept["verdicts"]]
+        kept["verdicts"] = [
+            Verdict(
+                **{
+                    **_known(Verdict, each),
+                    "parts": [Part(**_known(Part, part)) for part in each["parts"]],
+                }
+            )
+            for each in kept["verdicts"]
+        ]
         return cls(**kept)
 
 

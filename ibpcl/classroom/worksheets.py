@@ -88,13 +88,15 @@ def read(path):
     try:
         text = decoded(data)
         if encoding == "utf-8" and text.encode() != data:
-            encoding = "utf-8-sig"                        # it was a code page, which loses names
+            encoding = "utf-8-sig"  # it was a code page, which loses names
         delimiter = delimiter_of(text)
-        rows = list(csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""),
-                               delimiter=delimiter))
+        rows = list(
+            csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), delimiter=delimiter)
+        )
     except (ValueError, csv.Error) as error:
-        raise UserError(f"class: {path} is not a table that can be read: {error}; save it as CSV") \
-            from None
+        raise UserError(
+            f"class: {path} is not a table that can be read: {error}; save it as CSV"
+        ) from None
     if not rows or len(rows[0]) < 2:
         raise UserError(f"class: {path} has no header with several columns")
     width = len(rows[0])
@@ -130,8 +132,11 @@ def fill(path, system, results, assignment, roster=None, column=None):
     """
     sheet = read(path)
     layout = LAYOUTS[system](sheet.rows, column, assignment, path)
-    rows = {at: layout.about(sheet.rows[at]) for at in range(layout.first, len(sheet.rows))
-            if any(sheet.rows[at])}
+    rows = {
+        at: layout.about(sheet.rows[at])
+        for at in range(layout.first, len(sheet.rows))
+        if any(sheet.rows[at])
+    }
     matches, notes = assigned(rows, Matcher([result.student for result in results], roster))
     factor = _factor(layout, assignment, notes)
     for result in results:
@@ -140,15 +145,19 @@ def fill(path, system, results, assignment, roster=None, column=None):
             continue
         row = sheet.rows[at]
         if row[layout.points].strip().upper() in ("N/A", "EX"):
-            notes.append(f"{result.student}: the platform has {row[layout.points]!r} there; it stays")
+            notes.append(
+                f"{result.student}: the platform has {row[layout.points]!r} there; it stays"
+            )
             continue
         row[layout.points] = points_text(factor * result.score, layout.decimal_comma)
         if layout.comment is not None and not row[layout.comment].strip():
             row[layout.comment] = cell(_comments(result))
     missing = [result.student for result in results if result.student not in matches]
     if missing:
-        notes.append(f"{len(missing)} of {len(results)} students are in no row: {_some(missing)}; "
-                     "a roster with their ids, addresses or names helps")
+        notes.append(
+            f"{len(missing)} of {len(results)} students are in no row: {_some(missing)}; "
+            "a roster with their ids, addresses or names helps"
+        )
     ungraded = [result.student for result in results if result.score is None]
     if ungraded:
         notes.append(f"{len(ungraded)} are not graded, and their cells stay: {_some(ungraded)}")
@@ -157,7 +166,8 @@ def fill(path, system, results, assignment, roster=None, column=None):
 
 def write(filled, out):
     """Write a filled table in the encoding and with the delimiter that its platform reads."""
-    sheet, layout = filled.sheet, filled.layout
+    sheet = filled.sheet
+    layout = filled.layout
     text = io.StringIO()
     writer = csv.writer(text, delimiter=layout.delimiter or sheet.delimiter, lineterminator="\r\n")
     writer.writerows(sheet.rows)
@@ -171,18 +181,21 @@ def _factor(layout, assignment, notes):
     most = layout.most
     if not most or most == assignment.points:
         return 1.0
-    notes.append(f"the platform's maximum is {most:g}, that of the assignment {assignment.points:g}: "
-                 f"points are multiplied by {most / assignment.points:g}")
+    notes.append(
+        f"the platform's maximum is {most:g}, that of the assignment {assignment.points:g}: "
+        f"points are multiplied by {most / assignment.points:g}"
+    )
     return most / assignment.points
 
 
 def _comments(result):
     """Return the comments of the teacher as one text."""
-    told = [result.comment, *(f"{verdict.task}: {verdict.comment}" for verdict in result.verdicts
-                              if verdict.comment)]
+    told = [
+        result.comment,
+        *(f"{verdict.task}: {verdict.comment}" for verdict in result.verdicts if verdict.comment),
+    ]
     return re.sub(r"\s*\n\s*", " / ", "; ".join(filter(None, told)))
 
 
 def _some(names):
     return ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
-

@@ -1,14 +1,20 @@
 """The command line: ``ibpcl run``, ``ibpcl data``, ``ibpcl settings``; parsing and printing only.
 
-What does the work is imported when a command runs, so that ``--help`` and ``--version`` answer at once.  A mistake of
-the user ends with exit code 2 and one line on standard error; a mistake of the program keeps its traceback.
+What does the work is imported when a command runs, so that ``--help`` and ``--version`` answer at
+once.  A mistake of the user ends with exit code 2 and one line on standard error; a mistake of the
+program keeps its traceback.
 """
 
 import os
 import sys
 
-OK, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130              # 130 = 128 + SIGINT, as shells count
-RESUMABLE = ("run", "compare", "tune", "reproduce")        # commands that continue where they were interrupted
+# 130 = 128 + SIGINT, as shells count
+OK = 0
+FAILED = 1
+WRONG = 2
+INTERRUPTED = 130
+# commands that continue where they were interrupted
+RESUMABLE = ("run", "compare", "tune", "reproduce")
 
 
 def main(arguments=None):
@@ -39,16 +45,18 @@ def main(arguments=None):
 
 
 def _open_closed_streams():
-    """Open what the shell has closed (``2>&-``) on the null device, before a result file gets its number.
+    """Open what the shell has closed (``2>&-``) on the null device, before a result file gets its
+    number.
 
-    Processes that a command starts inherit the three numbers.  A stream that is None (pythonw) or that Python has
-    closed is opened on the null device, too.
+    Processes that a command starts inherit the three numbers.  A stream that is None (pythonw) or
+    that Python has closed is opened on the null device, too.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)
         except OSError:
-            opened = os.open(os.devnull, os.O_RDWR)        # the lowest free number, which is this one
+            # the lowest free number, which is this one
+            opened = os.open(os.devnull, os.O_RDWR)
             os.set_inheritable(opened, True)
         stream = getattr(sys, name)
         if stream is None or getattr(stream, "closed", False):

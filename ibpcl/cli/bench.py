@@ -6,7 +6,8 @@ from ibpcl import console, storage
 from ibpcl.bench import figure, measure
 from ibpcl.bench.problem import images
 
-TARGETS = (                                                # key, what it is, at most or at least, how much
+# key, what it is, at most or at least, how much
+TARGETS = (
     ("step_over_products", "step over its dense products, ten classes", "<=", 1.0),
     ("step_over_products_two_classes", "the same, a task of two classes", "<=", 1.0),
     ("step_over_products_dense", "the same, dense inputs", "<=", 1.35),
@@ -27,8 +28,9 @@ def execute(options):
     plan = measure.QUICK if options.quick else measure.Plan()
     talk = not options.json
     out = Path(options.out)
-    images((0,), options.data_dir)                         # a wrong folder is refused, and one for the files is made,
-    out.mkdir(parents=True, exist_ok=True)                 # before the minutes that it takes
+    # a wrong folder is refused, and one for the files is made,
+    images((0,), options.data_dir)
+    out.mkdir(parents=True, exist_ok=True)  # before the minutes that it takes
     found = measure.everything(plan, options.data_dir, say if talk else lambda title: None)
     storage.write_json(out / "bench.json", found)
     figure.draw(found, out / "bench.png")
@@ -46,24 +48,50 @@ def say(title):
 
 def table(found):
     """Return the measurements as text."""
-    sizes, inputs, machine = found["sizes"], found["inputs"], found["machine"]
+    sizes = found["sizes"]
+    inputs = found["inputs"]
+    machine = found["machine"]
     lines = [
-        "One gradient step of the ELBO: " + ", ".join(f"{name} = {size}" for name, size in sizes.items())
+        "One gradient step of the ELBO: "
+        + ", ".join(f"{name} = {size}" for name, size in sizes.items())
         + f"; {machine['threads']} threads",
-        f"inputs: {inputs['name']}, {100 * inputs['density']:.0f} % not zero, {inputs['always_zero']} of {sizes['D']} "
+        f"inputs: {inputs['name']}, {100 * inputs['density']:.0f} % not zero, "
+        f"{inputs['always_zero']} of {sizes['D']} "
         f"zero in all images (two classes: {inputs['two_classes_always_zero']})",
-        f"medians of {found['rounds']} interleaved rounds; load of the machine before: {machine['load_before']}", ""]
+        (
+            f"medians of {found['rounds']} interleaved rounds; load of the machine before: "
+            f"{machine['load_before']}"
+        ),
+        "",
+    ]
     lines += [f"{name:46} {value:10.2f} ms" for name, value in found["milliseconds"].items()]
     lines += ["", f"{'':46} {'measured':>10}   target"]
     for key, text, sign, target in TARGETS:
         value = found[key]
-        reached = "" if value is None else "" if (value <= target) == (sign == "<=") else "   missed"
-        lines.append(f"{text:46} {'-' if value is None else format(value, '10.2f'):>10}   {sign} {target:g}{reached}")
+        reached = (
+            "" if value is None else "" if (value <= target) == (sign == "<=") else "   missed"
+        )
+        lines.append(
+            f"{text:46} {'-' if value is None else format(value, '10.2f'):>10}   {sign} "
+            f"{target:g}{reached}"
+        )
     lines += [f"left out: {reason}" for reason in found["frameworks_left_out"].values()]
-    lines += ["", "slopes on log axes: " + ", ".join(
-        f"{axis} {one['slope']:.2f}" for axis, one in found["scaling"].items() if one["slope"] is not None)]
-    lines += [f"an epoch of {found['epoch_examples']} images: {found['epoch_s']:.2f} s masked, "
-              f"{found['epoch_finetuning_s']:.2f} s fine-tuning; 2000 predictions {found['predict_2000_s']:.2f} s"]
-    lines += [f"autoencoder: a masked step {found['vae_masked_step_ms']:.1f} ms, one of fine-tuning "
-              f"{found['vae_finetune_step_ms']:.1f} ms; dense products {found['vae_products_ms']:.1f} ms"]
+    lines += [
+        "",
+        "slopes on log axes: "
+        + ", ".join(
+            f"{axis} {one['slope']:.2f}"
+            for axis, one in found["scaling"].items()
+            if one["slope"] is not None
+        ),
+    ]
+    lines += [
+        f"an epoch of {found['epoch_examples']} images: {found['epoch_s']:.2f} s masked, "
+        f"{found['epoch_finetuning_s']:.2f} s fine-tuning; 2000 predictions "
+        f"{found['predict_2000_s']:.2f} s"
+    ]
+    lines += [
+        f"autoencoder: a masked step {found['vae_masked_step_ms']:.1f} ms, one of fine-tuning "
+        f"{found['vae_finetune_step_ms']:.1f} ms; dense products {found['vae_products_ms']:.1f} ms"
+    ]
     return "\n".join(lines)

@@ -1,10 +1,21 @@
-"""The part of ``ibpcl class`` that finds the hand-ins of a class: ``collect``, and what ``grade`` shares with it."""
+"""The part of ``ibpcl class`` that finds the hand-ins of a class: ``collect``, and what ``grade``
+shares with it.
+"""
 
 import sys
 from pathlib import Path
 
-PLATFORMS = ("moodle", "canvas", "gradescope", "blackboard", "brightspace", "github", "nbgrader", "folder")
-MOST_SHOWN = 12             # lines of one kind in the summary of a collection
+PLATFORMS = (
+    "moodle",
+    "canvas",
+    "gradescope",
+    "blackboard",
+    "brightspace",
+    "github",
+    "nbgrader",
+    "folder",
+)
+MOST_SHOWN = 12  # lines of one kind in the summary of a collection
 
 
 def add_collect(action, download, key, json):
@@ -19,9 +30,15 @@ def add_collect(action, download, key, json):
     key, json : callable
         Add ``--key`` and ``--json`` to a parser.
     """
-    collect = action("collect", "show which file of which student counts, and write these to a folder", download)
-    collect.add_argument("--out", metavar="DIR", help="new folder to write, with a folder per student")
-    collect.add_argument("--assignment", metavar="HW", help="the assignment (default: the one that most files name)")
+    collect = action(
+        "collect", "show which file of which student counts, and write these to a folder", download
+    )
+    collect.add_argument(
+        "--out", metavar="DIR", help="new folder to write, with a folder per student"
+    )
+    collect.add_argument(
+        "--assignment", metavar="HW", help="the assignment (default: the one that most files name)"
+    )
     add_options(collect)
     key(collect)
     json(collect)
@@ -29,12 +46,23 @@ def add_collect(action, download, key, json):
 
 def add_options(command):
     """Add the options that ``collect`` and ``grade`` share."""
-    command.add_argument("--from", choices=PLATFORMS, dest="platform", help="where the hand-ins come from (default: "
-                                                                            "guessed from the names)")
-    command.add_argument("--roster", metavar="FILE", help="list of the class, for ids and for who is missing (default: "
-                                                          "the list kept beside the key by `ibpcl class new`)")
-    command.add_argument("--any-form", action="store_true",
-                         help="accept a class whose forms are not those that the key gives")
+    command.add_argument(
+        "--from",
+        choices=PLATFORMS,
+        dest="platform",
+        help="where the hand-ins come from (default: guessed from the names)",
+    )
+    command.add_argument(
+        "--roster",
+        metavar="FILE",
+        help="list of the class, for ids and for who is missing (default: "
+        "the list kept beside the key by `ibpcl class new`)",
+    )
+    command.add_argument(
+        "--any-form",
+        action="store_true",
+        help="accept a class whose forms are not those that the key gives",
+    )
 
 
 def kept_list(key):
@@ -46,7 +74,10 @@ def kept_list(key):
 def roster_of(options):
     """Return the list of the class, and print its unused rows."""
     from ibpcl.classroom.students import Roster, read_students
-    path = Path(options.roster) if options.roster else kept_list(options.key) if options.key else None
+
+    path = (
+        Path(options.roster) if options.roster else kept_list(options.key) if options.key else None
+    )
     if path is None or (not options.roster and not path.exists()):
         return Roster()
     roster, notes = read_students(path)
@@ -60,22 +91,31 @@ def run_collect(options):
     from ibpcl.classroom import collected, collecting, variants
     from ibpcl.classroom.assignment import find
     from ibpcl.storage import json_text
+
     roster = roster_of(options)
     key = variants.read_key(options.key) if options.key else variants.PUBLIC
     assignment = find(options.assignment) if options.assignment else None
     if assignment is None:
         first = collecting.collect(options.submissions, None, key, options.platform, roster)
         assignment = collected.most_named(first)
-    collection = collecting.collect(options.submissions, assignment, key, options.platform, roster,
-                                    options.any_form or not options.key)
+    collection = collecting.collect(
+        options.submissions,
+        assignment,
+        key,
+        options.platform,
+        roster,
+        options.any_form or not options.key,
+    )
     if options.out:
         collected.write(collection, options.out)
     table = collection.to_dict()
     if options.json:
         print(json_text(table, indent=2))
     else:
-        print(f"{table['platform']}: {len(table['students'])} students"
-              + (f", assignment {assignment.name}" if assignment is not None else ""))
+        print(
+            f"{table['platform']}: {len(table['students'])} students"
+            + (f", assignment {assignment.name}" if assignment is not None else "")
+        )
         for found in table["students"]:
             _print_student(found)
         print_left_out(table)
@@ -95,6 +135,7 @@ def _print_student(found):
 def print_left_out(collection):
     """Print the files that were passed over, and who did not hand in."""
     from ibpcl.classroom.printable import printable
+
     names = {}
     for name, reason in collection["ignored"]:
         names.setdefault((name, reason), 0)
@@ -102,11 +143,16 @@ def print_left_out(collection):
         for name, reason in found["ignored"]:
             short = (name.rpartition("/")[2] or name, reason)
             names[short] = names.get(short, 0) + 1
-    lines = [f"{name} ({reason})" + (f", {count} times" if count > 1 else "")
-             for (name, reason), count in names.items()]
+    lines = [
+        f"{name} ({reason})" + (f", {count} times" if count > 1 else "")
+        for (name, reason), count in names.items()
+    ]
     missing = [f"{each['student']} {each['name']}".strip() for each in collection["missing"]]
-    for title, each in (("not looked at", lines), ("did not hand in", missing),
-                        ("not in the roster", collection["unknown"])):
+    for title, each in (
+        ("not looked at", lines),
+        ("did not hand in", missing),
+        ("not in the roster", collection["unknown"]),
+    ):
         if each:
             print(f"{title}: {len(each)}")
             print("\n".join(f"  {printable(line)}" for line in each[:MOST_SHOWN]))

@@ -5,8 +5,17 @@ from pathlib import Path
 
 from ibpcl.errors import UserError
 
-FORMATS = ("csv", "moodle", "canvas", "blackboard", "brightspace", "gradescope", "classroom50",
-           "autolab", "prairielearn")
+FORMATS = (
+    "csv",
+    "moodle",
+    "canvas",
+    "blackboard",
+    "brightspace",
+    "gradescope",
+    "classroom50",
+    "autolab",
+    "prairielearn",
+)
 FOLDER = ("DIR", "folder that `ibpcl class grade --out` wrote")
 
 
@@ -20,53 +29,96 @@ def add_actions(action, json):
     json : callable
         Adds ``--json`` to a parser.
     """
-    report = action("report", "print a summary of a class, and write its pages and tables again",
-                    FOLDER)
-    report.add_argument("--due", metavar="DATE",
-                        help="due date, such as 2026-11-20T18:00; 'none' removes it")
-    report.add_argument("--late-penalty", type=float, metavar="PERCENT",
-                        help="of all points, for each day that has begun (default: 0)")
-    report.add_argument("--late-at-most", type=float, metavar="PERCENT",
-                        help="for all late days together (default: 100)")
-    report.add_argument("--anonymous", action="store_true",
-                        help="numbers in place of ids on the page of derivations")
+    report = action(
+        "report", "print a summary of a class, and write its pages and tables again", FOLDER
+    )
+    report.add_argument(
+        "--due", metavar="DATE", help="due date, such as 2026-11-20T18:00; 'none' removes it"
+    )
+    report.add_argument(
+        "--late-penalty",
+        type=float,
+        metavar="PERCENT",
+        help="of all points, for each day that has begun (default: 0)",
+    )
+    report.add_argument(
+        "--late-at-most",
+        type=float,
+        metavar="PERCENT",
+        help="for all late days together (default: 100)",
+    )
+    report.add_argument(
+        "--anonymous",
+        action="store_true",
+        help="numbers in place of ids on the page of derivations",
+    )
     json(report)
     similar = action("similar", "list similar pairs of hand-ins", FOLDER)
-    similar.add_argument("--at-least", type=float, default=0.6, metavar="SHARE",
-                         help="minimum share of common code (default: 0.6)")
+    similar.add_argument(
+        "--at-least",
+        type=float,
+        default=0.6,
+        metavar="SHARE",
+        help="minimum share of common code (default: 0.6)",
+    )
     json(similar)
     export = action("export", "write the points for another system", FOLDER)
     export.add_argument("--to", choices=FORMATS, required=True, help="the system")
     export.add_argument("--out", metavar="PATH", help="file or folder (default: DIR/export-FORMAT)")
-    export.add_argument("--worksheet", "--gradebook", metavar="FILE", dest="worksheet",
-                        help="the table that the system hands out, which is filled in")
-    export.add_argument("--column", metavar="NAME",
-                        help="the table's column for the points, where several are possible")
-    export.add_argument("--roster", metavar="CSV",
-                        help="names: columns student_id, last_name, first_name, email, "
-                             "identifier, username")
-    export.add_argument("--feedback-zip", metavar="ZIP",
-                        help="also write the feedback pages, named as the system reads them")
-    export.add_argument("--downloads", metavar="PATH",
-                        help="folder or zip of the hand-ins as the system named them, for "
-                             "--feedback-zip with canvas and brightspace")
+    export.add_argument(
+        "--worksheet",
+        "--gradebook",
+        metavar="FILE",
+        dest="worksheet",
+        help="the table that the system hands out, which is filled in",
+    )
+    export.add_argument(
+        "--column",
+        metavar="NAME",
+        help="the table's column for the points, where several are possible",
+    )
+    export.add_argument(
+        "--roster",
+        metavar="CSV",
+        help="names: columns student_id, last_name, first_name, email, identifier, username",
+    )
+    export.add_argument(
+        "--feedback-zip",
+        metavar="ZIP",
+        help="also write the feedback pages, named as the system reads them",
+    )
+    export.add_argument(
+        "--downloads",
+        metavar="PATH",
+        help="folder or zip of the hand-ins as the system named them, for "
+        "--feedback-zip with canvas and brightspace",
+    )
 
 
 def run_report(options, folder=None):
     """Print a summary of a class, and write its pages and tables again."""
     from ibpcl.classroom import classpage, derivations_page, late, records, similarity
     from ibpcl.storage import write_bytes, write_text
+
     folder = Path(folder or options.dir)
     given = [getattr(options, name, None) for name in ("due", "late_penalty", "late_at_most")]
     if any(value is not None for value in given):
-        records.load(folder)                              # refuses a folder that is another one
+        records.load(folder)  # refuses a folder that is another one
         late.keep(folder, *given)
     found = records.load(folder)
     sources = similarity.sources(folder)
     pairs = [*similarity.copied(sources, found.assignment), *similarity.pairs(sources)]
     by_hand = records.rewrite(found)
-    page = classpage.class_page(found.results, found.assignment, pairs, found.policy,
-                                found.missing, found.skipped, found.earlier, found.notes)
+    page = classpage.class_page(
+        found.results,
+        found.assignment,
+        pairs,
+        found.policy,
+        found.missing,
+        found.skipped,
+        found.earlier,
+        found.notes,
+    )
     write_text(folder / "class.html", page)
     write_bytes(folder / "class.csv", classpage.class_csv(found.results, found.assignment))
     derivations = derivations_page.derivations_page(found, getattr(options, "anonymous", False))
@@ -75,12 +127,18 @@ def run_report(options, folder=None):
     graded = [result.score for result in found.results if result.status == "graded"]
     complete = len(graded) == len(found.results) and not found.table.notes
     if options.json:
-        _print_json({
-            "sandbox": found.settings["box"], "page": str(folder / "class.html"),
-            "csv": str(folder / "class.csv"), "by_hand": str(by_hand),
-            "derivations": str(folder / "derivations.html") if derivations else None,
-            "results": [result.to_dict() for result in found.results],
-            "alike": [_pair(pair) for pair in pairs], "notes": found.notes})
+        _print_json(
+            {
+                "sandbox": found.settings["box"],
+                "page": str(folder / "class.html"),
+                "csv": str(folder / "class.csv"),
+                "by_hand": str(by_hand),
+                "derivations": str(folder / "derivations.html") if derivations else None,
+                "results": [result.to_dict() for result in found.results],
+                "alike": [_pair(pair) for pair in pairs],
+                "notes": found.notes,
+            }
+        )
         return 0 if complete else 1
     _summary(found, graded, pairs, by_hand, bool(derivations))
     return 0 if complete else 1
@@ -90,10 +148,13 @@ def _summary(found, graded, pairs, by_hand, derivations):
     """Print the summary of a class."""
     from ibpcl.classroom.pages import points
     from ibpcl.classroom.plain_words import plain_reason
-    mean = f", mean {sum(graded) / len(graded):.1f} of {points(found.assignment.points)} points" \
-        if graded else ""
-    print(f"{len(graded)} of {len(found.results)} graded{mean}; "
-          f"sandbox: {found.settings['box']}")
+
+    mean = (
+        f", mean {sum(graded) / len(graded):.1f} of {points(found.assignment.points)} points"
+        if graded
+        else ""
+    )
+    print(f"{len(graded)} of {len(found.results)} graded{mean}; sandbox: {found.settings['box']}")
     for result in found.results:
         if result.status != "graded":
             print(f"  {result.student}: not graded: {plain_reason(result.reason)}")
@@ -102,23 +163,30 @@ def _summary(found, graded, pairs, by_hand, derivations):
     waiting = sum(result.pending for result in found.results)
     if waiting:
         where = f"open {found.folder / 'derivations.html'}, or " if derivations else ""
-        print(f"{points(waiting)} points are to be given by hand: {where}fill in {by_hand}, then "
-              "run `ibpcl class report`")
+        print(
+            f"{points(waiting)} points are to be given by hand: {where}fill in {by_hand}, then "
+            "run `ibpcl class report`"
+        )
     late = sum(result.late_days > 0 for result in found.results)
     if found.policy.due:
         print(f"due {found.policy.due}: {late} late")
     flagged = sum(bool(result.flags) for result in found.results)
-    print(f"{flagged} with flags, {len(pairs)} pairs alike; see {found.folder / 'class.html'} and "
-          f"{found.folder / 'class.csv'}")
+    print(
+        f"{flagged} with flags, {len(pairs)} pairs alike; see {found.folder / 'class.html'} and "
+        f"{found.folder / 'class.csv'}"
+    )
 
 
 def run_similar(options):
     """List pairs of hand-ins that look alike, and those that look like what is public."""
     from ibpcl.classroom import records, similarity
+
     assignment = records.load(options.dir).assignment
     sources = similarity.sources(Path(options.dir))
-    found = [*similarity.copied(sources, assignment, options.at_least),
-             *similarity.pairs(sources, options.at_least)]
+    found = [
+        *similarity.copied(sources, assignment, options.at_least),
+        *similarity.pairs(sources, options.at_least),
+    ]
     if options.json:
         _print_json([_pair(pair) for pair in found])
         return
@@ -130,6 +198,7 @@ def run_export(options):
     """Write the points for another system; return 1 if somebody's points are not in it."""
     from ibpcl.classroom import exports, feedback_zip, records
     from ibpcl.classroom.students import read_students
+
     found = records.load(options.dir)
     records.rewrite(found)
     notes = list(found.notes)
@@ -140,13 +209,22 @@ def run_export(options):
     if options.downloads and not options.feedback_zip:
         raise UserError("class: --downloads is for --feedback-zip only")
     out = Path(options.out or Path(options.dir, f"export-{options.to}"))
-    written = exports.write(found.results, found.assignment, options.to, out, roster,
-                            found.settings["level"], options.worksheet, options.column)
+    written = exports.write(
+        found.results,
+        found.assignment,
+        options.to,
+        out,
+        roster,
+        found.settings["level"],
+        options.worksheet,
+        options.column,
+    )
     print(written.path)
     missing = []
     if options.feedback_zip:
-        missing = feedback_zip.write(found, options.to, options.feedback_zip, written.filled,
-                                     roster, options.downloads)
+        missing = feedback_zip.write(
+            found, options.to, options.feedback_zip, written.filled, roster, options.downloads
+        )
         print(options.feedback_zip)
     waiting = sum(result.pending > 0 for result in found.results)
     if waiting:
@@ -158,6 +236,7 @@ def run_export(options):
 
 def _print_json(value):
     from ibpcl.storage import json_text
+
     print(json_text(value, indent=2))
 
 

@@ -35,11 +35,15 @@ LEVELS = ("none", "kind", "line", "full")
 def add_parser(subparsers):
     """Add ``class`` to the subparsers of the command line."""
     parser = subparsers.add_parser(
-        "class", help="assignments: hand out stubs, check, grade, export", epilog=EPILOG,
+        "class",
+        help="assignments: hand out stubs, check, grade, export",
+        epilog=EPILOG,
         description="Assignments on the derivations of the paper, graded with explanations.",
-        formatter_class=RawDescriptionHelpFormatter)
-    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True, dest="action",
-                                    parser_class=type(parser))
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    actions = parser.add_subparsers(
+        title="actions", metavar="ACTION", required=True, dest="action", parser_class=type(parser)
+    )
 
     def action(name, text, *positional):
         one = actions.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
@@ -52,55 +56,95 @@ def add_parser(subparsers):
     _json(action("list", "list the assignments"))
     action("key", "make the secret key of a course", ("FILE", "where to write it"))
     new = action("new", "write statement, stub and public checks", homework)
-    new.add_argument("--out", metavar="DIR", required=True, help="folder to write; with --students, folder of folders")
-    new.add_argument("--student", metavar="ID", default=None, help="the student whose variant is written")
-    new.add_argument("--students", metavar="FILE",
-                     help="list of the class, one id per line or a table: writes a folder for each")
-    new.add_argument("--form", metavar="NAME", help="form of the assignment (default: chosen by the key)")
+    new.add_argument(
+        "--out",
+        metavar="DIR",
+        required=True,
+        help="folder to write; with --students, folder of folders",
+    )
+    new.add_argument(
+        "--student", metavar="ID", default=None, help="the student whose variant is written"
+    )
+    new.add_argument(
+        "--students",
+        metavar="FILE",
+        help="list of the class, one id per line or a table: writes a folder for each",
+    )
+    new.add_argument(
+        "--form", metavar="NAME", help="form of the assignment (default: chosen by the key)"
+    )
     _key(new)
     check = action("check", "check the public tasks of your file", ("FILE", "your .py or notebook"))
     check.add_argument("--html", metavar="PAGE", help="write the feedback as a page, with figures")
     check.add_argument("--assignment", metavar="HW", help="an assignment of your own: its folder")
     _json(check)
-    submit = action("submit", "pack your file as a zip with its hash", ("FILE", "your .py or notebook"))
+    submit = action(
+        "submit", "pack your file as a zip with its hash", ("FILE", "your .py or notebook")
+    )
     submit.add_argument("--out", metavar="ZIP", help="name of the zip (default: that of the file)")
     submit.add_argument("--assignment", metavar="HW", help="an assignment of your own: its folder")
     selftest = action("selftest", "grade the stub, the reference and planted mistakes", homework)
     _box(selftest)
     _json(selftest)
-    download = ("SUBMISSIONS", "a file or folder per student, or what a learning platform hands out: folder or zip")
+    download = (
+        "SUBMISSIONS",
+        "a file or folder per student, or what a learning platform hands out: folder or zip",
+    )
     add_collect(action, download, _key, _json)
     grade = action("grade", "grade a folder of hand-ins", homework, download)
     grade.add_argument("--out", metavar="DIR", required=True, help="folder for results and pages")
-    grade.add_argument("--jobs", type=int, metavar="N", help="grade N at the same time (default: one per processor)")
-    grade.add_argument("--attempt", choices=("last", "best"), default="last",
-                       help="which of several attempts counts (default: last)")
+    grade.add_argument(
+        "--jobs",
+        type=int,
+        metavar="N",
+        help="grade N at the same time (default: one per processor)",
+    )
+    grade.add_argument(
+        "--attempt",
+        choices=("last", "best"),
+        default="last",
+        help="which of several attempts counts (default: last)",
+    )
     add_options(grade)
     _grading(grade)
     _json(grade)
     class_records.add_actions(action, _json)
     pack = action("pack", "make a zip that grades on another system", homework)
-    pack.add_argument("--for", choices=("gradescope",), required=True, dest="system", help="the system")
+    pack.add_argument(
+        "--for", choices=("gradescope",), required=True, dest="system", help="the system"
+    )
     pack.add_argument("--out", metavar="ZIP", help="name of the zip")
     _grading(pack)
     solution = action("solution", "print the reference solution", homework)
-    solution.add_argument("--form", default="base", metavar="NAME", help="the form of the assignment (default: base)")
+    solution.add_argument(
+        "--form", default="base", metavar="NAME", help="the form of the assignment (default: base)"
+    )
 
 
 def _grading(command):
-    command.add_argument("--hints", choices=LEVELS, default="kind",
-                         help="how much the feedback gives away (default: kind)")
+    command.add_argument(
+        "--hints",
+        choices=LEVELS,
+        default="kind",
+        help="how much the feedback gives away (default: kind)",
+    )
     _box(command)
     _key(command)
 
 
 def _key(command):
-    command.add_argument("--key", metavar="FILE", help="the course key, which gives every student their own variant")
+    command.add_argument(
+        "--key", metavar="FILE", help="the course key, which gives every student their own variant"
+    )
 
 
 def _box(command):
-    command.add_argument("--sandbox", choices=BOXES, default="auto",
-                         help="sandbox for hand-ins (default: the first that works)")
+    command.add_argument(
+        "--sandbox",
+        choices=BOXES,
+        default="auto",
+        help="sandbox for hand-ins (default: the first that works)",
+    )
 
 
 def _json(command):
@@ -109,6 +153,7 @@ def _json(command):
 
 def _print_json(value):
     from ibpcl.storage import json_text
+
     print(json_text(value, indent=2))
 
 
@@ -120,28 +165,47 @@ def execute(options):
 def run_list(options):
     """Print the assignments."""
     from ibpcl.classroom.assignment import find, names
+
     found = {name: find(name) for name in names()}
     if options.json:
-        _print_json([{"name": name, "title": one.title, "tasks": [task.id for task in one.tasks], "points": one.points,
-                      "hours": one.hours, "forms": one.forms} for name, one in found.items()])
+        _print_json(
+            [
+                {
+                    "name": name,
+                    "title": one.title,
+                    "tasks": [task.id for task in one.tasks],
+                    "points": one.points,
+                    "hours": one.hours,
+                    "forms": one.forms,
+                }
+                for name, one in found.items()
+            ]
+        )
         return
     for name, one in found.items():
-        print(f"{name:<24} {one.title}: {len(one.tasks)} tasks, {one.points:g} points, about {one.hours:g} hours, "
-              f"forms: {', '.join(one.forms)}")
+        print(
+            f"{name:<24} {one.title}: {len(one.tasks)} tasks, {one.points:g} points, about "
+            f"{one.hours:g} hours, forms: {', '.join(one.forms)}"
+        )
 
 
 def run_key(options):
     """Make a course key."""
     from ibpcl.classroom import variants
+
     variants.make_key(options.file)
-    print(f"wrote {options.file}: keep it secret, and keep it; every student's variant depends on it "
-          f"(fingerprint {variants.fingerprint(variants.read_key(options.file))})")
+    print(
+        f"wrote {options.file}: keep it secret, and keep it; every student's variant depends on it "
+        f"(fingerprint {variants.fingerprint(variants.read_key(options.file))})"
+    )
 
 
 def run_new(options):
     """Write what students get."""
     from ibpcl.classroom import handout
-    assignment, key = _assignment(options), _read_key(options)
+
+    assignment = _assignment(options)
+    key = _read_key(options)
     if options.students and options.student:
         raise UserError("class: give --student or --students, not both")
     if not options.students:
@@ -150,15 +214,20 @@ def run_new(options):
     else:
         _new_class(assignment, key, options)
     if handout.as_notebook("", assignment) is None:
-        print("ibpcl: no notebook: it needs jupytext (pip install 'ibpcl[classroom]')", file=sys.stderr)
+        print(
+            "ibpcl: no notebook: it needs jupytext (pip install 'ibpcl[classroom]')",
+            file=sys.stderr,
+        )
 
 
 def _new_class(assignment, key, options):
     """Write a folder for each student of a list; the list is kept beside the key."""
     from ibpcl.classroom import handout
     from ibpcl.classroom.students import folder_name, read_students
+
     roster, notes = read_students(options.students)
-    written, kept = 0, 0
+    written = 0
+    kept = 0
     for student in roster.students:
         folder = Path(options.out, folder_name(student.id))
         if folder.is_dir() and any(folder.iterdir()):
@@ -166,13 +235,19 @@ def _new_class(assignment, key, options):
         else:
             handout.new(assignment, folder, student.id, key, options.form)
             written += 1
-    print(f"{written} folders in {options.out}" + (f", {kept} existed already and stay as they are" if kept else ""))
+    print(
+        f"{written} folders in {options.out}"
+        + (f", {kept} existed already and stay as they are" if kept else "")
+    )
     for note in notes:
         print(f"ibpcl: not used: {note}", file=sys.stderr)
     if options.key:
         path = kept_list(options.key)
         total = handout.add_students(path, roster)
-        print(f"{path} lists the {len(total)} students of the course; `ibpcl class grade` names who did not hand in")
+        print(
+            f"{path} lists the {len(total)} students of the course; `ibpcl class grade` names who "
+            "did not hand in"
+        )
 
 
 def run_check(options):
@@ -181,66 +256,104 @@ def run_check(options):
     from ibpcl.classroom.assignment import find
     from ibpcl.classroom.feedback import feedback, lines
     from ibpcl.storage import write_text
+
     assignment = find(options.assignment) if options.assignment else None
     result = check_file(options.file, assignment)
     assignment = assignment or find(result.assignment)
-    hidden = [task for task in assignment.tasks if task.visibility == "hidden"] if result.status == "graded" else []
+    hidden = (
+        [task for task in assignment.tasks if task.visibility == "hidden"]
+        if result.status == "graded"
+        else []
+    )
     if result.box == "none" and result.status == "graded":
-        print("ibpcl: no sandbox works here, so your file ran as a program of your own; `ibpcl class grade` runs it in "
-              "one", file=sys.stderr)
+        print(
+            "ibpcl: no sandbox works here, so your file ran as a program of your own; `ibpcl "
+            "class grade` runs it in one",
+            file=sys.stderr,
+        )
     if options.html:
-        write_text(options.html, feedback(result, assignment, "kind", _text_of(options.file, assignment)))
+        write_text(
+            options.html, feedback(result, assignment, "kind", _text_of(options.file, assignment))
+        )
     if options.json:
         _print_json({**result.to_dict(), "not_checked": [task.id for task in hidden]})
         return 0 if result.status == "graded" and result.score == result.most else 1
     if result.status == "graded" and not result.verdicts:
-        print("\n".join(f"note: {note}" for note in result.notes) + ("\n" if result.notes else "")
-              + "nothing is wrong with the file as such, but all tasks are hidden: check your gradients with "
-              f"`ibpcl check {options.file}:FUNCTION`")
+        print(
+            "\n".join(f"note: {note}" for note in result.notes)
+            + ("\n" if result.notes else "")
+            + "nothing is wrong with the file as such, but all tasks are hidden: check your "
+            "gradients with "
+            f"`ibpcl check {options.file}:FUNCTION`"
+        )
         return 0
     print("\n".join(lines(result)))
     if result.status != "graded":
         print(f"ibpcl: mend this before you hand in: {result.reason}", file=sys.stderr)
     if hidden:
-        print(f"not checked here: {', '.join(task.id for task in hidden)} ({sum(task.points for task in hidden):g} "
-              "points), which are graded on hidden inputs: test them yourself")
+        print(
+            f"not checked here: {', '.join(task.id for task in hidden)} "
+            f"({sum(task.points for task in hidden):g} "
+            "points), which are graded on hidden inputs: test them yourself"
+        )
     return 0 if result.status == "graded" and result.score == result.most else 1
 
 
 def _text_of(file, assignment):
     """Return the text of a file as it is judged, for the code on its page."""
     from ibpcl.classroom import handin
+
     return handin.read(Path(file), assignment=assignment).source
 
 
 def run_submit(options):
     """Pack a file."""
     from ibpcl.classroom import handout
+
     assignment = _find(options.assignment) if options.assignment else None
     path, digest, warnings = handout.submit(options.file, options.out, assignment)
     for warning in warnings:
         print(f"ibpcl: {warning}", file=sys.stderr)
-    print(f"{path}\nsha256 {digest}\nKeep the hash: it shows what you handed in, and the page of your grade has it.")
+    print(
+        f"{path}\nsha256 {digest}\nKeep the hash: it shows what you handed in, and the page of "
+        "your grade has it."
+    )
 
 
 def run_selftest(options):
     """Run the gate of an assignment."""
     from ibpcl.classroom import selftest
-    assignment, box = _assignment(options), _choose(options)
+
+    assignment = _assignment(options)
+    box = _choose(options)
     outcomes = []
     with _bar(len(selftest.cases(assignment))) as bar:
         for outcome in selftest.run(assignment, box):
             outcomes.append(outcome)
             if not options.json:
-                bar.write(f"{'ok   ' if outcome.ok else 'WRONG'}  {outcome.label}: {outcome.words}", file=sys.stdout)
+                bar.write(
+                    f"{'ok   ' if outcome.ok else 'WRONG'}  {outcome.label}: {outcome.words}",
+                    file=sys.stdout,
+                )
             bar.update()
     named = [outcome.named for outcome in outcomes if outcome.named is not None]
-    ok = all(outcome.ok for outcome in outcomes) and sum(named) >= selftest.NAMED_AT_LEAST * len(named)
+    ok = all(outcome.ok for outcome in outcomes) and sum(named) >= selftest.NAMED_AT_LEAST * len(
+        named
+    )
     if options.json:
-        _print_json({"assignment": assignment.name, "ok": ok, "sandbox": box, "hand_ins": list(map(asdict, outcomes))})
+        _print_json(
+            {
+                "assignment": assignment.name,
+                "ok": ok,
+                "sandbox": box,
+                "hand_ins": list(map(asdict, outcomes)),
+            }
+        )
     else:
-        print(f"{assignment.name}: {'ok' if ok else 'WRONG'}; {sum(named)} of {len(named)} planted mistakes named; "
-              f"sandbox: {box}")
+        print(
+            f"{assignment.name}: {'ok' if ok else 'WRONG'}; {sum(named)} of {len(named)} planted "
+            f"mistakes named; sandbox: {box}"
+        )
     return 0 if ok else 1
 
 
@@ -248,29 +361,53 @@ def run_grade(options):
     """Grade a folder of hand-ins."""
     from ibpcl.classroom import grading
     from ibpcl.storage import read_json
-    assignment, box, key = _assignment(options), _choose(options), _read_key(options)
+
+    assignment = _assignment(options)
+    box = _choose(options)
+    key = _read_key(options)
     if not options.key:
-        print("ibpcl: without --key all students have the same form, and the inputs are no secret",
-              file=sys.stderr)
+        print(
+            "ibpcl: without --key all students have the same form, and the inputs are no secret",
+            file=sys.stderr,
+        )
     with _bar(None) as bar:
+
         def show(done, total, result):
             bar.total = total
             bar.update(done - bar.n)
             bar.set_postfix_str(result.student)
-        grading.grade(assignment, options.submissions, options.out, box, key, options.hints, options.jobs, show,
-                      options.platform, roster_of(options), options.attempt, options.any_form, apart=True)
+
+        grading.grade(
+            assignment,
+            options.submissions,
+            options.out,
+            box,
+            key,
+            options.hints,
+            options.jobs,
+            show,
+            options.platform,
+            roster_of(options),
+            options.attempt,
+            options.any_form,
+            apart=True,
+        )
     code = run_report(options, options.out)
     if not options.json:
         print_left_out(read_json(Path(options.out, grading.COLLECTION)))
         if others := grading.not_among(options.out):
-            print(f"from an earlier run, and not among these hand-ins: {', '.join(others[:MOST_SHOWN])}; delete their "
-                  f"folders in {options.out} if they do not count")
+            print(
+                "from an earlier run, and not among these hand-ins: "
+                f"{', '.join(others[:MOST_SHOWN])}; delete their "
+                f"folders in {options.out} if they do not count"
+            )
     return code
 
 
 def run_pack(options):
     """Make a zip that grades on another system."""
     from ibpcl.classroom import packing
+
     assignment = _assignment(options)
     out = options.out or f"{assignment.name}-{options.system}.zip"
     packing.gradescope(assignment, Path(out), _read_key(options), options.hints, options.sandbox)
@@ -278,13 +415,18 @@ def run_pack(options):
 
 
 def run_solution(options):
-    """Print the reference solution, with the lines that name the assignment and the form behind its docstring."""
+    """Print the reference solution, with the lines that name the assignment and the form behind its
+    docstring.
+    """
     assignment = _assignment(options)
     source = assignment.source(options.form)
     docstring = ast.parse(source).body[0]
     lines = source.splitlines(keepends=True)
     named = f'\nASSIGNMENT = "{assignment.name}"\nFORM = "{options.form}"\n'
-    print("".join(lines[:docstring.end_lineno]) + named + "".join(lines[docstring.end_lineno:]), end="")
+    print(
+        "".join(lines[: docstring.end_lineno]) + named + "".join(lines[docstring.end_lineno :]),
+        end="",
+    )
 
 
 def _assignment(options):
@@ -293,16 +435,19 @@ def _assignment(options):
 
 def _find(name):
     from ibpcl.classroom.assignment import find
+
     return find(name)
 
 
 def _read_key(options):
     from ibpcl.classroom import variants
+
     return variants.read_key(options.key) if options.key else variants.PUBLIC
 
 
 def _choose(options):
     from ibpcl.classroom import client, sandbox
+
     box = sandbox.choose(options.sandbox, client.probe)
     if box == "none":
         print(f"ibpcl: no sandbox: {sandbox.RISK}", file=sys.stderr)
@@ -312,12 +457,25 @@ def _choose(options):
 @contextlib.contextmanager
 def _bar(total):
     from tqdm import tqdm
-    with tqdm(total=total, unit="hand-in", leave=False, file=sys.stderr, disable=console.bar_is_off(None)) as bar:
+
+    with tqdm(
+        total=total, unit="hand-in", leave=False, file=sys.stderr, disable=console.bar_is_off(None)
+    ) as bar:
         yield bar
 
 
 ACTIONS = {
-    "list": run_list, "key": run_key, "new": run_new, "check": run_check, "submit": run_submit,
-    "selftest": run_selftest, "collect": run_collect, "grade": run_grade, "report": run_report, "similar": run_similar,
-    "export": run_export, "pack": run_pack, "solution": run_solution,
+    "list": run_list,
+    "key": run_key,
+    "new": run_new,
+    "check": run_check,
+    "submit": run_submit,
+    "selftest": run_selftest,
+    "collect": run_collect,
+    "grade": run_grade,
+    "report": run_report,
+    "similar": run_similar,
+    "export": run_export,
+    "pack": run_pack,
+    "solution": run_solution,
 }

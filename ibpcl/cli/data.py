@@ -17,9 +17,22 @@ def show(options):
     """Print every image set with its state; what is wrong with a damaged file stands below."""
     found = registry.status(options.data_dir)
     if options.json:
-        print(storage.json_text([{**status._asdict(), "folder": status.folder and str(status.folder),
-                                  "files": [{**file._asdict(), "path": file.path and str(file.path)}
-                                            for file in status.files]} for status in found], indent=2))
+        print(
+            storage.json_text(
+                [
+                    {
+                        **status._asdict(),
+                        "folder": status.folder and str(status.folder),
+                        "files": [
+                            {**file._asdict(), "path": file.path and str(file.path)}
+                            for file in status.files
+                        ],
+                    }
+                    for status in found
+                ],
+                indent=2,
+            )
+        )
         return
     for status in found:
         print(f"{status.name:14} {status.summary:23} {status.folder or ''}".rstrip())
@@ -31,15 +44,22 @@ def show(options):
 
 def verify(options):
     """Verify the image sets that are named, or all whose files are there."""
-    names = options.names or [status.name for status in registry.status(options.data_dir)
-                              if status.files and status.summary != "missing"]
+    names = options.names or [
+        status.name
+        for status in registry.status(options.data_dir)
+        if status.files and status.summary != "missing"
+    ]
     if given_folder(options.data_dir) is not None and not set(names) & SOURCES.keys():
-        raise UserError(f"{given_folder(options.data_dir)}: no image set is there (looked for the folders "
-                        f"{', '.join(SOURCES)})")
+        raise UserError(
+            f"{given_folder(options.data_dir)}: no image set is there (looked for the folders "
+            f"{', '.join(SOURCES)})"
+        )
     for name in names:
         folder = registry.verify(name, options.data_dir)
         drawn = "rendered by the program, nothing to verify"
-        print(f"{name}: {drawn if name in glyphs.CHARACTERS else f'verified, {folder}'}", flush=True)
+        print(
+            f"{name}: {drawn if name in glyphs.CHARACTERS else f'verified, {folder}'}", flush=True
+        )
 
 
 def fetch(options):

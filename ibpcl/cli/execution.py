@@ -13,7 +13,8 @@ from ibpcl.cli import FAILED, OK, WRONG
 from ibpcl.cli.parser import parser
 from ibpcl.errors import TrainingError, UserError
 
-READS_DOCSTRINGS = ("check", "classroom")                  # the modules of the commands `check` and `class`
+# the modules of the commands `check` and `class`
+READS_DOCSTRINGS = ("check", "classroom")
 
 
 def execute(arguments):
@@ -25,21 +26,27 @@ def execute(arguments):
             parser().print_help()
             return OK
         if empty := [name for name, value in vars(options).items() if value == ""]:
-            raise UserError(f"{', '.join(empty)} must not be empty (a variable of the shell that is not set?)")
+            raise UserError(
+                f"{', '.join(empty)} must not be empty (a variable of the shell that is not set?)"
+            )
         if sys.flags.optimize >= 2 and options.command in READS_DOCSTRINGS:
-            raise UserError(f"ibpcl {options.command} reads docstrings, which Python leaves out with -OO; unset "
-                            "PYTHONOPTIMIZE")
-        for stream in (sys.stdout, sys.stderr):            # a terminal without "±" must not end a command
+            raise UserError(
+                f"ibpcl {options.command} reads docstrings, which Python leaves out with -OO; "
+                "unset PYTHONOPTIMIZE"
+            )
+        # a terminal without "±" must not end a command
+        for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="replace")
         with warnings.catch_warnings():
             warnings.showwarning = partial(tell, otherwise=warnings.showwarning)
             code = importlib.import_module(f"ibpcl.cli.{options.command}").execute(options)
         if hasattr(sys.stdout, "flush"):
-            sys.stdout.flush()                             # here, where a closed pipe is understood
+            sys.stdout.flush()  # here, where a closed pipe is understood
         return code or OK
-    except BrokenPipeError:                                # the reader, such as head, has seen enough
-        with contextlib.suppress(AttributeError, OSError): # an object of a notebook has no number
+    # the reader, such as head, has seen enough
+    except BrokenPipeError:
+        with contextlib.suppress(AttributeError, OSError):  # an object of a notebook has no number
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except UserError as error:
@@ -47,7 +54,11 @@ def execute(arguments):
     except OSError as error:
         return complain(f"{error.filename}: {error.strerror}" if error.filename else error, WRONG)
     except MemoryError as error:
-        smaller = "use fewer --jobs" if options.command == "classroom" else "make hidden, samples or batch smaller"
+        smaller = (
+            "use fewer --jobs"
+            if options.command == "classroom"
+            else "make hidden, samples or batch smaller"
+        )
         return complain(f"not enough memory: {error}; {smaller}", FAILED)
     except TrainingError as error:
         return complain(error, FAILED)
@@ -56,7 +67,8 @@ def execute(arguments):
 def complete():
     """Answer a shell that completes a command line, and end the process; else do nothing."""
     if "_ARGCOMPLETE" in os.environ:
-        with contextlib.suppress(ModuleNotFoundError):     # without the extra "completion" nothing is completed
+        # without the extra "completion" nothing is completed
+        with contextlib.suppress(ModuleNotFoundError):
             import argcomplete
 
             argcomplete.autocomplete(parser())
@@ -73,7 +85,9 @@ def parsed(arguments):
 
 
 def tell(message, category, *place, otherwise, **options):
-    """Print a plain warning on standard error in a line; one for developers, such as a deprecation, as Python does."""
+    """Print a plain warning on standard error in a line; one for developers, such as a deprecation,
+    as Python does.
+    """
     if category is UserWarning:
         complain(message, OK)
     else:

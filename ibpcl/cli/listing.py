@@ -16,10 +16,16 @@ def execute(options):
     """Print the runs of a folder, or the differences of two."""
     if options.compare:
         # A folder by its path, or by its name among the runs.
-        first, second = (read(name if Path(name).is_dir() else Path(options.folder, name)) for name in options.compare)
+        first, second = (
+            read(name if Path(name).is_dir() else Path(options.folder, name))
+            for name in options.compare
+        )
         found = differences(first, second)
-        print(storage.json_text({"runs": [str(first.folder), str(second.folder)], **found}, indent=2) if options.json
-              else compared(first, second, found))
+        print(
+            storage.json_text({"runs": [str(first.folder), str(second.folder)], **found}, indent=2)
+            if options.json
+            else compared(first, second, found)
+        )
         return
     runs = runs_in(options.folder)
     if options.json:
@@ -32,17 +38,39 @@ def execute(options):
 
 def as_dict(run):
     """Return a run at a glance as plain values: the result is a fraction, or nats per image."""
-    return {"folder": str(run.folder), "experiment": run.table["experiment"], "method": run.table["method"],
-            "seed": run.table["seed"], "measure": run.measure, "result": run.average,
-            "date": date(run).isoformat(timespec="seconds"), "finished": run.finished, "state": run.state}
+    return {
+        "folder": str(run.folder),
+        "experiment": run.table["experiment"],
+        "method": run.table["method"],
+        "seed": run.table["seed"],
+        "measure": run.measure,
+        "result": run.average,
+        "date": date(run).isoformat(timespec="seconds"),
+        "finished": run.finished,
+        "state": run.state,
+    }
 
 
 def line(run):
     """Return the cells of a run's line."""
-    result = "-" if run.average is None else (f"{run.average:.2f} nats" if run.measure == "log-likelihood" else
-                                              f"{100 * run.average:.2f} %")
-    return (run.folder.name, run.table["experiment"], run.table["method"].rpartition(":")[2],
-            str(run.table["seed"]), result, f"{date(run):%Y-%m-%d %H:%M}", run.state)
+    result = (
+        "-"
+        if run.average is None
+        else (
+            f"{run.average:.2f} nats"
+            if run.measure == "log-likelihood"
+            else f"{100 * run.average:.2f} %"
+        )
+    )
+    return (
+        run.folder.name,
+        run.table["experiment"],
+        run.table["method"].rpartition(":")[2],
+        str(run.table["seed"]),
+        result,
+        f"{date(run):%Y-%m-%d %H:%M}",
+        run.state,
+    )
 
 
 def date(run):
@@ -51,28 +79,57 @@ def date(run):
 
 
 def compared(first, second, found):
-    """Return the differences of two runs as text: a table, and the names of what only one of them has."""
-    rows, lines = [("", first.folder.name, second.folder.name)], []
+    """Return the differences of two runs as text: a table, and the names of what only one of them
+    has.
+    """
+    rows = [("", first.folder.name, second.folder.name)]
+    lines = []
     for part in ("settings", "results", "circumstances"):
         both = {key: pair for key, pair in found[part].items() if None not in pair}
-        rows += [(f"{part}:", "", ""), *((f"  {key}", *map(shown, pair)) for key, pair in both.items())] if both else []
+        rows += (
+            [(f"{part}:", "", ""), *((f"  {key}", *map(shown, pair)) for key, pair in both.items())]
+            if both
+            else []
+        )
         for side, run in enumerate((first, second)):
             only = [key for key, pair in found[part].items() if pair[1 - side] is None]
             lines += [f"{part} of {run.folder.name} alone: {', '.join(only)}"] if only else []
-    lines += [f"other results that differ: {', '.join(found['other_results'])}"] if found["other_results"] else []
-    lines += [f"the same {part}" for part, others in (("settings", ()), ("results", found["other_results"]))
-              if not found[part] and not others]
-    return "\n".join([*([aligned(rows)] if len(rows) > 1 else []), *(textwrap.fill(one, WIDTH) for one in lines)])
+    lines += (
+        [f"other results that differ: {', '.join(found['other_results'])}"]
+        if found["other_results"]
+        else []
+    )
+    lines += [
+        f"the same {part}"
+        for part, others in (("settings", ()), ("results", found["other_results"]))
+        if not found[part] and not others
+    ]
+    return "\n".join(
+        [*([aligned(rows)] if len(rows) > 1 else []), *(textwrap.fill(one, WIDTH) for one in lines)]
+    )
 
 
 def shown(value):
     """Write a value of a configuration or of a result."""
-    return value if isinstance(value, str) else f"{value:.6g}" if isinstance(value, float) else values.toml(value)
+    return (
+        value
+        if isinstance(value, str)
+        else f"{value:.6g}"
+        if isinstance(value, float)
+        else values.toml(value)
+    )
 
 
 def aligned(rows):
-    """Return rows of texts in columns; what a terminal would take for an order is a question mark."""
-    rows = [["".join(letter if letter.isprintable() else "?" for letter in cell) for cell in row] for row in rows]
+    """Return rows of texts in columns; what a terminal would take for an order is a question
+    mark.
+    """
+    rows = [
+        ["".join(letter if letter.isprintable() else "?" for letter in cell) for cell in row]
+        for row in rows
+    ]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return "\n".join("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
-                     for row in rows)
+    return "\n".join(
+        "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    )

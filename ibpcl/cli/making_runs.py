@@ -1,4 +1,6 @@
-"""What the commands that make runs have in common: their arguments, who does the runs, and how results are printed."""
+"""What the commands that make runs have in common: their arguments, who does the runs, and how
+results are printed.
+"""
 
 import contextlib
 import os
@@ -16,7 +18,8 @@ from ibpcl.experiments.report import json_of, text
 
 
 def tabulate(options, make):
-    """Print a line per run as it ends, then the tables that ``make(progress, on_cell, workers)`` gives.
+    """Print a line per run as it ends, then the tables that ``make(progress, on_cell, workers)``
+    gives.
 
     Raises
     ------
@@ -24,12 +27,26 @@ def tabulate(options, make):
         In the end, if some of the runs could not be trained.
     """
     with hired(options) as workers:
-        done = make(True if options.progress else None, None if options.json else print_cell, workers)
-    files = ["report.html", "table.md", "table.json", "values.csv", *(f"{name}.png" for name in done.summary.pictures)]
-    print(json_of(done) if options.json else f"{text(done)}\n\nwritten to {done.folder}: {', '.join(files)}")
+        done = make(
+            True if options.progress else None, None if options.json else print_cell, workers
+        )
+    files = [
+        "report.html",
+        "table.md",
+        "table.json",
+        "values.csv",
+        *(f"{name}.png" for name in done.summary.pictures),
+    ]
+    print(
+        json_of(done)
+        if options.json
+        else f"{text(done)}\n\nwritten to {done.folder}: {', '.join(files)}"
+    )
     if done.failures:
         tables = "table is" if options.command == "compare" else "tables are"
-        raise TrainingError(f"{len(done.failures)} of the runs could not be trained; the {tables} without them")
+        raise TrainingError(
+            f"{len(done.failures)} of the runs could not be trained; the {tables} without them"
+        )
 
 
 def print_cell(outcome):
@@ -37,9 +54,13 @@ def print_cell(outcome):
     if isinstance(outcome, Failure):
         tqdm.write(f"{outcome.cell}: {outcome.reason}")
     else:
-        values, seconds = outcome.values, outcome.values["seconds"]["total"]
-        found = (f"{values['average_log_likelihood']:.2f} nats per image" if outcome.cell.config.generative
-                 else f"{100 * values['average_accuracy']:.2f} %")
+        values = outcome.values
+        seconds = outcome.values["seconds"]["total"]
+        found = (
+            f"{values['average_log_likelihood']:.2f} nats per image"
+            if outcome.cell.config.generative
+            else f"{100 * values['average_accuracy']:.2f} %"
+        )
         tqdm.write(f"{outcome.cell}: {found} in {seconds:.1f} s")
 
 
@@ -61,7 +82,8 @@ def assignments(given):
 
 
 def target(options, texts):
-    """Return the experiment that a command is about, or the own tasks of ``--data``; ``texts`` loses its classes.
+    """Return the experiment that a command is about, or the own tasks of ``--data``; ``texts``
+    loses its classes.
 
     Raises
     ------
@@ -89,7 +111,8 @@ def listed(text):
 
 @contextlib.contextmanager
 def hired(options):
-    """Give the workers that the command line asks for to a ``with``, or None; say where to look at them.
+    """Give the workers that the command line asks for to a ``with``, or None; say where to look at
+    them.
 
     Raises
     ------
@@ -103,15 +126,20 @@ def hired(options):
         return
     from ibpcl.experiments import cluster
 
-    with (cluster.local(options.workers, options.threads) if options.scheduler is None
-          else cluster.remote(options.scheduler, options.threads)) as (workers, dashboard):
+    with (
+        cluster.local(options.workers, options.threads)
+        if options.scheduler is None
+        else cluster.remote(options.scheduler, options.threads)
+    ) as (workers, dashboard):
         if not options.json:
             tqdm.write(f"{workers.count()} workers; Dask's dashboard: {dashboard}")
         yield workers
 
 
 def data_dir(options):
-    """Return the folder of the image files, such that workers that were started elsewhere find it too."""
+    """Return the folder of the image files, such that workers that were started elsewhere find it
+    too.
+    """
     if options.scheduler is None:
         return options.data_dir
     where = options.data_dir or os.environ.get("IBPCL_DATA")

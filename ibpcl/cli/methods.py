@@ -8,24 +8,41 @@ from ibpcl.methods import ABOUT, METHODS, method
 
 WIDTH = 80
 UNITS = ("B", "KB", "MB", "GB")
-HEADER = ("Methods, `--method NAME`; `ibpcl settings NAME` lists the settings of one.\n"
-          f"Storage, fixed and per task: at default settings, for binary tasks of {EXAMPLES}\n"
-          f"examples with {INPUTS} inputs. Can: task (a head for each task), domain (one head),\n"
-          "grow (add units), regression, images (generative, without labels: experiments\n"
-          "vae-...).")
+HEADER = (
+    "Methods, `--method NAME`; `ibpcl settings NAME` lists the settings of one.\nStorage, fixed "
+    f"and per task: at default settings, for binary tasks of {EXAMPLES}\nexamples with {INPUTS} "
+    "inputs. Can: task (a head for each task), domain (one head),\ngrow (add units), regression, "
+    "images (generative, without labels: experiments\nvae-...)."
+)
 
 
 def execute(options):
     """Print the methods."""
     if options.json:
-        print(storage.json_text([{"method": name, "paper": ABOUT[name].paper, "can": ABOUT[name].can,
-                                  "summary": method(name).summary, "bytes_once": footprint(name).once,
-                                  "bytes_per_task": footprint(name).per_task} for name in METHODS], indent=2))
+        print(
+            storage.json_text(
+                [
+                    {
+                        "method": name,
+                        "paper": ABOUT[name].paper,
+                        "can": ABOUT[name].can,
+                        "summary": method(name).summary,
+                        "bytes_once": footprint(name).once,
+                        "bytes_per_task": footprint(name).per_task,
+                    }
+                    for name in METHODS
+                ],
+                indent=2,
+            )
+        )
         return
     print(f"{HEADER}\n\n{_row('method', 'fixed', 'per task', 'can')}")
     for name in METHODS:
-        stored, about = footprint(name), ABOUT[name]
-        print(_row(name, size(stored.once), size(stored.per_task), ", ".join(about.can)), flush=True)
+        stored = footprint(name)
+        about = ABOUT[name]
+        print(
+            _row(name, size(stored.once), size(stored.per_task), ", ".join(about.can)), flush=True
+        )
         text = f"{method(name).summary} {about.paper}".strip()
         print(textwrap.fill(text, WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 4))
 
@@ -40,7 +57,9 @@ def size(count):
     >>> size(0), size(1616), size(628000), size(3136000)
     ('0 B', '1.62 KB', '628 KB', '3.14 MB')
     """
-    value, unit = float(count), 0
+    value = float(count)
+    unit = 0
     while value >= 1000 and unit < len(UNITS) - 1:
-        value, unit = value / 1000, unit + 1
+        value = value / 1000
+        unit = unit + 1
     return f"{value:.3g} {UNITS[unit]}"

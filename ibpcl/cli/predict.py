@@ -14,21 +14,27 @@ from ibpcl.errors import UserError
 from ibpcl.experiments.finished_runs import load, trained_on_unit_range
 from ibpcl.methods.own import own_method
 
-MOST = 2**33                                                 # bytes of the inputs; more is surely a mistake
+# bytes of the inputs; more is surely a mistake
+MOST = 2**33
 
 
 def execute(options):
     """Predict and write, or print, the probabilities."""
-    learner = load(options.run, None if options.method is None else own_method(options.method).learner)
+    learner = load(
+        options.run, None if options.method is None else own_method(options.method).learner
+    )
     x = read_inputs(options.inputs)
     unit = trained_on_unit_range(options.run)
     try:
-        p = learner.predict(scaled(x) if unit is None else as_trained(x, unit, "inputs"), options.task)
+        p = learner.predict(
+            scaled(x) if unit is None else as_trained(x, unit, "inputs"), options.task
+        )
     except (TypeError, ValueError) as error:
         raise UserError(f"{options.inputs}: {error}") from error
     except (LookupError, AttributeError, ArithmeticError) as error:
-        raise UserError(f"{options.run} is damaged: its learner cannot predict: {type(error).__name__}: {error}"
-                        ) from error
+        raise UserError(
+            f"{options.run} is damaged: its learner cannot predict: {type(error).__name__}: {error}"
+        ) from error
     if options.out is None:
         np.savetxt(sys.stdout, p, "%.6g")
         return
@@ -49,23 +55,31 @@ def read_inputs(path):
     try:
         with open(path, "rb") as file:
             shape, dtype = checkpoints.read_header(file)
-            announced, there = math.prod(shape) * dtype.itemsize, os.fstat(file.fileno()).st_size - file.tell()
+            announced = math.prod(shape) * dtype.itemsize
+            there = os.fstat(file.fileno()).st_size - file.tell()
         if dtype.kind not in "fiub":
             raise UserError(f"{path}: inputs must be real numbers, got an array of {dtype}")
         if len(shape) not in (2, 3) or announced > MOST:
-            raise UserError(f"{path}: inputs must be an array of shape (N, D), or (N, height, width), got shape "
-                            f"{shape}")
+            raise UserError(
+                f"{path}: inputs must be an array of shape (N, D), or (N, height, width), got "
+                f"shape {shape}"
+            )
         if announced != there:
-            raise UserError(f"{path} is damaged: its header announces {announced} bytes, {there} follow")
+            raise UserError(
+                f"{path} is damaged: its header announces {announced} bytes, {there} follow"
+            )
         if not announced:
-            raise UserError(f"{path}: inputs must have at least one row and one column, got shape {shape}")
+            raise UserError(
+                f"{path}: inputs must have at least one row and one column, got shape {shape}"
+            )
         x = np.load(path, allow_pickle=False)
     except FileNotFoundError as error:
         raise UserError(f"{path}: there is no such file") from error
     except UserError:
         raise
     except (OSError, EOFError, ValueError) as error:
-        objects = "bject" in str(error)                      # as the messages say it
-        raise UserError(f"{path}: {'it holds no array of numbers' if objects else f'not an .npy file: {error}'}"
-                        ) from error
+        objects = "bject" in str(error)  # as the messages say it
+        raise UserError(
+            f"{path}: {'it holds no array of numbers' if objects else f'not an .npy file: {error}'}"
+        ) from error
     return x.reshape(len(x), -1)

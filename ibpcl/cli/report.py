@@ -8,5 +8,8 @@ def execute(options):
     """Write the page, and print where."""
     path = page.write(options.folder, options.out)
     size = path.stat().st_size
-    print(storage.json_text({"report": str(path), "bytes": size}, indent=2) if options.json else
-          f"{path}: {size / 1000:.0f} KB, a file that needs no other")
+    print(
+        storage.json_text({"report": str(path), "bytes": size}, indent=2)
+        if options.json
+        else f"{path}: {size / 1000:.0f} KB, a file that needs no other"
+    )

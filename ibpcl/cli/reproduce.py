@@ -11,6 +11,16 @@ from ibpcl.paper.reproduce.target import reproduce
 def execute(options):
     """Reproduce what the command line says."""
     ours = "vae_npbcl" if options.target in GENERATIVE_TARGETS else "npbcl"
-    choice = Choice(options.seeds, options.quick, options.preset, assignments(options.assignments), data_dir(options),
-                    options.out, listed(options.datasets), listed(options.methods), options.tuned, ours)
+    choice = Choice(
+        options.seeds,
+        options.quick,
+        options.preset,
+        assignments(options.assignments),
+        data_dir(options),
+        options.out,
+        listed(options.datasets),
+        listed(options.methods),
+        options.tuned,
+        ours,
+    )
     tabulate(options, partial(reproduce, options.target, choice))

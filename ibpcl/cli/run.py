@@ -16,15 +16,21 @@ from ibpcl.experiments.presets import DEFAULT
 from ibpcl.experiments.result import covered
 from ibpcl.experiments.run import Report, run
 
-# What to expect of the preset "paper", with labels and without; a test holds the numbers to those of docs/ladder.md.
+# What to expect of the preset "paper", with labels and without; a test holds the numbers to those
+# of docs/ladder.md.
 AS_PRINTED = {
-    False: "With these settings, the printed ones, expect less than the paper's table has:\nabout 98 % on Split MNIST "
-           "(printed: 99.82) and 94 % on notMNIST (97.15).\ndocs/ladder.md shows, one change at a time, what makes "
-           "the difference.",
-    True: "With these settings, the printed ones, codes tend to stay at their prior:\ndocs/unsupervised.md shows what "
-          "the default changes.",
+    False: "With these settings, the printed ones, expect less than the paper's table has:\n"
+    "about 98 "
+    "% on Split MNIST "
+    "(printed: 99.82) and 94 % on notMNIST (97.15).\ndocs/ladder.md shows, one change at a time, "
+    "what makes "
+    "the difference.",
+    True: "With these settings, the printed ones, codes tend to stay at their prior:\n"
+    "docs/unsupervised.md shows what "
+    "the default changes.",
 }
-SHORTCUTS = ("method", "preset", "seed", "data_dir")                 # options that set the key of the same name
+# options that set the key of the same name
+SHORTCUTS = ("method", "preset", "seed", "data_dir")
 
 
 def execute(options):
@@ -33,8 +39,14 @@ def execute(options):
     talk = not (options.quiet or options.json)
     # An overflow is about to stop the run with a message that says more than NumPy's warning.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        result = run(config, out, False if options.quiet else None, Printer(config) if talk else None, options.force,
-                     options.fresh)
+        result = run(
+            config,
+            out,
+            False if options.quiet else None,
+            Printer(config) if talk else None,
+            options.force,
+            options.fresh,
+        )
     if result.made is None:
         console.tell(f"ibpcl: {result.folder} holds this run, finished; --fresh starts it again")
         if talk:
@@ -42,7 +54,9 @@ def execute(options):
     if options.json:
         print((result.folder / "result.json").read_text(encoding="utf-8"), end="")
     elif options.quiet:
-        average = nats(result.result) if config.generative else percent(result.result["average_accuracy"])
+        average = (
+            nats(result.result) if config.generative else percent(result.result["average_accuracy"])
+        )
         print(f"average {config.measure} {average}, results in {result.folder}")
     else:
         print(summary(result))
@@ -56,12 +70,16 @@ def chosen(options):
 
 
 def trusted(make, *arguments):
-    """Make a configuration; a module that only a file names is refused with what the user can do."""
+    """Make a configuration; a module that only a file names is refused with what the user can
+    do.
+    """
     try:
         return make(*arguments)
     except UntrustedError as error:
-        raise UserError(f"{error}: --method package.module:Class, --set prior=package.module:Name, or --trust for all "
-                        "that the file names") from error
+        raise UserError(
+            f"{error}: --method package.module:Class, --set prior=package.module:Name, or --trust "
+            "for all that the file names"
+        ) from error
 
 
 def resumed(options):
@@ -72,32 +90,43 @@ def resumed(options):
     fixed = ("experiment", "data", "preset", "seed", "out", "assignments", "force", "fresh")
     given = [name for name in fixed if getattr(options, name)]
     if given:
-        raise UserError(f"--resume continues a run as it was configured; leave out {', '.join(given)}")
+        raise UserError(
+            f"--resume continues a run as it was configured; leave out {', '.join(given)}"
+        )
     file = Path(options.resume, CONFIG)
     if not file.is_file():
         raise UserError(f"{options.resume} is not the folder of a run: it has no {CONFIG}")
     table = table_of(options.resume) or {}
     if options.method is not None and options.method != table.get("method"):
-        raise UserError(f"--resume continues a run as it was configured, with method {table.get('method')}; leave out "
-                        "method, or name the same one")
+        raise UserError(
+            f"--resume continues a run as it was configured, with method {table.get('method')}; "
+            "leave out method, or name the same one"
+        )
     config = trusted(configure, file, key_texts(options), options.trust)
     if not table:
-        raise UserError(f"{file} lacks keys of a run's configuration; `ibpcl run {file} --out FOLDER` without "
-                        "--resume starts a new run")
+        raise UserError(
+            f"{file} lacks keys of a run's configuration; `ibpcl run {file} --out FOLDER` without "
+            "--resume starts a new run"
+        )
     return config, options.resume
 
 
 def key_texts(options):
-    """Return the keys that the command line sets, with their values as text; its own options win over ``--set``."""
+    """Return the keys that the command line sets, with their values as text; its own options win
+    over ``--set``.
+    """
     texts = assignments(options.assignments)
-    return texts | {key: getattr(options, key) for key in SHORTCUTS if getattr(options, key) is not None}
+    return texts | {
+        key: getattr(options, key) for key in SHORTCUTS if getattr(options, key) is not None
+    }
 
 
 class Printer:
     """Prints the table during the run."""
 
     def __init__(self, config):
-        self.config, self.table = config, None
+        self.config = config
+        self.table = None
 
     def __call__(self, report):
         """Print the row of a task, and the header above the first."""
@@ -105,48 +134,94 @@ class Printer:
             config = self.config
             self.table = (LikelihoodTable if config.generative else AccuracyTable)(report.names)
             unit = "nats per image" if config.generative else "%"
-            print(f"{config.experiment}: {len(report.names)} tasks, method {config.method}, backend {config.backend}, "
-                  f"seed {config.seed}\nTest {config.measure} ({unit}) on each task so far, a line per task:\n")
+            print(
+                f"{config.experiment}: {len(report.names)} tasks, method {config.method}, backend "
+                f"{config.backend}, seed {config.seed}\nTest {config.measure} ({unit}) on each "
+                "task so far, a line per task:\n"
+            )
             print(self.table.header())
         print(self.table.row(report), flush=True)
 
 
 def print_again(run):
     """Print the table of a run that was finished before."""
-    result, printer = run.result, Printer(run.config)
-    R = np.array(result["log_likelihood_matrix" if run.config.generative else "accuracy_matrix"], float)
+    result = run.result
+    printer = Printer(run.config)
+    R = np.array(
+        result["log_likelihood_matrix" if run.config.generative else "accuracy_matrix"], float
+    )
     for t, name in enumerate(result["tasks"]):
         train, test = (result["seconds"][f"{part}_per_task"][t] for part in ("train", "test"))
-        done = SimpleNamespace(task=t, name=name, accuracy=R, log_likelihood=R, train_seconds=train, test_seconds=test)
-        density = None if result["mask_density"] is None else structure.density([run.learner.masks(t)])[0]
+        done = SimpleNamespace(
+            task=t, name=name, accuracy=R, log_likelihood=R, train_seconds=train, test_seconds=test
+        )
+        density = (
+            None if result["mask_density"] is None else structure.density([run.learner.masks(t)])[0]
+        )
         printer(Report(done, density, tuple(result["tasks"])))
 
 
 def summary(result):
     """Return what the run came to, and where its files are, as a few lines."""
-    values, images, config = result.result, result.config.generative, result.config
+    values = result.result
+    images = result.config.generative
+    config = result.config
     scale, unit = (1, "nats") if images else (100, "points")
     drops = scale * np.array(values["log_likelihood_drop" if images else "accuracy_drop"])
-    worst, seconds = int(drops.argmax()), values["seconds"]
-    lines = likelihoods(values) if images else [
-        (f"average {values['measure']}", f"{percent(values['average_accuracy'])} of all tasks at the end")]
+    worst = int(drops.argmax())
+    seconds = values["seconds"]
+    lines = (
+        likelihoods(values)
+        if images
+        else [
+            (
+                f"average {values['measure']}",
+                f"{percent(values['average_accuracy'])} of all tasks at the end",
+            )
+        ]
+    )
     if len(drops) > 1:
-        lines += [("backward transfer", f"{scale * values['backward_transfer']:+.2f} {unit} (below 0: forgetting)"),
-                  ("largest drop", f"{drops[worst]:.2f} {unit} on {values['tasks'][worst]}, since it was learned"
-                                   if drops[worst] > 0 else "none: no task lost anything since it was learned")]
+        lines += [
+            (
+                "backward transfer",
+                f"{scale * values['backward_transfer']:+.2f} {unit} (below 0: forgetting)",
+            ),
+            (
+                "largest drop",
+                f"{drops[worst]:.2f} {unit} on {values['tasks'][worst]}, since it was learned"
+                if drops[worst] > 0
+                else "none: no task lost anything since it was learned",
+            ),
+        ]
     if images and len(drops) > 1:
         knn = values["knn"]
-        errors = ", ".join(f"{100 * knn[way]['means'][0]:.1f} % {way}" for way in ("oracle", "inferred", "common"))
-        lines.append((f"{knn['neighbours'][0]}-NN error", f"{errors}; pixels {100 * knn['pixels'][0]:.1f} %"))
+        errors = ", ".join(
+            f"{100 * knn[way]['means'][0]:.1f} % {way}" for way in ("oracle", "inferred", "common")
+        )
+        lines.append(
+            (f"{knn['neighbours'][0]}-NN error", f"{errors}; pixels {100 * knn['pixels'][0]:.1f} %")
+        )
     if values["share_used"] is not None:
-        lines.append(("network used", f"{percent(values['share_used'][-1], 1)} of the "
-                                      f"{'masked' if images else 'hidden'} weights, all tasks together"))
+        lines.append(
+            (
+                "network used",
+                f"{percent(values['share_used'][-1], 1)} of the "
+                f"{'masked' if images else 'hidden'} weights, all tasks together",
+            )
+        )
     if "coverage" in values:
         lines += intervals(values["coverage"])
-    memory = "" if values["peak_memory_mb"] is None else f"; {values['peak_memory_mb']:.0f} MB at most"
-    lines += [("time", f"{seconds['train']:.1f} s training, {seconds['test'] + seconds.get('final', 0):.1f} s testing, "
-                       f"{seconds['total']:.1f} s in all{memory}"),
-              ("results in", f"{result.folder}")]
+    memory = (
+        "" if values["peak_memory_mb"] is None else f"; {values['peak_memory_mb']:.0f} MB at most"
+    )
+    lines += [
+        (
+            "time",
+            f"{seconds['train']:.1f} s training, {seconds['test'] + seconds.get('final', 0):.1f} "
+            f"s testing, {seconds['total']:.1f} s in all{memory}",
+        ),
+        ("results in", f"{result.folder}"),
+    ]
     remark = f"\n\n{AS_PRINTED[images]}" * (config.preset == "paper" and config.measure != "R^2")
     return "\n" + "\n".join(f"{name:18} {text}" for name, text in lines) + remark
 
@@ -154,21 +229,39 @@ def summary(result):
 def likelihoods(values):
     """Return how probable test images are in the end: two lines of the summary."""
     effective = np.median(values["final"]["effective_samples"])
-    return [("log-likelihood", f"{nats(values)} ({values['final_samples']} samples, effective {effective:.0f})"),
-            ("reconstruction", f"{values['average_reconstruction']:.2f} (no likelihood: see docs/unsupervised.md)")]
+    return [
+        (
+            "log-likelihood",
+            f"{nats(values)} ({values['final_samples']} samples, effective {effective:.0f})",
+        ),
+        (
+            "reconstruction",
+            f"{values['average_reconstruction']:.2f} (no likelihood: see docs/unsupervised.md)",
+        ),
+    ]
 
 
 def nats(values):
     """Return the mean log-likelihood over tasks in the end with its standard error, as text."""
-    return f"{values['average_log_likelihood']:.2f} +- {values['average_standard_error']:.2f} nats per image"
+    return (
+        f"{values['average_log_likelihood']:.2f} +- {values['average_standard_error']:.2f} nats "
+        "per image"
+    )
 
 
 def intervals(coverage):
-    """Return the coverage of a regression's predictive intervals, over all tasks: two lines of the summary."""
+    """Return the coverage of a regression's predictive intervals, over all tasks: two lines of the
+    summary.
+    """
+
     def shares(kind):
         observed = covered(coverage, kind)
-        return (f"{' and '.join(percent(share, 1) for share in observed.values())} "
-                f"(nominal {' and '.join(percent(p, 0) for p in observed)})")
+        return (
+            f"{' and '.join(percent(share, 1) for share in observed.values())} "
+            f"(nominal {' and '.join(percent(p, 0) for p in observed)})"
+        )
 
-    return [("coverage", f"{shares('as_predicted')}, as predicted"),
-            ("", f"{shares('recalibrated')}, recalibrated")]
+    return [
+        ("coverage", f"{shares('as_predicted')}, as predicted"),
+        ("", f"{shares('recalibrated')}, recalibrated"),
+    ]

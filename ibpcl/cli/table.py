@@ -3,8 +3,9 @@
 import numpy as np
 
 WIDTH = 80
-CELL = 7                                                   # " 100.00"
-MARGINS = 3 + 3 * 8                                        # the number of the task, then mean, used and seconds
+CELL = 7  # " 100.00"
+# the number of the task, then mean, used and seconds
+MARGINS = 3 + 3 * 8
 
 
 def percent(fraction, places=2):
@@ -17,7 +18,8 @@ def percent(fraction, places=2):
 
 
 class AccuracyTable:
-    """Prints the accuracy on every task so far; with too many tasks for a line, the newest, and the lowest of all.
+    """Prints the accuracy on every task so far; with too many tasks for a line, the newest, and the
+    lowest of all.
 
     Parameters
     ----------
@@ -25,7 +27,8 @@ class AccuracyTable:
         Of the tasks, in their order.
     """
 
-    short, last = ("newest", "lowest"), ("mean", "used %", "seconds")
+    short = ("newest", "lowest")
+    last = ("mean", "used %", "seconds")
 
     def __init__(self, names):
         self.names = names
@@ -39,35 +42,49 @@ class AccuracyTable:
 
     def row(self, report):
         """Return the line of a task from its :class:`ibpcl.experiments.run.Report`."""
-        done, t = report.progress, report.progress.task
+        done = report.progress
+        t = report.progress.task
         so_far, places, middle = self.results(report)
-        cells = so_far if self.full else (so_far[t], so_far.min())[:len(self.short)]
+        cells = so_far if self.full else (so_far[t], so_far.min())[: len(self.short)]
         blank = len(self.names) - t - 1 if self.full else 0
-        seconds = round(done.train_seconds, 3) + round(done.test_seconds, 3)         # as the result has them
-        return self._line(str(t + 1), done.name, [*(f"{value:.{places}f}" for value in cells), *[""] * blank],
-                          f"{so_far.mean():.{places}f}", middle, f"{seconds:.1f}")
+        # as the result has them
+        seconds = round(done.train_seconds, 3) + round(done.test_seconds, 3)
+        return self._line(
+            str(t + 1),
+            done.name,
+            [*(f"{value:.{places}f}" for value in cells), *[""] * blank],
+            f"{so_far.mean():.{places}f}",
+            middle,
+            f"{seconds:.1f}",
+        )
 
     def results(self, report):
         """Return the results so far, their decimal places, and the last column but one."""
         done = report.progress
         used = "-" if report.mask_density is None else f"{100 * report.mask_density:.1f}"
-        return 100 * done.accuracy[done.task, :done.task + 1], 2, used
+        return 100 * done.accuracy[done.task, : done.task + 1], 2, used
 
     def _line(self, number, name, cells, *last):
         middle = "".join(f"{cell:>{CELL}}" for cell in cells)
-        return f"{number:>2} {name:<{self.name_width}}{middle}" + "".join(f"{text:>8}" for text in last)
+        return f"{number:>2} {name:<{self.name_width}}{middle}" + "".join(
+            f"{text:>8}" for text in last
+        )
 
 
 class LikelihoodTable(AccuracyTable):
-    """Prints the log-likelihood of every task so far, nats per image; with too many tasks for a line, of the newest.
+    """Prints the log-likelihood of every task so far, nats per image; with too many tasks for a
+    line, of the newest.
 
-    Behind it stand the mean of all tasks so far, and how far the earlier ones have moved since they were learned.
+    Behind it stand the mean of all tasks so far, and how far the earlier ones have moved since they
+    were learned.
     """
 
-    short, last = ("newest",), ("mean", "change", "seconds")
+    short = ("newest",)
+    last = ("mean", "change", "seconds")
 
     def results(self, report):
         """Return the results so far, their decimal places, and the last column but one."""
-        t, R = report.progress.task, report.progress.log_likelihood
+        t = report.progress.task
+        R = report.progress.log_likelihood
         change = f"{np.mean((R[t] - R.diagonal())[:t]):+.2f}" if t else "-"
-        return R[t, :t + 1], 1, change
+        return R[t, : t + 1], 1, change

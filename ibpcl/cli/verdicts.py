@@ -9,12 +9,20 @@ CODES = {"wrong": 1, "refused": 2, "undecided": 3, "ok": 0}  # exit codes, of se
 
 
 def joint(items):
-    """Return the verdict on everything: what is wrong comes before a mistake in the command, then what is undecided."""
-    return next(verdict for verdict in CODES if verdict == "ok" or any(item.verdict == verdict for item in items))
+    """Return the verdict on everything: what is wrong comes before a mistake in the command, then
+    what is undecided.
+    """
+    return next(
+        verdict
+        for verdict in CODES
+        if verdict == "ok" or any(item.verdict == verdict for item in items)
+    )
 
 
 def summary(items, seconds):
-    """Return the last lines: how many verdicts of which kind, how long, and the largest error among the gradients."""
+    """Return the last lines: how many verdicts of which kind, how long, and the largest error among
+    the gradients.
+    """
     parts = []
     for verdict in ("wrong", "refused", "undecided"):
         names = [item.title for item in items if item.verdict == verdict]
@@ -23,8 +31,13 @@ def summary(items, seconds):
     rows = ["", wrapped(f"{'; '.join(parts) or f'all {len(items)} ok'}; {seconds:.1f} s", "    ")]
     largest = largest_error(items)
     if largest:
-        rows.append(wrapped(f"largest relative error among {sum(item.report is not None for item in items)} gradients: "
-                            f"{largest['error']:.1e} ({largest['name']})", "    "))
+        rows.append(
+            wrapped(
+                f"largest relative error among {sum(item.report is not None for item in items)} "
+                f"gradients: {largest['error']:.1e} ({largest['name']})",
+                "    ",
+            )
+        )
     return "\n".join(rows)
 
 
@@ -37,24 +50,36 @@ def largest_error(items):
 
 def wrapped(text, indent):
     """Break a line at 80 columns."""
-    return "\n".join(textwrap.wrap(text, 80, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False))
+    return "\n".join(
+        textwrap.wrap(
+            text, 80, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        )
+    )
 
 
 def as_dict(items, seconds, seed):
     """Return everything as plain values, ready for JSON."""
     from ibpcl.verify.plain import plain
+
     verdict = joint(items)
-    return {"ok": verdict == "ok", "verdict": verdict, "seed": seed, "seconds": seconds,
-            "largest_gradient_error": plain(largest_error(items)),
-            "checks": [item.to_dict() for item in items]}
+    return {
+        "ok": verdict == "ok",
+        "verdict": verdict,
+        "seed": seed,
+        "seconds": seconds,
+        "largest_gradient_error": plain(largest_error(items)),
+        "checks": [item.to_dict() for item in items],
+    }
 
 
 def as_page(items):
     """Return one HTML page with every result."""
     from ibpcl.verify.page import page
     from ibpcl.verify.user import Checked
+
     yours = [item for item in items if isinstance(item, Checked)]
     if len(yours) < len(items):
         from ibpcl.paper import rendering
+
         yours += rendering.sections([item for item in items if not isinstance(item, Checked)])
     return page(yours, "What ibpcl proves")

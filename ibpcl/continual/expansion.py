@@ -1,8 +1,9 @@
-r"""Growing a network while it learns: some units of each layer stay empty, so that there is always room.
+r"""Growing a network while it learns: some units of each layer stay empty, so that there is always
+room.
 
-Kumar et al. (2021), Sec. 4.6.  The recursion :math:`C_j = C_{j+1} \prod_i \mathbb 1[B_{ij} = 0]` counts trailing empty
-columns; it needs :math:`C_{K+1} = 1`, and the growth :math:`G = \max(0, T - \sum_j C_j)` needs the maximum, which
-are both missing in print.
+Kumar et al. (2021), Sec. 4.6.  The recursion :math:`C_j = C_{j+1} \prod_i \mathbb 1[B_{ij} = 0]`
+counts trailing empty columns; it needs :math:`C_{K+1} = 1`, and the growth :math:`G = \max(0, T -
+\sum_j C_j)` needs the maximum, which are both missing in print.
 """
 
 import numpy as np

@@ -2,23 +2,29 @@ r"""The diagonal of the Fisher information of a network of plain layers, example
 
 For one example the information of a weight is the expected square of its log likelihood's slope,
 
-.. math:: F_i = \frac1N \sum_n \mathbb E_{y}\Bigl[\bigl(\partial_{\theta_i} \log p(y | x_n, \theta)\bigr)^2\Bigr].
+.. math::
+
+    F_i = \frac1N \sum_n \mathbb E_{y}\Bigl[\bigl(\partial_{\theta_i} \log p(y | x_n,
+        \theta)\bigr)^2\Bigr].
 
 ``exact``
-    The expectation is over the network's own labels, :math:`y \sim p(\cdot | x_n, \theta)`, and all of them are summed:
-    the definition, without noise.  For classes only.
+    The expectation is over the network's own labels, :math:`y \sim p(\cdot | x_n, \theta)`, and all
+    of them are summed: the definition, without noise.  For classes only.
 ``sampled``
     One y an example is drawn from the network, a label or an image: unbiased, noisy.
 ``empirical``
-    What the data has stands for y, as in the public code of VCL.  It is not an estimate of the Fisher information: once
-    the network is sure of its labels, these slopes vanish faster than the information does (Kunstner, Balles and
-    Hennig, 2019, "Limitations of the empirical Fisher approximation for natural gradient descent").
+    What the data has stands for y, as in the public code of VCL.  It is not an estimate of the
+    Fisher information: once the network is sure of its labels, these slopes vanish faster than the
+    information does (Kunstner, Balles and Hennig, 2019, "Limitations of the empirical Fisher
+    approximation for natural gradient descent").
 
-An autoencoder draws one code an example, :math:`z_n \sim q(z | x_n)`; the information is that of its decoder, given z.
+An autoencoder draws one code an example, :math:`z_n \sim q(z | x_n)`; the information is that of
+its decoder, given z.
 
-The slope of one example with respect to a weight is the product of the layer's input h and of what comes back to its
-output, :math:`\delta`.  So the squares of all examples are one matrix product, :math:`F_W = (h^2)^\top (\delta^2) / N`.
-The square of a *minibatch's* gradient, which public codes take, is another thing; ``docs/baselines.md`` has figures.
+The slope of one example with respect to a weight is the product of the layer's input h and of what
+comes back to its output, :math:`\delta`.  So the squares of all examples are one matrix product,
+:math:`F_W = (h^2)^\top (\delta^2) / N`. The square of a *minibatch's* gradient, which public codes
+take, is another thing; ``docs/baselines.md`` has figures.
 """
 
 import numpy as np
@@ -31,7 +37,7 @@ from ibpcl.models.likelihoods import Softmax
 
 DEFINITIONS = ("exact", "sampled", "empirical")
 DEFINITIONS_OF_IMAGES = DEFINITIONS[1:]
-CHUNK = 512                                                  # examples at once: bounds the memory
+CHUNK = 512  # examples at once: bounds the memory
 
 
 def squared_slopes(network, caches, slopes):
@@ -58,11 +64,15 @@ def squared_slopes(network, caches, slopes):
     """
     squares = {}
     for layer, cache in zip(reversed(network.stages), reversed(caches), strict=True):
-        if layer is network.codes:                           # z is given: what lies before it has no information
+        # z is given: what lies before it has no information
+        if layer is network.codes:
             break
         (h, weight), active, *_ = cache
         delta = activate_vjp(slopes, active).reshape(-1, layer.units)
-        squares[layer.name] = {"weight.mu": (h * h).T @ (delta * delta), "bias.mu": (delta * delta).sum(axis=0)}
+        squares[layer.name] = {
+            "weight.mu": (h * h).T @ (delta * delta),
+            "bias.mu": (delta * delta).sum(axis=0),
+        }
         slopes = (delta @ weight[0].T)[None]
     return squares
 
@@ -89,8 +99,8 @@ def diagonal(network, vector, x, targets, definition, rng):
     Returns
     -------
     fisher : ndarray, shape (P,)
-        Squared nats a squared unit of the parameter, for one example: the mean, not the sum; >= 0.  Of an autoencoder
-        that of the decoder; what lies before the codes has 0.
+        Squared nats a squared unit of the parameter, for one example: the mean, not the sum; >= 0.
+        Of an autoencoder that of the decoder; what lies before the codes has 0.
 
     Raises
     ------
@@ -101,13 +111,16 @@ def diagonal(network, vector, x, targets, definition, rng):
     --------
     >>> from ibpcl.models.plain import network
     >>> one = network(1, (1,), 2)
-    >>> w = np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0])     # h = x, and both classes are equally likely
+    >>> w = np.array([1.0, 0.0, 0.0, 0.0, 0.0,
+    ...     0.0])     # h = x, and both classes are equally likely
     >>> diagonal(one, w, np.array([[3.0]]), None, "exact", None)[2:4]
     array([2.25, 2.25])
     """
     known = DEFINITIONS if isinstance(network.likelihood, Softmax) else DEFINITIONS_OF_IMAGES
     if definition not in known:
-        raise ValueError(f"fisher.diagonal: definition must be one of {', '.join(known)}, got {definition!r}")
+        raise ValueError(
+            f"fisher.diagonal: definition must be one of {', '.join(known)}, got {definition!r}"
+        )
     if len(x) == 0:
         raise ValueError("fisher.diagonal: x must hold at least one example")
     numpy = backend("numpy")
@@ -116,14 +129,21 @@ def diagonal(network, vector, x, targets, definition, rng):
     information = network.layout.layers(total)
     for start in range(0, len(x), CHUNK):
         rows = slice(start, start + CHUNK)
-        inputs, noise = x[rows], {}
+        inputs = x[rows]
+        noise = {}
         if network.codes:
-            noise["codes"] = {"eps": rng.standard_normal((1, len(inputs), network.codes.units), dtype=np.float32)}
+            noise["codes"] = {
+                "eps": rng.standard_normal((1, len(inputs), network.codes.units), dtype=np.float32)
+            }
         (outputs, _), (_, caches) = network.forward(vector, inputs, noise, Pass(numpy, {}))
         if definition == "exact":
             answers = [np.full(len(inputs), label) for label in range(network.outputs)]
         else:
-            answers = [network.likelihood.draw(views, outputs[0], rng) if definition == "sampled" else targets[rows]]
+            answers = [
+                network.likelihood.draw(views, outputs[0], rng)
+                if definition == "sampled"
+                else targets[rows]
+            ]
         for y in answers:
             log_p, likelihood_cache = network.likelihood.log_density(views, outputs, y, numpy)
             # Slopes are linear in what is sent down: a root here weighs their squares by p(y | x).
@@ -133,6 +153,8 @@ def diagonal(network, vector, x, targets, definition, rng):
                 for part, values in squares.items():
                     information[name][part] += values
     if not np.isfinite(total).all():
-        raise NonFiniteError("the Fisher information is not finite: lower the learning rate, or check the scale of the "
-                             "inputs")
+        raise NonFiniteError(
+            "the Fisher information is not finite: lower the learning rate, or check the scale "
+            "of the inputs"
+        )
     return total / len(x)

@@ -1,4 +1,6 @@
-"""The face that every method shows: the loop, the metrics, the figures and the checkpoints know only this."""
+"""The face that every method shows: the loop, the metrics, the figures and the checkpoints know
+only this.
+"""
 
 import dataclasses
 from typing import ClassVar, Protocol
@@ -12,29 +14,30 @@ from ibpcl.inference.backend import backend
 from ibpcl.noise import Key
 from ibpcl.options import called
 
-# Of what ``state()`` returns and checkpoints hold; one more whenever a name or a meaning in it changes.
+# Of what ``state()`` returns and checkpoints hold; one more whenever a name or a meaning in it
+# changes.
 FORM = 4
 
 
 class Learner(Protocol):
     """Learns tasks one after another and predicts for any task that it has learned.
 
-    Tasks are numbered from 0 in the order of learning.  A learner that keeps a binary mask a task also has
-    ``masks(task_id)``: a tuple of boolean arrays (D, K), one a hidden layer.
+    Tasks are numbered from 0 in the order of learning.  A learner that keeps a binary mask a task
+    also has ``masks(task_id)``: a tuple of boolean arrays (D, K), one a hidden layer.
     """
 
     def learn(self, task, progress=None):
         """Learn the next task; return its history, a list of :class:`ibpcl.inference.loop.Record`.
 
-        All tasks of a learner are of one kind, with inputs of one width; with one head for all also of one number of
-        classes.  ``progress`` shows progress bars: yes, no, or (None) on a terminal only; or it is a
-        :class:`ibpcl.inference.loop.Watch`, who sees every epoch.
+        All tasks of a learner are of one kind, with inputs of one width; with one head for all also
+        of one number of classes.  ``progress`` shows progress bars: yes, no, or (None) on a
+        terminal only; or it is a :class:`ibpcl.inference.loop.Watch`, who sees every epoch.
 
         Raises
         ------
         TypeError, ValueError, TrainingError
-            If the method does not learn tasks of this kind; if the task does not fit the network; if the objective is
-            not finite, or no weight is left.
+            If the method does not learn tasks of this kind; if the task does not fit the network;
+            if the objective is not finite, or no weight is left.
         """
 
     def predict(self, x, task_id):
@@ -48,7 +51,8 @@ class Learner(Protocol):
 
 
 class Saved:
-    """What a learner is made with, and how it is saved and loaded, given its ``state`` and ``load_state``.
+    """What a learner is made with, and how it is saved and loaded, given its ``state`` and
+    ``load_state``.
 
     Parameters
     ----------
@@ -66,10 +70,11 @@ class Saved:
     """
 
     settings_type = None
-    # The noise of each phase of a task.  A name keeps its number, so that a new phase changes no published result.
+    # The noise of each phase of a task.  A name keeps its number, so that a new phase changes no
+    # published result.
     streams: ClassVar = {}
-    # How many numbers of the key's task are set aside for a task.  None where the network itself draws no noise: then
-    # the phase is the key's stream.
+    # How many numbers of the key's task are set aside for a task.  None where the network itself
+    # draws no noise: then the phase is the key's stream.
     stride = None
 
     def __init__(self, settings=None, seed=0, backend_name="numba"):
@@ -89,31 +94,47 @@ class Saved:
         return len(self.own)
 
     def key(self, phase="initial", task_id=None):
-        """Return the key of the noise of a phase of the next task, or of another; its third field counts steps."""
+        """Return the key of the noise of a phase of the next task, or of another; its third field
+        counts steps.
+        """
         t = self.learned if task_id is None else task_id
         number = self.streams[phase]
-        return Key(self.seed, t, 0, number) if self.stride is None else Key(self.seed, self.stride * t + number, 0, 0)
+        return (
+            Key(self.seed, t, 0, number)
+            if self.stride is None
+            else Key(self.seed, self.stride * t + number, 0, 0)
+        )
 
     def __repr__(self):
-        """Return the class, the number of tasks learned, and the settings that differ from the defaults.
+        """Return the class, the number of tasks learned, and the settings that differ from the
+        defaults.
 
         >>> from ibpcl.methods.npbcl import NPBCL, Settings
         >>> NPBCL(Settings(hidden=(50,)), seed=3)
         NPBCL(Settings(hidden=(50,)), seed=3, backend_name='numba'), 0 tasks learned
         """
-        changed = ", ".join(f"{one.name}={getattr(self.settings, one.name)!r}"
-                            for one in dataclasses.fields(self.settings)
-                            if getattr(self.settings, one.name) != one.default)
-        return (f"{type(self).__name__}({type(self.settings).__name__}({changed}), seed={self.seed}, "
-                f"backend_name={self.backend.name!r}), {self.learned} tasks learned")
+        changed = ", ".join(
+            f"{one.name}={getattr(self.settings, one.name)!r}"
+            for one in dataclasses.fields(self.settings)
+            if getattr(self.settings, one.name) != one.default
+        )
+        return (
+            f"{type(self).__name__}({type(self.settings).__name__}({changed}), seed={self.seed}, "
+            f"backend_name={self.backend.name!r}), {self.learned} tasks learned"
+        )
 
     def save(self, path):
-        """Write the learner to one file, atomically: settings, seed, backend and all that it learned."""
-        checkpoints.save(path, self.state(), about(self, self.settings, self.seed, self.backend.name))
+        """Write the learner to one file, atomically: settings, seed, backend and all that it
+        learned.
+        """
+        checkpoints.save(
+            path, self.state(), about(self, self.settings, self.seed, self.backend.name)
+        )
 
     @classmethod
     def load(cls, path):
-        """Read a learner that :meth:`save` wrote; it predicts and goes on exactly as the one that was saved.
+        """Read a learner that :meth:`save` wrote; it predicts and goes on exactly as the one that
+        was saved.
 
         Raises
         ------
@@ -124,7 +145,10 @@ class Saved:
         check_form(meta, path)
         if meta.get("method") != cls.__name__:
             raise ValueError(f"{cls.__name__}.load: {path} holds a {meta.get('method')}")
-        values = {name: tuple(value) if isinstance(value, list) else value for name, value in meta["settings"].items()}
+        values = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in meta["settings"].items()
+        }
         learner = cls(cls.settings_type(**values), meta["seed"], meta["backend"])
         learner.load_state(arrays)
         return learner
@@ -136,37 +160,54 @@ def form():
 
 
 def about(learner, settings, seed, backend_name):
-    """Return what a file with a learner's state says of the learner: its class, and what that was made with."""
-    return {"method": type(learner).__name__, "class": f"{type(learner).__module__}:{type(learner).__qualname__}",
-            "settings": dataclasses.asdict(settings), "seed": seed, "backend": backend_name, **form()}
+    """Return what a file with a learner's state says of the learner: its class, and what that was
+    made with.
+    """
+    return {
+        "method": type(learner).__name__,
+        "class": f"{type(learner).__module__}:{type(learner).__qualname__}",
+        "settings": dataclasses.asdict(settings),
+        "seed": seed,
+        "backend": backend_name,
+        **form(),
+    }
 
 
 def check_form(meta, path):
-    """Refuse a file whose learner's state is in the form of another version, which the ValueError names.
+    """Refuse a file whose learner's state is in the form of another version, which the ValueError
+    names.
 
-    >>> check_form({"form": 1, "version": "0.0.9"}, "learner.npz")
+    >>> check_form({"form": 1, "version": "0.0.9"}, "learner.npz")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    ValueError: learner.npz was written by ibpcl 0.0.9 in form 1, this version reads form 4: run the experiment again
+    ValueError: learner.npz was written by ibpcl 0.0.9 in form 1, this version reads form 4: ...
     """
     if meta.get("form") != FORM:
-        raise ValueError(f"{path} was written by ibpcl {meta.get('version', '0.1.0 or older')} in form "
-                         f"{meta.get('form', 1)}, this version reads form {FORM}: run the experiment again")
+        raise ValueError(
+            f"{path} was written by ibpcl {meta.get('version', '0.1.0 or older')} in form "
+            f"{meta.get('form', 1)}, this version reads form {FORM}: run the experiment again"
+        )
 
 
 def check_task(caller, task, kinds, inputs):
-    """Refuse a task of a kind that the method does not learn, or of another width than the first task's.
+    """Refuse a task of a kind that the method does not learn, or of another width than the first
+    task's.
 
-    ``kinds`` is one of the :attr:`ibpcl.continual.task.Task.kind`, or several; ``inputs`` None before the first task.
-    The TypeError or ValueError names ``caller``, what is allowed and what came.
+    ``kinds`` is one of the :attr:`ibpcl.continual.task.Task.kind`, or several; ``inputs`` None
+    before the first task. The TypeError or ValueError names ``caller``, what is allowed and what
+    came.
     """
     if not isinstance(task, Task):
         raise TypeError(f"{caller}: task must be a Task, got {type(task).__name__}")
     kinds = (kinds,) if isinstance(kinds, str) else kinds
     if task.kind not in kinds:
-        raise TypeError(f"{caller}: task {task.name!r} must be of kind {' or '.join(kinds)}, got {task.kind}")
+        raise TypeError(
+            f"{caller}: task {task.name!r} must be of kind {' or '.join(kinds)}, got {task.kind}"
+        )
     if inputs is not None and task.inputs != inputs:
-        raise ValueError(f"{caller}: task {task.name!r} has {task.inputs} inputs, the network {inputs}")
+        raise ValueError(
+            f"{caller}: task {task.name!r} has {task.inputs} inputs, the network {inputs}"
+        )
 
 
 def under(state, start):
@@ -175,11 +216,15 @@ def under(state, start):
     >>> under({"head.w": 1, "head.b": 2, "rho": 3}, "head.")
     {'w': 1, 'b': 2}
     """
-    return {name.removeprefix(start): value for name, value in state.items() if name.startswith(start)}
+    return {
+        name.removeprefix(start): value for name, value in state.items() if name.startswith(start)
+    }
 
 
 def check_inputs(caller, x, inputs, task_id, learned):
-    """Return the inputs of a prediction as float32 (N, D); refuse others, and tasks that were not learned."""
+    """Return the inputs of a prediction as float32 (N, D); refuse others, and tasks that were not
+    learned.
+    """
     check_task_id(caller, task_id, learned)
     x = real_rows(x, f"{caller}: x")
     if x.shape[1] != inputs:

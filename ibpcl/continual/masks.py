@@ -21,7 +21,9 @@ def unpack(bits, shape):
 
 
 def union(masks, shape):
-    r"""Join masks: :math:`B^o = B^1 \cup \dots \cup B^{t-1}`, in the corner of an array of off; all off for none."""
+    r"""Join masks: :math:`B^o = B^1 \cup \dots \cup B^{t-1}`, in the corner of an array of off; all
+    off for none.
+    """
     joined = np.zeros(shape, bool)
     for mask in masks:
         joined[tuple(map(slice, mask.shape))] |= mask
@@ -33,8 +35,9 @@ def posterior_probability(rho, a, b, u, model=STANDARD_MASKS):
 
     .. math:: \bar\theta_{dk} = \frac1S \sum_s \sigma(\rho_{dk} + \operatorname{logit} \pi^s_k)
 
-    ``rho`` (D, K) are offsets of the log-odds, ``a`` and ``b`` (K,) the sticks' shape parameters, or (D, K) for sticks
-    of each row, and ``u`` uniform noise, (S, K) or (S, D, K); ``model`` is the :class:`ibpcl.models.masked.MaskModel`.
+    ``rho`` (D, K) are offsets of the log-odds, ``a`` and ``b`` (K,) the sticks' shape parameters,
+    or (D, K) for sticks of each row, and ``u`` uniform noise, (S, K) or (S, D, K); ``model`` is the
+    :class:`ibpcl.models.masked.MaskModel`.
     """
     if not model.structured:
         return sigmoid(rho)
@@ -46,12 +49,14 @@ def posterior_probability(rho, a, b, u, model=STANDARD_MASKS):
 
 
 def probable(network, vector, samples, key, backend):
-    """Return the hard masks (D, K) of a network by masked layer: a weight is on if it is more likely on than off.
+    """Return the hard masks (D, K) of a network by masked layer: a weight is on if it is more
+    likely on than off.
 
-    ``vector`` (P,) has the network's parameters.  The sticks' ``samples`` are drawn by the ``backend``; their noise is
-    a function of the ``key``, each masked layer having the next stream.
+    ``vector`` (P,) has the network's parameters.  The sticks' ``samples`` are drawn by the
+    ``backend``; their noise is a function of the ``key``, each masked layer having the next stream.
     """
-    views, masks = network.layout.layers(vector), {}
+    views = network.layout.layers(vector)
+    masks = {}
     for i, (name, layer) in enumerate(network.masked.items()):
         own = views[name]
         (a, b), _ = shape_parameters(own["raw_a"], own["raw_b"])

@@ -1,6 +1,7 @@
 """The user's cache folder, and arrays kept there that can always be made again.
 
-A cache only saves time: what cannot be read counts as absent, and what cannot be written is not written.
+A cache only saves time: what cannot be read counts as absent, and what cannot be written is not
+written.
 """
 
 from pathlib import Path
@@ -8,7 +9,8 @@ from pathlib import Path
 from ibpcl import checkpoints, places, storage
 from ibpcl.data.dataset import DataError
 
-OLD = 3600.0                                                # seconds: the age of what a killed write left
+# seconds: the age of what a killed write left
+OLD = 3600.0
 
 
 def cache_folder():
@@ -21,12 +23,16 @@ def cache_folder():
     """
     folder = places.user_cache()
     if folder is None:
-        raise DataError("no home folder to cache files in; set the environment variable XDG_CACHE_HOME")
+        raise DataError(
+            "no home folder to cache files in; set the environment variable XDG_CACHE_HOME"
+        )
     return folder
 
 
 def read_arrays(path):
-    """Return the arrays of a cache file by name, or None if it is missing, unreadable or damaged."""
+    """Return the arrays of a cache file by name, or None if it is missing, unreadable or
+    damaged.
+    """
     try:
         return checkpoints.load(path).arrays
     except (OSError, ValueError):
@@ -34,7 +40,9 @@ def read_arrays(path):
 
 
 def write_arrays(path, arrays):
-    """Write arrays for :func:`read_arrays`; return False if the folder or the file cannot be written."""
+    """Write arrays for :func:`read_arrays`; return False if the folder or the file cannot be
+    written.
+    """
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         storage.sweep(Path(path).parent, OLD)

@@ -8,7 +8,9 @@ from ibpcl.errors import UserError
 
 
 class DataError(UserError):
-    """A data set that cannot be used; the message says in one line which file, why, and what to do about it."""
+    """A data set that cannot be used; the message says in one line which file, why, and what to do
+    about it.
+    """
 
 
 class Dataset(NamedTuple):
@@ -35,7 +37,9 @@ class Dataset(NamedTuple):
 
 
 def is_web_page(path):
-    """Return whether a file is a web page, which a download can give in the place of the file that was asked for."""
+    """Return whether a file is a web page, which a download can give in the place of the file that
+    was asked for.
+    """
     with open(path, "rb") as file:
         return starts_as_web_page(file.read(1024))
 
@@ -56,8 +60,8 @@ def check_dataset(dataset):
     Raises
     ------
     DataError
-        If there are no images, they are not uint8 of shape (N, H, W), labels are not integers of shape (N,), counts or
-        image sizes differ, or a label has no class name.
+        If there are no images, they are not uint8 of shape (N, H, W), labels are not integers of
+        shape (N,), counts or image sizes differ, or a label has no class name.
 
     Examples
     --------
@@ -66,20 +70,29 @@ def check_dataset(dataset):
     ('a', 'b')
     """
     for part in ("train", "test"):
-        images, labels = getattr(dataset, f"{part}_images"), getattr(dataset, f"{part}_labels")
+        images = getattr(dataset, f"{part}_images")
+        labels = getattr(dataset, f"{part}_labels")
         what = f"Dataset {dataset.name!r}: {part}"
         if images.dtype != np.uint8 or images.ndim != 3:
-            raise DataError(f"{what}_images must be uint8 of shape (N, H, W), got {images.dtype} {images.shape}")
+            raise DataError(
+                f"{what}_images must be uint8 of shape (N, H, W), got {images.dtype} {images.shape}"
+            )
         if labels.dtype.kind not in "iu" or labels.ndim != 1:
-            raise DataError(f"{what}_labels must be integers of shape (N,), got {labels.dtype} {labels.shape}")
+            raise DataError(
+                f"{what}_labels must be integers of shape (N,), got {labels.dtype} {labels.shape}"
+            )
         if images.size == 0:
             raise DataError(f"{what}_images are empty, got shape {images.shape}")
         if len(images) != len(labels):
             raise DataError(f"{what} has {len(images)} images but {len(labels)} labels")
         if labels.min() < 0 or labels.max() >= len(dataset.class_names):
-            raise DataError(f"{what}_labels must lie in 0 .. {len(dataset.class_names) - 1}, "
-                            f"got labels from {labels.min()} to {labels.max()}")
+            raise DataError(
+                f"{what}_labels must lie in 0 .. {len(dataset.class_names) - 1}, "
+                f"got labels from {labels.min()} to {labels.max()}"
+            )
     if dataset.train_images.shape[1:] != dataset.test_images.shape[1:]:
-        raise DataError(f"Dataset {dataset.name!r}: train_images and test_images must be of one size, "
-                        f"got {dataset.train_images.shape[1:]} and {dataset.test_images.shape[1:]}")
+        raise DataError(
+            f"Dataset {dataset.name!r}: train_images and test_images must be of one size, "
+            f"got {dataset.train_images.shape[1:]} and {dataset.test_images.shape[1:]}"
+        )
     return dataset

@@ -1,7 +1,7 @@
 """Downloading the published image sets, with ``pooch``.
 
-Nothing is written before it has been verified, and then whole files at a time, so an interrupted download leaves
-no damaged file behind.
+Nothing is written before it has been verified, and then whole files at a time, so an interrupted
+download leaves no damaged file behind.
 """
 
 import gzip
@@ -10,9 +10,18 @@ import io
 from ibpcl import storage
 from ibpcl.data import glyphs, idx, notmnist
 from ibpcl.data.dataset import DataError
-from ibpcl.data.sources import FILES, SOURCES, check_contents, check_sum, data_folder, dimensions_of, examine
+from ibpcl.data.sources import (
+    FILES,
+    SOURCES,
+    check_contents,
+    check_sum,
+    data_folder,
+    dimensions_of,
+    examine,
+)
 
-TIMEOUT = 30.0                 # seconds without an answer; a mirror that is gone must not stop the next one
+# seconds without an answer; a mirror that is gone must not stop the next one
+TIMEOUT = 30.0
 
 
 def fetch(name, data_dir=None, progress=False):
@@ -23,9 +32,11 @@ def fetch(name, data_dir=None, progress=False):
     Parameters
     ----------
     name : str
-        ``"mnist"``, ``"fashion_mnist"`` or ``"notmnist"``; for the rendered sets their cache is filled.
+        ``"mnist"``, ``"fashion_mnist"`` or ``"notmnist"``; for the rendered sets their cache is
+        filled.
     data_dir : path-like, optional
-        The folder to keep ``name/`` in; else the environment variable ``IBPCL_DATA``; else the user's cache.
+        The folder to keep ``name/`` in; else the environment variable ``IBPCL_DATA``; else the
+        user's cache.
     progress : bool, default False
         Whether to show a bar on standard error for every file.
 
@@ -37,34 +48,50 @@ def fetch(name, data_dir=None, progress=False):
     Raises
     ------
     DataError
-        If the name is not known, ``pooch`` is not installed, no mirror gives the right files, or the folder cannot be
-        written.
+        If the name is not known, ``pooch`` is not installed, no mirror gives the right files, or
+        the folder cannot be written.
     """
     if name in glyphs.CHARACTERS:
         glyphs.load(name)
         return glyphs.cache_path(name).parent
     if name not in SOURCES:
-        raise DataError(f"registry.fetch: name must be one of {', '.join((*glyphs.CHARACTERS, *SOURCES))}, "
-                        f"got {name!r}")
-    folder, files = data_folder(data_dir) / name, examine(name, data_dir)[1]
-    # A wrong file is replaced only in the set's own folder; what lies elsewhere may be something else.
-    wrong = {file: path if path is not None and path.parent == folder else folder / f"{file}.gz"
-             for file, path, problem in files if problem}
+        raise DataError(
+            f"registry.fetch: name must be one of {', '.join((*glyphs.CHARACTERS, *SOURCES))}, "
+            f"got {name!r}"
+        )
+    folder = data_folder(data_dir) / name
+    files = examine(name, data_dir)[1]
+    # A wrong file is replaced only in the set's own folder; what lies elsewhere may be something
+    # else.
+    wrong = {
+        file: path if path is not None and path.parent == folder else folder / f"{file}.gz"
+        for file, path, problem in files
+        if problem
+    }
     if not wrong:
         return folder
     download = _downloader(name, folder, progress)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if SOURCES[name].archive:
-            arrays = _first_good(name, folder, SOURCES[name].urls, lambda url: _from_archive(name, url, download))
+            arrays = _first_good(
+                name, folder, SOURCES[name].urls, lambda url: _from_archive(name, url, download)
+            )
             for file, path in wrong.items():
                 _keep(path, arrays[file])
         else:
             for file, path in wrong.items():
                 urls = [f"{url}{file}.gz" for url in SOURCES[name].urls]
-                _keep(path, _first_good(name, folder, urls,
-                                        lambda url, file=file: _one_file(name, file, url, download)))
-    except OSError as error:                                # the mirrors' own errors never get here
+                _keep(
+                    path,
+                    _first_good(
+                        name,
+                        folder,
+                        urls,
+                        lambda url, file=file: _one_file(name, file, url, download),
+                    ),
+                )
+    except OSError as error:  # the mirrors' own errors never get here
         raise DataError(f"{folder}: cannot be written: {error.strerror or error}") from error
     return folder
 
@@ -74,16 +101,17 @@ def _downloader(name, folder, progress):
     try:
         import pooch
     except ModuleNotFoundError as error:
-        raise DataError(f"downloading {name} needs the package pooch: pip install pooch, "
-                        f"or put the files into {folder}, or name another folder with --data-dir or IBPCL_DATA"
-                        ) from error
+        raise DataError(
+            f"downloading {name} needs the package pooch: pip install pooch, "
+            f"or put the files into {folder}, or name another folder with --data-dir or IBPCL_DATA"
+        ) from error
     get = pooch.HTTPDownloader(progressbar=progress, chunk_size=2**16, timeout=TIMEOUT)
 
     def download(url):
         buffer = io.BytesIO()
         try:
             get(url, buffer, None)
-        except OSError as error:                            # every error of requests is one
+        except OSError as error:  # every error of requests is one
             raise DataError(f"{url}: the download failed: {_reason(error)}") from error
         return buffer.getvalue()
 
@@ -91,9 +119,11 @@ def _downloader(name, folder, progress):
 
 
 def _reason(error):
-    """Return the cause of an error of requests, whose text has all errors around it, each with its address.
+    """Return the cause of an error of requests, whose text has all errors around it, each with its
+    address.
 
-    >>> _reason(OSError("Pool(host='a'): Max retries exceeded with url: /b (Caused by Failed('no such host'))"))
+    >>> text = "Pool(host='a'): Max retries, url: /b (Caused by Failed('no such host'))"
+    >>> _reason(OSError(text))
     "Failed('no such host')"
     """
     _, caused, inner = str(error).rpartition("Caused by ")
@@ -108,21 +138,26 @@ def _first_good(name, folder, urls, get):
             return get(url)
         except DataError as error:
             problems.append(str(error))
-    raise DataError(f"{name} could not be downloaded: {'; '.join(problems)}; try again later, put the files into "
-                    f"{folder}, or name another folder with --data-dir or IBPCL_DATA")
+    raise DataError(
+        f"{name} could not be downloaded: {'; '.join(problems)}; try again later, put the files "
+        f"into {folder}, or name another folder with --data-dir or IBPCL_DATA"
+    )
 
 
 def _one_file(name, file, url, download):
     content = idx.unpack(download(url), url)
-    check_contents(name, file, url, content)                 # before anything is made of it
+    check_contents(name, file, url, content)  # before anything is made of it
     return idx.parse(content, url, dimensions_of(file))
 
 
 def _from_archive(name, url, download):
-    archive, expected = download(url), SOURCES[name].size
-    if expected not in (None, len(archive)):                 # before a picture of it is decoded
-        raise DataError(f"{url}: expected an archive of {expected} bytes, got {len(archive)}; this is not the "
-                        "published one")
+    archive = download(url)
+    expected = SOURCES[name].size
+    if expected not in (None, len(archive)):  # before a picture of it is decoded
+        raise DataError(
+            f"{url}: expected an archive of {expected} bytes, got {len(archive)}; this is not the "
+            "published one"
+        )
     arrays = dict(zip(FILES, notmnist.convert(archive, url), strict=True))
     for file, array in arrays.items():
         check_sum(name, file, f"{url}, converted to {file}", array)

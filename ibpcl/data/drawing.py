@@ -1,14 +1,18 @@
 r"""Drawing one character many times over, each time a little differently.
 
-A character is rasterized once a font, a capital H being 64 pixels high, and turned into the signed distance d
-to its outline (positive in the ink).  For one image that distance is looked up at the 28 x 28 pixels p mapped
-back through a random affine map, and a soft threshold turns it into ink,
+A character is rasterized once a font, a capital H being 64 pixels high, and turned into the signed
+distance d to its outline (positive in the ink).  For one image that distance is looked up at the 28
+x 28 pixels p mapped back through a random affine map, and a soft threshold turns it into ink,
 
-.. math:: \text{ink}(p) = \operatorname{clip}\Bigl(\tfrac12 + |A|^{1/2}\, d\bigl(A^{-1}(p - t)\bigr) + w,\ 0,\ 1\Bigr),
+.. math::
 
-with everything in pixels of the image.  A is a rotation, a shear and a scaling, t a shift; the edge is one pixel
-soft, and the weight w of the stroke is one number.  Then the ink is scaled by a random contrast, and a random
-share of the pixels is replaced by uniform noise; the rest of the background stays exactly 0.
+    \text{ink}(p) = \operatorname{clip}\Bigl(\tfrac12 + |A|^{1/2}\, d\bigl(A^{-1}(p - t)\bigr)
+        + w,\ 0,\ 1\Bigr),
+
+with everything in pixels of the image.  A is a rotation, a shear and a scaling, t a shift; the edge
+is one pixel soft, and the weight w of the stroke is one number.  Then the ink is scaled by a random
+contrast, and a random share of the pixels is replaced by uniform noise; the rest of the background
+stays exactly 0.
 """
 
 import os
@@ -20,10 +24,13 @@ import scipy  # its ndimage is loaded when something is drawn
 from ibpcl import plotting
 from ibpcl.data.dataset import DataError
 
-SIDE = 28                      # pixels of an image, as in MNIST
-CAPITAL = 64                   # height of the capital H in the drawing that the images are made from, in pixels
-CANVAS = 192                   # side of that drawing: the widest bold H, the J with a descender, and air around
-NOMINAL = 17.0                 # height of the capital H in an image before its random scale, in pixels
+SIDE = 28  # pixels of an image, as in MNIST
+# height of the capital H in the drawing that the images are made from, in pixels
+CAPITAL = 64
+# side of that drawing: the widest bold H, the J with a descender, and air around
+CANVAS = 192
+# height of the capital H in an image before its random scale, in pixels
+NOMINAL = 17.0
 
 
 class Distortion(NamedTuple):
@@ -48,8 +55,9 @@ class Distortion(NamedTuple):
 
     Notes
     -----
-    The defaults were chosen for the difficulty that :mod:`ibpcl.data.glyphs` states.  Mostly shift, rotation and
-    shear set it.  Strokes lighter than -0.3 would lose the hairlines of the thinnest fonts.
+    The defaults were chosen for the difficulty that :mod:`ibpcl.data.glyphs` states.  Mostly shift,
+    rotation and shear set it.  Strokes lighter than -0.3 would lose the hairlines of the thinnest
+    fonts.
     """
 
     rotation: float = 7.0
@@ -65,7 +73,9 @@ DEFAULT = Distortion()
 
 
 def font_path(font):
-    """Return the path of a font file of Matplotlib, given its name without ``.ttf``; it need not exist."""
+    """Return the path of a font file of Matplotlib, given its name without ``.ttf``; it need not
+    exist.
+    """
     plotting.load()
     from matplotlib import get_data_path
 
@@ -73,7 +83,8 @@ def font_path(font):
 
 
 def signed_distance(font, character):
-    """Return the signed distance of each pixel of a large character to its outline, positive in the ink.
+    """Return the signed distance of each pixel of a large character to its outline, positive in the
+    ink.
 
     Parameters
     ----------
@@ -85,7 +96,8 @@ def signed_distance(font, character):
     Returns
     -------
     distance : ndarray of float32, shape (192, 192)
-        In pixels of the drawing, of which a capital H is 64 high; the box around the character is centred.
+        In pixels of the drawing, of which a capital H is 64 high; the box around the character is
+        centred.
 
     Raises
     ------
@@ -97,11 +109,14 @@ def signed_distance(font, character):
 
     path = font_path(font)
     if not os.path.isfile(path):
-        raise DataError(f"{path}: missing; glyphs are drawn from the fonts that Matplotlib ships: reinstall it")
+        raise DataError(
+            f"{path}: missing; glyphs are drawn from the fonts that Matplotlib ships: reinstall it"
+        )
     face = ft2font.FT2Font(path)
     if not face.get_charmap().get(ord(character)):
         raise DataError(f"{path}: the font has no {character!r}")
-    # Unhinted, so that the pictures do not depend on a hinter.  Matplotlib 3.10 moved the flag into an enum.
+    # Unhinted, so that the pictures do not depend on a hinter.  Matplotlib 3.10 moved the flag into
+    # an enum.
     flags = getattr(ft2font, "LoadFlags", None)
     flags = ft2font.LOAD_NO_HINTING if flags is None else flags.NO_HINTING
 
@@ -110,15 +125,20 @@ def signed_distance(font, character):
         face.set_text(text, 0.0, flags=flags)
         face.draw_glyphs_to_bitmap(antialiased=True)
         ink = np.asarray(face.get_image()) >= 128
-        rows, columns = np.flatnonzero(ink.any(1)), np.flatnonzero(ink.any(0))
-        return ink[rows[0]:rows[-1] + 1, columns[0]:columns[-1] + 1]        # the bitmap may have a margin
+        rows = np.flatnonzero(ink.any(1))
+        columns = np.flatnonzero(ink.any(0))
+        # the bitmap may have a margin
+        return ink[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
 
     ink = draw(character, 100 * CAPITAL / len(draw("H", 100)))
     height, width = ink.shape
-    top, left = (CANVAS - height) // 2, (CANVAS - width) // 2
+    top = (CANVAS - height) // 2
+    left = (CANVAS - width) // 2
     canvas = np.zeros((CANVAS, CANVAS), bool)
-    canvas[top:top + height, left:left + width] = ink
-    distance = scipy.ndimage.distance_transform_edt(canvas) - scipy.ndimage.distance_transform_edt(~canvas)
+    canvas[top : top + height, left : left + width] = ink
+    distance = scipy.ndimage.distance_transform_edt(canvas) - scipy.ndimage.distance_transform_edt(
+        ~canvas
+    )
     return distance.astype(np.float32)
 
 
@@ -135,22 +155,29 @@ def distort(distance, count, rng, distortion=DEFAULT):
     distortion : Distortion
         The ranges.
     """
+
     def either_way(bound, *shape):
         return rng.uniform(-bound, bound, (count, *shape))
 
-    angle, shear = np.deg2rad(either_way(distortion.rotation)), either_way(distortion.shear)
-    scale, shift = np.exp(either_way(distortion.log_scale, 2)), either_way(distortion.shift, 2, 1)
-    cos, sin = np.cos(angle), np.sin(angle)
-    turn = np.stack([np.stack([cos, -sin], -1), np.stack([sin, cos], -1)], -2)     # (count, 2, 2); row, column
+    angle = np.deg2rad(either_way(distortion.rotation))
+    shear = either_way(distortion.shear)
+    scale = np.exp(either_way(distortion.log_scale, 2))
+    shift = either_way(distortion.shift, 2, 1)
+    cos = np.cos(angle)
+    sin = np.sin(angle)
+    # (count, 2, 2); row, column
+    turn = np.stack([np.stack([cos, -sin], -1), np.stack([sin, cos], -1)], -2)
     slant = np.zeros((count, 2, 2))
-    slant[:, 0, 0], slant[:, 1, 1], slant[:, 1, 0] = scale[:, 0], scale[:, 1], shear * scale[:, 0]
+    slant[:, 0, 0] = scale[:, 0]
+    slant[:, 1, 1] = scale[:, 1]
+    slant[:, 1, 0] = shear * scale[:, 0]
     affine = turn @ slant * (NOMINAL / CAPITAL)
 
     axis = np.arange(SIDE) - (SIDE - 1) / 2
     pixels = np.stack(np.meshgrid(axis, axis, indexing="ij")).reshape(2, -1)
-    source = np.linalg.solve(affine, pixels - shift) + (CANVAS - 1) / 2            # (count, 2, 784)
+    source = np.linalg.solve(affine, pixels - shift) + (CANVAS - 1) / 2  # (count, 2, 784)
     ink = scipy.ndimage.map_coordinates(distance, source.swapaxes(0, 1), order=1, mode="nearest")
-    ink *= np.sqrt(np.linalg.det(affine))[:, None]          # distances shrink with the drawing
+    ink *= np.sqrt(np.linalg.det(affine))[:, None]  # distances shrink with the drawing
     ink = np.clip(0.5 + ink + rng.uniform(*distortion.weight, (count, 1)), 0, 1)
     ink *= rng.uniform(*distortion.contrast, (count, 1))
 

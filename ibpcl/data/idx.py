@@ -10,8 +10,9 @@ bytes       meaning
 the rest    the entries, last dimension fastest
 =========== ======================================================================
 
-So the first four bytes, read as one number, are the "magic numbers" 2051 for images (d = 3) and 2049 for
-labels (d = 1).  Files may be gzip'd, which is seen from their first two bytes, not from their name.
+So the first four bytes, read as one number, are the "magic numbers" 2051 for images (d = 3) and
+2049 for labels (d = 1).  Files may be gzip'd, which is seen from their first two bytes, not from
+their name.
 """
 
 import gzip
@@ -26,7 +27,7 @@ import numpy as np
 from ibpcl.data.dataset import DataError, starts_as_web_page
 
 UNSIGNED_BYTE = 8
-LARGEST = 2**28                # bytes of a file; the largest that is published has 47 million
+LARGEST = 2**28  # bytes of a file; the largest that is published has 47 million
 GZIP_START = b"\x1f\x8b"
 
 
@@ -57,10 +58,11 @@ def read(path, dimensions=None):
 
 
 def unpack(raw, path):
-    """Undo the gzip wrapping of bytes, if there is one; never read more than a byte beyond what the header announces.
+    """Undo the gzip wrapping of bytes, if there is one; never read more than a byte beyond what the
+    header announces.
 
-    ``path`` is named in the DataError for a wrapping that is truncated or damaged, or a header that announces far more
-    than any image set has.
+    ``path`` is named in the DataError for a wrapping that is truncated or damaged, or a header that
+    announces far more than any image set has.
     """
     if not raw.startswith(GZIP_START):
         return raw
@@ -68,20 +70,30 @@ def unpack(raw, path):
         with gzip.GzipFile(fileobj=io.BytesIO(raw)) as file:
             start = file.read(4)
             if any(start[:2]):
-                return start + file.read(1024)              # no IDX file; enough to see what it is instead
+                # no IDX file; enough to see what it is instead
+                return start + file.read(1024)
             sizes = file.read(4 * start[3]) if len(start) == 4 else b""
-            announced = math.prod(size for size, in struct.iter_unpack(">I", sizes[:len(sizes) // 4 * 4]))
+            announced = math.prod(
+                size for (size,) in struct.iter_unpack(">I", sizes[: len(sizes) // 4 * 4])
+            )
             if announced > LARGEST:
-                raise DataError(f"{path}: the header announces {announced} bytes; no image set has more than {LARGEST}")
-            return start + sizes + file.read(announced + 1)  # one more, so that a longer one is seen
+                raise DataError(
+                    f"{path}: the header announces {announced} bytes; no image set has more than "
+                    f"{LARGEST}"
+                )
+            # one more, so that a longer one is seen
+            return start + sizes + file.read(announced + 1)
     except EOFError as error:
-        raise DataError(f"{path}: the gzip file is truncated ({len(raw)} bytes and no end)") from error
+        raise DataError(
+            f"{path}: the gzip file is truncated ({len(raw)} bytes and no end)"
+        ) from error
     except (gzip.BadGzipFile, zlib.error) as error:
         raise DataError(f"{path}: the gzip file is damaged: {error}") from error
 
 
 def parse(content, path, dimensions=None):
-    """Return the read-only array that the uncompressed contents of an IDX file hold; ``path`` is named in errors.
+    """Return the read-only array that the uncompressed contents of an IDX file hold; ``path`` is
+    named in errors.
 
     Raises
     ------
@@ -94,30 +106,47 @@ def parse(content, path, dimensions=None):
     [7, 9]
     """
     if starts_as_web_page(content[:1024]):
-        raise DataError(f"{path}: it is a web page (HTML) and not an IDX file; download the file itself")
-    zeros, kind, count = content[:2], content[2:3], content[3:4]
+        raise DataError(
+            f"{path}: it is a web page (HTML) and not an IDX file; download the file itself"
+        )
+    zeros = content[:2]
+    kind = content[2:3]
+    count = content[3:4]
     if zeros != b"\0\0" or not count:
-        raise DataError(f"{path}: not an IDX file: it starts with {content[:8]!r}; the magic number must be "
-                        "2051 (images) or 2049 (labels)")
+        raise DataError(
+            f"{path}: not an IDX file: it starts with {content[:8]!r}; the magic number must be "
+            "2051 (images) or 2049 (labels)"
+        )
     if kind[0] != UNSIGNED_BYTE:
-        raise DataError(f"{path}: wrong magic number: entries of type {kind[0]}, but only unsigned bytes "
-                        f"(type {UNSIGNED_BYTE}) are read")
+        raise DataError(
+            f"{path}: wrong magic number: entries of type {kind[0]}, but only unsigned bytes "
+            f"(type {UNSIGNED_BYTE}) are read"
+        )
     d = count[0]
     if dimensions is not None and d != dimensions:
         magic = int.from_bytes(content[:4], "big")
-        raise DataError(f"{path}: wrong magic number: expected {UNSIGNED_BYTE * 256 + dimensions} for "
-                        f"{dimensions} dimension{'s' * (dimensions > 1)}, got {magic} for {d}")
+        raise DataError(
+            f"{path}: wrong magic number: expected {UNSIGNED_BYTE * 256 + dimensions} for "
+            f"{dimensions} dimension{'s' * (dimensions > 1)}, got {magic} for {d}"
+        )
     header = 4 + 4 * d
     if len(content) < header:
-        raise DataError(f"{path}: truncated: {len(content)} bytes, but the header alone needs {header}")
+        raise DataError(
+            f"{path}: truncated: {len(content)} bytes, but the header alone needs {header}"
+        )
     sizes = struct.unpack(f">{d}I", content[4:header])
-    expected, got = math.prod(sizes), len(content) - header      # Python integers: a wild header cannot overflow
+    # Python integers: a wild header cannot overflow
+    expected = math.prod(sizes)
+    got = len(content) - header
     if got != expected:
-        raise DataError(f"{path}: {'truncated' if got < expected else 'too long'}: the header announces "
-                        f"{' x '.join(map(str, sizes)) or 'one'} = {expected} bytes, got {got}")
+        raise DataError(
+            f"{path}: {'truncated' if got < expected else 'too long'}: the header announces "
+            f"{' x '.join(map(str, sizes)) or 'one'} = {expected} bytes, got {got}"
+        )
     try:
         return np.frombuffer(content, np.uint8, offset=header).reshape(sizes)
-    except ValueError as error:                             # more dimensions, or larger ones, than NumPy has
+    # more dimensions, or larger ones, than NumPy has
+    except ValueError as error:
         raise DataError(f"{path}: the header announces {d} dimensions {sizes}: {error}") from error
 
 

@@ -1,10 +1,10 @@
 """notMNIST: from the published archive of pictures to one fixed split, as IDX files.
 
-The archive ``notMNIST_small.tar.gz`` holds a PNG per glyph in folders A to J and no split.  This one is stratified, 375
-test images per class (80/20, the sizes of the paper's table).  In each class the file names are sorted by byte value;
-then one ``numpy.random.default_rng(0)`` draws, for class 0 to 9 in turn, a permutation p: ``p[:375]`` go to the
-test set and ``p[375:]`` to the training set, appended class after class; at last it permutes the training set, then
-the test set.
+The archive ``notMNIST_small.tar.gz`` holds a PNG per glyph in folders A to J and no split.  This
+one is stratified, 375 test images per class (80/20, the sizes of the paper's table).  In each class
+the file names are sorted by byte value; then one ``numpy.random.default_rng(0)`` draws, for class 0
+to 9 in turn, a permutation p: ``p[:375]`` go to the test set and ``p[375:]`` to the training set,
+appended class after class; at last it permutes the training set, then the test set.
 """
 
 import io
@@ -23,7 +23,8 @@ SIDE = 28
 
 
 def convert(archive, where="notMNIST archive", test_per_class=TEST_PER_CLASS):
-    """Return the training and test images and labels of an archive of PNG pictures, uint8 (N, 28, 28) and (N,).
+    """Return the training and test images and labels of an archive of PNG pictures, uint8 (N, 28,
+    28) and (N,).
 
     Parameters
     ----------
@@ -41,32 +42,41 @@ def convert(archive, where="notMNIST archive", test_per_class=TEST_PER_CLASS):
     """
     pictures = _read_pictures(archive, where)
     rng = np.random.default_rng(0)
-    train, test = ([], []), ([], [])                        # (images, labels) each
+    # (images, labels) each
+    train = ([], [])
+    test = ([], [])
     for label, letter in enumerate(LETTERS):
         named = pictures[letter]
         if len(named) <= test_per_class:
-            raise DataError(f"{where}: {len(named)} readable pictures of {letter}, but more than "
-                            f"{test_per_class} are needed")
+            raise DataError(
+                f"{where}: {len(named)} readable pictures of {letter}, but more than "
+                f"{test_per_class} are needed"
+            )
         images = np.stack([named[name] for name in sorted(named)])
         order = rng.permutation(len(images))
         for part, chosen in ((test, order[:test_per_class]), (train, order[test_per_class:])):
             part[0].append(images[chosen])
             part[1].append(np.full(len(chosen), label, np.uint8))
     arrays = []
-    for images, labels in (train, test):                    # in this order: the generator goes on
-        images, labels = np.concatenate(images), np.concatenate(labels)
+    for images, labels in (train, test):  # in this order: the generator goes on
+        images = np.concatenate(images)
+        labels = np.concatenate(labels)
         order = rng.permutation(len(images))
         arrays += [images[order], labels[order]]
     return tuple(arrays)
 
 
 def read_png(content, where):
-    """Return a grey-scale PNG picture as uint8 (28, 28), byte for byte; None if it cannot be read: the archive has two.
+    """Return a grey-scale PNG picture as uint8 (28, 28), byte for byte; None if it cannot be read:
+    the archive has two.
 
     A picture of another kind is a DataError that names ``where`` it is.
     """
     if (size := _png_size(content)) not in (None, (SIDE, SIDE)):
-        raise DataError(f"{where}: expected a grey-scale picture of {SIDE} x {SIDE}, got one of {size[0]} x {size[1]}")
+        raise DataError(
+            f"{where}: expected a grey-scale picture of {SIDE} x {SIDE}, got one of {size[0]} x "
+            f"{size[1]}"
+        )
     if size is None:
         return None
     plotting.load()
@@ -74,15 +84,20 @@ def read_png(content, where):
 
     try:
         picture = imread(io.BytesIO(content), format="png")
-    except (OSError, SyntaxError, ValueError):              # what the PNG reader says of a broken file
+    # what the PNG reader says of a broken file
+    except (OSError, SyntaxError, ValueError):
         return None
     if picture.shape != (SIDE, SIDE):
-        raise DataError(f"{where}: expected a grey-scale picture of {SIDE} x {SIDE}, got shape {picture.shape}")
-    return np.rint(255 * picture).astype(np.uint8)          # the reader divides bytes by 255
+        raise DataError(
+            f"{where}: expected a grey-scale picture of {SIDE} x {SIDE}, got shape {picture.shape}"
+        )
+    return np.rint(255 * picture).astype(np.uint8)  # the reader divides bytes by 255
 
 
 def _png_size(content):
-    """Return the width and the height that the header of a PNG announces, or None if it is no PNG."""
+    """Return the width and the height that the header of a PNG announces, or None if it is no
+    PNG.
+    """
     if content[:8] != b"\x89PNG\r\n\x1a\n" or content[12:16] != b"IHDR" or len(content) < 24:
         return None
     return int.from_bytes(content[16:20], "big"), int.from_bytes(content[20:24], "big")
@@ -98,7 +113,8 @@ def _read_pictures(archive, where):
                     continue
                 picture = read_png(tar.extractfile(member).read(), f"{where}: {member.name}")
                 if picture is not None:
-                    name = path.name.encode("utf-8", "surrogateescape")      # the bytes that are sorted by
+                    # the bytes that are sorted by
+                    name = path.name.encode("utf-8", "surrogateescape")
                     pictures[path.parent.name][name] = picture
     except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
         raise DataError(f"{where}: not a readable archive: {error}") from error

@@ -1,4 +1,5 @@
-"""Test images that say little about learning: those that also occur in training, and those without a picture.
+"""Test images that say little about learning: those that also occur in training, and those without
+a picture.
 
 notMNIST has both: fonts share glyphs, and the I of many a sans-serif font is a full square.
 """
@@ -7,11 +8,13 @@ import numpy as np
 
 
 def duplicates_of_training(dataset):
-    """Return which test images, (M,) bool, also occur pixel for pixel among the training images, whatever their labels.
+    """Return which test images, (M,) bool, also occur pixel for pixel among the training images,
+    whatever their labels.
 
     >>> from ibpcl.data.dataset import Dataset
     >>> images, labels = np.arange(8, dtype=np.uint8).reshape(2, 2, 2), np.zeros(2, np.uint8)
-    >>> duplicates_of_training(Dataset("tiny", images, labels, images[::-1] + [[[0]], [[1]]], labels, ("a",)))
+    >>> duplicates_of_training(Dataset("tiny", images, labels, images[::-1] + [[[0]], [[1]]],
+    ...     labels, ("a",)))
     array([ True, False])
     """
     training = {image.tobytes() for image in _bytes(dataset.train_images)}
@@ -31,7 +34,8 @@ def blank(dataset):
 
 
 def rows_of(inputs, images):
-    """Return which inputs, (N,) bool, are one of the images, as bytes divided by 255 in their first order of pixels.
+    """Return which inputs, (N,) bool, are one of the images, as bytes divided by 255 in their first
+    order of pixels.
 
     Parameters
     ----------
@@ -46,7 +50,9 @@ def rows_of(inputs, images):
     array([False,  True])
     """
     wanted = {image.tobytes() for image in _bytes(images)}
-    return np.array([row.tobytes() in wanted for row in _bytes(np.rint(255 * np.asarray(inputs)))], bool)
+    return np.array(
+        [row.tobytes() in wanted for row in _bytes(np.rint(255 * np.asarray(inputs)))], bool
+    )
 
 
 def _bytes(images):

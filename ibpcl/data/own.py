@@ -20,8 +20,10 @@ from ibpcl.data.dataset import DataError, is_web_page
 from ibpcl.data.pixels import as_trained, in_unit_range, scaled
 
 ARRAYS = ("x_train", "y_train", "x_test", "y_test")
-# A file may unpack to this many bytes, or this many times its own, whichever is more: no real images are denser.
-ROOM, RATIO = 2**28, 200
+# A file may unpack to this many bytes, or this many times its own, whichever is more: no real
+# images are denser.
+ROOM = 2**28
+RATIO = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +51,9 @@ class OwnTasks(Sequence):
             raise DataError("tasks must hold at least one Task, got none")
         for task in self.tasks:
             if not isinstance(task, Task):
-                raise DataError(f"tasks must be a sequence of Task, got {type(task).__name__} in it")
+                raise DataError(
+                    f"tasks must be a sequence of Task, got {type(task).__name__} in it"
+                )
             if task.kind != self.kind:
                 raise DataError(f"tasks must be of one kind, got {self.kind} and {task.kind}")
 
@@ -93,7 +97,11 @@ def own_tasks(stream):
     """
     if isinstance(stream, OwnTasks):
         return stream
-    if isinstance(stream, Task) or not hasattr(stream, "__len__") or not hasattr(stream, "__getitem__"):
+    if (
+        isinstance(stream, Task)
+        or not hasattr(stream, "__len__")
+        or not hasattr(stream, "__getitem__")
+    ):
         raise DataError(f"a stream must be a sequence of Task, got {type(stream).__name__}")
     try:
         tasks = tuple(stream[t] for t in range(len(stream)))
@@ -112,8 +120,8 @@ def tasks_from_arrays(x, y, classes=None, test=0.2, seed=0, class_names=None, im
     y : array_like of int, shape (N,)
         Labels.
     classes : sequence of sequences of int, optional
-        The labels of each task, in the order of learning; each label of ``y`` is in one of them.  All in one task if
-        not given.
+        The labels of each task, in the order of learning; each label of ``y`` is in one of them.
+        All in one task if not given.
     test : float, between 0 and 1
         The share of each class that is for testing, at least one example.
     seed : int, at least 0
@@ -130,14 +138,15 @@ def tasks_from_arrays(x, y, classes=None, test=0.2, seed=0, class_names=None, im
     Raises
     ------
     DataError
-        If shapes do not fit together, a label is in no task or a task's label has no examples, or ``test`` leaves one
-        side empty.
+        If shapes do not fit together, a label is in no task or a task's label has no examples, or
+        ``test`` leaves one side empty.
     TypeError, ValueError
         As :class:`~ibpcl.continual.task.Task`.
 
     Examples
     --------
-    >>> tasks = tasks_from_arrays(np.eye(8), [0, 0, 1, 1, 2, 2, 3, 3], classes=[(0, 1), (3, 2)], test=0.5)
+    >>> tasks = tasks_from_arrays(np.eye(8), [0, 0, 1, 1, 2, 2, 3, 3], classes=[(0, 1), (3, 2)],
+    ...     test=0.5)
     >>> [task.name for task in tasks], tasks[1].y_train.tolist()
     (['0/1', '3/2'], [1, 0])
     """
@@ -149,20 +158,32 @@ def tasks_from_arrays(x, y, classes=None, test=0.2, seed=0, class_names=None, im
         raise DataError(f"seed must be a whole number, at least 0, got {seed!r}")
     _check_names(class_names)
     x = scaled(x)
-    chosen, held_out = _classes(classes, y, "y"), np.zeros(len(y), bool)
+    chosen = _classes(classes, y, "y")
+    held_out = np.zeros(len(y), bool)
     for t, labels in enumerate(chosen):
         rng = np.random.default_rng((seed, t))
         for label in labels:
             members = rng.permutation(np.flatnonzero(y == label))
             if len(members) < 2:
-                raise DataError(f"y has {len(members)} example of label {label}; training and testing need one each")
-            if not held_out[members].any():                 # else an earlier task has the label, too
-                held_out[members[:min(max(1, round(test * len(members))), len(members) - 1)]] = True
-    return OwnTasks(_cut((x[~held_out], y[~held_out], x[held_out], y[held_out]), chosen, class_names, image_shape))
+                raise DataError(
+                    f"y has {len(members)} example of label {label}; training and testing need "
+                    "one each"
+                )
+            # else an earlier task has the label, too
+            if not held_out[members].any():
+                held_out[members[: min(max(1, round(test * len(members))), len(members) - 1)]] = (
+                    True
+                )
+    return OwnTasks(
+        _cut(
+            (x[~held_out], y[~held_out], x[held_out], y[held_out]), chosen, class_names, image_shape
+        )
+    )
 
 
 def read_tasks(place, classes=None):
-    """Read tasks from an ``.npz`` file of ``x_train, y_train, x_test, y_test``, or from a folder with one per task.
+    """Read tasks from an ``.npz`` file of ``x_train, y_train, x_test, y_test``, or from a folder
+    with one per task.
 
     Parameters
     ----------
@@ -188,7 +209,9 @@ def read_tasks(place, classes=None):
             if not files:
                 raise DataError("there is no .npz file in it")
             if classes is not None:
-                raise DataError("classes cut one file into tasks, not a folder, whose files are the tasks")
+                raise DataError(
+                    "classes cut one file into tasks, not a folder, whose files are the tasks"
+                )
             tasks = tuple(_read(file, None, file.stem)[0] for file in files)
             return OwnTasks(tasks, name, str(place.resolve()))
         chosen = None if classes is None else tuple(map(tuple, classes))
@@ -213,14 +236,19 @@ def _cut(arrays, classes, class_names, image_shape, name=None):
     """Return a task for each tuple of labels, which are numbered from 0 in their order."""
     tasks = []
     for labels in classes:
-        order, parts = np.argsort(labels), []
+        order = np.argsort(labels)
+        parts = []
         for x, y in (arrays[:2], arrays[2:]):
             chosen = np.isin(y, labels)
             parts += [x[chosen], order[np.searchsorted(labels, y[chosen], sorter=order)]]
         try:
-            names = tuple(str(label if class_names is None else class_names[label]) for label in labels)
+            names = tuple(
+                str(label if class_names is None else class_names[label]) for label in labels
+            )
         except (IndexError, KeyError) as error:
-            raise DataError(f"class_names must name every label, got {class_names!r} for {list(labels)}") from error
+            raise DataError(
+                f"class_names must name every label, got {class_names!r} for {list(labels)}"
+            ) from error
         title = name or ("/".join(names) if len(names) <= 4 else f"{names[0]} to {names[-1]}")
         tasks.append(Task(title, *parts, len(labels), names, image_shape))
     return tuple(tasks)
@@ -232,7 +260,8 @@ def read_arrays(path, names):
     Raises
     ------
     DataError
-        If it is missing, damaged, holds no array of a name, unpacks to far more than its size, or to Python objects.
+        If it is missing, damaged, holds no array of a name, unpacks to far more than its size, or
+        to Python objects.
     """
     path = Path(path)
     try:
@@ -240,41 +269,57 @@ def read_arrays(path, names):
         with zipfile.ZipFile(path) as archive:
             announced = sum(entry.file_size for entry in archive.infolist())
             if announced > max(ROOM, RATIO * size):
-                raise DataError(f"{path.name} has {size} bytes and unpacks to {announced}; it is not read")
+                raise DataError(
+                    f"{path.name} has {size} bytes and unpacks to {announced}; it is not read"
+                )
             files = archive.namelist()
             there = [name.removesuffix(".npy") for name in files]
             missing = [name for name in names if name not in there]
             if missing:
-                raise DataError(f"{path.name} has no array {', '.join(missing)} (needs {', '.join(names)}; it has "
-                                f"{', '.join(there) or 'none'})")
-            return {name: checkpoints.parse_npy(archive.read(f"{name}.npy" if f"{name}.npy" in files else name))
-                    for name in names}
+                raise DataError(
+                    f"{path.name} has no array {', '.join(missing)} (needs {', '.join(names)}; it "
+                    f"has {', '.join(there) or 'none'})"
+                )
+            return {
+                name: checkpoints.parse_npy(
+                    archive.read(f"{name}.npy" if f"{name}.npy" in files else name)
+                )
+                for name in names
+            }
     except DataError:
         raise
     except FileNotFoundError as error:
         raise DataError("there is no such file or folder") from error
     except ValueError as error:
         objects = "Object arrays" in str(error)
-        raise DataError(f"{path.name} holds Python objects, which are not read" if objects else
-                        f"{path.name} is damaged: {error}") from error
+        raise DataError(
+            f"{path.name} holds Python objects, which are not read"
+            if objects
+            else f"{path.name} is damaged: {error}"
+        ) from error
     except checkpoints.BROKEN_ZIP as error:
         if is_web_page(path):
-            raise DataError(f"{path.name} is a web page and no .npz file; download the file itself") from error
+            raise DataError(
+                f"{path.name} is a web page and no .npz file; download the file itself"
+            ) from error
         raise DataError(f"{path.name} is no sound .npz file: {error}") from error
 
 
 def _check_names(class_names):
     """Refuse names that are no sequence, or no dictionary of the labels' names."""
-    if class_names is not None and (isinstance(class_names, str) or not isinstance(class_names, Sequence | Mapping
-                                                                                   | np.ndarray)):
+    if class_names is not None and (
+        isinstance(class_names, str) or not isinstance(class_names, Sequence | Mapping | np.ndarray)
+    ):
         raise DataError(f"class_names must be a sequence of strings, got {class_names!r}")
 
 
 def _plain_array(values, what):
     """Return an array; refuse rows of several lengths, and masked elements, which have no value."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        raise DataError(f"{what} must have no masked elements, got {np.ma.count_masked(values)}; fill them, or leave "
-                        "their rows out")
+        raise DataError(
+            f"{what} must have no masked elements, got {np.ma.count_masked(values)}; fill them, "
+            "or leave their rows out"
+        )
     try:
         return np.asarray(values)
     except ValueError as error:
@@ -289,22 +334,29 @@ def _rows(values, what, image_shape=None):
     if x.ndim == 3:
         x, image_shape = x.reshape(len(x), -1), x.shape[1:]
     if x.ndim != 2:
-        raise DataError(f"{what} must have shape (N, D), or (N, height, width) for images, got {x.shape}")
+        raise DataError(
+            f"{what} must have shape (N, D), or (N, height, width) for images, got {x.shape}"
+        )
     if x.dtype.kind in "iu":
-        return x, image_shape                                # their type tells pixels from numbers
+        return x, image_shape  # their type tells pixels from numbers
     try:
-        return real_rows(x, what), image_shape               # here, where a row has the number that the user knows
+        # here, where a row has the number that the user knows
+        return real_rows(x, what), image_shape
     except (TypeError, ValueError) as error:
         raise DataError(str(error)) from error
 
 
 def _labels(values, what, count, inputs):
-    """Return labels as int64 (count,); a task cannot refuse others, since it only has those of its classes."""
+    """Return labels as int64 (count,); a task cannot refuse others, since it only has those of its
+    classes.
+    """
     y = _plain_array(values, what)
     if y.ndim != 1 or y.dtype.kind not in "iu":
         raise DataError(f"{what} must hold whole numbers of shape (N,), got {y.dtype} {y.shape}")
     if len(y) != count:
-        raise DataError(f"{what} must have one label for each of the {count} rows of {inputs}, got {len(y)}")
+        raise DataError(
+            f"{what} must have one label for each of the {count} rows of {inputs}, got {len(y)}"
+        )
     return y.astype(np.int64)
 
 
@@ -317,17 +369,25 @@ def _classes(classes, labels, what):
         listed = [list(task) for task in classes]
     except TypeError:
         listed = [[None]]
-    if isinstance(classes, str) or not all(isinstance(label, Integral) and not isinstance(label, bool)
-                                           for task in listed for label in task):
-        raise DataError("classes must be a list of whole numbers for each task, such as [[0, 1], [2, 3]], got "
-                        f"{classes!r}")
+    if isinstance(classes, str) or not all(
+        isinstance(label, Integral) and not isinstance(label, bool)
+        for task in listed
+        for label in task
+    ):
+        raise DataError(
+            "classes must be a list of whole numbers for each task, such as [[0, 1], [2, 3]], got "
+            f"{classes!r}"
+        )
     chosen = tuple(tuple(map(int, task)) for task in listed)
     if not chosen or not all(chosen):
         raise DataError(f"classes must name at least one label per task, got {classes!r}")
     if repeated := [list(task) for task in chosen if len(set(task)) < len(task)]:
         raise DataError(f"classes: a task must have different labels, got {repeated[0]}")
     named = {label for task in chosen for label in task}
-    for problem, others in (("has no examples of", named - found), ("has labels that no task has:", found - named)):
+    for problem, others in (
+        ("has no examples of", named - found),
+        ("has labels that no task has:", found - named),
+    ):
         if others:
             listed = ", ".join(map(str, sorted(others)))
             raise DataError(f"{what} {problem} {listed} (classes = {[*map(list, chosen)]})")

@@ -1,7 +1,8 @@
-"""The scale of inputs: images are bytes 0..255 or numbers 0..1, and a model must see what it was trained on.
+"""The scale of inputs: images are bytes 0..255 or numbers 0..1, and a model must see what it was
+trained on.
 
-Everything is decided by the values, because the same pixels come as ``uint8`` from one library and as ``int64`` or
-``float64`` from another.
+Everything is decided by the values, because the same pixels come as ``uint8`` from one library and
+as ``int64`` or ``float64`` from another.
 """
 
 import numpy as np
@@ -9,8 +10,9 @@ import numpy as np
 from ibpcl.data.dataset import DataError
 
 BYTE = 255
-BRIGHT = 127                   # whole numbers up to 255 are pixels if one of them is above
-BEYOND = 16                    # numbers this far above 1 are on another scale than 0..1, and no outliers
+BRIGHT = 127  # whole numbers up to 255 are pixels if one of them is above
+# numbers this far above 1 are on another scale than 0..1, and no outliers
+BEYOND = 16
 
 
 def scaled(x):
@@ -19,7 +21,8 @@ def scaled(x):
     Parameters
     ----------
     x : ndarray, shape (N, D)
-        Real numbers.  Bytes are pixels.  Other whole numbers are pixels if they lie in 0..255 and reach beyond 127.
+        Real numbers.  Bytes are pixels.  Other whole numbers are pixels if they lie in 0..255 and
+        reach beyond 127.
 
     Returns
     -------
@@ -56,11 +59,13 @@ def as_trained(x, unit, what):
     Raises
     ------
     DataError
-        If the model was trained on 0..1 and the inputs are on another scale that is not that of pixels.
+        If the model was trained on 0..1 and the inputs are on another scale that is not that of
+        pixels.
 
     Examples
     --------
-    >>> as_trained(np.array([[0.0, 255.0]]), True, "x"), as_trained(np.array([[0.0, 255.0]]), False, "x")
+    >>> as_trained(np.array([[0.0, 255.0]]), True, "x"), as_trained(np.array([[0.0, 255.0]]), False,
+    ...     "x")
     (array([[0., 1.]], dtype=float32), array([[  0., 255.]]))
     """
     low, high = _range(x)
@@ -70,8 +75,10 @@ def as_trained(x, unit, what):
     if low >= 0 and high <= BYTE and (integers or (high > BEYOND and _whole(x))):
         return _divided(x)
     if integers or high > BEYOND:
-        raise DataError(f"{what} must be on the scale of the training inputs, 0..1, or pixels 0..255, got numbers from "
-                        f"{low:g} to {high:g}")
+        raise DataError(
+            f"{what} must be on the scale of the training inputs, 0..1, or pixels 0..255, got "
+            f"numbers from {low:g} to {high:g}"
+        )
     return x
 
 

@@ -27,8 +27,8 @@ class Status(NamedTuple):
     usable : bool
         Whether :func:`load` would give it without a download.
     summary : str
-        A few words for a table: ``"verified"``, ``"rendered when asked for"``, ``"missing"``, ``"incomplete"`` or
-        ``"damaged"``.
+        A few words for a table: ``"verified"``, ``"rendered when asked for"``, ``"missing"``,
+        ``"incomplete"`` or ``"damaged"``.
     """
 
     name: str
@@ -50,17 +50,17 @@ def available():
 def load(name, data_dir=None, seed=0):
     """Load an image set.
 
-    ``glyphs`` (letters) and ``glyph_digits`` are rendered here and need no files.  The others are read from a
-    folder and their checksums verified.  Files that are missing are downloaded when the folder is the user's
-    cache; a folder that the user has named is never written to.
+    ``glyphs`` (letters) and ``glyph_digits`` are rendered here and need no files.  The others are
+    read from a folder and their checksums verified.  Files that are missing are downloaded when the
+    folder is the user's cache; a folder that the user has named is never written to.
 
     Parameters
     ----------
     name : str
         One of :func:`available`.
     data_dir : path-like, optional
-        The folder that holds ``mnist/``, ``fashion_mnist/`` and ``notmnist/``; else the environment variable
-        ``IBPCL_DATA``; else the user's cache.
+        The folder that holds ``mnist/``, ``fashion_mnist/`` and ``notmnist/``; else the environment
+        variable ``IBPCL_DATA``; else the user's cache.
     seed : int, default 0
         For rendered sets: which draw of the distortions.  The others do not depend on it.
 
@@ -94,7 +94,8 @@ def verify(name, data_dir=None):
     Raises
     ------
     DataError
-        At the first file that is missing, malformed or not the published one; rendered sets have none.
+        At the first file that is missing, malformed or not the published one; rendered sets have
+        none.
     """
     _check_name(name, "registry.verify")
     if name in glyphs.CHARACTERS:
@@ -110,12 +111,15 @@ def _folder_of(name, data_dir):
 
 
 def status(data_dir=None):
-    """Return the :class:`Status` of every image set, in the order of :func:`available`; nothing is downloaded or drawn.
+    """Return the :class:`Status` of every image set, in the order of :func:`available`; nothing is
+    downloaded or drawn.
 
     Every file found is read and its checksum taken: about a second.
     """
-    return tuple(_rendered_status(name) if name in glyphs.CHARACTERS else _file_status(name, data_dir)
-                 for name in available())
+    return tuple(
+        _rendered_status(name) if name in glyphs.CHARACTERS else _file_status(name, data_dir)
+        for name in available()
+    )
 
 
 def _check_name(name, where):
@@ -129,29 +133,40 @@ def _read(name, data_dir):
     where = [] if data_dir is None else ["--data-dir", str(data_dir)]
     command = f"`{shell.command_line(['ibpcl', 'data', 'fetch', name, *where])}`"
     if missing := [file.file for file in files if file.path is None]:
-        raise DataError(f"{data_folder(data_dir) / name}: missing {', '.join(missing)} (plain or .gz); put the files "
-                        f"there, name another folder with --data-dir or IBPCL_DATA, or run {command}")
+        raise DataError(
+            f"{data_folder(data_dir) / name}: missing {', '.join(missing)} (plain or .gz); put "
+            f"the files there, name another folder with --data-dir or IBPCL_DATA, or run {command}"
+        )
     if problems := [file.problem for file in files if file.problem]:
         raise DataError(f"{problems[0]}; replace it, for example with {command}")
     return arrays.values()
 
 
 def _file_status(name, data_dir):
-    given = given_folder(data_dir)                          # a wrong one is refused
+    given = given_folder(data_dir)  # a wrong one is refused
     try:
-        folder, files = _folder_of(name, given), examine(name, given)[1]
-    except (DataError, OSError) as error:                   # no home, or a folder that may not be looked into
+        folder = _folder_of(name, given)
+        files = examine(name, given)[1]
+    # no home, or a folder that may not be looked into
+    except (DataError, OSError) as error:
         return Status(name, None, (), False, f"missing: {error}")
     wrong = [file.problem for file in files if file.problem]
-    summary = ("verified" if not wrong else "damaged" if set(wrong) - {"missing"} else
-               "missing" if len(wrong) == len(files) else "incomplete")
+    summary = (
+        "verified"
+        if not wrong
+        else "damaged"
+        if set(wrong) - {"missing"}
+        else "missing"
+        if len(wrong) == len(files)
+        else "incomplete"
+    )
     return Status(name, folder, files, not wrong, summary)
 
 
 def _rendered_status(name):
     try:
         path = glyphs.cache_path(name, 0)
-    except DataError:                                       # no folder for a cache
+    except DataError:  # no folder for a cache
         return Status(name, None, (), True, "rendered when asked for")
     files = (FileStatus(path.name, path, ""),) if cache.read_arrays(path) is not None else ()
     return Status(name, path.parent, files, True, "cached" if files else "rendered when asked for")

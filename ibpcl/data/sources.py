@@ -1,8 +1,9 @@
-"""The three published image sets: their files, their checksums, their classes, and where they are kept.
+"""The three published image sets: their files, their checksums, their classes, and where they are
+kept.
 
-A checksum is the SHA-256 of a file's *uncompressed* contents, so it does not matter what packed the file.
-Those of MNIST and Fashion-MNIST are of the original files; those of notMNIST are of the split that
-:mod:`ibpcl.data.notmnist` makes, since the original has none.
+A checksum is the SHA-256 of a file's *uncompressed* contents, so it does not matter what packed the
+file. Those of MNIST and Fashion-MNIST are of the original files; those of notMNIST are of the split
+that :mod:`ibpcl.data.notmnist` makes, since the original has none.
 """
 
 import hashlib
@@ -14,14 +15,21 @@ from ibpcl.data import idx
 from ibpcl.data.cache import cache_folder
 from ibpcl.data.dataset import DataError, starts_as_web_page
 
-FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
+FILES = (
+    "train-images-idx3-ubyte",
+    "train-labels-idx1-ubyte",
+    "t10k-images-idx3-ubyte",
+    "t10k-labels-idx1-ubyte",
+)
 
 
 class Source(NamedTuple):
-    """A published image set: the meaning of its labels, its checksums in the order of ``FILES``, where it can be had.
+    """A published image set: the meaning of its labels, its checksums in the order of ``FILES``,
+    where it can be had.
 
-    ``urls`` are tried in turn: folders with the four files as ``.gz``, or if ``archive`` an archive of pictures that
-    has to be converted, of ``size`` bytes.  ``places`` are further folders in which other programs keep the files.
+    ``urls`` are tried in turn: folders with the four files as ``.gz``, or if ``archive`` an archive
+    of pictures that has to be converted, of ``size`` bytes.  ``places`` are further folders in
+    which other programs keep the files.
     """
 
     class_names: tuple[str, ...]
@@ -48,9 +56,20 @@ SOURCES = {
         places=("MNIST/raw", "MNIST", "raw"),
     ),
     "fashion_mnist": Source(
-        # The publishers say "T-shirt/top"; the short form, as in the paper, keeps the task's name readable.
-        class_names=("T-shirt", "Trouser", "Pullover", "Dress", "Coat",
-                     "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"),
+        # The publishers say "T-shirt/top"; the short form, as in the paper, keeps the task's name
+        # readable.
+        class_names=(
+            "T-shirt",
+            "Trouser",
+            "Pullover",
+            "Dress",
+            "Coat",
+            "Sandal",
+            "Shirt",
+            "Sneaker",
+            "Bag",
+            "Ankle boot",
+        ),
         sha256=(
             "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888",
             "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9",
@@ -84,35 +103,47 @@ SOURCES = {
 
 
 def given_folder(data_dir=None):
-    """Return the folder of image sets that the user has chosen, by argument or else by ``IBPCL_DATA``, or None."""
+    """Return the folder of image sets that the user has chosen, by argument or else by
+    ``IBPCL_DATA``, or None.
+    """
     if not (data_dir is None or isinstance(data_dir, str | os.PathLike)):
         raise DataError(f"data_dir must be a path, got {data_dir!r}")
     chosen = data_dir or os.environ.get("IBPCL_DATA")
     try:
         return Path(chosen).expanduser() if chosen else None
-    except RuntimeError as error:                            # no such user, or no home folder
+    except RuntimeError as error:  # no such user, or no home folder
         raise DataError(f"{chosen}: {error}; write the folder without ~") from error
 
 
 def data_folder(data_dir=None):
-    """Return the folder for ``mnist/``, ``fashion_mnist/`` and ``notmnist/``: the chosen one, else in the cache."""
+    """Return the folder for ``mnist/``, ``fashion_mnist/`` and ``notmnist/``: the chosen one, else
+    in the cache.
+    """
     chosen = given_folder(data_dir)
     try:
         return chosen or cache_folder() / "data"
     except DataError as error:
-        raise DataError(f"{error}, or name a folder of image sets with --data-dir or IBPCL_DATA") from error
+        raise DataError(
+            f"{error}, or name a folder of image sets with --data-dir or IBPCL_DATA"
+        ) from error
 
 
 def find_files(name, data_dir=None):
-    """Return the path of each file of an image set, as it is or gzip'd, or None: a dict by the names in ``FILES``.
+    """Return the path of each file of an image set, as it is or gzip'd, or None: a dict by the
+    names in ``FILES``.
 
-    The files lie in the folder ``name``, where torchvision puts them (``MNIST/raw``), or in the chosen folder itself.
-    Some distributors write their names with a dot, and Kaggle puts each into a folder of its own name.
+    The files lie in the folder ``name``, where torchvision puts them (``MNIST/raw``), or in the
+    chosen folder itself. Some distributors write their names with a dot, and Kaggle puts each into
+    a folder of its own name.
     """
     folder = data_folder(data_dir)
     folders = (folder / name, *(folder / place for place in SOURCES[name].places), folder)
-    return {file: next((path for place in folders for path in _spellings(place, file) if path.is_file()), None)
-            for file in FILES}
+    return {
+        file: next(
+            (path for place in folders for path in _spellings(place, file) if path.is_file()), None
+        )
+        for file in FILES
+    }
 
 
 def _spellings(folder, file):
@@ -127,7 +158,9 @@ def _spellings(folder, file):
 
 
 class FileStatus(NamedTuple):
-    """One file of an image set: its name without ``.gz``, its place or None, and what is wrong with it, if anything."""
+    """One file of an image set: its name without ``.gz``, its place or None, and what is wrong with
+    it, if anything.
+    """
 
     file: str
     path: Path | None
@@ -135,11 +168,15 @@ class FileStatus(NamedTuple):
 
 
 def examine(name, data_dir=None):
-    """Return the arrays of an image set by the names of its files, and the :class:`FileStatus` of each file.
+    """Return the arrays of an image set by the names of its files, and the :class:`FileStatus` of
+    each file.
 
-    A file that is missing, unreadable or not the published one has a problem; what is usable has none.
+    A file that is missing, unreadable or not the published one has a problem; what is usable has
+    none.
     """
-    paths, arrays, problems = find_files(name, data_dir), {}, dict.fromkeys(FILES, "")
+    paths = find_files(name, data_dir)
+    arrays = {}
+    problems = dict.fromkeys(FILES, "")
     for file, path in paths.items():
         try:
             if path is None:
@@ -151,11 +188,14 @@ def examine(name, data_dir=None):
                 raise DataError("missing")
         except DataError as error:
             problems[file] = str(error)
-    for images, labels in (FILES[:2], FILES[2:]):            # before checksums: it is the more helpful message
+    # before checksums: it is the more helpful message
+    for images, labels in (FILES[:2], FILES[2:]):
         counts = [len(arrays[file]) for file in (images, labels) if file in arrays]
         if len(set(counts)) == 2:
-            problems[images] = (f"{paths[images]} holds {counts[0]} images, but {paths[labels]} holds {counts[1]} "
-                                "labels; the counts must be equal")
+            problems[images] = (
+                f"{paths[images]} holds {counts[0]} images, but {paths[labels]} holds {counts[1]} "
+                "labels; the counts must be equal"
+            )
     for file, array in arrays.items():
         try:
             check_sum(name, file, paths[file], array)
@@ -170,9 +210,14 @@ def dimensions_of(file):
 
 
 def _is_of_another(name, file, array):
-    """Return whether an array, found in a folder that names no image set, is the published one of another set."""
-    digest, number = _digest(array), FILES.index(file)
-    return any(digest == source.sha256[number] for other, source in SOURCES.items() if other != name)
+    """Return whether an array, found in a folder that names no image set, is the published one of
+    another set.
+    """
+    digest = _digest(array)
+    number = FILES.index(file)
+    return any(
+        digest == source.sha256[number] for other, source in SOURCES.items() if other != name
+    )
 
 
 def _digest(array):
@@ -180,15 +225,22 @@ def _digest(array):
 
 
 def check_sum(name, file, where, array):
-    """Refuse an array that is not that of the published file; ``where`` it comes from stands in the DataError."""
+    """Refuse an array that is not that of the published file; ``where`` it comes from stands in the
+    DataError.
+    """
     check_contents(name, file, where, idx.encode(array))
 
 
 def check_contents(name, file, where, content):
-    """Refuse uncompressed contents that are not those of the published file, as :func:`check_sum` does."""
+    """Refuse uncompressed contents that are not those of the published file, as :func:`check_sum`
+    does.
+    """
     if starts_as_web_page(content[:1024]):
         raise DataError(f"{where}: it is a web page (HTML) and not an IDX file")
-    expected, got = SOURCES[name].sha256[FILES.index(file)], hashlib.sha256(content).hexdigest()
+    expected = SOURCES[name].sha256[FILES.index(file)]
+    got = hashlib.sha256(content).hexdigest()
     if got != expected:
-        raise DataError(f"{where}: wrong checksum: expected sha256 {expected} of the uncompressed contents, "
-                        f"got {got}; this is not the published {name} file")
+        raise DataError(
+            f"{where}: wrong checksum: expected sha256 {expected} of the uncompressed contents, "
+            f"got {got}; this is not the published {name} file"
+        )

@@ -1,4 +1,6 @@
-"""Streams and data sets made of the examples of others: with a validation set, with fewer examples, or cut anew."""
+"""Streams and data sets made of the examples of others: with a validation set, with fewer examples,
+or cut anew.
+"""
 
 import operator
 from collections.abc import Callable, Sequence
@@ -41,7 +43,8 @@ def with_validation(stream, fraction=0.1, seed=0):
     Raises
     ------
     ValueError
-        If ``fraction`` is out of range, or, once a task is asked for, when it leaves one side empty.
+        If ``fraction`` is out of range, or, once a task is asked for, when it leaves one side
+        empty.
 
     Examples
     --------
@@ -53,9 +56,16 @@ def with_validation(stream, fraction=0.1, seed=0):
     _check_fraction("with_validation", fraction)
 
     def change(task, t):
-        held_out = _drawn_of_each_class(_labels(task, "train"), fraction, np.random.default_rng((seed, t)),
-                                        "with_validation", f"task {task.name!r}")
-        return replace(task, **_of(task, "train", ~held_out), **_of(task, "train", held_out, into="test"))
+        held_out = _drawn_of_each_class(
+            _labels(task, "train"),
+            fraction,
+            np.random.default_rng((seed, t)),
+            "with_validation",
+            f"task {task.name!r}",
+        )
+        return replace(
+            task, **_of(task, "train", ~held_out), **_of(task, "train", held_out, into="test")
+        )
 
     return DerivedStream(stream, f"{getattr(stream, 'name', 'tasks')} (validation)", change)
 
@@ -63,7 +73,8 @@ def with_validation(stream, fraction=0.1, seed=0):
 def limited(stream, train=None, test=None):
     """Keep only some examples of every task, for quick runs.
 
-    The first ones are kept, in turn from each class, so that the classes stay as balanced as they can be.
+    The first ones are kept, in turn from each class, so that the classes stay as balanced as they
+    can be.
 
     Parameters
     ----------
@@ -85,34 +96,46 @@ def limited(stream, train=None, test=None):
     _check_limits("limited", train, test)
 
     def change(task, t):
-        keep_train, keep_test = (_first_in_turn(_labels(task, part), limit)
-                                 for part, limit in (("train", train), ("test", test)))
+        keep_train, keep_test = (
+            _first_in_turn(_labels(task, part), limit)
+            for part, limit in (("train", train), ("test", test))
+        )
         return replace(task, **_of(task, "train", keep_train), **_of(task, "test", keep_test))
 
     return DerivedStream(stream, getattr(stream, "name", "tasks"), change)
 
 
 def limited_dataset(dataset, train=None, test=None):
-    """Keep only some images of a data set: those that :func:`limited` keeps of a task that has all of them.
+    """Keep only some images of a data set: those that :func:`limited` keeps of a task that has all
+    of them.
 
-    So tasks that differ in the order of their pixels only can be cut before they are made, which takes less time.
+    So tasks that differ in the order of their pixels only can be cut before they are made, which
+    takes less time.
 
     >>> from ibpcl.data.dataset import Dataset
-    >>> images, labels = np.arange(5, dtype=np.uint8).reshape(5, 1, 1), np.array([0, 0, 0, 1, 1], np.uint8)
-    >>> limited_dataset(Dataset("tiny", images, labels, images, labels, ("a", "b")), train=3).train_images.ravel()
+    >>> images, labels = np.arange(5, dtype=np.uint8).reshape(5, 1, 1), np.array([0, 0, 0, 1, 1],
+    ...     np.uint8)
+    >>> limited_dataset(Dataset("tiny", images, labels, images, labels, ("a", "b")),
+    ...     train=3).train_images.ravel()
     array([0, 1, 3], dtype=uint8)
     """
     _check_limits("limited_dataset", train, test)
-    train, test = _first_in_turn(dataset.train_labels, train), _first_in_turn(dataset.test_labels, test)
-    return dataset._replace(train_images=dataset.train_images[train], train_labels=dataset.train_labels[train],
-                            test_images=dataset.test_images[test], test_labels=dataset.test_labels[test])
+    train = _first_in_turn(dataset.train_labels, train)
+    test = _first_in_turn(dataset.test_labels, test)
+    return dataset._replace(
+        train_images=dataset.train_images[train],
+        train_labels=dataset.train_labels[train],
+        test_images=dataset.test_images[test],
+        test_labels=dataset.test_labels[test],
+    )
 
 
 def resplit(dataset, fraction=2 / 7, seed=0):
     """Pool the training and test images of a data set, and cut them anew.
 
-    Kumar et al. (2021), supplement A, have 50,000 and 20,000 images of Fashion MNIST, which is published as 60,000 and
-    10,000: their code pools all and draws 2/7 of each class for tests.  Which ones is another draw here.
+    Kumar et al. (2021), supplement A, have 50,000 and 20,000 images of Fashion MNIST, which is
+    published as 60,000 and 10,000: their code pools all and draws 2/7 of each class for tests.
+    Which ones is another draw here.
 
     Parameters
     ----------
@@ -143,9 +166,15 @@ def resplit(dataset, fraction=2 / 7, seed=0):
     _check_fraction("resplit", fraction)
     images = np.concatenate([dataset.train_images, dataset.test_images])
     labels = np.concatenate([dataset.train_labels, dataset.test_labels])
-    tests = _drawn_of_each_class(labels, fraction, np.random.default_rng(seed), "resplit", f"data set {dataset.name!r}")
-    return dataset._replace(train_images=images[~tests], train_labels=labels[~tests], test_images=images[tests],
-                            test_labels=labels[tests])
+    tests = _drawn_of_each_class(
+        labels, fraction, np.random.default_rng(seed), "resplit", f"data set {dataset.name!r}"
+    )
+    return dataset._replace(
+        train_images=images[~tests],
+        train_labels=labels[~tests],
+        test_images=images[tests],
+        test_labels=labels[tests],
+    )
 
 
 def _check_fraction(caller, fraction):
@@ -158,9 +187,12 @@ def _drawn_of_each_class(labels, fraction, rng, caller, owner):
     drawn = np.zeros(len(labels), bool)
     for label in np.unique(labels):
         members = np.flatnonzero(labels == label)
-        drawn[rng.permutation(members)[:round(fraction * len(members))]] = True
+        drawn[rng.permutation(members)[: round(fraction * len(members))]] = True
     if drawn.all() or not drawn.any():
-        raise ValueError(f"{caller}: fraction {fraction} of the {len(drawn)} examples of {owner} leaves one side empty")
+        raise ValueError(
+            f"{caller}: fraction {fraction} of the {len(drawn)} examples of {owner} leaves one "
+            "side empty"
+        )
     return drawn
 
 
@@ -171,9 +203,14 @@ def _check_limits(caller, train, test):
 
 
 def _labels(task, part):
-    """Return the labels of a part of a task; images without labels, and a regression's examples, are of one class."""
-    return (getattr(task, f"y_{part}") if task.kind == "classification" else
-            np.zeros(len(getattr(task, f"x_{part}")), np.int64))
+    """Return the labels of a part of a task; images without labels, and a regression's examples,
+    are of one class.
+    """
+    return (
+        getattr(task, f"y_{part}")
+        if task.kind == "classification"
+        else np.zeros(len(getattr(task, f"x_{part}")), np.int64)
+    )
 
 
 def _of(task, part, rows, into=None):
@@ -188,5 +225,5 @@ def _first_in_turn(labels, limit):
     turn = np.empty(len(labels), np.int64)
     for label in np.unique(labels):
         members = np.flatnonzero(labels == label)
-        turn[members] = np.arange(len(members))             # the how-manieth of its class
+        turn[members] = np.arange(len(members))  # the how-manieth of its class
     return np.sort(np.argsort(turn, kind="stable")[:limit])

@@ -1,9 +1,10 @@
 r"""Predictive intervals, checked: is their coverage the nominal one?
 
-A prediction is a mean and a standard deviation; its central interval of level p is that of a Gaussian,
-:math:`m \pm z_p \sigma` with :math:`z_p = \Phi^{-1}\bigl((1 + p) / 2\bigr)`.  A forecaster is calibrated if a share p
-of all observations lies inside, at every p (Gneiting, Balabdaoui and Raftery, 2007, "Probabilistic forecasts,
-calibration and sharpness").  One that is not can be recalibrated on held-out examples: :func:`interval_scales`.
+A prediction is a mean and a standard deviation; its central interval of level p is that of a
+Gaussian, :math:`m \pm z_p \sigma` with :math:`z_p = \Phi^{-1}\bigl((1 + p) / 2\bigr)`.  A
+forecaster is calibrated if a share p of all observations lies inside, at every p (Gneiting,
+Balabdaoui and Raftery, 2007, "Probabilistic forecasts, calibration and sharpness").  One that is
+not can be recalibrated on held-out examples: :func:`interval_scales`.
 """
 
 import numpy as np
@@ -17,7 +18,8 @@ def coverage(mean, sigma, targets, levels=LEVELS):
 
     .. math:: c(p) = \frac1N \sum_n \mathbb 1\bigl[\, |y_n - m_n| \le z_p\, \sigma_n \bigr]
 
-    Gneiting, Balabdaoui and Raftery (2007), Sec. 3.1, "probabilistic calibration", for central intervals.
+    Gneiting, Balabdaoui and Raftery (2007), Sec. 3.1, "probabilistic calibration", for central
+    intervals.
 
     Parameters
     ----------
@@ -34,15 +36,19 @@ def coverage(mean, sigma, targets, levels=LEVELS):
     Raises
     ------
     ValueError
-        If shapes differ or are empty, a number is not finite, a ``sigma`` is not positive, or a level out of range.
+        If shapes differ or are empty, a number is not finite, a ``sigma`` is not positive, or a
+        level out of range.
 
     Examples
     --------
-    >>> coverage([0.0, 0.0, 0.0, 0.0], [1.0, 1.0, 1.0, 1.0], [0.1, -0.5, 1.0, 3.0], levels=[0.5, 0.9])
+    >>> coverage([0.0, 0.0, 0.0, 0.0], [1.0, 1.0, 1.0, 1.0], [0.1, -0.5, 1.0, 3.0],
+    ...     levels=[0.5, 0.9])
     array([0.5 , 0.75])
     """
     levels = _levels(levels, "calibration.coverage")
-    return _share_within(_errors(mean, sigma, targets, "calibration.coverage"), ndtri((1 + levels) / 2))
+    return _share_within(
+        _errors(mean, sigma, targets, "calibration.coverage"), ndtri((1 + levels) / 2)
+    )
 
 
 def calibration_error(observed, levels=LEVELS):
@@ -50,8 +56,9 @@ def calibration_error(observed, levels=LEVELS):
 
     .. math:: \frac1L \sum_l | c(p_l) - p_l |
 
-    Kuleshov, Fenner and Ermon (2018), "Accurate uncertainties for deep learning using calibrated regression", Eq. 9,
-    with absolute differences in place of their squares, so that the unit is that of the levels.
+    Kuleshov, Fenner and Ermon (2018), "Accurate uncertainties for deep learning using calibrated
+    regression", Eq. 9, with absolute differences in place of their squares, so that the unit is
+    that of the levels.
 
     In 0..1; 0.02 means two points.
 
@@ -72,10 +79,13 @@ def calibration_error(observed, levels=LEVELS):
     >>> calibration_error([0.6, 0.9], levels=[0.5, 0.9]).__round__(3)
     0.05
     """
-    levels, observed = _levels(levels, "calibration.calibration_error"), np.asarray(observed, float)
+    levels = _levels(levels, "calibration.calibration_error")
+    observed = np.asarray(observed, float)
     if observed.ndim < 1 or observed.shape[-1] != len(levels):
-        raise ValueError(f"calibration.calibration_error: observed must have {len(levels)} columns, one a level, "
-                         f"got shape {observed.shape}")
+        raise ValueError(
+            f"calibration.calibration_error: observed must have {len(levels)} columns, one a "
+            f"level, got shape {observed.shape}"
+        )
     return float(np.mean(np.abs(observed - levels)))
 
 
@@ -112,24 +122,31 @@ def binomial_band(levels, examples, confidence=0.95):
     """
     levels = _levels(levels, "calibration.binomial_band")
     if examples < 1 or not 0 < confidence < 1:
-        raise ValueError("calibration.binomial_band: examples must be at least 1 and confidence strictly between 0 "
-                         f"and 1, got {examples} and {confidence}")
-    below = bdtr(np.arange(examples + 1), int(examples), levels[:, None])        # P(N c <= k), a row per level
+        raise ValueError(
+            "calibration.binomial_band: examples must be at least 1 and confidence strictly "
+            f"between 0 and 1, got {examples} and {confidence}"
+        )
+    # P(N c <= k), a row per level
+    below = bdtr(np.arange(examples + 1), int(examples), levels[:, None])
     tail = (1 - confidence) / 2
     return tuple((below < probability).sum(axis=1) / examples for probability in (tail, 1 - tail))
 
 
 def interval_scales(mean, sigma, targets, levels=LEVELS):
-    r"""Return how many standard deviations the interval of each level has to reach, learned from held-out examples.
+    r"""Return how many standard deviations the interval of each level has to reach, learned from
+    held-out examples.
 
-    .. math:: q(p) = \text{the } \lceil p\,(N + 1) \rceil\text{-th smallest of } |y_n - m_n| / \sigma_n
+    .. math::
 
-    For a new example of the same distribution, :math:`m \pm q(p)\,\sigma` then holds the observation with a probability
-    of at least p and, without ties, at most p + 1 / (N + 1), whatever the distribution is.  Lei, G'Sell, Rinaldo,
-    Tibshirani and Wasserman (2018), "Distribution-free predictive inference for regression", Secs. 2.2 and 5.2.
+        q(p) = \text{the } \lceil p\,(N + 1) \rceil\text{-th smallest of } |y_n - m_n| / \sigma_n
 
-    .. warning:: The guarantee is for the average example.  Where errors differ from place to place and sigma does not
-       say so, intervals are too wide in one place and too narrow in another.
+    For a new example of the same distribution, :math:`m \pm q(p)\,\sigma` then holds the
+    observation with a probability of at least p and, without ties, at most p + 1 / (N + 1),
+    whatever the distribution is.  Lei, G'Sell, Rinaldo, Tibshirani and Wasserman (2018),
+    "Distribution-free predictive inference for regression", Secs. 2.2 and 5.2.
+
+    .. warning:: The guarantee is for the average example.  Where errors differ from place to place
+       and sigma does not say so, intervals are too wide in one place and too narrow in another.
 
     Parameters
     ----------
@@ -141,8 +158,8 @@ def interval_scales(mean, sigma, targets, levels=LEVELS):
     Returns
     -------
     scales : ndarray, shape (L,)
-        In standard deviations; for a Gaussian about :math:`z_p`.  With too few examples for a level, less than
-        p / (1 - p), the largest error stands in and the level is not reached.
+        In standard deviations; for a Gaussian about :math:`z_p`.  With too few examples for a
+        level, less than p / (1 - p), the largest error stands in and the level is not reached.
 
     Raises
     ------
@@ -156,16 +173,19 @@ def interval_scales(mean, sigma, targets, levels=LEVELS):
     """
     levels = _levels(levels, "calibration.interval_scales")
     errors = np.sort(_errors(mean, sigma, targets, "calibration.interval_scales"))
-    rank = np.ceil(np.round(levels * (len(errors) + 1), 9)).astype(int)          # 0.1 * 10 shall be 1
+    # 0.1 * 10 shall be 1
+    rank = np.ceil(np.round(levels * (len(errors) + 1), 9)).astype(int)
     return errors[np.minimum(rank, len(errors)) - 1]
 
 
 def recalibrated_coverage(mean, sigma, targets, levels=LEVELS, seed=0):
     """Return the coverage of intervals whose scales were learned from other examples.
 
-    The examples are cut at random into halves; the scales from one half are tried on the other, both ways.
+    The examples are cut at random into halves; the scales from one half are tried on the other,
+    both ways.
 
-    Arguments, result and errors as for :func:`coverage`, for at least 2 examples; ``seed`` is that of the halves.
+    Arguments, result and errors as for :func:`coverage`, for at least 2 examples; ``seed`` is that
+    of the halves.
 
     Examples
     --------
@@ -175,7 +195,9 @@ def recalibrated_coverage(mean, sigma, targets, levels=LEVELS, seed=0):
     levels = _levels(levels, "calibration.recalibrated_coverage")
     errors = _errors(mean, sigma, targets, "calibration.recalibrated_coverage")
     if len(errors) < 2:
-        raise ValueError(f"calibration.recalibrated_coverage: needs at least 2 examples, got {len(errors)}")
+        raise ValueError(
+            f"calibration.recalibrated_coverage: needs at least 2 examples, got {len(errors)}"
+        )
     one, other = np.array_split(errors[np.random.default_rng(seed).permutation(len(errors))], 2)
     inside = 0
     for learn, test in ((one, other), (other, one)):
@@ -192,8 +214,10 @@ def _errors(mean, sigma, targets, caller):
     """Return the absolute errors in predictive standard deviations, flat."""
     mean, sigma, targets = (np.asarray(array, float) for array in (mean, sigma, targets))
     if not mean.shape == sigma.shape == targets.shape or mean.size == 0:
-        raise ValueError(f"{caller}: mean, sigma and targets must have one shape and not be empty, "
-                         f"got {mean.shape}, {sigma.shape} and {targets.shape}")
+        raise ValueError(
+            f"{caller}: mean, sigma and targets must have one shape and not be empty, "
+            f"got {mean.shape}, {sigma.shape} and {targets.shape}"
+        )
     if not all(np.isfinite(array).all() for array in (mean, sigma, targets)):
         raise ValueError(f"{caller}: mean, sigma and targets must be finite")
     if not (sigma > 0).all():
@@ -204,5 +228,7 @@ def _errors(mean, sigma, targets, caller):
 def _levels(levels, caller):
     levels = np.asarray(levels, float)
     if levels.ndim != 1 or levels.size == 0 or not ((levels > 0) & (levels < 1)).all():
-        raise ValueError(f"{caller}: levels must be numbers strictly between 0 and 1, got {levels.tolist()}")
+        raise ValueError(
+            f"{caller}: levels must be numbers strictly between 0 and 1, got {levels.tolist()}"
+        )
     return levels

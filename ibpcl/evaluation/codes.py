@@ -1,11 +1,13 @@
-r"""Latent codes of images as a representation: which encoder, and how well neighbours predict the class.
+r"""Latent codes of images as a representation: which encoder, and how well neighbours predict the
+class.
 
-In a continual autoencoder each task has an encoder of its own, be it by a mask, and each task is a class.  So before an
-image can be encoded, a task has to be chosen for it; there are three ways (:func:`choose_tasks`):
+In a continual autoencoder each task has an encoder of its own, be it by a mask, and each task is a
+class.  So before an image can be encoded, a task has to be chosen for it; there are three ways
+(:func:`choose_tasks`):
 
-* ``oracle``: that of its true class.  Then the *encoder* gives the class away, whatever the image shows
-  (:func:`mask_leak`), and an error of zero says nothing.  It is how the released code of Kumar et al. (2021) encodes
-  the test images of their table "K-nearest neighbour test".
+* ``oracle``: that of its true class.  Then the *encoder* gives the class away, whatever the image
+  shows (:func:`mask_leak`), and an error of zero says nothing.  It is how the released code of
+  Kumar et al. (2021) encodes the test images of their table "K-nearest neighbour test".
 * ``inferred``: the task under which the image is most probable.  No label is used.
 * ``common``: one task's encoder for all images.
 
@@ -19,17 +21,23 @@ from ibpcl.errors import UserError
 from ibpcl.evaluation.latent import importance_sampled
 
 WAYS = ("oracle", "inferred", "common")
-NEIGHBOURS = (3, 5, 10, 1)                                   # those of the paper's table, and the nearest alone
+# those of the paper's table, and the nearest alone
+NEIGHBOURS = (3, 5, 10, 1)
 
 
 def task_scores(models, x, samples=10, seed=0, advance=None):
     """Return the log-likelihood of each image under each task's model: (N, T), nats.
 
-    Arguments as for :func:`ibpcl.evaluation.latent.importance_sampled`; ``advance`` is called with ``N * T * samples``
-    in all.
+    Arguments as for :func:`ibpcl.evaluation.latent.importance_sampled`; ``advance`` is called with
+    ``N * T * samples`` in all.
     """
-    return np.stack([importance_sampled(model, x, samples, seed, advance=advance).log_likelihood for model in models],
-                    axis=1)
+    return np.stack(
+        [
+            importance_sampled(model, x, samples, seed, advance=advance).log_likelihood
+            for model in models
+        ],
+        axis=1,
+    )
 
 
 def choose_tasks(way, models, x, labels, samples=10, seed=0, advance=None):
@@ -62,19 +70,25 @@ def choose_tasks(way, models, x, labels, samples=10, seed=0, advance=None):
 
 
 def encode(models, x, tasks, rng=None):
-    """Return the code (N, L) of each image under its task's model: the mean of q(z | x), or with ``rng`` a sample."""
+    """Return the code (N, L) of each image under its task's model: the mean of q(z | x), or with
+    ``rng`` a sample.
+    """
     codes = np.empty((len(x), models[0].latent))
     for task in np.unique(tasks):
         chosen = tasks == task
         mean, log_sigma = models[task].encode(x[chosen])
-        codes[chosen] = mean if rng is None else mean + np.exp(log_sigma) * rng.standard_normal(mean.shape)
+        codes[chosen] = (
+            mean if rng is None else mean + np.exp(log_sigma) * rng.standard_normal(mean.shape)
+        )
     return codes
 
 
 def knn_error(codes, labels, test_codes, test_labels, neighbours=NEIGHBOURS):
-    r"""Return the share of the test points that the majority of their nearest neighbours puts into another class.
+    r"""Return the share of the test points that the majority of their nearest neighbours puts into
+    another class.
 
-    Distances are Euclidean.  Of classes with equally many votes, that of the nearest neighbour among them wins.
+    Distances are Euclidean.  Of classes with equally many votes, that of the nearest neighbour
+    among them wins.
 
     Parameters
     ----------
@@ -102,11 +116,15 @@ def knn_error(codes, labels, test_codes, test_labels, neighbours=NEIGHBOURS):
     >>> knn_error(points, np.array([0, 1, 1]), np.array([[0.2], [0.9]]), np.array([0, 1]), (1, 3))
     array([0. , 0.5])
     """
-    codes, test_codes, labels = np.asarray(codes, float), np.asarray(test_codes, float), np.asarray(labels)
+    codes = np.asarray(codes, float)
+    test_codes = np.asarray(test_codes, float)
+    labels = np.asarray(labels)
     most = max(neighbours, default=0)
     if not all(1 <= k <= len(codes) for k in neighbours):
-        raise ValueError(f"codes.knn_error: neighbours must lie in 1..{len(codes)}, the number of points, "
-                         f"got {tuple(neighbours)}")
+        raise ValueError(
+            f"codes.knn_error: neighbours must lie in 1..{len(codes)}, the number of points, "
+            f"got {tuple(neighbours)}"
+        )
     if not (np.isfinite(codes).all() and np.isfinite(test_codes).all()):
         raise ValueError("codes.knn_error: codes must be finite, got NaN or infinity")
     if not most:
@@ -114,41 +132,52 @@ def knn_error(codes, labels, test_codes, test_labels, neighbours=NEIGHBOURS):
     # Neither option changes the answer; in many dimensions they only make the tree slower to build.
     tree = cKDTree(codes, balanced_tree=False, compact_nodes=False)
     _, found = tree.query(test_codes, k=np.arange(1, most + 1))
-    votes = labels[found]                                    # (M, most), the nearest first
+    votes = labels[found]  # (M, most), the nearest first
     errors = []
     for k in neighbours:
-        # A class earns k + 1 for each vote, less the place of its nearest member: votes first, then nearness.
+        # A class earns k + 1 for each vote, less the place of its nearest member: votes first, then
+        # nearness.
         ballots = votes[:, :k, None] == np.arange(labels.max() + 1)
-        points = (k + 1) * ballots.sum(axis=1) - np.where(ballots.any(axis=1), ballots.argmax(axis=1), 0)
+        points = (k + 1) * ballots.sum(axis=1) - np.where(
+            ballots.any(axis=1), ballots.argmax(axis=1), 0
+        )
         errors.append(np.mean(points.argmax(axis=1) != test_labels))
     return np.array(errors)
 
 
 def mask_leak(models, x, neighbours=NEIGHBOURS):
-    """Return the k-NN error of telling *which task's encoder* was used, for the same images under every encoder.
+    """Return the k-NN error of telling *which task's encoder* was used, for the same images under
+    every encoder.
 
-    The first half of the images votes, the second is tested; the label of a code is the task that made it.  An error
-    near 0 says that a code shows its encoder, whatever the image; chance is 1 - 1/T.
-    The arguments are those of :func:`task_scores` and :func:`knn_error`.
+    The first half of the images votes, the second is tested; the label of a code is the task that
+    made it.  An error near 0 says that a code shows its encoder, whatever the image; chance is 1 -
+    1/T. The arguments are those of :func:`task_scores` and :func:`knn_error`.
     """
     half = len(x) // 2
     codes = [np.asarray(model.encode(x)[0]) for model in models]
     labels = np.arange(len(models))
-    return knn_error(np.concatenate([code[:half] for code in codes]), np.repeat(labels, half),
-                     np.concatenate([code[half:] for code in codes]), np.repeat(labels, len(x) - half), neighbours)
+    return knn_error(
+        np.concatenate([code[:half] for code in codes]),
+        np.repeat(labels, half),
+        np.concatenate([code[half:] for code in codes]),
+        np.repeat(labels, len(x) - half),
+        neighbours,
+    )
 
 
 def tsne(codes, seed=0):
     """Return a map of the codes in the plane, (N, 2), by t-SNE (van der Maaten and Hinton, 2008).
 
-    Scikit-learn's, which the extra ``analysis`` installs; started from the two main axes, so that it depends on the
-    seed as little as it can.
+    Scikit-learn's, which the extra ``analysis`` installs; started from the two main axes, so that
+    it depends on the seed as little as it can.
 
     More than 3 codes (N, L).  A UserError if scikit-learn is not installed.
     """
     TSNE = require_tsne()
     start = "pca" if min(np.shape(codes)) >= 2 else "random"
-    return TSNE(perplexity=min(30.0, (len(codes) - 1) / 3), init=start, random_state=seed).fit_transform(codes)
+    return TSNE(
+        perplexity=min(30.0, (len(codes) - 1) / 3), init=start, random_state=seed
+    ).fit_transform(codes)
 
 
 def require_tsne():
@@ -156,6 +185,8 @@ def require_tsne():
     try:
         from sklearn.manifold import TSNE
     except ModuleNotFoundError as error:
-        raise UserError("t-SNE needs scikit-learn, which the extra `analysis` installs: "
-                        "pip install 'ibpcl[analysis]'") from error
+        raise UserError(
+            "t-SNE needs scikit-learn, which the extra `analysis` installs: "
+            "pip install 'ibpcl[analysis]'"
+        ) from error
     return TSNE

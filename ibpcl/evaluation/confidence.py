@@ -1,10 +1,12 @@
-r"""Class probabilities, checked: are they as sure as they are right, and do they show which task an example is of?
+r"""Class probabilities, checked: are they as sure as they are right, and do they show which task an
+example is of?
 
-A classifier is calibrated if, of the examples to whose class it gives probability p, a share p is classified rightly
-(Guo et al., 2017, "On calibration of modern neural networks").  Its doubt about an example, an entropy say, may be
-larger for images of another task than for those of its own: :func:`auroc` measures how well the two are told apart
-(Hendrycks and Gimpel, 2017, "A baseline for detecting misclassified and out-of-distribution examples"), and
-:func:`infer_tasks` chooses the task whose classifier doubts least.
+A classifier is calibrated if, of the examples to whose class it gives probability p, a share p is
+classified rightly (Guo et al., 2017, "On calibration of modern neural networks").  Its doubt about
+an example, an entropy say, may be larger for images of another task than for those of its own:
+:func:`auroc` measures how well the two are told apart (Hendrycks and Gimpel, 2017, "A baseline for
+detecting misclassified and out-of-distribution examples"), and :func:`infer_tasks` chooses the task
+whose classifier doubts least.
 """
 
 from typing import NamedTuple
@@ -14,15 +16,15 @@ from scipy.stats import rankdata
 
 from ibpcl.evaluation.metrics import scores_and_labels
 
-BINS = 15                                                    # as in Guo et al. (2017)
+BINS = 15  # as in Guo et al. (2017)
 RULES = ("entropy", "confidence", "mutual information")
 
 
 class Bins(NamedTuple):
     """Examples by their confidence, the probability of the predicted class.
 
-    ``confidence`` and ``accuracy`` (B,): means over the examples of each bin, NaN where there are none; ``examples``
-    (B,): their number.
+    ``confidence`` and ``accuracy`` (B,): means over the examples of each bin, NaN where there are
+    none; ``examples`` (B,): their number.
     """
 
     confidence: np.ndarray
@@ -54,8 +56,8 @@ def reliability_bins(probabilities, labels, bins=BINS):
     Raises
     ------
     ValueError
-        If there are no examples, shapes do not fit, rows are no probabilities, a label is not a class, or ``bins`` is
-        below 1.
+        If there are no examples, shapes do not fit, rows are no probabilities, a label is not a
+        class, or ``bins`` is below 1.
 
     Examples
     --------
@@ -66,18 +68,26 @@ def reliability_bins(probabilities, labels, bins=BINS):
     probabilities, labels = _checked(probabilities, labels, "confidence.reliability_bins")
     if bins < 1:
         raise ValueError(f"confidence.reliability_bins: bins must be at least 1, got {bins}")
-    confidence, right = probabilities.max(axis=1), probabilities.argmax(axis=1) == labels
+    confidence = probabilities.max(axis=1)
+    right = probabilities.argmax(axis=1) == labels
     place = np.clip(np.ceil(bins * confidence).astype(int) - 1, 0, bins - 1)
     examples = np.bincount(place, minlength=bins)
-    with np.errstate(invalid="ignore"):                      # an empty bin has no mean
-        return Bins(*(np.bincount(place, weights=values, minlength=bins) / examples for values in (confidence, right)),
-                    examples)
+    with np.errstate(invalid="ignore"):  # an empty bin has no mean
+        return Bins(
+            *(
+                np.bincount(place, weights=values, minlength=bins) / examples
+                for values in (confidence, right)
+            ),
+            examples,
+        )
 
 
 def expected_calibration_error(probabilities, labels, bins=BINS):
     r"""Return how far confidence is from accuracy, averaged over the examples.
 
-    .. math:: \mathrm{ECE} = \sum_m \frac{|B_m|}{N} \bigl| \mathrm{acc}(B_m) - \mathrm{conf}(B_m) \bigr|
+    .. math::
+
+        \mathrm{ECE} = \sum_m \frac{|B_m|}{N} \bigl| \mathrm{acc}(B_m) - \mathrm{conf}(B_m) \bigr|
 
     Guo et al. (2017), Eq. 3.
 
@@ -98,9 +108,11 @@ def brier_score(probabilities, labels):
 
     .. math:: \frac1N \sum_n \sum_c \bigl(p_{nc} - \mathbb 1[y_n = c]\bigr)^2
 
-    Brier (1950), "Verification of forecasts expressed in terms of probability", with the sum over all classes.
+    Brier (1950), "Verification of forecasts expressed in terms of probability", with the sum over
+    all classes.
 
-    From 0 (sure and right) to 2 (sure and wrong); arguments and errors as for :func:`reliability_bins`.
+    From 0 (sure and right) to 2 (sure and wrong); arguments and errors as for
+    :func:`reliability_bins`.
 
     Examples
     --------
@@ -108,11 +120,14 @@ def brier_score(probabilities, labels):
     0.25
     """
     probabilities, labels = _checked(probabilities, labels, "confidence.brier_score")
-    return float(np.mean(np.sum((probabilities - np.eye(probabilities.shape[1])[labels]) ** 2, axis=1)))
+    return float(
+        np.mean(np.sum((probabilities - np.eye(probabilities.shape[1])[labels]) ** 2, axis=1))
+    )
 
 
 def auroc(own, others):
-    r"""Return the probability that a score of the others is larger than one of its own, ties counting half.
+    r"""Return the probability that a score of the others is larger than one of its own, ties
+    counting half.
 
     .. math:: \frac{1}{MN} \sum_{m, n} \mathbb 1[b_m > a_n] + \tfrac12 \mathbb 1[b_m = a_n]
 
@@ -123,7 +138,8 @@ def auroc(own, others):
     Parameters
     ----------
     own, others : array_like, shape (N,) and (M,)
-        Scores, such as doubts, of the examples that are small if all is well, and of those that should be larger.
+        Scores, such as doubts, of the examples that are small if all is well, and of those that
+        should be larger.
 
     Raises
     ------
@@ -136,11 +152,18 @@ def auroc(own, others):
     0.8333333333333334
     """
     own, others = (np.asarray(scores, float).ravel() for scores in (own, others))
-    if not own.size or not others.size or not (np.isfinite(own).all() and np.isfinite(others).all()):
-        raise ValueError(f"confidence.auroc: own and others must be finite and not empty, got {own.size} and "
-                         f"{others.size} scores")
-    # The rank of b among all is 1 + the number below it; its own kind takes part with m (m + 1) / 2 in the sum.
-    ranks = rankdata(np.concatenate([own, others]))[own.size:]
+    if (
+        not own.size
+        or not others.size
+        or not (np.isfinite(own).all() and np.isfinite(others).all())
+    ):
+        raise ValueError(
+            f"confidence.auroc: own and others must be finite and not empty, got {own.size} and "
+            f"{others.size} scores"
+        )
+    # The rank of b among all is 1 + the number below it; its own kind takes part with m (m + 1) / 2
+    # in the sum.
+    ranks = rankdata(np.concatenate([own, others]))[own.size :]
     return float((ranks.sum() - others.size * (others.size + 1) / 2) / (own.size * others.size))
 
 
@@ -152,9 +175,9 @@ def doubt(prediction, rule):
     prediction : ibpcl.models.likelihoods.Classes
         What it predicts for N examples.
     rule : {"entropy", "confidence", "mutual information"}
-        The entropy of the mean prediction, in nats; the probability of all classes but the most probable one; or the
-        part of the entropy that knowledge of the weights would remove, in nats.  With two classes the first two order
-        examples alike.
+        The entropy of the mean prediction, in nats; the probability of all classes but the most
+        probable one; or the part of the entropy that knowledge of the weights would remove, in
+        nats.  With two classes the first two order examples alike.
 
     Returns
     -------
@@ -171,7 +194,8 @@ def doubt(prediction, rule):
     >>> doubt(mean_over_samples(np.log([[[0.75, 0.25]]])), "confidence")
     array([0.25])
     """
-    if rule == "confidence":                                 # the others' sum has digits that 1 - p has lost
+    # the others' sum has digits that 1 - p has lost
+    if rule == "confidence":
         return np.sort(prediction.probabilities, axis=1)[:, :-1].sum(axis=1)
     if rule not in RULES:
         raise ValueError(f"confidence.doubt: rule must be one of {', '.join(RULES)}, got {rule!r}")
@@ -191,7 +215,8 @@ def infer_tasks(predictions, rule):
     Examples
     --------
     >>> from ibpcl.models.likelihoods import mean_over_samples
-    >>> heads = [mean_over_samples(np.log([p])) for p in ([[0.9, 0.1], [0.6, 0.4]], [[0.5, 0.5], [0.2, 0.8]])]
+    >>> heads = [mean_over_samples(np.log([p])) for p in ([[0.9, 0.1], [0.6, 0.4]],
+    ...     [[0.5, 0.5], [0.2, 0.8]])]
     >>> infer_tasks(heads, "entropy")
     array([0, 1])
     """
@@ -202,6 +227,8 @@ def _checked(probabilities, labels, caller):
     """Return class probabilities and labels as arrays, if they fit together."""
     probabilities, labels = scores_and_labels(np.asarray(probabilities, float), labels, caller)
     if not (probabilities >= 0).all() or not np.allclose(probabilities.sum(axis=1), 1, atol=1e-4):
-        raise ValueError(f"{caller}: rows of probabilities must be at least 0 and sum to 1, got sums from "
-                         f"{probabilities.sum(axis=1).min()} to {probabilities.sum(axis=1).max()}")
+        raise ValueError(
+            f"{caller}: rows of probabilities must be at least 0 and sum to 1, got sums from "
+            f"{probabilities.sum(axis=1).min()} to {probabilities.sum(axis=1).max()}"
+        )
     return probabilities, labels

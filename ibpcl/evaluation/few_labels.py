@@ -1,7 +1,9 @@
-"""Semi-supervised use of a model that was trained without labels: classify by its codes, given few labels a class.
+"""Semi-supervised use of a model that was trained without labels: classify by its codes, given few
+labels a class.
 
-Kumar et al. (2021), Sec. 7, name semi-supervised continual learning as an extension.  Here the autoencoder has seen all
-images and no label; then a few images a class are labelled, and a new image gets the label of the nearest of them.
+Kumar et al. (2021), Sec. 7, name semi-supervised continual learning as an extension.  Here the
+autoencoder has seen all images and no label; then a few images a class are labelled, and a new
+image gets the label of the nearest of them.
 """
 
 from typing import NamedTuple
@@ -15,14 +17,17 @@ DRAWS = 10
 
 
 class FewLabels(NamedTuple):
-    """Errors with few labels, fractions in 0..1: one for each choice of the images that are labelled."""
+    """Errors with few labels, fractions in 0..1: one for each choice of the images that are
+    labelled.
+    """
 
-    labels: np.ndarray                                       # per class, (P,)
-    errors: np.ndarray                                       # (P, draws)
+    labels: np.ndarray  # per class, (P,)
+    errors: np.ndarray  # (P, draws)
 
 
 def few_label_error(codes, classes, test_codes, test_classes, labels=LABELS, draws=DRAWS, seed=0):
-    """Return the error of the nearest labelled neighbour, when so many images of each class have a label.
+    """Return the error of the nearest labelled neighbour, when so many images of each class have a
+    label.
 
     Parameters
     ----------
@@ -34,9 +39,11 @@ def few_label_error(codes, classes, test_codes, test_classes, labels=LABELS, dra
     labels : sequence of int
         Labels a class, in rising order; numbers that a class does not have are left out.
     draws : int
-        How often the labelled images are drawn; those of a smaller number are among those of a larger one.
+        How often the labelled images are drawn; those of a smaller number are among those of a
+        larger one.
     seed : int
-        Draw r is a function of (seed, r): the same images for any codes, so that codes can be compared.
+        Draw r is a function of (seed, r): the same images for any codes, so that codes can be
+        compared.
 
     Returns
     -------
@@ -57,12 +64,17 @@ def few_label_error(codes, classes, test_codes, test_classes, labels=LABELS, dra
     fewest = min(len(one) for one in members)
     possible = np.array([count for count in labels if 1 <= count <= fewest])
     if not possible.size:
-        raise ValueError(f"few_labels.few_label_error: labels must hold a number in 1..{fewest}, got {tuple(labels)}")
+        raise ValueError(
+            f"few_labels.few_label_error: labels must hold a number in 1..{fewest}, got "
+            f"{tuple(labels)}"
+        )
     errors = np.empty((len(possible), draws))
     for r in range(draws):
         rng = np.random.default_rng((seed, r))
         shuffled = [rng.permutation(one) for one in members]
         for i, count in enumerate(possible):
             chosen = np.concatenate([one[:count] for one in shuffled])
-            errors[i, r] = knn_error(codes[chosen], classes[chosen], test_codes, test_classes, (1,))[0]
+            errors[i, r] = knn_error(
+                codes[chosen], classes[chosen], test_codes, test_classes, (1,)
+            )[0]
     return FewLabels(possible, errors)

@@ -1,10 +1,12 @@
-r"""How probable images are under a model with latent variables: importance sampling, and two scores that are not it.
+r"""How probable images are under a model with latent variables: importance sampling, and two scores
+that are not it.
 
-A task's model knows :math:`p(z)`, :math:`p(x \mid z)` and an approximation :math:`q(z \mid x)` of the posterior
-(:class:`LatentModel`).  What a likelihood shall be is :math:`\log p(x) = \log \int p(x \mid z)\, p(z)\, dz`;
-:func:`importance_sampled` estimates it, and with the same samples the ELBO, which lies below.
-:func:`reconstruction_score` is what the released code of Kumar et al. (2021) reports as a log-likelihood: it has no
-:math:`p(z)` in it, lies above the ELBO, and must not be compared with the other two.
+A task's model knows :math:`p(z)`, :math:`p(x \mid z)` and an approximation :math:`q(z \mid x)` of
+the posterior (:class:`LatentModel`).  What a likelihood shall be is :math:`\log p(x) = \log \int
+p(x \mid z)\, p(z)\, dz`; :func:`importance_sampled` estimates it, and with the same samples the
+ELBO, which lies below. :func:`reconstruction_score` is what the released code of Kumar et al.
+(2021) reports as a log-likelihood: it has no :math:`p(z)` in it, lies above the ELBO, and must not
+be compared with the other two.
 
 All are in nats per image, summed over pixels.
 """
@@ -14,16 +16,18 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from scipy.special import logsumexp
 
-CHUNK = 2048                                                 # decoded images at a time: 6 MB an array at 784 pixels
-ROWS = 128                                                   # images of them that are different
+# decoded images at a time: 6 MB an array at 784 pixels
+CHUNK = 2048
+ROWS = 128  # images of them that are different
 LOG_2PI = float(np.log(2 * np.pi))
-SMALLEST = 1e-6                                              # of a mean pixel and of its distance to 1
+# of a mean pixel and of its distance to 1
+SMALLEST = 1e-6
 
 
 class LatentModel(Protocol):
     """A task's generative model, weights and masks fixed, so that everything is a function of z."""
 
-    latent: int                                              # the number L of latent variables
+    latent: int  # the number L of latent variables
 
     def encode(self, x):
         """Return mean and log standard deviation, (N, L) each, of q(z | x) for images (N, D)."""
@@ -32,24 +36,30 @@ class LatentModel(Protocol):
         """Return mean and log standard deviation, (L,) each, of p(z)."""
 
     def decode(self, z):
-        """Return the mean images (..., D) for z (..., L): Bernoulli probabilities, or Gaussian means."""
+        """Return the mean images (..., D) for z (..., L): Bernoulli probabilities, or Gaussian
+        means.
+        """
 
     def log_likelihood(self, x, z):
-        """Return log p(x | z), (K, N), for images (N, D) and z (K, N, L); nats, summed over pixels."""
+        """Return log p(x | z), (K, N), for images (N, D) and z (K, N, L); nats, summed over
+        pixels.
+        """
 
 
 class Likelihood(NamedTuple):
     """What importance sampling gives for each image; arrays of shape (N,), nats.
 
-    ``monte_carlo_error`` is the standard error of the estimate in log p, by the delta method; NaN for one sample.  It
-    is too small when ``effective_samples`` is near 1, since weights that were not seen are missing in it, and where q
-    is so much narrower than the posterior that the weights have no variance: ``effective_samples / K`` then falls
-    with K.
+    ``monte_carlo_error`` is the standard error of the estimate in log p, by the delta method; NaN
+    for one sample.  It is too small when ``effective_samples`` is near 1, since weights that were
+    not seen are missing in it, and where q is so much narrower than the posterior that the weights
+    have no variance: ``effective_samples / K`` then falls with K.
     """
 
-    log_likelihood: np.ndarray                               # of log p(x): unbiased in p, so too low in log p
-    elbo: np.ndarray                                         # the mean log weight, unbiased
-    effective_samples: np.ndarray                            # 1..K: how many equal weights would vary as much
+    # of log p(x): unbiased in p, so too low in log p
+    log_likelihood: np.ndarray
+    elbo: np.ndarray  # the mean log weight, unbiased
+    # 1..K: how many equal weights would vary as much
+    effective_samples: np.ndarray
     monte_carlo_error: np.ndarray
 
 
@@ -59,11 +69,11 @@ def importance_sampled(model, x, samples, seed=0, chunk=CHUNK, advance=None):
     .. math:: \hat p(x) = \frac1K \sum_k w_k, \qquad
               w_k = \frac{p(x \mid z_k)\, p(z_k)}{q(z_k \mid x)}, \quad z_k \sim q(z \mid x)
 
-    Burda, Grosse and Salakhutdinov (2016), "Importance weighted autoencoders", Sec. 3; the estimator of Nguyen et al.
-    (2018), "Variational continual learning", Sec. 6.2, who take K = 5,000.  :math:`E[\hat p(x)] = p(x)` for every K;
-    :math:`E[\log \hat p(x)]` is the ELBO at K = 1 and rises towards :math:`\log p(x)`.  With
-    :math:`\mathrm{ESS} = (\sum w)^2 / \sum w^2`, the variance of :math:`\log \hat p` is about
-    :math:`(K / \mathrm{ESS} - 1) / (K - 1)`.
+    Burda, Grosse and Salakhutdinov (2016), "Importance weighted autoencoders", Sec. 3; the
+    estimator of Nguyen et al. (2018), "Variational continual learning", Sec. 6.2, who take K =
+    5,000.  :math:`E[\hat p(x)] = p(x)` for every K; :math:`E[\log \hat p(x)]` is the ELBO at K = 1
+    and rises towards :math:`\log p(x)`.  With :math:`\mathrm{ESS} = (\sum w)^2 / \sum w^2`, the
+    variance of :math:`\log \hat p` is about :math:`(K / \mathrm{ESS} - 1) / (K - 1)`.
 
     Parameters
     ----------
@@ -74,10 +84,11 @@ def importance_sampled(model, x, samples, seed=0, chunk=CHUNK, advance=None):
     seed : int
         The noise of image n is a function of (seed, n), whatever ``chunk`` is.
     chunk : int
-        At most so many images are decoded at a time; it sets the memory and nothing else.  The log weights, 8 bytes
-        for each image and sample, are all kept.
+        At most so many images are decoded at a time; it sets the memory and nothing else.  The log
+        weights, 8 bytes for each image and sample, are all kept.
     advance : callable, optional
-        Called with the number of samples that were drawn, for a progress bar; ``N * samples`` in all.
+        Called with the number of samples that were drawn, for a progress bar; ``N * samples`` in
+        all.
 
     Returns
     -------
@@ -92,28 +103,35 @@ def importance_sampled(model, x, samples, seed=0, chunk=CHUNK, advance=None):
     --------
     >>> from ibpcl.evaluation.linear import LinearModel
     >>> model = LinearModel(np.ones((1, 2)), noise=1.0)
-    >>> importance_sampled(model, np.zeros((1, 2)), 4).log_likelihood.round(4), model.exact(np.zeros((1, 2))).round(4)
+    >>> importance_sampled(model, np.zeros((1, 2)),
+    ...     4).log_likelihood.round(4), model.exact(np.zeros((1, 2))).round(4)
     (array([-2.3872]), array([-2.3872]))
     """
     x = _images(x, "latent.importance_sampled")
     if samples < 1 or chunk < 1:
-        raise ValueError(f"latent.importance_sampled: samples and chunk must be at least 1, got {samples} and {chunk}")
+        raise ValueError(
+            f"latent.importance_sampled: samples and chunk must be at least 1, got {samples} and "
+            f"{chunk}"
+        )
     prior = [np.asarray(part, float) for part in model.prior()]
     blocks = []
     for rows, noise in _blocks(len(x), seed, chunk):
-        posterior, weights = [np.asarray(part, float) for part in model.encode(x[rows])], []
+        posterior = [np.asarray(part, float) for part in model.encode(x[rows])]
+        weights = []
         for count in _pieces(samples, chunk // len(x[rows])):
             eps = noise(count, model.latent)
             weights.append(_log_weights(model, x[rows], eps, posterior, prior))
             if advance is not None:
                 advance(eps.shape[0] * eps.shape[1])
-        blocks.append(np.concatenate(weights))               # (K, images of the block)
+        blocks.append(np.concatenate(weights))  # (K, images of the block)
     log_weights = np.concatenate(blocks, axis=1)
     if not np.isfinite(log_weights).all():
-        raise ValueError("latent.importance_sampled: the model's log densities must be finite, got "
-                         f"{np.count_nonzero(~np.isfinite(log_weights))} that are not")
+        raise ValueError(
+            "latent.importance_sampled: the model's log densities must be finite, got "
+            f"{np.count_nonzero(~np.isfinite(log_weights))} that are not"
+        )
     total = logsumexp(log_weights, axis=0)
-    effective = np.exp(2 * total - logsumexp(2 * log_weights, axis=0))       # (sum w)^2 / sum w^2
+    effective = np.exp(2 * total - logsumexp(2 * log_weights, axis=0))  # (sum w)^2 / sum w^2
     error = np.full(len(x), np.nan)
     if samples > 1:
         error = np.sqrt(np.maximum(samples / effective - 1, 0) / (samples - 1))
@@ -130,33 +148,43 @@ def mean_and_errors(likelihood):
     Returns
     -------
     dict of str to float
-        ``log_likelihood`` and ``elbo``: means, nats per image.  ``standard_error`` of the first as an estimate for all
-        images there could be: :math:`s / \sqrt N`, which holds the sampling's own.  ``monte_carlo_error``: the
-        sampling's own alone, for these very images.  ``effective_samples``: the median over images.
+        ``log_likelihood`` and ``elbo``: means, nats per image.  ``standard_error`` of the first as
+        an estimate for all images there could be: :math:`s / \sqrt N`, which holds the sampling's
+        own.  ``monte_carlo_error``: the sampling's own alone, for these very images.
+        ``effective_samples``: the median over images.
 
     Examples
     --------
-    >>> two = Likelihood(np.array([-1.0, -3.0]), np.array([-2.0, -4.0]), np.array([5.0, 5.0]), np.array([0.3, 0.4]))
-    >>> {name: round(value, 3) for name, value in mean_and_errors(two).items()}  # doctest: +NORMALIZE_WHITESPACE
-    {'log_likelihood': -2.0, 'elbo': -3.0, 'standard_error': 1.0, 'monte_carlo_error': 0.25, 'effective_samples': 5.0}
+    >>> two = Likelihood(np.array([-1.0, -3.0]), np.array([-2.0, -4.0]), np.array([5.0, 5.0]),
+    ...     np.array([0.3, 0.4]))
+    >>> for name, value in mean_and_errors(two).items():
+    ...     print(name, round(value, 3))
+    log_likelihood -2.0
+    elbo -3.0
+    standard_error 1.0
+    monte_carlo_error 0.25
+    effective_samples 5.0
     """
     values = likelihood.log_likelihood
     N = len(values)
-    return {"log_likelihood": float(values.mean()), "elbo": float(likelihood.elbo.mean()),
-            "standard_error": float(values.std(ddof=1) / np.sqrt(N)) if N > 1 else float("nan"),
-            "monte_carlo_error": float(np.sqrt(np.sum(likelihood.monte_carlo_error**2)) / N),
-            "effective_samples": float(np.median(likelihood.effective_samples))}
+    return {
+        "log_likelihood": float(values.mean()),
+        "elbo": float(likelihood.elbo.mean()),
+        "standard_error": float(values.std(ddof=1) / np.sqrt(N)) if N > 1 else float("nan"),
+        "monte_carlo_error": float(np.sqrt(np.sum(likelihood.monte_carlo_error**2)) / N),
+        "effective_samples": float(np.median(likelihood.effective_samples)),
+    }
 
 
 def reconstruction_score(model, x, samples=100, seed=0, chunk=CHUNK):
-    r"""Score the mean reconstruction of each image: what the paper's released code calls a log-likelihood.
+    r"""Score the mean reconstruction of each image: what the paper's released code calls a
+    log-likelihood.
 
     .. math:: \sum_d x_d \log \bar x_d + (1 - x_d) \log (1 - \bar x_d), \qquad
               \bar x = \frac1K \sum_k E[x \mid z_k], \quad z_k \sim q(z \mid x)
 
-    .. warning::
-        Not a likelihood: z is taken after having seen x, and that is not paid for.  The released code also averages
-        over samples of the weights; here they are fixed.
+    .. warning:: Not a likelihood: z is taken after having seen x, and that is not paid for.  The
+        released code also averages over samples of the weights; here they are fixed.
 
     Parameters
     ----------
@@ -177,9 +205,13 @@ def reconstruction_score(model, x, samples=100, seed=0, chunk=CHUNK):
         mean, log_sigma = (np.asarray(part, float) for part in model.encode(x[rows]))
         total = np.zeros(x[rows].shape)
         for count in _pieces(samples, chunk // len(x[rows])):
-            total += model.decode(_as(x, mean + np.exp(log_sigma) * noise(count, model.latent))).sum(axis=0)
+            total += model.decode(
+                _as(x, mean + np.exp(log_sigma) * noise(count, model.latent))
+            ).sum(axis=0)
         picture = np.clip(total / samples, SMALLEST, 1 - SMALLEST)
-        scores.append(np.sum(x[rows] * np.log(picture) + (1 - x[rows]) * np.log1p(-picture), axis=1))
+        scores.append(
+            np.sum(x[rows] * np.log(picture) + (1 - x[rows]) * np.log1p(-picture), axis=1)
+        )
     return np.concatenate(scores)
 
 
@@ -196,7 +228,9 @@ def prior_samples(model, count, seed=0):
 
 
 def _log_weights(model, x, eps, posterior, prior):
-    """Return log p(x|z) + log p(z) - log q(z|x), (K, N); the constants of the two Gaussians cancel."""
+    """Return log p(x|z) + log p(z) - log q(z|x), (K, N); the constants of the two Gaussians
+    cancel.
+    """
     mean, log_sigma = posterior
     z = _as(x, mean + np.exp(log_sigma) * eps)
     deviation = (z - prior[0]) * np.exp(-prior[1])

@@ -1,21 +1,24 @@
 r"""How well a sequence of tasks was learned: numbers computed from the accuracy matrix.
 
-Everything starts from the matrix :math:`R` of shape (T, T): ``R[i, j]`` is the test accuracy, a fraction in 0..1, on
-task ``j`` after training on task ``i``.  Rows are time, columns are tasks.
+Everything starts from the matrix :math:`R` of shape (T, T): ``R[i, j]`` is the test accuracy, a
+fraction in 0..1, on task ``j`` after training on task ``i``.  Rows are time, columns are tasks.
 
 .. math::
-    R = \begin{pmatrix} R_{11} & \cdot & \cdot \\ R_{21} & R_{22} & \cdot \\ R_{31} & R_{32} & R_{33} \end{pmatrix}
+    R = \begin{pmatrix} R_{11} & \cdot & \cdot \\ R_{21} & R_{22} & \cdot \\ R_{31} & R_{32} &
+        R_{33} \end{pmatrix}
 
-The diagonal is a task just learned, below it is what remains of it later (:func:`backward_transfer`,
-:func:`forgetting`), above it is what the network knows of a task before it has seen it (:func:`forward_transfer`).
+The diagonal is a task just learned, below it is what remains of it later
+(:func:`backward_transfer`, :func:`forgetting`), above it is what the network knows of a task before
+it has seen it (:func:`forward_transfer`).
 
-An entry that was not evaluated is NaN.  A metric that needs such an entry is NaN: it is never the mean of fewer entries
-than its definition names.  The same holds where a definition averages over nothing, such as the backward transfer of
-one task.  The papers count tasks from 1, the code from 0.
+An entry that was not evaluated is NaN.  A metric that needs such an entry is NaN: it is never the
+mean of fewer entries than its definition names.  The same holds where a definition averages over
+nothing, such as the backward transfer of one task.  The papers count tasks from 1, the code from 0.
 
-Sources: Kumar et al. (2021), supplement, "Other Metrics"; Diaz-Rodriguez et al. (2018), "Don't forget, there is more
-than forgetting: new metrics for continual learning"; Lopez-Paz and Ranzato (2017), "Gradient episodic memory for
-continual learning"; Chaudhry et al. (2018), "Riemannian walk for incremental learning".
+Sources: Kumar et al. (2021), supplement, "Other Metrics"; Diaz-Rodriguez et al. (2018), "Don't
+forget, there is more than forgetting: new metrics for continual learning"; Lopez-Paz and Ranzato
+(2017), "Gradient episodic memory for continual learning"; Chaudhry et al. (2018), "Riemannian walk
+for incremental learning".
 """
 
 import numpy as np
@@ -31,7 +34,8 @@ def accuracy(probabilities, labels):
     Parameters
     ----------
     probabilities : ndarray, shape (N, C)
-        Class probabilities, or any scores that order the classes alike.  Of equal scores the first class counts.
+        Class probabilities, or any scores that order the classes alike.  Of equal scores the first
+        class counts.
     labels : ndarray of integers, shape (N,)
         The right classes, in 0..C-1.
 
@@ -50,21 +54,32 @@ def accuracy(probabilities, labels):
 
 
 def scores_and_labels(probabilities, labels, caller):
-    """Return class scores (N, C) and labels (N,) as arrays, if they fit together; errors name the caller."""
-    probabilities, labels = np.asarray(probabilities), np.asarray(labels)
+    """Return class scores (N, C) and labels (N,) as arrays, if they fit together; errors name the
+    caller.
+    """
+    probabilities = np.asarray(probabilities)
+    labels = np.asarray(labels)
     if probabilities.ndim != 2 or probabilities.size == 0:
-        raise ValueError(f"{caller}: probabilities must have shape (N, C), N and C at least 1, "
-                         f"got {probabilities.shape}")
+        raise ValueError(
+            f"{caller}: probabilities must have shape (N, C), N and C at least 1, "
+            f"got {probabilities.shape}"
+        )
     if labels.shape != probabilities.shape[:1]:
-        raise ValueError(f"{caller}: labels must have shape {probabilities.shape[:1]} to fit probabilities, "
-                         f"got {labels.shape}")
+        raise ValueError(
+            f"{caller}: labels must have shape {probabilities.shape[:1]} to fit probabilities, "
+            f"got {labels.shape}"
+        )
     if not np.issubdtype(labels.dtype, np.integer):
         raise ValueError(f"{caller}: labels must be integers, got {labels.dtype}")
     if labels.min() < 0 or labels.max() >= probabilities.shape[1]:
-        raise ValueError(f"{caller}: labels must lie in 0..{probabilities.shape[1] - 1}, "
-                         f"got {labels.min()}..{labels.max()}")
+        raise ValueError(
+            f"{caller}: labels must lie in 0..{probabilities.shape[1] - 1}, "
+            f"got {labels.min()}..{labels.max()}"
+        )
     if np.isnan(probabilities).any():
-        raise ValueError(f"{caller}: probabilities must not be NaN, got {np.isnan(probabilities).sum()} NaN")
+        raise ValueError(
+            f"{caller}: probabilities must not be NaN, got {np.isnan(probabilities).sum()} NaN"
+        )
     return probabilities, labels
 
 
@@ -92,9 +107,13 @@ def log_likelihood(probabilities, labels):
 
 
 def r_squared(predictions, targets):
-    r"""Return the share of the targets' variance that is predicted, 0 if predicting their mean is better.
+    r"""Return the share of the targets' variance that is predicted, 0 if predicting their mean is
+    better.
 
-    .. math:: \max\Bigl(0,\; 1 - \frac{\sum_n \lVert y_n - f_n \rVert^2}{\sum_n \lVert y_n - \bar y \rVert^2}\Bigr)
+    .. math::
+
+        \max\Bigl(0,\; 1 - \frac{\sum_n \lVert y_n - f_n \rVert^2}
+            {\sum_n \lVert y_n - \bar y \rVert^2}\Bigr)
 
     The coefficient of determination, cut at 0 so that it lies in 0..1 like an accuracy.
 
@@ -115,10 +134,13 @@ def r_squared(predictions, targets):
     >>> r_squared(np.array([[1.0], [3.0]]), np.array([[1.0], [3.0]]))
     1.0
     """
-    predictions, targets = np.asarray(predictions, float), np.asarray(targets, float)
+    predictions = np.asarray(predictions, float)
+    targets = np.asarray(targets, float)
     if predictions.shape != targets.shape:
-        raise ValueError(f"metrics.r_squared: predictions and targets must have one shape, got {predictions.shape} "
-                         f"and {targets.shape}")
+        raise ValueError(
+            "metrics.r_squared: predictions and targets must have one shape, got "
+            f"{predictions.shape} and {targets.shape}"
+        )
     spread = np.sum((targets - targets.mean(axis=0)) ** 2)
     if not spread > 0:
         raise ValueError("metrics.r_squared: the targets must vary, got one value only")
@@ -151,8 +173,10 @@ def as_accuracy_matrix(R, caller="metrics.as_accuracy_matrix"):
     except (TypeError, ValueError) as error:
         raise ValueError(f"{caller}: R must be a square matrix of numbers, got {error}") from error
     if R.ndim != 2 or R.shape[0] != R.shape[1] or R.size == 0:
-        raise ValueError(f"{caller}: R must be square, (T, T) with T at least 1, got shape {R.shape}")
-    outside = R[(R < 0) | (R > 1)]                        # comparisons with NaN are False
+        raise ValueError(
+            f"{caller}: R must be square, (T, T) with T at least 1, got shape {R.shape}"
+        )
+    outside = R[(R < 0) | (R > 1)]  # comparisons with NaN are False
     if outside.size:
         raise ValueError(f"{caller}: R must hold fractions in 0..1 or NaN, got {outside[0]:g}")
     return R
@@ -174,11 +198,13 @@ def average_accuracy(R):
 
 
 def average_accuracy_so_far(R):
-    r"""Return, for every step, the mean accuracy on the tasks learned until then: the curve of the paper's figures.
+    r"""Return, for every step, the mean accuracy on the tasks learned until then: the curve of the
+    paper's figures.
 
     .. math:: \frac{1}{i} \sum_{j=1}^{i} R_{i,j}, \qquad i = 1, \dots, T
 
-    Kumar et al. (2021), "Performance evaluation", (ii).  The last value is :func:`average_accuracy`.
+    Kumar et al. (2021), "Performance evaluation", (ii).  The last value is
+    :func:`average_accuracy`.
 
     Returns
     -------
@@ -195,15 +221,16 @@ def average_accuracy_so_far(R):
 
 
 def mean_accuracy_over_pairs(R):
-    r"""Return the accuracy averaged over time and tasks: the mean of the lower triangle, diagonal included.
+    r"""Return the accuracy averaged over time and tasks: the mean of the lower triangle, diagonal
+    included.
 
     .. math:: \mathrm{Acc} = \frac{\sum_{i \ge j} R_{i,j}}{T (T + 1) / 2}
 
     Diaz-Rodriguez et al. (2018), "Accuracy (A)".
 
-    .. warning::
-        Kumar et al. (2021) print the denominator :math:`T (T - 1) / 2`, one term a task short: five tasks at accuracy 1
-        would score 1.5.  The column "Acc" of their table holds :func:`average_accuracy`, in percent, instead.
+    .. warning:: Kumar et al. (2021) print the denominator :math:`T (T - 1) / 2`, one term a task
+        short: five tasks at accuracy 1 would score 1.5.  The column "Acc" of their table holds
+        :func:`average_accuracy`, in percent, instead.
 
     Examples
     --------
@@ -216,16 +243,19 @@ def mean_accuracy_over_pairs(R):
 
 
 def backward_transfer(R):
-    r"""Return what later tasks did to earlier ones: negative is forgetting, positive is improvement.
+    r"""Return what later tasks did to earlier ones: negative is forgetting, positive is
+    improvement.
 
-    .. math:: \mathrm{BWT} = \frac{\sum_{i=2}^{T} \sum_{j=1}^{i-1} (R_{i,j} - R_{j,j})}{T (T - 1) / 2}
+    .. math::
 
-    Kumar et al. (2021), "Other Metrics"; Diaz-Rodriguez et al. (2018), "Backward transfer".  All moments count, not the
-    last alone.
+        \mathrm{BWT} = \frac{\sum_{i=2}^{T} \sum_{j=1}^{i-1} (R_{i,j} - R_{j,j})}{T (T - 1) / 2}
 
-    .. warning::
-        Lopez-Paz and Ranzato (2017) use the last row only, which is ``-accuracy_drop(R)[:-1].mean()`` here.  The two
-        differ where forgetting builds up: compare numbers of one definition.
+    Kumar et al. (2021), "Other Metrics"; Diaz-Rodriguez et al. (2018), "Backward transfer".  All
+    moments count, not the last alone.
+
+    .. warning:: Lopez-Paz and Ranzato (2017) use the last row only, which is
+        ``-accuracy_drop(R)[:-1].mean()`` here.  The two differ where forgetting builds up: compare
+        numbers of one definition.
 
     In -1..1; NaN for a single task, which has no later one.
 
@@ -237,7 +267,7 @@ def backward_transfer(R):
     R = as_accuracy_matrix(R, "metrics.backward_transfer")
     T = len(R)
     below = np.tril_indices(T, -1)
-    changes = (R - R.diagonal())[below]                   # R_jj stands in column j
+    changes = (R - R.diagonal())[below]  # R_jj stands in column j
     return float(changes.sum() / (T * (T - 1) / 2)) if T > 1 else float("nan")
 
 
@@ -248,9 +278,9 @@ def forward_transfer(R):
 
     Kumar et al. (2021), "Other Metrics"; Diaz-Rodriguez et al. (2018), "Forward transfer".
 
-    .. warning::
-        With one head per task the head of a task not yet learned is untrained, and this is chance level (1/C), as the
-        paper says of its own table.  Nor is chance subtracted, as Lopez-Paz and Ranzato (2017) do.
+    .. warning:: With one head per task the head of a task not yet learned is untrained, and this is
+        chance level (1/C), as the paper says of its own table.  Nor is chance subtracted, as
+        Lopez-Paz and Ranzato (2017) do.
 
     In 0..1; NaN where the upper triangle was not evaluated, and for a single task.
 
@@ -284,11 +314,13 @@ def accuracy_drop(R):
 
 
 def forgetting(R):
-    r"""Return how far the tasks ended below the best they ever reached, averaged over all but the last.
+    r"""Return how far the tasks ended below the best they ever reached, averaged over all but the
+    last.
 
     .. math:: F = \frac{1}{T - 1} \sum_{j=1}^{T-1} \Bigl(\max_{j \le i < T} R_{i,j} - R_{T,j}\Bigr)
 
-    Chaudhry et al. (2018), "Forgetting measure"; they let the maximum start at i = 1, before the task was learned.
+    Chaudhry et al. (2018), "Forgetting measure"; they let the maximum start at i = 1, before the
+    task was learned.
 
     In -1..1, negative if the tasks ended better than ever before; NaN for a single task.
 
@@ -301,5 +333,6 @@ def forgetting(R):
     T = len(R)
     if T == 1:
         return float("nan")
-    learned = np.where(np.tri(T, dtype=bool), R, 0.0)     # accuracies are >= 0, so a 0 never wins the maximum
+    # accuracies are >= 0, so a 0 never wins the maximum
+    learned = np.where(np.tri(T, dtype=bool), R, 0.0)
     return float(np.mean(learned[:-1, :-1].max(axis=0) - R[-1, :-1]))

@@ -1,15 +1,17 @@
 r"""Which part of the network each task uses: numbers computed from the hard masks.
 
-A mask is a boolean array of shape (D, K), ``mask[d, k]`` telling whether unit ``k`` uses its weight from input ``d``.
-Functions that take ``masks`` expect one entry per task, in the order in which the tasks were learned:
+A mask is a boolean array of shape (D, K), ``mask[d, k]`` telling whether unit ``k`` uses its weight
+from input ``d``. Functions that take ``masks`` expect one entry per task, in the order in which the
+tasks were learned:
 
 - a mask (D, K), for one layer, or
 - a list of masks, one per hidden layer, whose weights are then counted together.
 
-A network that was expanded has larger masks for later tasks; a weight that did not exist yet was not used.  All shares
-are fractions in 0..1 of the weights of the last, largest network.
+A network that was expanded has larger masks for later tasks; a weight that did not exist yet was
+not used.  All shares are fractions in 0..1 of the weights of the last, largest network.
 
-Kumar et al. (2021), "Some Structural Observations" and "Learned Network Structures", show these as percentages.
+Kumar et al. (2021), "Some Structural Observations" and "Learned Network Structures", show these as
+percentages.
 """
 
 import numpy as np
@@ -26,8 +28,8 @@ def used_weights(masks, caller="structure.used_weights"):
     Raises
     ------
     ValueError
-        If there is no mask, one is not a 2-D array of booleans (or zeros and ones), tasks differ in their number of
-        layers, or a mask is smaller than the mask of an earlier task.
+        If there is no mask, one is not a 2-D array of booleans (or zeros and ones), tasks differ in
+        their number of layers, or a mask is smaller than the mask of an earlier task.
 
     Examples
     --------
@@ -41,16 +43,24 @@ def used_weights(masks, caller="structure.used_weights"):
     tasks = [[as_mask(layer, caller) for layer in task] for task in tasks]
     for t in range(1, len(tasks)):
         if len(tasks[t]) != len(tasks[0]):
-            raise ValueError(f"{caller}: every task must have {len(tasks[0])} layers as the first has, "
-                             f"got {len(tasks[t])} for task {t}")
+            raise ValueError(
+                f"{caller}: every task must have {len(tasks[0])} layers as the first has, "
+                f"got {len(tasks[t])} for task {t}"
+            )
         for earlier, later in zip(tasks[t - 1], tasks[t], strict=True):
             if later.shape[0] < earlier.shape[0] or later.shape[1] < earlier.shape[1]:
-                raise ValueError(f"{caller}: a mask may only grow from task to task, got {later.shape} for task {t} "
-                                 f"after {earlier.shape}")
+                raise ValueError(
+                    f"{caller}: a mask may only grow from task to task, got {later.shape} for "
+                    f"task {t} after {earlier.shape}"
+                )
     table = []
     for task in tasks:
-        grown = [np.pad(layer, [(0, last.shape[0] - layer.shape[0]), (0, last.shape[1] - layer.shape[1])])
-                 for layer, last in zip(task, tasks[-1], strict=True)]
+        grown = [
+            np.pad(
+                layer, [(0, last.shape[0] - layer.shape[0]), (0, last.shape[1] - layer.shape[1])]
+            )
+            for layer, last in zip(task, tasks[-1], strict=True)
+        ]
         table.append(np.concatenate([layer.ravel() for layer in grown]))
     return np.array(table)
 
@@ -59,10 +69,14 @@ def as_mask(mask, caller="structure.as_mask"):
     """Return one mask as a boolean array (D, K), or raise ValueError if it is none."""
     mask = np.asarray(mask)
     if mask.ndim != 2 or mask.size == 0:
-        raise ValueError(f"{caller}: a mask must have shape (D, K), D and K at least 1, got {mask.shape}")
+        raise ValueError(
+            f"{caller}: a mask must have shape (D, K), D and K at least 1, got {mask.shape}"
+        )
     if mask.dtype != bool and not np.isin(mask, (0, 1)).all():
-        raise ValueError(f"{caller}: a mask must be hard, True or False, got {mask.dtype} values "
-                         f"in {mask.min():g}..{mask.max():g}")
+        raise ValueError(
+            f"{caller}: a mask must be hard, True or False, got {mask.dtype} values "
+            f"in {mask.min():g}..{mask.max():g}"
+        )
     return mask.astype(bool)
 
 
@@ -78,7 +92,8 @@ def density(masks):
 
 
 def capacity_used(masks):
-    r"""Return the share of the network filled after each task: the density of the union of masks, shape (T,).
+    r"""Return the share of the network filled after each task: the density of the union of masks,
+    shape (T,).
 
     .. math:: \frac{1}{M} \Bigl| \bigcup_{s \le t} B_s \Bigr|
 
@@ -93,7 +108,8 @@ def capacity_used(masks):
 
 
 def capacity_added(masks):
-    """Return the share of the network that each task is the first to use, shape (T,); it sums to the capacity used.
+    """Return the share of the network that each task is the first to use, shape (T,); it sums to
+    the capacity used.
 
     Examples
     --------
@@ -108,13 +124,14 @@ def sharing_matrix(masks):
 
     .. math:: S_{ij} = \frac{|B_i \cap B_j|}{|B_i|}
 
-    Kumar et al. (2021), figure "percentage of weight sharing across tasks".  Not symmetric: a small mask may lie wholly
-    inside a large one.
+    Kumar et al. (2021), figure "percentage of weight sharing across tasks".  Not symmetric: a small
+    mask may lie wholly inside a large one.
 
     Returns
     -------
     ndarray, shape (T, T)
-        The diagonal is 1; the row of a task that uses no weight is NaN.  Compare with :func:`chance_sharing`.
+        The diagonal is 1; the row of a task that uses no weight is NaN.  Compare with
+        :func:`chance_sharing`.
 
     Examples
     --------
@@ -127,7 +144,8 @@ def sharing_matrix(masks):
 
 
 def chance_sharing(masks):
-    r"""Return the sharing matrix to expect of masks of these densities that lie independently of each other.
+    r"""Return the sharing matrix to expect of masks of these densities that lie independently of
+    each other.
 
     .. math:: S_{ij} = |B_j| / M \quad (i \ne j), \qquad S_{ii} = 1
 
@@ -176,9 +194,11 @@ def input_density(mask):
 
 
 def density_dead_and_live(mask, mean_pixel, live_above=0.1):
-    """Return the density of one mask on inputs that are never lit, and on inputs that are often lit.
+    """Return the density of one mask on inputs that are never lit, and on inputs that are often
+    lit.
 
-    A mask that follows the data is empty on dead inputs; one that follows the prior alone has the same density on both.
+    A mask that follows the data is empty on dead inputs; one that follows the prior alone has the
+    same density on both.
 
     Parameters
     ----------
@@ -199,14 +219,16 @@ def density_dead_and_live(mask, mean_pixel, live_above=0.1):
     (0.0, 1.0)
     """
     rows, mean_pixel = _rows_and_pixels(mask, mean_pixel, "structure.density_dead_and_live")
-    dead, live = rows[mean_pixel == 0], rows[mean_pixel > live_above]
+    dead = rows[mean_pixel == 0]
+    live = rows[mean_pixel > live_above]
     return tuple(float(part.mean()) if part.size else float("nan") for part in (dead, live))
 
 
 def pixel_correlation(mask, mean_pixel):
     """Return the Pearson correlation, over inputs, of the mask's density with the mean pixel.
 
-    Kumar et al. (2021), "Learned Network Structures": masks lie "on the pixel values where the digits have high value".
+    Kumar et al. (2021), "Learned Network Structures": masks lie "on the pixel values where the
+    digits have high value".
 
     In -1..1; NaN if one of the two is the same for all inputs.
 
@@ -223,12 +245,18 @@ def pixel_correlation(mask, mean_pixel):
 
 def _rows_and_pixels(mask, mean_pixel, caller):
     """Return the density of each input row and the mean pixels, checked to be of one length."""
-    rows, mean_pixel = as_mask(mask, caller).mean(axis=1), np.asarray(mean_pixel, dtype=float)
+    rows = as_mask(mask, caller).mean(axis=1)
+    mean_pixel = np.asarray(mean_pixel, dtype=float)
     if mean_pixel.shape != rows.shape:
-        raise ValueError(f"{caller}: mean_pixel must have shape {rows.shape}, one value per input of the mask, "
-                         f"got {mean_pixel.shape}")
+        raise ValueError(
+            f"{caller}: mean_pixel must have shape {rows.shape}, one value per input of the mask, "
+            f"got {mean_pixel.shape}"
+        )
     if not np.isfinite(mean_pixel).all():
-        raise ValueError(f"{caller}: mean_pixel must be finite, got {(~np.isfinite(mean_pixel)).sum()} NaN or infinite")
+        raise ValueError(
+            f"{caller}: mean_pixel must be finite, got {(~np.isfinite(mean_pixel)).sum()} NaN or "
+            "infinite"
+        )
     return rows, mean_pixel
 
 

@@ -1,1 +1,3 @@
-"""Runs from a configuration to a folder of results; ``storage`` writes and reads the files of that folder."""
+"""Runs from a configuration to a folder of results; ``storage`` writes and reads the files of that
+folder.
+"""

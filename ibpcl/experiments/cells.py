@@ -1,8 +1,9 @@
-"""Cells: the runs behind a table, each in a folder of its own, finished ones used again and interrupted ones resumed.
+"""Cells: the runs behind a table, each in a folder of its own, finished ones used again and
+interrupted ones resumed.
 
-A cell's folder is named after its configuration, so targets share the runs that they have in common, and a run with
-other settings never takes the place of another.  Several commands may be at work on the same cells: each takes what
-no other has begun.
+A cell's folder is named after its configuration, so targets share the runs that they have in
+common, and a run with other settings never takes the place of another.  Several commands may be at
+work on the same cells: each takes what no other has begun.
 """
 
 import hashlib
@@ -25,13 +26,19 @@ from ibpcl.experiments.run import run
 from ibpcl.experiments.streams import make_stream
 from ibpcl.experiments.sweep import Job, outcomes
 
-ALL_DATA, MUCH = ("joint",), 5e8                             # who keeps every training example; bytes
-PIXEL_BYTES = 4 * 784                                        # of an image
-OVERHEAD, RATE = 4.0, 5e4                                    # seconds of a run; of its cost a second, two cores
+# who keeps every training example; bytes
+ALL_DATA = ("joint",)
+MUCH = 5e8
+PIXEL_BYTES = 4 * 784  # of an image
+# seconds of a run; of its cost a second, two cores
+OVERHEAD = 4.0
+RATE = 5e4
 
 
 class Cell(NamedTuple):
-    """A run of a table: who learns what, with which seed, under which configuration, in which folder."""
+    """A run of a table: who learns what, with which seed, under which configuration, in which
+    folder.
+    """
 
     row: Row
     benchmark: Benchmark
@@ -68,7 +75,9 @@ def plan(rows, benchmarks, choice):
 
 
 def digest(config):
-    """Return ten hexadecimal digits of a configuration, whatever the place of its data and the order of its keys."""
+    """Return ten hexadecimal digits of a configuration, whatever the place of its data and the
+    order of its keys.
+    """
     table = dict(sorted(portable(as_table(config)).items()))
     return hashlib.sha256(storage.json_text(table).encode()).hexdigest()[:10]
 
@@ -85,7 +94,8 @@ def _found(config, folder):
         return None
     try:
         check_form(checkpoints.load(folder / LEARNER).meta, folder / LEARNER)
-    except ValueError as error:                              # of a version whose learners this one cannot read
+    # of a version whose learners this one cannot read
+    except ValueError as error:
         warnings.warn(f"{error} (it is run again now)", stacklevel=2)
         return None
     return found.result
@@ -103,34 +113,57 @@ def measure(cells, progress=None, on_cell=None, workers=None, so_far=None):
     on_cell : callable, optional
         Called with each :class:`Measured` or :class:`Failure` that is new.
     workers : ibpcl.experiments.sweep.Workers, optional
-        These run them; this process, one after another, if not given.  The results are the same, bit for bit.
+        These run them; this process, one after another, if not given.  The results are the same,
+        bit for bit.
     so_far : callable, optional
         Called with what is returned in the end, as far as it is known, after each cell that is new.
 
     Returns
     -------
     measured, failures : list of Measured and list of Failure
-        In the order of ``cells``; those that could not be trained.  Missing or damaged data are a UserError, before
-        anything is trained.
+        In the order of ``cells``; those that could not be trained.  Missing or damaged data are a
+        UserError, before anything is trained.
     """
     ready = {cell.folder: finished(cell) for cell in cells}
-    _name_other_versions([found.values["versions"]["ibpcl"] for found in ready.values() if found is not None])
+    _name_other_versions(
+        [found.values["versions"]["ibpcl"] for found in ready.values() if found is not None]
+    )
     missing = list({cell.folder: cell for cell in cells if ready[cell.folder] is None}.values())
     for cell in {cell.benchmark.name: cell for cell in missing}.values():
-        make_stream(cell.config)                             # what is missing is known before hours have passed
+        # what is missing is known before hours have passed
+        make_stream(cell.config)
     for folder in {cell.folder.parent for cell in missing}:
         folder.mkdir(parents=True, exist_ok=True)
-    failures, jobs = {}, []
+    failures = {}
+    jobs = []
     for cell in missing:
-        folder = cell.folder.absolute()                      # a worker may have another working directory
-        jobs.append(Job(cell, str(cell), cost(cell), cell.config.tasks, (folder,), partial(_run, cell.config, folder),
-                        partial(at_work, folder)))
+        # a worker may have another working directory
+        folder = cell.folder.absolute()
+        jobs.append(
+            Job(
+                cell,
+                str(cell),
+                cost(cell),
+                cell.config.tasks,
+                (folder,),
+                partial(_run, cell.config, folder),
+                partial(at_work, folder),
+            )
+        )
 
-    def known():                                             # rows may share a run
-        return ([ready[cell.folder]._replace(cell=cell) for cell in cells if ready[cell.folder] is not None],
-                list(failures.values()))
+    def known():  # rows may share a run
+        return (
+            [
+                ready[cell.folder]._replace(cell=cell)
+                for cell in cells
+                if ready[cell.folder] is not None
+            ],
+            list(failures.values()),
+        )
 
-    for job, outcome in outcomes(jobs, missing[0].folder.parent, workers, progress) if missing else ():
+    for job, outcome in (
+        outcomes(jobs, missing[0].folder.parent, workers, progress) if missing else ()
+    ):
         cell = job.key
         if isinstance(outcome, TrainingError):
             new = failures[cell.folder] = Failure(cell, str(outcome))
@@ -144,27 +177,39 @@ def measure(cells, progress=None, on_cell=None, workers=None, so_far=None):
 
 
 def _name_other_versions(versions):
-    """Report by a warning how many runs, of those whose versions are given, another version has made."""
+    """Report by a warning how many runs, of those whose versions are given, another version has
+    made.
+    """
     others = [version for version in versions if version != ibpcl.__version__]
     if others:
-        warnings.warn(f"{len(others)} of the runs {'was' if len(others) == 1 else 'were'} made by ibpcl "
-                      f"{', '.join(sorted(set(others)))}, this is {ibpcl.__version__}; to make runs again, remove "
-                      "their folders or name another with --out", stacklevel=3)
+        warnings.warn(
+            f"{len(others)} of the runs {'was' if len(others) == 1 else 'were'} made by ibpcl "
+            f"{', '.join(sorted(set(others)))}, this is {ibpcl.__version__}; to make runs again, "
+            "remove their folders or name another with --out",
+            stacklevel=3,
+        )
 
 
 def _run(config, folder, after_task):
-    """Run a cell, from its checkpoint if there is one that can be used; return the content of its ``result.json``."""
-    # The name of the folder says what may be replaced: a run of the same configuration whose data lay elsewhere.
-    fresh = unusable(folder) or (folder / RESULT).exists()   # before the look at the result, which another may write
+    """Run a cell, from its checkpoint if there is one that can be used; return the content of its
+    ``result.json``.
+    """
+    # The name of the folder says what may be replaced: a run of the same configuration whose data
+    # lay elsewhere.
+    # before the look at the result, which another may write
+    fresh = unusable(folder) or (folder / RESULT).exists()
     found = _found(config, folder)
     if found is not None:
         return found
     run(config, folder, False, after_task, force=True, fresh=fresh)
-    return storage.read_sealed_json(folder / RESULT)         # as any other cell: null for what was not measured
+    # as any other cell: null for what was not measured
+    return storage.read_sealed_json(folder / RESULT)
 
 
 def hoards(cell):
-    """Return whether a cell would keep so many training images that it writes gigabytes after every task."""
+    """Return whether a cell would keep so many training images that it writes gigabytes after every
+    task.
+    """
     return cell.row.method in ALL_DATA and _examples(cell) * cell.config.tasks * PIXEL_BYTES > MUCH
 
 
@@ -174,15 +219,21 @@ def cost(cell):
 
 
 def effort(config):
-    """Return how long a run takes compared with others on as many examples: epochs times samples or trials."""
+    """Return how long a run takes compared with others on as many examples: epochs times samples or
+    trials.
+    """
     settings = config.settings
-    epochs = sum(getattr(settings, name, 0) for name in ("epochs", "finetune_epochs", "head_epochs"))
+    epochs = sum(
+        getattr(settings, name, 0) for name in ("epochs", "finetune_epochs", "head_epochs")
+    )
     times = getattr(settings, "samples", 1) * getattr(settings, "trials", 1)
     return max(1, epochs) * times * config.tasks
 
 
 def seconds(cell):
-    """Return about how many seconds a cell takes on a machine with two cores: within a factor of three."""
+    """Return about how many seconds a cell takes on a machine with two cores: within a factor of
+    three.
+    """
     return OVERHEAD + cost(cell) / RATE
 
 

@@ -10,17 +10,43 @@ from ibpcl.experiments.presets import SEEDS
 from ibpcl.experiments.tuned import tuned
 from ibpcl.methods import GENERATIVE, METHODS
 
-# A quick look: fewer images, samples and trials, for the keys that a method has.  The epochs stay: with fewer,
-# the slowest learners look bad, not the most forgetful.
-QUICK = {"train_limit": 2000, "test_limit": 1000, "samples": 1, "prediction_samples": 20, "coreset_epochs": 20,
-         "trials": 3}
-QUICK_IMAGES = {**QUICK, "train_limit": 500, "test_limit": 100, "samples": 1, "epochs": 20, "finetune_epochs": 10,
-                "likelihood_samples": 10, "final_samples": 100, "likelihood_images": 20, "final_images": 20,
-                "code_images": 50, "code_test_images": 20, "inference_samples": 5}        # of generative models
-MOST_SEEDS = 1000                                            # of a table's row
+# A quick look: fewer images, samples and trials, for the keys that a method has.  The epochs stay:
+# with fewer, the slowest learners look bad, not the most forgetful.
+QUICK = {
+    "train_limit": 2000,
+    "test_limit": 1000,
+    "samples": 1,
+    "prediction_samples": 20,
+    "coreset_epochs": 20,
+    "trials": 3,
+}
+QUICK_IMAGES = {
+    **QUICK,
+    "train_limit": 500,
+    "test_limit": 100,
+    "samples": 1,
+    "epochs": 20,
+    "finetune_epochs": 10,
+    "likelihood_samples": 10,
+    "final_samples": 100,
+    "likelihood_images": 20,
+    "final_images": 20,
+    # of generative models
+    "code_images": 50,
+    "code_test_images": 20,
+    "inference_samples": 5,
+}
+MOST_SEEDS = 1000  # of a table's row
 # Keys of the run that a table sets itself, with what the user can give instead.
-OWN = {"experiment": "--datasets", "dataset": "--datasets", "stream": "--datasets", "method": "--methods",
-       "seed": "--seeds", "data_dir": "--data-dir", "preset": "--preset"}
+OWN = {
+    "experiment": "--datasets",
+    "dataset": "--datasets",
+    "stream": "--datasets",
+    "method": "--methods",
+    "seed": "--seeds",
+    "data_dir": "--data-dir",
+    "preset": "--preset",
+}
 
 
 @dataclass(frozen=True)
@@ -36,17 +62,18 @@ class Choice:
     preset : str, optional
         One of NPBCL's presets; its default if not given.
     assignments : dict of str to str
-        Keys with values as text: keys of the run, settings of NPBCL, and ``method.key`` for those of another method;
-        a UserError if there is no such key, or it is not for the user to set.
+        Keys with values as text: keys of the run, settings of NPBCL, and ``method.key`` for those
+        of another method; a UserError if there is no such key, or it is not for the user to set.
     data_dir, out : path-like
         Folder of the image files; folder for the cells and the tables.
     datasets, methods : sequence of str, optional
         Only these benchmarks; only these rows.
     tuned : bool
-        The preset "tuned" for every method that a search has been made for on the data set's experiment;
-        ``preset`` and ``assignments`` win over it.
+        The preset "tuned" for every method that a search has been made for on the data set's
+        experiment; ``preset`` and ``assignments`` win over it.
     ours : str
-        The module of NPBCL: another one for generative models, whose other methods go by their short names too.
+        The module of NPBCL: another one for generative models, whose other methods go by their
+        short names too.
     """
 
     seeds: int | None = None
@@ -76,7 +103,9 @@ class Choice:
             if key in OWN:
                 raise UserError(f"{given} is not for --set here: use {OWN[key]}")
             if owner and key in self._shared():
-                raise UserError(f"{key} is a key of every run: write --set {key}=..., without {owner}")
+                raise UserError(
+                    f"{key} is a key of every run: write --set {key}=..., without {owner}"
+                )
 
     def words(self):
         """Return the options of a command line that ask for the same.
@@ -85,21 +114,42 @@ class Choice:
         ['--seeds', '2', '--methods', 'ewc', '--set', 'tasks=3', '--out', 'here']
         """
         lists = {"--datasets": self.datasets, "--methods": self.methods}
-        texts = {"--seeds": self.seeds, "--preset": self.preset, "--data-dir": self.data_dir,
-                 **{name: chosen and ",".join(chosen) for name, chosen in lists.items()}}
-        return [*["--quick"] * self.quick, *["--tuned"] * self.tuned,
-                *(word for name, value in texts.items() if value is not None for word in (name, str(value))),
-                *(word for key, text in self.assignments.items() for word in ("--set", f"{key}={text}")),
-                "--out", str(self.out)]
+        texts = {
+            "--seeds": self.seeds,
+            "--preset": self.preset,
+            "--data-dir": self.data_dir,
+            **{name: chosen and ",".join(chosen) for name, chosen in lists.items()},
+        }
+        return [
+            *["--quick"] * self.quick,
+            *["--tuned"] * self.tuned,
+            *(
+                word
+                for name, value in texts.items()
+                if value is not None
+                for word in (name, str(value))
+            ),
+            *(
+                word
+                for key, text in self.assignments.items()
+                for word in ("--set", f"{key}={text}")
+            ),
+            "--out",
+            str(self.out),
+        ]
 
     def _owner(self, given):
         """Return whose key is meant, by the module's name, and the key."""
         owner, _, key = given.rpartition(".")
-        return (f"vae_{owner}" if self.ours in GENERATIVE and f"vae_{owner}" in GENERATIVE else owner), key
+        return (
+            f"vae_{owner}" if self.ours in GENERATIVE and f"vae_{owner}" in GENERATIVE else owner
+        ), key
 
     def _shared(self):
         """Return the keys of every run, whatever its method."""
-        return run_keys().keys() | ({f.name for f in fields(Measurement)} if self.ours in GENERATIVE else set())
+        return run_keys().keys() | (
+            {f.name for f in fields(Measurement)} if self.ours in GENERATIVE else set()
+        )
 
     def _is_for(self, given, method):
         """Return whether a run with this method has a key that the user sets."""
@@ -111,15 +161,22 @@ class Choice:
         methods = {row.method for row in rows}
         for given in self.assignments:
             if not any(self._is_for(given, method) for method in methods):
-                raise UserError(f"{given} is for none of the rows: leave it out, or add its row to --methods")
+                raise UserError(
+                    f"{given} is for none of the rows: leave it out, or add its row to --methods"
+                )
         if self.preset is not None and self.ours not in methods:
-            raise UserError(f"--preset is for {self.ours}, which is none of the rows: leave it out, or add it to "
-                            "--methods")
+            raise UserError(
+                f"--preset is for {self.ours}, which is none of the rows: leave it out, or add it "
+                "to --methods"
+            )
 
     def texts(self, method):
         """Return the keys that the user sets for a run with this method."""
-        chosen = {self._owner(given)[1]: text for given, text in self.assignments.items()
-                  if self._is_for(given, method)}
+        chosen = {
+            self._owner(given)[1]: text
+            for given, text in self.assignments.items()
+            if self._is_for(given, method)
+        }
         if self.preset is not None and method == self.ours:
             chosen["preset"] = self.preset
         if self.data_dir is not None:
@@ -130,15 +187,23 @@ class Choice:
         """Return the configuration of one run; a UserError if the user sets what the row does."""
         texts = self.texts(row.method)
         if self.tuned:
-            name = configure(benchmark.experiment, method=row.method, **benchmark.run).experiment    # it may be a file
+            # it may be a file
+            name = configure(benchmark.experiment, method=row.method, **benchmark.run).experiment
             texts = ({} if tuned(name, row.method) is None else {"preset": "tuned"}) | texts
         taken = row.settings.keys() & texts.keys()
         if taken:
-            raise UserError(f"{', '.join(sorted(taken))} is what the row {row.key!r} is about; leave it out, "
-                            "or the row with --methods")
+            raise UserError(
+                f"{', '.join(sorted(taken))} is what the row {row.key!r} is about; leave it out, "
+                "or the row with --methods"
+            )
         small = QUICK_IMAGES if row.method in GENERATIVE else QUICK
-        quick = {key: value for key, value in small.items() if key in keys(row.method) and key not in texts}
+        quick = {
+            key: value
+            for key, value in small.items()
+            if key in keys(row.method) and key not in texts
+        }
         if {"epochs", "finetune_epochs"} <= quick.keys():
-            quick["epochs"] -= quick["finetune_epochs"]      # as many in all as the other methods have
+            # as many in all as the other methods have
+            quick["epochs"] -= quick["finetune_epochs"]
         overrides = {**benchmark.run, **(quick if self.quick else {}), **row.settings}
         return configure(benchmark.experiment, texts, **overrides, method=row.method, seed=seed)

@@ -1,8 +1,9 @@
-"""The configuration of a run: every key with its value, from a preset, a TOML file, a command line or Python.
+"""The configuration of a run: every key with its value, from a preset, a TOML file, a command line
+or Python.
 
-A configuration is flat: the keys of the run and the settings of its method stand side by side.  It is one ordered
-merge, each layer over those before it: defaults, the experiment, the method's preset, what the experiment asks for,
-the file, the command line, Python.
+A configuration is flat: the keys of the run and the settings of its method stand side by side.  It
+is one ordered merge, each layer over those before it: defaults, the experiment, the method's
+preset, what the experiment asks for, the file, the command line, Python.
 """
 
 import contextlib
@@ -26,19 +27,28 @@ from ibpcl.methods import ABOUT, GENERATIVE, METHODS, method
 from ibpcl.options import allowed, option, refusal
 
 STREAMS = ("split", "resplit", "permuted", "strips", "classes", "own", "own-regression")
-TERRAIN, OWN = "terrain", "own"                              # the data sets that are not named image sets
-PARTS = ("settings", "measurement", "own")                   # of a configuration that are no keys
-PLACES = ("data_dir", "data")                                # keys that say where data lie, which makes no other run
-NAMES = ("experiment", "data", "data_dir", "data_sha256")       # keys whose texts are never names of classes
+# the data sets that are not named image sets
+TERRAIN = "terrain"
+OWN = "own"
+PARTS = ("settings", "measurement", "own")  # of a configuration that are no keys
+# keys that say where data lie, which makes no other run
+PLACES = ("data_dir", "data")
+# keys whose texts are never names of classes
+NAMES = ("experiment", "data", "data_dir", "data_sha256")
 MODULE = re.compile(r"\w+(\.\w+)*")
 OF_TASKS = ("dataset", "stream", "tasks", "classes", "data")  # keys that follow from own tasks
-OPTIONAL = (*PLACES, "classes", "data_sha256")               # keys that stand in a table only if they have a value
-SEEDS, LARGEST_SEED = ("seed", "data_seed"), 2**63 - 1       # the largest whole number of TOML
-SIZES = 2**31                                                # sizes and counts are below
+# keys that stand in a table only if they have a value
+OPTIONAL = (*PLACES, "classes", "data_sha256")
+# the largest whole number of TOML
+SEEDS = ("seed", "data_seed")
+LARGEST_SEED = 2**63 - 1
+SIZES = 2**31  # sizes and counts are below
 
 
 class Key(NamedTuple):
-    """A configuration key: its type, its default, one sentence on it, and which values of its type are allowed."""
+    """A configuration key: its type, its default, one sentence on it, and which values of its type
+    are allowed.
+    """
 
     kind: Any
     default: Any
@@ -48,7 +58,8 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True)
 class RunConfig:
-    """What a run is a function of: its own keys, each with one sentence in its metadata, and its method's settings.
+    """What a run is a function of: its own keys, each with one sentence in its metadata, and its
+    method's settings.
 
     Raises
     ------
@@ -57,55 +68,121 @@ class RunConfig:
     """
 
     experiment: str = option(DEFAULT, "Name of the run, in its results and its folder.")
-    dataset: str = option("glyphs", "Image set: a name from `ibpcl data list`, or terrain (see docs/regression.md).")
-    stream: str = option("split", "How tasks are made: split (two classes each), resplit (the same, with all images "
-                                  "split anew), permuted (pixels), strips (terrain), classes (one class each, without "
-                                  "labels).", choices=STREAMS)
-    tasks: int = option(5, "Number of tasks: at most 5 for a split stream, the number of classes for one of classes.",
-                        at_least=1)
-    data_seed: int = option(0, "Seed of the tasks: the drawing of glyphs, the permutations of pixels.",
-                            at_least=0, at_most=LARGEST_SEED)
-    validation: float | None = option(None, "Share of the training data to test on in place of test data.",
-                                      above=0, below=1)
-    train_limit: int | None = option(None, "Most training examples per task, for a quick look.", at_least=1)
-    test_limit: int | None = option(None, "Most test examples per task, for a quick look.", at_least=1)
-    data_dir: str | None = option(None, "Folder of the image files; else IBPCL_DATA, else the user's cache.")
-    data: str | None = option(None, "Own data instead of an image set: an .npz file, or a folder with one per task.")
-    classes: tuple[tuple[int, ...], ...] | None = option(None, "Labels of each task, for one file of own data.")
-    data_sha256: str | None = option(None, "Identity of own data, which a run computes; other data are refused.")
-    method: str = option("npbcl", "The method that learns: a name that `ibpcl methods` lists, or package.module:Class.")
-    preset: str = option("default", "Named settings of the method, over which keys win; see `ibpcl settings`.")
-    seed: int = option(0, "Seed of the learner; on one machine the same seed gives the same result, bit for bit.",
-                       at_least=0, at_most=LARGEST_SEED)
+    dataset: str = option(
+        "glyphs", "Image set: a name from `ibpcl data list`, or terrain (see docs/regression.md)."
+    )
+    stream: str = option(
+        "split",
+        "How tasks are made: split (two classes each), resplit (the same, with all images split "
+        "anew), permuted (pixels), strips (terrain), classes (one class each, without labels).",
+        choices=STREAMS,
+    )
+    tasks: int = option(
+        5,
+        "Number of tasks: at most 5 for a split stream, the number of classes for one of classes.",
+        at_least=1,
+    )
+    data_seed: int = option(
+        0,
+        "Seed of the tasks: the drawing of glyphs, the permutations of pixels.",
+        at_least=0,
+        at_most=LARGEST_SEED,
+    )
+    validation: float | None = option(
+        None, "Share of the training data to test on in place of test data.", above=0, below=1
+    )
+    train_limit: int | None = option(
+        None, "Most training examples per task, for a quick look.", at_least=1
+    )
+    test_limit: int | None = option(
+        None, "Most test examples per task, for a quick look.", at_least=1
+    )
+    data_dir: str | None = option(
+        None, "Folder of the image files; else IBPCL_DATA, else the user's cache."
+    )
+    data: str | None = option(
+        None, "Own data instead of an image set: an .npz file, or a folder with one per task."
+    )
+    classes: tuple[tuple[int, ...], ...] | None = option(
+        None, "Labels of each task, for one file of own data."
+    )
+    data_sha256: str | None = option(
+        None, "Identity of own data, which a run computes; other data are refused."
+    )
+    method: str = option(
+        "npbcl",
+        "The method that learns: a name that `ibpcl methods` lists, or package.module:Class.",
+    )
+    preset: str = option(
+        "default", "Named settings of the method, over which keys win; see `ibpcl settings`."
+    )
+    seed: int = option(
+        0,
+        "Seed of the learner; on one machine the same seed gives the same result, bit for bit.",
+        at_least=0,
+        at_most=LARGEST_SEED,
+    )
     backend: str = option(BACKENDS[0], "The backend that computes.", choices=BACKENDS)
-    settings: Any = field(default=None)                      # the method's own; its defaults if not given
-    measurement: Any = field(default=None)                   # of a generative model, else None
-    own: Any = field(default=None, repr=False, compare=False)   # OwnTasks, if they are at hand
+    # the method's own; its defaults if not given
+    settings: Any = field(default=None)
+    measurement: Any = field(default=None)  # of a generative model, else None
+    own: Any = field(default=None, repr=False, compare=False)  # OwnTasks, if they are at hand
 
     def __post_init__(self):
-        _require(re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", self.experiment), "experiment",
-                 "letters, digits, dots, dashes and underscores", self.experiment)
+        _require(
+            re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", self.experiment),
+            "experiment",
+            "letters, digits, dots, dashes and underscores",
+            self.experiment,
+        )
         _check_bounds(self)
         self._identify()
         datasets = (*available(), TERRAIN)
-        _require(self.dataset in (*datasets, OWN), "dataset", f"one of {', '.join(datasets)}", self.dataset)
-        _require((self.dataset == TERRAIN) == (self.stream == "strips"), "stream",
-                 f"strips for the data set {TERRAIN} and for no other (here: {self.dataset})", self.stream)
-        _require((self.dataset == OWN) == self.stream.startswith(OWN) == (self.data_sha256 is not None), "stream",
-                 f"own for the data set own, given by data, and for no other (here: {self.dataset})", self.stream)
-        _require(self.classes is None or self.dataset == OWN, "classes",
-                 "left out unless there are own data to cut into tasks, given by data", self.classes)
+        _require(
+            self.dataset in (*datasets, OWN),
+            "dataset",
+            f"one of {', '.join(datasets)}",
+            self.dataset,
+        )
+        _require(
+            (self.dataset == TERRAIN) == (self.stream == "strips"),
+            "stream",
+            f"strips for the data set {TERRAIN} and for no other (here: {self.dataset})",
+            self.stream,
+        )
+        _require(
+            (self.dataset == OWN) == self.stream.startswith(OWN) == (self.data_sha256 is not None),
+            "stream",
+            f"own for the data set own, given by data, and for no other (here: {self.dataset})",
+            self.stream,
+        )
+        _require(
+            self.classes is None or self.dataset == OWN,
+            "classes",
+            "left out unless there are own data to cut into tasks, given by data",
+            self.classes,
+        )
         _method(self.method)
-        _require(":" in self.method or self.generative == (self.method in GENERATIVE), "stream",
-                 f"classes for the methods {', '.join(GENERATIVE)} and for no other (here: {self.method})", self.stream)
+        _require(
+            ":" in self.method or self.generative == (self.method in GENERATIVE),
+            "stream",
+            (
+                f"classes for the methods {', '.join(GENERATIVE)} and for no other (here: "
+                f"{self.method})"
+            ),
+            self.stream,
+        )
         if self.settings is None:
             object.__setattr__(self, "settings", _method(self.method).settings())
-        _check_bounds(self.settings)                         # those of a method of one's own need not check themselves
+        # those of a method of one's own need not check themselves
+        _check_bounds(self.settings)
         if self.generative and self.measurement is None:
             object.__setattr__(self, "measurement", Measurement())
 
     def _identify(self):
-        """Read own data, if they are not at hand, for their identity and number; a finished run has both already."""
+        """Read own data, if they are not at hand, for their identity and number; a finished run has
+        both already.
+        """
         own = self.own
         if own is None and self.data is not None and self.data_sha256 is None:
             try:
@@ -114,11 +191,19 @@ class RunConfig:
                 raise UserError(f"data: {error}") from error
         if own is not None:
             if own.kind == "images":
-                raise UserError("tasks of images without labels are for ibpcl.learn; a run on them needs an "
-                                "experiment, such as vae-glyphs")
-            for name, value in (("own", own), ("data", own.place), ("classes", own.classes), ("tasks", len(own)),
-                                ("dataset", OWN), ("data_sha256", own.sha256),
-                                ("stream", OWN if own.kind == "classification" else "own-regression")):
+                raise UserError(
+                    "tasks of images without labels are for ibpcl.learn; a run on them needs an "
+                    "experiment, such as vae-glyphs"
+                )
+            for name, value in (
+                ("own", own),
+                ("data", own.place),
+                ("classes", own.classes),
+                ("tasks", len(own)),
+                ("dataset", OWN),
+                ("data_sha256", own.sha256),
+                ("stream", OWN if own.kind == "classification" else "own-regression"),
+            ):
                 object.__setattr__(self, name, value)
 
     @property
@@ -133,7 +218,9 @@ class RunConfig:
 
     @property
     def measure(self):
-        """What stands in the matrix: "accuracy", "R^2" for a regression, "log-likelihood" for a generative model."""
+        """What stands in the matrix: "accuracy", "R^2" for a regression, "log-likelihood" for a
+        generative model.
+        """
         return measure_of(self.stream)
 
 
@@ -143,7 +230,9 @@ def measure_of(stream):
     >>> measure_of("split"), measure_of("strips"), measure_of("classes")
     ('accuracy', 'R^2', 'log-likelihood')
     """
-    return {"strips": "R^2", "own-regression": "R^2", "classes": "log-likelihood"}.get(stream, "accuracy")
+    return {"strips": "R^2", "own-regression": "R^2", "classes": "log-likelihood"}.get(
+        stream, "accuracy"
+    )
 
 
 def keys(method_name):
@@ -159,8 +248,10 @@ def run_keys():
 
 def _keys_of(dataclass_type):
     kinds = get_type_hints(dataclass_type)
-    return {f.name: Key(kinds[f.name], f.default, f.metadata.get("doc", ""), allowed(f))
-            for f in fields(dataclass_type)}
+    return {
+        f.name: Key(kinds[f.name], f.default, f.metadata.get("doc", ""), allowed(f))
+        for f in fields(dataclass_type)
+    }
 
 
 class UntrustedError(UserError):
@@ -173,13 +264,14 @@ def configure(target=DEFAULT, texts=None, trust=False, **overrides):
     Parameters
     ----------
     target : str, Path or sequence of Task
-        The name of an experiment, or a TOML file.  A file may name the experiment that it starts from; without
-        ``experiment`` it starts from the defaults and is called like the file.  Or a sequence of tasks, one's own.
+        The name of an experiment, or a TOML file.  A file may name the experiment that it starts
+        from; without ``experiment`` it starts from the defaults and is called like the file.  Or a
+        sequence of tasks, one's own.
     texts : dict of str to str, optional
         Keys with values as text, as a command line has them.
     trust : bool
-        Import the modules that a file names.  Without it they are refused, unless they were imported before: the file
-        may come from another person.
+        Import the modules that a file names.  Without it they are refused, unless they were
+        imported before: the file may come from another person.
     **overrides
         Keys with values.
 
@@ -201,20 +293,30 @@ def configure(target=DEFAULT, texts=None, trust=False, **overrides):
     ('mnist', (100, 100))
     """
     base, given, file, own = _start(target)
-    said = {key: (value, read, source)                       # the last word on each key, how it is read, and its file
-            for layer, read, source in ((given, values.convert, file), (texts or {}, values.parse, ""),
-                                        (overrides, values.convert, "")) for key, value in layer.items()}
+    # the last word on each key, how it is read, and its file
+    said = {
+        key: (value, read, source)
+        for layer, read, source in (
+            (given, values.convert, file),
+            (texts or {}, values.parse, ""),
+            (overrides, values.convert, ""),
+        )
+        for key, value in layer.items()
+    }
 
     if not trust:
         _check_modules(said, file)
 
     def last(key):
-        value, read, source = said.get(key, (base.run.get(key, getattr(RunConfig, key)), values.convert, ""))
+        value, read, source = said.get(
+            key, (base.run.get(key, getattr(RunConfig, key)), values.convert, "")
+        )
         with _named(source):
             return read(key, value, str)
 
     name = last("method")
-    if last("stream") == "classes" and f"vae_{name}" in GENERATIVE:          # npbcl is vae_npbcl there
+    # npbcl is vae_npbcl there
+    if last("stream") == "classes" and f"vae_{name}" in GENERATIVE:
         name = f"vae_{name}"
     with _named(said["method"][2] if "method" in said else ""):
         known = keys(name)
@@ -228,43 +330,59 @@ def configure(target=DEFAULT, texts=None, trust=False, **overrides):
                 raise UserError(f"unknown key {key!r} for a run with method {name}{hint}")
             chosen[key] = read(key, value, known[key].kind)
             if key in asked and chosen[key] != asked[key]:
-                raise UserError(f"{key} must be {values.toml(asked[key])} in an experiment that asks for {base.asks}")
+                raise UserError(
+                    f"{key} must be {values.toml(asked[key])} in an experiment that asks for "
+                    f"{base.asks}"
+                )
     chosen["method"] = name
     if chosen.get("data") is not None:
         chosen["data"] = str(Path(chosen["data"]).resolve())
     asked_for = {key: chosen[key] for key in OF_TASKS if key in said}
     if chosen.get("data") is not None:
         chosen |= {"dataset": OWN, "stream": OWN}
-    with _named("" if texts or overrides else file):       # whose value is out of range is not known
+    # whose value is out of range is not known
+    with _named("" if texts or overrides else file):
         made = _build(name, chosen, own)
         _check_effect(made, asked_for)
         return made
 
 
 def _check_modules(said, file):
-    """Refuse what a file names and only an import could find, such as a method ``package.module:Class``."""
+    """Refuse what a file names and only an import could find, such as a method
+    ``package.module:Class``.
+    """
     for key, (value, _, source) in said.items():
         if source != file or not file or not isinstance(value, str) or key in NAMES:
             continue
         module, colon, _ = value.partition(":")
         if colon and MODULE.fullmatch(module) and module not in sys.modules:
-            raise UntrustedError(f"{file}: {key} = {value!r} names the module {module}, which is not imported just "
-                                 "because a file says so; import it first, or name it yourself")
+            raise UntrustedError(
+                f"{file}: {key} = {value!r} names the module {module}, which is not imported just "
+                "because a file says so; import it first, or name it yourself"
+            )
 
 
 def _check_effect(config, asked_for):
-    """Refuse keys that own tasks decide and not the user, if they were given another value than the tasks have."""
+    """Refuse keys that own tasks decide and not the user, if they were given another value than the
+    tasks have.
+    """
     if config.dataset != OWN:
         return
     for key, value in asked_for.items():
         actual = getattr(config, key)
-        if value != actual and not (key == "stream" and {value, actual} <= {OWN, f"{OWN}-regression"}):
-            raise UserError(f"{key} = {values.toml(value)} has no effect on own tasks, which have {key} = "
-                            f"{values.toml(actual)}; leave it out")
+        if value != actual and not (
+            key == "stream" and {value, actual} <= {OWN, f"{OWN}-regression"}
+        ):
+            raise UserError(
+                f"{key} = {values.toml(value)} has no effect on own tasks, which have {key} = "
+                f"{values.toml(actual)}; leave it out"
+            )
 
 
 def _start(target):
-    """Return what a target says: its experiment, the keys that it gives, its file if it is one, and its own tasks."""
+    """Return what a target says: its experiment, the keys that it gives, its file if it is one, and
+    its own tasks.
+    """
     if not isinstance(target, str | Path):
         own = own_tasks(target)
         base = NO_PRESET._replace(asks="regression") if own.kind == "regression" else NO_PRESET
@@ -273,8 +391,10 @@ def _start(target):
     if target in PRESETS:
         return PRESETS[target], {"experiment": target}, "", None
     if not target.endswith(".toml"):
-        raise UserError(f"unknown experiment {target!r}{nearest(target, PRESETS)} "
-                        f"(known: {', '.join(PRESETS)}, or a file that ends in .toml)")
+        raise UserError(
+            f"unknown experiment {target!r}{nearest(target, PRESETS)} "
+            f"(known: {', '.join(PRESETS)}, or a file that ends in .toml)"
+        )
     try:
         given = storage.read_toml(target)
     except ValueError as error:
@@ -283,26 +403,36 @@ def _start(target):
         return NO_PRESET, {"experiment": as_name(Path(target).stem, "run"), **given}, target, None
     name = values.convert(f"{target}: experiment", given["experiment"], str)
     if name not in PRESETS and "data" not in given and not {"dataset", "stream"} <= given.keys():
-        raise UserError(f"{target}: unknown experiment {name!r}{nearest(name, PRESETS)} (known: "
-                        f"{', '.join(PRESETS)}; an experiment with another name must set dataset and stream, or data)")
+        raise UserError(
+            f"{target}: unknown experiment {name!r}{nearest(name, PRESETS)} (known: "
+            f"{', '.join(PRESETS)}; an experiment with another name must set dataset and stream, "
+            "or data)"
+        )
     return PRESETS.get(name, NO_PRESET), given, target, None
 
 
 def _preset(method_name, chosen, experiment, base):
-    """Return the settings of the preset that is asked for; an experiment changes only those of the default."""
+    """Return the settings of the preset that is asked for; an experiment changes only those of the
+    default.
+    """
     of_experiment = base.methods.get(method_name, {})
-    presets = {name: settings | (of_experiment if name == "default" else {})
-               for name, settings in _method(method_name).presets.items()}
+    presets = {
+        name: settings | (of_experiment if name == "default" else {})
+        for name, settings in _method(method_name).presets.items()
+    }
     if (found := tuned(experiment, method_name)) is not None:
         presets["tuned"] = of_experiment | found
     if chosen not in presets:
-        raise UserError(f"preset must be one of {', '.join(presets)} for method {method_name} here, got {chosen!r}"
-                        f"{nearest(chosen, presets)}")
+        raise UserError(
+            f"preset must be one of {', '.join(presets)} for method {method_name} here, got "
+            f"{chosen!r}{nearest(chosen, presets)}"
+        )
     return presets[chosen]
 
 
 def able(target):
-    """Return the methods that can do what an experiment asks for: its name, its TOML file, or a sequence of tasks.
+    """Return the methods that can do what an experiment asks for: its name, its TOML file, or a
+    sequence of tasks.
 
     >>> "hat" in able("split-mnist"), "hat" in able("domain-mnist")
     (True, False)
@@ -311,30 +441,44 @@ def able(target):
 
 
 def _able(asked):
-    return list(GENERATIVE) if asked == "images" else [name for name, about in ABOUT.items() if asked in about.can]
+    return (
+        list(GENERATIVE)
+        if asked == "images"
+        else [name for name, about in ABOUT.items() if asked in about.can]
+    )
 
 
 def _check_ability(method_name, asked):
-    if ":" in method_name:                                   # what a class of the user's can, its settings say
+    # what a class of the user's can, its settings say
+    if ":" in method_name:
         missing = SETTINGS_OF[asked].keys() - keys(method_name).keys()
         if missing:
-            raise UserError(f"method {method_name} has no setting {', '.join(missing)}, which the experiment asks for")
-    elif asked != "task" and method_name not in _able(asked):  # a head for each task is what all can
-        raise UserError(f"method {method_name} does not do {asked}, which the experiment asks for; these do: "
-                        f"{', '.join(_able(asked))} (`ibpcl methods` says what each can do)")
+            raise UserError(
+                f"method {method_name} has no setting {', '.join(missing)}, which the experiment "
+                "asks for"
+            )
+    # a head for each task is what all can
+    elif asked != "task" and method_name not in _able(asked):
+        raise UserError(
+            f"method {method_name} does not do {asked}, which the experiment asks for; these do: "
+            f"{', '.join(_able(asked))} (`ibpcl methods` says what each can do)"
+        )
 
 
 def as_table(config):
     """Return a configuration as a flat dict for TOML, every key with its value.
 
-    A key without a value is ``"none"``; only those of :data:`OPTIONAL` are then left out.  Reading the table gives the
-    same configuration again.
+    A key without a value is ``"none"``; only those of :data:`OPTIONAL` are then left out.  Reading
+    the table gives the same configuration again.
     """
     table = {name: getattr(config, name) for name in run_keys()}
     for part in (config.measurement, config.settings):
         table |= {} if part is None else {f.name: getattr(part, f.name) for f in fields(part)}
-    return {key: values.NONE if value is None else values.plain(value) for key, value in table.items()
-            if value is not None or key not in OPTIONAL}
+    return {
+        key: values.NONE if value is None else values.plain(value)
+        for key, value in table.items()
+        if value is not None or key not in OPTIONAL
+    }
 
 
 @contextlib.contextmanager
@@ -357,16 +501,22 @@ def _build(method_name, chosen, own):
             if isinstance(number, int) and abs(number) >= SIZES and key not in SEEDS:
                 raise UserError(f"{key} must be below 2**31, got {number}")
     try:
-        made = {part: kind(**{key: value for key, value in chosen.items() if of_part.get(key) == part})
-                for part, kind in parts.items()}
+        made = {
+            part: kind(**{key: value for key, value in chosen.items() if of_part.get(key) == part})
+            for part, kind in parts.items()
+        }
     except ValueError as error:
         raise UserError(str(error)) from error
-    return RunConfig(**{key: value for key, value in chosen.items() if key not in of_part}, **made, own=own)
+    return RunConfig(
+        **{key: value for key, value in chosen.items() if key not in of_part}, **made, own=own
+    )
 
 
 def _method(name):
     if name not in (*METHODS, *GENERATIVE) and ":" not in name:
-        raise UserError(f"unknown method {name!r}{nearest(name, METHODS)} (known: {', '.join(METHODS)})")
+        raise UserError(
+            f"unknown method {name!r}{nearest(name, METHODS)} (known: {', '.join(METHODS)})"
+        )
     return method(name)
 
 

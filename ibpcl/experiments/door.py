@@ -1,4 +1,6 @@
-"""What ``import ibpcl`` offers: learners, runs, comparisons and what they left, for one's own data and methods too."""
+"""What ``import ibpcl`` offers: learners, runs, comparisons and what they left, for one's own data
+and methods too.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
@@ -31,8 +33,13 @@ Target = str | PathLike | Sequence[Task]
 Method = str | type
 
 
-def learner(method: Method = "npbcl", preset: str = "default", seed: int = 0, backend: str = "numba",
-            **settings: Any) -> Learner:
+def learner(
+    method: Method = "npbcl",
+    preset: str = "default",
+    seed: int = 0,
+    backend: str = "numba",
+    **settings: Any,
+) -> Learner:
     """Return a learner, before its first task.
 
     Parameters
@@ -62,16 +69,27 @@ def learner(method: Method = "npbcl", preset: str = "default", seed: int = 0, ba
     ImageEWC(ImageSettings(epochs=3), seed=0, backend_name='numba'), 0 tasks learned
     """
     if useless := [key for key in settings if key in run_keys()]:
-        raise UserError(f"learner: {', '.join(useless)} must be left out: a run, such as ibpcl.run, has these keys, a "
-                        "learner has not")
+        raise UserError(
+            f"learner: {', '.join(useless)} must be left out: a run, such as ibpcl.run, has these "
+            "keys, a learner has not"
+        )
     name = name_of(method)
     stream = {"stream": "classes"} if name in GENERATIVE else {}
-    config = configure(experiment="learner", method=name, preset=preset, seed=seed, backend=backend, **stream,
-                       **settings)
+    config = configure(
+        experiment="learner",
+        method=name,
+        preset=preset,
+        seed=seed,
+        backend=backend,
+        **stream,
+        **settings,
+    )
     return one_run.make_learner(config)
 
 
-def learn(learner: Learner, stream: Sequence[Task], progress: bool | None = False) -> Iterator[Progress]:
+def learn(
+    learner: Learner, stream: Sequence[Task], progress: bool | None = False
+) -> Iterator[Progress]:
     """Learn every task of a stream; after each, test on it and on all before it.
 
     Parameters
@@ -92,19 +110,28 @@ def learn(learner: Learner, stream: Sequence[Task], progress: bool | None = Fals
         If ``learner`` or ``stream`` is something else.
     """
     if isinstance(learner, type):
-        raise UserError(f"learn: learner must be a learner, got the class {learner.__name__}; make one with "
-                        "ibpcl.learner")
+        raise UserError(
+            f"learn: learner must be a learner, got the class {learner.__name__}; make one with "
+            "ibpcl.learner"
+        )
     for name in ("learn", "predict"):
         if not callable(getattr(learner, name, None)):
             raise UserError(f"learn: learner must have {name}, got {type(learner).__name__}")
-    if isinstance(stream, Task) or not hasattr(stream, "__len__") or not hasattr(stream, "__getitem__"):
+    if (
+        isinstance(stream, Task)
+        or not hasattr(stream, "__len__")
+        or not hasattr(stream, "__getitem__")
+    ):
         raise UserError(f"learn: stream must be a sequence of Task, got {type(stream).__name__}")
     if not len(stream):
         raise UserError("learn: stream must have at least one Task, got none")
-    if isinstance(stream, list | tuple):                     # another one makes its tasks when they are asked for
+    # another one makes its tasks when they are asked for
+    if isinstance(stream, list | tuple):
         for t, task in enumerate(stream):
             if not isinstance(task, Task):
-                raise UserError(f"learn: stream must be a sequence of Task, got {type(task).__name__} at {t}")
+                raise UserError(
+                    f"learn: stream must be a sequence of Task, got {type(task).__name__} at {t}"
+                )
     _check_progress("learn", progress)
     return learn_stream(learner, stream, progress)
 
@@ -126,19 +153,29 @@ def _flag(function, name, value):
         raise UserError(f"{function}: {name} must be True or False, got {value!r}")
 
 
-def run(target: Target = DEFAULT, out: str | PathLike | None = None, *, method: Method | None = None,
-        progress: bool | None = False, force: bool = False, fresh: bool = False, **keys: Any) -> Run:
-    """Do what ``ibpcl run`` does: learn the tasks of an experiment, or one's own, and measure what was kept.
+def run(
+    target: Target = DEFAULT,
+    out: str | PathLike | None = None,
+    *,
+    method: Method | None = None,
+    progress: bool | None = False,
+    force: bool = False,
+    fresh: bool = False,
+    **keys: Any,
+) -> Run:
+    """Do what ``ibpcl run`` does: learn the tasks of an experiment, or one's own, and measure what
+    was kept.
 
     Parameters
     ----------
     target : str, path-like or sequence of Task
         The name of an experiment, a TOML file, or tasks.
     out : path-like, optional
-        Folder for the files; without it nothing is written.  The same run continues there if it was interrupted, and
-        is kept if it is finished.
+        Folder for the files; without it nothing is written.  The same run continues there if it was
+        interrupted, and is kept if it is finished.
     method : str or class, optional
-        Who learns: a name, ``package.module:Class``, or a class; the experiment's method if not given.
+        Who learns: a name, ``package.module:Class``, or a class; the experiment's method if not
+        given.
     progress : bool, optional
         Show progress bars on standard error: yes, no, or (None) on a terminal only.
     force, fresh : bool
@@ -168,9 +205,18 @@ def run(target: Target = DEFAULT, out: str | PathLike | None = None, *, method: 
     return one_run.run(config, place, progress, force=force, fresh=fresh)
 
 
-def compare(target: Target = DEFAULT, methods: Sequence[Method] | None = None, seeds: int = 3,
-            out: str | PathLike = "comparison", *, progress: bool | None = False, tuned: bool = False,
-            data_dir: str | None = None, executor: Executor | None = None, **keys: Any) -> Report:
+def compare(
+    target: Target = DEFAULT,
+    methods: Sequence[Method] | None = None,
+    seeds: int = 3,
+    out: str | PathLike = "comparison",
+    *,
+    progress: bool | None = False,
+    tuned: bool = False,
+    data_dir: str | None = None,
+    executor: Executor | None = None,
+    **keys: Any,
+) -> Report:
     """Do what ``ibpcl compare`` does: run several methods with several seeds and tabulate them.
 
     Parameters
@@ -190,7 +236,8 @@ def compare(target: Target = DEFAULT, methods: Sequence[Method] | None = None, s
     data_dir : str, optional
         Folder of the image files.
     executor : concurrent.futures.Executor, optional
-        Whose workers do the runs, such as ``dask.distributed.Client(...).get_executor()``; they share ``out``.
+        Whose workers do the runs, such as ``dask.distributed.Client(...).get_executor()``; they
+        share ``out``.
     **keys
         Keys of every run, and settings of every method that has them.
 
@@ -204,7 +251,9 @@ def compare(target: Target = DEFAULT, methods: Sequence[Method] | None = None, s
     UserError, ibpcl.errors.TrainingError
         As :func:`run`; the latter if no run could be trained.
     """
-    if methods is not None and (isinstance(methods, str | type) or not isinstance(methods, Iterable)):
+    if methods is not None and (
+        isinstance(methods, str | type) or not isinstance(methods, Iterable)
+    ):
         raise UserError(f"compare: methods must be a list of methods, got {methods!r}")
     methods = None if methods is None else list(methods)
     if methods == []:
@@ -215,17 +264,28 @@ def compare(target: Target = DEFAULT, methods: Sequence[Method] | None = None, s
     _flag("compare", "tuned", tuned)
     data_dir = None if data_dir is None else str(_path("compare", "data_dir", data_dir))
     if executor is not None and not callable(getattr(executor, "submit", None)):
-        raise UserError(f"compare: executor must be a concurrent.futures.Executor, got {type(executor).__name__}")
+        raise UserError(
+            "compare: executor must be a concurrent.futures.Executor, got "
+            f"{type(executor).__name__}"
+        )
     target = str(target) if isinstance(target, PathLike) else target
-    names = [name_of(method) for method in (comparison.able(target) if methods is None else methods)]
+    names = [
+        name_of(method) for method in (comparison.able(target) if methods is None else methods)
+    ]
     texts = comparison.spread({key: _text(value) for key, value in keys.items()}, names)
     choice = Choice(seeds, assignments=texts, data_dir=data_dir, out=place, tuned=bool(tuned))
-    return comparison.compare(target if isinstance(target, str) else own_tasks(target), names, choice, progress,
-                              workers=None if executor is None else Workers(executor))
+    return comparison.compare(
+        target if isinstance(target, str) else own_tasks(target),
+        names,
+        choice,
+        progress,
+        workers=None if executor is None else Workers(executor),
+    )
 
 
 def load_run(folder: str | PathLike) -> Run:
-    """Return the finished run of a folder: its ``config``, ``result``, ``history``, ``learner`` and ``figures()``.
+    """Return the finished run of a folder: its ``config``, ``result``, ``history``, ``learner`` and
+    ``figures()``.
 
     Raises
     ------
@@ -234,10 +294,16 @@ def load_run(folder: str | PathLike) -> Run:
     """
     folder = _path("load_run", "folder", folder)
     if table_of(folder) is None:
-        raise UserError(f"load_run: {folder} is not the folder of a run: it has no {CONFIG} with all keys of one")
+        raise UserError(
+            f"load_run: {folder} is not the folder of a run: it has no {CONFIG} with all keys of "
+            "one"
+        )
     found = finished(folder, configure(folder / CONFIG), strict=True)
     if found is None:
-        raise UserError(f"load_run: the run in {folder} is not finished; `ibpcl run --resume {folder}` continues it")
+        raise UserError(
+            f"load_run: the run in {folder} is not finished; `ibpcl run --resume {folder}` "
+            "continues it"
+        )
     return found
 
 
@@ -246,4 +312,10 @@ def _text(value):
     value = values.plain(values.unwrapped(value))
     if isinstance(value, list) and any(isinstance(element, list) for element in value):
         return values.toml(value)
-    return ",".join(map(str, value)) if isinstance(value, list | tuple) else "none" if value is None else str(value)
+    return (
+        ",".join(map(str, value))
+        if isinstance(value, list | tuple)
+        else "none"
+        if value is None
+        else str(value)
+    )

@@ -1,7 +1,7 @@
 """What the cells of a table gave, and the numbers that every table of methods has.
 
-Every function of a :class:`ibpcl.experiments.cells.Measured` here returns a number, or an array, in the unit that its
-table shows: percent or points.  NaN stands for what cannot be measured.
+Every function of a :class:`ibpcl.experiments.cells.Measured` here returns a number, or an array, in
+the unit that its table shows: percent or points.  NaN stands for what cannot be measured.
 """
 
 import math
@@ -16,11 +16,14 @@ from ibpcl.experiments.finished_runs import load
 from ibpcl.experiments.tables import PERCENT, Entry
 from ibpcl.methods import method
 
-PAUSE = 60.0                                                 # seconds between two tables of the results so far
+# seconds between two tables of the results so far
+PAUSE = 60.0
 
 
 class Results(NamedTuple):
-    """All cells of a table that could be measured, what they were made from, and the cells that failed."""
+    """All cells of a table that could be measured, what they were made from, and the cells that
+    failed.
+    """
 
     choice: Choice
     rows: tuple
@@ -30,7 +33,11 @@ class Results(NamedTuple):
 
     def of(self, row, benchmark):
         """Return the cells of a row on a benchmark, a seed after another."""
-        return [m for m in self.measured if m.cell.row.key == row.key and m.cell.benchmark.name == benchmark.name]
+        return [
+            m
+            for m in self.measured
+            if m.cell.row.key == row.key and m.cell.benchmark.name == benchmark.name
+        ]
 
     def first(self, benchmark):
         """Return the first cell on a benchmark."""
@@ -55,19 +62,28 @@ class Summary(NamedTuple):
     pictures: dict
 
 
-def gather(planned, choice, rows, benchmarks, progress=None, on_cell=None, workers=None, publish=None):
-    """Run the planned cells that are not finished, and return what all of them gave; TrainingError if none could be.
+def gather(
+    planned, choice, rows, benchmarks, progress=None, on_cell=None, workers=None, publish=None
+):
+    """Run the planned cells that are not finished, and return what all of them gave; TrainingError
+    if none could be.
 
-    ``rows`` and ``benchmarks`` stand in the order of the table; those without a measured cell are left out.
-    ``publish`` is called at most every :data:`PAUSE` seconds with the results so far and a sentence that says so; the
-    rest as for :func:`ibpcl.experiments.cells.measure`.
+    ``rows`` and ``benchmarks`` stand in the order of the table; those without a measured cell are
+    left out. ``publish`` is called at most every :data:`PAUSE` seconds with the results so far and
+    a sentence that says so; the rest as for :func:`ibpcl.experiments.cells.measure`.
     """
     published = time.monotonic()
 
     def results(measured, failures):
-        there, on = {m.cell.row.key for m in measured}, {m.cell.benchmark.name for m in measured}
-        return Results(choice, tuple(row for row in rows if row.key in there),
-                       tuple(b for b in benchmarks if b.name in on), tuple(measured), tuple(failures))
+        there = {m.cell.row.key for m in measured}
+        on = {m.cell.benchmark.name for m in measured}
+        return Results(
+            choice,
+            tuple(row for row in rows if row.key in there),
+            tuple(b for b in benchmarks if b.name in on),
+            tuple(measured),
+            tuple(failures),
+        )
 
     def so_far(measured, failures):
         nonlocal published
@@ -102,12 +118,16 @@ def learner(m):
 
 
 def epochs(found):
-    """Return a remark on how long each row learned a task, if not all rows did for the same number of epochs."""
+    """Return a remark on how long each row learned a task, if not all rows did for the same number
+    of epochs.
+    """
     rows = {}
     for m in found.measured:
         settings = m.cell.config.settings
         parts = [getattr(settings, name, 0) for name in ("epochs", "finetune_epochs")]
-        rows.setdefault(" + ".join(str(part) for part in parts if part) or "none", {})[m.cell.row.label] = None
+        rows.setdefault(" + ".join(str(part) for part in parts if part) or "none", {})[
+            m.cell.row.label
+        ] = None
     if len(rows) < 2:
         return []
     told = "; ".join(f"{number}: {', '.join(labels)}" for number, labels in rows.items())
@@ -120,5 +140,7 @@ def seconds(m):
 
 
 def stored(m):
-    """Return what the method keeps after its last task, MB of 10^6 bytes: see :mod:`ibpcl.experiments.footprint`."""
+    """Return what the method keeps after its last task, MB of 10^6 bytes: see
+    :mod:`ibpcl.experiments.footprint`.
+    """
     return sum(array.nbytes for array in learner(m).state().values() if array.ndim) / 1e6

@@ -1,4 +1,6 @@
-"""Runs that are finished, and what is in their folders: the result, the history, the learner, the figures."""
+"""Runs that are finished, and what is in their folders: the result, the history, the learner, the
+figures.
+"""
 
 import sys
 import warnings
@@ -25,14 +27,16 @@ from ibpcl.methods.own import name_of
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What a run gave; ``learner`` and ``images`` of one that is loaded are read when they are first asked for.
+    """What a run gave; ``learner`` and ``images`` of one that is loaded are read when they are
+    first asked for.
 
     Attributes
     ----------
     config : RunConfig
         What it is a function of.
     result : dict
-        The content of ``result.json``; NaN, or None if it was read from there, for what was not measured.
+        The content of ``result.json``; NaN, or None if it was read from there, for what was not
+        measured.
     history : dict of str to sequence
         The columns of ``history.csv``.
     folder : Path or None
@@ -53,7 +57,11 @@ class Run:
     @cached_property
     def learner(self):
         """The learner after its last task."""
-        return load(self.folder, method_of(self.config.method).learner) if self.made is None else self.made
+        return (
+            load(self.folder, method_of(self.config.method).learner)
+            if self.made is None
+            else self.made
+        )
 
     @cached_property
     def images(self):
@@ -66,7 +74,9 @@ class Run:
             raise UserError(f"figures: {error}") from error
 
     def figures(self):
-        """Draw the figures of the run; return their Axes by name, as ``run.figures()["history"]``."""
+        """Draw the figures of the run; return their Axes by name, as
+        ``run.figures()["history"]``.
+        """
         stream = TerrainStream(self.config.tasks) if self.config.stream == "strips" else None
         return run_figures.figures_of(self.result, self.history, self.learner, stream, self.images)
 
@@ -74,27 +84,38 @@ class Run:
 def finished(folder, config, strict=False):
     """Return the run that a folder holds, if it is finished and of this configuration, else None.
 
-    What is there but damaged is reported by a warning, and counts as not there; or if ``strict`` it is a UserError.
+    What is there but damaged is reported by a warning, and counts as not there; or if ``strict`` it
+    is a UserError.
     """
     folder = Path(folder)
     try:
         if portable(storage.read_toml(folder / CONFIG)) != portable(as_table(config)):
             return None
-        run = Run(config, storage.read_sealed_json(folder / RESULT), storage.read_csv(folder / HISTORY), folder)
+        run = Run(
+            config,
+            storage.read_sealed_json(folder / RESULT),
+            storage.read_csv(folder / HISTORY),
+            folder,
+        )
         identity.check_result(run.result, as_table(config), folder / RESULT)
-        identity.check_learner(checkpoints.read_meta(folder / LEARNER), as_table(config), folder / LEARNER)
+        identity.check_learner(
+            checkpoints.read_meta(folder / LEARNER), as_table(config), folder / LEARNER
+        )
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
         if strict:
-            raise UserError(f"{error}; `ibpcl run --resume {folder}` makes the run again") from error
+            raise UserError(
+                f"{error}; `ibpcl run --resume {folder}` makes the run again"
+            ) from error
         warnings.warn(f"{error}; the run is made again", stacklevel=2)
         return None
     return run
 
 
 def trained_on_unit_range(path: str | PathLike) -> bool | None:
-    """Return whether the learner of a run folder or a ``learner.npz`` was trained on inputs in 0..1, as pixels are.
+    """Return whether the learner of a run folder or a ``learner.npz`` was trained on inputs in
+    0..1, as pixels are.
 
     Parameters
     ----------
@@ -116,9 +137,11 @@ def trained_on_unit_range(path: str | PathLike) -> bool | None:
 
 
 def load(path: str | PathLike, method: type | None = None) -> Learner:
-    """Return the learner of a run folder, or of a ``learner.npz``; its class is the one that the file names.
+    """Return the learner of a run folder, or of a ``learner.npz``; its class is the one that the
+    file names.
 
-    Nothing is executed from the file: a class that is not of this package must have been imported before, or be given.
+    Nothing is executed from the file: a class that is not of this package must have been imported
+    before, or be given.
 
     Parameters
     ----------
@@ -154,26 +177,42 @@ def load(path: str | PathLike, method: type | None = None) -> Learner:
     except (OSError, ValueError) as error:
         raise UserError(f"load: {error}") from error
     known = {"method": str, "class": str, "seed": int, "backend": str, "settings": dict}
-    if missing := [key for key, kind in known.items() if key != "class" and not isinstance(meta.get(key), kind)]:
-        raise UserError(f"load: {file} holds no learner: {', '.join(missing)} is missing or of another type")
+    if missing := [
+        key for key, kind in known.items() if key != "class" and not isinstance(meta.get(key), kind)
+    ]:
+        raise UserError(
+            f"load: {file} holds no learner: {', '.join(missing)} is missing or of another type"
+        )
     place, _, name = str(meta.get("class", "")).partition(":")
     if method is None and not place.startswith("ibpcl."):
         method = getattr(sys.modules.get(place), name, None)
         if not isinstance(method, type):
-            raise UserError(f"load: {file} holds the learner {meta.get('class') or meta['method']}; import its module "
-                            "first, or name the class: method=, or --method package.module:Class")
+            raise UserError(
+                f"load: {file} holds the learner {meta.get('class') or meta['method']}; import "
+                "its module first, or name the class: method=, or --method package.module:Class"
+            )
     if method is None:
         if meta["method"] not in OF_LEARNER:
-            raise UserError(f"load: {file} holds a {meta['method']}, which this version does not have")
+            raise UserError(
+                f"load: {file} holds a {meta['method']}, which this version does not have"
+            )
         method = method_of(OF_LEARNER[meta["method"]]).learner
     made = method_of(name_of(method))
-    settings = {name: tuple(value) if isinstance(value, list) else value for name, value in meta["settings"].items()}
+    settings = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in meta["settings"].items()
+    }
     try:
         learner = made.learner(made.settings(**settings), meta["seed"], meta["backend"])
-        learner.load_state(_numbers(arrays) if made.learner.__module__.startswith("ibpcl.") else arrays)
+        learner.load_state(
+            _numbers(arrays) if made.learner.__module__.startswith("ibpcl.") else arrays
+        )
         _check_state(learner.state(), arrays)
-    except Exception as error:                               # the arrays may be any, and the class the user's
-        raise UserError(f"load: {file} does not fit {made.name}: {type(error).__name__}: {error}") from error
+    # the arrays may be any, and the class the user's
+    except Exception as error:
+        raise UserError(
+            f"load: {file} does not fit {made.name}: {type(error).__name__}: {error}"
+        ) from error
     return learner
 
 
@@ -186,7 +225,9 @@ def _numbers(arrays):
 
 
 def _check_state(state, arrays):
-    """Refuse arrays of which a learner has not become its state: one is missing, or has another shape."""
+    """Refuse arrays of which a learner has not become its state: one is missing, or has another
+    shape.
+    """
     if different := sorted(state.keys() ^ arrays.keys()):
         raise ValueError(f"its arrays differ in {', '.join(different[:3])}")
     for name, value in state.items():

@@ -1,9 +1,10 @@
 """Which folder a run writes to: never over anything that is not the same run.
 
-Results are a function of the configuration, so the folder of a run takes that run again, wherever its data lay: they
-have checksums.  Any other folder that is not empty is left alone: without a folder of the user's choice a number is
-appended to the name, with one this is an error.  While a run is at work its folder is locked, by a file in it, so that
-no other process writes between its files.
+Results are a function of the configuration, so the folder of a run takes that run again, wherever
+its data lay: they have checksums.  Any other folder that is not empty is left alone: without a
+folder of the user's choice a number is appended to the name, with one this is an error.  While a
+run is at work its folder is locked, by a file in it, so that no other process writes between its
+files.
 """
 
 import contextlib
@@ -16,12 +17,19 @@ from ibpcl.errors import UserError
 from ibpcl.experiments.captions import OF_RUNS
 from ibpcl.experiments.config import OPTIONAL, PLACES, as_table, run_keys
 
-CONFIG, LOCK, RESULT, LEARNER, REPORT = "config.toml", ".lock", "result.json", "learner.npz", "report.html"
-IMAGES = "stages.npz"                                        # what the figures of a generative model show
+CONFIG = "config.toml"
+LOCK = ".lock"
+RESULT = "result.json"
+LEARNER = "learner.npz"
+REPORT = "report.html"
+# what the figures of a generative model show
+IMAGES = "stages.npz"
 LOCKS = (LOCK, f"{LOCK}{storage.SOFT}")
 RUNS = Path("runs")
-ATTEMPTS = 10                                                # to make a folder that others may take away meanwhile
-WAIT = 0.5                                                   # seconds for another process that only looks
+# to make a folder that others may take away meanwhile
+ATTEMPTS = 10
+# seconds for another process that only looks
+WAIT = 0.5
 # What runs write beside their configuration.
 RESULTS = (RESULT, "history.csv", LEARNER, IMAGES, REPORT, *(f"{name}.png" for name in OF_RUNS))
 WRITTEN = {CONFIG, *LOCKS, *RESULTS, "checkpoint.npz", "checkpoint.npz.previous"}
@@ -32,7 +40,9 @@ class AtWorkError(UserError):
 
 
 def free_folder(config, runs=RUNS):
-    """Return the first of ``runs/<experiment>-<method>-seed<seed>``, ``...-2``, ``...-3`` that the run may write to."""
+    """Return the first of ``runs/<experiment>-<method>-seed<seed>``, ``...-2``, ``...-3`` that the
+    run may write to.
+    """
     name = f"{config.experiment}-{config.title}-seed{config.seed}"
     for number in itertools.count(1):
         folder = Path(runs, name if number == 1 else f"{name}-{number}")
@@ -41,7 +51,9 @@ def free_folder(config, runs=RUNS):
 
 
 def at_work(folder, lock=LOCK):
-    """Return whether a process, this one or another, is at work in a folder: whether it holds the lock there."""
+    """Return whether a process, this one or another, is at work in a folder: whether it holds the
+    lock there.
+    """
     lock = Path(folder, lock)
     if not lock.exists() and not Path(f"{lock}{storage.SOFT}").exists():
         return False
@@ -50,7 +62,8 @@ def at_work(folder, lock=LOCK):
             return False
     except BlockingIOError:
         return True
-    except OSError:                                          # removed meanwhile, or not ours to write
+    # removed meanwhile, or not ours to write
+    except OSError:
         return False
 
 
@@ -65,14 +78,17 @@ def _same(earlier, table):
 
 @contextlib.contextmanager
 def claimed(folder, config, force=False):
-    """Lock a folder that a run may write to, and give its Path to the caller; nothing in it is changed.
+    """Lock a folder that a run may write to, and give its Path to the caller; nothing in it is
+    changed.
 
-    Folders that were made here are taken away again if the caller fails before it has written results.
+    Folders that were made here are taken away again if the caller fails before it has written
+    results.
 
     Parameters
     ----------
     folder : path-like or callable
-        Made if it does not exist; or what chooses it for the configuration, as :func:`free_folder` does.
+        Made if it does not exist; or what chooses it for the configuration, as :func:`free_folder`
+        does.
     config : RunConfig
         Of the run.
     force : bool
@@ -81,27 +97,36 @@ def claimed(folder, config, force=False):
     Raises
     ------
     AtWorkError, UserError
-        If another run is at work there; if the folder holds anything else, or another run and not ``force``, or cannot
-        be written.
+        If another run is at work there; if the folder holds anything else, or another run and not
+        ``force``, or cannot be written.
     """
-    with contextlib.ExitStack() as lock, contextlib.ExitStack() as undo:     # on an interrupt, too; the lock goes last
+    # on an interrupt, too; the lock goes last
+    with contextlib.ExitStack() as lock, contextlib.ExitStack() as undo:
         for attempt in itertools.count(1):
             chosen = Path(folder(config) if callable(folder) else folder)
             try:
-                new = list(itertools.takewhile(lambda path: not path.exists(), (chosen, *chosen.parents)))
-                _check(chosen, as_table(config), True)       # before a lock is left in a folder of something else
+                new = list(
+                    itertools.takewhile(lambda path: not path.exists(), (chosen, *chosen.parents))
+                )
+                # before a lock is left in a folder of something else
+                _check(chosen, as_table(config), True)
                 chosen.mkdir(parents=True, exist_ok=True)
                 lock.enter_context(storage.locked(chosen / LOCK, WAIT))
-                _check(chosen, as_table(config), force)      # another process may have been faster
+                _check(chosen, as_table(config), force)  # another process may have been faster
                 storage.sweep(chosen)
                 break
             except BlockingIOError as error:
                 if not callable(folder):
-                    raise AtWorkError(f"another run is at work in {chosen}; wait for it, or name another folder with "
-                                      "--out") from error
-            except FileNotFoundError as error:               # taken away between two of the steps, or never possible
+                    raise AtWorkError(
+                        f"another run is at work in {chosen}; wait for it, or name another folder "
+                        "with --out"
+                    ) from error
+            # taken away between two of the steps, or never possible
+            except FileNotFoundError as error:
                 if attempt >= ATTEMPTS:
-                    raise UserError(f"cannot write to the folder {chosen}: {error.strerror}") from error
+                    raise UserError(
+                        f"cannot write to the folder {chosen}: {error.strerror}"
+                    ) from error
                 time.sleep(0.01)
             except OSError as error:
                 raise UserError(f"cannot write to the folder {chosen}: {error.strerror}") from error
@@ -112,7 +137,9 @@ def claimed(folder, config, force=False):
 
 
 def begin(folder, config, fresh=False):
-    """Write a run's configuration to its folder; results of another run, or with ``fresh`` of any, are removed."""
+    """Write a run's configuration to its folder; results of another run, or with ``fresh`` of any,
+    are removed.
+    """
     table = as_table(config)
     if fresh or not _same(table_of(folder), table):
         for path in (*(Path(folder, name) for name in RESULTS), *checkpoints_in(folder)):
@@ -130,20 +157,31 @@ def _check(folder, table, force):
         raise UserError(f"{folder} is a file; name a folder with --out")
     if _empty(folder):
         return
-    if links := [path.name for path in folder.iterdir() if path.name in WRITTEN and path.is_symlink()]:
-        raise UserError(f"{folder}: {', '.join(links)} must be a file, not a link, which a run would overwrite; remove "
-                        "it, or name another folder with --out")
+    if links := [
+        path.name for path in folder.iterdir() if path.name in WRITTEN and path.is_symlink()
+    ]:
+        raise UserError(
+            f"{folder}: {', '.join(links)} must be a file, not a link, which a run would "
+            "overwrite; remove it, or name another folder with --out"
+        )
     earlier = table_of(folder)
     if earlier is None:
-        raise UserError(f"{folder} is not empty and not the folder of a run; name another with --out")
+        raise UserError(
+            f"{folder} is not empty and not the folder of a run; name another with --out"
+        )
     if not force and not _same(earlier, table):
-        raise UserError(f"{folder} holds a run with {difference(portable(earlier), portable(table))}; name another "
-                        "folder with --out, or replace that run with --force")
+        raise UserError(
+            f"{folder} holds a run with {difference(portable(earlier), portable(table))}; name "
+            "another folder with --out, or replace that run with --force"
+        )
 
 
 def _take_away(new):
-    """Remove a new folder that holds nothing but a configuration and our lock, and its parents that are new, too."""
-    with contextlib.suppress(OSError):                       # Windows does not remove a lock that is held
+    """Remove a new folder that holds nothing but a configuration and our lock, and its parents that
+    are new, too.
+    """
+    # Windows does not remove a lock that is held
+    with contextlib.suppress(OSError):
         if {path.name for path in new[0].iterdir()} <= {CONFIG, *LOCKS}:
             for name in (CONFIG, *LOCKS):
                 Path(new[0], name).unlink(missing_ok=True)
@@ -152,16 +190,22 @@ def _take_away(new):
 
 
 def _empty(folder):
-    """Return whether there is nothing in a folder but a lock and what an interrupted write leaves."""
+    """Return whether there is nothing in a folder but a lock and what an interrupted write
+    leaves.
+    """
     try:
-        return not folder.exists() or (folder.is_dir() and all(path.name in LOCKS or storage.is_temporary(path)
-                                                               for path in folder.iterdir()))
-    except FileNotFoundError:                                # taken away meanwhile
+        return not folder.exists() or (
+            folder.is_dir()
+            and all(path.name in LOCKS or storage.is_temporary(path) for path in folder.iterdir())
+        )
+    except FileNotFoundError:  # taken away meanwhile
         return True
 
 
 def table_of(folder):
-    """Return the configuration of the run in a folder as a table, or None if it does not hold a whole one."""
+    """Return the configuration of the run in a folder as a table, or None if it does not hold a
+    whole one.
+    """
     try:
         table = storage.read_toml(Path(folder, CONFIG))
     except (OSError, ValueError):

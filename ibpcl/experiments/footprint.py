@@ -1,4 +1,6 @@
-"""What a method stores: measured on its own state, for three tasks that it is given without training on them."""
+"""What a method stores: measured on its own state, for three tasks that it is given without
+training on them.
+"""
 
 import dataclasses
 from typing import NamedTuple
@@ -8,8 +10,11 @@ import numpy as np
 from ibpcl.continual.task import Task
 from ibpcl.methods import method
 
-INPUTS, EXAMPLES, TASKS = 784, 1000, 3
-OPEN = 50.0                                                  # rho at which a mask is on whatever its sticks say
+INPUTS = 784
+EXAMPLES = 1000
+TASKS = 3
+# rho at which a mask is on whatever its sticks say
+OPEN = 50.0
 
 
 class Footprint(NamedTuple):
@@ -48,7 +53,7 @@ def footprint(name):
 
     Examples
     --------
-    >>> footprint("naive")                                  # 784 x 200 weights; a head of 200 x 2, and their biases
+    >>> footprint("naive")  # 784 x 200 weights; a head of 200 x 2, and their biases
     Footprint(once=628000, per_task=1616)
     """
     found = method(name)
@@ -56,7 +61,8 @@ def footprint(name):
     sizes = []
     for t in range(TASKS):
         rng = np.random.default_rng(t)
-        x, y = rng.random((EXAMPLES, INPUTS), np.float32), rng.integers(0, 2, EXAMPLES)
+        x = rng.random((EXAMPLES, INPUTS), np.float32)
+        y = rng.integers(0, 2, EXAMPLES)
         learner.learn(Task(f"task {t}", x, y, x[:1], y[:1], 2), progress=False)
         sizes.append(sum(value.nbytes for value in learner.state().values() if value.ndim))
     per_task = sizes[-1] - sizes[-2]

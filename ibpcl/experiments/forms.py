@@ -1,7 +1,7 @@
 """The form of ``result.json``: what a page or a list reads from it, with the type of each entry.
 
-A folder may come from another person, or from a program with a mistake.  What is checked here need not be checked
-where it is shown.
+A folder may come from another person, or from a program with a mistake.  What is checked here need
+not be checked where it is shown.
 """
 
 from numbers import Real
@@ -9,7 +9,8 @@ from numbers import Real
 from ibpcl import storage
 from ibpcl.errors import UserError
 
-MOST = 100_000                                               # of the tasks, characters of their names, entries
+# of the tasks, characters of their names, entries
+MOST = 100_000
 
 
 def _number(value):
@@ -29,19 +30,32 @@ def _numbers(value, count):
 
 
 def _matrix(value, count):
-    return isinstance(value, list) and len(value) == count and all(_numbers(row, count) for row in value)
+    return (
+        isinstance(value, list)
+        and len(value) == count
+        and all(_numbers(row, count) for row in value)
+    )
 
 
 def _seconds(value, count):
-    return (isinstance(value, dict) and all(_number(value.get(part)) for part in ("train", "test"))
-            and _number_or_none(value.get("total")) and _number(value.get("final", 0))
-            and all(_numbers(value.get(f"{part}_per_task"), count) and None not in value[f"{part}_per_task"]
-                    for part in ("train", "test")))
+    return (
+        isinstance(value, dict)
+        and all(_number(value.get(part)) for part in ("train", "test"))
+        and _number_or_none(value.get("total"))
+        and _number(value.get("final", 0))
+        and all(
+            _numbers(value.get(f"{part}_per_task"), count) and None not in value[f"{part}_per_task"]
+            for part in ("train", "test")
+        )
+    )
 
 
 def _shape(value):
-    return value is None or (isinstance(value, list) and len(value) == 2 and all(type(side) is int and side > 0
-                                                                                for side in value))
+    return value is None or (
+        isinstance(value, list)
+        and len(value) == 2
+        and all(type(side) is int and side > 0 for side in value)
+    )
 
 
 def _versions(value):
@@ -49,8 +63,11 @@ def _versions(value):
 
 
 def _density(value, count):
-    return value is None or (isinstance(value, list) and len(value) == count and all(
-        isinstance(row, list) and all(map(_number, row)) for row in value))
+    return value is None or (
+        isinstance(value, list)
+        and len(value) == count
+        and all(isinstance(row, list) and all(map(_number, row)) for row in value)
+    )
 
 
 def check_form(result, measure, path):
@@ -73,12 +90,19 @@ def check_form(result, measure, path):
     tasks = result.get("tasks")
     if not isinstance(tasks, list) or not 0 < len(tasks) < MOST or not all(map(_text, tasks)):
         raise storage.damaged("runs", path, "tasks must be a list of texts")
-    count, name = len(tasks), "log_likelihood" if measure == "log-likelihood" else "accuracy"
+    count = len(tasks)
+    name = "log_likelihood" if measure == "log-likelihood" else "accuracy"
     sound = {
-        f"average_{name}": _number_or_none, f"{name}_matrix": lambda value: _matrix(value, count),
-        "backward_transfer": _number_or_none, f"{name}_drop": lambda value: _numbers(value, count),
-        "seconds": lambda value: _seconds(value, count), "peak_memory_mb": _number_or_none,
-        "compile_seconds": _number, "backend": _text, "versions": _versions, "image_shape": _shape,
+        f"average_{name}": _number_or_none,
+        f"{name}_matrix": lambda value: _matrix(value, count),
+        "backward_transfer": _number_or_none,
+        f"{name}_drop": lambda value: _numbers(value, count),
+        "seconds": lambda value: _seconds(value, count),
+        "peak_memory_mb": _number_or_none,
+        "compile_seconds": _number,
+        "backend": _text,
+        "versions": _versions,
+        "image_shape": _shape,
         "share_used": lambda value: value is None or _numbers(value, count),
         "mask_density": lambda value: _density(value, count),
         "elbo_weights": lambda value: isinstance(value, dict),

@@ -1,6 +1,8 @@
-"""Run folders from outside: their contents, how far each run came, the command that repeats it, how two runs differ.
+"""Run folders from outside: their contents, how far each run came, the command that repeats it, how
+two runs differ.
 
-Files are only read.  No module that they name is imported, because a folder may come from another person.
+Files are only read.  No module that they name is imported, because a folder may come from another
+person.
 """
 
 import contextlib
@@ -27,13 +29,25 @@ OPTIONS = {"method": "--method", "preset": "--preset", "seed": "--seed", "data_d
 OF_OWN_DATA = ("data", "data_sha256", "dataset", "stream", "tasks")
 TEXTS = ("experiment", "dataset", "stream", "method", "preset")
 # What result.json has of the configuration, of the machine, or of its own form.
-IDENTITY = ("configuration", "experiment", "method", "seed", "dataset", "stream", "tasks", "measure", "image_shape",
-            "unit_range", "elbo_weights")
+IDENTITY = (
+    "configuration",
+    "experiment",
+    "method",
+    "seed",
+    "dataset",
+    "stream",
+    "tasks",
+    "measure",
+    "image_shape",
+    "unit_range",
+    "elbo_weights",
+)
 CIRCUMSTANCES = ("seconds", "peak_memory_mb", "compile_seconds", "backend", "versions")
 
 
 class Contents(NamedTuple):
-    """What the folder of a run holds: its configuration's table, its result and its history, and what is damaged.
+    """What the folder of a run holds: its configuration's table, its result and its history, and
+    what is damaged.
 
     While a run is not finished, ``result`` has the same entries as far as its checkpoint has them.
     """
@@ -52,13 +66,17 @@ class Contents(NamedTuple):
 
     @property
     def matrix(self):
-        """The matrix of the measure, (T, T), NaN where nothing was measured; None before the first task is learned."""
+        """The matrix of the measure, (T, T), NaN where nothing was measured; None before the first
+        task is learned.
+        """
         name = "log_likelihood_matrix" if self.measure == "log-likelihood" else "accuracy_matrix"
         return np.array(self.result[name], float) if name in self.result else None
 
     @property
     def average(self):
-        """The mean of the measure over all tasks at the end, a fraction or nats; None if the run is not finished."""
+        """The mean of the measure over all tasks at the end, a fraction or nats; None if the run is
+        not finished.
+        """
         name = "average_log_likelihood" if self.measure == "log-likelihood" else "average_accuracy"
         return self.result[name] if self.finished else None
 
@@ -90,18 +108,24 @@ class Contents(NamedTuple):
 
 def read(folder):
     """Return the :class:`Contents` of a run's folder, or raise a UserError if it is none."""
-    folder, problems = Path(folder), []
+    folder = Path(folder)
+    problems = []
     if links := [name for name in (CONFIG, RESULT, HISTORY, FILE) if (folder / name).is_symlink()]:
         raise UserError(f"{folder}: {', '.join(links)} must be a file, got a link")
     table = table_of(folder)
     if table is None:
-        raise UserError(f"{folder} is not the folder of a run: it has no {CONFIG} with all keys of one")
+        raise UserError(
+            f"{folder} is not the folder of a run: it has no {CONFIG} with all keys of one"
+        )
     if wrong := [key for key in TEXTS if not isinstance(table[key], str)]:
         raise UserError(f"{folder / CONFIG}: {', '.join(wrong)} must be text")
     if wrong := [key for key in ("seed", "tasks") if type(table[key]) is not int]:
         raise UserError(f"{folder / CONFIG}: {', '.join(wrong)} must be a whole number")
     if table["stream"] not in STREAMS:
-        raise UserError(f"{folder / CONFIG}: stream must be one of {', '.join(STREAMS)}, got {table['stream']!r}")
+        raise UserError(
+            f"{folder / CONFIG}: stream must be one of {', '.join(STREAMS)}, got "
+            f"{table['stream']!r}"
+        )
 
     def sound(read, *arguments):
         try:
@@ -112,12 +136,22 @@ def read(folder):
             problems.append(str(error))
             return {}
 
-    result, history = sound(_result_of, folder, table), sound(_history_of, folder)
-    return Contents(folder, table, result or sound(_so_far, folder, table), history, bool(result), tuple(problems))
+    result = sound(_result_of, folder, table)
+    history = sound(_history_of, folder)
+    return Contents(
+        folder,
+        table,
+        result or sound(_so_far, folder, table),
+        history,
+        bool(result),
+        tuple(problems),
+    )
 
 
 def _result_of(folder, table):
-    """Return the result of a folder's run; refuse one that is not this run's, or has another form."""
+    """Return the result of a folder's run; refuse one that is not this run's, or has another
+    form.
+    """
     result = storage.read_sealed_json(folder / RESULT)
     identity.check_result(result, table, folder / RESULT)
     check_form(result, measure_of(table["stream"]), folder / RESULT)
@@ -125,7 +159,9 @@ def _result_of(folder, table):
 
 
 def _history_of(folder):
-    """Return the history of a folder's run; refuse one that lacks a column, or has text where numbers belong."""
+    """Return the history of a folder's run; refuse one that lacks a column, or has text where
+    numbers belong.
+    """
     history = storage.read_csv(folder / HISTORY)
     for name, kind in Record.__annotations__.items():
         if name not in history:
@@ -148,24 +184,39 @@ def _so_far(folder, table):
 def _of_checkpoint(folder, table):
     done = checkpoints.latest(folder, FILE, HOLDS).meta["done"]
     name = "log_likelihood" if table["stream"] == "classes" else "accuracy"
-    times = {f"{part}_per_task": [task["seconds"][i] for task in done] for i, part in enumerate(("train", "test"))}
-    return {"tasks": [task["name"] for task in done],
-            f"{name}_matrix": matrix_of(folder, done, name),
-            "seconds": {part: sum(times[f"{part}_per_task"]) for part in ("train", "test")} | times}
+    times = {
+        f"{part}_per_task": [task["seconds"][i] for task in done]
+        for i, part in enumerate(("train", "test"))
+    }
+    return {
+        "tasks": [task["name"] for task in done],
+        f"{name}_matrix": matrix_of(folder, done, name),
+        "seconds": {part: sum(times[f"{part}_per_task"]) for part in ("train", "test")} | times,
+    }
 
 
 def runs_in(folder):
-    """Return the :class:`Contents` of all runs right below a folder, or in its ``cells``, the oldest first."""
+    """Return the :class:`Contents` of all runs right below a folder, or in its ``cells``, the
+    oldest first.
+    """
     folder = Path(folder)
     if not folder.is_dir():
         raise UserError(f"{folder}: there is no such folder")
-    found = (path.parent for pattern in (CONFIG, f"*/{CONFIG}", f"cells/*/{CONFIG}") for path in folder.glob(pattern))
-    return sorted((run for place in found if table_of(place) for run in _readable(place)),
-                  key=lambda run: (run.written, run.folder))
+    found = (
+        path.parent
+        for pattern in (CONFIG, f"*/{CONFIG}", f"cells/*/{CONFIG}")
+        for path in folder.glob(pattern)
+    )
+    return sorted(
+        (run for place in found if table_of(place) for run in _readable(place)),
+        key=lambda run: (run.written, run.folder),
+    )
 
 
 def _readable(place):
-    """Yield the contents of a folder; one that cannot be read at all is a warning and does not stop the others."""
+    """Yield the contents of a folder; one that cannot be read at all is a warning and does not stop
+    the others.
+    """
     try:
         yield read(place)
     except (UserError, OSError) as error:
@@ -173,37 +224,54 @@ def _readable(place):
 
 
 def at_hand(method):
-    """Return whether a method is one of this package, or of a module that has been imported already."""
-    return method in (*METHODS, *GENERATIVE) or (":" in method and method.partition(":")[0] in sys.modules)
+    """Return whether a method is one of this package, or of a module that has been imported
+    already.
+    """
+    return method in (*METHODS, *GENERATIVE) or (
+        ":" in method and method.partition(":")[0] in sys.modules
+    )
 
 
 def known_keys(method):
-    """Return the keys of a run with a method, with those of the method itself only if it is at hand."""
+    """Return the keys of a run with a method, with those of the method itself only if it is at
+    hand.
+    """
     if at_hand(method):
-        with contextlib.suppress(UserError):                 # a module without such a class
+        with contextlib.suppress(UserError):  # a module without such a class
             return keys(method)
     return run_keys()
 
 
 def changed(table):
-    """Return the entries of a configuration that differ from the defaults, those that `ibpcl settings` lists."""
-    defaults = {key: values.NONE if known.default is None else values.plain(known.default)
-                for key, known in known_keys(table["method"]).items()}
-    return {key: value for key, value in table.items() if key not in defaults or value != defaults[key]}
+    """Return the entries of a configuration that differ from the defaults, those that `ibpcl
+    settings` lists.
+    """
+    defaults = {
+        key: values.NONE if known.default is None else values.plain(known.default)
+        for key, known in known_keys(table["method"]).items()
+    }
+    return {
+        key: value for key, value in table.items() if key not in defaults or value != defaults[key]
+    }
 
 
 def command(run):
     """Return the words of the command that repeats a run; none if its tasks came from Python."""
-    table, own = run.table, run.table["dataset"] == OWN
+    table = run.table
+    own = run.table["dataset"] == OWN
     if own and "data" not in table:
         return []
     base = table["experiment"] if table["experiment"] in PRESETS else DEFAULT
     usual = start = None
     if at_hand(table["method"]):
-        with contextlib.suppress(UserError):                 # a preset that this version does not have
-            usual, start = (as_table(configure(base, **names)) for names in (
-                {}, {"method": table["method"], "preset": table["preset"]}))
-    if start is None:                                        # what its settings are if not given is not known
+        # a preset that this version does not have
+        with contextlib.suppress(UserError):
+            usual, start = (
+                as_table(configure(base, **names))
+                for names in ({}, {"method": table["method"], "preset": table["preset"]})
+            )
+    # what its settings are if not given is not known
+    if start is None:
         return ["ibpcl", "run", str(run.folder / CONFIG)]
     if own:
         start |= {key: table[key] for key in OF_OWN_DATA} | {"experiment": Path(table["data"]).stem}
@@ -218,35 +286,55 @@ def command(run):
 def differences(first, second):
     """Return the settings and results in which two runs differ.
 
-    ``settings``, ``results`` and ``circumstances`` (times, memory, versions) have the pair of values of each key, None
-    where a run has none; ``other_results`` names the other entries of ``result.json`` that differ: lists and tables.
+    ``settings``, ``results`` and ``circumstances`` (times, memory, versions) have the pair of
+    values of each key, None where a run has none; ``other_results`` names the other entries of
+    ``result.json`` that differ: lists and tables.
     """
     results, lists = zip(*map(_results, (first, second)), strict=True)
-    around = [dict(_flat({key: run.result[key] for key in CIRCUMSTANCES if key in run.result}))
-              for run in (first, second)]
-    return {"settings": _pairs(first.table, second.table), "results": _pairs(*results),
-            "circumstances": _pairs(*around), "other_results": list(_pairs(*lists))}
+    around = [
+        dict(_flat({key: run.result[key] for key in CIRCUMSTANCES if key in run.result}))
+        for run in (first, second)
+    ]
+    return {
+        "settings": _pairs(first.table, second.table),
+        "results": _pairs(*results),
+        "circumstances": _pairs(*around),
+        "other_results": list(_pairs(*lists)),
+    }
 
 
 def _pairs(first, second):
-    return {key: [first.get(key), second.get(key)] for key in first | second if first.get(key) != second.get(key)}
+    return {
+        key: [first.get(key), second.get(key)]
+        for key in first | second
+        if first.get(key) != second.get(key)
+    }
 
 
 def _results(run):
     """Return the numbers of a result by name, and its other entries."""
-    rest = {key: value for key, value in run.result.items() if key not in (*IDENTITY, *CIRCUMSTANCES)}
+    rest = {
+        key: value for key, value in run.result.items() if key not in (*IDENTITY, *CIRCUMSTANCES)
+    }
     numbers = {key: rest.pop(key) for key in list(rest) if isinstance(rest[key], int | float)}
     if run.matrix is not None:
         last = [None if np.isnan(value) else float(value) for value in run.matrix[-1]]
-        numbers |= {f"{run.measure} of {name}": value for name, value in zip(run.result["tasks"], last, strict=True)}
+        numbers |= {
+            f"{run.measure} of {name}": value
+            for name, value in zip(run.result["tasks"], last, strict=True)
+        }
     if rest.get("share_used"):
         numbers["share_used"] = rest.pop("share_used")[-1]
-    return numbers, {key: np.asarray(value).tolist() if key.endswith("_matrix") else value
-                     for key, value in rest.items()}
+    return numbers, {
+        key: np.asarray(value).tolist() if key.endswith("_matrix") else value
+        for key, value in rest.items()
+    }
 
 
 def _flat(value, name=""):
-    """Yield the entries of dictionaries inside dictionaries by names with dots; lists are left out."""
+    """Yield the entries of dictionaries inside dictionaries by names with dots; lists are left
+    out.
+    """
     for key, entry in value.items():
         if isinstance(entry, dict):
             yield from _flat(entry, f"{name}{key}.")

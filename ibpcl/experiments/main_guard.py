@@ -1,8 +1,9 @@
 """Scripts without a main guard, whose worker processes would run the whole script again.
 
-A process that is started by spawn or forkserver imports the script of its parent.  Windows and macOS start processes by
-spawn, and Python 3.14 starts them by forkserver on Linux.  A script that starts workers when it is imported therefore
-starts them in each worker, too; Python refuses that with two tracebacks.
+A process that is started by spawn or forkserver imports the script of its parent.  Windows and
+macOS start processes by spawn, and Python 3.14 starts them by forkserver on Linux.  A script that
+starts workers when it is imported therefore starts them in each worker, too; Python refuses that
+with two tracebacks.
 """
 
 import ast
@@ -11,12 +12,16 @@ import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-LINE = ("the worker processes cannot start, because each of them runs this script again; put what the script does "
-        'under `if __name__ == "__main__":`')
+LINE = (
+    "the worker processes cannot start, because each of them runs this script again; put what the "
+    "script does "
+    'under `if __name__ == "__main__":`'
+)
 
 
 def refuse_to_begin_again(workers):
-    """End a worker process that is still importing the script, and is about to start workers itself.
+    """End a worker process that is still importing the script, and is about to start workers
+    itself.
 
     It ends without a word: its parent notices, and prints :data:`LINE`.
 
@@ -48,7 +53,8 @@ def is_missing(executor):
         return False
     main = sys.modules["__main__"]
     path = getattr(main, "__file__", None)
-    if path is None or getattr(main, "__spec__", None) is not None:  # a console; `python -m`, whose file is imported
+    # a console; `python -m`, whose file is imported
+    if path is None or getattr(main, "__spec__", None) is not None:
         return False
     return not has_guard(path)
 

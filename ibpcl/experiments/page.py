@@ -1,6 +1,8 @@
-"""The report of a run, of a table, or of a folder of runs: one HTML page to send, made from the folder's files.
+"""The report of a run, of a table, or of a folder of runs: one HTML page to send, made from the
+folder's files.
 
-``report.html`` has everything inside, asks for nothing from outside, and has :data:`MOST` bytes at most.
+``report.html`` has everything inside, asks for nothing from outside, and has :data:`MOST` bytes at
+most.
 """
 
 import contextlib
@@ -18,14 +20,16 @@ from ibpcl.experiments.journal import HISTORY
 from ibpcl.experiments.markup import figures, page, section, table, tag
 from ibpcl.experiments.presets import PRESETS
 
-MOST = 1_000_000                                             # bytes of a page
-MAPS = ("accuracy_matrix", "likelihood_matrix")              # figures that a page has as tables
-CAPTION = 2000                                               # bytes of a figure besides its picture, at most
+MOST = 1_000_000  # bytes of a page
+MAPS = ("accuracy_matrix", "likelihood_matrix")  # figures that a page has as tables
+# bytes of a figure besides its picture, at most
+CAPTION = 2000
 TABLE = "table.json"
 
 
 def write(folder, to=None):
-    """Write the report of a folder: of its run, finished or not, of its table, or of all runs right below it.
+    """Write the report of a folder: of its run, finished or not, of its table, or of all runs right
+    below it.
 
     Parameters
     ----------
@@ -50,23 +54,30 @@ def write(folder, to=None):
     except (UserError, OSError):
         raise
     except KeyError as error:
-        raise UserError(f"{folder}: its files have no {error}; another version than {ibpcl.__version__} wrote them: "
-                        "run it again") from error
-    except Exception as error:                               # the files may come from anywhere
-        raise UserError(f"{folder}: its files are damaged: {type(error).__name__}: {error}") from error
-    # A link in the folder, which may come from another person, is replaced; the file that it names is not.
+        raise UserError(
+            f"{folder}: its files have no {error}; another version than {ibpcl.__version__} wrote "
+            "them: run it again"
+        ) from error
+    except Exception as error:  # the files may come from anywhere
+        raise UserError(
+            f"{folder}: its files are damaged: {type(error).__name__}: {error}"
+        ) from error
+    # A link in the folder, which may come from another person, is replaced; the file that it names
+    # is not.
     storage.write_bytes(path, _encoded(text), follow=to is not None)
     return path
 
 
 @contextlib.contextmanager
 def kept(folder):
-    """Write the report of a run's folder when the block ends; if it fails, as of an unfinished run."""
+    """Write the report of a run's folder when the block ends; if it fails, as of an unfinished
+    run.
+    """
     try:
         yield
     except BaseException:
         if folder is not None and Path(folder, HISTORY).exists():
-            with contextlib.suppress(Exception):             # what ended the run is what counts
+            with contextlib.suppress(Exception):  # what ended the run is what counts
                 write(folder)
         raise
     if folder is not None:
@@ -74,37 +85,67 @@ def kept(folder):
 
 
 def write_if_possible(folder):
-    """Write the report of a folder whose results are complete; a failure costs none of them and becomes a warning."""
+    """Write the report of a folder whose results are complete; a failure costs none of them and
+    becomes a warning.
+    """
     try:
         write(folder)
-    except Exception as error:                               # a damaged figure, the disk: anything
-        warnings.warn(f"{folder / REPORT} could not be written ({type(error).__name__}: {error}); `ibpcl report "
-                      f"{folder}` writes it", stacklevel=2)
+    except Exception as error:  # a damaged figure, the disk: anything
+        warnings.warn(
+            f"{folder / REPORT} could not be written ({type(error).__name__}: {error}); `ibpcl "
+            f"report {folder}` writes it",
+            stacklevel=2,
+        )
 
 
 def of_run(folder):
     """Return the page of a run."""
     run = read(folder)
-    name, experiment = run.table["method"], run.table["experiment"]
+    name = run.table["method"]
+    experiment = run.table["experiment"]
     title = f"{experiment}, {name.rpartition(':')[2]}, seed {run.table['seed']}"
-    state = tag("span", "finished", class_="state") if run.finished else tag("span", "not finished",
-                                                                             class_="state open")
+    state = (
+        tag("span", "finished", class_="state")
+        if run.finished
+        else tag("span", "not finished", class_="state open")
+    )
     about = f" · {PRESETS[experiment].sentence}" if experiment in PRESETS else ""
-    top = tag("header", tag("h1", title), tag("p", state, f" · {_date(run.written)}{about}", class_="soft"),
-              sections.tiles(run))
-    told, R = sections.sentences(run), run.matrix
+    top = tag(
+        "header",
+        tag("h1", title),
+        tag("p", state, f" · {_date(run.written)}{about}", class_="soft"),
+        sections.tiles(run),
+    )
+    told = sections.sentences(run)
+    R = run.matrix
     maps = MAPS if R is not None and len(R) <= sections.MOST_TASKS else ()
     parts = [
         section("What was run", tag("p", sections.who(name)), sections.repeated(command(run))),
-        not run.finished and section(
-            "Not finished", tag("p", f"The run is {run.place}. If no process is at work on it, this continues it:"),
-            tag("pre", shell.command_line(["ibpcl", "run", "--resume", str(folder)]))),
+        not run.finished
+        and section(
+            "Not finished",
+            tag("p", f"The run is {run.place}. If no process is at work on it, this continues it:"),
+            tag("pre", shell.command_line(["ibpcl", "run", "--resume", str(folder)])),
+        ),
         run.problems and section("Damaged", [tag("p", problem) for problem in run.problems]),
         told and section("Summary", tag("p", told)),
-        maps and section(f"{sections.MEASURES[run.measure].capitalize()} after each task", sections.matrix(run))]
-    after = [sections.objective(run), sections.settings(run), sections.times(run), sections.versions([run.result]),
-             sections.use(run)]
-    pictures = [(folder / f"{name}.png", caption) for name, caption in captions.OF_RUNS.items() if name not in maps]
+        maps
+        and section(
+            f"{sections.MEASURES[run.measure].capitalize()} after each task", sections.matrix(run)
+        ),
+    ]
+    after = [
+        sections.objective(run),
+        sections.settings(run),
+        sections.times(run),
+        sections.versions([run.result]),
+        sections.use(run),
+    ]
+    pictures = [
+        (folder / f"{name}.png", caption)
+        for name, caption in captions.OF_RUNS.items()
+        if name not in maps
+    ]
     return _page(title, [top, *parts], pictures, after, folder)
 
 
@@ -112,54 +153,130 @@ def of_table(folder):
     """Return the page of a comparison, or of a table or figure of the paper."""
     found = storage.read_json(folder / TABLE)
     cells = found["cells"]
-    title = f"Reproduction: {found['target']}" if "target" in found else f"Comparison: {found['experiment']}"
-    chosen = [f"{found['seeds']} seed{'s' * (found['seeds'] > 1)}", *["tuned where a search was made"] * found["tuned"],
-              *(f"{key} = {value}" for key, value in found["settings"].items())]
-    top = tag("header", tag("h1", title), tag(
-        "p", tag("span", "a quick look: the order of the methods at most, not their numbers · ", class_="state open")
-        if found.get("quick") else "", f"{found.get('what', 'several methods on the same tasks')} · "
-        f"{', '.join(chosen)} · {_date((folder / TABLE).stat().st_mtime)}", class_="soft"))
+    title = (
+        f"Reproduction: {found['target']}"
+        if "target" in found
+        else f"Comparison: {found['experiment']}"
+    )
+    chosen = [
+        f"{found['seeds']} seed{'s' * (found['seeds'] > 1)}",
+        *["tuned where a search was made"] * found["tuned"],
+        *(f"{key} = {value}" for key, value in found["settings"].items()),
+    ]
+    top = tag(
+        "header",
+        tag("h1", title),
+        tag(
+            "p",
+            tag(
+                "span",
+                "a quick look: the order of the methods at most, not their numbers · ",
+                class_="state open",
+            )
+            if found.get("quick")
+            else "",
+            f"{found.get('what', 'several methods on the same tasks')} · "
+            f"{', '.join(chosen)} · {_date((folder / TABLE).stat().st_mtime)}",
+            class_="soft",
+        ),
+    )
     seconds = sum({cell["folder"]: cell["seconds"] for cell in cells}.values())
     parts = [
-        section("What was run", sections.repeated(found["command"]),
-                tag("p", f"{len(cells)} run{'s' * (len(cells) > 1)}, {seconds:.0f} s of training and testing in all.")),
-        section("Result", [table(f"{one['caption']}.", one["header"], one["lines"], sortable=True)
-                           for one in found["tables"]], [tag("p", note) for note in found["notes"]]),
-        found["failures"] and section("Not trained", [tag("p", f"{one['cell']}: {one['reason']}")
-                                                      for one in found["failures"]])]
-    runs = [(read(place), cell["row"]) for cell in cells if (place := _beside(folder, cell["folder"])) is not None]
-    after = [runs and section("Runs side by side", sections.side_by_side(*zip(*runs, strict=True))),
-             section("Settings that differ from the default", sections.changes(cells)), sections.versions(cells)]
-    files = [folder / Path(name).name for name in found["pictures"]]     # of this folder only, whatever the file says
+        section(
+            "What was run",
+            sections.repeated(found["command"]),
+            tag(
+                "p",
+                (
+                    f"{len(cells)} run{'s' * (len(cells) > 1)}, {seconds:.0f} s of training and "
+                    "testing in all."
+                ),
+            ),
+        ),
+        section(
+            "Result",
+            [
+                table(f"{one['caption']}.", one["header"], one["lines"], sortable=True)
+                for one in found["tables"]
+            ],
+            [tag("p", note) for note in found["notes"]],
+        ),
+        found["failures"]
+        and section(
+            "Not trained",
+            [tag("p", f"{one['cell']}: {one['reason']}") for one in found["failures"]],
+        ),
+    ]
+    runs = [
+        (read(place), cell["row"])
+        for cell in cells
+        if (place := _beside(folder, cell["folder"])) is not None
+    ]
+    after = [
+        runs and section("Runs side by side", sections.side_by_side(*zip(*runs, strict=True))),
+        section("Settings that differ from the default", sections.changes(cells)),
+        sections.versions(cells),
+    ]
+    # of this folder only, whatever the file says
+    files = [folder / Path(name).name for name in found["pictures"]]
     pictures = [(path, captions.of_table(path.stem)) for path in files]
     return _page(title, [top, *parts], pictures, after, folder)
 
 
 def _beside(folder, name):
-    """Return the folder of a table's run, or None: it must lie in the table's folder or beside it, and be no link."""
+    """Return the folder of a table's run, or None: it must lie in the table's folder or beside it,
+    and be no link.
+    """
     place = folder / name
     outside = not place.resolve().is_relative_to(folder.resolve().parent)
     return None if outside or place.is_symlink() or table_of(place) is None else place
 
 
 def of_folder(folder):
-    """Return the page of all runs right below a folder, or in its ``cells``: a comparison that is under way."""
+    """Return the page of all runs right below a folder, or in its ``cells``: a comparison that is
+    under way.
+    """
     runs = runs_in(folder)
     if not runs:
         raise UserError(f"{folder}: there is no run in it, and no table")
-    title, finished = f"Runs in {folder.resolve().name}", sum(run.finished for run in runs)
-    top = tag("header", tag("h1", title), tag(
-        "p", f"{len(runs)} run{'s' * (len(runs) > 1)}, {finished} finished · {_date(runs[-1].written)}", class_="soft"))
-    return _page(title, [top, section("Runs side by side", sections.side_by_side(runs))], [],
-                 [sections.versions([run.result for run in runs])], folder)
+    title = f"Runs in {folder.resolve().name}"
+    finished = sum(run.finished for run in runs)
+    top = tag(
+        "header",
+        tag("h1", title),
+        tag(
+            "p",
+            (
+                f"{len(runs)} run{'s' * (len(runs) > 1)}, {finished} finished · "
+                f"{_date(runs[-1].written)}"
+            ),
+            class_="soft",
+        ),
+    )
+    return _page(
+        title,
+        [top, section("Runs side by side", sections.side_by_side(runs))],
+        [],
+        [sections.versions([run.result for run in runs])],
+        folder,
+    )
 
 
 def _page(title, before, pictures, after, folder):
-    """Put a page together, of parts of which some may be missing; the figures take what room there is."""
-    footer = f"Written by ibpcl {ibpcl.__version__} from the files of {folder}; it loads nothing from elsewhere."
+    """Put a page together, of parts of which some may be missing; the figures take what room there
+    is.
+    """
+    footer = (
+        f"Written by ibpcl {ibpcl.__version__} from the files of {folder}; it loads nothing from "
+        "elsewhere."
+    )
 
     def whole(drawn):
-        return page(title, list(filter(None, (*before, drawn and section("Figures", drawn), *after))), footer)
+        return page(
+            title,
+            list(filter(None, (*before, drawn and section("Figures", drawn), *after))),
+            footer,
+        )
 
     return whole(figures(pictures, MOST - len(_encoded(whole([]))) - CAPTION * len(pictures)))
 

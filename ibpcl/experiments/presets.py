@@ -1,6 +1,8 @@
-"""The experiments that have a name: what each changes in the defaults of the run and of the methods.
+"""The experiments that have a name: what each changes in the defaults of the run and of the
+methods.
 
-All hyperparameters that an experiment sets are here; the defaults are those of the methods' ``Settings``.
+All hyperparameters that an experiment sets are here; the defaults are those of the methods'
+``Settings``.
 """
 
 from collections.abc import Mapping
@@ -8,16 +10,18 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 DEFAULT = "split-glyphs"
-SEEDS = 5                                                    # of a table's row, if not given
-# What an experiment can ask of a method (a word of its `can`), and the settings that it then must have.
+SEEDS = 5  # of a table's row, if not given
+# What an experiment can ask of a method (a word of its `can`), and the settings that it then must
+# have.
 SETTINGS_OF = {"task": {}, "domain": {"single_head": True}, "regression": {}, "images": {}}
 
 
 class Preset(NamedTuple):
-    """An experiment: one sentence on it, its keys of the run, and for each method the settings it changes.
+    """An experiment: one sentence on it, its keys of the run, and for each method the settings it
+    changes.
 
-    ``asks`` is what a method must be able to do: a word of :class:`ibpcl.methods.About`, or ``images``, a generative
-    model.
+    ``asks`` is what a method must be able to do: a word of :class:`ibpcl.methods.About`, or
+    ``images``, a generative model.
     """
 
     sentence: str
@@ -26,49 +30,112 @@ class Preset(NamedTuple):
     asks: str = "task"
 
 
-# The other methods for images, by name: the command line knows the experiments before anything heavy is imported.
+# The other methods for images, by name: the command line knows the experiments before anything
+# heavy is imported.
 AUTOENCODERS = ("vae_naive", "vae_ewc", "vae_imm", "vae_vcl", "vae_si", "vae_laplace")
-SMALL_AUTOENCODER = {"hidden": (100, 100, 100), "latent": 10, "activation": "tanh", "batch": 64, "epochs": 60}
+SMALL_AUTOENCODER = {
+    "hidden": (100, 100, 100),
+    "latent": 10,
+    "activation": "tanh",
+    "batch": 64,
+    "epochs": 60,
+}
 NO_PRESET = Preset("The defaults alone.", {})
 PRESETS = {
-    "split-glyphs": Preset("Letters A/B to I/J, five tasks; needs no files.", {"dataset": "glyphs", "stream": "split"}),
-    "split-mnist": Preset("Handwritten digits 0/1 to 8/9, five tasks.", {"dataset": "mnist", "stream": "split"}),
-    "split-notmnist": Preset("Letters A/B to I/J from public fonts, five tasks.",
-                             {"dataset": "notmnist", "stream": "split"}),
-    "split-fashion-mnist": Preset("T-shirt/Trouser to Bag/Ankle boot, five tasks.",
-                                  {"dataset": "fashion_mnist", "stream": "split"}),
-    "fashion-resplit": Preset("The same, with all 70,000 images split anew.",
-                              {"dataset": "fashion_mnist", "stream": "resplit"}),
-    "permuted-mnist": Preset("All ten digits, five tasks, a pixel order per task.",
-                             {"dataset": "mnist", "stream": "permuted"}),
-    "permuted-mnist-10-domain": Preset("All ten digits, ten pixel orders, one head for all.",
-                                       {"dataset": "mnist", "stream": "permuted", "tasks": 10}, asks="domain"),
-    "domain-mnist": Preset("First or second of a pair, 0/1 to 8/9, one head.",
-                           {"dataset": "mnist", "stream": "split"}, asks="domain"),
-    "domain-glyphs": Preset("The same with rendered letters, A/B to I/J.",
-                            {"dataset": "glyphs", "stream": "split"}, asks="domain"),
+    "split-glyphs": Preset(
+        "Letters A/B to I/J, five tasks; needs no files.", {"dataset": "glyphs", "stream": "split"}
+    ),
+    "split-mnist": Preset(
+        "Handwritten digits 0/1 to 8/9, five tasks.", {"dataset": "mnist", "stream": "split"}
+    ),
+    "split-notmnist": Preset(
+        "Letters A/B to I/J from public fonts, five tasks.",
+        {"dataset": "notmnist", "stream": "split"},
+    ),
+    "split-fashion-mnist": Preset(
+        "T-shirt/Trouser to Bag/Ankle boot, five tasks.",
+        {"dataset": "fashion_mnist", "stream": "split"},
+    ),
+    "fashion-resplit": Preset(
+        "The same, with all 70,000 images split anew.",
+        {"dataset": "fashion_mnist", "stream": "resplit"},
+    ),
+    "permuted-mnist": Preset(
+        "All ten digits, five tasks, a pixel order per task.",
+        {"dataset": "mnist", "stream": "permuted"},
+    ),
+    "permuted-mnist-10-domain": Preset(
+        "All ten digits, ten pixel orders, one head for all.",
+        {"dataset": "mnist", "stream": "permuted", "tasks": 10},
+        asks="domain",
+    ),
+    "domain-mnist": Preset(
+        "First or second of a pair, 0/1 to 8/9, one head.",
+        {"dataset": "mnist", "stream": "split"},
+        asks="domain",
+    ),
+    "domain-glyphs": Preset(
+        "The same with rendered letters, A/B to I/J.",
+        {"dataset": "glyphs", "stream": "split"},
+        asks="domain",
+    ),
     "terrain": Preset(
         "Regression: land and sea floor heights, five tasks.",
         {"dataset": "terrain", "stream": "strips"},
-        {"npbcl": {"samples": 2, "batch": 128, "epochs": 60, "finetune_epochs": 30, "weight_rate": 0.01,
-                   "mask_rate": 0.1, "finetune_rate": 0.001, "finetune_average": 0.0, "tau_start": 10.0,
-                   "tau_end": 0.25, "alpha": 30.0, "mask_link": "logit", "mask_kl_weight": 1 / 784,
-                   "start_sigma": 0.002, "start_spread": 0.01, "noise_sigma": 0.3, "prior_sigma": 3.0,
-                   "unused_prior": "gaussian", "rate_end": 0.1}},
+        {
+            "npbcl": {
+                "samples": 2,
+                "batch": 128,
+                "epochs": 60,
+                "finetune_epochs": 30,
+                "weight_rate": 0.01,
+                "mask_rate": 0.1,
+                "finetune_rate": 0.001,
+                "finetune_average": 0.0,
+                "tau_start": 10.0,
+                "tau_end": 0.25,
+                "alpha": 30.0,
+                "mask_link": "logit",
+                "mask_kl_weight": 1 / 784,
+                "start_sigma": 0.002,
+                "start_spread": 0.01,
+                "noise_sigma": 0.3,
+                "prior_sigma": 3.0,
+                "unused_prior": "gaussian",
+                "rate_end": 0.1,
+            }
+        },
         "regression",
     ),
     "vae-glyphs": Preset(
         "Generative: rendered letters A to E, one per task.",
         {"dataset": "glyphs", "stream": "classes", "tasks": 5, "method": "vae_npbcl"},
-        {"vae_npbcl": {"hidden": (100, 100), "latent": 10, "activation": "tanh", "batch": 64, "epochs": 15,
-                       "finetune_epochs": 45, "alpha": 20.0, "latent_alpha": 20.0, "prior_sigma": 0.3,
-                       "start_sigma": 0.01, "start_spread": 2.0},
-         **dict.fromkeys(AUTOENCODERS, SMALL_AUTOENCODER)},
+        {
+            "vae_npbcl": {
+                "hidden": (100, 100),
+                "latent": 10,
+                "activation": "tanh",
+                "batch": 64,
+                "epochs": 15,
+                "finetune_epochs": 45,
+                "alpha": 20.0,
+                "latent_alpha": 20.0,
+                "prior_sigma": 0.3,
+                "start_sigma": 0.01,
+                "start_spread": 2.0,
+            },
+            **dict.fromkeys(AUTOENCODERS, SMALL_AUTOENCODER),
+        },
         "images",
     ),
-    "vae-mnist": Preset("Generative: digits 0 to 9, no labels, one per task.",
-                        {"dataset": "mnist", "stream": "classes", "tasks": 10, "method": "vae_npbcl"}, asks="images"),
-    "vae-notmnist": Preset("Generative: letters A to J, no labels, one per task.",
-                           {"dataset": "notmnist", "stream": "classes", "tasks": 10, "method": "vae_npbcl"},
-                           asks="images"),
+    "vae-mnist": Preset(
+        "Generative: digits 0 to 9, no labels, one per task.",
+        {"dataset": "mnist", "stream": "classes", "tasks": 10, "method": "vae_npbcl"},
+        asks="images",
+    ),
+    "vae-notmnist": Preset(
+        "Generative: letters A to J, no labels, one per task.",
+        {"dataset": "notmnist", "stream": "classes", "tasks": 10, "method": "vae_npbcl"},
+        asks="images",
+    ),
 }

@@ -11,7 +11,8 @@ from ibpcl.evaluation import figures
 from ibpcl.experiments import page, tables
 from ibpcl.experiments.config import as_table
 
-VALUES = ("table", "row", "column", "unit", "value")         # of values.csv; the values of an entry by seed
+# of values.csv; the values of an entry by seed
+VALUES = ("table", "row", "column", "unit", "value")
 
 
 class Report(NamedTuple):
@@ -29,10 +30,15 @@ class Report(NamedTuple):
 
 
 def heading(title, choice, *first):
-    """Return the first lines of a report: its title, then what was chosen, beginning with ``first``."""
-    chosen = [*first, *["tuned where a search was made"] * choice.tuned,
-              f"{choice.seeds} seed{'s' * (choice.seeds > 1)}",
-              *(f"{key} = {value}" for key, value in choice.assignments.items())]
+    """Return the first lines of a report: its title, then what was chosen, beginning with
+    ``first``.
+    """
+    chosen = [
+        *first,
+        *["tuned where a search was made"] * choice.tuned,
+        f"{choice.seeds} seed{'s' * (choice.seeds > 1)}",
+        *(f"{key} = {value}" for key, value in choice.assignments.items()),
+    ]
     return f"{title}\n{', '.join(chosen)}; ibpcl {ibpcl.__version__}"
 
 
@@ -49,9 +55,14 @@ def json_of(report):
 
 
 def _tables(report):
-    return {"ibpcl": ibpcl.__version__, "tables": [table.to_dict() for table in report.summary.tables],
-            "notes": list(report.summary.notes),
-            "failures": [{"cell": str(failure.cell), "reason": failure.reason} for failure in report.failures]}
+    return {
+        "ibpcl": ibpcl.__version__,
+        "tables": [table.to_dict() for table in report.summary.tables],
+        "notes": list(report.summary.notes),
+        "failures": [
+            {"cell": str(failure.cell), "reason": failure.reason} for failure in report.failures
+        ],
+    }
 
 
 def remarks_of(report):
@@ -61,36 +72,60 @@ def remarks_of(report):
 
 
 def write(report, facts, measured):
-    """Write a report's tables as Markdown, JSON and CSV (a line per value), its pictures, and its page.
+    """Write a report's tables as Markdown, JSON and CSV (a line per value), its pictures, and its
+    page.
 
     ``facts`` stand first in ``table.json``; ``measured`` are the runs behind the tables.
     """
     report.folder.mkdir(parents=True, exist_ok=True)
     pictures = [f"{name}.png" for name in report.summary.pictures]
     runs = [_run(m, report.folder) for m in measured]
-    storage.write_json(report.folder / "table.json", {
-        **facts, **_tables(report), "pictures": pictures, "cells": runs})
-    lines = [(table.title, entry.row, entry.column, entry.unit.name, value) for table in report.summary.tables
-             for entry in table.entries for value in entry.values]
-    storage.write_csv(report.folder / "values.csv",
-                      {name: [line[i] for line in lines] for i, name in enumerate(VALUES)})
-    seconds = {run["folder"]: run["seconds"] for run in runs}          # rows may share a run
-    remarks = [*remarks_of(report), f"{len(seconds)} runs, {duration(sum(seconds.values()))} in all; the longest took "
-               f"{duration(max(seconds.values()))}. `table.json` names the folder, the time and the settings of each."]
+    storage.write_json(
+        report.folder / "table.json",
+        {**facts, **_tables(report), "pictures": pictures, "cells": runs},
+    )
+    lines = [
+        (table.title, entry.row, entry.column, entry.unit.name, value)
+        for table in report.summary.tables
+        for entry in table.entries
+        for value in entry.values
+    ]
+    storage.write_csv(
+        report.folder / "values.csv",
+        {name: [line[i] for line in lines] for i, name in enumerate(VALUES)},
+    )
+    seconds = {run["folder"]: run["seconds"] for run in runs}  # rows may share a run
+    remarks = [
+        *remarks_of(report),
+        f"{len(seconds)} runs, {duration(sum(seconds.values()))} in all; the longest took "
+        f"{duration(max(seconds.values()))}. `table.json` names the folder, the time and the "
+        "settings of each.",
+    ]
     images = [f"![{picture.removesuffix('.png')}]({picture})" for picture in pictures]
-    storage.write_text(report.folder / "table.md", "\n\n".join(
-        [f"# {report.heading}", *map(tables.markdown, report.summary.tables), *remarks, *images]) + "\n")
+    storage.write_text(
+        report.folder / "table.md",
+        "\n\n".join(
+            [f"# {report.heading}", *map(tables.markdown, report.summary.tables), *remarks, *images]
+        )
+        + "\n",
+    )
     _show(report)
 
 
 def _show(report):
-    """Write the pictures and the page of a table; the table is written already, so a failure is a warning."""
+    """Write the pictures and the page of a table; the table is written already, so a failure is a
+    warning.
+    """
     try:
         for name, axes in report.summary.pictures.items():
             figures.save(axes, report.folder / f"{name}.png")
-    except Exception as error:                               # Matplotlib, its fonts, or the disk: anything
-        warnings.warn(f"the figures could not be drawn ({type(error).__name__}: {error}); the tables in "
-                      f"{report.folder} are complete", stacklevel=3)
+    # Matplotlib, its fonts, or the disk: anything
+    except Exception as error:
+        warnings.warn(
+            f"the figures could not be drawn ({type(error).__name__}: {error}); the tables in "
+            f"{report.folder} are complete",
+            stacklevel=3,
+        )
     page.write_if_possible(report.folder)
 
 
@@ -105,11 +140,24 @@ def duration(seconds):
 
 
 def _run(m, folder):
-    """Return what stands behind a number: a run, where it is, how long it took, with which settings."""
+    """Return what stands behind a number: a run, where it is, how long it took, with which
+    settings.
+    """
     table = as_table(m.cell.config)
-    where = Path("..", "cells", m.cell.folder.name)          # from the table, so that the folder can be moved
-    return {"row": m.cell.row.key, "benchmark": m.cell.benchmark.name, "seed": m.cell.seed, "folder": where.as_posix(),
-            "seconds": m.values["seconds"]["train"] + m.values["seconds"]["test"],
-            **{key: m.values[f"average_{key}"] for key in ("accuracy", "log_likelihood")
-               if f"average_{key}" in m.values}, "preset": table.get("preset", "default"),
-            "versions": m.values["versions"], "settings": table}
+    # from the table, so that the folder can be moved
+    where = Path("..", "cells", m.cell.folder.name)
+    return {
+        "row": m.cell.row.key,
+        "benchmark": m.cell.benchmark.name,
+        "seed": m.cell.seed,
+        "folder": where.as_posix(),
+        "seconds": m.values["seconds"]["train"] + m.values["seconds"]["test"],
+        **{
+            key: m.values[f"average_{key}"]
+            for key in ("accuracy", "log_likelihood")
+            if f"average_{key}" in m.values
+        },
+        "preset": table.get("preset", "default"),
+        "versions": m.values["versions"],
+        "settings": table,
+    }

@@ -1,4 +1,6 @@
-"""What a finished run leaves: the numbers of ``result.json``, the table of its history, and its learner."""
+"""What a finished run leaves: the numbers of ``result.json``, the table of its history, and its
+learner.
+"""
 
 import importlib.metadata
 import math
@@ -40,26 +42,40 @@ def collect(config, progresses, learner, measured):
     Returns
     -------
     values : dict
-        Accuracies and shares are fractions in 0..1, times are seconds.  ``mask_density`` has a row per task and a
-        number per hidden layer; ``share_used``, ``sharing`` and ``sharing_with_earlier`` count the weights of all
-        hidden layers; all four are None for a method without masks.  ``alpha`` is the concentration of each hidden
-        layer that a next task would start from, None for a method without one.  ``elbo_weights`` say what the objective
-        was, where a method has them: the weights of its divergences, what links the masks to their sticks, and what
-        prior unused weights have.
+        Accuracies and shares are fractions in 0..1, times are seconds.  ``mask_density`` has a row
+        per task and a number per hidden layer; ``share_used``, ``sharing`` and
+        ``sharing_with_earlier`` count the weights of all hidden layers; all four are None for a
+        method without masks.  ``alpha`` is the concentration of each hidden layer that a next task
+        would start from, None for a method without one.  ``elbo_weights`` say what the objective
+        was, where a method has them: the weights of its divergences, what links the masks to their
+        sticks, and what prior unused weights have.
     """
-    train, test = ([getattr(done, f"{part}_seconds") for done in progresses] for part in ("train", "test"))
+    train, test = (
+        [getattr(done, f"{part}_seconds") for done in progresses] for part in ("train", "test")
+    )
     return {
-        **{key: getattr(config, key) for key in ("experiment", "method", "seed", "dataset", "stream")},
+        **{
+            key: getattr(config, key)
+            for key in ("experiment", "method", "seed", "dataset", "stream")
+        },
         identity.KEY: identity.fingerprint(as_table(config)),
-        "tasks": [done.name for done in progresses], "measure": config.measure,
+        "tasks": [done.name for done in progresses],
+        "measure": config.measure,
         **measured,
         **structure_of(masks_of(learner, len(progresses))),
         "alpha": learner.alpha.tolist() if hasattr(learner, "alpha") else None,
-        "elbo_weights": {f.name: getattr(config.settings, f.name) for f in fields(config.settings)
-                         if f.name.endswith("_kl_weight") or f.name in OBJECTIVE},
-        "seconds": {"train": round(math.fsum(train), 3), "test": round(math.fsum(test), 3), "total": None,
-                    "train_per_task": [round(seconds, 3) for seconds in train],
-                    "test_per_task": [round(seconds, 3) for seconds in test]},
+        "elbo_weights": {
+            f.name: getattr(config.settings, f.name)
+            for f in fields(config.settings)
+            if f.name.endswith("_kl_weight") or f.name in OBJECTIVE
+        },
+        "seconds": {
+            "train": round(math.fsum(train), 3),
+            "test": round(math.fsum(test), 3),
+            "total": None,
+            "train_per_task": [round(seconds, 3) for seconds in train],
+            "test_per_task": [round(seconds, 3) for seconds in test],
+        },
         "peak_memory_mb": peak_memory_mb(),
         "backend": backend(config.backend).name,
         "compile_seconds": round(backend(config.backend).compile_seconds, 3),
@@ -70,25 +86,37 @@ def collect(config, progresses, learner, measured):
 def accuracies(progresses):
     """Return what was measured of a classifier or a regression.
 
-    ``accuracy_matrix[i][j]`` is the accuracy on task j after training task i; ``log_likelihood[j]`` the mean log
-    probability of the right classes of task j's test examples in the end, nats; ``accuracy_drop`` is, for each task,
-    how far it ended below its value right after it was learned.
+    ``accuracy_matrix[i][j]`` is the accuracy on task j after training task i; ``log_likelihood[j]``
+    the mean log probability of the right classes of task j's test examples in the end, nats;
+    ``accuracy_drop`` is, for each task, how far it ended below its value right after it was
+    learned.
     """
     R = progresses[-1].accuracy
-    return {"accuracy_matrix": R.tolist(), "log_likelihood": progresses[-1].log_likelihood.tolist(),
-            "average_accuracy": metrics.average_accuracy(R), "backward_transfer": metrics.backward_transfer(R),
-            "forward_transfer": metrics.forward_transfer(R), "accuracy_drop": metrics.accuracy_drop(R).tolist()}
+    return {
+        "accuracy_matrix": R.tolist(),
+        "log_likelihood": progresses[-1].log_likelihood.tolist(),
+        "average_accuracy": metrics.average_accuracy(R),
+        "backward_transfer": metrics.backward_transfer(R),
+        "forward_transfer": metrics.forward_transfer(R),
+        "accuracy_drop": metrics.accuracy_drop(R).tolist(),
+    }
 
 
 def predictive(learner, stream):
-    """Return how many test examples the predictive intervals of a regression's tasks cover, in the end.
+    """Return how many test examples the predictive intervals of a regression's tasks cover, in the
+    end.
 
-    ``coverage``: the nominal ``levels``; for each task the observed shares ``as_predicted``, those ``recalibrated`` on
-    the other half of its test examples, and the ``scales`` that intervals need, learned from all of them; the number
-    of ``examples``.  ``calibration_error`` of both, over all tasks.  ``noise_sigma``: for each task the noise's
-    standard deviation, per output and in units of the targets.
+    ``coverage``: the nominal ``levels``; for each task the observed shares ``as_predicted``, those
+    ``recalibrated`` on the other half of its test examples, and the ``scales`` that intervals need,
+    learned from all of them; the number of ``examples``.  ``calibration_error`` of both, over all
+    tasks.  ``noise_sigma``: for each task the noise's standard deviation, per output and in units
+    of the targets.
     """
-    shares, mended, scales, noise, examples = [], [], [], [], []
+    shares = []
+    mended = []
+    scales = []
+    noise = []
+    examples = []
     for t in range(len(stream)):
         task = stream[t]
         prediction = learner.predict_with_uncertainty(task.x_test, t)
@@ -100,15 +128,27 @@ def predictive(learner, stream):
         variance = prediction.sigma.astype(float) ** 2 - prediction.model_sigma.astype(float) ** 2
         noise.append(np.sqrt(variance.mean(axis=0)).tolist())
         examples.append(len(task.y_test))
-    error = {name: calibration.calibration_error(observed)
-             for name, observed in (("as_predicted", shares), ("recalibrated", mended))}
-    return {"coverage": {"levels": list(calibration.LEVELS), "as_predicted": shares, "recalibrated": mended,
-                         "scales": scales, "examples": examples},
-            "calibration_error": error, "noise_sigma": noise}
+    error = {
+        name: calibration.calibration_error(observed)
+        for name, observed in (("as_predicted", shares), ("recalibrated", mended))
+    }
+    return {
+        "coverage": {
+            "levels": list(calibration.LEVELS),
+            "as_predicted": shares,
+            "recalibrated": mended,
+            "scales": scales,
+            "examples": examples,
+        },
+        "calibration_error": error,
+        "noise_sigma": noise,
+    }
 
 
 def covered(coverage, kind):
-    """Return the share of all test examples that intervals cover, by their nominal share: a half, and nine tenths."""
+    """Return the share of all test examples that intervals cover, by their nominal share: a half,
+    and nine tenths.
+    """
     mean = np.average(coverage[kind], axis=0, weights=coverage["examples"])
     return {p: float(mean[coverage["levels"].index(p)]) for p in (0.5, 0.9)}
 
@@ -131,19 +171,24 @@ def structure_of(masks):
 
 
 def peak_memory_mb():
-    """Return the most memory that this process has held, in MB of 10^6 bytes; None where the system does not say."""
+    """Return the most memory that this process has held, in MB of 10^6 bytes; None where the system
+    does not say.
+    """
     try:
         import resource
-    except ModuleNotFoundError:                              # Windows
+    except ModuleNotFoundError:  # Windows
         return None
-    unit = 1 if sys.platform == "darwin" else 1024           # macOS counts bytes, others KiB
+    unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes, others KiB
     return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6, 1)
 
 
 def versions():
     """Return the versions of Python, of this package and of those it computes with."""
-    return {"python": platform.python_version(), "ibpcl": ibpcl.__version__,
-            **{name: version(name) for name in PACKAGES}}
+    return {
+        "python": platform.python_version(),
+        "ibpcl": ibpcl.__version__,
+        **{name: version(name) for name in PACKAGES},
+    }
 
 
 def version(package):
@@ -160,12 +205,19 @@ def as_columns(records):
 
 
 def write_state(run):
-    """Write the history of a run and everything that was learned; of images, also what its figures show."""
+    """Write the history of a run and everything that was learned; of images, also what its figures
+    show.
+    """
     storage.write_csv(run.folder / "history.csv", run.history)
     # As any learner saves itself; one of the user's own need not know how.
-    checkpoints.save(run.folder / LEARNER, run.learner.state(), {
-        **about(run.learner, run.config.settings, run.config.seed, run.result["backend"]),
-        **{key: run.result[key] for key in ("unit_range", identity.KEY)}})
+    checkpoints.save(
+        run.folder / LEARNER,
+        run.learner.state(),
+        {
+            **about(run.learner, run.config.settings, run.config.seed, run.result["backend"]),
+            **{key: run.result[key] for key in ("unit_range", identity.KEY)},
+        },
+    )
     # Its predecessor is of the same run, or of one that is being replaced.
     Path(run.folder, f"{LEARNER}.previous").unlink(missing_ok=True)
     if run.images is not None:

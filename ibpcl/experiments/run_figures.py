@@ -1,4 +1,6 @@
-"""The figures of a run, by name, each with a title: drawn from its result, its history, its learner and its images."""
+"""The figures of a run, by name, each with a title: drawn from its result, its history, its learner
+and its images.
+"""
 
 import warnings
 from pathlib import Path
@@ -12,8 +14,13 @@ from ibpcl.experiments.captions import OF_RUNS
 from ibpcl.experiments.result import masks_of
 from ibpcl.plotting import styled
 
-SHOWN = 2                                                    # images per task in the figures
-ENCODERS = {"oracle": "oracle encoder", "inferred": "inferred encoder", "common": "common encoder", "pixels": "pixels"}
+SHOWN = 2  # images per task in the figures
+ENCODERS = {
+    "oracle": "oracle encoder",
+    "inferred": "inferred encoder",
+    "common": "common encoder",
+    "pixels": "pixels",
+}
 
 
 # Each run has one of these.  It is saved last, so that its file stands for all figures.
@@ -23,15 +30,20 @@ LAST = ("accuracy_matrix", "likelihood_matrix")
 def draw(run):
     """Draw the figures of a run into its folder.
 
-    They are made of what the folder holds already, so that a failure costs no result: it becomes a warning.
+    They are made of what the folder holds already, so that a failure costs no result: it becomes a
+    warning.
     """
     try:
         drawn = run.figures()
         for name in sorted(drawn, key=LAST.__contains__):
             figures.save(drawn[name], Path(run.folder, f"{name}.png"))
-    except Exception as error:                               # Matplotlib, its fonts, or the disk: anything
-        warnings.warn(f"the figures could not be drawn ({type(error).__name__}: {error}); result.json and learner.npz "
-                      "are complete; the same run again draws them", stacklevel=2)
+    # Matplotlib, its fonts, or the disk: anything
+    except Exception as error:
+        warnings.warn(
+            f"the figures could not be drawn ({type(error).__name__}: {error}); result.json and "
+            "learner.npz are complete; the same run again draws them",
+            stacklevel=2,
+        )
 
 
 def are_drawn(folder):
@@ -41,16 +53,22 @@ def are_drawn(folder):
 
 @styled
 def figures_of(values, history, learner, stream=None, images=None):
-    """Draw the figures of a run, from its result, its history and its learner; return their Axes by name.
+    """Draw the figures of a run, from its result, its history and its learner; return their Axes by
+    name.
 
-    ``stream`` is the terrain of a regression on it, ``images`` the content of ``stages.npz`` of a generative model.
+    ``stream`` is the terrain of a regression on it, ``images`` the content of ``stages.npz`` of a
+    generative model.
     """
-    names, weights = values["tasks"], values["elbo_weights"]
+    names = values["tasks"]
+    weights = values["elbo_weights"]
     masks = masks_of(learner, len(names))
     drawn = _of_accuracies(values, masks) if images is None else _of_images(values, images)
     if len(history["elbo"]):
         drawn["history"] = figures.training_history(
-            history, {name: weight for name, weight in weights.items() if isinstance(weight, int | float)}, names)
+            history,
+            {name: weight for name, weight in weights.items() if isinstance(weight, int | float)},
+            names,
+        )
     if masks is not None:
         left, right = canvas.new_axes(width=180, height=75, columns=2)
         drawn["sharing"] = figures.share_used(masks, names, ax=left)
@@ -63,15 +81,23 @@ def figures_of(values, history, learner, stream=None, images=None):
         if stream is not None:
             drawn["intervals"] = _intervals(values, learner, stream)
     for name, axes in drawn.items():
-        canvas.entitle(axes, f"{OF_RUNS[name].title}\n{values['experiment']}, {values['method'].rpartition(':')[2]}, "
-                             f"seed {values['seed']}")
+        canvas.entitle(
+            axes,
+            f"{OF_RUNS[name].title}\n{values['experiment']}, "
+            f"{values['method'].rpartition(':')[2]}, seed {values['seed']}",
+        )
     return drawn
 
 
 def _of_accuracies(values, masks):
     """Draw accuracy over time, and the masks of the first layer: as images, if its inputs are."""
-    R, names, image_shape = np.array(values["accuracy_matrix"], float), values["tasks"], values["image_shape"]
-    drawn = {"accuracy_curves": figures.accuracy_curves(R, names), "accuracy_matrix": figures.accuracy_matrix(R, names)}
+    R = np.array(values["accuracy_matrix"], float)
+    names = values["tasks"]
+    image_shape = values["image_shape"]
+    drawn = {
+        "accuracy_curves": figures.accuracy_curves(R, names),
+        "accuracy_matrix": figures.accuracy_matrix(R, names),
+    }
     first = None if masks is None else [task[0] for task in masks]
     if first is not None and image_shape is None:
         drawn["masks"] = figures.mask_matrices(first, names)
@@ -83,59 +109,102 @@ def _of_accuracies(values, masks):
 
 def _of_images(values, images):
     """Draw likelihoods over time, the error with few labels, samples and reconstructions."""
-    R, names, image_shape = values["log_likelihood_matrix"], values["tasks"], values["image_shape"]
-    drawn = {"likelihood_curves": figures.likelihood_curves(R, names),
-             "likelihood_matrix": figures.likelihood_matrix(R, names), "few_labels": few_labels(values["few_labels"])}
+    R = values["log_likelihood_matrix"]
+    names = values["tasks"]
+    image_shape = values["image_shape"]
+    drawn = {
+        "likelihood_curves": figures.likelihood_curves(R, names),
+        "likelihood_matrix": figures.likelihood_matrix(R, names),
+        "few_labels": few_labels(values["few_labels"]),
+    }
     if image_shape is not None:
-        drawn |= {"samples": samples(images, names, image_shape),
-                  "reconstructions": reconstructions(images, names, image_shape)}
+        drawn |= {
+            "samples": samples(images, names, image_shape),
+            "reconstructions": reconstructions(images, names, image_shape),
+        }
     return drawn
 
 
 def samples(images, names, image_shape, ax=None):
-    """Draw what each task's prior gives after each task, a row for each stage; ``images`` as in ``stages.npz``."""
-    return figures.image_rows([images[f"samples/{t}"] for t in range(len(names))], image_shape, names, names, SHOWN, ax,
-                              ("sample of task", "after learning task"))
+    """Draw what each task's prior gives after each task, a row for each stage; ``images`` as in
+    ``stages.npz``.
+    """
+    return figures.image_rows(
+        [images[f"samples/{t}"] for t in range(len(names))],
+        image_shape,
+        names,
+        names,
+        SHOWN,
+        ax,
+        ("sample of task", "after learning task"),
+    )
 
 
 def reconstructions(images, names, image_shape, ax=None):
-    """Draw the first test images of each task, and below them their reconstructions after each task."""
+    """Draw the first test images of each task, and below them their reconstructions after each
+    task.
+    """
     rows = [images["originals"], *(images[f"reconstructed/{t}"] for t in range(len(names)))]
-    return figures.image_rows(rows, image_shape, ["image", *names], names, SHOWN, ax,
-                              ("test image of task, reconstructed", "after learning task"))
+    return figures.image_rows(
+        rows,
+        image_shape,
+        ["image", *names],
+        names,
+        SHOWN,
+        ax,
+        ("test image of task, reconstructed", "after learning task"),
+    )
 
 
 def few_labels(results, ax=None):
     """Draw the error with few labels, for each way to encode and for pixels."""
-    return figures.few_labels({ENCODERS[way]: (found["labels"], found["errors"]) for way, found in results.items()}, ax)
+    return figures.few_labels(
+        {ENCODERS[way]: (found["labels"], found["errors"]) for way, found in results.items()}, ax
+    )
 
 
 def _reliability(values):
     """Draw coverage as predicted and after recalibration, side by side; tasks are named once."""
-    coverage, axes = values["coverage"], canvas.new_axes(width=180, height=75, columns=2)
+    coverage = values["coverage"]
+    axes = canvas.new_axes(width=180, height=75, columns=2)
     for ax, kind in zip(axes, ("as_predicted", "recalibrated"), strict=True):
-        figures.reliability(coverage["levels"], coverage[kind], min(coverage["examples"]), values["tasks"], ax)
+        figures.reliability(
+            coverage["levels"], coverage[kind], min(coverage["examples"]), values["tasks"], ax
+        )
         ax.set_title(kind.replace("_", " "), fontsize=canvas.LABEL)
     axes[0].get_legend().remove()
     return axes
 
 
 def _intervals(values, learner, stream):
-    """Draw a line through all strips of the terrain, in metres, with recalibrated intervals of 50 and 90 %."""
-    levels, scales = values["coverage"]["levels"], values["coverage"]["scales"]
-    parts, breaks = [], []
+    """Draw a line through all strips of the terrain, in metres, with recalibrated intervals of 50
+    and 90 %.
+    """
+    levels = values["coverage"]["levels"]
+    scales = values["coverage"]["scales"]
+    parts = []
+    breaks = []
     for t in range(len(stream)):
         line = stream.line(t)
         prediction = learner.predict_with_uncertainty(line.x, t)
         mean, sigma, model = (array[:, 0].astype(float) for array in prediction)
         half, most = (scales[t][levels.index(level)] for level in (0.5, 0.9))
-        targets = (mean, mean - half * sigma, mean + half * sigma, mean - most * sigma, mean + most * sigma,
-                   mean - most * model, mean + most * model)
+        targets = (
+            mean,
+            mean - half * sigma,
+            mean + half * sigma,
+            mean - most * sigma,
+            mean + most * sigma,
+            mean - most * model,
+            mean + most * model,
+        )
         parts.append((line.west, line.elevation, *map(to_elevation, targets)))
         breaks.append((parts[-1][0][0] + parts[t - 1][0][-1]) / 2)
     west, observed, mean, *edges = map(np.concatenate, zip(*parts, strict=True))
-    ax = figures.intervals(west, observed, mean, {0.5: edges[:2], 0.9: edges[2:4]}, edges[4:], breaks[1:])
-    ax.set_yscale("asinh", linear_width=LINEAR)              # the scale of the targets
+    ax = figures.intervals(
+        west, observed, mean, {0.5: edges[:2], 0.9: edges[2:4]}, edges[4:], breaks[1:]
+    )
+    ax.set_yscale("asinh", linear_width=LINEAR)  # the scale of the targets
     ax.set_yticks([-1000, -100, 0, 100, 1000], ["-1000", "-100", "0", "100", "1000"])
     ax.set(xlabel=f"degrees west, at {line.north:.2f} degrees north", ylabel="elevation (m)")
     ax.invert_xaxis()

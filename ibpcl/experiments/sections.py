@@ -1,4 +1,6 @@
-"""The parts of a report, each made from what a run's folder holds: sentences, tables, commands, as HTML."""
+"""The parts of a report, each made from what a run's folder holds: sentences, tables, commands, as
+HTML.
+"""
 
 import json
 import re
@@ -14,8 +16,11 @@ from ibpcl.experiments.result import covered
 from ibpcl.methods import ABOUT, method
 
 MEASURES = {"accuracy": "accuracy", "R^2": "R²", "log-likelihood": "log-likelihood"}
-MOST_TASKS, MOST_RUNS = 60, 800                              # of a table; a larger one would fill the page
-PALEST = 12                                                  # of the colour of the lowest value, percent
+# of a table; a larger one would fill the page
+MOST_TASKS = 60
+MOST_RUNS = 800
+# of the colour of the lowest value, percent
+PALEST = 12
 # Keys that say which run it is, not how it was set.
 WHICH = ("experiment", "dataset", "stream", "method", "seed", "data_dir")
 
@@ -32,10 +37,15 @@ def who(name):
 def repeated(words):
     """Return the command that repeats something, broken before its options only."""
     if not words:
-        return tag("p", "The tasks came from Python, so no command repeats this; ibpcl.run or ibpcl.compare with the "
-                        "same tasks does.")
+        return tag(
+            "p",
+            "The tasks came from Python, so no command repeats this; ibpcl.run or ibpcl.compare "
+            "with the same tasks does.",
+        )
     parts = [tag("span", part) for part in re.split(r" (?=--)", shell.command_line(words))]
-    return tag("p", "To repeat it:"), tag("pre", [[" " * (i > 0), part] for i, part in enumerate(parts)])
+    return tag("p", "To repeat it:"), tag(
+        "pre", [[" " * (i > 0), part] for i, part in enumerate(parts)]
+    )
 
 
 def written(run, value, signed=False):
@@ -64,39 +74,69 @@ def tiles(run):
         if run.result["share_used"] is not None:
             found["network in use"] = percent(run.result["share_used"][-1])
         found["time"] = f"{seconds['total'] or seconds['train']:.0f} s"
-    return tag("dl", [tag("div", tag("dt", name), tag("dd", text)) for name, text in found.items()], class_="tiles")
+    return tag(
+        "dl",
+        [tag("div", tag("dt", name), tag("dd", text)) for name, text in found.items()],
+        class_="tiles",
+    )
 
 
 def sentences(run):
     """Return in sentences what the run came to; nothing before its first task is learned."""
     if run.matrix is None:
         return ""
-    last, names, several = run.matrix[-1], run.result["tasks"], len(run.result["tasks"]) > 1
+    last = run.matrix[-1]
+    names = run.result["tasks"]
+    several = len(run.result["tasks"]) > 1
     mean = written(run, run.average if run.finished else last.mean())
-    what = {"accuracy": f"the network classifies {mean} of the test examples correctly",
-            "R^2": f"predictions reach an R² of {mean}",
-            "log-likelihood": f"test images have a log-likelihood of {mean} per image"}[run.measure]
-    when = f"After {'all' if run.finished else 'the first'} {len(names)} tasks" if several else f"After {names[0]}"
+    what = {
+        "accuracy": f"the network classifies {mean} of the test examples correctly",
+        "R^2": f"predictions reach an R² of {mean}",
+        "log-likelihood": f"test images have a log-likelihood of {mean} per image",
+    }[run.measure]
+    when = (
+        f"After {'all' if run.finished else 'the first'} {len(names)} tasks"
+        if several
+        else f"After {names[0]}"
+    )
     found = [f"{when}, {what}{', averaged over tasks' if several else ''}."]
     if run.finished and run.measure == "log-likelihood":
-        found.append(f"Its standard error is {run.result['average_standard_error']:.2f} nats, from "
-                     f"{run.result['final_samples']} importance samples (effective: "
-                     f"{np.median(run.result['final']['effective_samples']):.0f}).")
+        found.append(
+            f"Its standard error is {run.result['average_standard_error']:.2f} nats, from "
+            f"{run.result['final_samples']} importance samples (effective: "
+            f"{np.median(run.result['final']['effective_samples']):.0f})."
+        )
     drops = run.matrix.diagonal() - last
     if several and np.isfinite(drops).all():
-        lowest, worst = int(np.argmin(last)), int(np.argmax(drops))
+        lowest = int(np.argmin(last))
+        worst = int(np.argmax(drops))
         found.append(f"The lowest is {names[lowest]} with {written(run, last[lowest])}.")
-        found.append(f"{names[worst]} lost most since it was learned: {written(run, -drops[worst], signed=True)}."
-                     if drops[worst] > 0 else "No task lost anything since it was learned.")
+        found.append(
+            (
+                f"{names[worst]} lost most since it was learned: "
+                f"{written(run, -drops[worst], signed=True)}."
+            )
+            if drops[worst] > 0
+            else "No task lost anything since it was learned."
+        )
     if several and run.finished:
-        found.append("Backward transfer, the mean change of a task since it was learned, is "
-                     f"{written(run, run.result['backward_transfer'], signed=True)}; below 0 is forgetting.")
+        found.append(
+            "Backward transfer, the mean change of a task since it was learned, is "
+            f"{written(run, run.result['backward_transfer'], signed=True)}; below 0 is forgetting."
+        )
     if run.result.get("share_used"):
-        found.append(f"All tasks together use {percent(run.result['share_used'][-1])} of the masked weights.")
+        found.append(
+            f"All tasks together use {percent(run.result['share_used'][-1])} of the masked weights."
+        )
     if "coverage" in run.result:
-        for kind, words in (("as_predicted", "As predicted"), ("recalibrated", "Scaled by held-out examples")):
-            shares = " and ".join(f"{percent(share)} (nominal {percent(nominal, 0)})"
-                                  for nominal, share in covered(run.result["coverage"], kind).items())
+        for kind, words in (
+            ("as_predicted", "As predicted"),
+            ("recalibrated", "Scaled by held-out examples"),
+        ):
+            shares = " and ".join(
+                f"{percent(share)} (nominal {percent(nominal, 0)})"
+                for nominal, share in covered(run.result["coverage"], kind).items()
+            )
             found.append(f"{words}, intervals cover {shares} of the test examples.")
     return " ".join(found)
 
@@ -104,8 +144,10 @@ def sentences(run):
 def matrix(run):
     """Return the matrix as a table whose colours follow its values."""
     scale, unit = (1, "nats per image") if run.measure == "log-likelihood" else (100, "percent")
-    R, names = scale * run.matrix, run.result["tasks"]
-    low, high = float(np.nanmin(R)), float(np.nanmax(R))
+    R = scale * run.matrix
+    names = run.result["tasks"]
+    low = float(np.nanmin(R))
+    high = float(np.nanmax(R))
 
     def cell(value):
         if np.isnan(value):
@@ -114,48 +156,113 @@ def matrix(run):
         depth = 100 - (100 - PALEST) * (high - value) / max(high - low, 1.0)
         return tag("td", f"{value:.2f}", style=f"--s: {depth:.0f}%")
 
-    return table(f"Test {MEASURES[run.measure]} on each task so far, {unit}: the deeper the colour, the higher, from "
-                 f"{low:.2f} to {high:.2f}.", ["", *names, "mean"],
-                 [[f"after {name}", *map(cell, row), tag("td", f"{np.nanmean(row):.2f}", class_="mean")]
-                  for name, row in zip(names, R, strict=True)], class_="map")
+    return table(
+        f"Test {MEASURES[run.measure]} on each task so far, {unit}: the deeper the colour, the "
+        f"higher, from {low:.2f} to {high:.2f}.",
+        ["", *names, "mean"],
+        [
+            [f"after {name}", *map(cell, row), tag("td", f"{np.nanmean(row):.2f}", class_="mean")]
+            for name, row in zip(names, R, strict=True)
+        ],
+        class_="map",
+    )
 
 
 def objective(run):
-    """Return what training maximized and its parts, for each phase of each task; nothing without a history."""
-    columns, tasks = run.history, run.result.get("tasks", ())
+    """Return what training maximized and its parts, for each phase of each task; nothing without a
+    history.
+    """
+    columns = run.history
+    tasks = run.result.get("tasks", ())
     if not columns or not len(columns["task"]):
         return None
-    trained, costs = weighted(columns, {key: value for key, value in run.table.items()
-                                        if key.endswith("_kl_weight") or key == "beta"})
+    trained, costs = weighted(
+        columns,
+        {
+            key: value
+            for key, value in run.table.items()
+            if key.endswith("_kl_weight") or key == "beta"
+        },
+    )
     rows = []
     for t in np.unique(columns["task"]):
         for phase in dict.fromkeys(columns["phase"][columns["task"] == t]):
             at = np.flatnonzero((columns["task"] == t) & (columns["phase"] == phase))
-            parts = [trained[at[0]], *(column[at[-1]] for column in (trained, columns["log_likelihood"],
-                                                                     *costs.values(), columns["elbo"]))]
-            rows.append([tasks[t] if t < len(tasks) else f"task {t + 1}", tag("td", phase, class_="text"), len(at),
-                         *(f"{part:.1f}" for part in parts)])
-    return section("The objective by phases", table(
-        "Nats for the whole task, means over an epoch: the objective in the first and the last epoch of each phase; in "
-        "the last also its parts, with their weights, and the bound, with all weights 1.",
-        ["task", "phase", "epochs", "objective, first", "objective, last", "log-likelihood", *costs, "bound"], rows,
-        text=(1,)))
+            parts = [
+                trained[at[0]],
+                *(
+                    column[at[-1]]
+                    for column in (
+                        trained,
+                        columns["log_likelihood"],
+                        *costs.values(),
+                        columns["elbo"],
+                    )
+                ),
+            ]
+            rows.append(
+                [
+                    tasks[t] if t < len(tasks) else f"task {t + 1}",
+                    tag("td", phase, class_="text"),
+                    len(at),
+                    *(f"{part:.1f}" for part in parts),
+                ]
+            )
+    return section(
+        "The objective by phases",
+        table(
+            "Nats for the whole task, means over an epoch: the objective in the first and the "
+            "last epoch of each phase; in "
+            "the last also its parts, with their weights, and the bound, with all weights 1.",
+            [
+                "task",
+                "phase",
+                "epochs",
+                "objective, first",
+                "objective, last",
+                "log-likelihood",
+                *costs,
+                "bound",
+            ],
+            rows,
+            text=(1,),
+        ),
+    )
 
 
 def settings(run):
     """Return the settings: those that differ from the defaults, then the others."""
-    known, other = known_keys(run.table["method"]), changed(run.table)
+    known = known_keys(run.table["method"])
+    other = changed(run.table)
     rest = [key for key in run.table if key not in other]
 
     def listed(caption, names):
-        return table(caption, ["setting", "value", "default", "meaning"], [
-            [key, shown(run.table[key]), shown(known[key].default) if key in known else "not known",
-             tag("td", prose(known[key].doc if key in known else ""), class_="meaning")] for key in names],
-            text=(1, 2, 3))
+        return table(
+            caption,
+            ["setting", "value", "default", "meaning"],
+            [
+                [
+                    key,
+                    shown(run.table[key]),
+                    shown(known[key].default) if key in known else "not known",
+                    tag("td", prose(known[key].doc if key in known else ""), class_="meaning"),
+                ]
+                for key in names
+            ],
+            text=(1, 2, 3),
+        )
 
-    return section("Settings", listed("Different from the default:", other) if other else
-                   tag("p", "All settings have their defaults."),
-                   tag("details", tag("summary", f"{len(rest)} settings with their default values"), listed("", rest)))
+    return section(
+        "Settings",
+        listed("Different from the default:", other)
+        if other
+        else tag("p", "All settings have their defaults."),
+        tag(
+            "details",
+            tag("summary", f"{len(rest)} settings with their default values"),
+            listed("", rest),
+        ),
+    )
 
 
 def shown(value):
@@ -169,21 +276,52 @@ def prose(text):
 
 
 def times(run):
-    """Return how long each task took, memory, and what computed; nothing before the first task is learned."""
+    """Return how long each task took, memory, and what computed; nothing before the first task is
+    learned.
+    """
     if "seconds" not in run.result:
         return None
-    result, density, seconds = run.result, run.result.get("mask_density"), run.result["seconds"]
-    told = [f"{seconds['train']:.1f} s of training and {seconds['test'] + seconds.get('final', 0):.1f} s of testing"]
+    result = run.result
+    density = run.result.get("mask_density")
+    seconds = run.result["seconds"]
+    told = [
+        f"{seconds['train']:.1f} s of training and "
+        f"{seconds['test'] + seconds.get('final', 0):.1f} s of testing"
+    ]
     if run.finished:
-        told += [words for number, words in (
-            (seconds["total"], f"{seconds['total'] or 0:.1f} s in all"),
-            (result["peak_memory_mb"], f"{result['peak_memory_mb'] or 0:.0f} MB of memory at most"),
-            (result["compile_seconds"], f"{result['compile_seconds']:.1f} s of compiling kernels")) if number]
+        told += [
+            words
+            for number, words in (
+                (seconds["total"], f"{seconds['total'] or 0:.1f} s in all"),
+                (
+                    result["peak_memory_mb"],
+                    f"{result['peak_memory_mb'] or 0:.0f} MB of memory at most",
+                ),
+                (
+                    result["compile_seconds"],
+                    f"{result['compile_seconds']:.1f} s of compiling kernels",
+                ),
+            )
+            if number
+        ]
         told.append(f"backend {result['backend']}")
-    rows = [[name, *(f"{seconds[f'{part}_per_task'][t]:.1f}" for part in ("train", "test")),
-             *([" / ".join(map(percent, density[t]))] if density else [])] for t, name in enumerate(result["tasks"])]
-    return section("Times", tag("p", f"{', '.join(told)}."), table(
-        "", ["task", "training, s", "testing, s", *["weights in use, by layer"] * bool(density)], rows))
+    rows = [
+        [
+            name,
+            *(f"{seconds[f'{part}_per_task'][t]:.1f}" for part in ("train", "test")),
+            *([" / ".join(map(percent, density[t]))] if density else []),
+        ]
+        for t, name in enumerate(result["tasks"])
+    ]
+    return section(
+        "Times",
+        tag("p", f"{', '.join(told)}."),
+        table(
+            "",
+            ["task", "training, s", "testing, s", *["weights in use, by layer"] * bool(density)],
+            rows,
+        ),
+    )
 
 
 def versions(results):
@@ -197,7 +335,9 @@ def versions(results):
 
 
 def use(run):
-    """Return the two lines that predict with what was learned; nothing for a run that is not finished."""
+    """Return the two lines that predict with what was learned; nothing for a run that is not
+    finished.
+    """
     if not run.finished:
         return None
     module, _, own = run.table["method"].rpartition(":")
@@ -206,46 +346,102 @@ def use(run):
     module, place = ("", f"{place}, {own}") if module == "__main__" else (module, place)
     what, call, meaning = {
         "accuracy": ("p", "predict(x, 0)", "p has a row of class probabilities for each"),
-        "R^2": ("mean, sigma, _", "predict_with_uncertainty(x, 0)", "mean and sigma are those of its targets"),
-        "log-likelihood": ("images", "predict(x, 0)", "images are their reconstructions")}[run.measure]
+        "R^2": (
+            "mean, sigma, _",
+            "predict_with_uncertainty(x, 0)",
+            "mean and sigma are those of its targets",
+        ),
+        "log-likelihood": ("images", "predict(x, 0)", "images are their reconstructions"),
+    }[run.measure]
     shape = run.result["image_shape"]
-    inputs = (f"a row of {shape[0] * shape[1]} pixels in 0..1 for each image of {shape[0]} x {shape[1]}" if shape
-              else "a row of numbers for each example")
-    return section("Use this model", tag(
-        "pre", f"import ibpcl{f', {module}' if module else ''}\n"
-               f"{what} = ibpcl.load({place}).{call}"), tag(
-        "p", f"x holds {inputs}; {meaning}. 0 is the task {run.result['tasks'][0]}, 1 the next."))
+    inputs = (
+        f"a row of {shape[0] * shape[1]} pixels in 0..1 for each image of {shape[0]} x {shape[1]}"
+        if shape
+        else "a row of numbers for each example"
+    )
+    return section(
+        "Use this model",
+        tag(
+            "pre",
+            f"import ibpcl{f', {module}' if module else ''}\n{what} = ibpcl.load({place}).{call}",
+        ),
+        tag(
+            "p", f"x holds {inputs}; {meaning}. 0 is the task {run.result['tasks'][0]}, 1 the next."
+        ),
+    )
 
 
 def side_by_side(runs, labels=None):
     """Return a sortable table with a row for each run, called by its label or else its method."""
-    rows, more = [], max(0, len(runs) - MOST_RUNS)
+    rows = []
+    more = max(0, len(runs) - MOST_RUNS)
     labels = labels or [run.table["method"].rpartition(":")[2] for run in runs]
     for run, label in list(zip(runs, labels, strict=True))[more:]:
-        result, R, seconds = run.result if run.finished else {}, run.matrix, run.result.get("seconds", {})
-        drop = 0.0 - max(0.0, float(np.max(R.diagonal() - R[-1]))) if R is not None and len(R) > 1 else None
-        changes = (written(run, value, signed=True).removesuffix("\N{NO-BREAK SPACE}points")
-                   for value in (result.get("backward_transfer"), drop))
-        rows.append({
-            "method": label, "experiment": run.table["experiment"], "seed": run.table["seed"],
-            "average": written(run, run.average), **dict(zip(("backward transfer", "largest loss"), changes,
-                                                             strict=True)),
-            "network used": percent(result["share_used"][-1]) if result.get("share_used") else "-",
-            **{f"{part}ing, s": f"{seconds[part]:.1f}" if part in seconds else "-" for part in ("train", "test")},
-            "memory, MB": f"{result['peak_memory_mb']:.0f}" if result.get("peak_memory_mb") else "-",
-            "state": run.state, "folder": tag("td", run.folder.name, class_="text whole")})
-    names = [name for name in rows[0] if name not in ("experiment", "state") or len({row[name] for row in rows}) > 1]
+        result = run.result if run.finished else {}
+        R = run.matrix
+        seconds = run.result.get("seconds", {})
+        drop = (
+            0.0 - max(0.0, float(np.max(R.diagonal() - R[-1])))
+            if R is not None and len(R) > 1
+            else None
+        )
+        changes = (
+            written(run, value, signed=True).removesuffix("\N{NO-BREAK SPACE}points")
+            for value in (result.get("backward_transfer"), drop)
+        )
+        rows.append(
+            {
+                "method": label,
+                "experiment": run.table["experiment"],
+                "seed": run.table["seed"],
+                "average": written(run, run.average),
+                **dict(zip(("backward transfer", "largest loss"), changes, strict=True)),
+                "network used": percent(result["share_used"][-1])
+                if result.get("share_used")
+                else "-",
+                **{
+                    f"{part}ing, s": f"{seconds[part]:.1f}" if part in seconds else "-"
+                    for part in ("train", "test")
+                },
+                "memory, MB": f"{result['peak_memory_mb']:.0f}"
+                if result.get("peak_memory_mb")
+                else "-",
+                "state": run.state,
+                "folder": tag("td", run.folder.name, class_="text whole"),
+            }
+        )
+    names = [
+        name
+        for name in rows[0]
+        if name not in ("experiment", "state") or len({row[name] for row in rows}) > 1
+    ]
     text = [i for i, name in enumerate(names) if name in ("experiment", "state", "folder")]
-    return table("A row for each run; click on a column's name to sort by it. Backward transfer and losses are in "
-                 f"points, or in nats where written.{f' {more} older runs are left out.' * (more > 0)}", names,
-                 [[row[name] for name in names] for row in rows], sortable=True, text=text)
+    return table(
+        "A row for each run; click on a column's name to sort by it. Backward transfer and losses "
+        "are in "
+        f"points, or in nats where written.{f' {more} older runs are left out.' * (more > 0)}",
+        names,
+        [[row[name] for name in names] for row in rows],
+        sortable=True,
+        text=text,
+    )
 
 
 def changes(cells):
-    """Return a table of the settings in which the runs of a table, its ``cells``, differ from the defaults."""
+    """Return a table of the settings in which the runs of a table, its ``cells``, differ from the
+    defaults.
+    """
     rows = {}
     for cell in cells:
-        texts = [f"{key} = {shown(value)}" for key, value in changed(cell["settings"]).items() if key not in WHICH]
+        texts = [
+            f"{key} = {shown(value)}"
+            for key, value in changed(cell["settings"]).items()
+            if key not in WHICH
+        ]
         rows[cell["row"], cell["benchmark"]] = ", ".join(texts) or "none"
-    return table("", ["row", "tasks", "settings"], [[*key, tag("td", text, class_="meaning")]
-                                                    for key, text in rows.items()], text=(1, 2))
+    return table(
+        "",
+        ["row", "tasks", "settings"],
+        [[*key, tag("td", text, class_="meaning")] for key, text in rows.items()],
+        text=(1, 2),
+    )

@@ -13,7 +13,8 @@ from ibpcl.data.terrain import TerrainStream
 from ibpcl.errors import UserError
 from ibpcl.experiments.config import OWN
 
-SPLIT = ("split", "resplit")                                 # two classes a task; of images as published, or cut anew
+# two classes a task; of images as published, or cut anew
+SPLIT = ("split", "resplit")
 
 
 def make_stream(config):
@@ -43,15 +44,17 @@ def _image_stream(config):
         return ClassStream(dataset, tuple(range(config.tasks)))
     if config.stream in SPLIT:
         dataset = resplit(dataset, seed=config.data_seed) if config.stream == "resplit" else dataset
-        return SplitStream(dataset, CONSECUTIVE_PAIRS[:config.tasks])
-    if config.validation is None:                            # else the limits come after the cut
+        return SplitStream(dataset, CONSECUTIVE_PAIRS[: config.tasks])
+    if config.validation is None:  # else the limits come after the cut
         dataset = limited_dataset(dataset, config.train_limit, config.test_limit)
     return PermutedStream(dataset, config.tasks, config.data_seed)
 
 
 def _check_number(config, most):
     if config.tasks > most:
-        raise UserError(f"tasks must be at most {most} with stream {config.stream!r}, got {config.tasks}")
+        raise UserError(
+            f"tasks must be at most {most} with stream {config.stream!r}, got {config.tasks}"
+        )
 
 
 def _own_stream(config):
@@ -59,12 +62,16 @@ def _own_stream(config):
     if config.own is not None:
         return config.own
     if config.data is None:
-        raise UserError("the tasks of this run came from Python; ibpcl.run(tasks, out=...) with the same "
-                        "tasks continues it")
+        raise UserError(
+            "the tasks of this run came from Python; ibpcl.run(tasks, out=...) with the same "
+            "tasks continues it"
+        )
     stream = read_tasks(config.data, config.classes)
     if stream.sha256 != config.data_sha256:
-        raise UserError(f"data: {config.data} holds other data than the run was made with (SHA-256 {stream.sha256}, "
-                        f"not {config.data_sha256})")
+        raise UserError(
+            f"data: {config.data} holds other data than the run was made with (SHA-256 "
+            f"{stream.sha256}, not {config.data_sha256})"
+        )
     return stream
 
 
@@ -92,20 +99,27 @@ def survey(stream):
     Raises
     ------
     UserError
-        If a task cannot be learned: pixels that are not finite, labels out of range, no examples, another width, test
-        targets that are all alike.
+        If a task cannot be learned: pixels that are not finite, labels out of range, no examples,
+        another width, test targets that are all alike.
     """
     try:
-        first, names = stream[0], []
+        first = stream[0]
+        names = []
         for t in range(len(stream)):
             task = stream[t] if t else first
             if task.inputs != first.inputs:
-                raise ValueError(f"Task {task.name!r}: inputs are {task.inputs} wide, but those of task {first.name!r} "
-                                 f"are {first.inputs} wide; all tasks of a stream must have one input width")
+                raise ValueError(
+                    f"Task {task.name!r}: inputs are {task.inputs} wide, but those of task "
+                    f"{first.name!r} "
+                    f"are {first.inputs} wide; all tasks of a stream must have one input width"
+                )
             if task.kind == "regression" and not np.ptp(task.y_test, axis=0).any():
-                raise ValueError(f"the test targets ({len(task.y_test)}) of task {task.name!r} are all alike, so R^2 "
-                                 "is not defined; at least 2 must differ (see test_limit and validation)")
+                raise ValueError(
+                    f"the test targets ({len(task.y_test)}) of task {task.name!r} are all alike, "
+                    "so R^2 "
+                    "is not defined; at least 2 must differ (see test_limit and validation)"
+                )
             names.append(task.name)
-    except (TypeError, ValueError) as error:                 # what Task refuses
+    except (TypeError, ValueError) as error:  # what Task refuses
         raise UserError(str(error)) from error
     return Survey(tuple(names), first.image_shape, in_unit_range(first.x_train))

@@ -6,16 +6,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-WIDTH = 80                                                   # of a terminal
+WIDTH = 80  # of a terminal
 
 
 class Printed(NamedTuple):
     """A number that has been reported elsewhere, in the unit of the table that it is shown in."""
 
     value: float
-    deviation: float | None                                  # after the plus-minus
-    place: str                                               # where it stands
-    source: str = "paper"                                    # in one or two words
+    deviation: float | None  # after the plus-minus
+    place: str  # where it stands
+    source: str = "paper"  # in one or two words
 
 
 class Unit(NamedTuple):
@@ -25,18 +25,25 @@ class Unit(NamedTuple):
     written: str
 
 
-PERCENT, SHARE = Unit("percent", "{:.2f}"), Unit("percent of the weights", "{:.1f}")
-POINTS, FINE_POINTS = Unit("points", "{:+.2f}"), Unit("points", "{:+.3f}")
-COUNT, FRACTION = Unit("number", "{:.1f}"), Unit("fraction", "{:.3f}")
+PERCENT = Unit("percent", "{:.2f}")
+SHARE = Unit("percent of the weights", "{:.1f}")
+POINTS = Unit("points", "{:+.2f}")
+FINE_POINTS = Unit("points", "{:+.3f}")
+COUNT = Unit("number", "{:.1f}")
+FRACTION = Unit("fraction", "{:.3f}")
 SCORE = Unit("score", "{:.4f}")
 CORRELATION = Unit("correlation", "{:+.2f}")
-NATS, NUMBER = Unit("nats per image", "{:.2f}"), Unit("number", "{:.0f}")
+NATS = Unit("nats per image", "{:.2f}")
+NUMBER = Unit("number", "{:.0f}")
 WHOLE = Unit("whole number", "{:.0f}")
-SECONDS, MEGABYTES = Unit("seconds", "{:.1f}"), Unit("MB", "{:.2f}")
+SECONDS = Unit("seconds", "{:.1f}")
+MEGABYTES = Unit("MB", "{:.2f}")
 
 
 class Entry(NamedTuple):
-    """One cell of a table: a value per seed, and what has been reported for it, in the same unit."""
+    """One cell of a table: a value per seed, and what has been reported for it, in the same
+    unit.
+    """
 
     row: str
     column: str
@@ -51,7 +58,9 @@ class Entry(NamedTuple):
 
     @property
     def deviation(self):
-        """The sample standard deviation over seeds (divided by their number less one); NaN for fewer than two."""
+        """The sample standard deviation over seeds (divided by their number less one); NaN for
+        fewer than two.
+        """
         return float(np.std(self.values, ddof=1)) if len(self.values) > 1 else math.nan
 
     @property
@@ -62,9 +71,17 @@ class Entry(NamedTuple):
     def to_dict(self):
         """Return plain values only, for JSON."""
         printed = None if self.printed is None else self.printed._asdict()
-        return {"row": self.row, "column": self.column, "unit": self.unit.name, "mean": self.mean,
-                "standard_deviation": self.deviation, "seeds": len(self.values), "values": list(self.values),
-                "printed": printed, "difference": self.difference}
+        return {
+            "row": self.row,
+            "column": self.column,
+            "unit": self.unit.name,
+            "mean": self.mean,
+            "standard_deviation": self.deviation,
+            "seeds": len(self.values),
+            "values": list(self.values),
+            "printed": printed,
+            "difference": self.difference,
+        }
 
 
 class Table(NamedTuple):
@@ -77,14 +94,20 @@ class Table(NamedTuple):
     def to_dict(self):
         """Return plain values only, for JSON."""
         header, lines = grid(self)
-        return {"title": self.title, "caption": caption(self), "header": header, "lines": lines,
-                "entries": [entry.to_dict() for entry in self.entries]}
+        return {
+            "title": self.title,
+            "caption": caption(self),
+            "header": header,
+            "lines": lines,
+            "entries": [entry.to_dict() for entry in self.entries],
+        }
 
 
 def spread(mean, deviation, unit):
     """Return a mean with its deviation as text; a dash for what was not measured.
 
-    >>> spread(99.754, 0.021, PERCENT), spread(99.754, math.nan, PERCENT), spread(math.nan, math.nan, PERCENT)
+    >>> spread(99.754, 0.021, PERCENT), spread(99.754, math.nan, PERCENT), spread(math.nan,
+    ...     math.nan, PERCENT)
     ('99.75 ± 0.02', '99.75', '-')
     """
     if math.isnan(mean):
@@ -100,16 +123,25 @@ def grid(table):
 
     Below a row for which there are reported numbers, one line has these and one the differences.
     """
-    rows, columns = (list(dict.fromkeys(getattr(entry, axis) for entry in table.entries)) for axis in ("row", "column"))
+    rows, columns = (
+        list(dict.fromkeys(getattr(entry, axis) for entry in table.entries))
+        for axis in ("row", "column")
+    )
     at = {(entry.row, entry.column): entry for entry in table.entries}
     lines = []
     for row in rows:
         entries = [at.get((row, column)) for column in columns]
-        lines.append([row, *("" if e is None else spread(e.mean, e.deviation, e.unit) for e in entries)])
+        lines.append(
+            [row, *("" if e is None else spread(e.mean, e.deviation, e.unit) for e in entries)]
+        )
         sources = {e.printed.source for e in entries if e is not None and e.printed is not None}
         for source in sorted(sources):
-            theirs = [e if e is not None and e.printed is not None and e.printed.source == source else None
-                      for e in entries]
+            theirs = [
+                e
+                if e is not None and e.printed is not None and e.printed.source == source
+                else None
+                for e in entries
+            ]
             lines.append([f"  {source}", *("" if e is None else _printed(e) for e in theirs)])
             lines.append(["  difference", *("" if e is None else _difference(e) for e in theirs)])
     return [table.corner, *columns], lines
@@ -146,14 +178,19 @@ def text(table):
     """
     header, lines = grid(table)
     widths = [max(len(line[i]) for line in (header, *lines)) for i in range(len(header))]
-    body = ["  ".join(cell.ljust(width) if i == 0 else cell.rjust(width)
-                      for i, (cell, width) in enumerate(zip(line, widths, strict=True))).rstrip()
-            for line in (header, *lines)]
+    body = [
+        "  ".join(
+            cell.ljust(width) if i == 0 else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in (header, *lines)
+    ]
     return "\n".join([textwrap.fill(caption(table), WIDTH), "", *body])
 
 
 def markdown_lines(lines):
-    r"""Return lines of cells as a table in Markdown: the header first, the first column aligned left.
+    r"""Return lines of cells as a table in Markdown: the header first, the first column aligned
+    left.
 
     >>> print(markdown_lines([["", "p(x | t)"], ["a", "1"]]))
     |  | p(x \| t) |
@@ -161,7 +198,9 @@ def markdown_lines(lines):
     | a | 1 |
     """
     header, *rows = [[cell.replace("|", "\\|") for cell in line] for line in lines]
-    return "\n".join(f"| {' | '.join(line)} |" for line in (header, [":--", *["--:"] * (len(header) - 1)], *rows))
+    return "\n".join(
+        f"| {' | '.join(line)} |" for line in (header, [":--", *["--:"] * (len(header) - 1)], *rows)
+    )
 
 
 def markdown(table):

@@ -1,7 +1,8 @@
-"""Values of configuration keys: from TOML, Python or the text of a command line to the type of the key.
+"""Values of configuration keys: from TOML, Python or the text of a command line to the type of the
+key.
 
-The type is the key's annotation: ``bool``, ``int``, ``float``, ``str``, ``tuple[X, ...]`` of one of these, and
-``X | None``.  TOML has no null, so a key that is not set is written as ``"none"``.
+The type is the key's annotation: ``bool``, ``int``, ``float``, ``str``, ``tuple[X, ...]`` of one of
+these, and ``X | None``.  TOML has no null, so a key that is not set is written as ``"none"``.
 """
 
 import json
@@ -15,8 +16,16 @@ import numpy as np
 from ibpcl.errors import UserError
 
 NONE = "none"
-WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text", list: "a list", tuple: "a list",
-         dict: "a table", NoneType: "no value"}
+WORDS = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    list: "a list",
+    tuple: "a list",
+    dict: "a table",
+    NoneType: "no value",
+}
 PLURALS = {bool: "values true or false", int: "whole numbers", float: "numbers", str: "texts"}
 TRUTH = {"true": True, "false": False}
 
@@ -37,10 +46,11 @@ def _plural(kind):
 
 
 def convert(key, value, kind):
-    """Return a value of TOML or Python as the type of its key, or raise a UserError that names the key.
+    """Return a value of TOML or Python as the type of its key, or raise a UserError that names the
+    key.
 
-    A whole number may stand for a number, a single element for a list of one, a path for a text, and NumPy's numbers
-    and arrays for Python's.
+    A whole number may stand for a number, a single element for a list of one, a path for a text,
+    and NumPy's numbers and arrays for Python's.
 
     >>> convert("hidden", [100, 50], tuple[int, ...]), convert("alpha", 30, float)
     ((100, 50), 30.0)
@@ -55,14 +65,16 @@ def convert(key, value, kind):
         raise UserError(f"{key} is too large: a number of {len(str(abs(value)))} digits") from error
     except TypeError as error:
         what = WORDS.get(type(value), type(value).__name__)
-        came = " ".join(toml(value).split())                 # an array is written in several lines
+        came = " ".join(toml(value).split())  # an array is written in several lines
         raise UserError(f"{key} must be {describe(kind)}, got {came} ({what})") from error
 
 
 def unwrapped(value):
-    """Return Python's numbers and lists for NumPy's, and text for a path; anything else as it is."""
+    """Return Python's numbers and lists for NumPy's, and text for a path; anything else as it
+    is.
+    """
     if isinstance(value, np.ma.MaskedArray):
-        return value                                         # its masked elements have no value
+        return value  # its masked elements have no value
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if isinstance(value, list | tuple):
@@ -75,10 +87,11 @@ def unwrapped(value):
 
 
 def parse(key, text, kind):
-    """Return the text of a command line as the type of its key, or raise a UserError that names the key.
+    """Return the text of a command line as the type of its key, or raise a UserError that names the
+    key.
 
-    Lists are written ``100,50`` or ``[100, 50]``, lists of lists ``[[0, 1], [2, 3]]``, truth ``true`` or ``false``, no
-    value ``none``.
+    Lists are written ``100,50`` or ``[100, 50]``, lists of lists ``[[0, 1], [2, 3]]``, truth
+    ``true`` or ``false``, no value ``none``.
 
     >>> parse("hidden", "100,50", tuple[int, ...]), parse("train_limit", "none", int | None)
     ((100, 50), None)
@@ -133,11 +146,15 @@ def _element(kind):
 
 
 def _as(value, kind):
-    """Return a value as a type, or raise TypeError; a bool is an int to Python, but not to a reader."""
+    """Return a value as a type, or raise TypeError; a bool is an int to Python, but not to a
+    reader.
+    """
     if _is_list(kind):
         elements = value if isinstance(value, list | tuple) else [value]
         return tuple(_as(element, _element(kind)) for element in elements)
-    if isinstance(value, bool) != (kind is bool) or not isinstance(value, int | float if kind is float else kind):
+    if isinstance(value, bool) != (kind is bool) or not isinstance(
+        value, int | float if kind is float else kind
+    ):
         raise TypeError
     return kind(value)
 

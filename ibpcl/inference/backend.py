@@ -1,8 +1,10 @@
-"""The choice of backend, in one place: the NumPy reference, or the compiled twins that are held to it.
+"""The choice of backend, in one place: the NumPy reference, or the compiled twins that are held to
+it.
 
-A backend is a namespace of modules: ``backend().gaussian.kl`` is the function ``kl`` of ``ibpcl.kernels.gaussian`` if
-there is one, else that of ``ibpcl.primitives.gaussian``.  One rule: a twin has the name and the signature of its
-reference.  Numba is imported, and the twins are compiled, when its backend is first asked for.
+A backend is a namespace of modules: ``backend().gaussian.kl`` is the function ``kl`` of
+``ibpcl.kernels.gaussian`` if there is one, else that of ``ibpcl.primitives.gaussian``.  One rule: a
+twin has the name and the signature of its reference.  Numba is imported, and the twins are
+compiled, when its backend is first asked for.
 """
 
 import importlib.util
@@ -18,13 +20,16 @@ APART = ("adam", "noise")
 
 
 class Backend:
-    """Modules by their names, each with all functions of the reference; ``compile_seconds`` is what compilation took.
+    """Modules by their names, each with all functions of the reference; ``compile_seconds`` is what
+    compilation took.
 
-    With the name "numba", those that have a compiled twin are replaced by it; the other name is "numpy".
+    With the name "numba", those that have a compiled twin are replaced by it; the other name is
+    "numpy".
     """
 
     def __init__(self, name, compile_seconds=0.0):
-        self.name, self.compile_seconds = name, compile_seconds
+        self.name = name
+        self.compile_seconds = compile_seconds
 
     def __getattr__(self, module):
         if module.startswith("_"):
@@ -42,7 +47,9 @@ class Backend:
 
 def reference(module):
     """Return the module of the NumPy functions of this name."""
-    return importlib.import_module(f"ibpcl.{module}" if module in APART else f"ibpcl.primitives.{module}")
+    return importlib.import_module(
+        f"ibpcl.{module}" if module in APART else f"ibpcl.primitives.{module}"
+    )
 
 
 def twins(module):
@@ -53,8 +60,11 @@ def twins(module):
 
 def public(module):
     """Return the functions that a module defines for others, by name."""
-    return {name: value for name, value in vars(module).items()
-            if isfunction(value) and value.__module__ == module.__name__ and not name.startswith("_")}
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if isfunction(value) and value.__module__ == module.__name__ and not name.startswith("_")
+    }
 
 
 def why_not():
@@ -65,7 +75,8 @@ def why_not():
         if error.name == "numba":
             return "Numba is not installed"
         return f"Numba is broken ({error})"
-    except Exception as error:                               # another NumPy than it knows, a wrong variable
+    # another NumPy than it knows, a wrong variable
+    except Exception as error:
         return f"Numba cannot be imported ({' '.join(str(error).split())})"
     if numba.config.DISABLE_JIT:
         return "NUMBA_DISABLE_JIT is set"
@@ -78,8 +89,8 @@ def why_not():
 def backend(name="numba"):
     """Return the backend "numba", which is compiled, or "numpy", which reads like the derivation.
 
-    "numpy" takes complex numbers, too, and takes the place of "numba" where Numba cannot be used; the standard error
-    then says why.  Any other name is a ValueError.
+    "numpy" takes complex numbers, too, and takes the place of "numba" where Numba cannot be used;
+    the standard error then says why.  Any other name is a ValueError.
 
     >>> backend("numpy").gaussian.kl is backend("numba").gaussian.kl
     False

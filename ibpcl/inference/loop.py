@@ -1,4 +1,6 @@
-"""The minibatch loop: Adam on a loss, with a progress bar, a history, and a stop when the objective is not finite."""
+"""The minibatch loop: Adam on a loss, with a progress bar, a history, and a stop when the objective
+is not finite.
+"""
 
 import math
 from collections.abc import Callable
@@ -19,10 +21,12 @@ ORDER_STREAM = 2**32 - 1
 
 
 class Record(NamedTuple):
-    """One row of the history: means over the steps of an epoch, in nats for the whole task; the ELBO at weights one.
+    """One row of the history: means over the steps of an epoch, in nats for the whole task; the
+    ELBO at weights one.
 
-    The parts are those of :class:`ibpcl.models.elbo.Elbo`, in its order; a divergence that a model does not have is 0.
-    ``penalty`` is what a method adds to the negative ELBO, such as the pull of EWC; ``elbo`` does not count it.
+    The parts are those of :class:`ibpcl.models.elbo.Elbo`, in its order; a divergence that a model
+    does not have is 0. ``penalty`` is what a method adds to the negative ELBO, such as the pull of
+    EWC; ``elbo`` does not count it.
     """
 
     task: int
@@ -73,15 +77,23 @@ def minibatches(examples, batch, key):
 
 
 def progress_bar(total, description, progress):
-    """Return a tqdm bar: shown if ``progress`` is True, never if False, and on a terminal only if None."""
-    return tqdm(total=total, desc=description, unit="step", disable=console.bar_is_off(progress), leave=False)
+    """Return a tqdm bar: shown if ``progress`` is True, never if False, and on a terminal only if
+    None.
+    """
+    return tqdm(
+        total=total,
+        desc=description,
+        unit="step",
+        disable=console.bar_is_off(progress),
+        leave=False,
+    )
 
 
 class Watch(NamedTuple):
     """Who watches a fit: a progress bar, shown or not (None: on a terminal only), and a callable.
 
-    ``on_epoch(record, vector)`` is called after each epoch with its :class:`Record` and the parameters, which it may
-    read until it returns.
+    ``on_epoch(record, vector)`` is called after each epoch with its :class:`Record` and the
+    parameters, which it may read until it returns.
     """
 
     bar: bool | None = None
@@ -91,15 +103,17 @@ class Watch(NamedTuple):
 class Fit(NamedTuple):
     """How a fit goes.
 
-    ``phase``: its name in the history and in the progress bar.  ``epochs``, ``batch``: passes over the examples, and
-    the largest minibatch.  ``samples``: Monte-Carlo samples of a step; 0 for one without noise.  ``key``: seed and task
-    of the noise; the order of the examples is a function of it and the epoch.  ``backend``: numba's or NumPy's, which
-    computes.  ``progress``: a :class:`Watch`, or its ``bar``.  ``rate_end``: factor of the learning rates at the last
-    step, > 0; they fall geometrically from 1 times the rates.  ``average``: share of the steps, the last ones, whose
-    parameters are averaged, in 0 .. 1; with 0 the last ones are returned.  At a constant rate the steps wander around a
-    minimum, and their mean is nearer to it than any of them (Polyak and Juditsky, 1992; Izmailov et al., 2018, for
-    networks).  Not for a network that grows.  ``tau``: the temperature of sampled masks at the first and at the last
-    step, between which it falls geometrically.
+    ``phase``: its name in the history and in the progress bar.  ``epochs``, ``batch``: passes over
+    the examples, and the largest minibatch.  ``samples``: Monte-Carlo samples of a step; 0 for one
+    without noise.  ``key``: seed and task of the noise; the order of the examples is a function of
+    it and the epoch.  ``backend``: numba's or NumPy's, which computes.  ``progress``: a
+    :class:`Watch`, or its ``bar``.  ``rate_end``: factor of the learning rates at the last step, >
+    0; they fall geometrically from 1 times the rates.  ``average``: share of the steps, the last
+    ones, whose parameters are averaged, in 0 .. 1; with 0 the last ones are returned.  At a
+    constant rate the steps wander around a minimum, and their mean is nearer to it than any of them
+    (Polyak and Juditsky, 1992; Izmailov et al., 2018, for networks).  Not for a network that grows.
+    ``tau``: the temperature of sampled masks at the first and at the last step, between which it
+    falls geometrically.
     """
 
     phase: str
@@ -122,7 +136,8 @@ def fit(vector, objective, rates, examples, how, adapt=None):
     vector : ndarray, shape (P,)
         Where to start.
     objective : callable
-        ``objective(vector, rows, step, steps)`` returns a :class:`Step` for the examples in ``rows``.
+        ``objective(vector, rows, step, steps)`` returns a :class:`Step` for the examples in
+        ``rows``.
     rates : ndarray, shape (P,)
         Learning rate of each element.
     examples : int
@@ -130,7 +145,8 @@ def fit(vector, objective, rates, examples, how, adapt=None):
     how : Fit
         How the fit goes.
     adapt : callable, optional
-        ``adapt(step, vector, state, rates) -> (vector, state, rates)``, called after each step; it may change them all.
+        ``adapt(step, vector, state, rates) -> (vector, state, rates)``, called after each step; it
+        may change them all.
 
     Returns
     -------
@@ -148,17 +164,25 @@ def fit(vector, objective, rates, examples, how, adapt=None):
     per_epoch = math.ceil(examples / how.batch)
     steps = how.epochs * per_epoch
     state = adam.start(vector)
-    history, mean = [], None
-    averaged = round(how.average * steps)                    # how many of the last steps
+    history = []
+    mean = None
+    averaged = round(how.average * steps)  # how many of the last steps
     with one_thread(), progress_bar(steps, how.phase, watch.bar) as bar:
         for epoch in range(how.epochs):
             done = []
-            for i, rows in enumerate(minibatches(examples, how.batch, how.key._replace(step=epoch))):
+            for i, rows in enumerate(
+                minibatches(examples, how.batch, how.key._replace(step=epoch))
+            ):
                 step = epoch * per_epoch + i
                 found = objective(vector, rows, step, steps)
                 _refuse_non_finite(found, f"{how.phase}, epoch {epoch + 1}, step {step}")
-                vector, state = how.backend.adam.update(vector, found.gradient, state, rates,
-                                                        factor=geometric(1.0, how.rate_end, step, steps))
+                vector, state = how.backend.adam.update(
+                    vector,
+                    found.gradient,
+                    state,
+                    rates,
+                    factor=geometric(1.0, how.rate_end, step, steps),
+                )
                 if adapt is not None:
                     vector, state, rates = adapt(step, vector, state, rates)
                 mean = running_mean(mean, vector, step + 1 - (steps - averaged))
@@ -173,16 +197,21 @@ def fit(vector, objective, rates, examples, how, adapt=None):
 
 def _record(how, epoch, steps):
     """Return the row of the history of an epoch, from its steps."""
-    means = Elbo(*(float(np.mean(part)) for part in zip(*(step.parts for step in steps), strict=True)))
+    means = Elbo(
+        *(float(np.mean(part)) for part in zip(*(step.parts for step in steps), strict=True))
+    )
     penalty = float(np.mean([step.penalty for step in steps]))
     tau = float(steps[-1].tau) if steps else 0.0
     return Record(how.key.task, how.phase, epoch, len(steps), tau, means.total, *means, penalty)
 
 
 def geometric(start, end, step, steps):
-    r"""Interpolate geometrically from ``start`` > 0 at the first step to ``end`` > 0 at the last, or at a single one.
+    r"""Interpolate geometrically from ``start`` > 0 at the first step to ``end`` > 0 at the last,
+    or at a single one.
 
-    .. math:: \tau_i = \tau_0 \Bigl(\frac{\tau_1}{\tau_0}\Bigr)^{i / (n - 1)}, \qquad i = 0 \ldots n - 1
+    .. math::
+
+        \tau_i = \tau_0 \Bigl(\frac{\tau_1}{\tau_0}\Bigr)^{i / (n - 1)}, \qquad i = 0 \ldots n - 1
 
     Kumar et al. (2021), supplement, "Hyperparameter settings": from 10 to 0.25.
 
@@ -193,7 +222,8 @@ def geometric(start, end, step, steps):
 
 
 def running_mean(mean, vector, count):
-    """Return the mean of ``count`` vectors, the last of which is ``vector``, from that of those before; None for none.
+    """Return the mean of ``count`` vectors, the last of which is ``vector``, from that of those
+    before; None for none.
 
     >>> running_mean(np.array([1.0, 2.0]), np.array([4.0, 8.0]), 3).tolist()
     [2.0, 4.0]
@@ -204,12 +234,15 @@ def running_mean(mean, vector, count):
 
 
 def _refuse_non_finite(step, where):
-    parts, penalty = step.parts, float(step.penalty)
+    parts = step.parts
+    penalty = float(step.penalty)
     finite_elbo = all(map(math.isfinite, (*parts, penalty)))
     if finite_elbo and finite(step.gradient):
         return
     named = ", ".join(f"{name} {float(part):g}" for name, part in parts._asdict().items())
     if penalty:
         named += f", penalty {penalty:g}"
-    raise NonFiniteError(f"{where}: {'the gradient' if finite_elbo else 'the ELBO'} is not finite ({named}). "
-                         "Lower the learning rates, or check the scale of the inputs.")
+    raise NonFiniteError(
+        f"{where}: {'the gradient' if finite_elbo else 'the ELBO'} is not finite ({named}). "
+        "Lower the learning rates, or check the scale of the inputs."
+    )

@@ -1,4 +1,6 @@
-"""The fit of a network to a task: its negative ELBO, by minibatches, while masks are sampled or with given ones."""
+"""The fit of a network to a task: its negative ELBO, by minibatches, while masks are sampled or
+with given ones.
+"""
 
 from typing import NamedTuple
 
@@ -11,7 +13,9 @@ from ibpcl.models.elbo import Elbo, elbo, elbo_vjp
 
 
 class Data(NamedTuple):
-    """The examples of a fit: inputs (N, D), and labels (N,) or targets (N, C); of an autoencoder the images again."""
+    """The examples of a fit: inputs (N, D), and labels (N,) or targets (N, C); of an autoencoder
+    the images again.
+    """
 
     x: np.ndarray
     y: np.ndarray
@@ -20,10 +24,11 @@ class Data(NamedTuple):
 class Weighted(NamedTuple):
     """What is maximized besides the data's share of it.
 
-    ``weights``: the cotangent of the parts, (1, -1, ...) for the ELBO.  ``warm_up``: share of the steps, from the
-    first on, in which the weight of the codes' divergence rises from 0 to its own.  ``held`` (P,): which parameters
-    stay where they are.  ``penalty(vector, gradient)`` returns what is added to the negative ELBO, nats for the whole
-    task, and its gradient or None; it sees the gradient of the loss without it, in nats an example.  ``adapt``: as of
+    ``weights``: the cotangent of the parts, (1, -1, ...) for the ELBO.  ``warm_up``: share of the
+    steps, from the first on, in which the weight of the codes' divergence rises from 0 to its own.
+    ``held`` (P,): which parameters stay where they are.  ``penalty(vector, gradient)`` returns what
+    is added to the negative ELBO, nats for the whole task, and its gradient or None; it sees the
+    gradient of the loss without it, in nats an example.  ``adapt``: as of
     :func:`ibpcl.inference.loop.fit`, where nothing grows.
     """
 
@@ -37,7 +42,8 @@ class Weighted(NamedTuple):
 def train(network, vector, prior, data, how, rates, weighted, masks=None, rest=None, growing=None):
     """Maximize the ELBO, its parts weighted, over the parameters of a network.
 
-    Kumar et al. (2021), Secs. 4.4 and 4.5: "Masked Training" where masks are sampled, else "Selective Finetuning".
+    Kumar et al. (2021), Secs. 4.4 and 4.5: "Masked Training" where masks are sampled, else
+    "Selective Finetuning".
 
     Parameters
     ----------
@@ -51,13 +57,14 @@ def train(network, vector, prior, data, how, rates, weighted, masks=None, rest=N
     rates : dict of str to float
         Learning rate of each block of the layout; 0 where none is named.
     masks : dict of str to ndarray of bool, shape (D, K), optional
-        Hard masks by layer, empty for a network without; if not given, masks are sampled, and relaxed.
+        Hard masks by layer, empty for a network without; if not given, masks are sampled, and
+        relaxed.
     rest : ndarray, shape (P,), optional
-        The optimum of all parameters that the task does not say anything of: these are left out of training and set to
-        it, see :mod:`ibpcl.models.subnetwork`.  If not given, all are trained.
+        The optimum of all parameters that the task does not say anything of: these are left out of
+        training and set to it, see :mod:`ibpcl.models.subnetwork`.  If not given, all are trained.
     growing : (int, callable), optional
-        ``every`` and ``look``: after every so many steps ``look(network, vector, step)`` may return a larger network,
-        with its vector, its prior and its ``rest``; or None.
+        ``every`` and ``look``: after every so many steps ``look(network, vector, step)`` may return
+        a larger network, with its vector, its prior and its ``rest``; or None.
 
     Returns
     -------
@@ -66,7 +73,9 @@ def train(network, vector, prior, data, how, rates, weighted, masks=None, rest=N
     history : list of Record
         One row per epoch.
     """
-    # What is trained of a network: the part that takes part in the task, its prior, where it starts, and its rates.
+
+    # What is trained of a network: the part that takes part in the task, its prior, where it
+    # starts, and its rates.
     def begin(network, vector, prior, rest):
         if rest is None:
             part = subnetwork.cut(network, {})._replace(masks=masks)
@@ -77,23 +86,46 @@ def train(network, vector, prior, data, how, rates, weighted, masks=None, rest=N
             element_rates[network.layout.block(block)] = rates[block]
         if weighted.held is not None:
             element_rates[weighted.held] = 0
-        return part, subnetwork.cut_prior(part, network, prior), vector[part.index], element_rates[part.index]
+        return (
+            part,
+            subnetwork.cut_prior(part, network, prior),
+            vector[part.index],
+            element_rates[part.index],
+        )
 
     part, prior, start, element_rates = begin(network, vector, prior, rest)
-    # A network that grows reads the same; row after row, or each minibatch would be taken from a copy of all.
-    examples, x = len(data.x), np.ascontiguousarray(part.columns(data.x))
+    # A network that grows reads the same; row after row, or each minibatch would be taken from a
+    # copy of all.
+    examples = len(data.x)
+    x = np.ascontiguousarray(part.columns(data.x))
     downhill = Elbo(*(-weight / examples for weight in weighted.weights))
 
     def objective(vector, rows, step, steps):
-        small, relaxed = part.network, masks is None
+        small = part.network
+        relaxed = masks is None
         tau = geometric(*how.tau, step, steps) if relaxed else 0.0
-        drawn = small.noise(how.key._replace(step=step), how.samples, len(rows), how.backend, relaxed=relaxed)
-        parts, cache = elbo(small, vector, prior, x.take(rows, axis=0), data.y.take(rows, axis=0), drawn, examples,
-                            how.backend, part.masks, tau)
+        drawn = small.noise(
+            how.key._replace(step=step), how.samples, len(rows), how.backend, relaxed=relaxed
+        )
+        parts, cache = elbo(
+            small,
+            vector,
+            prior,
+            x.take(rows, axis=0),
+            data.y.take(rows, axis=0),
+            drawn,
+            examples,
+            how.backend,
+            part.masks,
+            tau,
+        )
         rise = min(1.0, step / (weighted.warm_up * steps)) if weighted.warm_up > 0 else 1.0
         gradient = elbo_vjp(downhill._replace(kl_latent=downhill.kl_latent * rise), cache)
-        penalty, dpenalty = (0.0, None) if weighted.penalty is None else weighted.penalty(vector, gradient)
-        if dpenalty is not None:                             # the loss that falls is in nats per example
+        penalty, dpenalty = (
+            (0.0, None) if weighted.penalty is None else weighted.penalty(vector, gradient)
+        )
+        # the loss that falls is in nats per example
+        if dpenalty is not None:
             gradient = gradient + dpenalty / examples
         return Step(parts, gradient, tau, penalty)
 
@@ -105,20 +137,39 @@ def train(network, vector, prior, data, how, rates, weighted, masks=None, rest=N
             return vector, state, element_rates
         layout, (network, _, _, rest) = part.network.layout, found
         part, prior, vector, element_rates = begin(*found)
-        return vector, _larger_state(state, layout.within(part.network.layout), len(vector)), element_rates
+        return (
+            vector,
+            _larger_state(state, layout.within(part.network.layout), len(vector)),
+            element_rates,
+        )
 
-    trained, history = fit(start, objective, element_rates, examples, how, grow if growing else weighted.adapt)
+    trained, history = fit(
+        start, objective, element_rates, examples, how, grow if growing else weighted.adapt
+    )
     return network, part.write_back(trained, rest), history
 
 
 def maximize_likelihood(network, vector, prior, data, how, rate):
-    """Fit the means alone, without masks and without noise (supplement B.1: "similar to VCL"); see :func:`train`."""
-    return train(network, vector, prior, data, how._replace(samples=0), {"mu": rate, "noise": rate},
-                 Weighted(Elbo(1.0)), {})
+    """Fit the means alone, without masks and without noise (supplement B.1: "similar to VCL"); see
+    :func:`train`.
+    """
+    return train(
+        network,
+        vector,
+        prior,
+        data,
+        how._replace(samples=0),
+        {"mu": rate, "noise": rate},
+        Weighted(Elbo(1.0)),
+        {},
+    )
 
 
 def _larger_state(state, places, size):
-    """Grow Adam's state with its network: what it knows of old parameters stays, new ones start without a history."""
+    """Grow Adam's state with its network: what it knows of old parameters stays, new ones start
+    without a history.
+    """
+
     def larger(values):
         grown = np.zeros(size, np.asarray(values).dtype)
         grown[places] = values

@@ -11,7 +11,8 @@ PIECE = 2**16
 
 @inlined
 def _scale(x, condition, lean, out):
-    one, zero = np.float32(1), np.float32(0)
+    one = np.float32(1)
+    zero = np.float32(0)
     for i in range(out.size):
         out[i] = x[i] * (one if condition[i] > zero else lean)
 
@@ -26,7 +27,14 @@ def _scale_all(job, x, condition, lean, out):
 
 def _lean(x, condition, lean):
     out = np.empty_like(x)
-    run(_scale_all, parts(x.size, PIECE), x.reshape(-1), condition.reshape(-1), np.float32(lean), out.reshape(-1))
+    run(
+        _scale_all,
+        parts(x.size, PIECE),
+        x.reshape(-1),
+        condition.reshape(-1),
+        np.float32(lean),
+        out.reshape(-1),
+    )
     return out
 
 
@@ -34,7 +42,7 @@ def _lean(x, condition, lean):
 def relu(x):
     """Compute max(x, 0): the twin of :func:`ibpcl.primitives.activations.relu`."""
     h = _lean(x, x, 0)
-    return h, h                                              # h is positive where x is
+    return h, h  # h is positive where x is
 
 
 @twin_of(reference)

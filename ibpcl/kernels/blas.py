@@ -1,7 +1,8 @@
-"""Products of dense matrices, by BLAS on one thread, which compiled code calls (Numba's ``dot`` does).
+"""Products of dense matrices, by BLAS on one thread, which compiled code calls (Numba's ``dot``
+does).
 
-Each of our threads computes some of the products, or some rows of one: the threads of OpenBLAS would take the cores
-from ours.
+Each of our threads computes some of the products, or some rows of one: the threads of OpenBLAS
+would take the cores from ours.
 """
 
 import numpy as np
@@ -10,12 +11,15 @@ from ibpcl.blas_threads import one_thread
 from ibpcl.kernels.compilation import compiled, cube, inlined, void
 from ibpcl.kernels.threads import JOB, parts, run, taken
 
-ROWS = 128                                                   # of a product, a piece: for each BLAS lays w out anew
+# of a product, a piece: for each BLAS lays w out anew
+ROWS = 128
 
 
 @inlined
 def _rows(products):
-    """Return how many rows of each product are a piece: fewer of a single one, which has to be shared."""
+    """Return how many rows of each product are a piece: fewer of a single one, which has to be
+    shared.
+    """
     return ROWS if products > 1 else ROWS // 2
 
 
@@ -25,19 +29,22 @@ def _multiply(job, x, w, out):
     size = _rows(out.shape[0])
     cuts = parts(out.shape[1], size)
     for i in taken(job):
-        s, rows = i // cuts, slice(i % cuts * size, (i % cuts + 1) * size)
+        s = i // cuts
+        rows = slice(i % cuts * size, (i % cuts + 1) * size)
         np.dot(x[s % x.shape[0], rows], w[s], out[s, rows])
 
 
 @compiled(void(JOB, cube, cube, cube, cube, cube))
 def _pull_back(job, dh, x, w, dw, dx):
     """Write x^T dh to dw (S, D, K), and dh w^T to dx (S, N, D); an empty one is not needed."""
-    needed, cuts = dw.shape[0], parts(dx.shape[1], ROWS)
+    needed = dw.shape[0]
+    cuts = parts(dx.shape[1], ROWS)
     for i in taken(job):
         if i < needed:
             np.dot(x[i % x.shape[0]].T, dh[i], dw[i])
         else:
-            s, rows = (i - needed) // cuts, slice((i - needed) % cuts * ROWS, ((i - needed) % cuts + 1) * ROWS)
+            s = (i - needed) // cuts
+            rows = slice((i - needed) % cuts * ROWS, ((i - needed) % cuts + 1) * ROWS)
             np.dot(dh[s, rows], w[s].T, dx[s, rows])
 
 
@@ -50,7 +57,9 @@ def multiply(x, w):
 
 
 def pull_back(dh, x, w, needs_dw=True, needs_dx=True):
-    """Pull the gradient at :func:`multiply` back to ``w`` and to each sample's ``x``; None for what is not needed."""
+    """Pull the gradient at :func:`multiply` back to ``w`` and to each sample's ``x``; None for what
+    is not needed.
+    """
     S, N, _ = dh.shape
     dw = np.empty((S * needs_dw, *w.shape[1:]), np.float32)
     dx = np.empty((S * needs_dx, N, w.shape[1]), np.float32)

@@ -1,8 +1,8 @@
 """Elementary functions of float32 that vectorize: polynomials.
 
-The vectorized mathematics that compilers use elsewhere is not part of Numba's packages, and one call of the C library's
-``expf`` keeps a whole loop from being vectorized.  Here each function is straight-line code whose steps the compiler
-does for eight or sixteen numbers at a time.
+The vectorized mathematics that compilers use elsewhere is not part of Numba's packages, and one
+call of the C library's ``expf`` keeps a whole loop from being vectorized.  Here each function is
+straight-line code whose steps the compiler does for eight or sixteen numbers at a time.
 """
 
 import math
@@ -11,27 +11,58 @@ import numpy as np
 
 from ibpcl.kernels.compilation import inlined
 
-ONE, HALF = np.float32(1), np.float32(0.5)
-LOG_2, LOG2_E = np.float32(math.log(2)), np.float32(1 / math.log(2))
-LOG_2_HIGH = np.float32(0.693359375)                         # 9 bits, so that its multiples by n are exact
+ONE = np.float32(1)
+HALF = np.float32(0.5)
+LOG_2 = np.float32(math.log(2))
+LOG2_E = np.float32(1 / math.log(2))
+# 9 bits, so that its multiples by n are exact
+LOG_2_HIGH = np.float32(0.693359375)
 LOG_2_LOW = np.float32(math.log(2) - 0.693359375)
-SQRT_HALF_BITS = np.int32(0x3F3504F3)                        # the square root of one half, as a pattern of bits
-MANTISSA = np.int32(23)                                      # bits of it, below those of the exponent
-BIAS = np.int32(127)                                         # of the exponent
-# Beyond these, e^x is the largest or smallest normal number; the scale 2^n below stays inside the exponent's range.
-EXP_MAX, EXP_MIN = np.float32(88.0), np.float32(-87.0)
-# Least maximal relative error on |r| <= log(2) / 2 and on sqrt(1/2) ... sqrt(2), from Moshier's Cephes (expf, logf).
-E2, E3, E4, E5, E6, E7 = (np.float32(c) for c in (
-    5.0000001201e-1, 1.6666665459e-1, 4.1665795894e-2, 8.3334519073e-3, 1.3981999507e-3, 1.9875691500e-4))
-L3, L4, L5, L6, L7, L8, L9, L10, L11 = (np.float32(c) for c in (
-    3.3333331174e-1, -2.4999993993e-1, 2.0000714765e-1, -1.6668057665e-1, 1.4249322787e-1, -1.2420140846e-1,
-    1.1676998740e-1, -1.1514610310e-1, 7.0376836292e-2))
+# the square root of one half, as a pattern of bits
+SQRT_HALF_BITS = np.int32(0x3F3504F3)
+# bits of it, below those of the exponent
+MANTISSA = np.int32(23)
+BIAS = np.int32(127)  # of the exponent
+# Beyond these, e^x is the largest or smallest normal number; the scale 2^n below stays inside the
+# exponent's range.
+EXP_MAX = np.float32(88.0)
+EXP_MIN = np.float32(-87.0)
+# Least maximal relative error on |r| <= log(2) / 2 and on sqrt(1/2) ... sqrt(2), from Moshier's
+# Cephes (expf, logf).
+E2, E3, E4, E5, E6, E7 = (
+    np.float32(c)
+    for c in (
+        5.0000001201e-1,
+        1.6666665459e-1,
+        4.1665795894e-2,
+        8.3334519073e-3,
+        1.3981999507e-3,
+        1.9875691500e-4,
+    )
+)
+L3, L4, L5, L6, L7, L8, L9, L10, L11 = (
+    np.float32(c)
+    for c in (
+        3.3333331174e-1,
+        -2.4999993993e-1,
+        2.0000714765e-1,
+        -1.6668057665e-1,
+        1.4249322787e-1,
+        -1.2420140846e-1,
+        1.1676998740e-1,
+        -1.1514610310e-1,
+        7.0376836292e-2,
+    )
+)
 
 
 @inlined
 def _parts(x):
-    r"""Return :math:`e^r - 1` and :math:`2^n`, n the integer nearest to :math:`x / \log 2` and r the rest."""
-    x = EXP_MAX if x > EXP_MAX else x                        # in this form a not-a-number passes through
+    r"""Return :math:`e^r - 1` and :math:`2^n`, n the integer nearest to :math:`x / \log 2` and r
+    the rest.
+    """
+    # in this form a not-a-number passes through
+    x = EXP_MAX if x > EXP_MAX else x
     x = EXP_MIN if x < EXP_MIN else x
     n = np.floor(x * LOG2_E + HALF)
     r = (x - n * LOG_2_HIGH) - n * LOG_2_LOW
@@ -49,23 +80,27 @@ def exp(x):
 
 @inlined
 def expm1(x):
-    r"""Compute :math:`e^x - 1 = 2^n (e^r - 1) + (2^n - 1)`, which for n = 0 keeps all digits near zero."""
+    r"""Compute :math:`e^x - 1 = 2^n (e^r - 1) + (2^n - 1)`, which for n = 0 keeps all digits near
+    zero.
+    """
     e, power = _parts(x)
     return e * power + (power - ONE)
 
 
 @inlined
 def log_terms(r, complement):
-    r"""Return f, d and :math:`n \log 2`, whose sum is :math:`\log r` for normal r > 0; d is :math:`\log(1 + f) - f`.
+    r"""Return f, d and :math:`n \log 2`, whose sum is :math:`\log r` for normal r > 0; d is
+    :math:`\log(1 + f) - f`.
 
-    :math:`r = 2^n (1 + f)` and :math:`\sqrt{1/2} \le 1 + f < \sqrt 2`.  For n = 0, f is minus the complement,
-    :math:`1 - r`, which may be known better than r shows: that keeps all digits of a logarithm near zero.
+    :math:`r = 2^n (1 + f)` and :math:`\sqrt{1/2} \le 1 + f < \sqrt 2`.  For n = 0, f is minus the
+    complement, :math:`1 - r`, which may be known better than r shows: that keeps all digits of a
+    logarithm near zero.
     """
     bits = np.float32(r).view(np.int32)
     n = np.int32(np.int32(bits - SQRT_HALF_BITS) >> MANTISSA)
     f = np.int32(bits - np.int32(n << MANTISSA)).view(np.float32) - ONE
     f = f if n != 0 else -complement
-    p = ((((((((L11 * f + L10) * f + L9) * f + L8) * f + L7) * f + L6) * f + L5) * f + L4) * f + L3)
+    p = (((((((L11 * f + L10) * f + L9) * f + L8) * f + L7) * f + L6) * f + L5) * f + L4) * f + L3
     return f, f * f * (f * p - HALF), np.float32(n) * LOG_2
 
 

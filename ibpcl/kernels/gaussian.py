@@ -1,17 +1,30 @@
-r"""The divergence of diagonal Gaussians and its gradient, fused: the twin of ``primitives.gaussian``'s ``kl``.
+r"""The divergence of diagonal Gaussians and its gradient, fused: the twin of
+``primitives.gaussian``'s ``kl``.
 
-Each direction reads its arrays once.  The sums of the pieces are added in their order and in float64.
+Each direction reads its arrays once.  The sums of the pieces are added in their order and in
+float64.
 """
 
 import numpy as np
 
-from ibpcl.kernels.compilation import compiled, float32, float64, inlined, summing, twin_of, vector, void
+from ibpcl.kernels.compilation import (
+    compiled,
+    float32,
+    float64,
+    inlined,
+    summing,
+    twin_of,
+    vector,
+    void,
+)
 from ibpcl.kernels.elementary import exp, expm1
 from ibpcl.kernels.threads import JOB, parts, run, taken
 from ibpcl.primitives import gaussian as reference
 
-PIECE, STRIP = 2**14, 512
-HALF, TWO = np.float32(0.5), np.float32(2)
+PIECE = 2**14
+STRIP = 512
+HALF = np.float32(0.5)
+TWO = np.float32(2)
 
 
 @summing
@@ -26,11 +39,14 @@ def _sum(mu, log_sigma, prior_mu, prior_log_sigma):
 
 @compiled(void(JOB, vector, vector, vector, vector, float64[::1]))
 def _divergence(job, mu, log_sigma, prior_mu, prior_log_sigma, sums):
-    """Add up the divergences of each piece; strip by strip, so that rounding does not add up too."""
+    """Add up the divergences of each piece; strip by strip, so that rounding does not add up
+    too.
+    """
     for i in taken(job):
         total = 0.0
         for first in range(i * PIECE, min((i + 1) * PIECE, mu.size), STRIP):
-            strip = slice(first, first + STRIP)              # as long as a piece is made of whole strips
+            # as long as a piece is made of whole strips
+            strip = slice(first, first + STRIP)
             total += _sum(mu[strip], log_sigma[strip], prior_mu[strip], prior_log_sigma[strip])
         sums[i] = total
 
@@ -54,24 +70,38 @@ def _scales(d, log_sigma, prior_log_sigma, dlog_sigma, dprior_log_sigma):
 
 
 @compiled(void(JOB, float32, *[vector] * 8))
-def _gradients(job, d, mu, log_sigma, prior_mu, prior_log_sigma, dmu, dlog_sigma, dprior_mu, dprior_log_sigma):
+def _gradients(
+    job, d, mu, log_sigma, prior_mu, prior_log_sigma, dmu, dlog_sigma, dprior_mu, dprior_log_sigma
+):
     """Write the gradients at all four inputs, given the gradient ``d`` at the divergence."""
     for i in taken(job):
         piece = slice(i * PIECE, (i + 1) * PIECE)
-        _means(d, mu[piece], prior_mu[piece], prior_log_sigma[piece], dmu[piece], dprior_mu[piece],
-               dprior_log_sigma[piece])
-        _scales(d, log_sigma[piece], prior_log_sigma[piece], dlog_sigma[piece], dprior_log_sigma[piece])
+        _means(
+            d,
+            mu[piece],
+            prior_mu[piece],
+            prior_log_sigma[piece],
+            dmu[piece],
+            dprior_mu[piece],
+            dprior_log_sigma[piece],
+        )
+        _scales(
+            d, log_sigma[piece], prior_log_sigma[piece], dlog_sigma[piece], dprior_log_sigma[piece]
+        )
 
 
 @twin_of(reference)
 def kl(mu, log_sigma, prior_mu, prior_log_sigma):
-    """Compute the KL divergence of diagonal Gaussians: the twin of :func:`ibpcl.primitives.gaussian.kl`.
+    """Compute the KL divergence of diagonal Gaussians: the twin of
+    :func:`ibpcl.primitives.gaussian.kl`.
 
     The inputs must have one shape.
     """
     arrays = mu, log_sigma, prior_mu, prior_log_sigma
     if any(array.shape != mu.shape for array in arrays):
-        raise ValueError(f"gaussian.kl: all inputs must have one shape, got {[array.shape for array in arrays]}")
+        raise ValueError(
+            f"gaussian.kl: all inputs must have one shape, got {[array.shape for array in arrays]}"
+        )
     sums = np.empty(parts(mu.size, PIECE))
     run(_divergence, len(sums), *(array.reshape(-1) for array in arrays), sums)
     return np.float32(sum(sums)), arrays
@@ -79,7 +109,14 @@ def kl(mu, log_sigma, prior_mu, prior_log_sigma):
 
 @twin_of(reference)
 def kl_vjp(ddivergence, cache):
-    """Pull the gradient back to all four inputs: the twin of :func:`ibpcl.primitives.gaussian.kl_vjp`."""
+    """Pull the gradient back to all four inputs: the twin of
+    :func:`ibpcl.primitives.gaussian.kl_vjp`.
+    """
     gradients = [np.empty_like(array) for array in cache]
-    run(_gradients, parts(cache[0].size, PIECE), ddivergence, *(array.reshape(-1) for array in (*cache, *gradients)))
+    run(
+        _gradients,
+        parts(cache[0].size, PIECE),
+        ddivergence,
+        *(array.reshape(-1) for array in (*cache, *gradients)),
+    )
     return tuple(gradients)

@@ -1,31 +1,47 @@
 r"""The likelihoods of labels and of pixels: twins of two in ``primitives.likelihoods``.
 
-A pixel costs one exponential, :math:`e = e^{-|f|}`, and one logarithm, :math:`\log(1 + e) = -\log s` with
-:math:`s = 1 / (1 + e)`, whose complement is :math:`e s`.
+A pixel costs one exponential, :math:`e = e^{-|f|}`, and one logarithm, :math:`\log(1 + e) = -\log
+s` with :math:`s = 1 / (1 + e)`, whose complement is :math:`e s`.
 """
 
 import math
 
 import numpy as np
 
-from ibpcl.kernels.compilation import compiled, indices, inlined, matrix, summing, twin_of, vector, void
+from ibpcl.kernels.compilation import (
+    compiled,
+    indices,
+    inlined,
+    matrix,
+    summing,
+    twin_of,
+    vector,
+    void,
+)
 from ibpcl.kernels.elementary import exp, log_of
 from ibpcl.kernels.threads import JOB, parts, run, taken
 from ibpcl.primitives import likelihoods as reference
 
-ROWS, IMAGES = 4096, 16                                      # a piece; a smaller one is done before a helper begins
-ZERO, ONE = np.float32(0), np.float32(1)
-# Smaller probabilities count as zero in a gradient: products with them would be subnormal numbers, which take long.
+# a piece; a smaller one is done before a helper begins
+ROWS = 4096
+IMAGES = 16
+ZERO = np.float32(0)
+ONE = np.float32(1)
+# Smaller probabilities count as zero in a gradient: products with them would be subnormal numbers,
+# which take long.
 SMALLEST = np.float32(1e-20)
 
 
 @summing
 def _others(f, largest):
-    """Return the sum of the exponentials that are below the largest, which is 1, and how many are as large.
+    """Return the sum of the exponentials that are below the largest, which is 1, and how many are
+    as large.
 
-    Two numbers: here, where sums may be taken in another order, a 1 would be added to the small ones.
+    Two numbers: here, where sums may be taken in another order, a 1 would be added to the small
+    ones.
     """
-    total, ties = ZERO, ZERO
+    total = ZERO
+    ties = ZERO
     for c in range(f.size):
         shifted = f[c] - largest
         total += ZERO if shifted == ZERO else exp(shifted)
@@ -35,10 +51,14 @@ def _others(f, largest):
 
 @compiled(void(JOB, matrix, indices, matrix, vector))
 def _normalize(job, logits, classes, log_normalized, log_p):
-    """Write the logarithms of the softmax and those of the labels' probabilities; all samples share the labels."""
+    """Write the logarithms of the softmax and those of the labels' probabilities; all samples share
+    the labels.
+    """
     for i in taken(job):
         for r in range(i * ROWS, min((i + 1) * ROWS, logits.shape[0])):
-            f, out, largest = logits[r], log_normalized[r], logits[r, 0]
+            f = logits[r]
+            out = log_normalized[r]
+            largest = logits[r, 0]
             for c in range(f.size):
                 largest = f[c] if f[c] > largest else largest
             others, ties = _others(f, largest)
@@ -66,16 +86,20 @@ def _by_logits(job, dlog_p, log_normalized, classes, dlogits):
                 p = exp(log_normalized[r, c])
                 dlogits[r, c] = -dlog_p[r] * (p if not p < SMALLEST else ZERO)
             dlogits[r, label] = ZERO
-            dlogits[r, label] = -_total(dlogits[r])          # 1 - p would be 0 where p rounds to 1
+            dlogits[r, label] = -_total(dlogits[r])  # 1 - p would be 0 where p rounds to 1
 
 
 @twin_of(reference)
 def categorical(logits, labels):
-    """Evaluate the log probability of the labels: the twin of :func:`ibpcl.primitives.likelihoods.categorical`."""
+    """Evaluate the log probability of the labels: the twin of
+    :func:`ibpcl.primitives.likelihoods.categorical`.
+    """
     S, N, C = logits.shape
     reference.check_labels(labels, logits.shape)
-    labels, rows = labels.astype(np.int64, copy=False), logits.reshape(S * N, C)
-    log_normalized, log_p = np.empty_like(rows), np.empty(S * N, np.float32)
+    labels = labels.astype(np.int64, copy=False)
+    rows = logits.reshape(S * N, C)
+    log_normalized = np.empty_like(rows)
+    log_p = np.empty(S * N, np.float32)
     run(_normalize, parts(S * N, ROWS), rows, labels, log_normalized, log_p)
     return log_p.reshape(S, N), (log_normalized, labels)
 
@@ -112,7 +136,8 @@ def _residuals(d, f, y, out):
     for c in range(out.size):
         e = exp(-abs(f[c]))
         large = ONE / (ONE + e)
-        small = e * large                                    # the smaller one of s and 1 - s, with s = sigmoid(f)
+        # the smaller one of s and 1 - s, with s = sigmoid(f)
+        small = e * large
         on, off = (large, small) if f[c] > ZERO else (small, large)
         out[c] = d * (y[c] * off - (ONE - y[c]) * on)
 
@@ -127,18 +152,26 @@ def _by_pixels(job, dlog_p, logits, targets, dlogits):
 
 @twin_of(reference)
 def bernoulli_logistic(logits, targets):
-    """Evaluate the log probability of pixels: the twin of :func:`ibpcl.primitives.likelihoods.bernoulli_logistic`."""
+    """Evaluate the log probability of pixels: the twin of
+    :func:`ibpcl.primitives.likelihoods.bernoulli_logistic`.
+    """
     S, N, C = logits.shape
     if targets.shape != (N, C):
-        raise ValueError(f"likelihoods.bernoulli_logistic: targets must have shape ({N}, {C}), got {targets.shape}")
-    log_p, rows = np.empty(S * N, np.float32), logits.reshape(S * N, C)
+        raise ValueError(
+            f"likelihoods.bernoulli_logistic: targets must have shape ({N}, {C}), got "
+            f"{targets.shape}"
+        )
+    log_p = np.empty(S * N, np.float32)
+    rows = logits.reshape(S * N, C)
     run(_images, parts(S * N, IMAGES), rows, targets, log_p)
     return log_p.reshape(S, N), (rows, targets)
 
 
 @twin_of(reference)
 def bernoulli_logistic_vjp(dlog_p, cache):
-    """Pull the gradient back: the twin of :func:`ibpcl.primitives.likelihoods.bernoulli_logistic_vjp`."""
+    """Pull the gradient back: the twin of
+    :func:`ibpcl.primitives.likelihoods.bernoulli_logistic_vjp`.
+    """
     rows, targets = cache
     dlogits = np.empty_like(rows)
     run(_by_pixels, parts(len(rows), IMAGES), dlog_p.reshape(-1), rows, targets, dlogits)

@@ -1,7 +1,7 @@
 r"""The linear layer: the twin of ``primitives.linear``.
 
-Both products with a batch of images, :math:`x w_s` and :math:`x^\top dh_s`, leave out the images' zeros
-(:mod:`ibpcl.kernels.sparse`).  Dense inputs go to BLAS (:mod:`ibpcl.kernels.blas`).
+Both products with a batch of images, :math:`x w_s` and :math:`x^\top dh_s`, leave out the images'
+zeros (:mod:`ibpcl.kernels.sparse`).  Dense inputs go to BLAS (:mod:`ibpcl.kernels.blas`).
 """
 
 import numpy as np
@@ -11,14 +11,16 @@ from ibpcl.kernels.compilation import twin_of
 from ibpcl.kernels.sparse import density, efficiency, multiply, sparse, transposed
 from ibpcl.primitives import linear as reference
 
-# The largest share of numbers that are not zero for the sparse way, where its vectors are filled; BLAS is the faster
-# one beyond.
+# The largest share of numbers that are not zero for the sparse way, where its vectors are filled;
+# BLAS is the faster one beyond.
 DENSEST = 0.6
 
 
 @twin_of(reference)
 def apply(x, w, b):
-    """Multiply by the weights and add the bias: the twin of :func:`ibpcl.primitives.linear.apply`."""
+    """Multiply by the weights and add the bias: the twin of
+    :func:`ibpcl.primitives.linear.apply`.
+    """
     if x.ndim == 2 and density(x) <= DENSEST * efficiency(w.shape[2]):
         entries = sparse(x)
         return multiply(entries, w, b), (x, w, entries)
@@ -29,11 +31,15 @@ def apply(x, w, b):
 
 @twin_of(reference)
 def apply_vjp(dh, cache, needs_dx=True):
-    """Pull the gradient back to ``x``, ``w`` and ``b``: the twin of :func:`ibpcl.primitives.linear.apply_vjp`."""
+    """Pull the gradient back to ``x``, ``w`` and ``b``: the twin of
+    :func:`ibpcl.primitives.linear.apply_vjp`.
+    """
     x, w, entries = cache
     dw, dx = blas.pull_back(dh, x if x.ndim == 3 else x[None], w, entries is None, needs_dx)
     if entries is not None:
-        dw = multiply(transposed(entries, w.shape[1]), dh, np.zeros((len(dh), dh.shape[2]), np.float32))
+        dw = multiply(
+            transposed(entries, w.shape[1]), dh, np.zeros((len(dh), dh.shape[2]), np.float32)
+        )
     if needs_dx and x.ndim == 2:
-        dx = dx.sum(axis=0)                                  # x was shared by all samples
-    return dx, dw, dh.sum(axis=1)                            # b was broadcast over N
+        dx = dx.sum(axis=0)  # x was shared by all samples
+    return dx, dw, dh.sum(axis=1)  # b was broadcast over N

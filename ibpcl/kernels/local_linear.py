@@ -1,13 +1,16 @@
 r"""The layer sampled at its pre-activations: the twin of ``primitives.local_linear.sample``.
 
-.. math:: h_{snk} = f(m_{nk} + \mu_k + s_{nk}\, \varepsilon_{snk}), \qquad s^2_{nk} = v_{nk} + \sigma_k^2
+.. math::
 
-with the :math:`\mu` and :math:`\sigma` of the biases, and f(x) = x for x > 0, else ``lean`` times x: 1 for no
-activation.  Means m and variances v are two products, :math:`x (B \odot \mu)` and :math:`x^2 (B \odot \sigma^2)`: by
-BLAS; of images without their zeros; of few columns both in one pass over x.  With the gradients before it,
-:math:`g_s = f' \odot dh_s`, back come :math:`dm = \sum_s g_s`, summed over the samples that share their inputs, and
-:math:`2\, dv = \sum_s g_s \odot \varepsilon_s / s`: twice, for the way on goes through :math:`x^2` and
-:math:`\sigma^2`, whose derivatives have that factor.  Through variances it is simpler than the reference, which goes
+    h_{snk} = f(m_{nk} + \mu_k + s_{nk}\, \varepsilon_{snk}), \qquad s^2_{nk} = v_{nk} + \sigma_k^2
+
+with the :math:`\mu` and :math:`\sigma` of the biases, and f(x) = x for x > 0, else ``lean`` times
+x: 1 for no activation.  Means m and variances v are two products, :math:`x (B \odot \mu)` and
+:math:`x^2 (B \odot \sigma^2)`: by BLAS; of images without their zeros; of few columns both in one
+pass over x.  With the gradients before it, :math:`g_s = f' \odot dh_s`, back come :math:`dm =
+\sum_s g_s`, summed over the samples that share their inputs, and :math:`2\, dv = \sum_s g_s \odot
+\varepsilon_s / s`: twice, for the way on goes through :math:`x^2` and :math:`\sigma^2`, whose
+derivatives have that factor.  Through variances it is simpler than the reference, which goes
 through deviations: :math:`d \log\sigma = \sigma^2 \odot 2\, d(\sigma^2)`.
 """
 
@@ -36,19 +39,28 @@ from ibpcl.kernels.threads import JOB, parts, run, taken
 from ibpcl.primitives import activations
 from ibpcl.primitives import local_linear as reference
 
-ROWS, THIN_ROWS, PIECE = 64, 256, 2**14                      # a piece; of a product with few columns; of weights
-THIN = 16                                                    # where BLAS is slower
-# As in ibpcl.kernels.linear; here one batch has two products only, and looking for its zeros weighs more.
-DENSEST, NARROWEST = 0.55, 64
-# What a number that is not positive is multiplied by; other activations are apart from their layers.
+# a piece; of a product with few columns; of weights
+ROWS = 64
+THIN_ROWS = 256
+PIECE = 2**14
+THIN = 16  # where BLAS is slower
+# As in ibpcl.kernels.linear; here one batch has two products only, and looking for its zeros weighs
+# more.
+DENSEST = 0.55
+NARROWEST = 64
+# What a number that is not positive is multiplied by; other activations are apart from their
+# layers.
 LEAN = {None: 1.0, "relu": 0.0, "leaky_relu": activations.LEAK}
-ZERO, ONE, TWO = np.float32(0), np.float32(1), np.float32(2)
+ZERO = np.float32(0)
+ONE = np.float32(1)
+TWO = np.float32(2)
 
 
 class Cache(NamedTuple):
     """What the way back of a layer needs.
 
-    ``back`` goes through the products; ``apart`` is an activation that is not ``lean``, with its own cache.
+    ``back`` goes through the products; ``apart`` is an activation that is not ``lean``, with its
+    own cache.
     """
 
     x: np.ndarray
@@ -115,12 +127,16 @@ def _add(x, out):
 
 @compiled(void(JOB, cube, cube, float32, cube, matrix, matrix, matrix, cube))
 def _pull_back(job, dh, h, lean, eps, slope, dmean, dvariance, sums):
-    """Write the gradients at the means, twice those at the variances, and of each piece their sums (pieces, 2, K)."""
+    """Write the gradients at the means, twice those at the variances, and of each piece their sums
+    (pieces, 2, K).
+    """
     for i in taken(job):
         sums[i] = ZERO
         for n in range(i * ROWS, min((i + 1) * ROWS, slope.shape[0])):
-            dmean[n], dvariance[n] = ZERO, ZERO
-            for r in range(dh.shape[0]):                     # two loops, or the compiler sees too many arrays
+            dmean[n] = ZERO
+            dvariance[n] = ZERO
+            # two loops, or the compiler sees too many arrays
+            for r in range(dh.shape[0]):
                 _add_to_mean(dh[r, n], h[r, n], lean, dmean[n])
                 _add_to_variance(dh[r, n], h[r, n], lean, eps[r, n], slope[n], dvariance[n])
             _add(dmean[n], sums[i, 0])
@@ -160,7 +176,9 @@ def _to_inputs(x, dmean, dvariance, means, variances, dx):
 
 @compiled(void(JOB, cube, matrix, cube, cube, matrix))
 def _thin_vjp(job, gradients, x, weights, dweights, dx):
-    """Write the gradients at the inputs, and of each piece the one at the weights (pieces, 2 K, D)."""
+    """Write the gradients at the inputs, and of each piece the one at the weights (pieces, 2 K,
+    D).
+    """
     K = weights.shape[1]
     for i in taken(job):
         own = dweights[i]
@@ -168,36 +186,51 @@ def _thin_vjp(job, gradients, x, weights, dweights, dx):
         for n in range(i * THIN_ROWS, min((i + 1) * THIN_ROWS, x.shape[0])):
             dx[n] = ZERO
             for k in range(K):
-                dmean, dvariance = gradients[0, n, k], gradients[1, n, k]
+                dmean = gradients[0, n, k]
+                dvariance = gradients[1, n, k]
                 _to_weights(x[n], dmean, dvariance, own[k], own[K + k])
                 _to_inputs(x[n], dmean, dvariance, weights[0, k], weights[1, k], dx[n])
 
 
 def _products(x, weights, of_images):
     """Return both products, (2, N, K), and the way back."""
-    N, K = len(x), weights.shape[2]
+    N = len(x)
+    K = weights.shape[2]
     if K < THIN:
         out = np.empty((2, N, K), np.float32)
         run(_thin, parts(N, THIN_ROWS), x, np.ascontiguousarray(weights.transpose(0, 2, 1)), *out)
         return out, _thin_products_vjp
     if of_images and K >= NARROWEST and density(x) <= DENSEST * efficiency(K):
         entries = sparse(x, powers=2)
-        return multiply(entries, weights, np.zeros((2, K), np.float32)), partial(_sparse_products_vjp, entries)
+        return multiply(entries, weights, np.zeros((2, K), np.float32)), partial(
+            _sparse_products_vjp, entries
+        )
     powers = _powers(x)
     return blas.multiply(powers, weights), partial(_dense_products_vjp, powers)
 
 
 def _thin_products_vjp(gradients, x, weights, needs_dx):
     (_, D, K), pieces = weights.shape, parts(len(x), THIN_ROWS)
-    dx, dweights = np.empty_like(x), np.empty((pieces, 2 * K, D), np.float32)
-    run(_thin_vjp, pieces, gradients, x, np.ascontiguousarray(weights.transpose(0, 2, 1)), dweights, dx)
+    dx = np.empty_like(x)
+    dweights = np.empty((pieces, 2 * K, D), np.float32)
+    run(
+        _thin_vjp,
+        pieces,
+        gradients,
+        x,
+        np.ascontiguousarray(weights.transpose(0, 2, 1)),
+        dweights,
+        dx,
+    )
     return dweights.sum(axis=0).reshape(2, K, D).transpose(0, 2, 1), dx
 
 
 def _sparse_products_vjp(entries, gradients, x, weights, needs_dx):
     _, D, K = weights.shape
     dweights = multiply(transposed(entries, D), gradients, np.zeros((2, K), np.float32))
-    return dweights, _dense_products_vjp(_powers(x), gradients, x, weights, True, False)[1] if needs_dx else None
+    return dweights, _dense_products_vjp(_powers(x), gradients, x, weights, True, False)[
+        1
+    ] if needs_dx else None
 
 
 def _powers(x):
@@ -212,7 +245,7 @@ def _dense_products_vjp(powers, gradients, x, weights, needs_dx, needs_dweights=
     dweights, dpowers = blas.pull_back(gradients, powers, weights, needs_dweights, needs_dx)
     if not needs_dx:
         return dweights, None
-    dx, dsquares = dpowers                                   # in place: such arrays are large
+    dx, dsquares = dpowers  # in place: such arrays are large
     dsquares *= x
     dx += dsquares
     return dweights, dx
@@ -237,7 +270,8 @@ def _square(job, mu, log_sigma, moments):
 def _spread(job, places, mu, log_sigma, moments):
     """Write means and variances of kept weights to their places, and zero to all others."""
     for i in taken(job):
-        kept, moment = mu, moments[i].reshape(-1)
+        kept = mu
+        moment = moments[i].reshape(-1)
         if i == 1:
             kept = np.empty_like(mu)
             _variances(log_sigma, kept)
@@ -259,23 +293,39 @@ def _gather(job, places, dmoments, variances, dkept):
 
 @lru_cache(maxsize=16)
 def _known(bits, shape):
-    """Return where a mask is on and which columns are, given its bits: it is the same in all steps of a fit."""
-    mask = np.unpackbits(np.frombuffer(bits, np.uint8), count=shape[0] * shape[1]).view(bool).reshape(shape)
+    """Return where a mask is on and which columns are, given its bits: it is the same in all steps
+    of a fit.
+    """
+    mask = (
+        np.unpackbits(np.frombuffer(bits, np.uint8), count=shape[0] * shape[1])
+        .view(bool)
+        .reshape(shape)
+    )
     return np.flatnonzero(mask), mask.any(axis=0)
 
 
 def _moments_of(mu, log_sigma, mask, places):
-    """Return means and variances (2, D, K) of the weights under a mask; ``mu`` holds all, or those at ``places``."""
+    """Return means and variances (2, D, K) of the weights under a mask; ``mu`` holds all, or those
+    at ``places``.
+    """
     kept = mu.size if mu.ndim > 1 else len(places)
     if not kept == mu.size == log_sigma.size:
-        raise ValueError(f"local_linear.sample: the mask keeps {kept} weights, got {mu.shape} means and "
-                         f"{log_sigma.shape} deviations")
+        raise ValueError(
+            f"local_linear.sample: the mask keeps {kept} weights, got {mu.shape} means and "
+            f"{log_sigma.shape} deviations"
+        )
     if mu.ndim == 1:
         moments = np.empty((2, *mask.shape), np.float32)
         run(_spread, 2, places, mu, log_sigma, moments)
         return moments
     moments = np.empty((2, *mu.shape), np.float32)
-    run(_square, parts(mu.size, PIECE), mu.reshape(-1), log_sigma.reshape(-1), moments.reshape(2, mu.size))
+    run(
+        _square,
+        parts(mu.size, PIECE),
+        mu.reshape(-1),
+        log_sigma.reshape(-1),
+        moments.reshape(2, mu.size),
+    )
     if mask is not None:
         moments *= mask
     return moments
@@ -284,29 +334,49 @@ def _moments_of(mu, log_sigma, mask, places):
 @twin_of(reference)
 def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, activation=None):
     """Draw what a layer puts out: the twin of :func:`ibpcl.primitives.local_linear.sample`."""
-    bias_variance, places, heard = np.exp(2 * bias_log_sigma), None, None
+    bias_variance = np.exp(2 * bias_log_sigma)
+    places = None
+    heard = None
     if mask is not None:
         places, heard = _known(np.packbits(mask).tobytes(), mask.shape)
-        bias_mu, bias_variance = bias_mu * heard, bias_variance * heard
+        bias_mu = bias_mu * heard
+        bias_variance = bias_variance * heard
     weights = _moments_of(mu, log_sigma, mask, places)
     (_, D, K), of_images = weights.shape, x.ndim == 2
     rows = x.reshape(x.size // D if D else x.shape[0], D)
-    # Samples that share their inputs share means and variances: R = S, else each row has its own: R = 1.
-    noise, lean = eps.reshape(len(eps) if of_images else 1, len(rows), K), np.float32(LEAN.get(activation, 1.0))
+    # Samples that share their inputs share means and variances: R = S, else each row has its own: R
+    # = 1.
+    noise = eps.reshape(len(eps) if of_images else 1, len(rows), K)
+    lean = np.float32(LEAN.get(activation, 1.0))
     (mean, slope), back = _products(rows, weights, of_images)
     h = np.empty_like(noise)
     run(_draw, parts(len(rows), ROWS), mean, slope, bias_mu, bias_variance, noise, lean, h)
-    out, apart = h.reshape(eps.shape), None
+    out = h.reshape(eps.shape)
+    apart = None
     if activation not in LEAN:
         out, active = getattr(activations, activation)(out)
         apart = getattr(activations, activation + "_vjp"), active
-    return out, Cache(x, back, weights, mask, places if mu.ndim == 1 else None, heard, bias_variance, noise, slope, h,
-                      lean, apart)
+    return out, Cache(
+        x,
+        back,
+        weights,
+        mask,
+        places if mu.ndim == 1 else None,
+        heard,
+        bias_variance,
+        noise,
+        slope,
+        h,
+        lean,
+        apart,
+    )
 
 
 @twin_of(reference)
 def sample_vjp(dh, cache, needs_dx=True):
-    """Pull the gradient back to all inputs but the noise: the twin of ``primitives.local_linear.sample_vjp``."""
+    """Pull the gradient back to all inputs but the noise: the twin of
+    ``primitives.local_linear.sample_vjp``.
+    """
     x, back, weights, mask, places, heard, bias_variance, noise, slope, h, lean, apart = cache
     if apart is not None:
         pull_activation_back, active = apart
@@ -317,7 +387,7 @@ def sample_vjp(dh, cache, needs_dx=True):
     dweights, dx = back(gradients, x.reshape(N, D), weights, needs_dx)
     dbias_mu, dbias_variance = sums.sum(axis=0)
     if places is None:
-        dmu, dlog_sigma = dweights                           # of means and variances, so far
+        dmu, dlog_sigma = dweights  # of means and variances, so far
         dlog_sigma *= weights[1]
         if mask is not None:
             dmu *= mask
@@ -326,4 +396,10 @@ def sample_vjp(dh, cache, needs_dx=True):
         run(_gather, 2, places, np.ascontiguousarray(dweights), weights[1], dkept)
     if mask is not None:
         dbias_mu = dbias_mu * heard
-    return dx.reshape(x.shape) if needs_dx else None, dmu, dlog_sigma, dbias_mu, bias_variance * dbias_variance
+    return (
+        dx.reshape(x.shape) if needs_dx else None,
+        dmu,
+        dlog_sigma,
+        dbias_mu,
+        bias_variance * dbias_variance,
+    )

@@ -1,14 +1,15 @@
 """The folder of the kernels' machine code: its name, whether it is whole, and how it comes to be.
 
-A folder belongs to one installation of the package, one kind of processor, one Python and one Numba: its name is made
-of them.  So two machines that share a home folder, or two environments with one ``NUMBA_CACHE_DIR``, never take each
-other's code for damage.
+A folder belongs to one installation of the package, one kind of processor, one Python and one
+Numba: its name is made of them.  So two machines that share a home folder, or two environments with
+one ``NUMBA_CACHE_DIR``, never take each other's code for damage.
 
-A process that has to compile writes to a folder of its own and renames it when all kernels are in it.  So a folder with
-its final name is complete and never changes: several machines may share it over a network without locks, and a folder
-that can only be read is used as well.
+A process that has to compile writes to a folder of its own and renames it when all kernels are in
+it.  So a folder with its final name is complete and never changes: several machines may share it
+over a network without locks, and a folder that can only be read is used as well.
 
-Numba's files are pickles.  Who can write to the folder can run code as you: choose no folder that others can write to.
+Numba's files are pickles.  Who can write to the folder can run code as you: choose no folder that
+others can write to.
 """
 
 import atexit
@@ -30,9 +31,12 @@ from llvmlite import binding
 from ibpcl import places, storage
 
 HERE = Path(__file__).parent
-RECORD = "digests.json"                                      # in the folder: the digest of each other file
-UNUSED = 90 * 24 * 3600.0                                    # seconds after which a folder is removed
-LEFT = 3600.0                                                # seconds: the age of what a killed compilation left
+# in the folder: the digest of each other file
+RECORD = "digests.json"
+# seconds after which a folder is removed
+UNUSED = 90 * 24 * 3600.0
+# seconds: the age of what a killed compilation left
+LEFT = 3600.0
 # Set for a process that compiles some of the kernels into the folder of another one.
 INTO = "IBPCL_KERNELS_INTO"
 
@@ -44,24 +48,34 @@ def processor():
     if features is None:
         try:
             features = binding.get_host_cpu_features().flatten()
-        except RuntimeError:                                 # LLVM does not know those of every processor
+        # LLVM does not know those of every processor
+        except RuntimeError:
             features = ""
     return f"{platform.machine()} {name} {features}"
 
 
 def maker():
-    """Return ten hexadecimal digits for what else the code depends on: processor, Python, Numba, installation."""
+    """Return ten hexadecimal digits for what else the code depends on: processor, Python, Numba,
+    installation.
+    """
     # With -OO functions have no docstrings, and other bytecode.
-    makings = (processor(), sys.implementation.cache_tag, sys.flags.optimize, numba.__version__, llvmlite.__version__,
-               str(HERE))
+    makings = (
+        processor(),
+        sys.implementation.cache_tag,
+        sys.flags.optimize,
+        numba.__version__,
+        llvmlite.__version__,
+        str(HERE),
+    )
     return hashlib.sha256(repr(makings).encode()).hexdigest()[:10]
 
 
 def sources():
     """Return ten hexadecimal digits for the contents of all kernels and the times of their files.
 
-    Numba itself would notice a change of the file of the function that is called, but not of a function in another
-    file that was compiled into it.  It refuses what is older than the file, so times count, too.
+    Numba itself would notice a change of the file of the function that is called, but not of a
+    function in another file that was compiled into it.  It refuses what is older than the file, so
+    times count, too.
     """
     digest = hashlib.sha256()
     for path in sorted(HERE.glob("*.py")):
@@ -76,14 +90,16 @@ class Store:
     Parameters
     ----------
     below : Path or None
-        The folder in which it lies, among those of other processors and versions; None where nothing can be kept.
+        The folder in which it lies, among those of other processors and versions; None where
+        nothing can be kept.
 
     Attributes
     ----------
     folder : Path or None
         The complete folder, under its final name.
     complete : bool
-        Whether it is there with all its files as they were written: damaged machine code would end the process.
+        Whether it is there with all its files as they were written: damaged machine code would end
+        the process.
     building : Path or None
         The folder into which this process compiles; None before it does.
     """
@@ -96,7 +112,9 @@ class Store:
         self.building = None
 
     def to_read_or_write(self):
-        """Return the folder in which Numba looks for a kernel, and keeps it; None if there is none."""
+        """Return the folder in which Numba looks for a kernel, and keeps it; None if there is
+        none.
+        """
         if self.complete:
             return self.folder
         if self.building is None and self.below is not None:
@@ -125,14 +143,17 @@ class Store:
             shutil.rmtree(self.building, ignore_errors=True)
 
     def publish(self):
-        """Give the folder its final name, now that all kernels are in it; without room, or access, it is dropped.
+        """Give the folder its final name, now that all kernels are in it; without room, or access,
+        it is dropped.
 
         If another process was faster, its folder stays.
         """
         if self.building is None or INTO in os.environ:
             return
         try:
-            (self.building / RECORD).write_text(json.dumps(digests(self.building)), encoding="utf-8")
+            (self.building / RECORD).write_text(
+                json.dumps(digests(self.building)), encoding="utf-8"
+            )
             storage.replace(self.building, self.folder)
         except OSError:
             shutil.rmtree(self.building, ignore_errors=True)
@@ -141,7 +162,9 @@ class Store:
             self._remove_others()
 
     def _remove_others(self):
-        """Remove the code of other versions of this installation's kernels, and what nobody has used for long."""
+        """Remove the code of other versions of this installation's kernels, and what nobody has
+        used for long.
+        """
         for path in self.below.glob("ibpcl-*-*"):
             with contextlib.suppress(OSError):
                 outdated = path.name.startswith(f"ibpcl-{self.maker}-") and path != self.folder
@@ -151,34 +174,42 @@ class Store:
 
 def digests(folder):
     """Return the digest of each file of machine code in a folder, by its path in it."""
-    return {path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-            for path in sorted(folder.glob("**/*.nb*")) if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.glob("**/*.nb*"))
+        if path.is_file()
+    }
 
 
 def is_whole(folder):
-    """Return whether a folder has the files of its record, as they were written; a damaged one is removed."""
+    """Return whether a folder has the files of its record, as they were written; a damaged one is
+    removed.
+    """
     try:
         recorded = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError):          # no process has finished yet
+    except (FileNotFoundError, NotADirectoryError):  # no process has finished yet
         return False
     except (OSError, ValueError):
         recorded = None
     try:
         if recorded == digests(folder):
-            with contextlib.suppress(OSError):               # perhaps it can only be read
-                os.utime(folder / RECORD)                    # it is used
+            with contextlib.suppress(OSError):  # perhaps it can only be read
+                os.utime(folder / RECORD)  # it is used
             return True
-    except OSError:                                          # it is being removed, or cannot be read
+    # it is being removed, or cannot be read
+    except OSError:
         pass
     shutil.rmtree(folder, ignore_errors=True)
     return False
 
 
 def choose():
-    """Return the store of this process: in the first place that has the code, or where it can be written.
+    """Return the store of this process: in the first place that has the code, or where it can be
+    written.
 
-    The user's choice is ``NUMBA_CACHE_DIR``, and nothing else is tried then.  Otherwise it is the user's cache folder;
-    or a private one among the temporary files, if the user has no home that can be written, as in some containers.
+    The user's choice is ``NUMBA_CACHE_DIR``, and nothing else is tried then.  Otherwise it is the
+    user's cache folder; or a private one among the temporary files, if the user has no home that
+    can be written, as in some containers.
     """
     if numba.config.CACHE_DIR:
         below = Path(numba.config.CACHE_DIR)

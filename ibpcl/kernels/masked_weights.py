@@ -1,20 +1,22 @@
-r"""Masked weights, their activity and the divergence of their masks, fused: the twin of ``primitives.masked_weights``.
+r"""Masked weights, their activity and the divergence of their masks, fused: the twin of
+``primitives.masked_weights``.
 
-The reference writes a dozen arrays of shape (S, D, K), this only weights w and the odds o against their masks,
-:math:`z = 1 / (1 + o)` and :math:`1 - z = o z`, which keeps the digits of both.  The backward pass does without the
-noise: since :math:`z \sigma \varepsilon = w - z \mu`,
+The reference writes a dozen arrays of shape (S, D, K), this only weights w and the odds o against
+their masks, :math:`z = 1 / (1 + o)` and :math:`1 - z = o z`, which keeps the digits of both.  The
+backward pass does without the noise: since :math:`z \sigma \varepsilon = w - z \mu`,
 
 .. math:: \frac{\partial}{\partial \mu} = \sum_s dw_s z_s, \qquad
           \frac{\partial}{\partial \log\sigma} = \sum_s (dw_s w_s - dw_s z_s \mu), \qquad
           \frac{\partial}{\partial \lambda_s} = dw_s w_s (1 - z_s) / \tau
 
 with :math:`\lambda` the mask's log-odds.  In the second, digits are lost to the difference where
-:math:`\sigma \ll |\mu|`, by :math:`|\mu| / \sigma` units of the last place: then it is small beside the divergence's.
+:math:`\sigma \ll |\mu|`, by :math:`|\mu| / \sigma` units of the last place: then it is small beside
+the divergence's.
 
-A piece is a block of rows of D, for all samples: its parameters (some 50 KB an array at K = 200) stay in the
-second-level cache while the samples pass.  The work on a row is cut into short loops which hand on a row of scratch:
-to vectorize one long loop the compiler would have to check that no two of a dozen arrays overlap, and beyond eight such
-checks it gives up.
+A piece is a block of rows of D, for all samples: its parameters (some 50 KB an array at K = 200)
+stay in the second-level cache while the samples pass.  The work on a row is cut into short loops
+which hand on a row of scratch: to vectorize one long loop the compiler would have to check that no
+two of a dozen arrays overlap, and beyond eight such checks it gives up.
 """
 
 import numpy as np
@@ -39,11 +41,17 @@ from ibpcl.primitives import bernoulli, concrete
 from ibpcl.primitives import masked_weights as reference
 
 ROWS = 64
-ZERO, ONE, NEAR = np.float32(0), np.float32(1), np.float32(0.29)
-LIMIT = np.float32(86.9)                                     # beyond these log-odds the odds are no normal numbers
-FAR = np.float32(40)                                         # what is lost up to here is below 40 e^-46.9 nats
-SMALL, TERMS = np.float32(0.5), tuple(np.float32(c) for c in (
-    1 / 2, -1 / 6, 1 / 24, -1 / 120, 1 / 720, -1 / 5040, 1 / 40320))
+ZERO = np.float32(0)
+ONE = np.float32(1)
+NEAR = np.float32(0.29)
+# beyond these log-odds the odds are no normal numbers
+LIMIT = np.float32(86.9)
+# what is lost up to here is below 40 e^-46.9 nats
+FAR = np.float32(40)
+SMALL = np.float32(0.5)
+TERMS = tuple(
+    np.float32(c) for c in (1 / 2, -1 / 6, 1 / 24, -1 / 120, 1 / 720, -1 / 5040, 1 / 40320)
+)
 
 
 @inlined
@@ -67,10 +75,11 @@ def _weights(odds, eps, mu, sigma, z, w):
 
 @inlined
 def _largest(z, row, best, where):
-    """Keep the larger ones of z and of ``best``, and the numbers of their rows; of equals, the first.
+    """Keep the larger ones of z and of ``best``, and the numbers of their rows; of equals, the
+    first.
 
-    By arithmetic, which is exact here: a choice between a new number and the one that is there becomes a masked store,
-    which takes processors without AVX-512 a dozen cycles.
+    By arithmetic, which is exact here: a choice between a new number and the one that is there
+    becomes a masked store, which takes processors without AVX-512 a dozen cycles.
     """
     for k in range(best.size):
         new = ONE if z[k] > best[k] else ZERO
@@ -80,14 +89,18 @@ def _largest(z, row, best, where):
 
 @inlined
 def _offsets(rho, decay, gap, growth, rest):
-    r"""Write what the divergence needs of an offset: with :math:`a = |\rho|`, the numbers
-    :math:`E = e^{-a}`, :math:`t = 1 - E`, :math:`t / E`, and :math:`c = a - t`, which below one half is a series.
+    r"""Write what the divergence needs of an offset: with :math:`a = |\rho|`, the numbers :math:`E
+    = e^{-a}`, :math:`t = 1 - E`, :math:`t / E`, and :math:`c = a - t`, which below one half is a
+    series.
     """
     c0, c1, c2, c3, c4, c5, c6 = TERMS
     for k in range(rho.size):
         a = abs(rho[k])
-        e, t = exp(-a) if a < LIMIT else ZERO, -expm1(-a)
-        decay[k], gap[k], growth[k] = e, t, t / e
+        e = exp(-a) if a < LIMIT else ZERO
+        t = -expm1(-a)
+        decay[k] = e
+        gap[k] = t
+        growth[k] = t / e
         series = a * a * (c0 + a * (c1 + a * (c2 + a * (c3 + a * (c4 + a * (c5 + a * c6))))))
         rest[k] = series if a < SMALL else a - t
 
@@ -96,20 +109,32 @@ def _offsets(rho, decay, gap, growth, rest):
 def _bernoulli_kl(rho, decay, gap, growth, rest, pi, not_pi):
     r"""Return the divergence of a row of masks: a logarithm and a division each.
 
-    With p = pi for rho <= 0 and 1 - pi for rho > 0 (the divergence does not change when masks and complements change
-    places), q = 1 - p and the numbers of :func:`_offsets`, the odds are p / q and E p / q, so with R = q + p E
+    With p = pi for rho <= 0 and 1 - pi for rho > 0 (the divergence does not change when masks and
+    complements change places), q = 1 - p and the numbers of :func:`_offsets`, the odds are p / q
+    and E p / q, so with R = q + p E
 
-    .. math:: KL = -\log R - \frac{p E}{R} a = g(f) + \frac1R \begin{cases} p\, (a t - c - p t^2), & f = -p t \\
+    .. math::
+
+        KL = -\log R - \frac{p E}{R} a = g(f) + \frac1R \begin{cases} p\, (a t - c - p t^2), & f
+            = -p t \\
               q\, (c - t f), & f = q t / E \end{cases}, \qquad g(f) = f - \log(1 + f).
 
-    Where f is small the right side is taken, the first case for p < q: its terms are all as small as the divergence.
+    Where f is small the right side is taken, the first case for p < q: its terms are all as small
+    as the divergence.
     """
     total = ZERO
     for k in range(rho.size):
-        yes, no = pi[k], not_pi[k]                           # loaded before the choice, or it becomes a gather
+        # loaded before the choice, or it becomes a gather
+        yes = pi[k]
+        no = not_pi[k]
         p, q = (no, yes) if rho[k] > ZERO else (yes, no)
-        a, t, on, lack = abs(rho[k]), gap[k], p * decay[k], p * gap[k]
-        r, inverse, f = q + on, ONE / (q + on), -lack if p < q else q * growth[k]
+        a = abs(rho[k])
+        t = gap[k]
+        on = p * decay[k]
+        lack = p * gap[k]
+        r = q + on
+        inverse = ONE / (q + on)
+        f = -lack if p < q else q * growth[k]
         near = (f > -NEAR) & (f < NEAR)
         small, d, whole = log_terms(ONE + f if near else r, -f if near else lack)
         rest_of_it = p * (a * t - rest[k] - lack * t) if p < q else q * (rest[k] - t * f)
@@ -117,30 +142,74 @@ def _bernoulli_kl(rho, decay, gap, growth, rest, pi, not_pi):
     return total
 
 
-@compiled(void(JOB, cube, cube, matrix, matrix, matrix, cube, float32, boolean, cube, cube, cube, cube,
-               float64[:, ::1]))
-def _forward(job, eps, logistic, mu, log_sigma, rho, sticks, inverse_tau, bernoulli, w, odds, largest, where,
-             divergence):
-    """Sample; ``sticks`` (3, S, K) are logit pi, pi and 1 - pi; the last three have results of each block of rows."""
+@compiled(
+    void(
+        JOB,
+        cube,
+        cube,
+        matrix,
+        matrix,
+        matrix,
+        cube,
+        float32,
+        boolean,
+        cube,
+        cube,
+        cube,
+        cube,
+        float64[:, ::1],
+    )
+)
+def _forward(
+    job,
+    eps,
+    logistic,
+    mu,
+    log_sigma,
+    rho,
+    sticks,
+    inverse_tau,
+    bernoulli,
+    w,
+    odds,
+    largest,
+    where,
+    divergence,
+):
+    """Sample; ``sticks`` (3, S, K) are logit pi, pi and 1 - pi; the last three have results of each
+    block of rows.
+    """
     S, D, K = w.shape
-    scratch, z = np.empty((5, ROWS, K), np.float32), np.empty(K, np.float32)
-    sigma, decay, gap, growth, rest = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4]
+    scratch = np.empty((5, ROWS, K), np.float32)
+    z = np.empty(K, np.float32)
+    sigma = scratch[0]
+    decay = scratch[1]
+    gap = scratch[2]
+    growth = scratch[3]
+    rest = scratch[4]
     for block in taken(job):
-        first, last = block * ROWS, min((block + 1) * ROWS, D)
+        first = block * ROWS
+        last = min((block + 1) * ROWS, D)
         for i in range(last - first):
             _exp(log_sigma[first + i], ONE, sigma[i])
             if bernoulli:
                 _offsets(rho[first + i], decay[i], gap[i], growth[i], rest[i])
         for s in range(S):
-            best, its_row, total = largest[block, s], where[block, s], 0.0
-            best[:], its_row[:] = -ONE, ZERO                 # a mask is not negative
+            best = largest[block, s]
+            its_row = where[block, s]
+            total = 0.0
+            # a mask is not negative
+            best[:] = -ONE
+            its_row[:] = ZERO
             for d in range(first, last):
                 i = d - first
                 _odds(logistic[s, d], rho[d], sticks[0, s], inverse_tau, odds[s, d])
                 _weights(odds[s, d], eps[s, d], mu[d], sigma[i], z, w[s, d])
                 _largest(z, np.float32(d), best, its_row)
                 if bernoulli:
-                    total += _bernoulli_kl(rho[d], decay[i], gap[i], growth[i], rest[i], sticks[1, s], sticks[2, s])
+                    total += _bernoulli_kl(
+                        rho[d], decay[i], gap[i], growth[i], rest[i], sticks[1, s], sticks[2, s]
+                    )
             divergence[block, s] = total
 
 
@@ -162,7 +231,8 @@ def _to_parameters(dw, w, by_value, mu, dmu, dlog_sigma):
 @inlined
 def _by_divergence(d, rho, odds_against_rho, odds_against_pi, dlogit, drho, theta):
     for k in range(dlogit.size):
-        odds = odds_against_rho[k] * odds_against_pi[k]      # of theta = sigmoid(rho + logit pi), by e^(x+y) = e^x e^y
+        # of theta = sigmoid(rho + logit pi), by e^(x+y) = e^x e^y
+        odds = odds_against_rho[k] * odds_against_pi[k]
         theta[k] = ONE / (ONE + odds)
         complement = ONE - theta[k] if odds > ONE else odds * theta[k]
         dlogit[k] += d * theta[k] * complement * rho[k]
@@ -175,35 +245,55 @@ def _to_sticks(d, dlogit, theta, pi, dlogit_pi):
         dlogit_pi[k] += dlogit[k] + d * (pi[k] - theta[k])
 
 
-@compiled(void(JOB, cube, vector, cube, cube, matrix, matrix, cube, float32, matrix, matrix, matrix, cube))
-def _backward(job, dw, ddivergence, w, odds, mu, rho, sticks, inverse_tau, dmu, dlog_sigma, drho, dlogit_pi):
+@compiled(
+    void(JOB, cube, vector, cube, cube, matrix, matrix, cube, float32, matrix, matrix, matrix, cube)
+)
+def _backward(
+    job, dw, ddivergence, w, odds, mu, rho, sticks, inverse_tau, dmu, dlog_sigma, drho, dlogit_pi
+):
     """Write the gradients; ``sticks`` (2, S, K) are pi and (1 - pi) / pi.
 
-    ``ddivergence`` is the gradient at the Bernoulli divergence, zero if another one is used; ``dlogit_pi`` has the
-    share of each block of rows.
+    ``ddivergence`` is the gradient at the Bernoulli divergence, zero if another one is used;
+    ``dlogit_pi`` has the share of each block of rows.
     """
     S, D, K = w.shape
     odds_against_rho = np.empty((ROWS, K), np.float32)
-    dlogit, by_value, theta = np.empty(K, np.float32), np.empty(K, np.float32), np.empty(K, np.float32)
+    dlogit = np.empty(K, np.float32)
+    by_value = np.empty(K, np.float32)
+    theta = np.empty(K, np.float32)
     for block in taken(job):
-        first, last = block * ROWS, min((block + 1) * ROWS, D)
+        first = block * ROWS
+        last = min((block + 1) * ROWS, D)
         for i in range(last - first):
             _exp(rho[first + i], -ONE, odds_against_rho[i])
-        dmu[first:last], dlog_sigma[first:last], drho[first:last], dlogit_pi[block] = ZERO, ZERO, ZERO, ZERO
+        dmu[first:last] = ZERO
+        dlog_sigma[first:last] = ZERO
+        drho[first:last] = ZERO
+        dlogit_pi[block] = ZERO
         for s in range(S):
             for d in range(first, last):
                 _by_weight(dw[s, d], w[s, d], odds[s, d], inverse_tau, dlogit, by_value)
                 _to_parameters(dw[s, d], w[s, d], by_value, mu[d], dmu[d], dlog_sigma[d])
-                _by_divergence(ddivergence[s], rho[d], odds_against_rho[d - first], sticks[1, s], dlogit, drho[d],
-                               theta)
+                _by_divergence(
+                    ddivergence[s],
+                    rho[d],
+                    odds_against_rho[d - first],
+                    sticks[1, s],
+                    dlogit,
+                    drho[d],
+                    theta,
+                )
                 _to_sticks(ddivergence[s], dlogit, theta, sticks[0, s], dlogit_pi[block, s])
 
 
 def _far_apart(rho, logit_pi):
-    r"""Return whether the fused divergence would lose a mask whose posterior and prior odds lie very far apart.
+    r"""Return whether the fused divergence would lose a mask whose posterior and prior odds lie
+    very far apart.
 
-    It works with :math:`e^{-|\rho|}` and :math:`\pi`, and float32 has no normal numbers for them beyond log-odds of
-    87.  That matters only where both are beyond :data:`FAR`, and of opposite signs; training does not lead there.
+    It works with :math:`e^{-|\rho|}` and :math:`\pi`, and float32 has no normal numbers for them
+    beyond log-odds of
+    87.  That matters only where both are beyond :data:`FAR`, and of opposite signs; training does
+        not lead there.
     """
     if not rho.size or not logit_pi.size or (rho.max() <= FAR and rho.min() >= -FAR):
         return False
@@ -214,43 +304,95 @@ def _far_apart(rho, logit_pi):
 
 @twin_of(reference)
 def sample(eps, logistic, mu, log_sigma, rho, logit_pi, tau, mask_kl="bernoulli"):
-    """Draw masked weights, their activity and divergence: the twin of :func:`primitives.masked_weights.sample`."""
+    """Draw masked weights, their activity and divergence: the twin of
+    :func:`primitives.masked_weights.sample`.
+    """
     if mask_kl not in ("bernoulli", "concrete"):
-        raise ValueError(f"masked_weights.sample: mask_kl must be 'bernoulli' or 'concrete', got {mask_kl!r}")
+        raise ValueError(
+            f"masked_weights.sample: mask_kl must be 'bernoulli' or 'concrete', got {mask_kl!r}"
+        )
     (S, D, K), inverse_tau = eps.shape, np.float32(1 / tau)
     fused = mask_kl == "bernoulli" and not _far_apart(rho, logit_pi)
-    against = np.exp(-logit_pi.clip(-LIMIT, LIMIT))          # (1 - pi) / pi
+    against = np.exp(-logit_pi.clip(-LIMIT, LIMIT))  # (1 - pi) / pi
     pi = 1 / (1 + against)
-    sticks, blocks = np.stack([logit_pi, pi, against * pi]), parts(D, ROWS)      # 1 - pi would lose digits near 1
+    # 1 - pi would lose digits near 1
+    sticks = np.stack([logit_pi, pi, against * pi])
+    blocks = parts(D, ROWS)
     w, odds = (np.empty((S, D, K), np.float32) for _ in range(2))
     (largest, where), partial = np.empty((2, blocks, S, K), np.float32), np.empty((blocks, S))
-    run(_forward, blocks, eps, logistic, mu, log_sigma, rho, sticks, inverse_tau, fused, w, odds, largest, where,
-        partial)
-    activity, rows = np.zeros(S * K, np.float32), np.zeros(S * K, np.intp)
-    if blocks:                                               # of equals, the first
+    run(
+        _forward,
+        blocks,
+        eps,
+        logistic,
+        mu,
+        log_sigma,
+        rho,
+        sticks,
+        inverse_tau,
+        fused,
+        w,
+        odds,
+        largest,
+        where,
+        partial,
+    )
+    activity = np.zeros(S * K, np.float32)
+    rows = np.zeros(S * K, np.intp)
+    if blocks:  # of equals, the first
         best = largest.argmax(axis=0).reshape(-1) * (S * K) + np.arange(S * K)
-        activity, rows = largest.take(best), where.take(best).astype(np.intp)
-    divergence, kl_cache = partial.sum(axis=0), None
-    if mask_kl == "concrete":                                # a function of rho alone, the same for each sample
+        activity = largest.take(best)
+        rows = where.take(best).astype(np.intp)
+    divergence = partial.sum(axis=0)
+    kl_cache = None
+    # a function of rho alone, the same for each sample
+    if mask_kl == "concrete":
         divergence = np.full(S, logistic_kl(rho).sum(dtype=np.float64))
     elif not fused:
         divergence, kl_cache = bernoulli.kl(rho + logit_pi[:, None, :], logit_pi)
-    cache = w, odds, mu, rho, np.stack([pi, against]), inverse_tau, mask_kl, kl_cache, rows.reshape(S, K)
+    cache = (
+        w,
+        odds,
+        mu,
+        rho,
+        np.stack([pi, against]),
+        inverse_tau,
+        mask_kl,
+        kl_cache,
+        rows.reshape(S, K),
+    )
     return (w, activity.reshape(S, K), divergence.astype(np.float32)), cache
 
 
 @twin_of(reference)
 def sample_vjp(dout, cache):
-    """Pull the gradients back to ``mu, log_sigma, rho, logit_pi``: twin of ``primitives.masked_weights.sample_vjp``."""
+    """Pull the gradients back to ``mu, log_sigma, rho, logit_pi``: twin of
+    ``primitives.masked_weights.sample_vjp``.
+    """
     w, odds, mu, rho, sticks, inverse_tau, mask_kl, kl_cache, rows = cache
     (S, D, K), (dw, dactivity, ddivergence) = w.shape, dout
     dmu, dlog_sigma, drho = (np.empty_like(mu) for _ in range(3))
     partial = np.empty((parts(D, ROWS), S, K), np.float32)
     fused = mask_kl == "bernoulli" and kl_cache is None
-    run(_backward, len(partial), dw, ddivergence * np.float32(fused), w, odds, mu, rho, sticks, inverse_tau, dmu,
-        dlog_sigma, drho, partial)
+    run(
+        _backward,
+        len(partial),
+        dw,
+        ddivergence * np.float32(fused),
+        w,
+        odds,
+        mu,
+        rho,
+        sticks,
+        inverse_tau,
+        dmu,
+        dlog_sigma,
+        drho,
+        partial,
+    )
     dlogit_pi = partial.sum(axis=0)
-    if D > 0:                                                # the activity of a column is one of its masks
+    # the activity of a column is one of its masks
+    if D > 0:
         columns = np.arange(K)
         against = odds[np.arange(S)[:, None], rows, columns]
         z = 1 / (1 + against)
@@ -261,7 +403,7 @@ def sample_vjp(dout, cache):
         dlogit_theta, by_prior = bernoulli.kl_vjp(ddivergence, kl_cache)
         drho += dlogit_theta.sum(axis=0)
         dlogit_pi += by_prior + dlogit_theta.sum(axis=1)
-    if mask_kl == "concrete":                                # the sticks cancel in this divergence
+    if mask_kl == "concrete":  # the sticks cancel in this divergence
         by_rho, _ = concrete.kl_vjp(np.ones(1, np.float32), rho[None])
         drho += ddivergence.sum() * by_rho[0]
     return dmu, dlog_sigma, drho, dlogit_pi

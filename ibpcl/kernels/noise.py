@@ -1,10 +1,12 @@
-"""Counter-based noise, compiled: the twin of ``ibpcl.noise``, where the generator and its layout are described.
+"""Counter-based noise, compiled: the twin of ``ibpcl.noise``, where the generator and its layout
+are described.
 
-For each chunk the cipher fills four strips of words, which stay in the first-level cache, and a transform makes the
-values from them.  The cipher's loop is apart from the transform's because it works in 64-bit
-lanes: the processor has a vector instruction for 32 x 32 -> 64 bits, and only the low halves of the operands count, so
-no step needs to clear the high halves.  The transforms work in 32-bit lanes, twice as many; Numba widens 32-bit integer
-operations to 64, so each is narrowed again at once, which the compiler turns into the plain 32-bit instruction.
+For each chunk the cipher fills four strips of words, which stay in the first-level cache, and a
+transform makes the values from them.  The cipher's loop is apart from the transform's because it
+works in 64-bit lanes: the processor has a vector instruction for 32 x 32 -> 64 bits, and only the
+low halves of the operands count, so no step needs to clear the high halves.  The transforms work in
+32-bit lanes, twice as many; Numba widens 32-bit integer operations to 64, so each is narrowed again
+at once, which the compiler turns into the plain 32-bit instruction.
 """
 
 import math
@@ -17,37 +19,62 @@ from ibpcl.kernels.elementary import HALF, ONE, log_of
 from ibpcl.kernels.threads import JOB, parts, run, taken
 from ibpcl.noise import LOW, ROUNDS, STRIP
 
-PIECE = 16                                                   # chunks
+PIECE = 16  # chunks
 KINDS = ("uniform", "normal", "logistic")
 UNIFORM, NORMAL, LOGISTIC = range(3)
 M0, M1 = (np.uint64(m) for m in reference.MULTIPLIERS)
 W0, W1 = (np.uint64(w) for w in reference.WEYL)
-LOW_HALF, HALF_WIDTH = np.uint64(LOW), np.uint64(32)
+LOW_HALF = np.uint64(LOW)
+HALF_WIDTH = np.uint64(32)
 BELOW_ONE = reference.BELOW_ONE
 GRID = np.float32(2.0**-32)
 
-# An angle is a word w in units of 2 pi / 2^32: its two leading bits, rounded, are the quadrant, the rest is within
-# 1/8 turn of zero.  Polynomials for sine and cosine there from Moshier's Cephes (sinf).
+# An angle is a word w in units of 2 pi / 2^32: its two leading bits, rounded, are the quadrant, the
+# rest is within 1/8 turn of zero.  Polynomials for sine and cosine there from Moshier's Cephes
+# (sinf).
 TURN = np.float32(2 * math.pi * 2.0**-32)
-EIGHTH, QUARTER_BITS = np.uint32(1 << 29), np.uint32(30)
-BIT_0, BIT_1 = np.uint32(1), np.uint32(2)
+EIGHTH = np.uint32(1 << 29)
+QUARTER_BITS = np.uint32(30)
+BIT_0 = np.uint32(1)
+BIT_1 = np.uint32(2)
 S3, S5, S7 = (np.float32(c) for c in (-1.6666654611e-1, 8.3321608736e-3, -1.9515295891e-4))
-C4, C6, C8 = (np.float32(c) for c in (4.166664568298827e-2, -1.388731625493765e-3, 2.443315711809948e-5))
+C4, C6, C8 = (
+    np.float32(c) for c in (4.166664568298827e-2, -1.388731625493765e-3, 2.443315711809948e-5)
+)
 
 
 @inlined
 def _cipher(words, first_block, step, task, stream, seed):
-    """Fill ``words`` (4, 512) of uint32 with the blocks from ``first_block`` on: ``ibpcl.noise.philox``."""
-    out0, out1, out2, out3 = words[0], words[1], words[2], words[3]
-    low, high = seed & LOW_HALF, seed >> HALF_WIDTH
+    """Fill ``words`` (4, 512) of uint32 with the blocks from ``first_block`` on:
+    ``ibpcl.noise.philox``.
+    """
+    out0 = words[0]
+    out1 = words[1]
+    out2 = words[2]
+    out3 = words[3]
+    low = seed & LOW_HALF
+    high = seed >> HALF_WIDTH
     for i in range(out0.size):
-        c0, c1, c2, c3 = first_block + np.uint64(i), step, task, stream
-        k0, k1 = low, high
+        c0 = first_block + np.uint64(i)
+        c1 = step
+        c2 = task
+        c3 = stream
+        k0 = low
+        k1 = high
         for _ in range(ROUNDS):
-            product0, product1 = M0 * (c0 & LOW_HALF), M1 * (c2 & LOW_HALF)
-            c0, c1, c2, c3 = (product1 >> HALF_WIDTH) ^ c1 ^ k0, product1, (product0 >> HALF_WIDTH) ^ c3 ^ k1, product0
-            k0, k1 = k0 + W0, k1 + W1                        # a carry into the high half does no harm there
-        out0[i], out1[i], out2[i], out3[i] = c0, c1, c2, c3
+            product0 = M0 * (c0 & LOW_HALF)
+            product1 = M1 * (c2 & LOW_HALF)
+            c0 = (product1 >> HALF_WIDTH) ^ c1 ^ k0
+            c1 = product1
+            c2 = (product0 >> HALF_WIDTH) ^ c3 ^ k1
+            c3 = product0
+            # a carry into the high half does no harm there
+            k0 = k0 + W0
+            k1 = k1 + W1
+        out0[i] = c0
+        out1[i] = c1
+        out2[i] = c2
+        out3[i] = c3
 
 
 @inlined
@@ -63,19 +90,22 @@ def _box_muller(u, v, x, y):
         radius = np.sqrt(np.float32(-2) * _log_unit(u[i]))
         quadrant = np.uint32(np.uint32(v[i] + EIGHTH) >> QUARTER_BITS)
         rest = np.int32(np.uint32(v[i] - np.uint32(quadrant << QUARTER_BITS)))
-        a = (np.float32(rest) + HALF) * TURN                 # |a| <= pi / 4
+        a = (np.float32(rest) + HALF) * TURN  # |a| <= pi / 4
         s = a * a
         sine = a + a * s * (S3 + s * (S5 + s * S7))
         cosine = ONE - HALF * s + s * s * (C4 + s * (C6 + s * C8))
         odd = (quadrant & BIT_0) != 0
-        along, across = sine if odd else cosine, cosine if odd else sine
+        along = sine if odd else cosine
+        across = cosine if odd else sine
         x[i] = radius * (-along if (np.uint32(quadrant + BIT_0) & BIT_1) != 0 else along)
         y[i] = radius * (-across if (quadrant & BIT_1) != 0 else across)
 
 
 @inlined
 def _logits(u, x):
-    """Make logistics x (float32) from words u: the logarithm of the odds, both of whose parts are exact."""
+    """Make logistics x (float32) from words u: the logarithm of the odds, both of whose parts are
+    exact.
+    """
     for i in range(u.size):
         odds = (np.float32(u[i]) + HALF) / (np.float32(np.uint32(~u[i])) + HALF)
         x[i] = log_of(odds, ONE - odds)
@@ -104,7 +134,9 @@ def _transform(kind, words, values):
 
 @compiled(void(JOB, uint64[:, ::1], cube))
 def _fill(job, keys, out):
-    """Fill each chunk of ``out`` (chunks, 4, 512): its key is kind, step, task, stream, seed and its first block."""
+    """Fill each chunk of ``out`` (chunks, 4, 512): its key is kind, step, task, stream, seed and
+    its first block.
+    """
     words = np.empty((4, STRIP), np.uint32)
     for i in taken(job):
         for chunk in range(i * PIECE, min((i + 1) * PIECE, out.shape[0])):
@@ -117,19 +149,25 @@ def draw(wanted, dtype=np.float32):
     """Draw several arrays of noise: the twin of :func:`ibpcl.noise.draw`, which serves float64."""
     if reference.check_dtype("noise.draw", dtype) != np.float32:
         return reference.draw(wanted, dtype)
-    keys, sizes = [np.empty((0, 6), np.uint64)], []
+    keys = [np.empty((0, 6), np.uint64)]
+    sizes = []
     for kind, key, shape in wanted:
         seed, task, step, stream = reference.check_key(f"noise.{kind}", key)
         shape, size, chunks = reference.check_shape(f"noise.{kind}", shape)
         own = np.empty((chunks, 6), np.uint64)
-        own[:, :5], own[:, 5] = (KINDS.index(kind), step, task, stream, seed), np.arange(chunks) * STRIP
+        own[:, :5], own[:, 5] = (
+            (KINDS.index(kind), step, task, stream, seed),
+            np.arange(chunks) * STRIP,
+        )
         keys.append(own)
         sizes.append((shape, size, chunks))
-    keys, found, first = np.concatenate(keys), [], 0
+    keys = np.concatenate(keys)
+    found = []
+    first = 0
     out = np.empty((len(keys), 4, STRIP), np.float32)
     run(_fill, parts(len(keys), PIECE), keys, out)
     for shape, size, chunks in sizes:
-        found.append(out[first:first + chunks].reshape(-1)[:size].reshape(shape))
+        found.append(out[first : first + chunks].reshape(-1)[:size].reshape(shape))
         first += chunks
     return found
 

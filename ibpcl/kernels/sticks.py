@@ -1,28 +1,45 @@
 r"""Log-odds of masks from sticks, and the sticks' divergence: the twins of ``primitives.sticks``.
 
-A layer has few sticks: NumPy spends its time on the many calls, and on a zeta function.  Without both, a masked step of
-the autoencoder on digits takes 4.7 % less (medians, in turns).  Each forward pass also writes the slopes that the
-backward pass multiplies by.  Serial; a row is one of (S, K), or of (S, D, K) where each input has sticks of its own.
+A layer has few sticks: NumPy spends its time on the many calls, and on a zeta function.  Without
+both, a masked step of the autoencoder on digits takes 4.7 % less (medians, in turns).  Each forward
+pass also writes the slopes that the backward pass multiplies by.  Serial; a row is one of (S, K),
+or of (S, D, K) where each input has sticks of its own.
 """
 
 import math
 
 import numpy as np
 
-from ibpcl.kernels.compilation import boolean, compiled, float64, inlined, matrix, twin_of, vector, void
+from ibpcl.kernels.compilation import (
+    boolean,
+    compiled,
+    float64,
+    inlined,
+    matrix,
+    twin_of,
+    vector,
+    void,
+)
 from ibpcl.kernels.elementary import EXP_MIN, exp, expm1, log_of
 from ibpcl.primitives import sticks as reference
 from ibpcl.primitives.stick_breaking import LEAST_LOG_REST
 
-ZERO, ONE, LEAST = np.float32(0), np.float32(1), np.float32(LEAST_LOG_REST)
-TERMS, CENTRE = 8, 8.5                                       # of the series; their end, where the rest is expanded
-# psi(x + 1/2) = log x + C1 / x^2 - C2 / x^4 + C3 / x^6 - ..., by the Bernoulli polynomials at one half.
-C1, C2, C3 = 1 / 24, 7 / 960, 31 / 8064
+ZERO = np.float32(0)
+ONE = np.float32(1)
+LEAST = np.float32(LEAST_LOG_REST)
+# of the series; their end, where the rest is expanded
+TERMS = 8
+CENTRE = 8.5
+# psi(x + 1/2) = log x + C1 / x^2 - C2 / x^4 + C3 / x^6 - ..., by the Bernoulli polynomials at one
+# half.
+C1 = 1 / 24
+C2 = 7 / 960
+C3 = 31 / 8064
 
 
 @inlined
 def _log(r, complement):
-    return log_of(r, complement) if r == r else r            # a not-a-number comes out again
+    return log_of(r, complement) if r == r else r  # a not-a-number comes out again
 
 
 @inlined
@@ -47,14 +64,16 @@ def _draw(u, raw_a, raw_b, log_v, by_a, by_b):
 @inlined
 def _link(log_pi, slope):
     for k in range(log_pi.size):
-        rest = _log(abs(expm1(log_pi[k])), exp(log_pi[k]))    # log(1 - pi); abs, as -0 has a sign
+        rest = _log(abs(expm1(log_pi[k])), exp(log_pi[k]))  # log(1 - pi); abs, as -0 has a sign
         slope[k] = ONE if rest <= LEAST else -ONE / expm1(log_pi[k])
-        log_pi[k] -= LEAST if rest <= LEAST else rest        # from now on the log-odds
+        log_pi[k] -= LEAST if rest <= LEAST else rest  # from now on the log-odds
 
 
 @compiled(void(matrix, matrix, matrix, boolean, matrix, matrix, matrix, matrix))
 def _log_odds(u, raw_a, raw_b, linked, out, slope, by_a, by_b):
-    """Write the log-odds, their slopes at log pi, and those of the log-sticks at both parameters."""
+    """Write the log-odds, their slopes at log pi, and those of the log-sticks at both
+    parameters.
+    """
     for r in range(u.shape[0]):
         _draw(u[r], raw_a[r % raw_a.shape[0]], raw_b[r % raw_a.shape[0]], out[r], by_a[r], by_b[r])
         total = 0.0
@@ -69,7 +88,8 @@ def _log_odds(u, raw_a, raw_b, linked, out, slope, by_a, by_b):
 def _by_sticks(dlogit_pi, slope, by_a, by_b, da, db):
     """Add the gradients at both parameters; stick i touches all pi_k with k >= i."""
     for r in range(dlogit_pi.shape[0]):
-        total, row = 0.0, r % da.shape[0]
+        total = 0.0
+        row = r % da.shape[0]
         for k in range(dlogit_pi.shape[1] - 1, -1, -1):
             total += dlogit_pi[r, k] * slope[r, k]
             da[row, k] += total * by_a[r, k]
@@ -78,19 +98,32 @@ def _by_sticks(dlogit_pi, slope, by_a, by_b, da, db):
 
 @inlined
 def _harmonic(b):
-    r"""Return :math:`H_b`, :math:`\psi'(b + 1)` and :math:`1 / b - \psi'(b + 1)`, each to a relative 2e-10.
+    r"""Return :math:`H_b`, :math:`\psi'(b + 1)` and :math:`1 / b - \psi'(b + 1)`, each to a
+    relative 2e-10.
 
-    Sums of :math:`\frac{b}{n (n + b)}, \frac1{(n + b)^2}, \frac1{(n + b - 1)(n + b)^2}`, positive, so that no digits
-    are lost (Abramowitz and Stegun, 6.3.16 and 6.4.10; the third is their difference from a telescoping sum); from n =
-    9 on, their expansion in :math:`w = 1 / x, x = b + 8 \frac12`.
+    Sums of :math:`\frac{b}{n (n + b)}, \frac1{(n + b)^2}, \frac1{(n + b - 1)(n + b)^2}`, positive,
+    so that no digits are lost (Abramowitz and Stegun, 6.3.16 and 6.4.10; the third is their
+    difference from a telescoping sum); from n = 9 on, their expansion in :math:`w = 1 / x, x = b +
+    8 \frac12`.
     """
-    h, slope, rest, before = 0.0, 0.0, 0.0, 1 / b
+    h = 0.0
+    slope = 0.0
+    rest = 0.0
+    before = 1 / b
     for n in range(1, TERMS + 1):
         r = 1 / (b + n)
-        h, slope, rest, before = h + b * r / n, slope + r * r, rest + r * r * before, r
-    w, v = 1 / (b + CENTRE), 1 / CENTRE
-    w2, v2 = w * w, v * v                                    # w^2 - v^2 = -b w v (w + v)
-    h += math.log1p(b * v) - b * w * v * (w + v) * (C1 - C2 * (w2 + v2) + C3 * (w2 * w2 + w2 * v2 + v2 * v2))
+        h = h + b * r / n
+        slope = slope + r * r
+        rest = rest + r * r * before
+        before = r
+    w = 1 / (b + CENTRE)
+    v = 1 / CENTRE
+    # w^2 - v^2 = -b w v (w + v)
+    w2 = w * w
+    v2 = v * v
+    h += math.log1p(b * v) - b * w * v * (w + v) * (
+        C1 - C2 * (w2 + v2) + C3 * (w2 * w2 + w2 * v2 + v2 * v2)
+    )
     tail = w * w2 * (2 * C1 - w2 * (4 * C2 - w2 * 6 * C3))
     return h, slope + (w - tail), rest + (before * w / 2 + tail)
 
@@ -105,8 +138,8 @@ def _wide_softplus(x):
 def _divergence(raw_a, raw_b, alpha, da, db, sums):
     """Write the slopes at both parameters, and add up the divergence and its slope at alpha.
 
-    In float64: where sticks are at their prior, as at first, slopes are zero but for rounding, and Adam's steps are of
-    full length nevertheless.
+    In float64: where sticks are at their prior, as at first, slopes are zero but for rounding, and
+    Adam's steps are of full length nevertheless.
     """
     for k in range(raw_a.size):
         (a, slope_a), (b, slope_b) = _wide_softplus(raw_a[k]), _wide_softplus(raw_b[k])
@@ -123,13 +156,25 @@ def _rows(array, K):
 
 @twin_of(reference)
 def log_odds(u, raw_a, raw_b, link="logit"):
-    """Draw sticks and turn their products into log-odds: the twin of :func:`ibpcl.primitives.sticks.log_odds`."""
+    """Draw sticks and turn their products into log-odds: the twin of
+    :func:`ibpcl.primitives.sticks.log_odds`.
+    """
     if not u.shape[1:] == raw_a.shape == raw_b.shape:
-        raise ValueError(f"sticks.log_odds: u must have shape (S, *shape of raw_a and raw_b), got {u.shape}, "
-                         f"{raw_a.shape} and {raw_b.shape}")
+        raise ValueError(
+            f"sticks.log_odds: u must have shape (S, *shape of raw_a and raw_b), got {u.shape}, "
+            f"{raw_a.shape} and {raw_b.shape}"
+        )
     rows = _rows(u, u.shape[-1])
     out, slope, by_a, by_b = np.ones((4, *rows.shape), np.float32)
-    _log_odds(rows, *(_rows(raw, u.shape[-1]) for raw in (raw_a, raw_b)), link == "logit", out, slope, by_a, by_b)
+    _log_odds(
+        rows,
+        *(_rows(raw, u.shape[-1]) for raw in (raw_a, raw_b)),
+        link == "logit",
+        out,
+        slope,
+        by_a,
+        by_b,
+    )
     return out.reshape(u.shape), (slope, by_a, by_b, raw_a.shape)
 
 
@@ -144,11 +189,19 @@ def log_odds_vjp(dlogit_pi, cache):
 
 @twin_of(reference)
 def divergence(raw_a, raw_b, alpha):
-    """Compute the sticks' divergence from their prior: the twin of :func:`ibpcl.primitives.sticks.divergence`."""
+    """Compute the sticks' divergence from their prior: the twin of
+    :func:`ibpcl.primitives.sticks.divergence`.
+    """
     if raw_a.shape != raw_b.shape:
-        raise ValueError(f"sticks.divergence: raw_a and raw_b must have one shape, got {raw_a.shape}, {raw_b.shape}")
-    sums, slopes = np.zeros(2), np.empty((2, *raw_a.shape), np.float32)
-    _divergence(raw_a.reshape(-1), raw_b.reshape(-1), np.asarray(alpha).item(), *slopes.reshape(2, -1), sums)
+        raise ValueError(
+            f"sticks.divergence: raw_a and raw_b must have one shape, got {raw_a.shape}, "
+            f"{raw_b.shape}"
+        )
+    sums = np.zeros(2)
+    slopes = np.empty((2, *raw_a.shape), np.float32)
+    _divergence(
+        raw_a.reshape(-1), raw_b.reshape(-1), np.asarray(alpha).item(), *slopes.reshape(2, -1), sums
+    )
     return np.float32(sums[0]), (*slopes, np.float32(sums[1]))
 
 

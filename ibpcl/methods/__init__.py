@@ -1,9 +1,10 @@
 """One published method a file, all with the face of :class:`ibpcl.continual.learner.Learner`.
 
 A method's module offers ``Settings``, a frozen dataclass whose fields are declared by
-:func:`ibpcl.options.option` and which has the method's name and its presets, and a learner that is made by
-``Learner(settings, seed, backend_name)``.  A method that learns images without labels, too, has ``ImageSettings`` and
-the same learner on an autoencoder (``ImageEWC`` for ``EWC``).  A module is imported when its method is asked for.
+:func:`ibpcl.options.option` and which has the method's name and its presets, and a learner that is
+made by ``Learner(settings, seed, backend_name)``.  A method that learns images without labels, too,
+has ``ImageSettings`` and the same learner on an autoencoder (``ImageEWC`` for ``EWC``).  A module
+is imported when its method is asked for.
 """
 
 from dataclasses import dataclass
@@ -16,8 +17,8 @@ from ibpcl.options import Checked, option, presets_of
 class About(NamedTuple):
     """The class of a method's learner, where the method was published, and what it can do.
 
-    ``paper`` is empty where there is none.  ``can``: task (a head for each task), domain (one head for all), grow (add
-    units), regression, images (without labels: a generative model).
+    ``paper`` is empty where there is none.  ``can``: task (a head for each task), domain (one head
+    for all), grow (add units), regression, images (without labels: a generative model).
     """
 
     learner: str
@@ -26,7 +27,9 @@ class About(NamedTuple):
 
 
 ABOUT = {
-    "npbcl": About("NPBCL", "Kumar et al. (2021)", ("task", "domain", "grow", "regression", "images")),
+    "npbcl": About(
+        "NPBCL", "Kumar et al. (2021)", ("task", "domain", "grow", "regression", "images")
+    ),
     "naive": About("Naive", "", ("task", "domain", "images")),
     "independent": About("Independent", "", ("task",)),
     "joint": About("Joint", "Caruana (1997)", ("task", "domain")),
@@ -51,7 +54,9 @@ OF_LEARNER |= {f"Image{METHODS[name.removeprefix('vae_')]}": name for name in GE
 
 
 class Method(NamedTuple):
-    """A method: its name, its settings' class, its learner's class, what it is in one line, and its named settings."""
+    """A method: its name, its settings' class, its learner's class, what it is in one line, and its
+    named settings.
+    """
 
     name: str
     settings: type
@@ -60,8 +65,18 @@ class Method(NamedTuple):
     presets: dict
 
 
+def first_paragraph(text):
+    """Return the first paragraph of a text in one line.
+
+    >>> first_paragraph("A method\\nof one line.\\n\\nMore.")
+    'A method of one line.'
+    """
+    return " ".join(text.strip().split("\n\n")[0].split())
+
+
 def method(name):
-    """Return a method by name; ``package.module:Class`` is one of the user's own, see :mod:`ibpcl.methods.own`.
+    """Return a method by name; ``package.module:Class`` is one of the user's own, see
+    :mod:`ibpcl.methods.own`.
 
     >>> method("npbcl").learner.__name__
     'NPBCL'
@@ -69,17 +84,28 @@ def method(name):
     if ":" in name:
         return import_module("ibpcl.methods.own").own_method(name)
     if name not in (*METHODS, *GENERATIVE):
-        raise ValueError(f"methods.method: name must be one of {', '.join((*METHODS, *GENERATIVE))}, got {name!r}")
-    of, bare = ("Image" if name in GENERATIVE else ""), name.removeprefix("vae_")
+        raise ValueError(
+            f"methods.method: name must be one of {', '.join((*METHODS, *GENERATIVE))}, got "
+            f"{name!r}"
+        )
+    of = "Image" if name in GENERATIVE else ""
+    bare = name.removeprefix("vae_")
     module = import_module(f"ibpcl.methods.{'npbcl_images' if name == 'vae_npbcl' else bare}")
     settings = getattr(module, f"{of}Settings")
-    return Method(name, settings, getattr(module, of + METHODS[bare]),
-                  (module.__doc__ or name).strip().splitlines()[0], presets_of(settings))
+    return Method(
+        name,
+        settings,
+        getattr(module, of + METHODS[bare]),
+        first_paragraph(module.__doc__ or name),
+        presets_of(settings),
+    )
 
 
 @dataclass(frozen=True, init=False)
 class Training(Checked):
-    """The settings that every method has; methods change defaults and sentences, and keep the bounds."""
+    """The settings that every method has; methods change defaults and sentences, and keep the
+    bounds.
+    """
 
     hidden: tuple[int, ...] = option((200,), "Units of each hidden layer.", at_least=1)
     epochs: int = option(5, "Epochs per task.", at_least=0)
@@ -91,4 +117,6 @@ class OneRate(Training):
     """The settings of methods that train all parameters at one rate."""
 
     rate: float = option(0.001, "Adam's learning rate.", at_least=0)
-    rate_end: float = option(1.0, "Factor of the learning rate at a task's last step; it falls geometrically.", above=0)
+    rate_end: float = option(
+        1.0, "Factor of the learning rate at a task's last step; it falls geometrically.", above=0
+    )

@@ -1,6 +1,8 @@
-"""What the methods have in common whose network grows by units that are added behind those that are there.
+"""What the methods have in common whose network grows by units that are added behind those that are
+there.
 
-The network that a task knew is then the leading block of every weight matrix: the stamp of a unit is its place.
+The network that a task knew is then the leading block of every weight matrix: the stamp of a unit
+is its place.
 """
 
 import numpy as np
@@ -14,8 +16,9 @@ from ibpcl.noise import generator
 class Growing(Sequential):
     """Learn tasks in a network that grows; a base of methods, parameters as in :class:`Sequential`.
 
-    A task is predicted with the network that there was after it.  ``shared`` is that of the newest network.  ``memory``
-    has ``widths{s}``, the units of each hidden layer after task s; a method puts it there before a task is kept.
+    A task is predicted with the network that there was after it.  ``shared`` is that of the newest
+    network.  ``memory`` has ``widths{s}``, the units of each hidden layer after task s; a method
+    puts it there before a task is kept.
     """
 
     @property
@@ -37,16 +40,22 @@ class Growing(Sequential):
         return tuple(self.memory[f"widths{task_id}"].tolist())
 
     def shared_layout(self, task_id=-1):
-        """Return the order of what tasks share in the network of a task, the last one if not given."""
+        """Return the order of what tasks share in the network of a task, the last one if not
+        given.
+        """
         entries = self.network_of(task_id % self.learned).layout.entries
         return Layout(entry for entry in entries if self.shares(entry.name))
 
     def shared_for(self, task_id):
-        """Return what a task's network has of what tasks share: a corner of each array of the newest one."""
+        """Return what a task's network has of what tasks share: a corner of each array of the
+        newest one.
+        """
         return self.shared[self.shared_layout(task_id).within(self.shared_layout())]
 
     def known(self, network):
-        """Return which elements (P,) of a network's vector are those of what the last task's network shares."""
+        """Return which elements (P,) of a network's vector are those of what the last task's
+        network shares.
+        """
         found = np.zeros(network.layout.size, bool)
         if self.learned:
             found[self.shared_layout().within(network.layout)] = True

@@ -1,7 +1,9 @@
-r"""HAT, hard attention to the task: each task learns which units it uses, and later tasks leave those alone.
+r"""HAT, hard attention to the task: each task learns which units it uses, and later tasks leave
+those alone.
 
-Serra, Suris, Miron and Karatzoglou (2018), "Overcoming Catastrophic Forgetting with Hard Attention to the Task".  A
-task's gates are :math:`a = \sigma(s e)`; within every epoch the scale rises linearly over the B minibatches (Eq. 3),
+Serra, Suris, Miron and Karatzoglou (2018), "Overcoming Catastrophic Forgetting with Hard Attention
+to the Task".  A task's gates are :math:`a = \sigma(s e)`; within every epoch the scale rises
+linearly over the B minibatches (Eq. 3),
 
 .. math:: s = \frac1{s_{max}} + \Bigl(s_{max} - \frac1{s_{max}}\Bigr) \frac{b - 1}{B - 1},
 
@@ -9,17 +11,17 @@ the loss is, in nats per example, with R the share of unused units that the gate
 
 .. math:: -\frac1{N_t} \sum_n \log p(y_n | x_n, \theta, a) + c\, R(a, a^{<t}),
 
-and after the task :math:`a^{\le t} = \max(a^{<t}, \sigma(s_{max} e))` (Eq. 1).  The gradient at an embedding is
-multiplied by (Eq. 4)
+and after the task :math:`a^{\le t} = \max(a^{<t}, \sigma(s_{max} e))` (Eq. 1).  The gradient at an
+embedding is multiplied by (Eq. 4)
 
 .. math:: \frac{s_{max}\, (\cosh(s e) + 1)}{s\, (\cosh(e) + 1)},
 
 as if its gate had had the scale :math:`s_{max}` and argument e, and e is kept within :math:`\pm 6`.
 
-.. warning:: The paper multiplies a weight's *gradient* by :math:`1 - \min(a^{<t}_{out}, a^{<t}_{in})` (Eq. 2) and
-   trains with SGD.  Adam divides every constant factor out again, so here the factor is on the learning *rate*: with
-   SGD the same, with Adam the only place where it does anything.  Embeddings have a rate of their own, for Adam's steps
-   do not grow with the gradient.
+.. warning:: The paper multiplies a weight's *gradient* by :math:`1 - \min(a^{<t}_{out},
+   a^{<t}_{in})` (Eq. 2) and trains with SGD.  Adam divides every constant factor out again, so here
+   the factor is on the learning *rate*: with SGD the same, with Adam the only place where it does
+   anything.  Embeddings have a rate of their own, for Adam's steps do not grow with the gradient.
 """
 
 from dataclasses import dataclass
@@ -34,8 +36,9 @@ from ibpcl.models.gated import Gated, freedom, gates, gates_vjp, prices
 from ibpcl.noise import generator
 from ibpcl.options import option
 
-LARGEST_EMBEDDING = 6.0                                      # Serra et al. (2018), Sec. 2.5
-LARGEST_ARGUMENT = 50.0                                      # of the cosine: beyond it the gate has no gradient left
+LARGEST_EMBEDDING = 6.0  # Serra et al. (2018), Sec. 2.5
+# of the cosine: beyond it the gate has no gradient left
+LARGEST_ARGUMENT = 50.0
 
 
 @dataclass(frozen=True, init=False)
@@ -44,16 +47,23 @@ class Settings(SequentialSettings):
 
     method = "hat"
 
-    single_head: bool = option(False, "A head is not gated, so nothing would protect one for all tasks.",
-                               choices=(False,))
+    single_head: bool = option(
+        False, "A head is not gated, so nothing would protect one for all tasks.", choices=(False,)
+    )
     scale: float = option(400.0, "The largest scale of the gates, s_max.", at_least=1)
-    sparsity: float = option(0.75, "Weight c of the share of unused units that a task takes, in nats per example.",
-                             at_least=0)
-    embedding_rate: float = option(0.05, "Adam's rate of the embeddings (paper: SGD with one rate).", at_least=0)
+    sparsity: float = option(
+        0.75,
+        "Weight c of the share of unused units that a task takes, in nats per example.",
+        at_least=0,
+    )
+    embedding_rate: float = option(
+        0.05, "Adam's rate of the embeddings (paper: SGD with one rate).", at_least=0
+    )
 
 
 def scale_at(step, per_epoch, largest):
-    """Return the scale of the gates at a step; every epoch begins at ``1 / largest`` and ends at ``largest``.
+    """Return the scale of the gates at a step; every epoch begins at ``1 / largest`` and ends at
+    ``largest``.
 
     >>> [scale_at(step, 3, 4.0) for step in range(4)]
     [0.25, 2.125, 4.0, 0.25]
@@ -64,7 +74,8 @@ def scale_at(step, per_epoch, largest):
 
 
 def compensation(embedding, scale, largest):
-    """Return the factor of the gradient at each element of an embedding (Eq. 4); 1 where both scales are 1.
+    """Return the factor of the gradient at each element of an embedding (Eq. 4); 1 where both
+    scales are 1.
 
     >>> compensation(np.array([0.5, -2.0]), 1.0, 1.0)
     array([1., 1.])
@@ -83,28 +94,52 @@ class HAT(Sequential):
 
     def network(self, outputs):
         """Return the network of a task behind its gates."""
-        return plain.network(self.inputs, self.settings.hidden, outputs, Gated, largest=self.settings.scale)
+        return plain.network(
+            self.inputs, self.settings.hidden, outputs, Gated, largest=self.settings.scale
+        )
 
     def shares(self, name):
-        """Return whether all tasks share the parameters of a name: all but the head and the embedding."""
+        """Return whether all tasks share the parameters of a name: all but the head and the
+        embedding.
+        """
         return super().shares(name) and not name.endswith("embedding")
 
     def fresh(self, network, task):
         """Return the parameters of a network that knows no task yet; its embedding is normal."""
         vector = super().fresh(network, task)
-        vector[network.layout.block("gates")] = generator(self.key("gates")).normal(size=sum(self.settings.hidden))
+        vector[network.layout.block("gates")] = generator(self.key("gates")).normal(
+            size=sum(self.settings.hidden)
+        )
         return vector
 
     def train(self, task, progress):
         """Fit weights and embedding; return both in one vector, and the history."""
-        settings, network, examples = self.settings, self.network(task.outputs), len(task.x_train)
-        block, per_epoch, costs = network.layout.block("gates"), -(-examples // settings.batch), prices(self.used)
+        settings = self.settings
+        network = self.network(task.outputs)
+        examples = len(task.x_train)
+        block = network.layout.block("gates")
+        per_epoch = -(-examples // settings.batch)
+        costs = prices(self.used)
 
         def objective(vector, rows, step, steps):
-            scale, embedding = scale_at(step, per_epoch, settings.scale), vector[block]
-            parts, cache = elbo(network, vector, None, task.x_train[rows], task.y_train[rows], {}, examples,
-                                self.backend, {}, 1 / scale)
-            gradient, (opened, gates_cache) = elbo_vjp(Elbo(-1 / examples), cache), gates(embedding, scale)
+            scale = scale_at(step, per_epoch, settings.scale)
+            embedding = vector[block]
+            parts, cache = elbo(
+                network,
+                vector,
+                None,
+                task.x_train[rows],
+                task.y_train[rows],
+                {},
+                examples,
+                self.backend,
+                {},
+                1 / scale,
+            )
+            gradient, (opened, gates_cache) = (
+                elbo_vjp(Elbo(-1 / examples), cache),
+                gates(embedding, scale),
+            )
             gradient[block] += gates_vjp(settings.sparsity * costs, gates_cache)
             gradient[block] *= compensation(embedding, scale, settings.scale)
             return Step(parts, gradient, penalty=settings.sparsity * (opened @ costs) * examples)

@@ -1,19 +1,20 @@
 r"""IBP-VCL: VCL in a network whose units an Indian buffet process switches on, example by example.
 
-Kessler, Nguyen, Zohren and Roberts (2021), "Hierarchical Indian Buffet Neural Networks for Bayesian Continual
-Learning", the model with one buffet a layer.  Hidden units are multiplied by masks (see
+Kessler, Nguyen, Zohren and Roberts (2021), "Hierarchical Indian Buffet Neural Networks for Bayesian
+Continual Learning", the model with one buffet a layer.  Hidden units are multiplied by masks (see
 :mod:`ibpcl.models.units`), and the last posterior, of weights *and* of sticks, is the next prior:
 
 .. math:: \mathcal L_t = \sum_n \mathbb E_q[\log p(y_n | x_n, V, z_n)] - KL[q(V) \| q_{t - 1}(V)]
           - KL[q(v) \| q_{t - 1}(v)] - \sum_n \mathbb E_{q(v)} KL[q(z_n | v) \| p(z_n | v)],
 
-with :math:`q_0(V) = \mathcal N(0, \sigma_0^2)` and :math:`q_0(v_k) = \mathrm{Beta}(\alpha, 1)`, which is
-Kumaraswamy(alpha, 1).  As in the paper, masks are drawn as the sticks say, :math:`q(z_{nk} | v) = p(z_{nk} | v)`, so
-the last divergence is 0.  With ``offsets`` a task draws them from :math:`\sigma(\rho_k + \operatorname{logit} \pi_k)`
-instead, rho its own: it may prefer other units than the sticks do, and every example pays for that.
+with :math:`q_0(V) = \mathcal N(0, \sigma_0^2)` and :math:`q_0(v_k) = \mathrm{Beta}(\alpha, 1)`,
+which is Kumaraswamy(alpha, 1).  As in the paper, masks are drawn as the sticks say, :math:`q(z_{nk}
+| v) = p(z_{nk} | v)`, so the last divergence is 0.  With ``offsets`` a task draws them from
+:math:`\sigma(\rho_k + \operatorname{logit} \pi_k)` instead, rho its own: it may prefer other units
+than the sticks do, and every example pays for that.
 
-With all masks at one this is VCL.  Everything but the masks is as there: local reparameterization, the first task's
-start from a maximum-likelihood fit, heads, keys of the noise.
+With all masks at one this is VCL.  Everything but the masks is as there: local reparameterization,
+the first task's start from a maximum-likelihood fit, heads, keys of the noise.
 """
 
 from dataclasses import dataclass
@@ -37,22 +38,41 @@ class Settings(PosteriorSettings):
 
     method = "ibp_vcl"
 
-    hidden: tuple[int, ...] = option((200,), "Units of each hidden layer, the truncation of its buffet.")
-    single_head: bool = option(False, "One head, and one set of offsets, for all tasks instead of one per task.")
-    likelihood_epochs: int = option(5, "Maximum-likelihood epochs, without masks, before the first task.")
+    hidden: tuple[int, ...] = option(
+        (200,), "Units of each hidden layer, the truncation of its buffet."
+    )
+    single_head: bool = option(
+        False, "One head, and one set of offsets, for all tasks instead of one per task."
+    )
+    likelihood_epochs: int = option(
+        5, "Maximum-likelihood epochs, without masks, before the first task."
+    )
     rate: float = option(0.001, "Adam's learning rate of the weights.")
     mask_rate: float = option(0.1, "Adam's learning rate of sticks and offsets.", at_least=0)
-    alpha: float = option(30.0, "The buffet's concentration: how many units an example has on, at first.", above=0)
-    offsets: bool = option(False, "Give each task offsets to the log-odds of its units; without, sticks alone decide.")
-    mask_kl: str = option("bernoulli", "Divergence of the masks; concrete is of the relaxed ones.", choices=MASK_KLS)
-    tau_start: float = option(1.0, "Temperature of the relaxed masks at a task's first step.", above=0)
-    tau_end: float = option(0.5, "Temperature at a task's last step; it falls geometrically.", above=0)
+    alpha: float = option(
+        30.0, "The buffet's concentration: how many units an example has on, at first.", above=0
+    )
+    offsets: bool = option(
+        False, "Give each task offsets to the log-odds of its units; without, sticks alone decide."
+    )
+    mask_kl: str = option(
+        "bernoulli", "Divergence of the masks; concrete is of the relaxed ones.", choices=MASK_KLS
+    )
+    tau_start: float = option(
+        1.0, "Temperature of the relaxed masks at a task's first step.", above=0
+    )
+    tau_end: float = option(
+        0.5, "Temperature at a task's last step; it falls geometrically.", above=0
+    )
 
-    coreset, coreset_size = "none", 0                        # no choice here
+    # no choice here
+    coreset = "none"
+    coreset_size = 0
 
 
 class IBPVCL(VCL):
-    """Learn tasks by Bayes' rule, for weights and for the probabilities of units; parameters as in :class:`VCL`.
+    """Learn tasks by Bayes' rule, for weights and for the probabilities of units; parameters as in
+    :class:`VCL`.
 
     Of the hidden layers tasks share the sticks, too; a task's offsets are its own.
     """
@@ -62,33 +82,65 @@ class IBPVCL(VCL):
 
     def network(self, outputs):
         """Return the network of a task."""
-        return classifier(self.inputs, self.settings.hidden, Softmax(), outputs, Units, self.settings.activation,
-                          kl=self.settings.mask_kl)
+        return classifier(
+            self.inputs,
+            self.settings.hidden,
+            Softmax(),
+            outputs,
+            Units,
+            self.settings.activation,
+            kl=self.settings.mask_kl,
+        )
 
     def shares(self, name):
-        """Return whether all tasks share the parameters of a name: the offsets only with one head."""
+        """Return whether all tasks share the parameters of a name: the offsets only with one
+        head.
+        """
         return self.settings.single_head or not (name.startswith("head.") or name.endswith(".rho"))
 
     def sticks_prior(self, network, vector):
-        """Return the prior of the next task's sticks: the last posterior, at first Kumaraswamy(alpha, 1)."""
+        """Return the prior of the next task's sticks: the last posterior, at first
+        Kumaraswamy(alpha, 1).
+        """
         if self.shared is None:
-            return {name: (np.full(layer.units, self.settings.alpha, np.float32), np.ones(layer.units, np.float32))
-                    for name, layer in network.layers.items() if isinstance(layer, Units)}
-        return {name: sticks(layer["raw_a"], layer["raw_b"])[0]
-                for name, layer in network.layout.layers(vector).items() if "raw_a" in layer}
+            return {
+                name: (
+                    np.full(layer.units, self.settings.alpha, np.float32),
+                    np.ones(layer.units, np.float32),
+                )
+                for name, layer in network.layers.items()
+                if isinstance(layer, Units)
+            }
+        return {
+            name: sticks(layer["raw_a"], layer["raw_b"])[0]
+            for name, layer in network.layout.layers(vector).items()
+            if "raw_a" in layer
+        }
 
     def fresh(self, network, task):
-        """Return the parameters of a network that knows no task yet: sticks at their prior, offsets at 0."""
+        """Return the parameters of a network that knows no task yet: sticks at their prior, offsets
+        at 0.
+        """
         vector = super().fresh(network, task)
         for layer in network.layout.layers(vector).values():
             if "raw_a" in layer:
-                write(layer, {"raw_a": inverse_softplus(float(self.settings.alpha)), "raw_b": inverse_softplus(1.0)})
+                write(
+                    layer,
+                    {
+                        "raw_a": inverse_softplus(float(self.settings.alpha)),
+                        "raw_b": inverse_softplus(1.0),
+                    },
+                )
         return vector
 
     def maximize(self, network, vector, prior, data, how, weighted):
         """Fit weights, sticks and offsets; return them and the history."""
         settings = self.settings
-        rates = {"mu": settings.rate, "log_sigma": settings.rate, "sticks": settings.mask_rate,
-                 "rho": settings.mask_rate * settings.offsets}
+        rates = {
+            "mu": settings.rate,
+            "log_sigma": settings.rate,
+            "sticks": settings.mask_rate,
+            "rho": settings.mask_rate * settings.offsets,
+        }
         how = how._replace(tau=(settings.tau_start, settings.tau_end))
         return objectives.train(network, vector, prior, data, how, rates, weighted)[1:]

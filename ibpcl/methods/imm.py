@@ -1,15 +1,19 @@
-r"""IMM, incremental moment matching: each task leaves a Gaussian, and the Gaussians are merged into one.
+r"""IMM, incremental moment matching: each task leaves a Gaussian, and the Gaussians are merged into
+one.
 
-Lee, Kim, Jun, Ha and Zhang (2017), "Overcoming Catastrophic Forgetting by Incremental Moment Matching", Eqs. 3 to 9.
-Tasks are trained one after another, each from the last solution; tasks are predicted with the merged weights
+Lee, Kim, Jun, Ha and Zhang (2017), "Overcoming Catastrophic Forgetting by Incremental Moment
+Matching", Eqs. 3 to 9. Tasks are trained one after another, each from the last solution; tasks are
+predicted with the merged weights
 
 .. math:: \text{mean: } \theta^* = \sum_s \alpha_s \theta_s, \qquad
-          \text{mode: } \theta^* = \Bigl(\sum_s \alpha_s F^s\Bigr)^{-1} \sum_s \alpha_s F^s \theta_s,
+          \text{mode: } \theta^*
+              = \Bigl(\sum_s \alpha_s F^s\Bigr)^{-1} \sum_s \alpha_s F^s \theta_s,
 
-:math:`\sum_s \alpha_s = 1`: the mean, and Laplace's approximation of the mode, of the mixture of the tasks' Gaussians.
-For merging to make sense the solutions must be close; L2-transfer adds :math:`\lambda \lVert \theta - \theta_{t - 1}
-\rVert^2` to a task's loss.  The merged weights are for predictions: the next task starts from the last solution.  Only
-what tasks share is merged, a head is its task's own.
+:math:`\sum_s \alpha_s = 1`: the mean, and Laplace's approximation of the mode, of the mixture of
+the tasks' Gaussians. For merging to make sense the solutions must be close; L2-transfer adds
+:math:`\lambda \lVert \theta - \theta_{t - 1} \rVert^2` to a task's loss.  The merged weights are
+for predictions: the next task starts from the last solution.  Only what tasks share is merged, a
+head is its task's own.
 """
 
 from dataclasses import dataclass
@@ -31,15 +35,23 @@ class Settings(Information):
 
     method = "imm"
 
-    merge: str = option("mode", "How solutions are merged; mode: weighted by information.",
-                        choices=("mode", "mean"))
-    alpha_last: float | None = option(None, "Alpha of the newest task, the others share the rest; none for 1 / T.",
-                                      at_least=0, at_most=1)
-    transfer: float = option(0.0001, "Lambda of L2-transfer, in nats per example, without a half.", at_least=0)
+    merge: str = option(
+        "mode", "How solutions are merged; mode: weighted by information.", choices=("mode", "mean")
+    )
+    alpha_last: float | None = option(
+        None,
+        "Alpha of the newest task, the others share the rest; none for 1 / T.",
+        at_least=0,
+        at_most=1,
+    )
+    transfer: float = option(
+        0.0001, "Lambda of L2-transfer, in nats per example, without a half.", at_least=0
+    )
 
 
 def alphas(tasks, last=None):
-    """Return the weights of the tasks: equal, or ``last`` for the newest and the rest shared by the others.
+    """Return the weights of the tasks: equal, or ``last`` for the newest and the rest shared by the
+    others.
 
     >>> alphas(4).tolist(), alphas(3, 0.5).tolist()
     ([0.25, 0.25, 0.25, 0.25], [0.25, 0.25, 0.5])
@@ -50,7 +62,9 @@ def alphas(tasks, last=None):
 
 
 def merge_mode(solutions, informations, weights):
-    """Average solutions (T, P), each element by its information (T, P) and the weights (T,) of the tasks."""
+    """Average solutions (T, P), each element by its information (T, P) and the weights (T,) of the
+    tasks.
+    """
     precisions = np.asarray(weights)[:, None] * (np.asarray(informations, float) + FLOOR)
     return (precisions * solutions).sum(axis=0) / precisions.sum(axis=0)
 
@@ -79,11 +93,14 @@ class IMM(Sequential):
 
     def shared_for(self, task_id):
         """Return the merged weights; they are of all tasks so far, whichever is predicted."""
-        tasks, weights = range(self.learned), alphas(self.learned, self.settings.alpha_last)
+        tasks = range(self.learned)
+        weights = alphas(self.learned, self.settings.alpha_last)
         solutions = np.stack([self.memory[f"solution{t}"] for t in tasks])
         if self.settings.merge == "mean":
             return (weights[:, None] * solutions).sum(axis=0).astype(np.float32)
-        return merge_mode(solutions, [self.memory[f"fisher{t}"] for t in tasks], weights).astype(np.float32)
+        return merge_mode(solutions, [self.memory[f"fisher{t}"] for t in tasks], weights).astype(
+            np.float32
+        )
 
 
 @dataclass(frozen=True, init=False)
@@ -91,11 +108,18 @@ class ImageSettings(ImageInformation):
     """The settings of IMM for images."""
 
     method = "vae_imm"
-    merge: str = option("mode", "How solutions are merged; mode: weighted by information.",
-                        choices=("mode", "mean"))
-    alpha_last: float | None = option(None, "Alpha of the newest task, the others share the rest; none for 1 / T.",
-                                      at_least=0, at_most=1)
-    transfer: float = option(0.0001, "Lambda of L2-transfer, in nats per example, without a half.", at_least=0)
+    merge: str = option(
+        "mode", "How solutions are merged; mode: weighted by information.", choices=("mode", "mean")
+    )
+    alpha_last: float | None = option(
+        None,
+        "Alpha of the newest task, the others share the rest; none for 1 / T.",
+        at_least=0,
+        at_most=1,
+    )
+    transfer: float = option(
+        0.0001, "Lambda of L2-transfer, in nats per example, without a half.", at_least=0
+    )
 
 
 class ImageIMM(OnImages, IMM):

@@ -1,8 +1,9 @@
 r"""Independent networks: one plain network a task, the reference without any continual learning.
 
-Nothing is shared, so nothing is forgotten and nothing is transferred.  What a method of continual learning gains over
-this is transfer between tasks, or a single task learned better; what it loses is forgetting, or too little capacity.
-Each network is deterministic, has ReLU units, and maximizes the likelihood of its own task.
+Nothing is shared, so nothing is forgotten and nothing is transferred.  What a method of continual
+learning gains over this is transfer between tasks, or a single task learned better; what it loses
+is forgetting, or too little capacity. Each network is deterministic, has ReLU units, and maximizes
+the likelihood of its own task.
 """
 
 from dataclasses import dataclass
@@ -26,14 +27,20 @@ class Settings(Training):
     hidden: tuple[int, ...] = option((200,), "Units of each hidden layer of each network.")
     epochs: int = 10
     rate: float = option(0.001, "Adam's learning rate.", at_least=0)
-    start: str = option("uniform", "Where training starts: uniform within 1 / sqrt(fan-in), or he (normal, wider).",
-                        choices=STARTS)
+    start: str = option(
+        "uniform",
+        "Where training starts: uniform within 1 / sqrt(fan-in), or he (normal, wider).",
+        choices=STARTS,
+    )
 
-    single_head, rate_end = False, 1.0                       # no choice here
+    # no choice here
+    single_head = False
+    rate_end = 1.0
 
 
 class Independent(Sequential):
-    """Learn every task in a network of its own; parameters and attributes as in :class:`Sequential`.
+    """Learn every task in a network of its own; parameters and attributes as in
+    :class:`Sequential`.
 
     ``memory`` has ``inputs{s}``, the width of each task's inputs, which may differ.
     """
@@ -42,7 +49,9 @@ class Independent(Sequential):
 
     def network_of(self, task_id):
         """Return the network of a learned task, with the task's own width of the inputs."""
-        return plain.network(int(self.memory[f"inputs{task_id}"]), self.settings.hidden, self.outputs[task_id])
+        return plain.network(
+            int(self.memory[f"inputs{task_id}"]), self.settings.hidden, self.outputs[task_id]
+        )
 
     def shares(self, name):
         """Return whether all tasks share the parameters of a name: none."""

@@ -1,9 +1,13 @@
-r"""Joint training: all tasks so far at once, with all their data; no continual learning, but its usual upper bound.
+r"""Joint training: all tasks so far at once, with all their data; no continual learning, but its
+usual upper bound.
 
-.. math:: \theta_t = \arg\min_\theta\; -\frac1{\sum_s N_s} \sum_{s \le t} \sum_n \log p(y^s_n | x^s_n, \theta)
+.. math::
 
-Caruana (1997), "Multitask Learning".  Every example of every task is stored, so memory grows with the data, and the
-time of a task with the number of tasks before it.
+    \theta_t = \arg\min_\theta\; -\frac1{\sum_s N_s} \sum_{s \le t} \sum_n \log p(y^s_n | x^s_n,
+        \theta)
+
+Caruana (1997), "Multitask Learning".  Every example of every task is stored, so memory grows with
+the data, and the time of a task with the number of tasks before it.
 """
 
 from dataclasses import dataclass
@@ -21,11 +25,15 @@ class Settings(SequentialSettings):
 
     method = "joint"
 
-    restart: bool = option(True, "Train a fresh network after each task, instead of going on with the last one.")
+    restart: bool = option(
+        True, "Train a fresh network after each task, instead of going on with the last one."
+    )
 
 
 class Joint(Pooled):
-    """Learn all tasks so far at once; parameters and attributes as in :class:`ibpcl.methods.sequential.Sequential`."""
+    """Learn all tasks so far at once; parameters and attributes as in
+    :class:`ibpcl.methods.sequential.Sequential`.
+    """
 
     settings_type = Settings
 
@@ -34,13 +42,21 @@ class Joint(Pooled):
         return len(task.x_train) + sum(len(self.memory[f"y{t}"]) for t in range(self.learned))
 
     def groups(self, task, rows):
-        """Return a minibatch of the pool by tasks; the rows count through the tasks in their order."""
-        kept = [*map(self.remembered, range(self.learned)), Group(task.x_train, task.y_train, self.learned)]
+        """Return a minibatch of the pool by tasks; the rows count through the tasks in their
+        order.
+        """
+        kept = [
+            *map(self.remembered, range(self.learned)),
+            Group(task.x_train, task.y_train, self.learned),
+        ]
         starts = np.cumsum([0, *(len(group.x) for group in kept)])
-        whole, owner = starts[-1], np.searchsorted(starts, rows, side="right") - 1
+        whole = starts[-1]
+        owner = np.searchsorted(starts, rows, side="right") - 1
         own = [rows[owner == group.task] - starts[group.task] for group in kept]
-        return [group._replace(x=group.x[some], labels=group.labels[some], scale=whole / len(rows))
-                for group, some in zip(kept, own, strict=True)], whole
+        return [
+            group._replace(x=group.x[some], labels=group.labels[some], scale=whole / len(rows))
+            for group, some in zip(kept, own, strict=True)
+        ], whole
 
     def remember(self, task, vector):
         """Keep all training examples of the task."""

@@ -5,8 +5,8 @@ Each task minimizes its own loss from where the last one ended,
 .. math:: \theta_t = \arg\min_\theta\; -\frac1{N_t} \sum_n \log p(y_n | x_n, \theta), \qquad
           \text{started at } \theta_{t - 1},
 
-also called fine-tuning: "Naive" in the tables of Kumar et al. (2021), Sec. 6.  It shows how much is forgotten, or, with
-a head a task, how little.
+also called fine-tuning: "Naive" in the tables of Kumar et al. (2021), Sec. 6.  It shows how much is
+forgotten, or, with a head a task, how little.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,9 @@ class Settings(SequentialSettings):
 
 
 class Naive(Sequential):
-    """Learn task after task without protection; parameters and attributes as in :class:`Sequential`."""
+    """Learn task after task without protection; parameters and attributes as in
+    :class:`Sequential`.
+    """
 
     settings_type = Settings
 

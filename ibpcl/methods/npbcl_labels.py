@@ -1,4 +1,6 @@
-"""NPBCL on classes and on regressions: the hidden layers are masked, the head is each task's own, or one for all."""
+"""NPBCL on classes and on regressions: the hidden layers are masked, the head is each task's own,
+or one for all.
+"""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -25,10 +27,18 @@ class LabelModel:
 
     settings: object
 
-    # The noise of each phase of a task: a name keeps its number, so that a new phase changes no published result.
+    # The noise of each phase of a task: a name keeps its number, so that a new phase changes no
+    # published result.
     streams: ClassVar = {
-        "initial": 0, "likelihood": 1, "masked": 2, "cut": 3, "finetune": 4, "coreset": 5, "predict": 6}
-    stride = 7                                               # numbers that are set aside for a task
+        "initial": 0,
+        "likelihood": 1,
+        "masked": 2,
+        "cut": 3,
+        "finetune": 4,
+        "coreset": 5,
+        "predict": 6,
+    }
+    stride = 7  # numbers that are set aside for a task
 
     def accept(self, task, state):
         """Refuse a task that does not fit those before it.
@@ -48,21 +58,28 @@ class LabelModel:
         Raises
         ------
         TypeError, ValueError, TrainingError
-            If the task is of another kind, has another width, or does not fit the likelihood or the one head.
+            If the task is of another kind, has another width, or does not fit the likelihood or the
+            one head.
         """
         kinds = ("classification", "regression")
         if state.learned:
             kinds = ("regression",) if state.regression else ("classification",)
         check_task("npbcl", task, kinds, state.inputs)
         if task.kind == "regression" and self.settings.prediction_samples < 2:
-            raise ValueError("npbcl: prediction_samples must be at least 2 for a regression, which tells its deviation")
+            raise ValueError(
+                "npbcl: prediction_samples must be at least 2 for a regression, which tells its "
+                "deviation"
+            )
         state = replace(state, inputs=task.inputs, regression=task.kind == "regression")
         try:
             width = self.likelihood(state.regression).width(task.outputs)
         except ValueError as error:
             raise TrainingError(f"npbcl: task {task.name!r}: {error}") from error
         if self.settings.single_head and state.learned and width != state.outputs[0]:
-            raise ValueError(f"npbcl: task {task.name!r} has {task.outputs} outputs, the one head {state.outputs[0]}")
+            raise ValueError(
+                f"npbcl: task {task.name!r} has {task.outputs} outputs, the one head "
+                f"{state.outputs[0]}"
+            )
         return width, state
 
     def likelihood(self, regression):
@@ -73,9 +90,18 @@ class LabelModel:
         return likelihoods.of_classes(settings.likelihood)
 
     def network(self, inputs, hidden, outputs, regression):
-        """Return the network with given widths (ints, and a tuple of ints) for tasks that are regressions or not."""
-        return classifier(inputs, hidden, self.likelihood(regression), outputs, Masked, self.settings.activation,
-                          model=self.settings.mask_model)
+        """Return the network with given widths (ints, and a tuple of ints) for tasks that are
+        regressions or not.
+        """
+        return classifier(
+            inputs,
+            hidden,
+            self.likelihood(regression),
+            outputs,
+            Masked,
+            self.settings.activation,
+            model=self.settings.mask_model,
+        )
 
     def hidden(self, network):
         """Return the units of each hidden layer."""
@@ -111,8 +137,15 @@ class LabelModel:
     def weighted(self, network, known):
         """Return what is maximized: the ELBO, its parts weighted."""
         settings = self.settings
-        return Weighted(Elbo(1.0, -settings.weight_kl_weight, -settings.mask_kl_weight, -settings.stick_kl_weight,
-                             -settings.stick_kl_weight))
+        return Weighted(
+            Elbo(
+                1.0,
+                -settings.weight_kl_weight,
+                -settings.mask_kl_weight,
+                -settings.stick_kl_weight,
+                -settings.stick_kl_weight,
+            )
+        )
 
     def useful(self, network, masks, x):
         """Return hard masks by layer without what the task cannot use: all of them."""

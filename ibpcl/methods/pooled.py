@@ -1,4 +1,6 @@
-"""What joint training and rehearsal have in common: the loss is of several tasks, and all their heads are trained."""
+"""What joint training and rehearsal have in common: the loss is of several tasks, and all their
+heads are trained.
+"""
 
 from itertools import accumulate, pairwise
 from typing import NamedTuple
@@ -12,7 +14,9 @@ from ibpcl.noise import generator
 
 
 class Group(NamedTuple):
-    """Examples of one task: inputs (N, D), labels (N,), the task, and how many of the whole each stands for."""
+    """Examples of one task: inputs (N, D), labels (N,), the task, and how many of the whole each
+    stands for.
+    """
 
     x: np.ndarray
     labels: np.ndarray
@@ -23,12 +27,14 @@ class Group(NamedTuple):
 class Pooled(Sequential):
     """Train one network on examples of several tasks at once; a base of methods.
 
-    A method says how many examples an epoch passes over (:meth:`pool_size`), and ``groups(task, rows)``: which groups
-    of examples a step's rows are, and how many there are in the whole.
+    A method says how many examples an epoch passes over (:meth:`pool_size`), and ``groups(task,
+    rows)``: which groups of examples a step's rows are, and how many there are in the whole.
     """
 
     def train(self, task, progress):
-        """Fit the network and all heads; return what tasks share, then what each has of its own, and the history."""
+        """Fit the network and all heads; return what tasks share, then what each has of its own,
+        and the history.
+        """
         return self.fit(self.begin_all(task), self.objective(task), self.pool_size(task), progress)
 
     def pool_size(self, task):
@@ -36,25 +42,35 @@ class Pooled(Sequential):
         return len(task.x_train)
 
     def begin_all(self, task):
-        """Return the parameters before training: those of the tasks before, and a fresh part of the task's own."""
-        fresh, shared = self.begin(task), self.places(self.network(task.outputs))
+        """Return the parameters before training: those of the tasks before, and a fresh part of the
+        task's own.
+        """
+        fresh = self.begin(task)
+        shared = self.places(self.network(task.outputs))
         vector = np.concatenate([fresh[shared], *self.own, np.delete(fresh, shared)])
         if self.settings.restart:
-            for t, (network, places) in reversed(list(enumerate(self.parts(task.outputs)))):     # the first one's stays
+            # the first one's stays
+            for t, (network, places) in reversed(list(enumerate(self.parts(task.outputs)))):
                 vector[places] = network.start(generator(self.key(task_id=t)), self.settings.start)
         return vector
 
     def objective(self, task):
-        """Return the objective of a fit: the log likelihoods of all groups of a minibatch, and their gradient."""
+        """Return the objective of a fit: the log likelihoods of all groups of a minibatch, and
+        their gradient.
+        """
         parts = self.parts(task.outputs)
 
         def objective(vector, rows, step, steps):
             groups, whole = self.groups(task, rows)
-            gradient, likelihood = np.zeros_like(vector), 0.0
+            gradient = np.zeros_like(vector)
+            likelihood = 0.0
             for group in groups:
-                if len(group.x):                             # what tasks share gathers the gradients of all groups
+                # what tasks share gathers the gradients of all groups
+                if len(group.x):
                     network, places = parts[group.task]
-                    total, cache = network.log_likelihood(vector[places], group.x, group.labels, self.backend)
+                    total, cache = network.log_likelihood(
+                        vector[places], group.x, group.labels, self.backend
+                    )
                     likelihood += group.scale * total
                     gradient[places] += network.log_likelihood_vjp(-group.scale / whole, cache)
             return Step(Elbo(likelihood), gradient)
@@ -62,12 +78,17 @@ class Pooled(Sequential):
         return objective
 
     def parts(self, outputs):
-        """Return the network of each task so far, and of one with so many outputs, and its places in the vector."""
+        """Return the network of each task so far, and of one with so many outputs, and its places
+        in the vector.
+        """
         networks = [self.network(count) for count in (*self.outputs, outputs)]
-        shared = self.places(networks[0]).stop               # the first ones of each network's vector, and of all
+        # the first ones of each network's vector, and of all
+        shared = self.places(networks[0]).stop
         ends = accumulate((network.layout.size - shared for network in networks), initial=shared)
-        return [(network, np.r_[:shared, start:end]) for network, (start, end) in
-                zip(networks, pairwise(ends), strict=True)]
+        return [
+            (network, np.r_[:shared, start:end])
+            for network, (start, end) in zip(networks, pairwise(ends), strict=True)
+        ]
 
     def keep(self, task, vector):
         """Keep what was trained: what tasks share, and what each has of its own."""

@@ -1,11 +1,13 @@
 r"""What the methods have in common that train one network on task after task.
 
-Tasks share most of the network and each has a part of its own: of a classifier the head (or nothing, with one head for
-all); of an autoencoder all but the decoder's last layers (:mod:`ibpcl.methods.images`).  For every task: fresh
-parameters for its own part, training with a fresh Adam from where the last task ended, then whatever the method wants
-to remember.  A method says what it adds to the loss (:meth:`Sequential.penalty`) and what it remembers
-(:meth:`Sequential.remember`); without either this is naive training.  Order of the examples and the start are functions
-of the seed and of the task's number, so methods are compared on the same minibatches.
+Tasks share most of the network and each has a part of its own: of a classifier the head (or
+nothing, with one head for all); of an autoencoder all but the decoder's last layers
+(:mod:`ibpcl.methods.images`).  For every task: fresh parameters for its own part, training with a
+fresh Adam from where the last task ended, then whatever the method wants to remember.  A method
+says what it adds to the loss (:meth:`Sequential.penalty`) and what it remembers
+(:meth:`Sequential.remember`); without either this is naive training.  Order of the examples and the
+start are functions of the seed and of the task's number, so methods are compared on the same
+minibatches.
 """
 
 from dataclasses import dataclass
@@ -31,8 +33,11 @@ class SequentialSettings(OneRate):
     """The settings that every method on a plain network has."""
 
     single_head: bool = option(False, "One head for all tasks instead of one per task.")
-    start: str = option("uniform", "Where weights start: uniform within 1 / sqrt(fan-in), or he (normal, wider).",
-                        choices=STARTS)
+    start: str = option(
+        "uniform",
+        "Where weights start: uniform within 1 / sqrt(fan-in), or he (normal, wider).",
+        choices=STARTS,
+    )
 
 
 class Sequential(Saved):
@@ -53,18 +58,22 @@ class Sequential(Saved):
     """
 
     settings_type = SequentialSettings
-    kind = "classification"                                  # of task
-    layer = "plain"                                          # kind of the layers that tasks share
+    kind = "classification"  # of task
+    layer = "plain"  # kind of the layers that tasks share
     streams: ClassVar = {"initial": 0, "fisher": 1, "buffer": 2, "gates": 3}
 
     def __init__(self, settings=None, seed=0, backend_name="numba"):
         super().__init__(settings, seed, backend_name)
         self.shared = None
-        self.own, self.outputs, self.memory = [], [], {}
-        self.refined = {}                                    # what predictions are made with, until more is learned
+        self.own = []
+        self.outputs = []
+        self.memory = {}
+        # what predictions are made with, until more is learned
+        self.refined = {}
 
     def learn(self, task, progress=None):
-        """Train on the next task and remember what the method wants to; return the history of the training.
+        """Train on the next task and remember what the method wants to; return the history of the
+        training.
 
         Arguments and errors as in :meth:`ibpcl.continual.learner.Learner.learn`.
         """
@@ -84,7 +93,11 @@ class Sequential(Saved):
         """Return everything that was learned, as a dict of arrays."""
         if self.shared is None:
             return {}
-        arrays = {"inputs": np.array(self.inputs), "outputs": np.array(self.outputs), "shared": self.shared}
+        arrays = {
+            "inputs": np.array(self.inputs),
+            "outputs": np.array(self.outputs),
+            "shared": self.shared,
+        }
         arrays |= {f"task{t}.own": own for t, own in enumerate(self.own)}
         return arrays | {f"memory.{name}": value for name, value in self.memory.items()}
 
@@ -95,7 +108,8 @@ class Sequential(Saved):
         self.outputs = [int(outputs) for outputs in state.get("outputs", ())]
         self.shared = state.get("shared")
         self.own = [state[f"task{t}.own"] for t in range(len(self.outputs))]
-        self.memory, self.refined = under(state, "memory."), {}
+        self.memory = under(state, "memory.")
+        self.refined = {}
 
     # What a method may say otherwise.
 
@@ -124,14 +138,17 @@ class Sequential(Saved):
         return None
 
     def penalty(self, vector, places, task):
-        """Return what the method adds to the negative ELBO, in nats for the whole task, and its gradient (P,).
+        """Return what the method adds to the negative ELBO, in nats for the whole task, and its
+        gradient (P,).
 
         ``vector[places]`` is what all tasks share.  Nothing by default: (0, None).
         """
         return 0.0, None
 
     def remember(self, task, vector):
-        """Put into ``memory`` what the method wants to know of a task that has just been learned; nothing here."""
+        """Put into ``memory`` what the method wants to know of a task that has just been learned;
+        nothing here.
+        """
 
     def shared_for(self, task_id):
         """Return the shared parameters with which a task is predicted."""
@@ -140,13 +157,21 @@ class Sequential(Saved):
     def weighted(self, task):
         """Return what is maximized: the ELBO, less the penalty."""
         places = self.places(self.network(task.outputs))
-        return Weighted(GRADIENT, penalty=lambda vector, gradient: self.penalty(vector, places, task))
+        return Weighted(
+            GRADIENT, penalty=lambda vector, gradient: self.penalty(vector, places, task)
+        )
 
     def train(self, task, progress):
         """Fit the network to a task; return its parameters and the history."""
         network = self.network(task.outputs)
-        return self.maximize(network, self.begin(task), self.prior(network), Data(task.x_train, task.targets),
-                             self.how(progress), self.weighted(task))
+        return self.maximize(
+            network,
+            self.begin(task),
+            self.prior(network),
+            Data(task.x_train, task.targets),
+            self.how(progress),
+            self.weighted(task),
+        )
 
     def maximize(self, network, vector, prior, data, how, weighted):
         """Fit a network to data from ``vector`` on; return its parameters and the history."""
@@ -165,7 +190,9 @@ class Sequential(Saved):
     # What they are made of.
 
     def begin(self, task):
-        """Return the parameters before training on a task: a fresh part of its own on what is shared."""
+        """Return the parameters before training on a task: a fresh part of its own on what is
+        shared.
+        """
         network = self.network(task.outputs)
         vector = self.fresh(network, task)
         if self.shared is not None:
@@ -175,22 +202,36 @@ class Sequential(Saved):
     def assemble(self, task_id):
         """Return the network of a learned task and its parameters."""
         network = self.network_of(task_id)
-        vector, places = np.empty(network.layout.size, np.float32), self.places(network)
+        vector = np.empty(network.layout.size, np.float32)
+        places = self.places(network)
         others = np.delete(np.arange(vector.size), places)
         for where, values in ((places, self.shared_for(task_id)), (others, self.own[task_id])):
-            if np.shape(values) != vector[where].shape:      # NumPy would repeat a single one
-                raise ValueError(f"{self.name}: the state of task {task_id} has parameters of shape "
-                                 f"{np.shape(values)}, not {vector[where].shape}")
+            if np.shape(values) != vector[where].shape:  # NumPy would repeat a single one
+                raise ValueError(
+                    f"{self.name}: the state of task {task_id} has parameters of shape "
+                    f"{np.shape(values)}, not {vector[where].shape}"
+                )
             vector[where] = values
         return network, vector
 
     def how(self, progress):
         """Return how all fits of the method go."""
         settings = self.settings
-        return Fit(self.name, settings.epochs, settings.batch, 1, self.key(), self.backend, progress, settings.rate_end)
+        return Fit(
+            self.name,
+            settings.epochs,
+            settings.batch,
+            1,
+            self.key(),
+            self.backend,
+            progress,
+            settings.rate_end,
+        )
 
     def fit(self, start, objective, examples, progress, rates=None, adapt=None):
-        """Fit with an objective of one's own; :func:`ibpcl.inference.loop.fit` says what the arguments are."""
+        """Fit with an objective of one's own; :func:`ibpcl.inference.loop.fit` says what the
+        arguments are.
+        """
         rates = np.full(len(start), self.settings.rate, np.float32) if rates is None else rates
         return fit(start, objective, rates, examples, self.how(progress), adapt)
 
@@ -199,19 +240,25 @@ class Sequential(Saved):
         check_task(self.name, task, self.kind, self.inputs)
         self.inputs = task.inputs
         if self.outputs and task.outputs != self.outputs[0] and self.settings.single_head:
-            raise ValueError(f"{self.name}: task {task.name!r} has {task.outputs} outputs, "
-                             f"the one head {self.outputs[0]}")
+            raise ValueError(
+                f"{self.name}: task {task.name!r} has {task.outputs} outputs, "
+                f"the one head {self.outputs[0]}"
+            )
 
 
 def pull(vector, places, *anchors):
-    """Return the penalty that draws ``vector[places]`` to anchors, each with its precision, and its gradient (P,).
+    """Return the penalty that draws ``vector[places]`` to anchors, each with its precision, and its
+    gradient (P,).
 
     >>> pull(np.array([1.0, 3.0]), slice(1, 2), (np.array([1.0]), np.array([10.0])))
     (20.0, array([ 0., 20.]))
     """
-    total, gradient = 0.0, np.zeros_like(vector)
+    total = 0.0
+    gradient = np.zeros_like(vector)
     for anchor, precision in anchors:
-        value, cache = quadratic.penalty(vector[places], anchor, precision.astype(vector.dtype, copy=False))
+        value, cache = quadratic.penalty(
+            vector[places], anchor, precision.astype(vector.dtype, copy=False)
+        )
         total += float(value)
         gradient[places] += quadratic.penalty_vjp(1.0, cache)[0]
     return total, gradient

@@ -1,1 +1,3 @@
-"""The networks: named parameters in one vector, the ELBO by parts with its gradient, and prediction."""
+"""The networks: named parameters in one vector, the ELBO by parts with its gradient, and
+prediction.
+"""

@@ -1,16 +1,19 @@
-r"""A policy that chooses one number a layer and learns by trial: two LSTM layers under a softmax, by REINFORCE.
+r"""A policy that chooses one number a layer and learns by trial: two LSTM layers under a softmax,
+by REINFORCE.
 
 The choice for a layer depends on the choices before it,
 
 .. math:: \pi(a) = \prod_l \pi(a_l | a_1, \dots, a_{l - 1}),
 
-because step l of the LSTM is given the number of step l - 1, as a row of the identity; the first step is given zeros.
-The gradient of the expected reward needs no derivative of the reward (Williams, 1992, "Simple statistical
-gradient-following algorithms for connectionist reinforcement learning", Theorem 1):
+because step l of the LSTM is given the number of step l - 1, as a row of the identity; the first
+step is given zeros. The gradient of the expected reward needs no derivative of the reward
+(Williams, 1992, "Simple statistical gradient-following algorithms for connectionist reinforcement
+learning", Theorem 1):
 
 .. math:: \nabla\, \mathbb E_\pi[R] = \mathbb E_\pi\bigl[(R - B)\, \nabla \log \pi(a)\bigr]
 
-for any baseline B that does not depend on a.  Here it is the value V, learned by least squares to be the mean reward.
+for any baseline B that does not depend on a.  Here it is the value V, learned by least squares to
+be the mean reward.
 """
 
 from dataclasses import dataclass
@@ -22,12 +25,14 @@ from ibpcl.models.parameters import Entry, Layout, write
 from ibpcl.numerics import logsumexp
 from ibpcl.primitives import likelihoods, linear, lstm
 
-SPREAD = 0.08                                                # Zoph and Le (2017), Sec. 4.1: uniform within +-0.08
+# Zoph and Le (2017), Sec. 4.1: uniform within +-0.08
+SPREAD = 0.08
 
 
 @dataclass(frozen=True)
 class Controller:
-    """A policy over L = ``layers`` numbers in 0 ... A - 1, and the value of its state before the first of them.
+    """A policy over L = ``layers`` numbers in 0 ... A - 1, and the value of its state before the
+    first of them.
 
     A is ``actions``, and ``units`` is the width of both LSTM layers.
     """
@@ -38,12 +43,27 @@ class Controller:
 
     @cached_property
     def layout(self):
-        """The order of the parameters: two LSTM layers, the softmax's linear layer, and the value."""
+        """The order of the parameters: two LSTM layers, the softmax's linear layer, and the
+        value.
+        """
         widths = (self.actions, self.units)
-        entries = [Entry(f"lstm{i}.{name}", shape, "policy") for i, inputs in enumerate(widths) for name, shape in (
-            ("w", (4, inputs, self.units)), ("r", (4, self.units, self.units)), ("b", (4, self.units)))]
-        return Layout([*entries, Entry("head.w", (self.units, self.actions), "policy"),
-                       Entry("head.b", (self.actions,), "policy"), Entry("value", (), "value")])
+        entries = [
+            Entry(f"lstm{i}.{name}", shape, "policy")
+            for i, inputs in enumerate(widths)
+            for name, shape in (
+                ("w", (4, inputs, self.units)),
+                ("r", (4, self.units, self.units)),
+                ("b", (4, self.units)),
+            )
+        ]
+        return Layout(
+            [
+                *entries,
+                Entry("head.w", (self.units, self.actions), "policy"),
+                Entry("head.b", (self.actions,), "policy"),
+                Entry("value", (), "value"),
+            ]
+        )
 
     def initial(self, rng):
         """Draw the parameters of a policy that is nearly uniform; its value is 0."""
@@ -55,21 +75,23 @@ class Controller:
         """Evaluate the policy along sequences of numbers (N, L): logits (L, N, A), and a cache."""
         views = self.layout.layers(vector)
         x = np.zeros((self.layers, len(actions), self.actions), vector.dtype)
-        x[1:] = np.eye(self.actions)[actions[:, :-1].T]      # each step sees the choice before it
+        x[1:] = np.eye(self.actions)[actions[:, :-1].T]  # each step sees the choice before it
         h, first = lstm.unroll(x, **views["lstm0"])
         h, second = lstm.unroll(h, **views["lstm1"])
         logits, head = linear.apply(h, views["head"]["w"][None], views["head"]["b"][None])
         return logits, (vector, first, second, head)
 
     def log_probabilities(self, vector, actions):
-        r"""Evaluate :math:`\log \pi(a)` for sequences of numbers (N, L): nats (N,), summed over layers, and a cache.
+        r"""Evaluate :math:`\log \pi(a)` for sequences of numbers (N, L): nats (N,), summed over
+        layers, and a cache.
 
         >>> controller = Controller(2, 3, 4)
-        >>> controller.log_probabilities(np.zeros(controller.layout.size), np.array([[0, 2]]))[0].round(4)
+        >>> controller.log_probabilities(np.zeros(controller.layout.size),
+        ...     np.array([[0, 2]]))[0].round(4)
         array([-2.1972])
         """
         logits, network = self.logits(vector, actions)
-        flat = logits.reshape(1, -1, self.actions)           # the steps side by side, (1, L N, A)
+        flat = logits.reshape(1, -1, self.actions)  # the steps side by side, (1, L N, A)
         log_p, likelihood = likelihoods.categorical(flat, actions.T.ravel())
         return log_p.reshape(actions.T.shape).sum(axis=0), (network, likelihood, actions.T.shape)
 
@@ -78,24 +100,30 @@ class Controller:
         (vector, first, second, head), likelihood, shape = cache
         gradient = np.zeros_like(vector)
         views = self.layout.layers(gradient)
-        dflat = likelihoods.categorical_vjp(np.broadcast_to(dlog_p, shape).reshape(1, -1), likelihood)
+        dflat = likelihoods.categorical_vjp(
+            np.broadcast_to(dlog_p, shape).reshape(1, -1), likelihood
+        )
         dh, dw, db = linear.apply_vjp(dflat.reshape(*shape, self.actions), head)
-        write(views["head"], {"w": dw.sum(axis=0), "b": db.sum(axis=0)})     # one head for all steps
+        # one head for all steps
+        write(views["head"], {"w": dw.sum(axis=0), "b": db.sum(axis=0)})
         for name, steps in (("lstm1", second), ("lstm0", first)):
             dh, *dparameters = lstm.unroll_vjp(dh, steps)
             write(views[name], dict(zip("wrb", dparameters, strict=True)))
         return gradient
 
     def loss(self, vector, actions, rewards, baseline):
-        r"""Evaluate what falls: its gradient is the policy's by REINFORCE, and the value's by least squares.
+        r"""Evaluate what falls: its gradient is the policy's by REINFORCE, and the value's by least
+        squares.
 
         .. math:: -\frac1N \sum_n (R_n - B) \log \pi(a_n) + \frac1{2 N} \sum_n (R_n - V)^2
 
-        With sequences a (N, L) that were drawn from the policy, their rewards R (N,), and the baseline B, a constant:
-        what V was when they were drawn.  Returns the loss, of which only the gradient means anything, and a cache.
+        With sequences a (N, L) that were drawn from the policy, their rewards R (N,), and the
+        baseline B, a constant: what V was when they were drawn.  Returns the loss, of which only
+        the gradient means anything, and a cache.
         """
         log_p, policy = self.log_probabilities(vector, actions)
-        advantage, error = rewards - baseline, rewards - self.value(vector)
+        advantage = rewards - baseline
+        error = rewards - self.value(vector)
         return (error * error / 2 - advantage * log_p).mean(), (policy, advantage, error)
 
     def loss_vjp(self, dloss, cache):
@@ -110,14 +138,20 @@ class Controller:
         return vector[self.layout.block("value")][0]
 
     def probabilities(self, vector, actions):
-        """Return the probability (L, N, A) of every number, given those before it in sequences (N, L)."""
+        """Return the probability (L, N, A) of every number, given those before it in sequences (N,
+        L).
+        """
         logits, _ = self.logits(vector, actions)
         return np.exp(logits - logsumexp(logits, axis=-1, keepdims=True))
 
     def sample(self, vector, u):
-        """Draw one sequence of numbers (L,) by inverting the distribution function at uniform noise ``u`` (L,)."""
+        """Draw one sequence of numbers (L,) by inverting the distribution function at uniform noise
+        ``u`` (L,).
+        """
         actions = np.zeros((1, self.layers), np.int64)
-        for step in range(self.layers):                      # a step does not see the zeros that stand after it
+        # a step does not see the zeros that stand after it
+        for step in range(self.layers):
             below = np.cumsum(self.probabilities(vector, actions)[step, 0])
-            actions[0, step] = min(np.searchsorted(below, u[step], side="right"), self.actions - 1)   # rounding
+            # rounding
+            actions[0, step] = min(np.searchsorted(below, u[step], side="right"), self.actions - 1)
         return actions[0]

@@ -1,8 +1,9 @@
 r"""A plain layer whose units have gates, learned for each task: hard attention.
 
-Serra, Suris, Miron and Karatzoglou (2018), "Overcoming Catastrophic Forgetting with Hard Attention to the Task", Sec.
-2: unit k of layer l outputs :math:`a^l_k \max(0, (W^l h^{l - 1} + b^l)_k)`, its gate :math:`a^l = \sigma(s\, e^l)` made
-from the task's embedding e at the scale s, which rises in training until gates are open or shut.
+Serra, Suris, Miron and Karatzoglou (2018), "Overcoming Catastrophic Forgetting with Hard Attention
+to the Task", Sec. 2: unit k of layer l outputs :math:`a^l_k \max(0, (W^l h^{l - 1} + b^l)_k)`, its
+gate :math:`a^l = \sigma(s\, e^l)` made from the task's embedding e at the scale s, which rises in
+training until gates are open or shut.
 """
 
 from dataclasses import dataclass
@@ -15,7 +16,8 @@ from ibpcl.numerics import sigmoid
 
 
 def gates(e, scale):
-    r"""Turn an embedding (K,) into gates (K,) in [0, 1], :math:`a = \sigma(s e)`; the scale s > 0 has no gradient.
+    r"""Turn an embedding (K,) into gates (K,) in [0, 1], :math:`a = \sigma(s e)`; the scale s > 0
+    has no gradient.
 
     >>> gates(np.array([-6.0, 0.0, 6.0]), 400.0)[0]
     array([0. , 0.5, 1. ])
@@ -27,8 +29,9 @@ def gates(e, scale):
 def gates_vjp(da, cache):
     r"""Pull the gradient back: :math:`de = s\, \sigma(se)\, \sigma(-se)\, da`.
 
-    In float32 ``1 - a`` is 0 from se = 17 on, and no compensation (:func:`ibpcl.methods.hat.compensation`) could make a
-    slope of that: nothing would ever close an open gate.
+    In float32 ``1 - a`` is 0 from se = 17 on, and no compensation
+    (:func:`ibpcl.methods.hat.compensation`) could make a slope of that: nothing would ever close an
+    open gate.
     """
     x, scale = cache
     return scale * sigmoid(x) * sigmoid(-x) * da
@@ -39,8 +42,8 @@ def prices(used):
 
     .. math:: R = \frac{\sum_k a_k (1 - a^{<t}_k)}{\sum_k (1 - a^{<t}_k)} = \sum_k a_k p_k
 
-    Serra et al. (2018), Eq. 5, over the gates a of all layers; ``used`` (K,) are the largest that an earlier task had,
-    in [0, 1].  So R is in [0, 1], and all prices are 0 when no unit is left.
+    Serra et al. (2018), Eq. 5, over the gates a of all layers; ``used`` (K,) are the largest that
+    an earlier task had, in [0, 1].  So R is in [0, 1], and all prices are 0 when no unit is left.
 
     >>> prices(np.array([1.0, 0.5, 0.5])).tolist()
     [0.0, 0.5, 0.5]
@@ -51,9 +54,11 @@ def prices(used):
 
 @dataclass(frozen=True)
 class Gated(Plain):
-    """A plain layer with gates; their scale s is one over the temperature of a pass, ``largest`` without one."""
+    """A plain layer with gates; their scale s is one over the temperature of a pass, ``largest``
+    without one.
+    """
 
-    largest: float = 400.0                                   # the paper's s_max
+    largest: float = 400.0  # the paper's s_max
 
     def entries(self):
         """Return weights and biases, then the embedding (K,)."""
@@ -62,14 +67,17 @@ class Gated(Plain):
     def forward(self, views, x, noise, how):
         """Evaluate the layer and multiply its outputs by the gates."""
         (raw, divergences), cache = super().forward(views, x, noise, how)
-        a, gates_cache = gates(views[self.name]["embedding"], self.largest if how.tau is None else 1 / how.tau)
+        a, gates_cache = gates(
+            views[self.name]["embedding"], self.largest if how.tau is None else 1 / how.tau
+        )
         return (raw * a, divergences), (cache, raw, a, gates_cache)
 
     def forward_vjp(self, dout, cache, needs_dx=True):
         """Pull the gradient at the outputs back."""
         (dh, ddivergences), (inner, raw, a, gates_cache) = dout, cache
         dx, found = super().forward_vjp((dh * a, ddivergences), inner, needs_dx)
-        da = (dh * raw).sum(axis=tuple(range(dh.ndim - 1)))  # a gate was broadcast over samples and examples
+        # a gate was broadcast over samples and examples
+        da = (dh * raw).sum(axis=tuple(range(dh.ndim - 1)))
         found[self.name]["embedding"] = gates_vjp(da, gates_cache)
         return dx, found
 
@@ -79,13 +87,15 @@ def freedom(network, used):
 
     .. math:: 1 - \min(a^{<t}_{out}, a^{<t}_{in})
 
-    Serra et al. (2018), Eq. 2; ``used`` (K,) as for :func:`prices`, for the units of all hidden layers.  Inputs count
-    as used, so a weight of the first layer is as free as its unit, and so is a bias.  The head and the embedding belong
-    to one task and are free.
+    Serra et al. (2018), Eq. 2; ``used`` (K,) as for :func:`prices`, for the units of all hidden
+    layers.  Inputs count as used, so a weight of the first layer is as free as its unit, and so is
+    a bias.  The head and the embedding belong to one task and are free.
     """
-    free, incoming = np.ones(network.layout.size, used.dtype), np.ones(network.inputs, used.dtype)
+    free = np.ones(network.layout.size, used.dtype)
+    incoming = np.ones(network.inputs, used.dtype)
     by_layer = np.split(used, np.cumsum(network.hidden)[:-1])
-    for (weight, bias), outgoing in zip(network.weights(free), by_layer, strict=False):    # the head comes last
+    # the head comes last
+    for (weight, bias), outgoing in zip(network.weights(free), by_layer, strict=False):
         weight[...] = 1 - np.minimum(incoming[:, None], outgoing)
         bias[...] = 1 - outgoing
         incoming = outgoing

@@ -1,4 +1,5 @@
-r"""Layers of a few kinds with one contract; here those whose weights are numbers, and those with Gaussian weights.
+r"""Layers of a few kinds with one contract; here those whose weights are numbers, and those with
+Gaussian weights.
 
 Whatever its kind, a layer of shape (D, K) says
 
@@ -6,8 +7,8 @@ Whatever its kind, a layer of shape (D, K) says
 * what **noise** a pass of it needs (:meth:`Layer.noise`),
 * its pass **forth** (:meth:`Layer.forward`) and **back** (:meth:`Layer.forward_vjp`).
 
-The other kinds are :class:`ibpcl.models.masked.Masked`, whose weights have an Indian buffet process,
-:class:`ibpcl.models.gated.Gated` and :class:`ibpcl.models.units.Units`.
+The other kinds are :class:`ibpcl.models.masked.Masked`, whose weights have an Indian buffet
+process, :class:`ibpcl.models.gated.Gated` and :class:`ibpcl.models.units.Units`.
 """
 
 from dataclasses import dataclass
@@ -23,9 +24,10 @@ GAUSSIAN = ("weight.mu", "weight.log_sigma", "bias.mu", "bias.log_sigma")
 class Pass(NamedTuple):
     """What a pass through a network is given besides parameters, inputs and noise.
 
-    ``backend``: numba's or NumPy's, which computes.  ``masks``: the hard masks by layer, a layer that is not named has
-    none; None to sample them all.  ``tau``: the temperature of what is sampled and relaxed, > 0.  ``scale``: how many
-    examples of the task each example of the minibatch stands for, N / batch.
+    ``backend``: numba's or NumPy's, which computes.  ``masks``: the hard masks by layer, a layer
+    that is not named has none; None to sample them all.  ``tau``: the temperature of what is
+    sampled and relaxed, > 0.  ``scale``: how many examples of the task each example of the
+    minibatch stands for, N / batch.
     """
 
     backend: object
@@ -35,7 +37,9 @@ class Pass(NamedTuple):
 
 
 class Draw(NamedTuple):
-    """One array of noise that a layer asks for: its kind, the key that it is a function of, and its shape."""
+    """One array of noise that a layer asks for: its kind, the key that it is a function of, and its
+    shape.
+    """
 
     kind: str
     key: object
@@ -86,11 +90,15 @@ class Layer:
     units: int
     activation: str | None = None
 
-    streams: ClassVar[int] = 4                               # of noise that are set aside for a layer
+    # of noise that are set aside for a layer
+    streams: ClassVar[int] = 4
 
     def __post_init__(self):
         if self.activation is not None and self.activation not in ACTIVATIONS:
-            raise ValueError(f"layers: activation must be one of {', '.join(ACTIVATIONS)}, got {self.activation!r}")
+            raise ValueError(
+                f"layers: activation must be one of {', '.join(ACTIVATIONS)}, got "
+                f"{self.activation!r}"
+            )
 
     @property
     def shape(self):
@@ -137,8 +145,8 @@ class Layer:
         Returns
         -------
         out : tuple
-            The outputs (S, N, K), or (N, K) where nothing was drawn yet; and a dict of divergences, (S,) each, nats,
-            for the whole task.
+            The outputs (S, N, K), or (N, K) where nothing was drawn yet; and a dict of divergences,
+            (S,) each, nats, for the whole task.
         cache : tuple
             What :meth:`forward_vjp` needs.
         """
@@ -163,12 +171,15 @@ class Plain(Layer):
 
     def entries(self):
         """Return weights (D, K) and biases (K,); a number is its own mean."""
-        return [Entry(f"{self.name}.weight.mu", self.shape, "plain"),
-                Entry(f"{self.name}.bias.mu", self.shape[1:], "plain")]
+        return [
+            Entry(f"{self.name}.weight.mu", self.shape, "plain"),
+            Entry(f"{self.name}.bias.mu", self.shape[1:], "plain"),
+        ]
 
     def forward(self, views, x, noise, how):
         """Evaluate the layer; nothing is drawn."""
-        own = views[self.name]                               # one matrix for all samples: join their axes
+        # one matrix for all samples: join their axes
+        own = views[self.name]
         h, cache = how.backend.linear.apply(_rows(x), own["weight.mu"][None], own["bias.mu"][None])
         h = h.reshape(*x.shape[:-1], self.units)
         h, active = activate(self.activation, h, how.backend)
@@ -180,7 +191,8 @@ class Plain(Layer):
         dh = activate_vjp(dout[0], active)
         dx, dweight, dbias = backend.linear.apply_vjp(_rows(dh)[None], linear_cache, needs_dx)
         return dx.reshape(shape) if needs_dx else None, {
-            self.name: {"weight.mu": dweight[0], "bias.mu": dbias[0]}}
+            self.name: {"weight.mu": dweight[0], "bias.mu": dbias[0]}
+        }
 
 
 @dataclass(frozen=True)
@@ -190,8 +202,8 @@ class Gaussian(Layer):
     .. math:: h = f(a), \quad a \sim \mathcal N\bigl(x (B \odot \mu) + u \odot \mu_b,\;
               x^2 (B \odot \sigma^2) + u \odot \sigma_b^2\bigr), \qquad u_k = \max_d B_{dk}
 
-    with a hard mask B, or B = 1.  Kumar et al. (2021), Sec. 4.5, "Selective Finetuning"; sampled as in Kingma, Salimans
-    and Welling (2015).
+    with a hard mask B, or B = 1.  Kumar et al. (2021), Sec. 4.5, "Selective Finetuning"; sampled as
+    in Kingma, Salimans and Welling (2015).
     """
 
     @property
@@ -201,8 +213,15 @@ class Gaussian(Layer):
 
     def entries(self):
         """Return means and log standard deviations of weights and biases."""
-        return [Entry(f"{self.name}.{side}.{part}", self.weights if side == "weight" else self.shape[1:], part)
-                for part in ("mu", "log_sigma") for side in ("weight", "bias")]
+        return [
+            Entry(
+                f"{self.name}.{side}.{part}",
+                self.weights if side == "weight" else self.shape[1:],
+                part,
+            )
+            for part in ("mu", "log_sigma")
+            for side in ("weight", "bias")
+        ]
 
     def noise(self, key, samples, batch, relaxed):
         """Return a normal number for each pre-activation."""
@@ -210,8 +229,10 @@ class Gaussian(Layer):
 
     def forward(self, views, x, noise, how):
         """Sample the outputs, under the layer's hard mask if it is given one."""
-        own, mask = views[self.name], (how.masks or {}).get(self.name)
-        eps, means_and_scales = noise[self.name]["eps"], (own[name] for name in GAUSSIAN)
+        own = views[self.name]
+        mask = (how.masks or {}).get(self.name)
+        eps = noise[self.name]["eps"]
+        means_and_scales = (own[name] for name in GAUSSIAN)
         h, cache = how.backend.local_linear.sample(eps, x, *means_and_scales, mask, self.activation)
         return (h, {}), (cache, how.backend)
 
@@ -224,37 +245,51 @@ class Gaussian(Layer):
 
 @dataclass(frozen=True)
 class Drawn(Gaussian):
-    r"""Gaussian weights that are drawn themselves, one set for all examples: :math:`V^s = \mu + \sigma \varepsilon^s`.
+    r"""Gaussian weights that are drawn themselves, one set for all examples: :math:`V^s = \mu +
+    \sigma \varepsilon^s`.
 
-    Blundell, Cornebise, Kavukcuoglu and Wierstra (2015), "Weight Uncertainty in Neural Networks", Eq. 2.
+    Blundell, Cornebise, Kavukcuoglu and Wierstra (2015), "Weight Uncertainty in Neural Networks",
+    Eq. 2.
     """
 
     streams: ClassVar[int] = 2
 
     def noise(self, key, samples, batch, relaxed):
         """Return a normal number for each weight and bias."""
-        return {"weight": Draw("normal", key, (samples, *self.shape)),
-                "bias": Draw("normal", key._replace(stream=key.stream + 1), (samples, self.units))}
+        return {
+            "weight": Draw("normal", key, (samples, *self.shape)),
+            "bias": Draw("normal", key._replace(stream=key.stream + 1), (samples, self.units)),
+        }
 
     def forward(self, views, x, noise, how):
         """Draw weights and biases and evaluate the layer with them."""
-        own, drawn = views[self.name], noise[self.name]
-        weight, weight_cache = gaussian.sample(drawn["weight"], own["weight.mu"], own["weight.log_sigma"])
+        own = views[self.name]
+        drawn = noise[self.name]
+        weight, weight_cache = gaussian.sample(
+            drawn["weight"], own["weight.mu"], own["weight.log_sigma"]
+        )
         bias, bias_cache = gaussian.sample(drawn["bias"], own["bias.mu"], own["bias.log_sigma"])
         h, linear_cache = how.backend.linear.apply(x, weight, bias)
         h, activation_cache = activate(self.activation, h, how.backend)
-        return (h, {}), DrawnPass(weight_cache, bias_cache, linear_cache, activation_cache, how.backend)
+        return (h, {}), DrawnPass(
+            weight_cache, bias_cache, linear_cache, activation_cache, how.backend
+        )
 
     def forward_vjp(self, dout, cache, needs_dx=True):
         """Pull the gradient at the outputs back."""
         dh = activate_vjp(dout[0], cache.activation)
         dx, dweight, dbias = cache.backend.linear.apply_vjp(dh, cache.linear, needs_dx)
-        found = (*gaussian.sample_vjp(dweight, cache.weight), *gaussian.sample_vjp(dbias, cache.bias))
+        found = (
+            *gaussian.sample_vjp(dweight, cache.weight),
+            *gaussian.sample_vjp(dbias, cache.bias),
+        )
         return dx, {self.name: dict(zip(GAUSSIAN, found, strict=True))}
 
 
 def activate(name, h, backend):
-    """Apply an activation by its name, if there is one; return the outputs, and what :func:`activate_vjp` needs."""
+    """Apply an activation by its name, if there is one; return the outputs, and what
+    :func:`activate_vjp` needs.
+    """
     if name is None:
         return h, None
     out, cache = getattr(backend.activations, name)(h)

@@ -1,10 +1,11 @@
 r"""What the outputs of a network mean: the likelihood of the targets, and what is predicted.
 
-Kumar et al. (2021), Eq. 2 and Sec. 3: Bernoulli with probit or logistic link for two classes and for pixels, Gaussian
-with some noise variance for real targets; ten classes need the softmax where the paper names the Bernoulli.
+Kumar et al. (2021), Eq. 2 and Sec. 3: Bernoulli with probit or logistic link for two classes and
+for pixels, Gaussian with some noise variance for real targets; ten classes need the softmax where
+the paper names the Bernoulli.
 
-A likelihood says which entries of the parameter vector are its own, evaluates ``log_density`` with its gradient right
-below, and makes a prediction of the outputs for S samples of the weights.
+A likelihood says which entries of the parameter vector are its own, evaluates ``log_density`` with
+its gradient right below, and makes a prediction of the outputs for S samples of the weights.
 """
 
 from dataclasses import dataclass
@@ -25,9 +26,9 @@ OF_PIXELS = ("bernoulli", "gaussian")
 class Classes(NamedTuple):
     r"""Which class a network predicts, and how sure it is.
 
-    ``probabilities`` (N, C): the mean over samples.  ``entropy`` (N,): of that mean, in nats.  ``mutual_information``
-    (N,): the part of the entropy that to know what is sampled would remove, here the weights:
-    :math:`H[\bar p] - \frac1S \sum_s H[p^s]` (Houlsby et al., 2011).
+    ``probabilities`` (N, C): the mean over samples.  ``entropy`` (N,): of that mean, in nats.
+    ``mutual_information`` (N,): the part of the entropy that to know what is sampled would remove,
+    here the weights: :math:`H[\bar p] - \frac1S \sum_s H[p^s]` (Houlsby et al., 2011).
     """
 
     probabilities: np.ndarray
@@ -38,8 +39,8 @@ class Classes(NamedTuple):
 class Values(NamedTuple):
     r"""What values a network predicts, each (N, C), in the units of the targets.
 
-    ``mean``; ``sigma``: the standard deviation of a new observation, :math:`\sqrt{\sigma_f^2 + s^2}`; ``model_sigma``:
-    the part :math:`\sigma_f` that more data would remove.
+    ``mean``; ``sigma``: the standard deviation of a new observation, :math:`\sqrt{\sigma_f^2 +
+    s^2}`; ``model_sigma``: the part :math:`\sigma_f` that more data would remove.
     """
 
     mean: np.ndarray
@@ -49,7 +50,9 @@ class Values(NamedTuple):
 
 @dataclass(frozen=True)
 class Likelihood:
-    """The contract; this one has no entries of its own, and a ``density`` of :mod:`ibpcl.primitives.likelihoods`."""
+    """The contract; this one has no entries of its own, and a ``density`` of
+    :mod:`ibpcl.primitives.likelihoods`.
+    """
 
     density = None
 
@@ -65,21 +68,26 @@ class Likelihood:
         """Write where the own entries start into views by layer and name, in place."""
 
     def log_density(self, views, outputs, targets, backend):
-        """Evaluate the log density of targets, labels (N,) or values (N, C): nats (S, N), summed over outputs.
+        """Evaluate the log density of targets, labels (N,) or values (N, C): nats (S, N), summed
+        over outputs.
 
-        ``views`` are the parameters by layer and name, ``outputs`` (S, N, C) the network's; ``backend`` computes.  The
-        cache is for :meth:`log_density_vjp`.
+        ``views`` are the parameters by layer and name, ``outputs`` (S, N, C) the network's;
+        ``backend`` computes.  The cache is for :meth:`log_density_vjp`.
         """
         log_p, cache = getattr(backend.likelihoods, self.density)(outputs, targets)
         return log_p, (getattr(backend.likelihoods, f"{self.density}_vjp"), cache)
 
     def log_density_vjp(self, dlog_p, cache):
-        """Pull the gradient back to the outputs; and to the own entries, a dict by layer and name."""
+        """Pull the gradient back to the outputs; and to the own entries, a dict by layer and
+        name.
+        """
         pull_back, inner = cache
         return pull_back(dlog_p, inner), {}
 
     def predict(self, views, outputs):
-        """Return the prediction of outputs (S, N, C): the mean over samples, and its uncertainty."""
+        """Return the prediction of outputs (S, N, C): the mean over samples, and its
+        uncertainty.
+        """
         raise NotImplementedError
 
     def draw(self, views, outputs, rng):
@@ -100,22 +108,27 @@ class Softmax(Likelihood):
     def draw(self, views, outputs, rng):
         """Return labels (N,)."""
         p = np.exp(outputs - logsumexp(outputs, axis=-1, keepdims=True))
-        # The first class whose cumulative probability passes u; rounding must not lead beyond the last.
+        # The first class whose cumulative probability passes u; rounding must not lead beyond the
+        # last.
         return (p.cumsum(axis=1) < rng.random((len(p), 1))).sum(axis=1).clip(max=p.shape[1] - 1)
 
 
 @dataclass(frozen=True)
 class Bernoulli(Likelihood):
-    """Each output is on or off: two classes with one output, or pixels in 0 .. 1 (grey ones are mean fields).
+    """Each output is on or off: two classes with one output, or pixels in 0 .. 1 (grey ones are
+    mean fields).
 
-    :func:`ibpcl.primitives.likelihoods.bernoulli_logistic` and ``bernoulli_probit``, by the ``link``.
+    :func:`ibpcl.primitives.likelihoods.bernoulli_logistic` and ``bernoulli_probit``, by the
+    ``link``.
     """
 
     link: str = "logistic"
 
     def __post_init__(self):
         if self.link not in LINKS:
-            raise ValueError(f"Bernoulli: link must be one of {', '.join(LINKS)}, got {self.link!r}")
+            raise ValueError(
+                f"Bernoulli: link must be one of {', '.join(LINKS)}, got {self.link!r}"
+            )
 
     @property
     def density(self):
@@ -125,7 +138,10 @@ class Bernoulli(Likelihood):
     def width(self, classes):
         """Return the one output of two classes."""
         if classes != 2:
-            raise ValueError(f"the likelihood {self.link} is of two classes, got {classes}; softmax is of any number")
+            raise ValueError(
+                f"the likelihood {self.link} is of two classes, got {classes}; softmax is of any "
+                "number"
+            )
         return 1
 
     def log_density(self, views, outputs, targets, backend):
@@ -140,7 +156,9 @@ class Bernoulli(Likelihood):
 
     def draw(self, views, outputs, rng):
         """Return values (N, D), 0 or 1."""
-        return (rng.random(outputs.shape, dtype=np.float32) < self.mean(outputs)).astype(outputs.dtype)
+        return (rng.random(outputs.shape, dtype=np.float32) < self.mean(outputs)).astype(
+            outputs.dtype
+        )
 
     def mean(self, outputs):
         """Return the mean images that outputs (..., D) mean."""
@@ -151,7 +169,8 @@ class Bernoulli(Likelihood):
 class Gaussian(Likelihood):
     """Real values under Gaussian noise: :func:`ibpcl.primitives.likelihoods.gaussian`.
 
-    ``sigma``, the standard deviation of the noise, is given, or, if it is ``learned``, where learning starts.
+    ``sigma``, the standard deviation of the noise, is given, or, if it is ``learned``, where
+    learning starts.
     """
 
     sigma: float = 0.1
@@ -186,16 +205,22 @@ class Gaussian(Likelihood):
         return dmean, {"noise": {"log_sigma": dlog_noise}} if self.learned else {}
 
     def predict(self, views, outputs):
-        """Return the :class:`Values` of at least two samples; the law of total variance adds the noise."""
+        """Return the :class:`Values` of at least two samples; the law of total variance adds the
+        noise.
+        """
         if len(outputs) < 2:
-            raise ValueError(f"Gaussian.predict: samples must be at least 2 for a deviation, got {len(outputs)}")
+            raise ValueError(
+                f"Gaussian.predict: samples must be at least 2 for a deviation, got {len(outputs)}"
+            )
         variance = outputs.var(axis=0, ddof=1)
         total = variance + np.exp(2 * self.log_noise(views, outputs))
         return Values(outputs.mean(axis=0), np.sqrt(total), np.sqrt(variance))
 
     def draw(self, views, outputs, rng):
         """Return values (N, C)."""
-        return outputs + np.exp(self.log_noise(views, outputs)) * rng.standard_normal(outputs.shape, np.float32)
+        return outputs + np.exp(self.log_noise(views, outputs)) * rng.standard_normal(
+            outputs.shape, np.float32
+        )
 
     def mean(self, outputs):
         """Return the mean images that outputs (..., D) mean: themselves."""
@@ -219,5 +244,7 @@ def of_classes(name):
 
 
 def of_pixels(name, sigma):
-    """Return the likelihood of pixels, "bernoulli" (logistic link) or "gaussian" with a standard deviation."""
+    """Return the likelihood of pixels, "bernoulli" (logistic link) or "gaussian" with a standard
+    deviation.
+    """
     return Bernoulli() if name == "bernoulli" else Gaussian(sigma)

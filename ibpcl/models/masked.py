@@ -1,8 +1,9 @@
-r"""The masked layer: each weight is on or off, :math:`W = B \odot V`, and the masks have an Indian buffet process.
+r"""The masked layer: each weight is on or off, :math:`W = B \odot V`, and the masks have an Indian
+buffet process.
 
-Kumar et al. (2021), Secs. 3.1, 3.2 and 4.5.  A layer's parameters are those of a Gaussian one and ``rho`` (D, K),
-``raw_a`` and ``raw_b`` (K,), with :math:`a = \mathrm{softplus}(raw_a)` so that Adam needs no constraint; or (D, K),
-with an IBP of its own for each input.
+Kumar et al. (2021), Secs. 3.1, 3.2 and 4.5.  A layer's parameters are those of a Gaussian one and
+``rho`` (D, K), ``raw_a`` and ``raw_b`` (K,), with :math:`a = \mathrm{softplus}(raw_a)` so that Adam
+needs no constraint; or (D, K), with an IBP of its own for each input.
 """
 
 from dataclasses import dataclass, field
@@ -23,13 +24,15 @@ ALPHA_SHAPE = 4.0
 
 
 class MaskModel(NamedTuple):
-    """How masks are modelled: which divergence, what links them to the sticks, and whether they know the sticks.
+    """How masks are modelled: which divergence, what links them to the sticks, and whether they
+    know the sticks.
 
-    ``kl``: "bernoulli" (the discrete model, closed form) or "concrete" (the relaxed one, equal temperatures).
-    ``link``: "logit" (the model of the paper) or "log" (its authors' code: the prior is capped at one half).
-    ``structured``: whether rho is an offset to the sticks' log-odds, or is the log-odds (plain mean field).
-    ``row_sticks``: whether each input of a layer has sticks of its own, an IBP a row, or all share those of the layer.
-    ``learns_alpha``: whether the layer has a Weibull posterior of its concentration alpha.
+    ``kl``: "bernoulli" (the discrete model, closed form) or "concrete" (the relaxed one, equal
+    temperatures). ``link``: "logit" (the model of the paper) or "log" (its authors' code: the prior
+    is capped at one half). ``structured``: whether rho is an offset to the sticks' log-odds, or is
+    the log-odds (plain mean field). ``row_sticks``: whether each input of a layer has sticks of its
+    own, an IBP a row, or all share those of the layer. ``learns_alpha``: whether the layer has a
+    Weibull posterior of its concentration alpha.
     """
 
     kl: str = "bernoulli"
@@ -72,13 +75,16 @@ def sticks_vjp(dout, cache):
 
 
 class SampledPass(NamedTuple):
-    """What a pass with sampled masks leaves for the way back: results, and what the functions that it called need."""
+    """What a pass with sampled masks leaves for the way back: results, and what the functions that
+    it called need.
+    """
 
-    sticks: tuple                                            # of the log-odds of the prior
-    weights: tuple                                           # of masked weights
-    largest: tuple | None                                    # of each column's largest mask, with sticks of each row
-    bias: np.ndarray                                         # drawn, (S, K)
-    activity: np.ndarray                                     # of the units, (S, K)
+    sticks: tuple  # of the log-odds of the prior
+    weights: tuple  # of masked weights
+    # of each column's largest mask, with sticks of each row
+    largest: tuple | None
+    bias: np.ndarray  # drawn, (S, K)
+    activity: np.ndarray  # of the units, (S, K)
     bias_draw: tuple
     linear: tuple
     activation: tuple | None
@@ -88,22 +94,25 @@ class SampledPass(NamedTuple):
 class LearnedAlpha(NamedTuple):
     """What the divergences of sticks and of a learned alpha leave for the way back."""
 
-    raw: tuple                                               # of the sticks' shape parameters
-    divergence: tuple                                        # of the sticks
+    raw: tuple  # of the sticks' shape parameters
+    divergence: tuple  # of the sticks
     raw_alpha: tuple
-    moments: tuple                                           # of alpha
+    moments: tuple  # of alpha
     divergence_of_alpha: tuple
 
 
 @dataclass(frozen=True)
 class Masked(Gaussian):
-    r"""Gaussian weights under masks; given masks make it a :class:`~ibpcl.models.layers.Gaussian` layer.
+    r"""Gaussian weights under masks; given masks make it a :class:`~ibpcl.models.layers.Gaussian`
+    layer.
 
     .. math:: h = f\bigl(x\,(z \odot V) + u \odot b\bigr), \qquad
-              z \sim \mathrm{Concrete}(\rho + \operatorname{logit}\pi, \tau), \quad u_k = \max_d z_{dk}
+              z \sim \mathrm{Concrete}(\rho + \operatorname{logit}\pi, \tau), \quad
+              u_k = \max_d z_{dk}
 
-    Parameters beyond those of every layer: ``model``, how the masks are modelled; ``weight_count``: if only the weights
-    that a hard mask keeps are there, how many; there are then no parameters of masks, sticks and alphas.
+    Parameters beyond those of every layer: ``model``, how the masks are modelled; ``weight_count``:
+    if only the weights that a hard mask keeps are there, how many; there are then no parameters of
+    masks, sticks and alphas.
     """
 
     model: MaskModel = STANDARD_MASKS
@@ -113,24 +122,34 @@ class Masked(Gaussian):
         super().__post_init__()
         for name, allowed in (("kl", MASK_KLS), ("link", MASK_LINKS)):
             if getattr(self.model, name) not in allowed:
-                raise ValueError(f"masked: mask_{name} must be one of {', '.join(allowed)}, "
-                                 f"got {getattr(self.model, name)!r}")
+                raise ValueError(
+                    f"masked: mask_{name} must be one of {', '.join(allowed)}, "
+                    f"got {getattr(self.model, name)!r}"
+                )
 
     @property
     def weights(self):
-        """The shape of the weights' means in the vector: (D, K), or (M,) of those that a hard mask keeps."""
+        """The shape of the weights' means in the vector: (D, K), or (M,) of those that a hard mask
+        keeps.
+        """
         return self.shape if self.weight_count is None else (self.weight_count,)
 
     def entries(self):
-        """Return the Gaussian entries, the masks' offsets, the sticks, and alpha if it is learned."""
+        """Return the Gaussian entries, the masks' offsets, the sticks, and alpha if it is
+        learned.
+        """
         found = super().entries()
         if self.weight_count is not None:
             return found
         found.append(Entry(f"{self.name}.rho", self.shape, "rho"))
-        found += [Entry(f"{self.name}.{raw}", self.model.stick_shape(self.shape), "sticks")
-                  for raw in ("raw_a", "raw_b")]
+        found += [
+            Entry(f"{self.name}.{raw}", self.model.stick_shape(self.shape), "sticks")
+            for raw in ("raw_a", "raw_b")
+        ]
         if self.model.learns_alpha:
-            found += [Entry(f"{self.name}.{raw}", (), "alpha") for raw in ("raw_shape", "raw_scale")]
+            found += [
+                Entry(f"{self.name}.{raw}", (), "alpha") for raw in ("raw_shape", "raw_scale")
+            ]
         return found
 
     def start_sticks(self, own, alpha):
@@ -145,29 +164,52 @@ class Masked(Gaussian):
             own["raw_scale"][...] = inverse_softplus(float(alpha) / gamma(1 + 1 / ALPHA_SHAPE))
 
     def noise(self, key, samples, batch, relaxed):
-        """Return noise for weights, biases, sticks and masks; for pre-activations where masks are given."""
+        """Return noise for weights, biases, sticks and masks; for pre-activations where masks are
+        given.
+        """
         if not relaxed:
             return super().noise(key, samples, batch, relaxed)
-        weight, bias, stick, mask = (key._replace(stream=key.stream + i) for i in range(self.streams))
+        weight, bias, stick, mask = (
+            key._replace(stream=key.stream + i) for i in range(self.streams)
+        )
         own = (samples, *self.shape)
-        return {"weight": Draw("normal", weight, own), "bias": Draw("normal", bias, (samples, self.units)),
-                "stick": Draw("uniform", stick, (samples, *self.model.stick_shape(self.shape))),
-                "mask": Draw("logistic", mask, own)}
+        return {
+            "weight": Draw("normal", weight, own),
+            "bias": Draw("normal", bias, (samples, self.units)),
+            "stick": Draw("uniform", stick, (samples, *self.model.stick_shape(self.shape))),
+            "mask": Draw("logistic", mask, own),
+        }
 
     def forward(self, views, x, noise, how):
         """Evaluate the layer; with sampled masks their divergence is ``kl_masks``."""
         if how.masks is not None:
             out, cache = super().forward(views, x, noise, how)
             return out, Kept(given=cache)
-        own, drawn, model, backend = views[self.name], noise[self.name], self.model, how.backend
-        logit_pi, stick_cache = backend.sticks.log_odds(drawn["stick"], own["raw_a"], own["raw_b"], model.link)
-        sample = (backend.masked_weights.sample if model.structured
-                  else backend.masked_weights.sample_mean_field)
-        arrays = (drawn["weight"], drawn["mask"], own["weight.mu"], own["weight.log_sigma"], own["rho"])
+        own = views[self.name]
+        drawn = noise[self.name]
+        model = self.model
+        backend = how.backend
+        logit_pi, stick_cache = backend.sticks.log_odds(
+            drawn["stick"], own["raw_a"], own["raw_b"], model.link
+        )
+        sample = (
+            backend.masked_weights.sample
+            if model.structured
+            else backend.masked_weights.sample_mean_field
+        )
+        arrays = (
+            drawn["weight"],
+            drawn["mask"],
+            own["weight.mu"],
+            own["weight.log_sigma"],
+            own["rho"],
+        )
         largest = None
-        if model.row_sticks:                                 # D K columns of one row; then its masks are the activity
-            (w, z, divergence), weights_cache = sample(*map(_one_row, arrays), _one_row(logit_pi)[:, 0], how.tau,
-                                                       model.kl)
+        # D K columns of one row; then its masks are the activity
+        if model.row_sticks:
+            (w, z, divergence), weights_cache = sample(
+                *map(_one_row, arrays), _one_row(logit_pi)[:, 0], how.tau, model.kl
+            )
             w = w.reshape(drawn["weight"].shape)
             activity, largest = masked_linear.column_activity(z.reshape(w.shape))
         else:
@@ -175,8 +217,19 @@ class Masked(Gaussian):
         bias, bias_cache = gaussian.sample(drawn["bias"], own["bias.mu"], own["bias.log_sigma"])
         h, linear_cache = backend.linear.apply(x, w, bias * activity)
         h, activation_cache = activate(self.activation, h, backend)
-        return (h, {"kl_masks": divergence}), Kept(sampled=SampledPass(
-            stick_cache, weights_cache, largest, bias, activity, bias_cache, linear_cache, activation_cache, backend))
+        return (h, {"kl_masks": divergence}), Kept(
+            sampled=SampledPass(
+                stick_cache,
+                weights_cache,
+                largest,
+                bias,
+                activity,
+                bias_cache,
+                linear_cache,
+                activation_cache,
+                backend,
+            )
+        )
 
     def forward_vjp(self, dout, cache, needs_dx=True):
         """Pull the gradients at the outputs and at the masks' divergence back."""
@@ -184,28 +237,46 @@ class Masked(Gaussian):
             return super().forward_vjp(dout, cache.given, needs_dx)
         (dh, ddivergences), model, run = dout, self.model, cache.sampled
         backend = run.backend
-        dx, dw, dscaled_bias = backend.linear.apply_vjp(activate_vjp(dh, run.activation), run.linear, needs_dx)
+        dx, dw, dscaled_bias = backend.linear.apply_vjp(
+            activate_vjp(dh, run.activation), run.linear, needs_dx
+        )
         dbias_mu, dbias_log_sigma = gaussian.sample_vjp(dscaled_bias * run.activity, run.bias_draw)
-        sample_vjp = (backend.masked_weights.sample_vjp if model.structured
-                      else backend.masked_weights.sample_mean_field_vjp)
-        dactivity, ddivergence = dscaled_bias * run.bias, ddivergences["kl_masks"]
+        sample_vjp = (
+            backend.masked_weights.sample_vjp
+            if model.structured
+            else backend.masked_weights.sample_mean_field_vjp
+        )
+        dactivity = dscaled_bias * run.bias
+        ddivergence = ddivergences["kl_masks"]
         if model.row_sticks:
             dz = masked_linear.column_activity_vjp(dactivity, run.largest)
             found = sample_vjp((_one_row(dw), _one_row(dz)[:, 0], ddivergence), run.weights)
-            dmu, dlog_sigma, drho, dlogit_pi = (part.reshape(*part.shape[:-2], *dw.shape[1:]) for part in (
-                *found[:3], found[3][:, None]))
+            dmu, dlog_sigma, drho, dlogit_pi = (
+                part.reshape(*part.shape[:-2], *dw.shape[1:])
+                for part in (*found[:3], found[3][:, None])
+            )
         else:
             dmu, dlog_sigma, drho, dlogit_pi = sample_vjp((dw, dactivity, ddivergence), run.weights)
         draw_a, draw_b = backend.sticks.log_odds_vjp(dlogit_pi, run.sticks)
-        return dx, {self.name: {"weight.mu": dmu, "weight.log_sigma": dlog_sigma, "bias.mu": dbias_mu,
-                                "bias.log_sigma": dbias_log_sigma, "rho": drho, "raw_a": draw_a, "raw_b": draw_b}}
+        return dx, {
+            self.name: {
+                "weight.mu": dmu,
+                "weight.log_sigma": dlog_sigma,
+                "bias.mu": dbias_mu,
+                "bias.log_sigma": dbias_log_sigma,
+                "rho": drho,
+                "raw_a": draw_a,
+                "raw_b": draw_b,
+            }
+        }
 
     def kl_sticks(self, own, prior, backend):
-        """Compute the divergences, nats, of the layer's sticks and of a learned alpha from their prior.
+        """Compute the divergences, nats, of the layer's sticks and of a learned alpha from their
+        prior.
 
-        ``own`` are the layer's parameters by name, ``prior`` is the concentration alpha of the sticks' prior, or of a
-        learned one shape and rate of its Gamma prior.  That of the sticks is a mean over a learned alpha; without one
-        the other is 0.
+        ``own`` are the layer's parameters by name, ``prior`` is the concentration alpha of the
+        sticks' prior, or of a learned one shape and rate of its Gamma prior.  That of the sticks is
+        a mean over a learned alpha; without one the other is 0.
         """
         if not self.model.learns_alpha:
             kl, cache = backend.sticks.divergence(own["raw_a"], own["raw_b"], prior)

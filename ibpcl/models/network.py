@@ -1,7 +1,7 @@
 r"""One network: a list of layers with a likelihood; an autoencoder has codes between two of them.
 
-A :class:`Network` holds no parameters, only what they mean: their order in one flat vector, what noise a pass needs,
-and the passes forth and back.  Kumar et al. (2021), Secs. 3.1 and 3.3.
+A :class:`Network` holds no parameters, only what they mean: their order in one flat vector, what
+noise a pass needs, and the passes forth and back.  Kumar et al. (2021), Secs. 3.1 and 3.3.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from ibpcl.models.parameters import Layout, collect
 
 # The order of the parameters in the vector: by what they are, then by layer.
 BLOCKS = ("plain", "mu", "log_sigma", "rho", "sticks", "alpha", "gates", "codes", "prior", "noise")
-INPUTS = "inputs"                                            # what the first layer reads
+INPUTS = "inputs"  # what the first layer reads
 KINDS = {"plain": Plain, "gaussian": Gaussian, "masked": Masked}
 
 
@@ -50,7 +50,8 @@ class Network:
     @cached_property
     def sources(self):
         """What each layer reads: the name of another layer, ``inputs`` or ``codes``."""
-        found, last = {}, INPUTS
+        found = {}
+        last = INPUTS
         for stage in self.stages:
             found |= {layer.name: last for layer in stage.layers}
             last = stage.name
@@ -76,30 +77,43 @@ class Network:
         """The order of the parameters: by :data:`BLOCKS`, within a block by layer."""
         entries = [entry for layer in self.layers.values() for entry in layer.entries()]
         entries += self.codes.entries() if self.codes else []
-        return Layout(sorted(entries + self.likelihood.entries(self.outputs),
-                             key=lambda entry: BLOCKS.index(entry.block)))
+        return Layout(
+            sorted(
+                entries + self.likelihood.entries(self.outputs),
+                key=lambda entry: BLOCKS.index(entry.block),
+            )
+        )
 
     def noise(self, key, samples, batch, backend, dtype=np.float32, relaxed=True):
-        """Draw what a pass needs, by layer and name: a function of the key, but for its ``stream``, and of the sizes.
+        """Draw what a pass needs, by layer and name: a function of the key, but for its ``stream``,
+        and of the sizes.
 
-        ``relaxed`` if masks are to be sampled, not if they are given.  For 0 samples there is one, of noise 0.
+        ``relaxed`` if masks are to be sampled, not if they are given.  For 0 samples there is one,
+        of noise 0.
         """
-        wanted, stream, silent, samples = {}, 0, samples == 0, max(1, samples)
+        wanted = {}
+        stream = 0
+        silent = samples == 0
+        samples = max(1, samples)
         for name, layer in self.layers.items():
             wanted[name] = layer.noise(key._replace(stream=stream), samples, batch, relaxed)
             stream += layer.streams
         if self.codes:
             wanted["codes"] = self.codes.noise(key._replace(stream=stream), samples, batch, relaxed)
         asked = [draw for draws in wanted.values() for draw in draws.values()]
-        drawn = iter([np.zeros(draw.shape, dtype) for draw in asked] if silent else backend.noise.draw(asked, dtype))
+        drawn = iter(
+            [np.zeros(draw.shape, dtype) for draw in asked]
+            if silent
+            else backend.noise.draw(asked, dtype)
+        )
         return {name: {part: next(drawn) for part in draws} for name, draws in wanted.items()}
 
     def initial(self, start, sigma=1.0, alpha=(), dtype=np.float32):
         """Return the parameters before training.
 
-        ``start(layer, own)`` draws means of weights and biases into their views: see :mod:`ibpcl.models.starts`.  Every
-        standard deviation is ``sigma`` > 0.  ``alpha`` has the IBP's concentration, > 0, of each masked layer: sticks
-        start at their prior.
+        ``start(layer, own)`` draws means of weights and biases into their views: see
+        :mod:`ibpcl.models.starts`.  Every standard deviation is ``sigma`` > 0.  ``alpha`` has the
+        IBP's concentration, > 0, of each masked layer: sticks start at their prior.
         """
         vector = np.zeros(self.layout.size, dtype)
         if "log_sigma" in self.layout.blocks:
@@ -133,7 +147,10 @@ class Network:
         cache : tuple
             What :meth:`forward_vjp` needs.
         """
-        views, h, divergences, caches = self.layout.layers(vector), x, {}, []
+        views = self.layout.layers(vector)
+        h = x
+        divergences = {}
+        caches = []
         for stage in self.stages:
             (h, found), cache = stage.forward(views, h, noise, how)
             add(divergences, found)
@@ -153,7 +170,9 @@ class Network:
         return gradient
 
 
-def classifier(inputs, hidden, likelihood, outputs, kind, activation="relu", head=Gaussian, **options):
+def classifier(
+    inputs, hidden, likelihood, outputs, kind, activation="relu", head=Gaussian, **options
+):
     """Return a network of hidden layers ``hidden0``, ... of one kind, and a ``head``.
 
     Parameters
@@ -172,11 +191,16 @@ def classifier(inputs, hidden, likelihood, outputs, kind, activation="relu", hea
         Of the hidden layers.
     """
     _check_sizes(inputs, *hidden, outputs)
-    layers = [kind(f"hidden{i}", *shape, activation, **options) for i, shape in enumerate(pairwise((inputs, *hidden)))]
+    layers = [
+        kind(f"hidden{i}", *shape, activation, **options)
+        for i, shape in enumerate(pairwise((inputs, *hidden)))
+    ]
     return Network((*layers, head("head", hidden[-1], outputs)), likelihood)
 
 
-def autoencoder(inputs, hidden, width, likelihood, kinds=None, activation="relu", learns_prior=False, **options):
+def autoencoder(
+    inputs, hidden, width, likelihood, kinds=None, activation="relu", learns_prior=False, **options
+):
     """Return an encoder with layers ``encoder0``, ..., codes of a width, and the mirrored decoder.
 
     Parameters
@@ -190,8 +214,8 @@ def autoencoder(inputs, hidden, width, likelihood, kinds=None, activation="relu"
     likelihood : Likelihood
         Of the pixels.
     kinds : sequence of {"masked", "gaussian", "plain"}, optional
-        Of the layers in their order: encoder, ``mean``, ``scale``, decoder, ``pixels``.  If not given, all are masked
-        but the last, which is Gaussian.
+        Of the layers in their order: encoder, ``mean``, ``scale``, decoder, ``pixels``.  If not
+        given, all are masked but the last, which is Gaussian.
     activation : str
         Of the hidden layers.
     learns_prior : bool
@@ -203,20 +227,36 @@ def autoencoder(inputs, hidden, width, likelihood, kinds=None, activation="relu"
     count = 2 * len(hidden) + 3
     kinds = ("masked",) * (count - 1) + ("gaussian",) if kinds is None else tuple(kinds)
     if len(kinds) != count or not set(kinds) <= KINDS.keys():
-        raise ValueError(f"network: kinds must name one of {', '.join(KINDS)} for each of {count} layers, got {kinds}")
+        raise ValueError(
+            f"network: kinds must name one of {', '.join(KINDS)} for each of {count} layers, got "
+            f"{kinds}"
+        )
     made = iter(kinds)
 
     def layer(name, shape, active):
         kind = next(made)
-        return KINDS[kind](name, *shape, activation if active else None, **(options if kind == "masked" else {}))
+        return KINDS[kind](
+            name, *shape, activation if active else None, **(options if kind == "masked" else {})
+        )
 
-    encoder = [layer(f"encoder{i}", shape, True) for i, shape in enumerate(pairwise((inputs, *hidden)))]
-    codes = Codes(*(layer(name, (hidden[-1], width), False) for name in ("mean", "scale")), learns_prior)
-    decoder = [layer(f"decoder{i}", shape, True) for i, shape in enumerate(pairwise((width, *hidden[::-1])))]
-    return Network((*encoder, codes, *decoder, layer("pixels", (hidden[0], inputs), False)), likelihood)
+    encoder = [
+        layer(f"encoder{i}", shape, True) for i, shape in enumerate(pairwise((inputs, *hidden)))
+    ]
+    codes = Codes(
+        *(layer(name, (hidden[-1], width), False) for name in ("mean", "scale")), learns_prior
+    )
+    decoder = [
+        layer(f"decoder{i}", shape, True)
+        for i, shape in enumerate(pairwise((width, *hidden[::-1])))
+    ]
+    return Network(
+        (*encoder, codes, *decoder, layer("pixels", (hidden[0], inputs), False)), likelihood
+    )
 
 
 def _check_sizes(inputs, *rest):
     if len(rest) < 2 or min(inputs, *rest) < 1:
-        raise ValueError(f"network: sizes must be at least 1 and there must be a hidden layer, got {inputs} inputs, "
-                         f"hidden {rest[:-1]}, {rest[-1]} outputs or codes")
+        raise ValueError(
+            f"network: sizes must be at least 1 and there must be a hidden layer, got {inputs} "
+            f"inputs, hidden {rest[:-1]}, {rest[-1]} outputs or codes"
+        )

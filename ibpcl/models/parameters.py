@@ -1,6 +1,7 @@
 """Named, shaped views into one flat vector of parameters.
 
-Adam, checkpoints, gradient checks and priors all work on the vector; the mathematics works on the views.
+Adam, checkpoints, gradient checks and priors all work on the vector; the mathematics works on the
+views.
 """
 
 from math import prod
@@ -32,7 +33,8 @@ class Layout:
 
     Examples
     --------
-    >>> layout = Layout([Entry("w.mu", (2, 3), "mu"), Entry("b.mu", (3,), "mu"), Entry("rho", (2, 3), "rho")])
+    >>> layout = Layout([Entry("w.mu", (2, 3), "mu"), Entry("b.mu", (3,), "mu"),
+    ...     Entry("rho", (2, 3), "rho")])
     >>> layout.size, layout.block("mu"), layout.views(np.arange(15.0))["b.mu"]
     (15, slice(0, 9, None), array([6., 7., 8.]))
     """
@@ -40,17 +42,23 @@ class Layout:
     def __init__(self, entries):
         self.entries = tuple(entries)
         self.size = 0
-        self._slices, self._shapes, self._blocks = {}, {}, {}
+        self._slices = {}
+        self._shapes = {}
+        self._blocks = {}
         for entry in self.entries:
-            start, self.size = self.size, self.size + prod(entry.shape)
+            start = self.size
+            self.size = self.size + prod(entry.shape)
             if entry.name in self._slices:
                 raise ValueError(f"Layout: the name {entry.name!r} occurs twice")
-            self._slices[entry.name], self._shapes[entry.name] = slice(start, self.size), entry.shape
+            self._slices[entry.name] = slice(start, self.size)
+            self._shapes[entry.name] = entry.shape
             block = self._blocks.setdefault(entry.block, slice(start, start))
             if block.stop != start:
-                raise ValueError(f"Layout: block {entry.block!r} is interrupted before {entry.name!r}")
+                raise ValueError(
+                    f"Layout: block {entry.block!r} is interrupted before {entry.name!r}"
+                )
             self._blocks[entry.block] = slice(block.start, self.size)
-        self._layers = {}                                    # looked up at every step
+        self._layers = {}  # looked up at every step
         for entry in self.entries:
             layer, _, name = entry.name.partition(".")
             self._layers.setdefault(layer, []).append((name, self._slices[entry.name], entry.shape))
@@ -80,43 +88,66 @@ class Layout:
 
     def _check(self, vector):
         if vector.shape != (self.size,):
-            raise ValueError(f"Layout.view: the vector must have shape ({self.size},), got {vector.shape}")
+            raise ValueError(
+                f"Layout.view: the vector must have shape ({self.size},), got {vector.shape}"
+            )
 
     def layers(self, vector):
-        """Return the views by layer: a dict of dicts, from the name before its first dot and from what comes after it.
+        """Return the views by layer: a dict of dicts, from the name before its first dot and from
+        what comes after it.
 
-        >>> Layout([Entry("head.mu", (1,), "mu"), Entry("head.rho", (1,), "rho")]).layers(np.arange(2.0))
+        >>> Layout([Entry("head.mu", (1,), "mu"),
+        ...     Entry("head.rho", (1,), "rho")]).layers(np.arange(2.0))
         {'head': {'mu': array([0.]), 'rho': array([1.])}}
         """
         self._check(vector)
-        return {layer: {name: vector[place] if len(shape) == 1 else vector[place].reshape(shape)
-                        for name, place, shape in parts}
-                for layer, parts in self._layers.items()}
+        return {
+            layer: {
+                name: vector[place] if len(shape) == 1 else vector[place].reshape(shape)
+                for name, place, shape in parts
+            }
+            for layer, parts in self._layers.items()
+        }
 
     def places(self, chosen):
-        """Return where the parameters are whose name ``chosen(name)`` holds: a slice if side by side, else indices.
+        """Return where the parameters are whose name ``chosen(name)`` holds: a slice if side by
+        side, else indices.
 
-        >>> layout = Layout([Entry("a.mu", (2,), "mu"), Entry("b.mu", (3,), "mu"), Entry("b.rho", (1,), "rho")])
+        >>> layout = Layout([Entry("a.mu", (2,), "mu"), Entry("b.mu", (3,), "mu"),
+        ...     Entry("b.rho", (1,), "rho")])
         >>> layout.places(lambda name: name.startswith("b."))
         slice(2, 6, None)
         """
-        found = np.concatenate([np.arange(0), *(np.arange(place.start, place.stop)
-                                                for name, place in self._slices.items() if chosen(name))])
+        found = np.concatenate(
+            [
+                np.arange(0),
+                *(
+                    np.arange(place.start, place.stop)
+                    for name, place in self._slices.items()
+                    if chosen(name)
+                ),
+            ]
+        )
         first, last = (found[0], found[-1] + 1) if found.size else (0, 0)
         return slice(int(first), int(last)) if last - first == found.size else found
 
     def within(self, larger):
-        """Return where the parameters are in a vector of a larger layout: each in the corner of the array of its name.
+        """Return where the parameters are in a vector of a larger layout: each in the corner of the
+        array of its name.
 
-        >>> Layout([Entry("w", (1, 2), "w")]).within(Layout([Entry("v", (2,), "v"), Entry("w", (2, 3), "w")]))
+        >>> Layout([Entry("w", (1, 2), "w")]).within(Layout([Entry("v", (2,), "v"),
+        ...     Entry("w", (2, 3), "w")]))
         array([2, 3])
         """
         views = larger.views(np.arange(larger.size))
-        return np.concatenate([views[name][tuple(map(slice, shape))].ravel() for name, shape, _ in self.entries])
+        return np.concatenate(
+            [views[name][tuple(map(slice, shape))].ravel() for name, shape, _ in self.entries]
+        )
 
 
 def collect(values, views):
-    """Write values, dicts by layer and name, into ``views`` (:meth:`Layout.layers`), and zeros where there is no value.
+    """Write values, dicts by layer and name, into ``views`` (:meth:`Layout.layers`), and zeros
+    where there is no value.
 
     >>> layout, vector = Layout([Entry("a.mu", (2,), "a"), Entry("b.mu", (2,), "b")]), np.empty(4)
     >>> collect({"b": {"mu": np.ones(2)}}, layout.layers(vector))

@@ -1,4 +1,6 @@
-"""The network of methods without a distribution over weights: layers with ReLU, under the softmax."""
+"""The network of methods without a distribution over weights: layers with ReLU, under the
+softmax.
+"""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -37,12 +39,16 @@ class PlainNetwork(Network):
         return [(views[name]["weight.mu"], views[name]["bias.mu"]) for name in self.layers]
 
     def start(self, rng, kind="uniform"):
-        """Draw the parameters before training; ``kind`` is a word of :data:`ibpcl.models.starts.STARTS`."""
+        """Draw the parameters before training; ``kind`` is a word of
+        :data:`ibpcl.models.starts.STARTS`.
+        """
         return self.initial(starts.STARTS[kind](rng))
 
     @on_one_thread
     def log_likelihood(self, vector, x, labels, backend):
-        """Add up the log probabilities of the labels (N,) of inputs (N, D): nats, and the cache for the gradient."""
+        """Add up the log probabilities of the labels (N,) of inputs (N, D): nats, and the cache for
+        the gradient.
+        """
         parts, cache = elbo(self, vector, None, x, labels, {}, len(x), backend, {})
         return parts.log_likelihood, cache
 
@@ -58,10 +64,14 @@ class PlainNetwork(Network):
 
 
 def network(inputs, hidden, outputs, kind=Plain, **options):
-    """Return the network with the given widths: hidden layers ``hidden0``, ... of a kind, and a plain ``head``.
+    """Return the network with the given widths: hidden layers ``hidden0``, ... of a kind, and a
+    plain ``head``.
 
     >>> network(784, (200,), 2).layout.size
     157402
     """
-    layers = [kind(f"hidden{i}", *shape, "relu", **options) for i, shape in enumerate(pairwise((inputs, *hidden)))]
+    layers = [
+        kind(f"hidden{i}", *shape, "relu", **options)
+        for i, shape in enumerate(pairwise((inputs, *hidden)))
+    ]
     return PlainNetwork((*layers, Plain("head", hidden[-1], outputs)), Softmax())

@@ -1,7 +1,9 @@
-r"""An autoencoder whose weights are numbers: a task's model as it is evaluated, everything a function of z.
+r"""An autoencoder whose weights are numbers: a task's model as it is evaluated, everything a
+function of z.
 
 Weights are at their posterior means and masks are hard, so hidden units without any weight output
-:math:`f(0) = 0` (under all activations but softplus) and are left out, and so are unused rows and columns.
+:math:`f(0) = 0` (under all activations but softplus) and are left out, and so are unused rows and
+columns.
 """
 
 import numpy as np
@@ -14,23 +16,35 @@ from ibpcl.models.layers import activate
 from ibpcl.models.likelihoods import Bernoulli
 from ibpcl.numerics import logit
 
-DARKEST = 0.01                                               # mean pixel from which a bias starts, at least
+# mean pixel from which a bias starts, at least
+DARKEST = 0.01
 
 
 class PointAutoencoder:
-    """All that evaluation asks of a latent model: an autoencoder whose weights are the means in a vector (P,), copied.
+    """All that evaluation asks of a latent model: an autoencoder whose weights are the means in a
+    vector (P,), copied.
 
-    ``masks`` are the hard masks (D, K) of the masked layers by name, if there are any; the ``backend`` computes.
+    ``masks`` are the hard masks (D, K) of the masked layers by name, if there are any; the
+    ``backend`` computes.
     """
 
     def __init__(self, network, vector, masks=None, backend=primitives):
         masks = masks or {}
-        self.network, self.backend, self.views = network, backend, network.layout.layers(vector.copy())
-        for name, (rows, columns) in subnetwork.sides(network, subnetwork.live_units(network, masks)).items():
-            weight, bias = self.views[name]["weight.mu"], self.views[name]["bias.mu"]
+        self.network = network
+        self.backend = backend
+        self.views = network.layout.layers(vector.copy())
+        for name, (rows, columns) in subnetwork.sides(
+            network, subnetwork.live_units(network, masks)
+        ).items():
+            weight = self.views[name]["weight.mu"]
+            bias = self.views[name]["bias.mu"]
             if name in masks:
-                weight, bias = weight * masks[name], bias * masks[name].any(axis=0)
-            self.views[name] = {"weight.mu": np.ascontiguousarray(weight[rows][:, columns]), "bias.mu": bias[columns]}
+                weight = weight * masks[name]
+                bias = bias * masks[name].any(axis=0)
+            self.views[name] = {
+                "weight.mu": np.ascontiguousarray(weight[rows][:, columns]),
+                "bias.mu": bias[columns],
+            }
         if "codes" in self.views:
             for layer, name in zip(network.codes.layers, PARTS, strict=True):
                 self.views[layer.name]["bias.mu"] += self.views["codes"][name]
@@ -47,8 +61,9 @@ class PointAutoencoder:
 
     def encode(self, x):
         """Return mean and log standard deviation (N, L) of the codes of images (N, D)."""
-        stages, codes = self.network.stages, self.network.codes
-        h = self._through(stages[:stages.index(codes)], x)
+        stages = self.network.stages
+        codes = self.network.codes
+        h = self._through(stages[: stages.index(codes)], x)
         return tuple(self._through((layer,), h) for layer in codes.layers)
 
     def prior(self):
@@ -58,7 +73,7 @@ class PointAutoencoder:
     def outputs(self, z):
         """Return the decoder's outputs (..., D) for codes (..., L): logits, or means."""
         stages = self.network.stages
-        return self._through(stages[stages.index(self.network.codes) + 1:], z)
+        return self._through(stages[stages.index(self.network.codes) + 1 :], z)
 
     def decode(self, z):
         """Return the mean images (..., D) for codes (..., L)."""
@@ -72,7 +87,8 @@ class PointAutoencoder:
     @on_one_thread
     def _through(self, layers, h):
         """Evaluate plain layers, one after another: the same for any number of threads."""
-        shape, h = np.shape(h), np.asarray(h, self.dtype)
+        shape = np.shape(h)
+        h = np.asarray(h, self.dtype)
         h = h.reshape(-1, shape[-1])
         for layer in layers:
             own = self.views[layer.name]
@@ -82,6 +98,8 @@ class PointAutoencoder:
 
 
 def pixel_biases(x, likelihood):
-    """Return the biases (D,) with which the decoder's output is the mean of images (N, D), cut at 1 % and 99 %."""
+    """Return the biases (D,) with which the decoder's output is the mean of images (N, D), cut at 1
+    % and 99 %.
+    """
     mean = x.mean(axis=0)
     return logit(mean.clip(DARKEST, 1 - DARKEST)) if isinstance(likelihood, Bernoulli) else mean

@@ -11,7 +11,8 @@ from ibpcl.blas_threads import on_one_thread
 from ibpcl.models import subnetwork
 from ibpcl.models.layers import Pass
 
-CHUNK = 16384                                                # rows (sample times example) at once: bounds the memory
+# rows (sample times example) at once: bounds the memory
+CHUNK = 16384
 
 
 @on_one_thread
@@ -27,7 +28,8 @@ def predict(network, vector, masks, x, samples, key, backend, chunk=CHUNK):
     vector : ndarray, shape (P,)
         The variational parameters.
     masks : dict of str to ndarray of bool, shape (D, K), or None
-        The task's masks by layer, none where a layer is not named; None to sample binary ones for each example.
+        The task's masks by layer, none where a layer is not named; None to sample binary ones for
+        each example.
     x : ndarray, shape (N, D)
         Inputs.
     samples : int
@@ -44,14 +46,23 @@ def predict(network, vector, masks, x, samples, key, backend, chunk=CHUNK):
     prediction : ibpcl.models.likelihoods.Classes or Values
         As the network's likelihood predicts.
     """
-    part, sticks = subnetwork.usable(network, x, masks), {}       # nothing else can be seen in the outputs
-    small, vector = part.network, vector[part.index]
-    views, rows, found = small.layout.layers(vector), max(1, chunk // samples), []
+    # nothing else can be seen in the outputs
+    part = subnetwork.usable(network, x, masks)
+    sticks = {}
+    small = part.network
+    vector = vector[part.index]
+    views = small.layout.layers(vector)
+    rows = max(1, chunk // samples)
+    found = []
     for i, start in enumerate(range(0, max(1, len(x)), rows)):
-        some = part.columns(x[start:start + rows])
-        noise = small.noise(key._replace(step=i), samples, len(some), backend, vector.dtype, masks is None)
+        some = part.columns(x[start : start + rows])
+        noise = small.noise(
+            key._replace(step=i), samples, len(some), backend, vector.dtype, masks is None
+        )
         # Sticks belong to the model: they are those of the first chunk for all.
-        sticks = sticks or {name: drawn["stick"] for name, drawn in noise.items() if "stick" in drawn}
+        sticks = sticks or {
+            name: drawn["stick"] for name, drawn in noise.items() if "stick" in drawn
+        }
         noise |= {name: noise[name] | {"stick": stick} for name, stick in sticks.items()}
         (outputs, _), _ = small.forward(vector, some, noise, Pass(backend, part.masks, 0.0))
         found.append(small.likelihood.predict(views, outputs))

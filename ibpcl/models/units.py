@@ -1,14 +1,17 @@
 r"""A layer whose units are switched on and off for every example, by an Indian buffet process.
 
-Kessler, Nguyen, Zohren and Roberts (2021), "Hierarchical Indian Buffet Neural Networks for Bayesian Continual
-Learning": unit k of a hidden layer outputs, for example n,
+Kessler, Nguyen, Zohren and Roberts (2021), "Hierarchical Indian Buffet Neural Networks for Bayesian
+Continual Learning": unit k of a hidden layer outputs, for example n,
 
-.. math:: h_{nk} = z_{nk}\, f\Bigl(\sum_d x_{nd} V_{dk} + b_k\Bigr), \qquad z_{nk} \sim \mathrm{Bernoulli}(\pi_k), \quad
+.. math::
+
+    h_{nk} = z_{nk}\, f\Bigl(\sum_d x_{nd} V_{dk} + b_k\Bigr), \qquad
+    z_{nk} \sim \mathrm{Bernoulli}(\pi_k), \quad
           \pi_k = \prod_{i \le k} v_i,
 
-with Gaussian weights.  The posterior is :math:`q(v_k) = \mathrm{Kumaraswamy}(a_k, b_k)` and, given the sticks,
-:math:`q(z_{nk} = 1) = \sigma(\rho_k + \operatorname{logit} \pi_k)`: at :math:`\rho = 0` masks are drawn as the sticks
-say, and cost nothing.
+with Gaussian weights.  The posterior is :math:`q(v_k) = \mathrm{Kumaraswamy}(a_k, b_k)` and, given
+the sticks, :math:`q(z_{nk} = 1) = \sigma(\rho_k + \operatorname{logit} \pi_k)`: at :math:`\rho = 0`
+masks are drawn as the sticks say, and cost nothing.
 """
 
 from dataclasses import dataclass
@@ -26,41 +29,50 @@ UNITS = ("rho", "raw_a", "raw_b")
 
 
 class SampledPass(NamedTuple):
-    """What a pass with sampled masks leaves for the way back: results, and what the functions that it called need."""
+    """What a pass with sampled masks leaves for the way back: results, and what the functions that
+    it called need.
+    """
 
-    linear: tuple                                            # of the pre-activations
+    linear: tuple  # of the pre-activations
     activation: tuple | None
-    active: np.ndarray                                       # outputs before the masks, (S, N, K)
-    z: np.ndarray                                            # relaxed masks, (S, N, K)
+    active: np.ndarray  # outputs before the masks, (S, N, K)
+    z: np.ndarray  # relaxed masks, (S, N, K)
     sticks: tuple
     mask: tuple
     divergence: tuple
-    examples: float                                          # how many the masks' divergence counts for
+    # how many the masks' divergence counts for
+    examples: float
     backend: object
 
 
 @dataclass(frozen=True)
 class Units(Gaussian):
-    """A Gaussian layer whose outputs are multiplied by masks (S, N, K); given masks switch that off.
+    """A Gaussian layer whose outputs are multiplied by masks (S, N, K); given masks switch that
+    off.
 
-    ``kl``: which divergence of the masks is taken, bernoulli or concrete.  Masks are local to an example, so their
-    divergence counts once for each of them.  At the temperature 0 masks are binary.
+    ``kl``: which divergence of the masks is taken, bernoulli or concrete.  Masks are local to an
+    example, so their divergence counts once for each of them.  At the temperature 0 masks are
+    binary.
     """
 
     kl: str = "bernoulli"
 
     def entries(self):
         """Return the Gaussian entries, then one offset and two sticks for each unit."""
-        return super().entries() + [Entry(f"{self.name}.{name}", (self.units,), "rho" if name == "rho" else "sticks")
-                                    for name in UNITS]
+        return super().entries() + [
+            Entry(f"{self.name}.{name}", (self.units,), "rho" if name == "rho" else "sticks")
+            for name in UNITS
+        ]
 
     def noise(self, key, samples, batch, relaxed):
         """Return noise for pre-activations, and for sticks and masks if they are sampled."""
         found = super().noise(key, samples, batch, relaxed)
         if relaxed:
             stick, mask = (key._replace(stream=key.stream + i) for i in (2, 3))
-            found |= {"stick": Draw("uniform", stick, (samples, self.units)),
-                      "mask": Draw("logistic", mask, (samples, batch, self.units))}
+            found |= {
+                "stick": Draw("uniform", stick, (samples, self.units)),
+                "mask": Draw("logistic", mask, (samples, batch, self.units)),
+            }
         return found
 
     def forward(self, views, x, noise, how):
@@ -68,10 +80,14 @@ class Units(Gaussian):
         if how.masks is not None:
             out, cache = super().forward(views, x, noise, how)
             return out, Kept(given=cache)
-        drawn, own, backend = noise[self.name], views[self.name], how.backend
+        drawn = noise[self.name]
+        own = views[self.name]
+        backend = how.backend
         means_and_scales = (own[name] for name in GAUSSIAN)
         # The activation is apart from the layer: the mask's gradient needs what goes through it.
-        linear, linear_cache = backend.local_linear.sample(drawn["eps"], x, *means_and_scales, None, None)
+        linear, linear_cache = backend.local_linear.sample(
+            drawn["eps"], x, *means_and_scales, None, None
+        )
         active, active_cache = activate(self.activation, linear, backend)
         logit_pi, stick_cache = backend.sticks.log_odds(drawn["stick"], own["raw_a"], own["raw_b"])
         logit_theta = (own["rho"] + logit_pi)[:, None, :]
@@ -80,27 +96,44 @@ class Units(Gaussian):
         z, mask_cache = concrete.sample(drawn["mask"], logit_theta, how.tau)
         kl, kl_cache = DIVERGENCES[self.kl].kl(logit_theta, logit_pi)
         examples = how.scale * active.shape[1]
-        return (active * z, {"kl_masks": examples * kl}), Kept(sampled=SampledPass(
-            linear_cache, active_cache, active, z, stick_cache, mask_cache, kl_cache, examples, backend))
+        return (active * z, {"kl_masks": examples * kl}), Kept(
+            sampled=SampledPass(
+                linear_cache,
+                active_cache,
+                active,
+                z,
+                stick_cache,
+                mask_cache,
+                kl_cache,
+                examples,
+                backend,
+            )
+        )
 
     def forward_vjp(self, dout, cache, needs_dx=True):
         """Pull the gradients at the outputs and at the masks' divergence back."""
         if cache.sampled is None:
             return super().forward_vjp(dout, cache.given, needs_dx)
         (dh, ddivergences), run = dout, cache.sampled
-        by_mask = concrete.sample_vjp(dh * run.active, run.mask).sum(axis=1)     # log-odds served all examples
-        by_theta, dlogit_pi = DIVERGENCES[self.kl].kl_vjp(run.examples * ddivergences["kl_masks"], run.divergence)
+        # log-odds served all examples
+        by_mask = concrete.sample_vjp(dh * run.active, run.mask).sum(axis=1)
+        by_theta, dlogit_pi = DIVERGENCES[self.kl].kl_vjp(
+            run.examples * ddivergences["kl_masks"], run.divergence
+        )
         drho = by_mask + by_theta[:, 0]
         raw = run.backend.sticks.log_odds_vjp(drho + dlogit_pi, run.sticks)
         dlinear = activate_vjp(dh * run.z, run.activation)
         dx, *gaussian = run.backend.local_linear.sample_vjp(dlinear, run.linear, needs_dx)
-        values = (*gaussian, drho.sum(axis=0), *raw)                         # rho was broadcast over S
+        # rho was broadcast over S
+        values = (*gaussian, drho.sum(axis=0), *raw)
         return dx, {self.name: dict(zip(GAUSSIAN + UNITS, values, strict=True))}
 
     def kl_sticks(self, own, prior, backend):
-        """Compute the divergence of the layer's sticks from a Kumaraswamy prior, whose (a, b) are ``prior``.
+        """Compute the divergence of the layer's sticks from a Kumaraswamy prior, whose (a, b) are
+        ``prior``.
 
-        Results as of :meth:`ibpcl.models.masked.Masked.kl_sticks`; there is no alpha, so its divergence is 0.
+        Results as of :meth:`ibpcl.models.masked.Masked.kl_sticks`; there is no alpha, so its
+        divergence is 0.
         """
         (a, b), raw_cache = sticks(own["raw_a"], own["raw_b"])
         kl, cache = stick_divergence.kl(a, b, *prior)
@@ -109,4 +142,10 @@ class Units(Gaussian):
     def kl_sticks_vjp(self, dout, cache):
         """Pull the gradient at the divergence back to the layer's parameters, a dict by name."""
         raw_cache, inner = cache
-        return dict(zip(UNITS[1:], sticks_vjp(stick_divergence.kl_vjp(dout[0], inner), raw_cache), strict=True))
+        return dict(
+            zip(
+                UNITS[1:],
+                sticks_vjp(stick_divergence.kl_vjp(dout[0], inner), raw_cache),
+                strict=True,
+            )
+        )

@@ -1,7 +1,8 @@
 r"""Algorithm 1, run on tiny tasks by the package's learner, with what happens inside written down.
 
-Kumar et al. (2021), Algorithm 1, Secs. 4.1 to 4.6 and supplement C and E: the prior is that of Eq. 11, fine-tuning
-leaves masks and sticks alone, alpha follows its rule, coresets serve predictions only, and the network grows as said.
+Kumar et al. (2021), Algorithm 1, Secs. 4.1 to 4.6 and supplement C and E: the prior is that of Eq.
+11, fine-tuning leaves masks and sticks alone, alpha follows its rule, coresets serve predictions
+only, and the network grows as said.
 """
 
 from dataclasses import replace
@@ -17,14 +18,29 @@ from ibpcl.models.elbo import Prior
 from ibpcl.models.masked import sticks
 from ibpcl.paper.checks import Outcome, proves
 
-SETTINGS = Settings(**{
-    **FIRST, "hidden": (6,), "samples": 2, "prediction_samples": 4, "epochs": 4, "finetune_epochs": 2, "batch": 16,
-    "alpha": 5.0, "weight_rate": 0.01, "mask_rate": 0.2, "finetune_rate": 0.01, "prior_sigma": 0.3,
-    "mask_kl_weight": 1.0})
+SETTINGS = Settings(
+    **{
+        **FIRST,
+        "hidden": (6,),
+        "samples": 2,
+        "prediction_samples": 4,
+        "epochs": 4,
+        "finetune_epochs": 2,
+        "batch": 16,
+        "alpha": 5.0,
+        "weight_rate": 0.01,
+        "mask_rate": 0.2,
+        "finetune_rate": 0.01,
+        "prior_sigma": 0.3,
+        "mask_kl_weight": 1.0,
+    }
+)
 
 
 class Notes(NamedTuple):
-    """One turn of the algorithm: data, prior, parameters after each phase, mask, the sticks' a, alpha around it."""
+    """One turn of the algorithm: data, prior, parameters after each phase, mask, the sticks' a,
+    alpha around it.
+    """
 
     x: np.ndarray
     prior: Prior
@@ -46,59 +62,86 @@ def tiny_task(seed, t):
 
 @cache
 def learn(seed, tasks=2, **changes):
-    """Learn a few tasks; return the learner, and notes on each turn.  Computed once for each choice."""
-    learner, notes = NPBCL(replace(SETTINGS, **changes), seed, "numpy"), []
+    """Learn a few tasks; return the learner, and notes on each turn.  Computed once for each
+    choice.
+    """
+    learner = NPBCL(replace(SETTINGS, **changes), seed, "numpy")
+    notes = []
     for t in range(tasks):
         before = learner.state()
         turn = learn_task(replace(learner.context, progress=False), tiny_task(seed, t))
         learner.load_state(turn.state.arrays())
         raw_a = turn.network.layout.view(turn.trained, "hidden0.raw_a")
         alpha_before = float(before["memory.alpha"][0]) if before else learner.settings.alpha
-        notes.append(Notes(turn.data.x, turn.prior, turn.trained, turn.tuned, turn.masks["hidden0"],
-                           sticks(raw_a, raw_a)[0][0], alpha_before, float(turn.state.alpha[0])))
+        notes.append(
+            Notes(
+                turn.data.x,
+                turn.prior,
+                turn.trained,
+                turn.tuned,
+                turn.masks["hidden0"],
+                sticks(raw_a, raw_a)[0][0],
+                alpha_before,
+                float(turn.state.alpha[0]),
+            )
+        )
     return learner, tuple(notes)
 
 
 def lowered(seed):
     """Return the turn of one task as it would be if training had lowered every stick's a."""
     _, (turn,) = learn(seed, 1)
-    raw_a = np.full_like(turn.a, 0.8 * turn.alpha_before)    # so far from 0 the softplus changes little
+    # so far from 0 the softplus changes little
+    raw_a = np.full_like(turn.a, 0.8 * turn.alpha_before)
     alpha = next_alpha(SETTINGS, turn.alpha_before, {"raw_a": raw_a, "raw_b": raw_a})
     return turn._replace(a=sticks(raw_a, raw_a)[0][0], alpha=alpha)
 
 
 @proves("definitions", "algorithm.prior")
 def prior(seed):
-    """The first task's prior is p_0; the second's is Eq. 11 with the first task's mask, and p_0 at the head."""
+    """The first task's prior is p_0; the second's is Eq. 11 with the first task's mask, and p_0 at
+    the head.
+    """
     _, (first, second) = learn(seed)
     used = np.concatenate([first.mask.ravel(), first.mask.any(axis=0)])
     gaussian = len(second.prior.mu)
     used = np.concatenate([used, np.zeros(gaussian - len(used), bool)])
     log_sigma = np.float32(np.log(SETTINGS.prior_sigma))
     pairs = (
-        (first.prior.mu, 0), (first.prior.log_sigma, log_sigma),
+        (first.prior.mu, 0),
+        (first.prior.log_sigma, log_sigma),
         (second.prior.mu, np.where(used, first.tuned[:gaussian], 0)),
-        (second.prior.log_sigma, np.where(used, first.tuned[gaussian:2 * gaussian], log_sigma)),
+        (second.prior.log_sigma, np.where(used, first.tuned[gaussian : 2 * gaussian], log_sigma)),
     )
     wrong = sum(int(np.count_nonzero(prior != exact)) for prior, exact in pairs)
-    return Outcome(wrong == 0, f"{wrong} of {4 * gaussian} entries differ from Eq. 11", {"wrong": wrong})
+    return Outcome(
+        wrong == 0, f"{wrong} of {4 * gaussian} entries differ from Eq. 11", {"wrong": wrong}
+    )
 
 
 @proves("definitions", "algorithm.finetuning")
 def finetuning(seed):
-    """Fine-tuning moves used weights alone: mask offsets, sticks and unused weights stay bit for bit."""
+    """Fine-tuning moves used weights alone: mask offsets, sticks and unused weights stay bit for
+    bit.
+    """
     moved = still = 0
     for turn in (*learn(seed)[1], *learn(seed, unused_prior="gaussian")[1]):
-        gaussian, unused = len(turn.prior.mu), np.flatnonzero(~turn.mask.ravel())
-        still += np.count_nonzero(turn.tuned[2 * gaussian:] != turn.trained[2 * gaussian:])
-        # What the mask leaves out is at its prior, if it has one: given the mask, that is its best posterior.
-        rest, known = turn.trained[:gaussian].copy(), turn.prior.informative
+        gaussian = len(turn.prior.mu)
+        unused = np.flatnonzero(~turn.mask.ravel())
+        still += np.count_nonzero(turn.tuned[2 * gaussian :] != turn.trained[2 * gaussian :])
+        # What the mask leaves out is at its prior, if it has one: given the mask, that is its best
+        # posterior.
+        rest = turn.trained[:gaussian].copy()
+        known = turn.prior.informative
         known = slice(None) if known is None else known
         rest[known] = turn.prior.mu[known]
         still += np.count_nonzero(turn.tuned[unused] != rest[unused])
-        moved += np.count_nonzero((turn.tuned != turn.trained)[:turn.mask.size][turn.mask.ravel()])
-    return Outcome(still == 0 and moved > 0, f"{still} fixed values moved, {moved} used weights tuned",
-                   {"fixed": int(still), "tuned": int(moved)})
+        moved += np.count_nonzero((turn.tuned != turn.trained)[: turn.mask.size][turn.mask.ravel()])
+    return Outcome(
+        still == 0 and moved > 0,
+        f"{still} fixed values moved, {moved} used weights tuned",
+        {"fixed": int(still), "tuned": int(moved)},
+    )
 
 
 @proves("definitions", "algorithm.alpha")
@@ -106,32 +149,46 @@ def alpha(seed):
     """After each task alpha is the larger of what it was and the largest a."""
     turns = (*learn(seed)[1], lowered(seed))
     gap = max(abs(turn.alpha - max(turn.alpha_before, float(turn.a.max()))) for turn in turns)
-    return Outcome(gap < 1e-5, f"max(alpha, max a) to {gap:.0e} in {len(turns)} turns", {"gap": gap})
+    return Outcome(
+        gap < 1e-5, f"max(alpha, max a) to {gap:.0e} in {len(turns)} turns", {"gap": gap}
+    )
 
 
 @proves("definitions", "algorithm.alpha-increment")
 def alpha_increment(seed):
     """Supplement E.1: alpha grows by its increment a task."""
-    gaps = [turn.alpha - turn.alpha_before - 2.5
-            for turn in learn(seed, alpha_rule="increment", alpha_increment=2.5)[1]]
+    gaps = [
+        turn.alpha - turn.alpha_before - 2.5
+        for turn in learn(seed, alpha_rule="increment", alpha_increment=2.5)[1]
+    ]
     gap = max(map(abs, gaps))
     return Outcome(gap < 1e-5, f"+2.5 a task, to {gap:.0e}", {"gap": gap})
 
 
 @proves("definitions", "algorithm.prediction")
 def prediction(seed):
-    """Predictions are softmax averages over weight samples: they sum to 1, and repeat bit for bit."""
+    """Predictions are softmax averages over weight samples: they sum to 1, and repeat bit for
+    bit.
+    """
     learner, _ = learn(seed)
     x = tiny_task(seed, 0).x_train
     one, other = (learner.predict(x, 0) for _ in range(2))
     gap = float(np.abs(one.sum(axis=1) - 1).max())
-    return Outcome(gap < 1e-5 and bool((one == other).all()), f"sum to 1 within {gap:.0e}, repeatable", {"gap": gap})
+    return Outcome(
+        gap < 1e-5 and bool((one == other).all()),
+        f"sum to 1 within {gap:.0e}, repeatable",
+        {"gap": gap},
+    )
 
 
 @proves("definitions", "algorithm.coresets")
 def coresets(seed):
-    """Coresets are no training data; refining on them moves used weights alone, and what was learned stays."""
-    learner, turns = learn(seed, coreset="random", coreset_size=8, coreset_epochs=3, coreset_rate=0.01)
+    """Coresets are no training data; refining on them moves used weights alone, and what was
+    learned stays.
+    """
+    learner, turns = learn(
+        seed, coreset="random", coreset_size=8, coreset_epochs=3, coreset_rate=0.01
+    )
     overlap = moved = still = 0
     before = {name: np.array(value) for name, value in learner.state().items()}
     for t, turn in enumerate(turns):
@@ -142,20 +199,27 @@ def coresets(seed):
         network, vector, masks = learner.assemble(t)
         refined = refine(learner.context, network, vector, masks, t)
         learner.predict(task.x_train, t)
-        changed = refined[:turn.mask.size] != vector[:turn.mask.size]
+        changed = refined[: turn.mask.size] != vector[: turn.mask.size]
         moved += np.count_nonzero(changed & turn.mask.ravel())
         still += np.count_nonzero(changed & ~turn.mask.ravel())
     still += sum(np.count_nonzero(value != before[name]) for name, value in learner.state().items())
-    return Outcome(overlap == 0 and still == 0 and moved > 0,
-                   f"{overlap} shared, {moved} weights refined, {still} kept moved",
-                   {"overlap": int(overlap), "moved": int(moved), "still": int(still)})
+    return Outcome(
+        overlap == 0 and still == 0 and moved > 0,
+        f"{overlap} shared, {moved} weights refined, {still} kept moved",
+        {"overlap": int(overlap), "moved": int(moved), "still": int(still)},
+    )
 
 
 @proves("definitions", "algorithm.growth")
 def growth(seed):
-    """Sec. 4.6: with five units that must stay empty a layer of four grows, and its old tasks predict on."""
+    """Sec. 4.6: with five units that must stay empty a layer of four grows, and its old tasks
+    predict on.
+    """
     learner, turns = learn(seed, hidden=(4,), expand=True, empty_units=5, expand_every=2)
     units = [turn.mask.shape[1] for turn in turns]
     finite = bool(np.isfinite(learner.predict(tiny_task(seed, 0).x_train, 0)).all())
-    return Outcome(units[0] > 4 and units == sorted(units) and finite, f"4 units grew to {units[0]}, then {units[1]}",
-                   {"units": units})
+    return Outcome(
+        units[0] > 4 and units == sorted(units) and finite,
+        f"4 units grew to {units[0]}, then {units[1]}",
+        {"units": units},
+    )

@@ -27,7 +27,8 @@ MIXED = ("plain", "masked", "plain", "masked", "plain", "gaussian", "gaussian")
 
 
 def network(seed=0, kinds=None, likelihood="bernoulli", sizes=(6, 5, 4), **options):
-    """Build an autoencoder with two hidden layers on each side, and a point in its parameter space: nothing special.
+    """Build an autoencoder with two hidden layers on each side, and a point in its parameter space:
+    nothing special.
 
     Returns the model, its parameters, a prior, images, and hard masks by layer.
     """
@@ -37,8 +38,11 @@ def network(seed=0, kinds=None, likelihood="bernoulli", sizes=(6, 5, 4), **optio
     vector = model.initial(starts.he(rng, 0.7, starts.QUIET), 0.3, alpha, np.float64)
     vector += rng.normal(scale=0.3, size=vector.size)
     count = len(vector[model.layout.block("mu")]) if "mu" in model.layout.blocks else 0
-    prior = Prior(rng.normal(size=count), rng.normal(scale=0.3, size=count),
-                  dict(zip(model.masked, alpha, strict=True)))
+    prior = Prior(
+        rng.normal(size=count),
+        rng.normal(scale=0.3, size=count),
+        dict(zip(model.masked, alpha, strict=True)),
+    )
     masks = {name: rng.random(layer.shape) < 0.6 for name, layer in model.masked.items()}
     return model, vector, prior, rng.random((7, sizes[0])), masks
 
@@ -48,8 +52,12 @@ def check_elbo(seed=0, relaxed=True, samples=2, **options):
     model, vector, prior, x, masks = network(seed, sizes=SMALL, **options)
     noise = model.noise(Key(seed, 0, 0, 0), samples, len(x), NUMPY, np.float64, relaxed)
     given = (None, 0.7) if relaxed else (masks, None)
-    return whole(lambda vector: bounds.elbo(model, vector, prior, x, x, noise, 70, NUMPY, *given), bounds.elbo_vjp,
-                 vector, seed)
+    return whole(
+        lambda vector: bounds.elbo(model, vector, prior, x, x, noise, 70, NUMPY, *given),
+        bounds.elbo_vjp,
+        vector,
+        seed,
+    )
 
 
 def check_codes(seed=0):
@@ -61,12 +69,19 @@ def check_codes(seed=0):
 
 @proves("definitions", "autoencoder.elbo")
 def elbo_by_loops(seed):
-    """Eq. 10 and supplement G: the ELBO and its parts, by plain loops from the formulas of the paper."""
+    """Eq. 10 and supplement G: the ELBO and its parts, by plain loops from the formulas of the
+    paper.
+    """
     model, vector, prior, x, _ = network(seed, learns_prior=True)
     noise = model.noise(Key(seed, 0, 0, 0), 2, len(x), NUMPY, np.float64)
-    tau, examples, parts = 0.7, 70, dict.fromkeys(("log_likelihood", "kl_latent", "kl_masks"), 0.0)
-    layers, views = model.layout.layers(vector), model.layout.views(vector)
-    parts["kl_sticks"] = sum(sticks_divergence(layers[name], alpha) for name, alpha in prior.sticks.items())
+    tau = 0.7
+    examples = 70
+    parts = dict.fromkeys(("log_likelihood", "kl_latent", "kl_masks"), 0.0)
+    layers = model.layout.layers(vector)
+    views = model.layout.views(vector)
+    parts["kl_sticks"] = sum(
+        sticks_divergence(layers[name], alpha) for name, alpha in prior.sticks.items()
+    )
     for s in range(2):
         of = {name: masked_layer(layers[name], noise[name], s, tau) for name in model.masked}
         parts["kl_masks"] += sum(divergence for _, _, divergence in of.values()) / 2
@@ -78,36 +93,56 @@ def elbo_by_loops(seed):
             h = np.maximum(linear("encoder1", np.maximum(linear("encoder0", x[n]), 0)), 0)
             mean = linear("mean", h) + views["codes.mu"]
             log_sigma = linear("scale", h) + views["codes.log_sigma"]
-            parts["kl_latent"] += examples / len(x) / 2 * gaussian.kl(mean, log_sigma, views["prior.mu"],
-                                                                      views["prior.log_sigma"])[0]
+            parts["kl_latent"] += (
+                examples
+                / len(x)
+                / 2
+                * gaussian.kl(mean, log_sigma, views["prior.mu"], views["prior.log_sigma"])[0]
+            )
             h = mean + np.exp(log_sigma) * noise["codes"]["eps"][s, n]
             h = np.maximum(linear("decoder1", np.maximum(linear("decoder0", h), 0)), 0)
-            on = 1 / (1 + np.exp(-gaussian_layer(layers["pixels"], h, noise["pixels"]["eps"][s, n])))
-            parts["log_likelihood"] += examples / len(x) / 2 * (x[n] * np.log(on) + (1 - x[n]) * np.log(1 - on)).sum()
+            on = 1 / (
+                1 + np.exp(-gaussian_layer(layers["pixels"], h, noise["pixels"]["eps"][s, n]))
+            )
+            parts["log_likelihood"] += (
+                examples / len(x) / 2 * (x[n] * np.log(on) + (1 - x[n]) * np.log(1 - on)).sum()
+            )
     block = model.layout.block
-    parts["kl_weights"] = gaussian.kl(vector[block("mu")], vector[block("log_sigma")], prior.mu, prior.log_sigma)[0]
-    exact, got = Elbo(**parts), bounds.elbo(model, vector, prior, x, x, noise, examples, NUMPY, None, tau)[0]
+    parts["kl_weights"] = gaussian.kl(
+        vector[block("mu")], vector[block("log_sigma")], prior.mu, prior.log_sigma
+    )[0]
+    exact = Elbo(**parts)
+    got = bounds.elbo(model, vector, prior, x, x, noise, examples, NUMPY, None, tau)[0]
     return agrees(f"ELBO {got.total:.6g}, parts by loops", [*got, got.total], [*exact, exact.total])
 
 
 @proves("definitions", "autoencoder.latent-divergence")
 def latent_divergence(seed):
-    """Supplement G: each example's divergence of codes is that of diagonal Gaussians, summed over codes."""
+    """Supplement G: each example's divergence of codes is that of diagonal Gaussians, summed over
+    codes.
+    """
     rng = np.random.default_rng(seed)
-    q, p = rng.normal(size=(2, 3, 4, 5)), rng.normal(size=(2, 5))
+    q = rng.normal(size=(2, 3, 4, 5))
+    p = rng.normal(size=(2, 5))
     exact = [[gaussian.kl(q[0, s, n], q[1, s, n], *p)[0] for n in range(4)] for s in range(3)]
     return agrees("example by example", latent.kl(*q, *p)[0], exact)
 
 
 @proves("definitions", "autoencoder.bound")
 def bound(seed):
-    """Eq. 10 with all weights known is a bound: log p(x) - ELBO = KL[q(z|x) || p(z|x)] >= 0, by integrating over z."""
-    rng, model = np.random.default_rng(seed), autoencoder(4, (3,), 1, Bernoulli(), ("plain",) * 5, "tanh")
-    vector, x = rng.normal(scale=0.5, size=model.layout.size), rng.random((3, 4))
+    """Check that Eq. 10 with all weights known is a bound, by integrating over z.
+
+    The gap is log p(x) - ELBO = KL[q(z|x) || p(z|x)] >= 0.
+    """
+    rng = np.random.default_rng(seed)
+    model = autoencoder(4, (3,), 1, Bernoulli(), ("plain",) * 5, "tanh")
+    vector = rng.normal(scale=0.5, size=model.layout.size)
+    x = rng.random((3, 4))
     point = PointAutoencoder(model, vector)
     mean, log_sigma = point.encode(x)
-    wide = max(20.0, 12 * np.exp(log_sigma).max())           # q may be wider than the prior
-    step, z = wide / 4000, np.linspace(-wide, wide, 8001)[:, None, None] * np.ones((1, 3, 1))
+    wide = max(20.0, 12 * np.exp(log_sigma).max())  # q may be wider than the prior
+    step = wide / 4000
+    z = np.linspace(-wide, wide, 8001)[:, None, None] * np.ones((1, 3, 1))
     log_joint = point.log_likelihood(x, z) + gaussian.log_density(z, 0.0, 0.0)[0][..., 0]
     log_q = gaussian.log_density(z, mean, log_sigma)[0][..., 0]
     log_p = np.log(np.trapezoid(np.exp(log_joint), dx=step, axis=0))
@@ -121,8 +156,16 @@ def bound(seed):
 @cache
 def learned(seed):
     """Return a learner that has learned two tiny tasks; computed once for each seed."""
-    settings = ImageSettings(hidden=(6, 5), latent=3, activation="relu", epochs=3, finetune_epochs=2, batch=16,
-                             alpha=4.0, latent_alpha=3.0)
+    settings = ImageSettings(
+        hidden=(6, 5),
+        latent=3,
+        activation="relu",
+        epochs=3,
+        finetune_epochs=2,
+        batch=16,
+        alpha=4.0,
+        latent_alpha=3.0,
+    )
     learner = ImageNPBCL(settings, seed, "numpy")
     for t in range(2):
         x = np.random.default_rng((seed, t)).random((48, 8))
@@ -132,36 +175,49 @@ def learned(seed):
 
 @proves("definitions", "autoencoder.masked-networks")
 def masked_networks(seed):
-    """Sec. 3.3 and supplement G: encoder and decoder of a task, by loops over the layers with its masks' weights."""
+    """Sec. 3.3 and supplement G: encoder and decoder of a task, by loops over the layers with its
+    masks' weights.
+    """
     learner = learned(seed % 2**31)
-    x, differ = np.random.default_rng(seed).random((5, 8)), 0.0
+    x = np.random.default_rng(seed).random((5, 8))
+    differ = 0.0
     for t in range(2):
         names = ("encoder0", "encoder1", "mean", "scale", "decoder0", "decoder1")
-        masks, point = dict(zip(names, learner.masks(t), strict=True)), learner.latent_model(t)
+        masks = dict(zip(names, learner.masks(t), strict=True))
+        point = learner.latent_model(t)
 
         def layer(name, h, masks=masks):
             values = learner.posterior[name]
-            return h @ (values["weight.mu"] * masks[name]) + values["bias.mu"] * masks[name].any(axis=0)
+            return h @ (values["weight.mu"] * masks[name]) + values["bias.mu"] * masks[name].any(
+                axis=0
+            )
 
         h = np.maximum(layer("encoder1", np.maximum(layer("encoder0", x), 0)), 0)
         network, vector, _ = learner.assemble(t)
         own = network.layout.views(vector)
-        mean, log_sigma = layer("mean", h) + own["codes.mu"], layer("scale", h) + own["codes.log_sigma"]
+        mean = layer("mean", h) + own["codes.mu"]
+        log_sigma = layer("scale", h) + own["codes.log_sigma"]
         h = np.maximum(layer("decoder1", np.maximum(layer("decoder0", mean), 0)), 0)
         used = masks["decoder1"].any(axis=0)
         logits = h[:, used] @ own["pixels.weight.mu"][used] + own["pixels.bias.mu"]
-        for got, exact in zip((*point.encode(x), point.outputs(mean)), (mean, log_sigma, logits), strict=True):
+        for got, exact in zip(
+            (*point.encode(x), point.outputs(mean)), (mean, log_sigma, logits), strict=True
+        ):
             differ = max(differ, float(np.abs(got - exact).max()))
     return Outcome(differ < 1e-5, f"codes and pixels of 2 tasks to {differ:.0e}", {"gap": differ})
 
 
 @proves("definitions", "autoencoder.alphas")
 def alphas(seed):
-    """Supplement B.2: alpha is 40 in the hidden layers and 20 in those of the codes, and can only rise."""
+    """Supplement B.2: alpha is 40 in the hidden layers and 20 in those of the codes, and can only
+    rise.
+    """
     first = ImageNPBCL(ImageSettings.preset("paper"), seed).alpha
     learner = learned(seed % 2**31)
     risen = bool((learner.alpha >= learner.settings.alphas).all())
-    return Outcome(first.tolist() == [40, 40, 20, 20, 40, 40] and risen, f"{first.astype(int).tolist()}", {})
+    return Outcome(
+        first.tolist() == [40, 40, 20, 20, 40, 40] and risen, f"{first.astype(int).tolist()}", {}
+    )
 
 
 # Every gradient that is not a documented pair, by its qualified name.
@@ -171,7 +227,10 @@ CHECKS = {
 
 # Every way in which the ELBO can be set up.
 VARIANTS = {
-    "fixed-masks": {"relaxed": False}, "learned-prior": {"learns_prior": True}, "gaussian": {"likelihood": "gaussian"},
-    "plain": {"kinds": ("plain",) * 7}, "mixed": {"kinds": MIXED, "activation": "tanh"},
+    "fixed-masks": {"relaxed": False},
+    "learned-prior": {"learns_prior": True},
+    "gaussian": {"likelihood": "gaussian"},
+    "plain": {"kinds": ("plain",) * 7},
+    "mixed": {"kinds": MIXED, "activation": "tanh"},
     "mixed-fixed": {"kinds": MIXED, "relaxed": False, "activation": "softplus"},
 }

@@ -1,4 +1,5 @@
-"""The distributions of the package, each at one choice of parameters and written with the package's own functions.
+"""The distributions of the package, each at one choice of parameters and written with the package's
+own functions.
 
 The checks of densities, samplers, divergences and estimators all start from a :class:`Case`.
 """
@@ -13,9 +14,18 @@ from scipy.special import logit as scipy_logit
 
 from ibpcl import noise
 from ibpcl.noise import Key
-from ibpcl.primitives import concrete, gaussian, kumaraswamy, latent, local_linear, stick_breaking, weibull
+from ibpcl.primitives import (
+    concrete,
+    gaussian,
+    kumaraswamy,
+    latent,
+    local_linear,
+    stick_breaking,
+    weibull,
+)
 
-REAL, UNIT = (-np.inf, np.inf), (0.0, 1.0)
+REAL = (-np.inf, np.inf)
+UNIT = (0.0, 1.0)
 
 
 class Case(NamedTuple):
@@ -54,75 +64,127 @@ def draw(kind, rng, *shape):
 
 def gaussian_case(mu, log_sigma):
     """Return N(mu, sigma^2) as the package samples and evaluates it."""
-    return Case(f"mu {mu:g}, log sigma {log_sigma:g}", lambda x: gaussian.log_density(x, mu, log_sigma)[0],
-                lambda rng, n: gaussian.sample(draw("normal", rng, n, 1), np.array([mu]), np.array([log_sigma]))[0],
-                stats.norm(mu, np.exp(log_sigma)).cdf, points=(mu,))
+    return Case(
+        f"mu {mu:g}, log sigma {log_sigma:g}",
+        lambda x: gaussian.log_density(x, mu, log_sigma)[0],
+        lambda rng, n: gaussian.sample(
+            draw("normal", rng, n, 1), np.array([mu]), np.array([log_sigma])
+        )[0],
+        stats.norm(mu, np.exp(log_sigma)).cdf,
+        points=(mu,),
+    )
 
 
 def code_case(mu, log_sigma):
     """Return a code of one example: N(mu, sigma^2) as the autoencoder samples it."""
-    return Case(f"mu {mu:g}, log sigma {log_sigma:g}", None,
-                lambda rng, n: latent.sample(draw("normal", rng, n, 1, 1), np.full((n, 1, 1), mu),
-                                             np.full((n, 1, 1), log_sigma))[0][:, 0],
-                stats.norm(mu, np.exp(log_sigma)).cdf)
+    return Case(
+        f"mu {mu:g}, log sigma {log_sigma:g}",
+        None,
+        lambda rng, n: latent.sample(
+            draw("normal", rng, n, 1, 1), np.full((n, 1, 1), mu), np.full((n, 1, 1), log_sigma)
+        )[0][:, 0],
+        stats.norm(mu, np.exp(log_sigma)).cdf,
+    )
 
 
 def kumaraswamy_case(a, b):
     """Return Kumaraswamy(a, b); its mass lies around the mode, where quadrature cuts."""
-    return Case(f"a {a:g}, b {b:g}", lambda v: kumaraswamy.log_density(np.log(v), a, b)[0],
-                lambda rng, n: np.exp(kumaraswamy.sample(draw("uniform", rng, n, 1), np.array([a]), np.array([b]))[0]),
-                lambda v: 1 - (1 - np.clip(v, 0, 1)**a)**b, UNIT, (0.01, 0.5, 0.9, 0.999))
+    return Case(
+        f"a {a:g}, b {b:g}",
+        lambda v: kumaraswamy.log_density(np.log(v), a, b)[0],
+        lambda rng, n: np.exp(
+            kumaraswamy.sample(draw("uniform", rng, n, 1), np.array([a]), np.array([b]))[0]
+        ),
+        lambda v: 1 - (1 - np.clip(v, 0, 1) ** a) ** b,
+        UNIT,
+        (0.01, 0.5, 0.9, 0.999),
+    )
 
 
 def logit_case(logit_theta, tau):
     """Return Y = logit z of a binary concrete mask: a logistic variable, scaled by 1 / tau."""
-    return Case(f"logit theta {logit_theta:g}, tau {tau:g}",
-                lambda y: concrete.log_density_logit(y, logit_theta, tau)[0],
-                lambda rng, n: (logit_theta + draw("logistic", rng, n)) / tau,
-                stats.logistic(logit_theta / tau, 1 / tau).cdf, points=(logit_theta / tau,))
+    return Case(
+        f"logit theta {logit_theta:g}, tau {tau:g}",
+        lambda y: concrete.log_density_logit(y, logit_theta, tau)[0],
+        lambda rng, n: (logit_theta + draw("logistic", rng, n)) / tau,
+        stats.logistic(logit_theta / tau, 1 / tau).cdf,
+        points=(logit_theta / tau,),
+    )
 
 
 def mask_case(logit_theta, tau):
     """Return a binary concrete mask z itself."""
-    return Case(f"logit theta {logit_theta:g}, tau {tau:g}",
-                lambda z: concrete.log_density(np.float64(z), logit_theta, tau)[0],
-                lambda rng, n: concrete.sample(draw("logistic", rng, n), logit_theta, tau)[0],
-                lambda z: expit(tau * scipy_logit(np.clip(z, 0, 1)) - logit_theta), UNIT, (0.01, 0.5, 0.99))
+    return Case(
+        f"logit theta {logit_theta:g}, tau {tau:g}",
+        lambda z: concrete.log_density(np.float64(z), logit_theta, tau)[0],
+        lambda rng, n: concrete.sample(draw("logistic", rng, n), logit_theta, tau)[0],
+        lambda z: expit(tau * scipy_logit(np.clip(z, 0, 1)) - logit_theta),
+        UNIT,
+        (0.01, 0.5, 0.99),
+    )
 
 
 def weibull_case(k, scale):
     """Return Weibull(k, scale), the posterior of a learned concentration."""
-    return Case(f"k {k:g}, scale {scale:g}", lambda x: weibull.log_density(x, k, scale)[0],
-                lambda rng, n: weibull.sample(draw("uniform", rng, n, 1), np.array([k]), np.array([scale]))[0],
-                stats.weibull_min(k, scale=scale).cdf, (0.0, np.inf), (scale / 4, scale, 4 * scale))
+    return Case(
+        f"k {k:g}, scale {scale:g}",
+        lambda x: weibull.log_density(x, k, scale)[0],
+        lambda rng, n: weibull.sample(draw("uniform", rng, n, 1), np.array([k]), np.array([scale]))[
+            0
+        ],
+        stats.weibull_min(k, scale=scale).cdf,
+        (0.0, np.inf),
+        (scale / 4, scale, 4 * scale),
+    )
 
 
 def prior_case(k, alpha):
     """Return log pi_k under the prior: minus a Gamma(k) variable of rate alpha."""
+
     def sample(rng, n):
-        return stick_breaking.sample_prior(draw("uniform", rng, n, k), np.zeros((n, 1, k)) + 0.5, alpha)[1][:, -1]
-    return Case(f"k {k}, alpha {alpha:g}", None, sample, lambda x: stats.gamma(k, scale=1 / alpha).sf(-x),
-                (-np.inf, 0.0))
+        return stick_breaking.sample_prior(
+            draw("uniform", rng, n, k), np.zeros((n, 1, k)) + 0.5, alpha
+        )[1][:, -1]
+
+    return Case(
+        f"k {k}, alpha {alpha:g}",
+        None,
+        sample,
+        lambda x: stats.gamma(k, scale=1 / alpha).sf(-x),
+        (-np.inf, 0.0),
+    )
 
 
 def preactivation_case():
-    """Return a pre-activation whose weights are Gaussian: sampled itself, with the distribution that x V + b has."""
-    x, mu, sigma = np.array([[0.3, -1.2, 2.0]]), np.array([[0.5], [1.0], [-0.2]]), np.array([[0.2], [1.0], [0.4]])
+    """Return a pre-activation whose weights are Gaussian: sampled itself, with the distribution
+    that x V + b has.
+    """
+    x = np.array([[0.3, -1.2, 2.0]])
+    mu = np.array([[0.5], [1.0], [-0.2]])
+    sigma = np.array([[0.2], [1.0], [0.4]])
     scale = np.sqrt((x**2 @ sigma**2).item() + 0.3**2)
 
     def sample(rng, n):
-        return local_linear.apply(draw("normal", rng, n, 1, 1), x, mu, sigma, np.array([0.1]), np.array([0.3]))[0]
+        return local_linear.apply(
+            draw("normal", rng, n, 1, 1), x, mu, sigma, np.array([0.1]), np.array([0.3])
+        )[0]
 
     return Case("three inputs", None, sample, stats.norm((x @ mu).item() + 0.1, scale).cdf)
 
 
 def wide_preactivation_case(n, k):
-    """Return the pre-activation of example n and unit k, of two and three, as :func:`preactivation_case` does."""
+    """Return the pre-activation of example n and unit k, of two and three, as
+    :func:`preactivation_case` does.
+    """
     rng = np.random.default_rng(0)
-    x, mu, sigma = rng.normal(size=(2, 5)), rng.normal(size=(5, 3)), np.exp(rng.normal(scale=0.3, size=(5, 3)))
+    x = rng.normal(size=(2, 5))
+    mu = rng.normal(size=(5, 3))
+    sigma = np.exp(rng.normal(scale=0.3, size=(5, 3)))
 
     def sample(rng, size):
-        return local_linear.apply(draw("normal", rng, size, 2, 3), x, mu, sigma, np.zeros(3), np.zeros(3))[0][:, n, k]
+        return local_linear.apply(
+            draw("normal", rng, size, 2, 3), x, mu, sigma, np.zeros(3), np.zeros(3)
+        )[0][:, n, k]
 
     exact = stats.norm((x @ mu)[n, k], np.sqrt(x**2 @ sigma**2)[n, k])
     return Case(f"example {n}, unit {k} of 2 x 3", None, sample, exact.cdf)
@@ -130,11 +192,16 @@ def wide_preactivation_case(n, k):
 
 def masked_preactivation_case():
     """Return the same with the second of the weights masked."""
-    x, mu, log_sigma = np.array([[0.3, -1.2, 2.0]]), np.array([0.5, -0.2]), np.log([0.2, 0.4])
-    mask, bias = np.array([[True], [False], [True]]), (np.array([0.1]), np.log([0.3]))
+    x = np.array([[0.3, -1.2, 2.0]])
+    mu = np.array([0.5, -0.2])
+    log_sigma = np.log([0.2, 0.4])
+    mask = np.array([[True], [False], [True]])
+    bias = (np.array([0.1]), np.log([0.3]))
     scale = np.sqrt((0.3 * 0.2) ** 2 + (2.0 * 0.4) ** 2 + 0.3**2)
 
     def sample(rng, n):
         return local_linear.sample(draw("normal", rng, n, 1, 1), x, mu, log_sigma, *bias, mask)[0]
 
-    return Case("two of three inputs", None, sample, stats.norm(0.3 * 0.5 - 2.0 * 0.2 + 0.1, scale).cdf)
+    return Case(
+        "two of three inputs", None, sample, stats.norm(0.3 * 0.5 - 2.0 * 0.2 + 0.1, scale).cdf
+    )

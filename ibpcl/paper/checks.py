@@ -67,8 +67,8 @@ def proves(group, name, *choices):
     group, name : str
         The name is that of the function that is proved, or of a definition of the paper.
     *choices : str
-        Without any, the function takes a seed, and there is one check.  Otherwise it takes a choice and a seed, and
-        there is a check for each choice, which replaces ``{}`` in the name.
+        Without any, the function takes a seed, and there is one check.  Otherwise it takes a choice
+        and a seed, and there is a check for each choice, which replaces ``{}`` in the name.
 
     Examples
     --------
@@ -76,13 +76,17 @@ def proves(group, name, *choices):
     ... def gaussian_kl(which, seed):
     ...     '''The closed form against quadrature.'''
     ...     return Outcome(True, f"{which}, 0 nats off")
-    >>> [f"{check}: {check.run(0).words}" for check in gaussian_kl]
-    ['divergences/gaussian.kl.narrow: narrow, 0 nats off', 'divergences/gaussian.kl.wide: wide, 0 nats off']
+    >>> for check in gaussian_kl:
+    ...     print(f"{check}: {check.run(0).words}")
+    divergences/gaussian.kl.narrow: narrow, 0 nats off
+    divergences/gaussian.kl.wide: wide, 0 nats off
     """
+
     def checks_of(run):
         if not choices:
             return (Check(group, name, run),)
         return tuple(Check(group, name.format(choice), partial(run, choice)) for choice in choices)
+
     return checks_of
 
 
@@ -91,20 +95,37 @@ def checks_in(*modules):
 
     A module's checks are the tuples of :class:`Check` among its values.
     """
-    return [check for module in modules for value in vars(module).values() if isinstance(value, tuple)
-            for check in value if isinstance(check, Check)]
+    return [
+        check
+        for module in modules
+        for value in vars(module).values()
+        if isinstance(value, tuple)
+        for check in value
+        if isinstance(check, Check)
+    ]
 
 
 def from_reports(reports, words):
-    """Join reports of :mod:`ibpcl.verify.distributions`, one for each choice of parameters, into one outcome."""
+    """Join reports of :mod:`ibpcl.verify.distributions`, one for each choice of parameters, into
+    one outcome.
+    """
     wrong = [report for report in reports if not report.ok]
-    return Outcome(not wrong, wrong[0].words if wrong else words,
-                   {report.name: report.numbers for report in reports}, "\n".join(map(str, reports)))
+    return Outcome(
+        not wrong,
+        wrong[0].words if wrong else words,
+        {report.name: report.numbers for report in reports},
+        "\n".join(map(str, reports)),
+    )
 
 
 def agrees(what, got, exact, tolerance=1e-10):
-    """Compare a value with another way to compute it, relative to the larger of one and its size."""
-    got, exact = np.asarray(got, float), np.asarray(exact, float)
-    gap = float(np.max(np.abs(got - exact), initial=0.0) / max(1.0, np.max(np.abs(exact), initial=0.0)))
+    """Compare a value with another way to compute it, relative to the larger of one and its
+    size.
+    """
+    got = np.asarray(got, float)
+    exact = np.asarray(exact, float)
+    gap = float(
+        np.max(np.abs(got - exact), initial=0.0) / max(1.0, np.max(np.abs(exact), initial=0.0))
+    )
     words = f"{what}: gap {gap:.0e}" if gap else f"{what}: equal"
     return Outcome(got.shape == exact.shape and gap <= tolerance, words, {"gap": gap})

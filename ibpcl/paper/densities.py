@@ -34,25 +34,47 @@ from ibpcl.verify.distributions import quadrature
 
 GAUSSIAN = (gaussian_case(0.7, -0.4), gaussian_case(-3.0, 1.5))
 CODES = (code_case(0.7, -0.4), code_case(-3.0, 1.5))
-KUMARASWAMY = tuple(kumaraswamy_case(*point) for point in ((2.0, 3.0), (31.0, 2.0), (57.0, 0.74), (0.7, 0.8)))
+KUMARASWAMY = tuple(
+    kumaraswamy_case(*point) for point in ((2.0, 3.0), (31.0, 2.0), (57.0, 0.74), (0.7, 0.8))
+)
 # Where a shape is 1 it is a Beta.
 AS_BETA = tuple(kumaraswamy_case(*point) for point in ((31.0, 1.0), (1.0, 3.0), (0.5, 1.0)))
-LOGIT = tuple(logit_case(*point) for point in ((0.7, 0.3), (-2.0, 2.0), (0.0, 10.0), (6.0, 0.2), (-6.0, 5.0)))
+LOGIT = tuple(
+    logit_case(*point) for point in ((0.7, 0.3), (-2.0, 2.0), (0.0, 10.0), (6.0, 0.2), (-6.0, 5.0))
+)
 MASK = tuple(mask_case(*point) for point in ((0.7, 0.5), (-2.0, 2.0), (1.0, 1.0)))
-WEIBULL = (weibull_case(3.0, 12.0), weibull_case(0.8, 2.0), weibull_case(3.0, 30.0), weibull_case(20.0, 0.2))
+WEIBULL = (
+    weibull_case(3.0, 12.0),
+    weibull_case(0.8, 2.0),
+    weibull_case(3.0, 30.0),
+    weibull_case(20.0, 0.2),
+)
 NOISE = {
-    "uniform": Case("uniform", None, lambda rng, n: draw("uniform", rng, n), stats.uniform.cdf, UNIT),
+    "uniform": Case(
+        "uniform", None, lambda rng, n: draw("uniform", rng, n), stats.uniform.cdf, UNIT
+    ),
     "normal": Case("normal", None, lambda rng, n: draw("normal", rng, n), stats.norm.cdf),
     "logistic": Case("logistic", None, lambda rng, n: draw("logistic", rng, n), stats.logistic.cdf),
 }
-DENSITIES = {"gaussian.log_density": GAUSSIAN, "kumaraswamy.log_density": KUMARASWAMY,
-             "concrete.log_density_logit": LOGIT, "concrete.log_density": MASK, "weibull.log_density": WEIBULL}
-SAMPLERS = {**{f"noise.{kind}": (case,) for kind, case in NOISE.items()}, "gaussian.sample": GAUSSIAN,
-            "latent.sample": CODES, "kumaraswamy.sample": KUMARASWAMY + AS_BETA,
-            "concrete.sample": (*MASK, mask_case(0.7, 0.3)), "concrete.sample.logit": LOGIT, "weibull.sample": WEIBULL,
-            "stick_breaking.sample_prior": (prior_case(1, 3.0), prior_case(5, 30.0)),
-            "local_linear.apply": (preactivation_case(), wide_preactivation_case(1, 2)),
-            "local_linear.sample": (masked_preactivation_case(),)}
+DENSITIES = {
+    "gaussian.log_density": GAUSSIAN,
+    "kumaraswamy.log_density": KUMARASWAMY,
+    "concrete.log_density_logit": LOGIT,
+    "concrete.log_density": MASK,
+    "weibull.log_density": WEIBULL,
+}
+SAMPLERS = {
+    **{f"noise.{kind}": (case,) for kind, case in NOISE.items()},
+    "gaussian.sample": GAUSSIAN,
+    "latent.sample": CODES,
+    "kumaraswamy.sample": KUMARASWAMY + AS_BETA,
+    "concrete.sample": (*MASK, mask_case(0.7, 0.3)),
+    "concrete.sample.logit": LOGIT,
+    "weibull.sample": WEIBULL,
+    "stick_breaking.sample_prior": (prior_case(1, 3.0), prior_case(5, 30.0)),
+    "local_linear.apply": (preactivation_case(), wide_preactivation_case(1, 2)),
+    "local_linear.sample": (masked_preactivation_case(),),
+}
 
 
 def at_points(cases):
@@ -62,56 +84,94 @@ def at_points(cases):
 
 @proves("densities", "{}", *DENSITIES)
 def density(name, seed):
-    """Each density integrates to one, and up to the quartiles of draws to the distribution function there."""
-    cases, reports, apart = DENSITIES[name], [], 0.0
+    """Each density integrates to one, and up to the quartiles of draws to the distribution function
+    there.
+    """
+    cases = DENSITIES[name]
+    reports = []
+    apart = 0.0
     for case in cases:
-        reports.append(density_integrates_to_one(case.log_density, case.support, points=case.points, name=case.label))
+        reports.append(
+            density_integrates_to_one(
+                case.log_density, case.support, points=case.points, name=case.label
+            )
+        )
         for x in np.quantile(case.sample(np.random.default_rng(seed), 1000), (0.25, 0.5, 0.75)):
-            below = quadrature(lambda x, c=case: np.exp(c.log_density(x)), (case.support[0], x), case.points)[0]
+            below = quadrature(
+                lambda x, c=case: np.exp(c.log_density(x)), (case.support[0], x), case.points
+            )[0]
             apart = max(apart, float(abs(below - case.cdf(x))))
     worst = max(abs(report.numbers["integral"] - 1) for report in reports)
-    outcome = from_reports(reports, f"integrates to 1 within {max(worst, 1e-16):.0e}{at_points(cases)}")
+    outcome = from_reports(
+        reports, f"integrates to 1 within {max(worst, 1e-16):.0e}{at_points(cases)}"
+    )
     if apart < 1e-8:
         return outcome
-    return Outcome(False, f"up to a quartile the density integrates to {apart:.1e} more or less than the CDF",
-                   outcome.numbers, outcome.text)
+    return Outcome(
+        False,
+        f"up to a quartile the density integrates to {apart:.1e} more or less than the CDF",
+        outcome.numbers,
+        outcome.text,
+    )
 
 
 def total(name, probabilities):
     """Compare a sum of probabilities with one."""
     gap = float(np.max(np.abs(np.sum(probabilities, axis=-1) - 1)))
-    return Outcome(gap < 1e-12, f"sums to 1 within {max(gap, 1e-16):.0e}", {"gap": gap}, f"{name}: off by {gap:.1e}")
+    return Outcome(
+        gap < 1e-12,
+        f"sums to 1 within {max(gap, 1e-16):.0e}",
+        {"gap": gap},
+        f"{name}: off by {gap:.1e}",
+    )
 
 
 @proves("densities", "kumaraswamy.is-beta")
 def kumaraswamy_is_beta(seed):
     """Kumaraswamy(a, b) is Beta(a, b) where a or b is 1; supplement D.2."""
     v = np.random.default_rng(seed).uniform(0.001, 0.999, 200)
-    gaps = [np.max(np.abs(kumaraswamy.log_density(np.log(v), a, b)[0] - stats.beta(a, b).logpdf(v)))
-            for a, b in ((31.0, 1.0), (1.0, 3.0), (0.5, 1.0))]
-    return Outcome(max(gaps) < 1e-9, f"equals Beta to {max(gaps):.0e} nats, a = 1 or b = 1", {"gaps": gaps})
+    gaps = [
+        np.max(np.abs(kumaraswamy.log_density(np.log(v), a, b)[0] - stats.beta(a, b).logpdf(v)))
+        for a, b in ((31.0, 1.0), (1.0, 3.0), (0.5, 1.0))
+    ]
+    return Outcome(
+        max(gaps) < 1e-9, f"equals Beta to {max(gaps):.0e} nats, a = 1 or b = 1", {"gaps": gaps}
+    )
 
 
 @proves("densities", "concrete.jacobian")
 def mask_jacobian(seed):
-    """The densities of mask and logit differ by a Jacobian, which cancels in log q - log p; at any temperature."""
+    """The densities of mask and logit differ by a Jacobian, which cancels in log q - log p; at any
+    temperature.
+    """
     rng = np.random.default_rng(seed)
-    z, tau = rng.uniform(0.01, 0.99, 100), rng.uniform(0.2, 5.0, 100)
+    z = rng.uniform(0.01, 0.99, 100)
+    tau = rng.uniform(0.2, 5.0, 100)
     log_odds = np.concatenate([[0.7, -1.0], rng.uniform(-6, 6, 198)]).reshape(2, 100)
     (log_z, prior_z), (log_y, prior_y) = (
-        [np.array([f(at, odds, t)[0] for at, odds, t in zip(x, row, tau, strict=True)]) for row in log_odds]
-        for f, x in ((concrete.log_density, z), (concrete.log_density_logit, logit(z))))
+        [
+            np.array([f(at, odds, t)[0] for at, odds, t in zip(x, row, tau, strict=True)])
+            for row in log_odds
+        ]
+        for f, x in ((concrete.log_density, z), (concrete.log_density_logit, logit(z)))
+    )
     gap = np.max(np.abs((log_z - prior_z) - (log_y - prior_y)))
     jacobian = np.max(np.abs(log_z - log_y + np.log(z * (1 - z))))
-    return Outcome(gap < 1e-10 and jacobian < 1e-10, f"cancels in log q - log p to {gap:.0e}",
-                   {"difference": gap, "jacobian": jacobian})
+    return Outcome(
+        gap < 1e-10 and jacobian < 1e-10,
+        f"cancels in log q - log p to {gap:.0e}",
+        {"difference": gap, "jacobian": jacobian},
+    )
 
 
 @proves("densities", "bernoulli.log_density")
 def bernoulli_mass(seed):
     """The two values of a mask, for log-odds of any size."""
     logits = np.array([-700.0, -30.0, -1.0, 0.0, 2.0, 40.0])
-    return total("bernoulli", np.stack([np.exp(bernoulli.log_density(z, logits)[0]) for z in (0.0, 1.0)], axis=-1))
+    return total(
+        "bernoulli",
+        np.stack([np.exp(bernoulli.log_density(z, logits)[0]) for z in (0.0, 1.0)], axis=-1),
+    )
 
 
 @proves("densities", "likelihoods.categorical")
@@ -132,23 +192,41 @@ def binary_mass(link, seed):
 @proves("densities", "likelihoods.gaussian")
 def target_density(seed):
     """The density of a real target."""
-    mean, log_noise = np.array([[[0.4]]]), np.array([-1.0])
-    report = density_integrates_to_one(lambda y: likelihoods.gaussian(mean, log_noise, np.array([[y]]))[0].item(),
-                                       (-np.inf, np.inf), points=[0.4], name="likelihoods.gaussian")
+    mean = np.array([[[0.4]]])
+    log_noise = np.array([-1.0])
+    report = density_integrates_to_one(
+        lambda y: likelihoods.gaussian(mean, log_noise, np.array([[y]]))[0].item(),
+        (-np.inf, np.inf),
+        points=[0.4],
+        name="likelihoods.gaussian",
+    )
     gap = max(abs(report.numbers["integral"] - 1), 1e-16)
     return Outcome(report.ok, f"integrates to 1 within {gap:.0e}", report.numbers, str(report))
 
 
 def of_draws(cases, seed):
-    """Compare draws of each case with its distribution function; none of them may lie outside the support."""
+    """Compare draws of each case with its distribution function; none of them may lie outside the
+    support.
+    """
     reports = []
     for case in cases:
         reports.append(sampler_matches_cdf(case.sample, case.cdf, seed=seed, name=case.label))
-        with np.errstate(all="ignore"):                      # the limits of a CDF are taken at its very ends
-            reports.append(support_and_limits(case.log_density, case.support, case.sample, cdf=case.cdf, seed=seed,
-                                              name=f"{case.label}, support"))
+        # the limits of a CDF are taken at its very ends
+        with np.errstate(all="ignore"):
+            reports.append(
+                support_and_limits(
+                    case.log_density,
+                    case.support,
+                    case.sample,
+                    cdf=case.cdf,
+                    seed=seed,
+                    name=f"{case.label}, support",
+                )
+            )
     worst = min((report.numbers for report in reports[::2]), key=lambda numbers: numbers["p_value"])
-    return from_reports(reports, f"KS D {worst['statistic']:.4f}, p {worst['p_value']:.2g}{at_points(cases)}")
+    return from_reports(
+        reports, f"KS D {worst['statistic']:.4f}, p {worst['p_value']:.2g}{at_points(cases)}"
+    )
 
 
 @proves("samplers", "{}", *SAMPLERS)
@@ -159,31 +237,50 @@ def sampler(name, seed):
 
 @proves("samplers", "kernels.noise.{}", *NOISE)
 def compiled_noise(kind, seed):
-    """A compiled generator has the distribution of its reference; Numba is imported when this is first called."""
+    """A compiled generator has the distribution of its reference; Numba is imported when this is
+    first called.
+    """
     from ibpcl.kernels import noise as kernel
-    return of_draws((NOISE[kind]._replace(
-        sample=lambda rng, n: getattr(kernel, kind)(new_key(rng), n, np.float32)),), seed)
+
+    return of_draws(
+        (
+            NOISE[kind]._replace(
+                sample=lambda rng, n: getattr(kernel, kind)(new_key(rng), n, np.float32)
+            ),
+        ),
+        seed,
+    )
 
 
 @proves("samplers", "stick_breaking.masks")
 def prior_masks(seed):
     """The prior's masks are on as often as E[pi_k] = (alpha / (alpha + 1))^k says, for each k."""
-    alpha, units, draws = 3.0, 8, 20_000
+    alpha = 3.0
+    units = 8
+    draws = 20_000
     rng = np.random.default_rng(seed)
-    mask, _ = stick_breaking.sample_prior(draw("uniform", rng, draws, units), draw("uniform", rng, draws, 1, units),
-                                          alpha)
+    mask, _ = stick_breaking.sample_prior(
+        draw("uniform", rng, draws, units), draw("uniform", rng, draws, 1, units), alpha
+    )
     expected = (alpha / (alpha + 1)) ** np.arange(1, units + 1)
     z = (mask[:, 0].mean(axis=0) - expected) / np.sqrt(expected * (1 - expected) / draws)
     worst = float(np.abs(z).max())
     # 4.5: as rare in eight comparisons as 4 standard errors in one.
-    return Outcome(worst < 4.5, f"on as often as E[pi_k], {worst:.1f} SE at most", {"standard_errors": z})
+    return Outcome(
+        worst < 4.5, f"on as often as E[pi_k], {worst:.1f} SE at most", {"standard_errors": z}
+    )
 
 
 @proves("samplers", "noise.streams")
 def noise_streams(seed):
     """The noise of different steps, tasks, streams and seeds is uncorrelated."""
-    size, key = 20_000, Key(seed, 3, 5, 7)
+    size = 20_000
+    key = Key(seed, 3, 5, 7)
     others = [key._replace(**{field: getattr(key, field) + 1}) for field in Key._fields]
     rows = np.stack([noise.normal(k, size, np.float64) for k in (key, *others)])
     largest = float(np.abs(np.corrcoef(rows) - np.eye(len(rows))).max() * np.sqrt(size))
-    return Outcome(largest < 4.7, f"largest correlation {largest:.1f} SE over 10 pairs", {"standard_errors": largest})
+    return Outcome(
+        largest < 4.7,
+        f"largest correlation {largest:.1f} SE over 10 pairs",
+        {"standard_errors": largest},
+    )

@@ -1,7 +1,8 @@
-r"""Every closed form of a divergence, against quadrature and against Monte Carlo with its standard error.
+r"""Every closed form of a divergence, against quadrature and against Monte Carlo with its standard
+error.
 
-A few points are held against both; points drawn at random from the range in which the forms are used, corners
-included, against quadrature alone.
+A few points are held against both; points drawn at random from the range in which the forms are
+used, corners included, against quadrature alone.
 """
 
 import itertools
@@ -27,33 +28,70 @@ from ibpcl.verify import expectation_matches
 from ibpcl.verify.distributions import STANDARD_ERRORS, monte_carlo
 
 GAUSSIANS = ((0.7, -0.4, 0.0, 0.3), (-1.0, 1.0, 2.0, -0.5))  # mu and log sigma of q, then of p
-STICKS = ((2.0, 3.0, 1.5), (31.0, 2.0, 30.0), (57.0, 0.74, 30.0), (30.0, 1.0, 30.0), (5.0, 0.5, 30.0))
+STICKS = (
+    (2.0, 3.0, 1.5),
+    (31.0, 2.0, 30.0),
+    (57.0, 0.74, 30.0),
+    (30.0, 1.0, 30.0),
+    (5.0, 0.5, 30.0),
+)
 GENERAL = ((2.0, 3.0, 1.5, 2.5), (31.0, 2.0, 30.0, 3.0), (1.0, 2.0, 1.0, 3.0))
 # Whole, small and large shapes, for the error that the series states.
-SERIES = (*GENERAL, (0.4, 0.6, 2.0, 0.5), (8.0, 0.3, 8.0, 4.0), (2.0, 3.0, 1.5, 1.0), (2.0, 200.0, 1.5, 2.5),
-          (31, 2, 30, 3))
-POSTERIORS = ((31.0, 2.0, 30.0, 3.0), (57.0, 0.74, 30.0, 1.3), (5.0, 8.0, 20.0, 2.0), (2.0, 3.0, 2.0, 1.0),
-              (2.0, 3.0, 1.5, 2.5), (30.0, 1.0, 45.0, 0.5))
+SERIES = (
+    *GENERAL,
+    (0.4, 0.6, 2.0, 0.5),
+    (8.0, 0.3, 8.0, 4.0),
+    (2.0, 3.0, 1.5, 1.0),
+    (2.0, 200.0, 1.5, 2.5),
+    (31, 2, 30, 3),
+)
+POSTERIORS = (
+    (31.0, 2.0, 30.0, 3.0),
+    (57.0, 0.74, 30.0, 1.3),
+    (5.0, 8.0, 20.0, 2.0),
+    (2.0, 3.0, 2.0, 1.0),
+    (2.0, 3.0, 1.5, 2.5),
+    (30.0, 1.0, 45.0, 0.5),
+)
 DELTAS = (0.5, 1.0, 2.197, 4.394, 8.0)
 
 
 def between_gaussians(kl, seed):
-    """Compare a divergence of two Gaussians at the points of :data:`GAUSSIANS`, at corners and at random points."""
+    """Compare a divergence of two Gaussians at the points of :data:`GAUSSIANS`, at corners and at
+    random points.
+    """
+
     def closed(*point):
         return kl(*(np.array([value]) for value in point))[0]
 
-    reports = [matches(closed(*point), lambda x, q=point[:2], p=point[2:]: (
-        gaussian.log_density(x, *q)[0] - gaussian.log_density(x, *p)[0]), gaussian_case(*point[:2]), seed)
-        for point in GAUSSIANS]
+    reports = [
+        matches(
+            closed(*point),
+            lambda x, q=point[:2], p=point[2:]: (
+                gaussian.log_density(x, *q)[0] - gaussian.log_density(x, *p)[0]
+            ),
+            gaussian_case(*point[:2]),
+            seed,
+        )
+        for point in GAUSSIANS
+    ]
     corners = itertools.product((-3.0, 3.0), (-1.5, 1.5), (-3.0, 3.0), (-1.5, 1.5))
     drawn = np.random.default_rng(seed).uniform((-3, -1.5, -3, -1.5), (3, 1.5, 3, 1.5), (16, 4))
     for mu, log_sigma, prior_mu, prior_log_sigma in (*corners, *drawn):
-        case, sigma = gaussian_case(mu, log_sigma), np.exp(log_sigma)
+        case = gaussian_case(mu, log_sigma)
+        sigma = np.exp(log_sigma)
         p = stats.norm(prior_mu, np.exp(prior_log_sigma))
-        reports.append(expectation_matches(
-            closed(mu, log_sigma, prior_mu, prior_log_sigma), lambda x, q=case, p=p: q.log_density(x) - p.logpdf(x),
-            case.log_density, (mu - 12 * sigma, mu + 12 * sigma), points=case.points, rtol=1e-8,
-            name=f"{case.label} from mu {prior_mu:g}, log sigma {prior_log_sigma:g}"))
+        reports.append(
+            expectation_matches(
+                closed(mu, log_sigma, prior_mu, prior_log_sigma),
+                lambda x, q=case, p=p: q.log_density(x) - p.logpdf(x),
+                case.log_density,
+                (mu - 12 * sigma, mu + 12 * sigma),
+                points=case.points,
+                rtol=1e-8,
+                name=f"{case.label} from mu {prior_mu:g}, log sigma {prior_log_sigma:g}",
+            )
+        )
     return joined(reports)
 
 
@@ -66,8 +104,10 @@ def gaussian_kl(seed):
 @proves("divergences", "latent.kl")
 def codes_kl(seed):
     """KL[N || N] of one code of one example."""
+
     def kl(*values):
-        posterior, prior = (value[None, None] for value in values[:2]), values[2:]
+        posterior = (value[None, None] for value in values[:2])
+        prior = values[2:]
         divergence, cache = latent.kl(*posterior, *prior)
         return divergence[0, 0], cache
 
@@ -80,23 +120,48 @@ def stick_report(a, b, alpha, beta, closed, seed, rtol=1e-7):
 
     def integrand(v):
         log_v = np.log(v)
-        log_p = (alpha - 1) * log_v + ((beta - 1) * log1mexp(log_v) if beta != 1 else 0.0) - betaln(alpha, beta)
+        log_p = (
+            (alpha - 1) * log_v
+            + ((beta - 1) * log1mexp(log_v) if beta != 1 else 0.0)
+            - betaln(alpha, beta)
+        )
         return kumaraswamy.log_density(log_v, a, b)[0] - log_p
 
-    return matches(closed, integrand, case, seed, rtol=rtol, name=f"{case.label}, alpha {alpha:g}, beta {beta:g}")
+    return matches(
+        closed,
+        integrand,
+        case,
+        seed,
+        rtol=rtol,
+        name=f"{case.label}, alpha {alpha:g}, beta {beta:g}",
+    )
 
 
 @proves("divergences", "kumaraswamy.kl_to_beta")
 def sticks_kl(seed):
     """KL[Kumaraswamy(a, b) || Beta(alpha, 1)], the IBP's case."""
-    return joined([stick_report(a, b, alpha, 1.0, kumaraswamy.kl_to_beta(np.array([a]), np.array([b]), alpha)[0], seed,
-                                1e-8) for a, b, alpha in STICKS])
+    return joined(
+        [
+            stick_report(
+                a,
+                b,
+                alpha,
+                1.0,
+                kumaraswamy.kl_to_beta(np.array([a]), np.array([b]), alpha)[0],
+                seed,
+                1e-8,
+            )
+            for a, b, alpha in STICKS
+        ]
+    )
 
 
 @proves("divergences", "kumaraswamy.kl_to_general_beta")
 def general_sticks_kl(seed):
     """KL[Kumaraswamy(a, b) || Beta(alpha, beta)], by its series, which is as close as it says."""
-    outcome = joined([stick_report(*point, kumaraswamy.kl_to_general_beta(*point)[0], seed) for point in GENERAL])
+    outcome = joined(
+        [stick_report(*point, kumaraswamy.kl_to_general_beta(*point)[0], seed) for point in GENERAL]
+    )
     far = []
     for point in SERIES:
         value, error = kumaraswamy.kl_to_general_beta(*point, tolerance=1e-9)
@@ -111,8 +176,12 @@ def posterior_sticks_kl(seed):
     """KL[Kumaraswamy(a, b) || Kumaraswamy(a0, b0)]: yesterday's posterior as the prior."""
     reports = []
     for *q, prior_a, prior_b in POSTERIORS:
+
         def integrand(v, q=q, p=(prior_a, prior_b)):
-            return kumaraswamy.log_density(np.log(v), *q)[0] - kumaraswamy.log_density(np.log(v), *p)[0]
+            return (
+                kumaraswamy.log_density(np.log(v), *q)[0]
+                - kumaraswamy.log_density(np.log(v), *p)[0]
+            )
 
         closed = stick_divergence.kl(*(np.array([value]) for value in (*q, prior_a, prior_b)))[0]
         reports.append(matches(closed, integrand, kumaraswamy_case(*q), seed, rtol=1e-6))
@@ -124,11 +193,18 @@ def relaxed_kl(seed):
     """D coth(D/2) - 2 against the relaxed divergence, at several temperatures."""
     reports = []
     for delta, tau in zip(DELTAS, (0.25, 0.5, 1.0, 2.0, 10.0), strict=True):
-        reports.append(matches(
-            concrete.kl(*one(delta - 0.4, -0.4))[0][0],
-            lambda y, d=delta, t=tau: (concrete.log_density_logit(y, d - 0.4, t)[0]
-                                       - concrete.log_density_logit(y, -0.4, t)[0]),
-            logit_case(delta - 0.4, tau), seed, support=(-60 / tau, 80 / tau)))
+        reports.append(
+            matches(
+                concrete.kl(*one(delta - 0.4, -0.4))[0][0],
+                lambda y, d=delta, t=tau: (
+                    concrete.log_density_logit(y, d - 0.4, t)[0]
+                    - concrete.log_density_logit(y, -0.4, t)[0]
+                ),
+                logit_case(delta - 0.4, tau),
+                seed,
+                support=(-60 / tau, 80 / tau),
+            )
+        )
     return joined(reports)
 
 
@@ -142,36 +218,55 @@ def relaxed_kl_bound(seed):
     """The relaxed divergence is at least the Bernoulli's, on a grid of log-odds."""
     grid = np.linspace(-6, 6, 49)
     theta, pi = (part.ravel() for part in np.meshgrid(grid, grid))
-    relaxed, discrete = (module.kl(theta[:, None, None], pi[:, None])[0] for module in (concrete, bernoulli))
+    relaxed, discrete = (
+        module.kl(theta[:, None, None], pi[:, None])[0] for module in (concrete, bernoulli)
+    )
     gap = float(np.min(relaxed - discrete))
-    return Outcome(gap >= -1e-12, f"concrete - Bernoulli >= 0 at {grid.size**2} points", {"smallest_gap": gap})
+    return Outcome(
+        gap >= -1e-12, f"concrete - Bernoulli >= 0 at {grid.size**2} points", {"smallest_gap": gap}
+    )
 
 
 @proves("divergences", "concrete.kl.free-of-sticks")
 def relaxed_kl_free_of_sticks(seed):
-    """With logit theta = rho + logit pi the relaxed divergence depends on rho alone: rho coth(rho/2) - 2."""
+    """With logit theta = rho + logit pi the relaxed divergence depends on rho alone: rho
+    coth(rho/2) - 2.
+    """
     rng = np.random.default_rng(seed)
-    rho, logit_pi = rng.normal(size=(1, 5, 4)), rng.normal(size=(3, 4))
+    rho = rng.normal(size=(1, 5, 4))
+    logit_pi = rng.normal(size=(3, 4))
     value, cache = concrete.kl(rho + logit_pi[:, None, :], logit_pi)
     dlogit_theta, dlogit_pi = concrete.kl_vjp(np.ones(3), cache)
     exact = (rho / np.tanh(rho / 2) - 2).sum()
     gap = max(np.abs(value - exact).max(), np.abs(dlogit_theta.sum(axis=1) + dlogit_pi).max())
-    return Outcome(gap < 1e-9, f"rho coth(rho/2) - 2 = {exact:.5g} for any v, to {gap:.0e}", {"gap": gap})
+    return Outcome(
+        gap < 1e-9, f"rho coth(rho/2) - 2 = {exact:.5g} for any v, to {gap:.0e}", {"gap": gap}
+    )
 
 
 @proves("divergences", "bernoulli.kl")
 def bernoulli_kl(seed):
     """The closed form against its definition, also at random log-odds, and against Monte Carlo."""
-    rng, words, ok, numbers = np.random.default_rng(seed), "", True, {}
+    rng = np.random.default_rng(seed)
+    words = ""
+    ok = True
+    numbers = {}
     for theta, pi in ((0.5, 0.1), (0.9, 0.1), (0.01, 0.3)):
-        closed, exact = bernoulli.kl(*one(logit(theta), logit(pi)))[0][0], bernoulli_definition(theta, pi)
+        closed = bernoulli.kl(*one(logit(theta), logit(pi)))[0][0]
+        exact = bernoulli_definition(theta, pi)
         z = (draw("uniform", rng, 100_000) < theta).astype(float)
-        log_ratio = bernoulli.log_density(z, logit(theta))[0] - bernoulli.log_density(z, logit(pi))[0]
+        log_ratio = (
+            bernoulli.log_density(z, logit(theta))[0] - bernoulli.log_density(z, logit(pi))[0]
+        )
         mean, error = monte_carlo(lambda values: values, lambda *_, r=log_ratio: r, seed, len(z))
         ok &= bool(abs(closed - exact) < 1e-12 and abs(mean - closed) < STANDARD_ERRORS * error)
         words = words or columns(closed, exact, mean, error)
-        numbers[f"theta {theta}, pi {pi}"] = {"closed_form": closed, "definition": exact, "monte_carlo": mean,
-                                              "standard_error": error}
+        numbers[f"theta {theta}, pi {pi}"] = {
+            "closed_form": closed,
+            "definition": exact,
+            "monte_carlo": mean,
+            "standard_error": error,
+        }
     log_odds = rng.uniform(-6, 6, (2, 500))
     closed = bernoulli.kl(log_odds[0][:, None, None], log_odds[1][:, None])[0]
     apart = float(np.abs(closed - bernoulli_definition(*sigmoid(log_odds))).max())
@@ -185,13 +280,21 @@ def bernoulli_definition(theta, pi):
 
 @proves("divergences", "bernoulli.kl.gradient")
 def bernoulli_kl_gradient(seed):
-    """With logit theta = rho + logit pi its gradients are theta (1 - theta) rho, and that plus pi - theta."""
+    """With logit theta = rho + logit pi its gradients are theta (1 - theta) rho, and that plus pi -
+    theta.
+    """
     rng = np.random.default_rng(seed)
-    rho, logit_pi = rng.normal(size=(1, 5, 4)), rng.normal(size=(3, 4))
+    rho = rng.normal(size=(1, 5, 4))
+    logit_pi = rng.normal(size=(3, 4))
     logit_theta = rho + logit_pi[:, None, :]
     dlogit_theta, dlogit_pi = bernoulli.kl_vjp(np.ones(3), bernoulli.kl(logit_theta, logit_pi)[1])
-    theta, pi = sigmoid(logit_theta), sigmoid(logit_pi)
+    theta = sigmoid(logit_theta)
+    pi = sigmoid(logit_pi)
     slope = theta * (1 - theta) * rho
-    gap = max(np.abs(dlogit_theta - slope).max(),
-              np.abs(dlogit_pi + dlogit_theta.sum(axis=1) - (slope + pi[:, None] - theta).sum(axis=1)).max())
+    gap = max(
+        np.abs(dlogit_theta - slope).max(),
+        np.abs(
+            dlogit_pi + dlogit_theta.sum(axis=1) - (slope + pi[:, None] - theta).sum(axis=1)
+        ).max(),
+    )
     return Outcome(gap < 1e-12, f"theta (1 - theta) rho, to {max(gap, 1e-17):.0e}", {"gap": gap})

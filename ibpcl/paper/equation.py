@@ -4,10 +4,13 @@ import importlib
 import re
 from typing import NamedTuple
 
-PROVED, CORRECTED = "proved", "corrected"
-ROW = re.compile(r"(?P<section>\S+(?: \d)?) +(?P<line>\d+) +(?:Eq\. (?P<number>\d+) +)?"
-                 r"(?P<kind>display|inline|step|claim) +"
-                 rf"(?P<status>{PROVED}|{CORRECTED}) +(?P<formula>.+)")
+PROVED = "proved"
+CORRECTED = "corrected"
+ROW = re.compile(
+    r"(?P<section>\S+(?: \d)?) +(?P<line>\d+) +(?:Eq\. (?P<number>\d+) +)?"
+    r"(?P<kind>display|inline|step|claim) +"
+    rf"(?P<status>{PROVED}|{CORRECTED}) +(?P<formula>.+)"
+)
 
 
 class Equation(NamedTuple):
@@ -22,7 +25,8 @@ class Equation(NamedTuple):
     number : int or None
         The equation's number, if it has one.
     kind : {"display", "inline", "step", "claim"}
-        A displayed equation, a defining formula in the text, a step of the algorithm, or a statement.
+        A displayed equation, a defining formula in the text, a step of the algorithm, or a
+        statement.
     formula : str
         In plain text.
     functions : tuple of str
@@ -30,7 +34,8 @@ class Equation(NamedTuple):
     checks : tuple of str
         The checks of the catalogue that prove it, ``group/name``.
     status : {"proved", "corrected"}
-        ``corrected``: the printed form is wrong or ambiguous, and the checks show it failing beside the right form.
+        ``corrected``: the printed form is wrong or ambiguous, and the checks show it failing beside
+        the right form.
     """
 
     line: int
@@ -53,12 +58,21 @@ class Equation(NamedTuple):
         ``outcomes`` maps names of checks to outcomes.
         """
         verdicts = {outcomes[name].verdict for name in self.checks}
-        return "FAILED" if "wrong" in verdicts else "UNDECIDED" if "undecided" in verdicts else self.status
+        return (
+            "FAILED"
+            if "wrong" in verdicts
+            else "UNDECIDED"
+            if "undecided" in verdicts
+            else self.status
+        )
 
     def to_dict(self, outcomes):
         """Return plain values only, ready for ``json.dumps``."""
-        return {**self._asdict(), "verdict": self.verdict(outcomes),
-                "proof": {name: outcomes[name].words for name in self.checks}}
+        return {
+            **self._asdict(),
+            "verdict": self.verdict(outcomes),
+            "proof": {name: outcomes[name].words for name in self.checks},
+        }
 
 
 def read(table):
@@ -78,17 +92,27 @@ def read(table):
     """
     rows = []
     for text in table.strip().splitlines():
-        lists = [part for part in re.split(r"([=:]) ", text.strip()) if part] if text[:1] == " " else []
+        lists = (
+            [part for part in re.split(r"([=:]) ", text.strip()) if part] if text[:1] == " " else []
+        )
         for mark, names in zip(lists[::2], lists[1::2], strict=True):
             found = tuple(name for name in re.split(r",? +|,", names) if name)
             rows[-1]["functions" if mark == "=" else "checks"] += (
-                tuple(f"ibpcl.{name}" for name in found) if mark == "=" else found)
+                tuple(f"ibpcl.{name}" for name in found) if mark == "=" else found
+            )
         if lists:
             continue
         if match := ROW.fullmatch(text):
             row = match.groupdict()
-            rows.append({**row, "line": int(row["line"]), "number": row["number"] and int(row["number"]),
-                         "functions": (), "checks": ()})
+            rows.append(
+                {
+                    **row,
+                    "line": int(row["line"]),
+                    "number": row["number"] and int(row["number"]),
+                    "functions": (),
+                    "checks": (),
+                }
+            )
         else:
             raise ValueError(f"equation.read: {text!r} is no row of the table")
     return tuple(Equation(**row) for row in rows)

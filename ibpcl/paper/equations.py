@@ -1,42 +1,52 @@
-r"""The paper's equations, one by one: where each is, what of the package computes it, and which checks prove it.
+r"""The paper's equations, one by one: where each is, what of the package computes it, and which
+checks prove it.
 
-Nothing that the paper displays or defines is missing from the table.  Sections, equation numbers and lines of the LaTeX
-source are those of Kumar, Chatterjee and Rai, "Bayesian Structure Adaptation for Continual Learning", main text and
-supplement.  ``print(TABLE)`` prints it; ``ibpcl check --paper`` runs its checks and prints the verdicts.
+Nothing that the paper displays or defines is missing from the table.  Sections, equation numbers
+and lines of the LaTeX source are those of Kumar, Chatterjee and Rai, "Bayesian Structure Adaptation
+for Continual Learning", main text and supplement.  ``print(TABLE)`` prints it; ``ibpcl check
+--paper`` runs its checks and prints the verdicts.
 """
 
 from ibpcl.paper.equation import read
 
-# Section, line, number, kind, verdict and formula; = what of ibpcl computes it; : the checks that prove it.
+# Section, line, number, kind, verdict and formula; = what of ibpcl computes it; : the checks that
+# prove it.
 TABLE = r"""
 2.1          101          inline   proved     q(w): a mean-field posterior over the weights
     = primitives.gaussian.sample, primitives.gaussian.log_density
     : gradients/gaussian.sample, densities/gaussian.log_density
 2.1          103          inline   proved     w = {theta, phi}: decoder and encoder
-    = models.network.Network.forward  : definitions/autoencoder.masked-networks, gradients/codes.Codes.forward
+    = models.network.Network.forward
+    : definitions/autoencoder.masked-networks, gradients/codes.Codes.forward
 2.2          128          inline   proved     p_t(w) = q_{t-1}(w)
     = continual.prior.select  : definitions/algorithm.prior
 2.2          130  Eq. 1   display  proved     q_t(w) = arg min KL(q(w) || q_{t-1}(w) p(D_t|w) / Z_t)
     = models.elbo.elbo, primitives.gaussian.kl  : definitions/recursion
 3.1          159          inline   proved     W^l = B^l o V^l
     = primitives.masked_linear.apply, primitives.masked_weights.sample
-    : definitions/masked-weights, gradients/masked_linear.apply, gradients/masked_weights.sample.bernoulli
+    : definitions/masked-weights, gradients/masked_linear.apply,
+    : gradients/masked_weights.sample.bernoulli
 3.1          159          inline   proved     V_dk ~ N(0, sigma_0^2)
     = continual.prior.assemble  : densities/gaussian.log_density, definitions/algorithm.prior
 3.1          159          inline   proved     B^l ~ IBP(alpha)
     = primitives.stick_breaking.sample_prior
-    : samplers/stick_breaking.sample_prior, samplers/stick_breaking.masks, divergences/stick_breaking.expected_active
+    : samplers/stick_breaking.sample_prior, samplers/stick_breaking.masks,
+    : divergences/stick_breaking.expected_active
 3.1          159          inline   proved     W_out ~ N(0, sigma_0^2)
     = continual.prior.assemble  : definitions/algorithm.prior
 3.1          165  Eq. 2   display  proved     y_n ~ Lik(W_out phi_NN(x_n))
-    = primitives.likelihoods.categorical, primitives.likelihoods.gaussian, models.network.Network.forward
-    : densities/likelihoods.categorical, densities/likelihoods.gaussian, gradients/network.Network.forward
+    = primitives.likelihoods.categorical, primitives.likelihoods.gaussian,
+    = models.network.Network.forward
+    : densities/likelihoods.categorical, densities/likelihoods.gaussian,
+    : gradients/network.Network.forward
 3.1          175  Eq. 3   display  proved     nu_k ~ Beta(alpha, 1), pi_k = prod_{i<=k} nu_i
     = primitives.stick_breaking.log_probabilities, primitives.stick_breaking.sample_prior
-    : definitions/sticks, samplers/stick_breaking.sample_prior, gradients/stick_breaking.log_probabilities
+    : definitions/sticks, samplers/stick_breaking.sample_prior,
+    : gradients/stick_breaking.log_probabilities
 3.1          176  Eq. 4   display  proved     B_dk ~ Bernoulli(pi_k)
     = primitives.bernoulli.log_density, primitives.stick_breaking.sample_prior
-    : densities/bernoulli.log_density, samplers/stick_breaking.masks, divergences/stick_breaking.expected_weights
+    : densities/bernoulli.log_density, samplers/stick_breaking.masks,
+    : divergences/stick_breaking.expected_weights
 3.2          194  Eq. 5   display  proved     q(V, B, v) = q(V) q(B|v) q(v)
     = models.elbo.elbo  : definitions/joint-divergence
 3.2          196          inline   proved     q(V) = prod N(V_dk | mu_dk, sigma_dk^2)
@@ -76,10 +86,12 @@ TABLE = r"""
 3.2          225          claim    corrected  Lik: Gaussian, or Bernoulli with probit or logistic link
     = primitives.likelihoods.gaussian, primitives.likelihoods.bernoulli_probit,
     = primitives.likelihoods.bernoulli_logistic, primitives.likelihoods.categorical
-    : errata/link-of-ten-classes, densities/likelihoods.bernoulli_probit, densities/likelihoods.bernoulli_logistic,
+    : errata/link-of-ten-classes, densities/likelihoods.bernoulli_probit,
+    : densities/likelihoods.bernoulli_logistic,
     : densities/likelihoods.gaussian
 3.2          227          claim    corrected  unbiased reparameterized gradients for all parameters
-    = primitives.gaussian.sample_vjp, primitives.kumaraswamy.sample_vjp, primitives.concrete.sample_vjp
+    = primitives.gaussian.sample_vjp, primitives.kumaraswamy.sample_vjp,
+    = primitives.concrete.sample_vjp
     : errata/mask-gradient, estimators/gaussian.sample.mu, estimators/gaussian.sample.log_sigma,
     : estimators/kumaraswamy.sample.a, estimators/kumaraswamy.sample.b, estimators/concrete.sample
 3.3          233  Eq. 10  display  proved     L = E_q[ln p(X|Z, V, B, v)] - KL(q(Z, V, B, v) || p(Z, V, B, v))
@@ -102,7 +114,8 @@ TABLE = r"""
 4.5          296          claim    proved     one bit for each weight and task
     = continual.masks.unpack  : definitions/mask-storage
 4.5          298          inline   proved     u_i = 1[exists d: B_di = 1]; in practice max_d B_di
-    = primitives.masked_linear.column_activity  : definitions/masked-weights, gradients/masked_linear.column_activity
+    = primitives.masked_linear.column_activity
+    : definitions/masked-weights, gradients/masked_linear.column_activity
 4.5          301          claim    proved     fine-tuning with masks and sticks fixed
     = models.elbo.elbo, models.layers.Gaussian.forward
     : definitions/algorithm.finetuning, gradients/elbo.elbo, gradients/layers.Gaussian.forward,
@@ -114,13 +127,15 @@ TABLE = r"""
     = evaluation.metrics.average_accuracy_so_far, continual.loop.learn_stream
     : definitions/metrics.average_accuracy_so_far
 6.3          404          claim    corrected  at most 15 % of the connections are used for the first task
-    = primitives.stick_breaking.expected_weights  : errata/fifteen-percent, divergences/stick_breaking.expected_weights
+    = primitives.stick_breaking.expected_weights
+    : errata/fifteen-percent, divergences/stick_breaking.expected_weights
 B.1          469          inline   proved     temperature from 10 down to 0.25
     = inference.loop.geometric  : definitions/temperature
 B.1          469          claim    corrected  alpha = 30, then the maximum of the posterior's a
     = methods.npbcl.NPBCL.learn  : errata/alpha-maximum, errata/stick-start
 B.2          472          inline   proved     alpha = 40, 40 (encoder, decoder) and 20 (latent)
-    = methods.npbcl.NPBCL.learn, methods.npbcl_settings.ImageSettings  : definitions/autoencoder.alphas
+    = methods.npbcl.NPBCL.learn, methods.npbcl_settings.ImageSettings
+    : definitions/autoencoder.alphas
 Algorithm 1  479          step     proved     p_new <- p_0(Theta)
     = continual.prior.assemble, methods.npbcl.NPBCL.learn  : definitions/algorithm.prior
 Algorithm 1  482          step     proved     update coresets
@@ -136,7 +151,8 @@ Algorithm 1  492          step     corrected  Theta_t <- arg min L_t (fine-tunin
 Algorithm 1  494          step     proved     p_new <- q_t(Theta)
     = methods.npbcl.NPBCL.learn  : definitions/algorithm.prior
 Algorithm 1  495          step     corrected  p_new <- Mask(p_new), by Eq. 11
-    = continual.prior.select, continual.masks.union  : errata/union-order, definitions/algorithm.prior
+    = continual.prior.select, continual.masks.union
+    : errata/union-order, definitions/algorithm.prior
 Algorithm 1  496          step     proved     perform prediction
     = methods.npbcl.NPBCL.predict, models.prediction.predict  : definitions/algorithm.prediction
 C            501          claim    proved     coresets are chosen at random or by k-center greedy
@@ -144,7 +160,8 @@ C            501          claim    proved     coresets are chosen at random or b
 C            502          display  proved     p(theta|D_1:t) ~ p(theta|D_1:t \ C_t) p(C_t|theta)
     = methods.npbcl.NPBCL.predict  : definitions/coresets.decomposition
 C            505          display  proved     p(theta|D_1:t \ C_t) = p(theta|D_1:t-1 \ C_{t-1}) p(D_t u ...)
-    = methods.npbcl.NPBCL.learn  : definitions/coresets.decomposition, definitions/algorithm.coresets
+    = methods.npbcl.NPBCL.learn
+    : definitions/coresets.decomposition, definitions/algorithm.coresets
 C            508          inline   proved     q~_t = proj(q~_{t-1} p(D_t u C_{t-1} \ C_t | theta))
     = methods.npbcl.NPBCL.learn, models.elbo.elbo
     : definitions/algorithm.coresets, definitions/recursion
@@ -153,24 +170,30 @@ C            509          inline   proved     q_t = proj(q~_t p(C_t | theta))
     : definitions/algorithm.coresets, definitions/recursion
 D            512          inline   proved     E_q[L(Z)] = E_eps[L(f(phi, eps))]
     = primitives.gaussian.sample_vjp, primitives.masked_weights.sample_vjp
-    : estimators/gaussian.sample.mu, estimators/masked_weights.sample.mu, estimators/masked_weights.sample.rho,
+    : estimators/gaussian.sample.mu, estimators/masked_weights.sample.mu,
+    : estimators/masked_weights.sample.rho,
     : estimators/local_linear.apply.sigma
 D.1          514          inline   proved     V_k ~ N(mu_k, sigma_k^2)
-    = primitives.gaussian.log_density  : densities/gaussian.log_density, gradients/gaussian.log_density
+    = primitives.gaussian.log_density
+    : densities/gaussian.log_density, gradients/gaussian.log_density
 D.1          515          display  proved     V_k = mu_k + sigma_k eps, eps ~ N(0, I)
-    = primitives.gaussian.sample  : samplers/gaussian.sample, gradients/gaussian.sample, samplers/noise.normal
+    = primitives.gaussian.sample
+    : samplers/gaussian.sample, gradients/gaussian.sample, samplers/noise.normal
 D.2          518          claim    proved     Kumaraswamy = Beta where a shape is 1
     = primitives.kumaraswamy.log_density  : densities/kumaraswamy.is-beta
 D.2          519          inline   proved     p(nu; a, b) = a b nu^{a-1} (1 - nu^a)^{b-1}
     = primitives.kumaraswamy.log_density
-    : densities/kumaraswamy.log_density, gradients/kumaraswamy.log_density, divergences/kumaraswamy.mean
+    : densities/kumaraswamy.log_density, gradients/kumaraswamy.log_density,
+    : divergences/kumaraswamy.mean
 D.2          520          display  proved     nu = (1 - u^{1/b})^{1/a}, u ~ U(0, 1)
     = primitives.kumaraswamy.sample
     : samplers/kumaraswamy.sample, gradients/kumaraswamy.sample, samplers/noise.uniform
 D.2          523  Eq. 13  display  corrected  KL(Kumaraswamy(a, b) || Beta(alpha, beta)) = ... - b/(1-b) ...
     = primitives.kumaraswamy.kl_to_beta, primitives.kumaraswamy.kl_to_general_beta
-    : errata/kumaraswamy-kl-constant, errata/kumaraswamy-kl-at-prior, divergences/kumaraswamy.kl_to_beta,
-    : divergences/kumaraswamy.kl_to_general_beta, divergences/kumaraswamy.mean-log, gradients/kumaraswamy.kl_to_beta
+    : errata/kumaraswamy-kl-constant, errata/kumaraswamy-kl-at-prior,
+    : divergences/kumaraswamy.kl_to_beta,
+    : divergences/kumaraswamy.kl_to_general_beta, divergences/kumaraswamy.mean-log,
+    : gradients/kumaraswamy.kl_to_beta
 D.2          527          claim    corrected  the first 11 terms of the series suffice
     = primitives.kumaraswamy.kl_to_general_beta  : errata/kumaraswamy-kl-11-terms
 D.3          530          display  proved     B_k = softmax_k((log alpha + g) / lambda), g ~ G(0, 1)
@@ -178,9 +201,11 @@ D.3          530          display  proved     B_k = softmax_k((log alpha + g) / 
 D.3          531          inline   corrected  alpha_k: the class probability
     = primitives.concrete.sample  : errata/mask-odds
 D.3          532          display  proved     Y_k = (log alpha_k + log(u_k / (1 - u_k))) / lambda
-    = primitives.concrete.sample, noise.logistic  : samplers/concrete.sample.logit, samplers/noise.logistic
+    = primitives.concrete.sample, noise.logistic
+    : samplers/concrete.sample.logit, samplers/noise.logistic
 D.3          533          inline   proved     B_k = sigma(Y_k)
-    = primitives.concrete.sample, numerics.sigmoid  : samplers/concrete.sample, gradients/concrete.sample
+    = primitives.concrete.sample, numerics.sigmoid
+    : samplers/concrete.sample, gradients/concrete.sample
 D.3          534          inline   corrected  KL = difference of the log densities
     = primitives.concrete.kl_monte_carlo, primitives.concrete.kl
     : errata/mask-kl-temperatures, errata/mask-kl-sampled, estimators/concrete.kl_monte_carlo,
@@ -194,14 +219,18 @@ E            542          inline   proved     alpha = max(alpha, max(a_nu))
 E.1          544          claim    proved     alpha grows by a schedule across tasks
     = methods.npbcl.NPBCL.learn  : definitions/algorithm.alpha-increment
 E.2          546          inline   corrected  alpha ~ Gamma, posterior Weibull; KL of v by sampling
-    = primitives.weibull.sample, primitives.weibull.kl_to_gamma, primitives.kumaraswamy.expected_kl_to_beta
-    : errata/learned-alpha-sampled, errata/gamma-divergence, samplers/weibull.sample, divergences/weibull.kl_to_gamma,
-    : divergences/kumaraswamy.expected_kl_to_beta, gradients/weibull.kl_to_gamma, gradients/elbo.learned-alpha
+    = primitives.weibull.sample, primitives.weibull.kl_to_gamma,
+    = primitives.kumaraswamy.expected_kl_to_beta
+    : errata/learned-alpha-sampled, errata/gamma-divergence, samplers/weibull.sample,
+    : divergences/weibull.kl_to_gamma,
+    : divergences/kumaraswamy.expected_kl_to_beta, gradients/weibull.kl_to_gamma,
+    : gradients/elbo.learned-alpha
 F.2          593          display  corrected  Acc = sum_{i>=j} R_ij / (N (N - 1) / 2)
     = evaluation.metrics.mean_accuracy_over_pairs
     : errata/acc-denominator, definitions/metrics.mean_accuracy_over_pairs
 F.2          594          inline   proved     R_ij: accuracy on task j after task i
-    = continual.loop.learn_stream, evaluation.metrics.as_accuracy_matrix  : definitions/metrics.average_accuracy_so_far
+    = continual.loop.learn_stream, evaluation.metrics.as_accuracy_matrix
+    : definitions/metrics.average_accuracy_so_far
 F.2          603          display  proved     FWT = sum_{i<j} R_ij / (N (N - 1) / 2)
     = evaluation.metrics.forward_transfer  : definitions/metrics.forward_transfer
 F.2          606          display  proved     BWT = sum_{i>j} (R_ij - R_jj) / (N (N - 1) / 2)
@@ -210,7 +239,8 @@ F.2          612          claim    corrected  table: Acc, FWT and BWT of five me
     = evaluation.metrics.average_accuracy, evaluation.metrics.backward_transfer
     : errata/acc-column, errata/acc-unit, errata/bwt-exponent, errata/bwt-naive
 G            628          display  proved     B^l ~ IBP(alpha)
-    = primitives.stick_breaking.sample_prior  : samplers/stick_breaking.sample_prior, samplers/stick_breaking.masks
+    = primitives.stick_breaking.sample_prior
+    : samplers/stick_breaking.sample_prior, samplers/stick_breaking.masks
 G            629          display  proved     V_dk^l ~ N(0, sigma_0^2)
     = continual.prior.assemble  : densities/gaussian.log_density
 G            630          display  proved     W^l = B^l o V^l
@@ -219,16 +249,19 @@ G            631          display  proved     W_out ~ N(0, sigma_0^2)
     = continual.prior.assemble  : densities/gaussian.log_density
 G            632          display  proved     Z_n ~ N(mu_z, sigma_z^2)
     = models.codes.Codes.prior, primitives.latent.kl
-    : definitions/autoencoder.latent-divergence, gradients/latent.kl, gradients/autoencoder.elbo.learned-prior
+    : definitions/autoencoder.latent-divergence, gradients/latent.kl,
+    : gradients/autoencoder.elbo.learned-prior
 G            633          display  proved     X_n ~ Bernoulli(sigma(W_out phi_NN(W, Z_n)))
     = models.likelihoods.Bernoulli.log_density, primitives.likelihoods.bernoulli_logistic
-    : densities/likelihoods.bernoulli_logistic, definitions/autoencoder.elbo, definitions/autoencoder.masked-networks
+    : densities/likelihoods.bernoulli_logistic, definitions/autoencoder.elbo,
+    : definitions/autoencoder.masked-networks
 G            636          display  proved     q(Z, V, B, v) = q(Z|B, V, nu, X) q(V) q(B|v) q(v)
     = models.elbo.elbo
     : definitions/autoencoder.elbo, definitions/joint-divergence, definitions/autoencoder.bound
 G            637          inline   proved     q(Z|B, V, nu, X) = prod N(mu_phi, sigma_phi^2)
     = primitives.latent.sample, models.network.Network.forward
-    : gradients/latent.sample, definitions/autoencoder.latent-divergence, definitions/autoencoder.masked-networks
+    : gradients/latent.sample, definitions/autoencoder.latent-divergence,
+    : definitions/autoencoder.masked-networks
 """
 
 EQUATIONS = read(TABLE)

@@ -1,4 +1,6 @@
-r"""Every gradient that is estimated by sampling: its mean against the derivative of the expectation by quadrature."""
+r"""Every gradient that is estimated by sampling: its mean against the derivative of the expectation
+by quadrature.
+"""
 
 from collections.abc import Callable
 from types import ModuleType
@@ -14,14 +16,19 @@ from ibpcl.primitives import concrete, gaussian, kumaraswamy, local_linear, mask
 from ibpcl.verify import reparameterization_unbiased
 from ibpcl.verify.distributions import STANDARD_ERRORS, monte_carlo, quadrature
 
-# One sample, one weight a draw: parameters repeated along the last axis give one gradient for each draw.
+# One sample, one weight a draw: parameters repeated along the last axis give one gradient for each
+# draw.
 
 
 def outcome(report):
     """Show the mean of the gradient beside the derivative."""
     n = report.numbers
-    return Outcome(report.ok, f"mean {n['mean']:.5g}+-{n['standard_error']:.0e}, derivative {n['derivative']:.5g}",
-                   n, str(report))
+    return Outcome(
+        report.ok,
+        f"mean {n['mean']:.5g}+-{n['standard_error']:.0e}, derivative {n['derivative']:.5g}",
+        n,
+        str(report),
+    )
 
 
 def expectation(g, case):
@@ -32,7 +39,8 @@ def expectation(g, case):
 class Pathwise(NamedTuple):
     """A sampler, and the mean of a function of its draws, which is differentiated.
 
-    ``slope`` is the function's derivative with respect to what the sampler returns: a draw, of a stick its logarithm.
+    ``slope`` is the function's derivative with respect to what the sampler returns: a draw, of a
+    stick its logarithm.
     """
 
     module: ModuleType
@@ -44,16 +52,38 @@ class Pathwise(NamedTuple):
 
 
 PATHWISE = {
-    "gaussian": Pathwise(gaussian, "normal", {"mu": 0.7, "log_sigma": -0.4}, gaussian_case,
-                         lambda v: v * v + np.sin(v), lambda v: 2 * v + np.cos(v)),
-    "kumaraswamy": Pathwise(kumaraswamy, "uniform", {"a": 3.0, "b": 1.7}, kumaraswamy_case,
-                            lambda v: v * v, lambda log_v: 2 * np.exp(2 * log_v)),
-    "weibull": Pathwise(weibull, "uniform", {"k": 3.0, "scale": 12.0}, weibull_case,
-                        np.log1p, lambda alpha: 1 / (1 + alpha)),
+    "gaussian": Pathwise(
+        gaussian,
+        "normal",
+        {"mu": 0.7, "log_sigma": -0.4},
+        gaussian_case,
+        lambda v: v * v + np.sin(v),
+        lambda v: 2 * v + np.cos(v),
+    ),
+    "kumaraswamy": Pathwise(
+        kumaraswamy,
+        "uniform",
+        {"a": 3.0, "b": 1.7},
+        kumaraswamy_case,
+        lambda v: v * v,
+        lambda log_v: 2 * np.exp(2 * log_v),
+    ),
+    "weibull": Pathwise(
+        weibull,
+        "uniform",
+        {"k": 3.0, "scale": 12.0},
+        weibull_case,
+        np.log1p,
+        lambda alpha: 1 / (1 + alpha),
+    ),
 }
 
 
-@proves("estimators", "{}", *(f"{name}.sample.{which}" for name, one in PATHWISE.items() for which in one.parameters))
+@proves(
+    "estimators",
+    "{}",
+    *(f"{name}.sample.{which}" for name, one in PATHWISE.items() for which in one.parameters),
+)
 def pathwise(choice, seed):
     """A sampler's gradient is that of the mean, with respect to each of its parameters."""
     name, _, which = choice.split(".")
@@ -61,7 +91,9 @@ def pathwise(choice, seed):
 
     def estimator(value, rng, n):
         here = {**one.parameters, which: value}
-        drawn, cache = one.module.sample(draw(one.noise, rng, 1, n), *(np.full(n, here[key]) for key in here))
+        drawn, cache = one.module.sample(
+            draw(one.noise, rng, 1, n), *(np.full(n, here[key]) for key in here)
+        )
         return one.module.sample_vjp(one.slope(drawn), cache)[list(here).index(which)]
 
     def exact(value):
@@ -81,34 +113,57 @@ def mask_sample(seed):
 
     def exact(value):
         case = logit_case(value, tau)
-        return quadrature(lambda y: sigmoid(y)**2 * np.exp(case.log_density(y)), (-60 / tau, 60 / tau), case.points)[0]
+        return quadrature(
+            lambda y: sigmoid(y) ** 2 * np.exp(case.log_density(y)),
+            (-60 / tau, 60 / tau),
+            case.points,
+        )[0]
 
     return outcome(reparameterization_unbiased(estimator, exact, 0.4, seed=seed))
 
 
-@proves("estimators", "masked_weights.{}", "sample.mu", "sample.rho", "sample_mean_field.mu", "sample_mean_field.rho")
+@proves(
+    "estimators",
+    "masked_weights.{}",
+    "sample.mu",
+    "sample.rho",
+    "sample_mean_field.mu",
+    "sample_mean_field.rho",
+)
 def masked_weight(choice, seed):
     """E[w^2] of a masked weight w = z v: both factors are independent; with respect to rho or mu.
 
     ``sample`` adds the sticks' log-odds to rho, ``sample_mean_field`` does not.
     """
     name, which = choice.split(".")
-    parameters, logit_pi, log_sigma, tau = {"mu": 0.7, "rho": 0.3}, -0.5, -0.4, 0.6
+    parameters = {"mu": 0.7, "rho": 0.3}
+    logit_pi = -0.5
+    log_sigma = -0.4
+    tau = 0.6
     offset = logit_pi if name == "sample" else 0.0
 
     def estimator(value, rng, n):
         here = {**parameters, which: value}
         (w, activity, divergence), cache = getattr(masked_weights, name)(
-            draw("normal", rng, 1, 1, n), draw("logistic", rng, 1, 1, n), np.full((1, n), here["mu"]),
-            np.full((1, n), log_sigma), np.full((1, n), here["rho"]), np.full((1, n), logit_pi), tau)
+            draw("normal", rng, 1, 1, n),
+            draw("logistic", rng, 1, 1, n),
+            np.full((1, n), here["mu"]),
+            np.full((1, n), log_sigma),
+            np.full((1, n), here["rho"]),
+            np.full((1, n), logit_pi),
+            tau,
+        )
         dout = (2 * w, np.zeros_like(activity), np.zeros_like(divergence))
         return getattr(masked_weights, f"{name}_vjp")(dout, cache)[2 if which == "rho" else 0]
 
     def exact(value):
         here = {**parameters, which: value}
         case = logit_case(here["rho"] + offset, tau)
-        squared_mask = quadrature(lambda y: sigmoid(y)**2 * np.exp(case.log_density(y)), (-60 / tau, 60 / tau),
-                                  case.points)[0]
+        squared_mask = quadrature(
+            lambda y: sigmoid(y) ** 2 * np.exp(case.log_density(y)),
+            (-60 / tau, 60 / tau),
+            case.points,
+        )[0]
         return squared_mask * expectation(np.square, gaussian_case(here["mu"], log_sigma))
 
     return outcome(reparameterization_unbiased(estimator, exact, parameters[which], seed=seed))
@@ -116,12 +171,21 @@ def masked_weight(choice, seed):
 
 @proves("estimators", "local_linear.apply.sigma")
 def local_preactivation(seed):
-    """E[sin h] of a locally sampled pre-activation, with respect to sigma: as if the weights had been drawn."""
-    x, mu = 1.3, 0.4
+    """E[sin h] of a locally sampled pre-activation, with respect to sigma: as if the weights had
+    been drawn.
+    """
+    x = 1.3
+    mu = 0.4
 
     def estimator(value, rng, n):
-        h, cache = local_linear.apply(draw("normal", rng, 1, 1, n), np.array([[x]]), np.full((1, n), mu),
-                                      np.full((1, n), value), np.zeros(n), np.zeros(n))
+        h, cache = local_linear.apply(
+            draw("normal", rng, 1, 1, n),
+            np.array([[x]]),
+            np.full((1, n), mu),
+            np.full((1, n), value),
+            np.zeros(n),
+            np.zeros(n),
+        )
         return local_linear.apply_vjp(np.cos(h), cache)[2]
 
     def exact(value):
@@ -132,33 +196,65 @@ def local_preactivation(seed):
 
 @proves("estimators", "concrete.kl_monte_carlo")
 def sampled_divergence(seed):
-    """The mean of the sampled divergence of masks, at equal and unequal temperatures, against quadrature."""
-    words, numbers, ok = "", {}, True
-    same = np.log(9.0)                                       # equal at pi = 0.9, and still apart if tau is not tau_0
+    """The mean of the sampled divergence of masks, at equal and unequal temperatures, against
+    quadrature.
+    """
+    words = ""
+    numbers = {}
+    ok = True
+    # equal at pi = 0.9, and still apart if tau is not tau_0
+    same = np.log(9.0)
     for logit_theta, logit_pi, tau, prior_tau in (
-            (0.8, -0.9, 0.7, 0.4), (0.8, -0.9, 0.25, 0.25), (0.8, -0.9, 1.0, 1.0), (0.8, -0.9, 10.0, 10.0),
-            (same, same, 10.0, 0.05), (same, same, 0.3, 0.05)):
+        (0.8, -0.9, 0.7, 0.4),
+        (0.8, -0.9, 0.25, 0.25),
+        (0.8, -0.9, 1.0, 1.0),
+        (0.8, -0.9, 10.0, 10.0),
+        (same, same, 10.0, 0.05),
+        (same, same, 0.3, 0.05),
+    ):
+
         def sample(rng, n, at=(logit_theta, logit_pi, tau, prior_tau)):
-            return concrete.kl_monte_carlo(draw("logistic", rng, n, 1, 1), np.full((n, 1, 1), at[0]),
-                                           np.full((n, 1), at[1]), *at[2:])[0]
+            return concrete.kl_monte_carlo(
+                draw("logistic", rng, n, 1, 1),
+                np.full((n, 1, 1), at[0]),
+                np.full((n, 1), at[1]),
+                *at[2:],
+            )[0]
 
         mean, error = monte_carlo(lambda values: values, sample, seed, 100_000)
         exact = relaxed_divergence(logit_theta, logit_pi, tau, prior_tau)
         ok &= bool(abs(mean - exact) < STANDARD_ERRORS * error)
         words = words or f"mean {mean:.5g}+-{error:.0e}, quadrature {exact:.5g}"
-        numbers[f"temperatures {tau:g}, {prior_tau:g}"] = {"mean": mean, "standard_error": error, "quadrature": exact}
+        numbers[f"temperatures {tau:g}, {prior_tau:g}"] = {
+            "mean": mean,
+            "standard_error": error,
+            "quadrature": exact,
+        }
     return Outcome(ok, words, numbers)
 
 
 @proves("estimators", "concrete.kl_monte_carlo.gradient")
 def sampled_divergence_gradient(seed):
     """The gradient of that estimate with respect to logit theta, which also moves the sample."""
-    logit_pi, tau, prior_tau = -0.9, 0.7, 0.4
+    logit_pi = -0.9
+    tau = 0.7
+    prior_tau = 0.4
 
     def estimator(value, rng, n):
-        _, cache = concrete.kl_monte_carlo(draw("logistic", rng, n, 1, 1), np.full((n, 1, 1), value),
-                                           np.full((n, 1), logit_pi), tau, prior_tau)
+        _, cache = concrete.kl_monte_carlo(
+            draw("logistic", rng, n, 1, 1),
+            np.full((n, 1, 1), value),
+            np.full((n, 1), logit_pi),
+            tau,
+            prior_tau,
+        )
         return concrete.kl_monte_carlo_vjp(np.ones(n), cache)[0]
 
-    return outcome(reparameterization_unbiased(
-        estimator, lambda value: relaxed_divergence(value, logit_pi, tau, prior_tau), 0.8, seed=seed))
+    return outcome(
+        reparameterization_unbiased(
+            estimator,
+            lambda value: relaxed_divergence(value, logit_pi, tau, prior_tau),
+            0.8,
+            seed=seed,
+        )
+    )

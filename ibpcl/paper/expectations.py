@@ -1,7 +1,8 @@
 r"""Closed forms of means: of a stick, of a learned concentration, of what the prior switches on.
 
-Each is held against quadrature and against Monte Carlo with its standard error, by :func:`matches`, as the divergences
-are; points drawn at random from the range in which a form is used, against quadrature alone.
+Each is held against quadrature and against Monte Carlo with its standard error, by :func:`matches`,
+as the divergences are; points drawn at random from the range in which a form is used, against
+quadrature alone.
 """
 
 import numpy as np
@@ -24,31 +25,55 @@ def columns(closed, exact, mean, error):
 def joined(reports):
     """Join reports, and show the numbers of the first."""
     first = reports[0].numbers
-    return from_reports(reports, columns(first["closed_form"], first["quadrature"], first["monte_carlo"],
-                                         first["standard_error"]))
+    return from_reports(
+        reports,
+        columns(
+            first["closed_form"], first["quadrature"], first["monte_carlo"], first["standard_error"]
+        ),
+    )
 
 
 def matches(closed, integrand, case, seed, *, support=None, rtol=1e-7, name=None, **options):
-    """Compare a closed form of E[integrand] under a case's density with quadrature and with its draws."""
-    return expectation_matches(closed, integrand, case.log_density, support or case.support, case.sample,
-                               points=case.points, rtol=rtol, seed=seed, name=name or case.label, **options)
+    """Compare a closed form of E[integrand] under a case's density with quadrature and with its
+    draws.
+    """
+    return expectation_matches(
+        closed,
+        integrand,
+        case.log_density,
+        support or case.support,
+        case.sample,
+        points=case.points,
+        rtol=rtol,
+        seed=seed,
+        name=name or case.label,
+        **options,
+    )
 
 
 @proves("divergences", "kumaraswamy.mean-log")
 def mean_log_stick(seed):
     r""":math:`E[\log v] = -(\gamma + \psi(b + 1)) / a`."""
-    return joined([matches(-(np.euler_gamma + digamma(b + 1)) / a, np.log, kumaraswamy_case(a, b), seed)
-                   for a, b in ((31.0, 2.0), (2.0, 3.0))])
+    return joined(
+        [
+            matches(-(np.euler_gamma + digamma(b + 1)) / a, np.log, kumaraswamy_case(a, b), seed)
+            for a, b in ((31.0, 2.0), (2.0, 3.0))
+        ]
+    )
 
 
 @proves("divergences", "kumaraswamy.mean")
 def mean_stick(seed):
     r""":math:`E[v] = b\, B(1 + 1/a, b)`."""
-    return joined([matches(5.0 * beta_function(1.5, 5.0), lambda v: v, kumaraswamy_case(2.0, 5.0), seed)])
+    return joined(
+        [matches(5.0 * beta_function(1.5, 5.0), lambda v: v, kumaraswamy_case(2.0, 5.0), seed)]
+    )
 
 
 def weibull_forms(name, k, scale, shape, rate, sticks):
-    """Return pairs of a closed form under Weibull(k, scale) and the function of alpha whose mean it is."""
+    """Return pairs of a closed form under Weibull(k, scale) and the function of alpha whose mean it
+    is.
+    """
     parameters = np.array([k]), np.array([scale])
     (mean, mean_log), _ = weibull.moments(*parameters)
 
@@ -57,7 +82,10 @@ def weibull_forms(name, k, scale, shape, rate, sticks):
         return weibull.log_density(x, k, scale)[0] - log_prior
 
     def divergence(alpha):
-        return np.reshape([kumaraswamy.kl_to_beta(*sticks, value)[0] for value in np.ravel(alpha)], np.shape(alpha))
+        return np.reshape(
+            [kumaraswamy.kl_to_beta(*sticks, value)[0] for value in np.ravel(alpha)],
+            np.shape(alpha),
+        )
 
     if name == "weibull.moments":
         return (mean[0], lambda x: x), (mean_log[0], np.log)
@@ -66,32 +94,52 @@ def weibull_forms(name, k, scale, shape, rate, sticks):
     return ((kumaraswamy.expected_kl_to_beta(*sticks, mean[0], mean_log[0])[0], divergence),)
 
 
-@proves("divergences", "{}", "weibull.moments", "weibull.kl_to_gamma", "kumaraswamy.expected_kl_to_beta")
+@proves(
+    "divergences", "{}", "weibull.moments", "weibull.kl_to_gamma", "kumaraswamy.expected_kl_to_beta"
+)
 def learned_alpha(name, seed):
-    """The means of alpha and log alpha under a Weibull; its divergence from a Gamma; the sticks' divergence over it."""
-    sticks, rng = (np.array([31.0, 8.0]), np.array([2.0, 0.7])), np.random.default_rng(seed)
+    """The means of alpha and log alpha under a Weibull; its divergence from a Gamma; the sticks'
+    divergence over it.
+    """
+    sticks = (np.array([31.0, 8.0]), np.array([2.0, 0.7]))
+    rng = np.random.default_rng(seed)
     case = weibull_case(3.0, 12.0)
-    reports = [matches(closed, integrand, case, seed, size=20_000, name=f"{name}, {i}")
-               for i, (closed, integrand) in enumerate(weibull_forms(name, 3.0, 12.0, 2.0, 0.2, sticks))]
+    reports = [
+        matches(closed, integrand, case, seed, size=20_000, name=f"{name}, {i}")
+        for i, (closed, integrand) in enumerate(weibull_forms(name, 3.0, 12.0, 2.0, 0.2, sticks))
+    ]
     for k, scale, shape, rate in rng.uniform((0.7, 0.2, 0.5, 0.05), (20, 60, 10, 3), (8, 4)):
         quantile = stats.weibull_min(k, scale=scale).ppf
         for closed, integrand in weibull_forms(name, k, scale, shape, rate, sticks):
             # Over the quantiles: a bounded interval without a singular end.
-            exact = quadrature(lambda u, g=integrand, x=quantile: g(x(u)), (1e-13, 1 - 1e-13), [0.5])[0]
+            exact = quadrature(
+                lambda u, g=integrand, x=quantile: g(x(u)), (1e-13, 1 - 1e-13), [0.5]
+            )[0]
             if not abs(closed - exact) <= 1e-5 * (1 + abs(exact)):
-                return Outcome(False, f"{name} at k {k:.3g}, scale {scale:.3g}, shape {shape:.3g}, rate {rate:.3g}: "
-                                      f"closed form {closed:.8g}, quadrature {exact:.8g}")
+                return Outcome(
+                    False,
+                    f"{name} at k {k:.3g}, scale {scale:.3g}, shape {shape:.3g}, rate {rate:.3g}: "
+                    f"closed form {closed:.8g}, quadrature {exact:.8g}",
+                )
     return joined(reports)
 
 
 @proves("divergences", "stick_breaking.{}", "expected_weights", "expected_active")
 def expected_under_prior(name, seed):
-    """The expected numbers of weights and of active units under the prior, against draws, for three alphas."""
-    units, inputs, draws, words, numbers, ok = 12, 20, 3000, "", {}, True
+    """The expected numbers of weights and of active units under the prior, against draws, for three
+    alphas.
+    """
+    units = 12
+    inputs = 20
+    draws = 3000
+    words = ""
+    numbers = {}
+    ok = True
     rng = np.random.default_rng(seed)
     for alpha in (3.0, 0.5, 30.0):
-        mask, log_pi = stick_breaking.sample_prior(draw("uniform", rng, draws, units),
-                                                   draw("uniform", rng, draws, inputs, units), alpha)
+        mask, log_pi = stick_breaking.sample_prior(
+            draw("uniform", rng, draws, units), draw("uniform", rng, draws, inputs, units), alpha
+        )
         if name == "expected_weights":
             closed = stick_breaking.expected_weights(alpha, units)
             counts = mask.sum(axis=(1, 2)) / inputs, np.exp(log_pi).sum(axis=1)
@@ -99,10 +147,15 @@ def expected_under_prior(name, seed):
             closed = stick_breaking.expected_active_units(alpha, units, inputs)
             counts = (mask.any(axis=1).sum(axis=1),)
         for count in counts:
-            mean, error = float(count.mean()), float(count.std() / np.sqrt(draws))
-            # If all units are active in every draw the error is 0; one draw in 3000 is what could be missed.
+            mean = float(count.mean())
+            error = float(count.std() / np.sqrt(draws))
+            # If all units are active in every draw the error is 0; one draw in 3000 is what could
+            # be missed.
             ok &= abs(mean - closed) < STANDARD_ERRORS * error + 1 / draws
             words = words or f"{closed:>11.6g} {'':11} {mean:>9.4g} +- {error:.0e}"
-            numbers[f"alpha {alpha:g}, {len(numbers)}"] = {"closed_form": closed, "monte_carlo": mean,
-                                                           "standard_error": error}
+            numbers[f"alpha {alpha:g}, {len(numbers)}"] = {
+                "closed_form": closed,
+                "monte_carlo": mean,
+                "standard_error": error,
+            }
     return Outcome(bool(ok), words, numbers)

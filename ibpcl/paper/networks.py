@@ -1,4 +1,5 @@
-"""The gradients of whole layers and networks, each at small sizes with random parameters, noise and data.
+"""The gradients of whole layers and networks, each at small sizes with random parameters, noise and
+data.
 
 Their inputs are not single arrays, so each has a few lines here that lay them out for the checker.
 """
@@ -21,35 +22,71 @@ from ibpcl.verify import check
 
 NUMPY = backend("numpy")
 ALPHA = np.array([4.0, 2.0])
-# Inputs and hidden units where every single parameter is checked: what is checked takes the time of their square.
+# Inputs and hidden units where every single parameter is checked: what is checked takes the time of
+# their square.
 SMALL = 4, 3, 3
 
 
-def network(seed=0, mask_kl="bernoulli", activation="relu", *, kind="classifier", link="logit", structured=True,
-            row_sticks=False, learns_alpha=False, partial=False, flat=False, sizes=(6, 5, 4)):
-    """Build a network with two hidden layers, and a point in its parameter space that is nothing special.
+def network(
+    seed=0,
+    mask_kl="bernoulli",
+    activation="relu",
+    *,
+    kind="classifier",
+    link="logit",
+    structured=True,
+    row_sticks=False,
+    learns_alpha=False,
+    partial=False,
+    flat=False,
+    sizes=(6, 5, 4),
+):
+    """Build a network with two hidden layers, and a point in its parameter space that is nothing
+    special.
 
-    Returns the model, its parameters, a prior, inputs, labels (or real targets) and masks by layer.  With ``partial``
-    half of the weights have no Gaussian prior: none at all or, with ``flat``, a flat one.  ``sizes`` are those of the
-    inputs and of both hidden layers.  ``kind`` is "classifier",
-    "regressor", or "probit" or "logistic" for two classes with one output.
+    Returns the model, its parameters, a prior, inputs, labels (or real targets) and masks by layer.
+    With ``partial`` half of the weights have no Gaussian prior: none at all or, with ``flat``, a
+    flat one.  ``sizes`` are those of the inputs and of both hidden layers.  ``kind`` is
+    "classifier", "regressor", or "probit" or "logistic" for two classes with one output.
     """
-    likelihood = {"classifier": likelihoods.Softmax(), "regressor": likelihoods.Gaussian(0.1, True)}.get(kind)
+    likelihood = {
+        "classifier": likelihoods.Softmax(),
+        "regressor": likelihoods.Gaussian(0.1, True),
+    }.get(kind)
     likelihood = likelihood or likelihoods.Bernoulli(kind)
     outputs = 1 if kind in likelihoods.LINKS else 3
-    model = classifier(sizes[0], sizes[1:], likelihood, outputs, Masked, activation,
-                       model=MaskModel(mask_kl, link, structured, row_sticks, learns_alpha))
+    model = classifier(
+        sizes[0],
+        sizes[1:],
+        likelihood,
+        outputs,
+        Masked,
+        activation,
+        model=MaskModel(mask_kl, link, structured, row_sticks, learns_alpha),
+    )
     rng = np.random.default_rng(seed)
     vector = model.initial(starts.normal(rng, 0.5), 0.3, ALPHA, np.float64)
     vector += rng.normal(scale=0.3, size=vector.size)
     gaussian = model.layout.block("mu").stop
     sticks = dict(zip(model.masked, [(2.0, 0.5)] * 2 if learns_alpha else ALPHA, strict=True))
-    prior = Prior(rng.normal(size=gaussian), rng.normal(scale=0.3, size=gaussian), sticks,
-                  np.flatnonzero(rng.random(gaussian) < 0.5) if partial or flat else None,
-                  Flat if flat else None)
-    x, labels = rng.normal(size=(7, sizes[0])), rng.integers(0, max(outputs, 2), 7)
+    prior = Prior(
+        rng.normal(size=gaussian),
+        rng.normal(scale=0.3, size=gaussian),
+        sticks,
+        np.flatnonzero(rng.random(gaussian) < 0.5) if partial or flat else None,
+        Flat if flat else None,
+    )
+    x = rng.normal(size=(7, sizes[0]))
+    labels = rng.integers(0, max(outputs, 2), 7)
     masks = {name: rng.random(layer.shape) < 0.5 for name, layer in model.masked.items()}
-    return model, vector, prior, x, rng.normal(size=(7, 3)) if kind == "regressor" else labels, masks
+    return (
+        model,
+        vector,
+        prior,
+        x,
+        rng.normal(size=(7, 3)) if kind == "regressor" else labels,
+        masks,
+    )
 
 
 def whole(f, f_vjp, vector, seed):
@@ -58,22 +95,31 @@ def whole(f, f_vjp, vector, seed):
 
 
 def check_elbo(seed=0, mask_kl="bernoulli", activation="relu", samples=2, fixed=False, **variant):
-    """Check the gradient of the ELBO, part by part, for every parameter of the network at once, at fixed noise.
+    """Check the gradient of the ELBO, part by part, for every parameter of the network at once, at
+    fixed noise.
 
     ``variant`` as in :func:`network`; ``fixed`` with given masks, as fine-tuning uses it.
     """
-    model, vector, prior, x, labels, masks = network(seed, mask_kl, activation, **variant, sizes=SMALL)
+    model, vector, prior, x, labels, masks = network(
+        seed, mask_kl, activation, **variant, sizes=SMALL
+    )
     noise = model.noise(Key(seed, 0, 0, 0), samples, len(x), NUMPY, np.float64, not fixed)
     given = (masks, None) if fixed else (None, 0.7)
-    return whole(lambda vector: bounds.elbo(model, vector, prior, x, labels, noise, 70, NUMPY, *given),
-                 bounds.elbo_vjp, vector, seed)
+    return whole(
+        lambda vector: bounds.elbo(model, vector, prior, x, labels, noise, 70, NUMPY, *given),
+        bounds.elbo_vjp,
+        vector,
+        seed,
+    )
 
 
 def check_network(seed=0, fixed=False):
     """Check the network's own gradient, before any likelihood."""
     model, vector, _, x, _, masks = network(seed)
     noise = model.noise(Key(seed, 0, 0, 0), 2, len(x), NUMPY, np.float64, not fixed)
-    return check_forward(model, vector, x, noise, Pass(NUMPY, masks if fixed else None, 0.7, 10.0), seed)
+    return check_forward(
+        model, vector, x, noise, Pass(NUMPY, masks if fixed else None, 0.7, 10.0), seed
+    )
 
 
 def check_forward(model, vector, x, noise, how, seed):
@@ -91,23 +137,32 @@ def check_forward(model, vector, x, noise, how, seed):
 
 
 def check_layer(kind, seed=0, mask=None, relaxed=False, **options):
-    """Check a layer of a kind, by its input, which has a sample axis, and by each of its parameters."""
-    layer, rng = kind("layer", 5, 3, "tanh", **options), np.random.default_rng(seed)
+    """Check a layer of a kind, by its input, which has a sample axis, and by each of its
+    parameters.
+    """
+    layer = kind("layer", 5, 3, "tanh", **options)
+    rng = np.random.default_rng(seed)
     layout = Layout(sorted(layer.entries(), key=lambda entry: entry.block))
     views = layout.layers(rng.normal(scale=0.5, size=layout.size))["layer"]
     masks = None if relaxed else {} if mask is None else {"layer": rng.random((5, 3)) < mask}
     draws = layer.noise(Key(seed, 0, 0, 0), 2, 4, relaxed)
     drawn = NUMPY.noise.draw(list(draws.values()), np.float64)
-    noise, how = {"layer": dict(zip(draws, drawn, strict=True))}, Pass(NUMPY, masks, 0.7, 10.0)
+    noise = {"layer": dict(zip(draws, drawn, strict=True))}
+    how = Pass(NUMPY, masks, 0.7, 10.0)
     divergences = ("kl_masks",) * relaxed
 
     def f(x, *values):
-        (h, found), cache = layer.forward({"layer": dict(zip(views, values, strict=True))}, x, noise, how)
+        (h, found), cache = layer.forward(
+            {"layer": dict(zip(views, values, strict=True))}, x, noise, how
+        )
         return (h, *(found[name] for name in divergences)), cache
 
     def f_vjp(dout, cache):
-        dx, found = layer.forward_vjp((dout[0], dict(zip(divergences, dout[1:], strict=True))), cache)
-        zeros = {name: np.zeros_like(view) for name, view in views.items()}      # given masks have no part in it
+        dx, found = layer.forward_vjp(
+            (dout[0], dict(zip(divergences, dout[1:], strict=True))), cache
+        )
+        # given masks have no part in it
+        zeros = {name: np.zeros_like(view) for name, view in views.items()}
         return (dx, *(zeros | found["layer"]).values())
 
     return check(f, f_vjp, {"x": rng.normal(size=(2, 4, 5)), **views}, seed=seed)
@@ -115,10 +170,14 @@ def check_layer(kind, seed=0, mask=None, relaxed=False, **options):
 
 def check_sticks(kind, prior, seed=0, **options):
     """Check the divergence of a layer's sticks from their prior."""
-    layer, rng = kind("layer", 5, 3, "relu", **options), np.random.default_rng(seed)
+    layer = kind("layer", 5, 3, "relu", **options)
+    rng = np.random.default_rng(seed)
     names = ("raw_a", "raw_b", "raw_shape", "raw_scale")
-    inputs = {entry.name.removeprefix("layer."): rng.normal(size=entry.shape) for entry in layer.entries()
-              if entry.name.removeprefix("layer.") in names}
+    inputs = {
+        entry.name.removeprefix("layer."): rng.normal(size=entry.shape)
+        for entry in layer.entries()
+        if entry.name.removeprefix("layer.") in names
+    }
 
     def f(*values):
         return layer.kl_sticks(dict(zip(inputs, values, strict=True)), prior, NUMPY)
@@ -133,7 +192,11 @@ def check_sticks(kind, prior, seed=0, **options):
 def check_likelihood(likelihood, seed=0):
     """Check a likelihood's gradient at the outputs, and at a learned noise."""
     rng = np.random.default_rng(seed)
-    targets = rng.random((7, 3)) if not isinstance(likelihood, likelihoods.Softmax) else rng.integers(0, 3, 7)
+    targets = (
+        rng.random((7, 3))
+        if not isinstance(likelihood, likelihoods.Softmax)
+        else rng.integers(0, 3, 7)
+    )
     inputs = {"outputs": rng.normal(size=(2, 7, 3))}
     if getattr(likelihood, "learned", False):
         inputs["log_sigma"] = rng.normal(size=3)
@@ -156,10 +219,17 @@ def check_activation(seed=0):
 
 def check_plain_network(seed=0):
     """Check the log-likelihood of a plain network with two hidden layers."""
-    rng, model = np.random.default_rng(seed), plain.network(6, (5, 4), 3)
-    x, labels = rng.normal(size=(7, 6)), rng.integers(0, 3, 7)
+    rng = np.random.default_rng(seed)
+    model = plain.network(6, (5, 4), 3)
+    x = rng.normal(size=(7, 6))
+    labels = rng.integers(0, 3, 7)
     vector = rng.normal(scale=0.6, size=model.layout.size)
-    return whole(lambda vector: model.log_likelihood(vector, x, labels, NUMPY), model.log_likelihood_vjp, vector, seed)
+    return whole(
+        lambda vector: model.log_likelihood(vector, x, labels, NUMPY),
+        model.log_likelihood_vjp,
+        vector,
+        seed,
+    )
 
 
 def check_gates(seed=0):
@@ -170,50 +240,79 @@ def check_gates(seed=0):
 
 def check_policy(seed=0):
     """Check the log probabilities of a policy for three sequences of choices."""
-    rng, policy = np.random.default_rng(seed), Controller(3, 4, 5)
-    actions, vector = rng.integers(0, 4, (3, 3)), rng.normal(scale=0.6, size=policy.layout.size)
-    return whole(lambda vector: policy.log_probabilities(vector, actions), policy.log_probabilities_vjp, vector, seed)
+    rng = np.random.default_rng(seed)
+    policy = Controller(3, 4, 5)
+    actions = rng.integers(0, 4, (3, 3))
+    vector = rng.normal(scale=0.6, size=policy.layout.size)
+    return whole(
+        lambda vector: policy.log_probabilities(vector, actions),
+        policy.log_probabilities_vjp,
+        vector,
+        seed,
+    )
 
 
 def check_reinforce(seed=0):
     """Check the loss by which a policy and its value learn, for four trials at a given baseline."""
-    rng, policy = np.random.default_rng(seed), Controller(2, 3, 4)
-    actions, rewards = rng.integers(0, 3, (4, 2)), rng.normal(size=4)
+    rng = np.random.default_rng(seed)
+    policy = Controller(2, 3, 4)
+    actions = rng.integers(0, 3, (4, 2))
+    rewards = rng.normal(size=4)
     vector = rng.normal(scale=0.6, size=policy.layout.size)
-    return whole(lambda vector: policy.loss(vector, actions, rewards, 0.3), policy.loss_vjp, vector, seed)
+    return whole(
+        lambda vector: policy.loss(vector, actions, rewards, 0.3), policy.loss_vjp, vector, seed
+    )
 
 
 def check_unit_elbo(seed=0, mask_kl="bernoulli"):
-    """Check the ELBO of a network with stochastic units, part by part, against a prior that is nothing special."""
+    """Check the ELBO of a network with stochastic units, part by part, against a prior that is
+    nothing special.
+    """
     rng = np.random.default_rng(seed)
     model = classifier(6, (5, 4), likelihoods.Softmax(), 3, Units, kl=mask_kl)
     vector = model.initial(starts.normal(rng, 0.5), 0.3, dtype=np.float64)
     vector += rng.normal(scale=0.3, size=vector.size)
     count = model.layout.block("mu").stop
-    sticks = {f"hidden{i}": tuple(np.exp(rng.normal(size=(2, width)))) for i, width in enumerate((5, 4))}
+    sticks = {
+        f"hidden{i}": tuple(np.exp(rng.normal(size=(2, width)))) for i, width in enumerate((5, 4))
+    }
     prior = Prior(rng.normal(size=count), rng.normal(scale=0.3, size=count), sticks)
-    x, labels = rng.normal(size=(7, 6)), rng.integers(0, 3, 7)
+    x = rng.normal(size=(7, 6))
+    labels = rng.integers(0, 3, 7)
     noise = model.noise(Key(seed, 0, 0, 0), 2, len(x), NUMPY, np.float64)
-    return whole(lambda vector: bounds.elbo(model, vector, prior, x, labels, noise, 70, NUMPY, None, 0.7),
-                 bounds.elbo_vjp, vector, seed)
+    return whole(
+        lambda vector: bounds.elbo(model, vector, prior, x, labels, noise, 70, NUMPY, None, 0.7),
+        bounds.elbo_vjp,
+        vector,
+        seed,
+    )
 
 
-# Every gradient that is not a documented pair, by its qualified name; a test holds this against the package.
+# Every gradient that is not a documented pair, by its qualified name; a test holds this against the
+# package.
 CHECKS = {
     "ibpcl.models.layers.Layer.forward_vjp": lambda seed=0: check_layer(Gaussian, seed, mask=0.6),
     "ibpcl.models.layers.Plain.forward_vjp": lambda seed=0: check_layer(Plain, seed),
     "ibpcl.models.layers.Gaussian.forward_vjp": lambda seed=0: check_layer(Gaussian, seed),
     "ibpcl.models.layers.Drawn.forward_vjp": lambda seed=0: check_layer(Drawn, seed),
     "ibpcl.models.layers.activate_vjp": check_activation,
-    "ibpcl.models.masked.Masked.forward_vjp": lambda seed=0: check_layer(Masked, seed, relaxed=True),
+    "ibpcl.models.masked.Masked.forward_vjp": lambda seed=0: check_layer(
+        Masked, seed, relaxed=True
+    ),
     "ibpcl.models.masked.Masked.kl_sticks_vjp": lambda seed=0: check_sticks(
-        Masked, (2.0, 0.5), seed, model=MaskModel(learns_alpha=True)),
+        Masked, (2.0, 0.5), seed, model=MaskModel(learns_alpha=True)
+    ),
     "ibpcl.models.units.Units.forward_vjp": lambda seed=0: check_layer(Units, seed, relaxed=True),
-    "ibpcl.models.units.Units.kl_sticks_vjp": lambda seed=0: check_sticks(Units, (np.full(3, 2.0), np.ones(3)), seed),
+    "ibpcl.models.units.Units.kl_sticks_vjp": lambda seed=0: check_sticks(
+        Units, (np.full(3, 2.0), np.ones(3)), seed
+    ),
     "ibpcl.models.network.Network.forward_vjp": check_network,
-    "ibpcl.models.likelihoods.Likelihood.log_density_vjp": lambda seed=0: check_likelihood(likelihoods.Softmax(), seed),
+    "ibpcl.models.likelihoods.Likelihood.log_density_vjp": lambda seed=0: check_likelihood(
+        likelihoods.Softmax(), seed
+    ),
     "ibpcl.models.likelihoods.Gaussian.log_density_vjp": lambda seed=0: check_likelihood(
-        likelihoods.Gaussian(0.3, True), seed),
+        likelihoods.Gaussian(0.3, True), seed
+    ),
     "ibpcl.models.elbo.elbo_vjp": check_elbo,
     "ibpcl.models.plain.PlainNetwork.log_likelihood_vjp": check_plain_network,
     "ibpcl.models.controller.Controller.log_probabilities_vjp": check_policy,
@@ -222,7 +321,8 @@ CHECKS = {
     "ibpcl.models.gated.Gated.forward_vjp": lambda seed=0: check_layer(Gated, seed),
 }
 
-# Every way in which the ELBO can be set up, beyond those of the activations and of the masks' divergence.
+# Every way in which the ELBO can be set up, beyond those of the activations and of the masks'
+# divergence.
 VARIANTS = {
     "log link": {"link": "log"},
     "plain mean field": {"structured": False},
@@ -234,5 +334,11 @@ VARIANTS = {
     "regression": {"kind": "regressor"},
     "probit": {"kind": "probit"},
     "logistic": {"kind": "logistic"},
-    "all at once": {"kind": "regressor", "link": "log", "structured": False, "learns_alpha": True, "flat": True},
+    "all at once": {
+        "kind": "regressor",
+        "link": "log",
+        "structured": False,
+        "learns_alpha": True,
+        "flat": True,
+    },
 }

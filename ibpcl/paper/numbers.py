@@ -1,6 +1,7 @@
 """Every number of the paper that a target is compared with, as printed, with its place.
 
-Kumar, Chatterjee and Rai, "Bayesian Structure Adaptation for Continual Learning", main text and supplement.
+Kumar, Chatterjee and Rai, "Bayesian Structure Adaptation for Continual Learning", main text and
+supplement.
 """
 
 from ibpcl.experiments.tables import Printed
@@ -22,7 +23,8 @@ ACCURACY = {
 }
 
 OTHER = 'supplement, table "Comparison on other metrics for permuted MNIST dataset", row {}'
-# Acc (percent), FWT and BWT (fractions).  Acc repeats the final mean accuracy, not the mean that the text defines.
+# Acc (percent), FWT and BWT (fractions).  Acc repeats the final mean accuracy, not the mean that
+# the text defines.
 METRICS = {
     "naive": ("Naive", 90.090, 0.1, -3.60e-2),
     "ewc": ("EwC", 95.392, 0.1, -1.90e-2),
@@ -31,34 +33,62 @@ METRICS = {
     "npbcl": ("Ours", 98.180, 0.1, 1.33e-5),
 }
 
-FIRST_TASK_SHARE = Printed(15.0, None, 'Sec. 6.3: "a maximum of around 15% incoming connections are used at most for '
-                                       'the first task", notMNIST and permuted MNIST')
-UNITS, EXPANDING_UNITS = 200, 50                             # supplement B.1
-EPOCHS = 5                                                   # supplement B.1, of training and of fine-tuning each
+FIRST_TASK_SHARE = Printed(
+    15.0,
+    None,
+    'Sec. 6.3: "a maximum of around 15% incoming connections are used at most for '
+    'the first task", notMNIST and permuted MNIST',
+)
+# supplement B.1
+UNITS = 200
+EXPANDING_UNITS = 50
+# supplement B.1, of training and of fine-tuning each
+EPOCHS = 5
 
 # Statements without a number, and where they stand.
 CLAIMS = {
     "coreset": 'Sec. 6.1: "using coreset was found to improve performance a bit"',
-    "forgetting": 'Sec. 6.1: "relatively stable individual task accuracies as compared to VCL"; some old tasks\' '
-                  'accuracies "increases with training of new tasks"',
-    "expansion": 'Sec. 6.1: "dynamic expansion of network initialized to 50 hidden units ... performs slightly worse '
-                 'than the truncation-based method but better than the other methods"',
+    "forgetting": 'Sec. 6.1: "relatively stable individual task accuracies as compared to '
+    'VCL"; some old '
+    'tasks\' '
+    'accuracies "increases with training of new tasks"',
+    "expansion": 'Sec. 6.1: "dynamic expansion of network initialized to 50 hidden units ... '
+    'performs '
+    'slightly worse '
+    'than the truncation-based method but better than the other methods"',
     "over-training": 'Sec. 6.1: "Our model ... was found to be immune to over-training"',
-    "shared-mask": 'Sec. 6.3, on a single mask common for all tasks: "drastic degradation in performance"',
-    "sharing": 'Sec. 6.3: "weight sharing between similar tasks like those in notMNIST is a much higher than that of '
-               'non-similar tasks such as permuted MNIST"',
-    "capacity": 'supplement F.1: "the amount of network usage for all previous tasks tends to converge towards 100 '
-                'percent"',
-    "likelihood": 'Sec. 6.2: "much improved log-likelihood on held-out sets"; supplement G.1: "the deterioration of '
-                  'our model is much less as compared to other model"',
-    "samples": 'Sec. 6.2: "the quality of generated samples ... does not deteriorate as compared to other baselines"',
-    "tsne": 'supplement G.1: "the latent space for MNIST dataset is more clearly seperated as compared to notMNIST"',
-    "masks": 'supplement F.1: "the masks are captured on the pixel values where the digits in MNIST datasets have high '
-             'value and zeros elsewhere"',
+    "shared-mask": (
+        'Sec. 6.3, on a single mask common for all tasks: "drastic degradation in performance"'
+    ),
+    "sharing": 'Sec. 6.3: "weight sharing between similar tasks like those in notMNIST is a '
+    'much higher '
+    'than that of '
+    'non-similar tasks such as permuted MNIST"',
+    "capacity": 'supplement F.1: "the amount of network usage for all previous tasks tends to '
+    'converge '
+    'towards 100 '
+    'percent"',
+    "likelihood": 'Sec. 6.2: "much improved log-likelihood on held-out sets"; supplement G.1: "the '
+    'deterioration of '
+    'our model is much less as compared to other model"',
+    "samples": (
+        'Sec. 6.2: "the quality of generated samples ... does not deteriorate as compared to '
+        'other baselines"'
+    ),
+    "tsne": (
+        'supplement G.1: "the latent space for MNIST dataset is more clearly seperated as '
+        'compared to notMNIST"'
+    ),
+    "masks": 'supplement F.1: "the masks are captured on the pixel values where the digits in '
+    'MNIST '
+    'datasets have high '
+    'value and zeros elsewhere"',
 }
 
-KNN_PLACE = ('supplement, table "Unsupervised learning benchmark comparison with sampled latents using K-nearest '
-             'neighbour test"')
+KNN_PLACE = (
+    'supplement, table "Unsupervised learning benchmark comparison with sampled latents using '
+    'K-nearest neighbour test"'
+)
 # 3-, 5- and 10-NN error (percent) on MNIST, then on notMNIST.
 KNN = {
     "naive": ("Naive", 30.1, 33.1, 36.0, 20.6, 24.87, 30.8),
@@ -67,10 +97,14 @@ KNN = {
     "npbcl": ("Ours", 0.37, 0.40, 0.51, 0.08, 0.09, 0.21),
 }
 
-# Not in the paper: changed copies of the authors' code, with a fixed alpha of 30, one independent stick a column, and
-# this link and weight of the masks' divergence (unchanged it reaches 99.77 % on Split MNIST, two seeds).  Accuracy
-# (percent), density on dead and on live pixels, and pairwise sharing (percent of the weights).
-CODE = "the authors' code, changed to a fixed alpha, independent sticks, this link and weight; Split MNIST"
+# Not in the paper: changed copies of the authors' code, with a fixed alpha of 30, one independent
+# stick a column, and this link and weight of the masks' divergence (unchanged it reaches 99.77 % on
+# Split MNIST, two seeds).  Accuracy (percent), density on dead and on live pixels, and pairwise
+# sharing (percent of the weights).
+CODE = (
+    "the authors' code, changed to a fixed alpha, independent sticks, this link and weight; Split "
+    "MNIST"
+)
 AUTHORS_CODE = {
     ("logit", 1.0): {"accuracy": 99.36, "dead": 18.0, "live": 18.2, "sharing": 71.0},
     ("logit", 1 / 784): {"accuracy": 99.77, "dead": 13.2, "live": 16.9, "sharing": 61.0},
@@ -84,7 +118,8 @@ def accuracy(row, benchmark):
     >>> accuracy("npbcl", "split-mnist").value, accuracy("npbcl", "split-glyphs")
     (99.819, None)
     """
-    benchmark = "split-fashion-mnist" if benchmark == "fashion-resplit" else benchmark      # the paper's is cut anew
+    # the paper's is cut anew
+    benchmark = "split-fashion-mnist" if benchmark == "fashion-resplit" else benchmark
     if row not in ACCURACY or benchmark not in COLUMNS:
         return None
     label, *values = ACCURACY[row]
@@ -92,7 +127,8 @@ def accuracy(row, benchmark):
 
 
 def metric(row, name, scale=1.0):
-    """Return one of Acc, FWT and BWT of permuted MNIST that the paper prints for a row, times ``scale``, or None.
+    """Return one of Acc, FWT and BWT of permuted MNIST that the paper prints for a row, times
+    ``scale``, or None.
 
     >>> round(metric("vcl", "BWT", scale=100).value, 6)
     -0.4
@@ -109,14 +145,23 @@ def knn(row, benchmark, neighbours):
     >>> knn("npbcl", "vae-mnist", 3).value, knn("npbcl", "vae-glyphs", 3)
     (0.37, None)
     """
-    if row not in KNN or benchmark not in ("vae-mnist", "vae-notmnist") or neighbours not in (3, 5, 10):
+    if (
+        row not in KNN
+        or benchmark not in ("vae-mnist", "vae-notmnist")
+        or neighbours not in (3, 5, 10)
+    ):
         return None
     label, *values = KNN[row]
-    return Printed(values[(3, 5, 10).index(neighbours) + 3 * (benchmark == "vae-notmnist")], None,
-                   f"{KNN_PLACE}, row {label}")
+    return Printed(
+        values[(3, 5, 10).index(neighbours) + 3 * (benchmark == "vae-notmnist")],
+        None,
+        f"{KNN_PLACE}, row {label}",
+    )
 
 
 def authors_code(link, weight, name):
-    """Return what the authors' code, changed to this link and weight of the masks' divergence, gave, or None."""
+    """Return what the authors' code, changed to this link and weight of the masks' divergence,
+    gave, or None.
+    """
     values = AUTHORS_CODE.get((link, weight))
     return None if values is None else Printed(values[name], None, CODE, "changed code")

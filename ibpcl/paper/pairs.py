@@ -1,8 +1,9 @@
 """Find every function with a hand-derived gradient, and make inputs for it from its own docstring.
 
-A pair is a function ``f`` and a function ``f_vjp`` of the same place.  The docstring of ``f`` says the shape of each
-parameter (``shape (S, D, K)``) and the table below says what values a parameter of that name may take: names mean the
-same thing everywhere in the package.  So a new pair is proved by existing, and its docstring has to be right.
+A pair is a function ``f`` and a function ``f_vjp`` of the same place.  The docstring of ``f`` says
+the shape of each parameter (``shape (S, D, K)``) and the table below says what values a parameter
+of that name may take: names mean the same thing everywhere in the package.  So a new pair is proved
+by existing, and its docstring has to be right.
 """
 
 import importlib
@@ -17,7 +18,8 @@ import ibpcl
 from ibpcl.inference.backend import backend, why_not
 from ibpcl.verify import check
 
-# A parameter as numpydoc writes it: "mu, log_sigma : ndarray, shape (D, K)", "tau : float", "kind : {"a", "b"}".
+# A parameter as numpydoc writes it: "mu, log_sigma : ndarray, shape (D, K)", "tau : float", "kind :
+# {"a", "b"}".
 PARAMETER = re.compile(r"^(\w+(?:, \w+)*) : (.+)$", re.MULTILINE)
 SHAPE = re.compile(r"shape \(([^)]*)\)")
 # G: the gates of an LSTM, always 4; M: the weights that a mask keeps, at most D K.
@@ -25,12 +27,28 @@ SIZES = {"S": 3, "N": 4, "D": 5, "K": 2, "C": 3, "P": 6, "T": 3, "G": 4, "M": 6}
 
 # More than one piece and one tile, where a compiled function cuts its work.
 TWIN_SIZES = {"S": 3, "N": 150, "D": 140, "K": 120, "C": 5, "M": 1000}
-# Some units of the last place of float32; the slope of tanh, 1 - h^2, has lost a hundred of them where h is near one.
+# Some units of the last place of float32; the slope of tanh, 1 - h^2, has lost a hundred of them
+# where h is near one.
 TWIN_TOLERANCE = 2e-5
 
 # Noise, data and settings: inputs that are not differentiated.
-CONSTANT = frozenset({"eps", "u", "logistic", "labels", "targets", "mask", "kept", "tau", "prior_tau", "prior_shape",
-                      "prior_rate", "prior_a", "prior_b"})
+CONSTANT = frozenset(
+    {
+        "eps",
+        "u",
+        "logistic",
+        "labels",
+        "targets",
+        "mask",
+        "kept",
+        "tau",
+        "prior_tau",
+        "prior_shape",
+        "prior_rate",
+        "prior_a",
+        "prior_b",
+    }
+)
 
 
 def _real(rng, shape):
@@ -54,12 +72,58 @@ def _mask(rng, shape):
 
 
 DOMAINS = {
-    **dict.fromkeys(("eps", "logistic", "mu", "log_sigma", "prior_mu", "prior_log_sigma", "rho", "logit_theta", "y",
-                     "logit_pi", "x", "w", "v", "bias_mu", "bias_log_sigma", "logits", "scores", "mean", "log_noise",
-                     "raw_a", "raw_b", "mean_log_alpha", "h", "c", "r", "z_mean", "z_log_sigma"),
-                    _real),
-    **dict.fromkeys(("a", "b", "alpha", "sigma", "bias_sigma", "tau", "prior_tau", "k", "scale", "prior_shape",
-                     "prior_rate", "prior_a", "prior_b", "mean_alpha", "precision"), _positive),
+    **dict.fromkeys(
+        (
+            "eps",
+            "logistic",
+            "mu",
+            "log_sigma",
+            "prior_mu",
+            "prior_log_sigma",
+            "rho",
+            "logit_theta",
+            "y",
+            "logit_pi",
+            "x",
+            "w",
+            "v",
+            "bias_mu",
+            "bias_log_sigma",
+            "logits",
+            "scores",
+            "mean",
+            "log_noise",
+            "raw_a",
+            "raw_b",
+            "mean_log_alpha",
+            "h",
+            "c",
+            "r",
+            "z_mean",
+            "z_log_sigma",
+        ),
+        _real,
+    ),
+    **dict.fromkeys(
+        (
+            "a",
+            "b",
+            "alpha",
+            "sigma",
+            "bias_sigma",
+            "tau",
+            "prior_tau",
+            "k",
+            "scale",
+            "prior_shape",
+            "prior_rate",
+            "prior_a",
+            "prior_b",
+            "mean_alpha",
+            "precision",
+        ),
+        _positive,
+    ),
     **dict.fromkeys(("log_v", "log_pi"), _negative),
     **dict.fromkeys(("u", "z", "targets"), _unit),
     "mask": _mask,
@@ -69,8 +133,8 @@ DOMAINS = {
 class Pair(NamedTuple):
     """A function with a hand-derived gradient.
 
-    ``choices`` fixes parameters that are names of a variant; ``reference`` is the function whose docstring says the
-    inputs: ``f`` itself, or for a compiled twin the function it replaces.
+    ``choices`` fixes parameters that are names of a variant; ``reference`` is the function whose
+    docstring says the inputs: ``f`` itself, or for a compiled twin the function it replaces.
     """
 
     name: str
@@ -91,14 +155,15 @@ def modules():
     """
     names = [module.name for module in pkgutil.walk_packages(ibpcl.__path__, "ibpcl.")]
     if why_not() is None:
-        backend()                                            # says if it has to compile
+        backend()  # says if it has to compile
     else:
         names = [name for name in names if not name.startswith("ibpcl.kernels")]
     return [importlib.import_module(name) for name in names if not name.endswith("__main__")]
 
 
 def gradients():
-    """Return the qualified name of every public ``*_vjp`` of the package, functions and methods alike.
+    """Return the qualified name of every public ``*_vjp`` of the package, functions and methods
+    alike.
 
     >>> "ibpcl.primitives.gaussian.kl_vjp" in gradients()
     True
@@ -106,17 +171,27 @@ def gradients():
     found = []
     for module in modules():
         owners = [(module.__name__, module)]
-        owners += [(f"{module.__name__}.{name}", owner) for name, owner in vars(module).items()
-                   if inspect.isclass(owner) and owner.__module__ == module.__name__]
+        owners += [
+            (f"{module.__name__}.{name}", owner)
+            for name, owner in vars(module).items()
+            if inspect.isclass(owner) and owner.__module__ == module.__name__
+        ]
         for prefix, owner in owners:
-            found += [f"{prefix}.{name}" for name, value in vars(owner).items()
-                      if name.endswith("_vjp") and not name.startswith("_") and inspect.isfunction(value)
-                      and value.__module__ == module.__name__]
+            found += [
+                f"{prefix}.{name}"
+                for name, value in vars(owner).items()
+                if name.endswith("_vjp")
+                and not name.startswith("_")
+                and inspect.isfunction(value)
+                and value.__module__ == module.__name__
+            ]
     return found
 
 
 def documented_pairs():
-    """Return the pairs whose docstring says all that is needed to call them: primitives, compiled twins, and sticks."""
+    """Return the pairs whose docstring says all that is needed to call them: primitives, compiled
+    twins, and sticks.
+    """
     pairs = []
     for name in gradients():
         module_name, function = name.removesuffix("_vjp").rsplit(".", 1)
@@ -124,12 +199,15 @@ def documented_pairs():
         if wing not in ("primitives", "kernels") and name != "ibpcl.models.masked.sticks_vjp":
             continue
         module = importlib.import_module(module_name)
-        f, f_vjp = getattr(module, function, None), getattr(module, function + "_vjp")
+        f = getattr(module, function, None)
+        f_vjp = getattr(module, function + "_vjp")
         if f is None:
             raise TypeError(f"{name}: there is no function {function!r} beside it")
         reference = f
         if wing == "kernels":
-            reference = getattr(importlib.import_module(module_name.replace("kernels", "primitives")), function)
+            reference = getattr(
+                importlib.import_module(module_name.replace("kernels", "primitives")), function
+            )
         variants = [{}]
         for key, values in _choices(reference).items():
             variants = [{**variant, key: value} for variant in variants for value in values]
@@ -139,7 +217,11 @@ def documented_pairs():
 
 
 def _choices(f):
-    return {name: re.findall(r'"(\w+)"', kind) for name, kind in documented_parameters(f) if kind.startswith("{")}
+    return {
+        name: re.findall(r'"(\w+)"', kind)
+        for name, kind in documented_parameters(f)
+        if kind.startswith("{")
+    }
 
 
 def documented_parameters(f):
@@ -158,9 +240,13 @@ def documented_parameters(f):
     """
     text = inspect.getdoc(f) or ""
     if "Parameters\n----------\n" not in text:
-        raise TypeError(f"{f.__qualname__}: its docstring has no Parameters section to make inputs from")
+        raise TypeError(
+            f"{f.__qualname__}: its docstring has no Parameters section to make inputs from"
+        )
     section = re.split(r"\n\w+\n-{3,}\n", text.split("Parameters\n----------\n")[1])[0]
-    return [(name, kind) for names, kind in PARAMETER.findall(section) for name in names.split(", ")]
+    return [
+        (name, kind) for names, kind in PARAMETER.findall(section) for name in names.split(", ")
+    ]
 
 
 def make_inputs(pair, rng, sizes=None):
@@ -201,12 +287,23 @@ def make_inputs(pair, rng, sizes=None):
         elif name == "kept":
             inputs[name] = rng.permutation(sizes["D"] * sizes["K"]).reshape(dimensions) < sizes["M"]
         elif name in DOMAINS:
-            inputs[name] = np.asarray(DOMAINS[name](rng, dimensions)) if shape else float(DOMAINS[name](rng, ()))
+            inputs[name] = (
+                np.asarray(DOMAINS[name](rng, dimensions))
+                if shape
+                else float(DOMAINS[name](rng, ()))
+            )
         else:
-            raise TypeError(f"{pair.name}: no values are known for an input called {name!r}; add it to DOMAINS")
-    signature = [name for name in inspect.signature(pair.reference).parameters if name not in pair.choices]
+            raise TypeError(
+                f"{pair.name}: no values are known for an input called {name!r}; add it to DOMAINS"
+            )
+    signature = [
+        name for name in inspect.signature(pair.reference).parameters if name not in pair.choices
+    ]
     if signature != list(inputs):
-        raise TypeError(f"{pair.name}: the docstring's parameters {list(inputs)} are not its arguments {signature}")
+        raise TypeError(
+            f"{pair.name}: the docstring's parameters {list(inputs)} are not its arguments "
+            f"{signature}"
+        )
     return inputs
 
 
@@ -217,7 +314,9 @@ def check_pair(pair, seed=0, sizes=None):
     def f(*values):
         return pair.f(*values, **pair.choices)
 
-    return check(f, pair.f_vjp, inputs, [name for name in inputs if name not in CONSTANT], seed=seed)
+    return check(
+        f, pair.f_vjp, inputs, [name for name in inputs if name not in CONSTANT], seed=seed
+    )
 
 
 def check_twin(pair, seed=0):
@@ -232,21 +331,36 @@ def check_twin(pair, seed=0):
     entries : int
         How many numbers were compared.
     """
-    rng, found = np.random.default_rng(seed), []
-    exact = {name: np.float32(value).astype(float) if np.asarray(value).dtype.kind == "f" else value
-             for name, value in make_inputs(pair, rng, TWIN_SIZES).items()}
-    single = [np.asarray(value, np.float32) if isinstance(value, np.ndarray) and value.dtype.kind == "f" else value
-              for value in exact.values()]
+    rng = np.random.default_rng(seed)
+    found = []
+    exact = {
+        name: np.float32(value).astype(float) if np.asarray(value).dtype.kind == "f" else value
+        for name, value in make_inputs(pair, rng, TWIN_SIZES).items()
+    }
+    single = [
+        np.asarray(value, np.float32)
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f"
+        else value
+        for value in exact.values()
+    ]
     expected, exact_cache = pair.reference(*exact.values(), **pair.choices)
     out, cache = pair.f(*single, **pair.choices)
     values = expected if isinstance(expected, tuple) else (expected,)
     dout = tuple(rng.normal(size=np.shape(value)) for value in values)
-    cotangents = [tuple(np.asarray(part, dtype)[()] for part in dout) for dtype in (np.float32, np.float64)]
+    cotangents = [
+        tuple(np.asarray(part, dtype)[()] for part in dout) for dtype in (np.float32, np.float64)
+    ]
     if not isinstance(expected, tuple):
-        out, cotangents = (out,), [parts[0] for parts in cotangents]
+        out = (out,)
+        cotangents = [parts[0] for parts in cotangents]
     back = getattr(importlib.import_module(pair.reference.__module__), pair.f_vjp.__name__)
-    gradients = [pull_back(given, kept) for pull_back, given, kept in (
-        (pair.f_vjp, cotangents[0], cache), (back, cotangents[1], exact_cache))]
+    gradients = [
+        pull_back(given, kept)
+        for pull_back, given, kept in (
+            (pair.f_vjp, cotangents[0], cache),
+            (back, cotangents[1], exact_cache),
+        )
+    ]
     gradients = [one if isinstance(one, tuple) else (one,) for one in gradients]
     for one, other in (*zip(out, values, strict=True), *zip(*gradients, strict=True)):
         if np.asarray(one).dtype != np.float32:

@@ -6,7 +6,8 @@ from typing import NamedTuple
 from ibpcl.paper.catalogue import GROUPS
 
 WIDTH = 80
-NAME = 31                                                    # columns of a check's name; longer ones push the words
+# columns of a check's name; longer ones push the words
+NAME = 31
 HEADS = {
     "gradients": "largest relative error (exact: rounding)",
     "densities": "total probability",
@@ -25,14 +26,17 @@ def head(group):
 
 
 def line(result, verbose=False):
-    """Return what is said of one check: a line, and all there is to say if it failed or if asked for."""
+    """Return what is said of one check: a line, and all there is to say if it failed or if asked
+    for.
+    """
     outcome = result.outcome
     first = f"{WORDS[outcome.verdict]:<5} {result.check.name:<{NAME}} {outcome.words}"
     while len(first) > WIDTH and outcome.ok and ", " in first:
-        first = first.rpartition(", ")[0]                    # a long name costs the last of the words
+        # a long name costs the last of the words
+        first = first.rpartition(", ")[0]
     if outcome.ok and not verbose:
         return first
-    lines = [first if len(first) <= WIDTH else first[:WIDTH - 3] + "..."]
+    lines = [first if len(first) <= WIDTH else first[: WIDTH - 3] + "..."]
     lines += [part for row in outcome.text.splitlines() for part in wrapped(row, 6)]
     return "\n".join(lines)
 
@@ -40,13 +44,20 @@ def line(result, verbose=False):
 def wrapped(text, indent):
     """Break a line that is too long, keeping its own indentation and adding ``indent`` columns."""
     own = indent + len(text) - len(text.lstrip())
-    return textwrap.wrap(text.strip(), WIDTH, initial_indent=" " * own, subsequent_indent=" " * (own + 4),
-                         break_long_words=False, break_on_hyphens=False) or [""]
+    return textwrap.wrap(
+        text.strip(),
+        WIDTH,
+        initial_indent=" " * own,
+        subsequent_indent=" " * (own + 4),
+        break_long_words=False,
+        break_on_hyphens=False,
+    ) or [""]
 
 
 def notes(verbose=False):
     """Return the editorial remarks on the paper, marked as such."""
     from ibpcl.paper.errata.notes import NOTES
+
     lines = ["\nnotes                                 editorial: nothing to compute"]
     for note in NOTES:
         lines.append(f"note  {note.name:<{NAME}} {note.head}")
@@ -59,7 +70,9 @@ def paper_line(equation, outcomes, verbose=False):
     """Return one equation of the paper with its verdict, and with what proves it if asked for."""
     place = equation.section.replace("Algorithm", "Alg.")
     first = f"{place:<7}{equation.place:<10}{equation.verdict(outcomes):<20}"
-    lines = textwrap.wrap(equation.formula, WIDTH - len(first), break_long_words=False, break_on_hyphens=False)
+    lines = textwrap.wrap(
+        equation.formula, WIDTH - len(first), break_long_words=False, break_on_hyphens=False
+    )
     lines = [first + lines[0], *(" " * len(first) + more for more in lines[1:])]
     failed = [name for name in equation.checks if not outcomes[name].ok]
     if verbose:
@@ -73,9 +86,16 @@ def paper_line(equation, outcomes, verbose=False):
 def paper_summary(equations, outcomes, seconds):
     """Return how many equations have which verdict."""
     verdicts = [equation.verdict(outcomes) for equation in equations]
-    counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts))
-    return "\n".join(["", *wrapped(f"{len(equations)} equations, definitions, steps and claims: {counts}", 0),
-                      f"{len(outcomes)} checks; {seconds:.1f} s"])
+    counts = ", ".join(
+        f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts)
+    )
+    return "\n".join(
+        [
+            "",
+            *wrapped(f"{len(equations)} equations, definitions, steps and claims: {counts}", 0),
+            f"{len(outcomes)} checks; {seconds:.1f} s",
+        ]
+    )
 
 
 class Section(NamedTuple):
@@ -92,15 +112,20 @@ class Section(NamedTuple):
 
 
 def sections(results):
-    """Return what an HTML page shows of each result: the report of a gradient, the text of all others."""
+    """Return what an HTML page shows of each result: the report of a gradient, the text of all
+    others.
+    """
     found = []
     for result in results:
-        outcome, name = result.outcome, str(result.check)
+        outcome = result.outcome
+        name = str(result.check)
         if outcome.report is not None:
             outcome.report.title = name
             found.append(outcome.report)
         else:
-            columns = HEADS[result.check.group] if result.check.group in ("errata", "divergences") else ""
+            columns = (
+                HEADS[result.check.group] if result.check.group in ("errata", "divergences") else ""
+            )
             body = "\n".join(part for part in (columns, outcome.words, outcome.text) if part)
             found.append(Section(name, outcome.verdict, body))
     return found

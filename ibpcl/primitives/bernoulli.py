@@ -1,7 +1,8 @@
 r"""Bernoulli masks: the discrete model that the concrete variables relax.
 
-:math:`B_{dk} \sim \mathrm{Bernoulli}(\pi_k)` under the prior and :math:`\mathrm{Bernoulli}(\theta_{dk})` under the
-posterior.  Kumar et al. (2021), Eq. 4 and Sec. 3.2.
+:math:`B_{dk} \sim \mathrm{Bernoulli}(\pi_k)` under the prior and
+:math:`\mathrm{Bernoulli}(\theta_{dk})` under the posterior.  Kumar et al. (2021), Eq. 4 and Sec.
+3.2.
 """
 
 import numpy as np
@@ -45,7 +46,9 @@ def log_density_vjp(dlog_q, cache):
               \partial_{\operatorname{logit}\theta} = z - \theta = z (1 - \theta) - (1 - z) \theta
     """
     z, logit_theta = cache
-    return dlog_q * logit_theta, dlog_q * (z * sigmoid(-logit_theta) - (1 - z) * sigmoid(logit_theta))
+    return dlog_q * logit_theta, dlog_q * (
+        z * sigmoid(-logit_theta) - (1 - z) * sigmoid(logit_theta)
+    )
 
 
 def kl(logit_theta, logit_pi):
@@ -53,11 +56,12 @@ def kl(logit_theta, logit_pi):
 
     .. math:: \sum_{d,k} \theta \log\frac{\theta}{\pi} + (1 - \theta) \log\frac{1 - \theta}{1 - \pi}
               = \sum_{d,k} \theta\, m\Bigl(\frac\pi\theta - 1\Bigr)
-                + (1 - \theta)\, m\Bigl(\frac{1 - \pi}{1 - \theta} - 1\Bigr), \qquad m(u) = u - \log(1 + u)
+                + (1 - \theta)\, m\Bigl(\frac{1 - \pi}{1 - \theta} - 1\Bigr), \qquad
+                m(u) = u - \log(1 + u)
 
-    Kumar et al. (2021), Eqs. 7 and 8, second term; exact for the discrete model.  For nearly equal masks the left
-    side cancels.  On the right nothing does, no term is negative: what was added, :math:`(\pi - \theta) + (\theta -
-    \pi)`, is 0.
+    Kumar et al. (2021), Eqs. 7 and 8, second term; exact for the discrete model.  For nearly equal
+    masks the left side cancels.  On the right nothing does, no term is negative: what was added,
+    :math:`(\pi - \theta) + (\theta - \pi)`, is 0.
 
     Parameters
     ----------
@@ -80,30 +84,46 @@ def kl(logit_theta, logit_pi):
     array([0.5108])
     """
     prior = logit_pi[:, None, :]
-    theta, complement, delta = sigmoid(logit_theta), sigmoid(-logit_theta), logit_theta - prior
+    theta = sigmoid(logit_theta)
+    complement = sigmoid(-logit_theta)
+    delta = logit_theta - prior
     near = np.abs(delta.real) < 1
-    far_apart = (theta * (softplus(-prior) - softplus(-logit_theta))
-                 + complement * (softplus(prior) - softplus(logit_theta)))
+    far_apart = theta * (softplus(-prior) - softplus(-logit_theta)) + complement * (
+        softplus(prior) - softplus(logit_theta)
+    )
     small = np.where(near, delta, 0).astype(delta.dtype)
     # pi / theta - 1 = (1 - pi) (e^-delta - 1), and the other one is pi (e^delta - 1).
-    nearly_equal = (theta * log1p_rest(sigmoid(-prior) * np.expm1(-small))
-                    + complement * log1p_rest(sigmoid(prior) * np.expm1(small)))
+    nearly_equal = theta * log1p_rest(sigmoid(-prior) * np.expm1(-small)) + complement * log1p_rest(
+        sigmoid(prior) * np.expm1(small)
+    )
     divergence = np.where(near, nearly_equal, far_apart)
-    return divergence.sum(axis=(1, 2)), (theta, complement, delta, sigmoid(logit_pi), sigmoid(-logit_pi))
+    return divergence.sum(axis=(1, 2)), (
+        theta,
+        complement,
+        delta,
+        sigmoid(logit_pi),
+        sigmoid(-logit_pi),
+    )
 
 
 def kl_vjp(ddivergence, cache):
-    r"""Pull the gradient at the divergence back to ``logit_theta`` and ``logit_pi``; no logarithm is left.
+    r"""Pull the gradient at the divergence back to ``logit_theta`` and ``logit_pi``; no logarithm
+    is left.
 
     .. math:: \partial_{\operatorname{logit}\theta} = \theta (1 - \theta)
               (\operatorname{logit}\theta - \operatorname{logit}\pi), \qquad
               \partial_{\operatorname{logit}\pi} = \sum_d \pi - \theta
 
-    With :math:`\Delta` the difference of the log-odds, :math:`\pi - \theta = \theta (1 - \pi) (e^{-\Delta} - 1) =
-    -\pi (1 - \theta) (e^\Delta - 1)`: the first for :math:`\Delta > 0`, the second below.
+    With :math:`\Delta` the difference of the log-odds, :math:`\pi - \theta = \theta (1 - \pi)
+    (e^{-\Delta} - 1) = -\pi (1 - \theta) (e^\Delta - 1)`: the first for :math:`\Delta > 0`, the
+    second below.
     """
-    theta, complement, delta, pi, not_pi = cache             # 1 - theta would be 0 where theta rounds to 1
+    # 1 - theta would be 0 where theta rounds to 1
+    theta, complement, delta, pi, not_pi = cache
     dlogit_theta = ddivergence[:, None, None] * theta * complement * delta
-    apart = np.expm1(-np.abs(delta)) * np.where(delta > 0, theta * not_pi[:, None, :], complement * pi[:, None, :])
-    dlogit_pi = ddivergence[:, None] * np.copysign(apart, -delta).sum(axis=1)        # logit_pi was broadcast over D
+    apart = np.expm1(-np.abs(delta)) * np.where(
+        delta > 0, theta * not_pi[:, None, :], complement * pi[:, None, :]
+    )
+    # logit_pi was broadcast over D
+    dlogit_pi = ddivergence[:, None] * np.copysign(apart, -delta).sum(axis=1)
     return dlogit_theta, dlogit_pi

@@ -1,9 +1,10 @@
 r"""Binary concrete masks: a Bernoulli variable, relaxed so that it has a gradient.
 
-:math:`Y = (\operatorname{logit}\theta + \ell) / \tau` with logistic noise :math:`\ell`, and :math:`z = \sigma(Y)`; as
-:math:`\tau \to 0` this is Bernoulli(theta).  Kumar et al. (2021), supplement, "Bernoulli distribution
-Reparameterization"; Maddison, Mnih and Teh (2017), appendix C.  The paper's :math:`\alpha_k` there must be the *odds*
-:math:`\theta / (1 - \theta)`, though the text calls it a probability: its logarithm is our ``logit_theta``.
+:math:`Y = (\operatorname{logit}\theta + \ell) / \tau` with logistic noise :math:`\ell`, and
+:math:`z = \sigma(Y)`; as :math:`\tau \to 0` this is Bernoulli(theta).  Kumar et al. (2021),
+supplement, "Bernoulli distribution Reparameterization"; Maddison, Mnih and Teh (2017), appendix C.
+The paper's :math:`\alpha_k` there must be the *odds* :math:`\theta / (1 - \theta)`, though the text
+calls it a probability: its logarithm is our ``logit_theta``.
 """
 
 import math
@@ -44,7 +45,7 @@ def sample(logistic, logit_theta, tau):
     """
     y = (logit_theta + logistic) / tau
     z = sigmoid(y)
-    return z, (z, sigmoid(-y), tau)                          # 1 - z would be 0 where z rounds to 1
+    return z, (z, sigmoid(-y), tau)  # 1 - z would be 0 where z rounds to 1
 
 
 def sample_vjp(dz, cache):
@@ -59,12 +60,14 @@ def sample_vjp(dz, cache):
 def log_density_logit(y, logit_theta, tau):
     r"""Evaluate the log density of :math:`Y = \operatorname{logit} z`, element by element.
 
-    .. math:: \log q(y) = \log\tau + r - 2 \log(1 + e^r), \qquad r = \operatorname{logit}\theta - \tau y
+    .. math::
+
+        \log q(y) = \log\tau + r - 2 \log(1 + e^r), \qquad r = \operatorname{logit}\theta - \tau y
 
     Kumar et al. (2021), supplement.
 
-    .. warning:: The paper prints this as the density of the mask itself.  It is that of its logit: it integrates to one
-       over y.  In a KL divergence the Jacobian between the two cancels.
+    .. warning:: The paper prints this as the density of the mask itself.  It is that of its logit:
+       it integrates to one over y.  In a KL divergence the Jacobian between the two cancels.
 
     Parameters
     ----------
@@ -111,8 +114,8 @@ def log_density(z, logit_theta, tau):
     Parameters
     ----------
     z : ndarray, shape (S, D, K)
-        Relaxed masks in [0, 1].  One that has been rounded to an end counts as the number of its type next to that
-        end.  :func:`log_density_logit` at the logit loses nothing to rounding.
+        Relaxed masks in [0, 1].  One that has been rounded to an end counts as the number of its
+        type next to that end.  :func:`log_density_logit` at the logit loses nothing to rounding.
     logit_theta : ndarray, shape (S, D, K)
         Log-odds, any real.
     tau : float
@@ -136,7 +139,9 @@ def log_density(z, logit_theta, tau):
 
 
 def _inside(z):
-    """Move the masks that are 0, or smaller than all normal numbers, or 1, to the next number inside (0, 1)."""
+    """Move the masks that are 0, or smaller than all normal numbers, or 1, to the next number
+    inside (0, 1).
+    """
     z = np.asarray(z)
     limits = np.finfo(z.dtype)
     below = np.where((z.real >= 0) & (z.real < limits.tiny), limits.tiny, z)
@@ -160,9 +165,10 @@ def kl(logit_theta, logit_pi):
     .. math:: \sum_{d,k} \Delta \coth\frac\Delta2 - 2, \qquad
               \Delta_{dk} = \operatorname{logit}\theta_{dk} - \operatorname{logit}\pi_k
 
-    At equal temperatures Y is a logistic variable scaled by :math:`1 / \tau` on both sides, so the temperature cancels.
-    It bounds the Bernoulli divergence from above, and with :math:`\theta = \sigma(\rho + \operatorname{logit}\pi)` it
-    depends on rho alone.  Kumar et al. (2021) estimate it by sampling (supplement); no sampling is needed.
+    At equal temperatures Y is a logistic variable scaled by :math:`1 / \tau` on both sides, so the
+    temperature cancels. It bounds the Bernoulli divergence from above, and with :math:`\theta =
+    \sigma(\rho + \operatorname{logit}\pi)` it depends on rho alone.  Kumar et al. (2021) estimate
+    it by sampling (supplement); no sampling is needed.
 
     Parameters
     ----------
@@ -183,7 +189,7 @@ def kl(logit_theta, logit_pi):
     >>> kl(np.full((1, 1, 1), 1.0), np.zeros((1, 1)))[0].round(4)
     array([0.164])
     """
-    delta = logit_theta - logit_pi[:, None, :]               # (S, D, K)
+    delta = logit_theta - logit_pi[:, None, :]  # (S, D, K)
     return logistic_kl(delta).sum(axis=(1, 2)), delta
 
 
@@ -193,8 +199,8 @@ def kl_vjp(ddivergence, cache):
     .. math:: \partial_\Delta = \coth\frac\Delta2 - \frac{\Delta}{2 \sinh^2(\Delta / 2)}
               = \frac{\sinh\Delta - \Delta}{\cosh\Delta - 1}
 
-    and, where this loses its digits, below 1, the series of :func:`ibpcl.numerics.logistic_kl` term by term:
-    :math:`\Delta / 3 - \Delta^3 / 90 + \dots`
+    and, where this loses its digits, below 1, the series of :func:`ibpcl.numerics.logistic_kl` term
+    by term: :math:`\Delta / 3 - \Delta^3 / 90 + \dots`
     """
     delta = cache
     d = np.abs(delta)
@@ -206,7 +212,7 @@ def kl_vjp(ddivergence, cache):
     e = np.exp(-far)
     slope = np.where(near_zero, series, (1 - e * e - 2 * far * e) / (1 - e) ** 2)
     dlogit_theta = ddivergence[:, None, None] * np.copysign(slope, delta)
-    return dlogit_theta, -dlogit_theta.sum(axis=1)           # logit_pi was broadcast over D
+    return dlogit_theta, -dlogit_theta.sum(axis=1)  # logit_pi was broadcast over D
 
 
 def kl_monte_carlo(logistic, logit_theta, logit_pi, tau, prior_tau):
@@ -215,9 +221,9 @@ def kl_monte_carlo(logistic, logit_theta, logit_pi, tau, prior_tau):
     .. math:: \sum_{d,k} \log q(Y_{dk}; \theta_{dk}, \tau) - \log p(Y_{dk}; \pi_k, \tau_0), \qquad
               Y = (\operatorname{logit}\theta + \ell) / \tau
 
-    Kumar et al. (2021), supplement: "the KL-Divergence can be calculated as difference of log density".  With unequal
-    temperatures it is positive even for q = p, so it pulls the mask towards 0 and 1; the paper never gives
-    :math:`\tau_0`.
+    Kumar et al. (2021), supplement: "the KL-Divergence can be calculated as difference of log
+    density".  With unequal temperatures it is positive even for q = p, so it pulls the mask towards
+    0 and 1; the paper never gives :math:`\tau_0`.
 
     Parameters
     ----------
@@ -251,11 +257,10 @@ def kl_monte_carlo(logistic, logit_theta, logit_pi, tau, prior_tau):
 def kl_monte_carlo_vjp(ddivergence, cache):
     r"""Pull the gradient at the estimate back to ``logit_theta`` and ``logit_pi``.
 
-    ``logit_theta`` acts through the sample only, :math:`\partial Y = 1 / \tau`.  The density of q depends on
-    :math:`\operatorname{logit}\theta - \tau Y = -\ell`, which is the noise and nothing else.
+    ``logit_theta`` acts through the sample only, :math:`\partial Y = 1 / \tau`.  The density of q
+    depends on :math:`\operatorname{logit}\theta - \tau Y = -\ell`, which is the noise and nothing
+    else.
     """
     prior, tau = cache
     dy, dlogit_pi = log_density_logit_vjp(-ddivergence[:, None, None], prior)
-    return dy / tau, dlogit_pi.sum(axis=1)                   # logit_pi was broadcast over D
-
-
+    return dy / tau, dlogit_pi.sum(axis=1)  # logit_pi was broadcast over D

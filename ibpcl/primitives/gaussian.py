@@ -1,7 +1,8 @@
 r"""Gaussian weights: :math:`q(V) = \prod_{d,k} \mathcal N(\mu_{dk}, \sigma_{dk}^2)`.
 
-Kumar et al. (2021), Sec. 3.2 and supplement, "Gaussian distribution Reparameterization".  The scale is always carried
-as ``log_sigma``, the logarithm of the standard deviation, so that no constraint is needed.
+Kumar et al. (2021), Sec. 3.2 and supplement, "Gaussian distribution Reparameterization".  The scale
+is always carried as ``log_sigma``, the logarithm of the standard deviation, so that no constraint
+is needed.
 """
 
 import numpy as np
@@ -37,7 +38,7 @@ def sample(eps, mu, log_sigma):
     >>> sample(np.array([[1.0]]), np.array([2.0]), np.array([0.0]))[0]
     array([[3.]])
     """
-    noise = np.exp(log_sigma) * eps                          # (S, D, K)
+    noise = np.exp(log_sigma) * eps  # (S, D, K)
     return mu + noise, noise
 
 
@@ -47,7 +48,7 @@ def sample_vjp(dv, cache):
     .. math:: \partial_\mu V = 1, \qquad \partial_{\log\sigma} V = \sigma \varepsilon
     """
     noise = cache
-    return dv.sum(axis=0), (dv * noise).sum(axis=0)          # mu, log_sigma were broadcast over S
+    return dv.sum(axis=0), (dv * noise).sum(axis=0)  # mu, log_sigma were broadcast over S
 
 
 def log_density(x, mu, log_sigma):
@@ -76,7 +77,7 @@ def log_density(x, mu, log_sigma):
     array([[-0.9189]])
     """
     inverse_sigma = np.exp(-log_sigma)
-    standard = (x - mu) * inverse_sigma                      # (S, D, K)
+    standard = (x - mu) * inverse_sigma  # (S, D, K)
     return -HALF_LOG_2PI - log_sigma - standard * standard / 2, (standard, inverse_sigma)
 
 
@@ -89,13 +90,15 @@ def log_density_vjp(dlog_p, cache):
     standard, inverse_sigma = cache
     dx = -dlog_p * standard * inverse_sigma
     dlog_sigma = dlog_p * (standard * standard - 1)
-    return dx, -dx.sum(axis=0), dlog_sigma.sum(axis=0)       # mu, log_sigma were broadcast over S
+    return dx, -dx.sum(axis=0), dlog_sigma.sum(axis=0)  # mu, log_sigma were broadcast over S
 
 
 def kl(mu, log_sigma, prior_mu, prior_log_sigma):
     r"""Compute the KL divergence of diagonal Gaussians, :math:`KL[q(V) \| p(V)]`.
 
-    .. math:: \sum \log\frac{\sigma_0}{\sigma} + \frac{\sigma^2 + (\mu - \mu_0)^2}{2 \sigma_0^2} - \frac12
+    .. math::
+
+        \sum \log\frac{\sigma_0}{\sigma} + \frac{\sigma^2 + (\mu - \mu_0)^2}{2 \sigma_0^2} - \frac12
 
     Kumar et al. (2021), Eq. 7, first term.
 
@@ -118,10 +121,10 @@ def kl(mu, log_sigma, prior_mu, prior_log_sigma):
     >>> float(kl(np.ones(2), np.zeros(2), np.zeros(2), np.zeros(2))[0])
     1.0
     """
-    shift = (mu - prior_mu) * np.exp(-prior_log_sigma)       # in prior standard deviations
+    shift = (mu - prior_mu) * np.exp(-prior_log_sigma)  # in prior standard deviations
     log_ratio = log_sigma - prior_log_sigma
-    # sigma^2 / sigma_0^2 - 1 through expm1, so that nearly equal scales keep their digits; in the divergence, what is
-    # left of it without its linear term.
+    # sigma^2 / sigma_0^2 - 1 through expm1, so that nearly equal scales keep their digits; in the
+    # divergence, what is left of it without its linear term.
     excess = np.expm1(2 * log_ratio)
     return (shift * shift + expm1_rest(2 * log_ratio)).sum() / 2, (shift, excess, prior_log_sigma)
 

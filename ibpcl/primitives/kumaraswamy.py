@@ -1,7 +1,8 @@
 r"""Kumaraswamy sticks: the posterior :math:`q(v_k)` of the stick-breaking construction.
 
-:math:`p(v; a, b) = a b v^{a - 1} (1 - v^a)^{b - 1}` on (0, 1).  It equals Beta(a, b) when a or b is one, and unlike the
-Beta it is sampled by a formula.  Kumar et al. (2021), supplement, "Beta distribution Reparameterization".
+:math:`p(v; a, b) = a b v^{a - 1} (1 - v^a)^{b - 1}` on (0, 1).  It equals Beta(a, b) when a or b is
+one, and unlike the Beta it is sampled by a formula.  Kumar et al. (2021), supplement, "Beta
+distribution Reparameterization".
 """
 
 import numpy as np
@@ -21,7 +22,8 @@ def sample(u, a, b):
 
     .. math:: \log v = \tfrac{1}{a} \log\bigl(1 - u^{1/b}\bigr)
 
-    Kumar et al. (2021), supplement, "Beta distribution Reparameterization" (:math:`\alpha, \beta` there).
+    Kumar et al. (2021), supplement, "Beta distribution Reparameterization" (:math:`\alpha, \beta`
+    there).
 
     Parameters
     ----------
@@ -33,8 +35,8 @@ def sample(u, a, b):
     Returns
     -------
     log_v : ndarray, shape (S, K)
-        Log-samples, all < 0.  Logs, because sticks are multiplied.  One that is closer to 0 than the type can hold
-        becomes the largest normal number below.
+        Log-samples, all < 0.  Logs, because sticks are multiplied.  One that is closer to 0 than
+        the type can hold becomes the largest normal number below.
     cache : tuple
         What :func:`sample_vjp` needs.
 
@@ -43,8 +45,9 @@ def sample(u, a, b):
     >>> np.exp(sample(np.array([[0.75]]), np.array([1.0]), np.array([1.0]))[0])
     array([[0.25]])
     """
-    s = np.log(u) / b                                        # u^(1/b) = e^s,  s < 0
-    log_v = log1mexp(s) / a                                  # 0 where the type has no number so close to 0
+    s = np.log(u) / b  # u^(1/b) = e^s,  s < 0
+    # 0 where the type has no number so close to 0
+    log_v = log1mexp(s) / a
     return _below_zero(log_v), (s, a, b, log_v)
 
 
@@ -62,8 +65,9 @@ def sample_vjp(dlog_v, cache):
     """
     s, a, b, log_v = cache
     da = -dlog_v * log_v / a
-    db = dlog_v * s * np.exp(s - a * log_v) / (a * b)        # one exp: e^s / v^a overflows only with the ratio
-    return da.sum(axis=0), db.sum(axis=0)                    # a, b were broadcast over S
+    # one exp: e^s / v^a overflows only with the ratio
+    db = dlog_v * s * np.exp(s - a * log_v) / (a * b)
+    return da.sum(axis=0), db.sum(axis=0)  # a, b were broadcast over S
 
 
 def log_density(log_v, a, b):
@@ -90,8 +94,8 @@ def log_density(log_v, a, b):
     >>> float(log_density(np.log([[0.3]]), np.ones(1), np.ones(1))[0][0, 0])
     0.0
     """
-    log_power = a * log_v                                    # log v^a
-    log_rest = log1mexp(log_power)                           # log(1 - v^a)
+    log_power = a * log_v  # log v^a
+    log_rest = log1mexp(log_power)  # log(1 - v^a)
     log_p = np.log(a) + np.log(b) + (a - 1) * log_v + (b - 1) * log_rest
     return log_p, (log_v, a, b, log_power, log_rest)
 
@@ -101,30 +105,35 @@ def log_density_vjp(dlog_p, cache):
 
     .. math:: \partial_{\log v} = a - 1 - (b - 1) \frac{g}{\log v}, \quad
               \partial_a = \frac1a + \log v - (b - 1) \frac ga, \quad
-              \partial_b = \frac1b + \log(1 - v^a), \qquad g = \frac{v^a \log v^a}{1 - v^a} \in (-1, 0)
+              \partial_b = \frac1b + \log(1 - v^a), \qquad
+              g = \frac{v^a \log v^a}{1 - v^a} \in (-1, 0)
     """
     log_v, a, b, log_power, log_rest = cache
     g = -log_power * np.exp(log_power) / np.expm1(log_power)
     dlog_v = dlog_p * (a - 1 - (b - 1) * g / log_v)
     da = dlog_p * (1 / a + log_v - (b - 1) * g / a)
     db = dlog_p * (1 / b + log_rest)
-    return dlog_v, da.sum(axis=0), db.sum(axis=0)            # a, b were broadcast over S
+    return dlog_v, da.sum(axis=0), db.sum(axis=0)  # a, b were broadcast over S
 
 
 def harmonic(b):
-    r"""Compute the harmonic number :math:`H_b = \psi(b + 1) + \gamma = \zeta(2)\, b - \zeta(3)\, b^2 + \dots`
+    r"""Compute the harmonic number :math:`H_b = \psi(b + 1) + \gamma = \zeta(2)\, b - \zeta(3)\,
+    b^2 + \dots`
 
-    The sum loses all digits for small b; below 0.1 the series (Abramowitz and Stegun, 6.3.14) is right to 1e-16.
-    Elementwise, for b > 0 of any shape.
+    The sum loses all digits for small b; below 0.1 the series (Abramowitz and Stegun, 6.3.14) is
+    right to 1e-16. Elementwise, for b > 0 of any shape.
 
     >>> float(harmonic(np.array(3.0)).round(6)), float(harmonic(np.array(1e-20)) * 1e20)
     (1.833333, 1.6449340668482264)
     """
-    small, value = b.real < 0.1, digamma(b + 1) + b.dtype.type(EULER_GAMMA)
-    if not small.any():                                      # as nearly always
+    small = b.real < 0.1
+    value = digamma(b + 1) + b.dtype.type(EULER_GAMMA)
+    if not small.any():  # as nearly always
         return value
     near_zero = np.where(small, b, 0).astype(b.dtype)
-    return np.where(small, near_zero * np.polyval(HARMONIC_SERIES.astype(b.dtype), near_zero), value)
+    return np.where(
+        small, near_zero * np.polyval(HARMONIC_SERIES.astype(b.dtype), near_zero), value
+    )
 
 
 def trigamma(b):
@@ -133,8 +142,8 @@ def trigamma(b):
     .. math:: \psi'(x) = \zeta(2, x), \qquad
               \frac1b - \psi'(b + 1) = \frac1{2 b^2} - \frac1{6 b^3} + \frac1{30 b^5} - \dots
 
-    with the trigamma function :math:`\psi'`.  The difference loses all digits for large b; from 30 on the series
-    (Abramowitz and Stegun, 6.4.12) is right to 1e-14.
+    with the trigamma function :math:`\psi'`.  The difference loses all digits for large b; from 30
+    on the series (Abramowitz and Stegun, 6.4.12) is right to 1e-14.
 
     >>> value, rest = trigamma(np.array(1e8))
     >>> float((value * 1e8).round(9)), float(rest * 1e16)
@@ -142,11 +151,14 @@ def trigamma(b):
     """
     b = np.asarray(b)
     wide = b.astype(np.float64)
-    with np.errstate(all="ignore"):                          # each form where the other one is taken
+    # each form where the other one is taken
+    with np.errstate(all="ignore"):
         t = 1 / (wide * wide)
         series = t * (1 / 2 - (1 / 6 - t * (1 / 30 - t * (1 / 42 - t / 30))) / wide)
         value = zeta(2, wide + 1)
-        return value.astype(b.dtype), np.where(wide < 30, 1 / wide - value, series).astype(b.dtype)[()]
+        return value.astype(b.dtype), np.where(wide < 30, 1 / wide - value, series).astype(b.dtype)[
+            ()
+        ]
 
 
 def kl_to_beta(a, b, alpha):
@@ -157,13 +169,13 @@ def kl_to_beta(a, b, alpha):
               = \sum_k m\Bigl(\frac\alpha a\Bigr) + m\Bigl(\frac1b\Bigr)
               + \Bigl(\frac\alpha a - 1\Bigr) (H_b - 1), \qquad m(r) = r - 1 - \log r \ge 0
 
-    with :math:`H_b = \psi(b + 1) + \gamma`.  Kumar et al. (2021), supplement, KL between Kumaraswamy and Beta, with
-    :math:`\beta = 1`, the IBP's case, where the infinite series has no weight and
-    :math:`\log B(\alpha, 1) = -\log \alpha`.  Near equality the terms on the left are of order one and cancel; those
-    on the right are as small as the divergence.
+    with :math:`H_b = \psi(b + 1) + \gamma`.  Kumar et al. (2021), supplement, KL between
+    Kumaraswamy and Beta, with :math:`\beta = 1`, the IBP's case, where the infinite series has no
+    weight and :math:`\log B(\alpha, 1) = -\log \alpha`.  Near equality the terms on the left are of
+    order one and cancel; those on the right are as small as the divergence.
 
-    .. warning:: The paper prints the last term as :math:`-b / (1 - b)`.  That form is negative for some (a, b) and
-       singular at b = 1, where the divergence of equal distributions must be 0.
+    .. warning:: The paper prints the last term as :math:`-b / (1 - b)`.  That form is negative for
+       some (a, b) and singular at b = 1, where the divergence of equal distributions must be 0.
 
     Parameters
     ----------
@@ -184,30 +196,42 @@ def kl_to_beta(a, b, alpha):
     >>> float(kl_to_beta(np.array([31.0]), np.array([2.0]), 30.0)[0].round(6))
     0.17755
     """
-    a, b = inexact(a), inexact(b)
-    mean_log = -harmonic(b)                                  # a E_q[log v]; psi(b) + 1 / b would cancel for small b
-    excess = (alpha - a) / a                                 # alpha / a - 1; the difference is exact near equality
+    a = inexact(a)
+    b = inexact(b)
+    # a E_q[log v]; psi(b) + 1 / b would cancel for small b
+    mean_log = -harmonic(b)
+    # alpha / a - 1; the difference is exact near equality
+    excess = (alpha - a) / a
     ratio = alpha / a
-    near = np.abs(excess.real) < 1                           # far from equality, -1 and 1 in the last form would cancel
-    by_a = np.where(near, _minus_log(ratio, excess) + excess * _harmonic_minus_one(b),
-                    -excess * mean_log - np.log(ratio))
+    # far from equality, -1 and 1 in the last form would cancel
+    near = np.abs(excess.real) < 1
+    by_a = np.where(
+        near,
+        _minus_log(ratio, excess) + excess * _harmonic_minus_one(b),
+        -excess * mean_log - np.log(ratio),
+    )
     return (by_a + _minus_log(1 / b, (1 - b) / b)).sum(), (a, b, alpha, mean_log)
 
 
 def _minus_log(ratio, excess):
-    r"""Return :math:`r - 1 - \log r`, about :math:`(r - 1)^2 / 2` near one; ``excess`` is :math:`r - 1`."""
+    r"""Return :math:`r - 1 - \log r`, about :math:`(r - 1)^2 / 2` near one; ``excess`` is :math:`r
+    - 1`.
+    """
     near = np.abs(excess.real) < 0.25
     return np.where(near, log1p_rest(np.where(near, excess, 0)), excess - np.log(ratio))
 
 
 def _harmonic_minus_one(b):
-    r"""Return :math:`H_b - 1 = (\zeta(2) - 1)\, d - (\zeta(3) - 1)\, d^2 + \dots` with :math:`d = b - 1`.
+    r"""Return :math:`H_b - 1 = (\zeta(2) - 1)\, d - (\zeta(3) - 1)\, d^2 + \dots` with :math:`d = b
+    - 1`.
 
     The series, of :math:`\psi` at 2, is taken for small d.
     """
     near = np.abs(b.real - 1) < 0.25
     d = np.where(near, b - 1, 0).astype(b.dtype)
-    return np.where(near, d * np.polyval(HARMONIC_MINUS_ONE_SERIES.astype(b.dtype), d), harmonic(b) - 1)
+    return np.where(
+        near, d * np.polyval(HARMONIC_MINUS_ONE_SERIES.astype(b.dtype), d), harmonic(b) - 1
+    )
 
 
 def kl_to_beta_vjp(ddivergence, cache):
@@ -224,7 +248,8 @@ def kl_to_beta_vjp(ddivergence, cache):
     value, rest = trigamma(b)
     db = ddivergence * (alpha / a * value + (rest - 1 / (b * b)))
     dalpha = ddivergence * (-mean_log / a - 1 / alpha)
-    return da, db, dalpha if np.ndim(alpha) else dalpha.sum()    # a scalar alpha was broadcast over K
+    # a scalar alpha was broadcast over K
+    return da, db, dalpha if np.ndim(alpha) else dalpha.sum()
 
 
 def expected_kl_to_beta(a, b, mean_alpha, mean_log_alpha):
@@ -233,8 +258,9 @@ def expected_kl_to_beta(a, b, mean_alpha, mean_log_alpha):
     .. math:: \sum_k \Bigl(1 - \frac{E[\alpha]}{a}\Bigr)\Bigl(-\gamma - \psi(b) - \frac1b\Bigr)
               + \log(a b) - E[\log \alpha] - \frac{b - 1}{b}
 
-    Given alpha the divergence is linear in alpha and log alpha, so two moments are all that a learned alpha needs: no
-    sampling, which Kumar et al. (2021), supplement, "Learning :math:`\alpha`", take to be necessary.
+    Given alpha the divergence is linear in alpha and log alpha, so two moments are all that a
+    learned alpha needs: no sampling, which Kumar et al. (2021), supplement, "Learning
+    :math:`\alpha`", take to be necessary.
 
     Parameters
     ----------
@@ -252,11 +278,14 @@ def expected_kl_to_beta(a, b, mean_alpha, mean_log_alpha):
 
     Examples
     --------
-    >>> float(expected_kl_to_beta(np.array([31.0]), np.array([2.0]), 30.0, np.log(30.0))[0].round(6))
+    >>> float(expected_kl_to_beta(np.array([31.0]), np.array([2.0]), 30.0,
+    ...     np.log(30.0))[0].round(6))
     0.17755
     """
-    mean_log = -harmonic(b)                                  # a E_q[log v]
-    divergence = (1 - mean_alpha / a) * mean_log + np.log(a) + np.log(b) - mean_log_alpha - (b - 1) / b
+    mean_log = -harmonic(b)  # a E_q[log v]
+    divergence = (
+        (1 - mean_alpha / a) * mean_log + np.log(a) + np.log(b) - mean_log_alpha - (b - 1) / b
+    )
     return divergence.sum(), (a, b, mean_alpha, mean_log)
 
 
@@ -272,16 +301,22 @@ def expected_kl_to_beta_vjp(ddivergence, cache):
 
 
 def kl_to_general_beta(a, b, alpha, beta, tolerance=1e-10):
-    r"""Compute :math:`KL[\mathrm{Kumaraswamy}(a, b) \,\|\, \mathrm{Beta}(\alpha, \beta)]` by its series.
+    r"""Compute :math:`KL[\mathrm{Kumaraswamy}(a, b) \,\|\, \mathrm{Beta}(\alpha, \beta)]` by its
+    series.
 
-    .. math:: \frac{a - \alpha}{a} \Bigl(-\gamma - \psi(b) - \frac1b\Bigr) + \log(a b) + \log B(\alpha, \beta)
+    .. math::
+
+        \frac{a - \alpha}{a} \Bigl(-\gamma - \psi(b) - \frac1b\Bigr) + \log(a b)
+            + \log B(\alpha, \beta)
               - \frac{b - 1}{b} + (\beta - 1) \sum_{m \ge 1} \frac1a B\bigl(\tfrac ma, b + 1\bigr)
 
     Kumar et al. (2021), supplement, KL between Kumaraswamy and Beta; the series is the paper's, by
-    :math:`\frac{b}{m + ab} B(\frac ma, b) = \frac1a B(\frac ma, b + 1)`, and equals :math:`-E_q[\log(1 - v)]`.
+    :math:`\frac{b}{m + ab} B(\frac ma, b) = \frac1a B(\frac ma, b + 1)`, and equals
+    :math:`-E_q[\log(1 - v)]`.
 
-    .. warning:: The paper sums the first 11 terms.  The terms fall only like :math:`(m / a)^{-b - 1}`, so their number
-       must grow with a: at (31, 2, 30, 3) eleven terms give -0.863 for a divergence of 0.655.
+    .. warning:: The paper sums the first 11 terms.  The terms fall only like :math:`(m / a)^{-b -
+       1}`, so their number must grow with a: at (31, 2, 30, 3) eleven terms give -0.863 for a
+       divergence of 0.655.
 
     Here M terms are summed and the rest is the integral from :math:`M + \frac12`, with
     :math:`B(t, b + 1) \approx \Gamma(b + 1)\, w^{-b - 1} (1 + \frac{b (b + 1) (b + 2)}{24 w^2})`,
@@ -312,11 +347,18 @@ def kl_to_general_beta(a, b, alpha, beta, tolerance=1e-10):
         m = np.arange(1, terms + 1)
         partial = np.exp(log_beta(m / a, b + 1)).sum() / a
         w = (terms + 0.5) / a + b / 2
-        leading = np.exp(loggamma(b + 1) - b * np.log(w))    # Gamma(b + 1) alone overflows from b = 171 on
+        # Gamma(b + 1) alone overflows from b = 171 on
+        leading = np.exp(loggamma(b + 1) - b * np.log(w))
         correction = b * (b + 1) / (24 * w * w)
         tail = leading * (1 / b + correction)
-        # What is left out: the square of the relative correction, and the first Euler-Maclaurin term of the sum.
-        error = abs((beta - 1) * leading * (1 / b + 1) * ((b * correction)**2 + b * (b + 1) / (24 * terms**2)))
+        # What is left out: the square of the relative correction, and the first Euler-Maclaurin
+        # term of the sum.
+        error = abs(
+            (beta - 1)
+            * leading
+            * (1 / b + 1)
+            * ((b * correction) ** 2 + b * (b + 1) / (24 * terms**2))
+        )
         if error <= tolerance or terms >= 1 << 22:
             break
         terms *= 2

@@ -1,7 +1,9 @@
-r"""Latent variables: each example has a Gaussian posterior of its own, :math:`q(z_n | x_n) = \mathcal N(m_n, s_n^2)`.
+r"""Latent variables: each example has a Gaussian posterior of its own, :math:`q(z_n | x_n) =
+\mathcal N(m_n, s_n^2)`.
 
-Kumar et al. (2021), Sec. 3.3 and supplement G.  Its means and log standard deviations are computed by the encoder
-("amortized"), so unlike the parameters of the weights they have a sample and an example axis.
+Kumar et al. (2021), Sec. 3.3 and supplement G.  Its means and log standard deviations are computed
+by the encoder ("amortized"), so unlike the parameters of the weights they have a sample and an
+example axis.
 """
 
 import numpy as np
@@ -36,7 +38,7 @@ def sample(eps, z_mean, z_log_sigma):
     >>> sample(one, 2 * one, 0 * one)[0]
     array([[[3.]]])
     """
-    noise = np.exp(z_log_sigma) * eps                        # (S, N, K)
+    noise = np.exp(z_log_sigma) * eps  # (S, N, K)
     return z_mean + noise, noise
 
 
@@ -46,13 +48,17 @@ def sample_vjp(dz, cache):
     .. math:: \partial_m z = 1, \qquad \partial_{\log s} z = s\, \varepsilon
     """
     noise = cache
-    return dz, dz * noise                                    # nothing was broadcast
+    return dz, dz * noise  # nothing was broadcast
 
 
 def kl(z_mean, z_log_sigma, prior_mu, prior_log_sigma):
-    r"""Compute each example's divergence :math:`KL[q(z_n | x_n) \| p(z)]` from a prior that all share.
+    r"""Compute each example's divergence :math:`KL[q(z_n | x_n) \| p(z)]` from a prior that all
+    share.
 
-    .. math:: \sum_k \log\frac{\sigma_k}{s_{nk}} + \frac{s_{nk}^2 + (m_{nk} - \mu_k)^2}{2 \sigma_k^2} - \frac12
+    .. math::
+
+        \sum_k \log\frac{\sigma_k}{s_{nk}} + \frac{s_{nk}^2 + (m_{nk} - \mu_k)^2}{2 \sigma_k^2}
+            - \frac12
 
     Kingma and Welling (2014), App. B, for any diagonal prior :math:`\mathcal N(\mu, \sigma^2)`.
 
@@ -76,10 +82,10 @@ def kl(z_mean, z_log_sigma, prior_mu, prior_log_sigma):
     array([[1.]])
     """
     inverse = np.exp(-prior_log_sigma)
-    shift = (z_mean - prior_mu) * inverse                    # in prior standard deviations
+    shift = (z_mean - prior_mu) * inverse  # in prior standard deviations
     log_ratio = z_log_sigma - prior_log_sigma
-    # s^2 / sigma^2 - 1 through expm1, so that nearly equal scales keep their digits; in the divergence, what is left
-    # of it without its linear term.
+    # s^2 / sigma^2 - 1 through expm1, so that nearly equal scales keep their digits; in the
+    # divergence, what is left of it without its linear term.
     excess = np.expm1(2 * log_ratio)
     return (shift * shift + expm1_rest(2 * log_ratio)).sum(axis=-1) / 2, (shift, excess, inverse)
 
@@ -93,6 +99,8 @@ def kl_vjp(ddivergence, cache):
     """
     shift, excess, inverse = cache
     d = ddivergence[..., None]
-    dmean, dlog_sigma = d * (shift * inverse), d * excess
+    dmean = d * (shift * inverse)
+    dlog_sigma = d * excess
     dprior_log_sigma = -(dlog_sigma + d * (shift * shift)).sum(axis=(0, 1))
-    return dmean, dlog_sigma, -dmean.sum(axis=(0, 1)), dprior_log_sigma      # the prior was broadcast over S and N
+    # the prior was broadcast over S and N
+    return dmean, dlog_sigma, -dmean.sum(axis=(0, 1)), dprior_log_sigma

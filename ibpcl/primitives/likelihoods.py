@@ -1,8 +1,9 @@
 r"""Likelihoods: what the network's outputs say about the labels.
 
-Kumar et al. (2021), Eq. 2 (:math:`\mathrm{Lik}`) and Sec. 3.2: "for regression, Lik can be Gaussian with some noise
-variance, while for classification it can be Bernoulli with a probit or logistic link"; ten classes need the softmax.
-Every log-likelihood has shape (S, N): one value a sample and example, in nats, summed over outputs, not over examples.
+Kumar et al. (2021), Eq. 2 (:math:`\mathrm{Lik}`) and Sec. 3.2: "for regression, Lik can be Gaussian
+with some noise variance, while for classification it can be Bernoulli with a probit or logistic
+link"; ten classes need the softmax. Every log-likelihood has shape (S, N): one value a sample and
+example, in nats, summed over outputs, not over examples.
 """
 
 import numpy as np
@@ -14,30 +15,40 @@ HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
 
 
 def check_labels(labels, shape):
-    """Refuse labels that NumPy would take for other ones: -1 for the last class, (N, 1) for N labels per example."""
+    """Refuse labels that NumPy would take for other ones: -1 for the last class, (N, 1) for N
+    labels per example.
+    """
     _, examples, classes = shape
     if labels.shape != (examples,) or labels.dtype.kind not in "iu":
-        raise ValueError(f"likelihoods.categorical: labels must be integers of shape ({examples},), got "
-                         f"{labels.dtype} {labels.shape}")
+        raise ValueError(
+            f"likelihoods.categorical: labels must be integers of shape ({examples},), got "
+            f"{labels.dtype} {labels.shape}"
+        )
     if labels.size and not 0 <= labels.min() <= labels.max() < classes:
-        raise ValueError(f"likelihoods.categorical: labels must be in 0 ... {classes - 1}, got {labels.min()} to "
-                         f"{labels.max()}")
+        raise ValueError(
+            f"likelihoods.categorical: labels must be in 0 ... {classes - 1}, got {labels.min()} "
+            f"to {labels.max()}"
+        )
 
 
 def _check_targets(function, targets, shape):
     """Refuse targets that NumPy would repeat along the wrong axis."""
     if np.shape(targets) != shape[1:]:
-        raise ValueError(f"likelihoods.{function}: targets must have shape {shape[1:]}, got {np.shape(targets)}")
+        raise ValueError(
+            f"likelihoods.{function}: targets must have shape {shape[1:]}, got {np.shape(targets)}"
+        )
 
 
 def categorical(logits, labels):
     r"""Evaluate the log probability of the labels under the softmax of the logits.
 
     .. math:: \log p(y_n) = f_{n y_n} - \log \sum_c e^{f_{nc}}
-              = (f_{n y_n} - f_{n j}) - \log\Bigl(1 + \sum_{c \ne j} e^{f_{nc} - f_{nj}}\Bigr), \qquad
+              = (f_{n y_n} - f_{n j}) - \log\Bigl(1
+                  + \sum_{c \ne j} e^{f_{nc} - f_{nj}}\Bigr), \qquad
               j = \arg\max_c f_{nc}
 
-    The second form keeps the digits of a log probability near 0, where the network is sure and right.
+    The second form keeps the digits of a log probability near 0, where the network is sure and
+    right.
 
     Parameters
     ----------
@@ -65,7 +76,8 @@ def categorical(logits, labels):
     """
     check_labels(labels, logits.shape)
     largest = np.argmax(logits.real, axis=-1)[..., None]
-    shifted = logits - np.take_along_axis(logits, largest, axis=-1)          # the largest logit is 0
+    # the largest logit is 0
+    shifted = logits - np.take_along_axis(logits, largest, axis=-1)
     others = np.exp(shifted)
     np.put_along_axis(others, largest, 0, axis=-1)
     log_normalized = shifted - np.log1p(others.sum(axis=-1, keepdims=True))
@@ -114,7 +126,10 @@ def bernoulli_logistic(logits, targets):
     """
     _check_targets("bernoulli_logistic", targets, logits.shape)
     # The second form: in the first a sure and right pixel has no digits left.
-    return -(targets * softplus(-logits) + (1 - targets) * softplus(logits)).sum(axis=-1), (logits, targets)
+    return -(targets * softplus(-logits) + (1 - targets) * softplus(logits)).sum(axis=-1), (
+        logits,
+        targets,
+    )
 
 
 def bernoulli_logistic_vjp(dlog_p, cache):
@@ -153,7 +168,8 @@ def bernoulli_probit(scores, targets):
     array([[0.5]])
     """
     _check_targets("bernoulli_probit", targets, scores.shape)
-    log_on, log_off = log_ndtr(scores), log_ndtr(-scores)
+    log_on = log_ndtr(scores)
+    log_off = log_ndtr(-scores)
     return (targets * log_on + (1 - targets) * log_off).sum(axis=-1), (scores, targets)
 
 
@@ -162,8 +178,9 @@ def bernoulli_probit_vjp(dlog_p, cache):
 
     .. math:: \partial_f = y \frac{\varphi(f)}{\Phi(f)} - (1 - y) \frac{\varphi(f)}{\Phi(-f)}
 
-    with :math:`\varphi` the normal density.  Far out both are tiny, and their ratio is a scaled complementary error
-    function's: :math:`\varphi(f) / \Phi(f) = \sqrt{2 / \pi} / \mathrm{erfcx}(-f / \sqrt 2)`.
+    with :math:`\varphi` the normal density.  Far out both are tiny, and their ratio is a scaled
+    complementary error function's: :math:`\varphi(f) / \Phi(f) = \sqrt{2 / \pi} / \mathrm{erfcx}(-f
+    / \sqrt 2)`.
     """
     scores, targets = cache
     shrunk = scores * scores.dtype.type(np.sqrt(0.5))
@@ -175,7 +192,10 @@ def bernoulli_probit_vjp(dlog_p, cache):
 def gaussian(mean, log_noise, targets):
     r"""Evaluate the log density of real targets, Gaussian noise.
 
-    .. math:: \log p(y_n) = \sum_c -\tfrac12 \log 2\pi - \log s_c - \tfrac12 \Bigl(\frac{y_{nc} - f_{nc}}{s_c}\Bigr)^2
+    .. math::
+
+        \log p(y_n) = \sum_c -\tfrac12 \log 2\pi - \log s_c
+            - \tfrac12 \Bigl(\frac{y_{nc} - f_{nc}}{s_c}\Bigr)^2
 
     Parameters
     ----------
@@ -200,15 +220,21 @@ def gaussian(mean, log_noise, targets):
     """
     _check_targets("gaussian", targets, mean.shape)
     inverse_noise = np.exp(-log_noise)
-    residual = (targets - mean) * inverse_noise                    # (S, N, C)
-    return (-HALF_LOG_2PI - log_noise - residual * residual / 2).sum(axis=-1), (residual, inverse_noise)
+    residual = (targets - mean) * inverse_noise  # (S, N, C)
+    return (-HALF_LOG_2PI - log_noise - residual * residual / 2).sum(axis=-1), (
+        residual,
+        inverse_noise,
+    )
 
 
 def gaussian_vjp(dlog_p, cache):
     r"""Pull the gradient at ``log_p`` back to ``mean`` and ``log_noise``.
 
-    .. math:: \partial_f = \frac{y - f}{s^2}, \qquad \partial_{\log s} = \Bigl(\frac{y - f}{s}\Bigr)^2 - 1
+    .. math::
+
+        \partial_f = \frac{y - f}{s^2}, \qquad \partial_{\log s} = \Bigl(\frac{y - f}{s}\Bigr)^2 - 1
     """
     residual, inverse_noise = cache
     d = dlog_p[..., None]
-    return d * residual * inverse_noise, (d * (residual * residual - 1)).sum(axis=(0, 1))  # log_noise: over S, N
+    # log_noise: over S, N
+    return d * residual * inverse_noise, (d * (residual * residual - 1)).sum(axis=(0, 1))

@@ -37,12 +37,13 @@ def apply_vjp(dh, cache, needs_dx=True):
 
     .. math:: dx = dh\, w^\top, \qquad dw = x^\top dh, \qquad db = \sum_n dh_{n}
 
-    With ``needs_dx=False`` (the data, which nobody differentiates) ``dx`` is None and its product is not computed.
+    With ``needs_dx=False`` (the data, which nobody differentiates) ``dx`` is None and its product
+    is not computed.
     """
     x, w = cache
     dx = None
     if needs_dx:
         dx = dh @ np.swapaxes(w, -1, -2)
         if x.ndim == 2:
-            dx = dx.sum(axis=0)                              # x was shared by all samples
-    return dx, np.swapaxes(x, -1, -2) @ dh, dh.sum(axis=1)   # b was broadcast over N
+            dx = dx.sum(axis=0)  # x was shared by all samples
+    return dx, np.swapaxes(x, -1, -2) @ dh, dh.sum(axis=1)  # b was broadcast over N

@@ -1,9 +1,10 @@
 r"""The linear layer with Gaussian weights, sampled where it is cheap: at its pre-activations.
 
-Given its input, :math:`h_k = \sum_d x_d V_{dk} + b_k` is Gaussian and independent over k, so instead of one weight
-matrix a sample one draws one number a unit, each example with weights of its own: the distribution of every example's
-output is the same, the gradient's variance is smaller, and the products are two for all samples of a shared input.
-Kingma, Salimans and Welling (2015), "Variational Dropout and the Local Reparameterization Trick", Eq. 6.
+Given its input, :math:`h_k = \sum_d x_d V_{dk} + b_k` is Gaussian and independent over k, so
+instead of one weight matrix a sample one draws one number a unit, each example with weights of its
+own: the distribution of every example's output is the same, the gradient's variance is smaller, and
+the products are two for all samples of a shared input. Kingma, Salimans and Welling (2015),
+"Variational Dropout and the Local Reparameterization Trick", Eq. 6.
 """
 
 import math
@@ -14,13 +15,14 @@ from ibpcl.primitives import activations
 
 
 def masked_moments(mu, log_sigma, bias_mu, bias_log_sigma, mask):
-    r"""Compute means and standard deviations of a layer's Gaussian weights and biases under a binary mask.
+    r"""Compute means and standard deviations of a layer's Gaussian weights and biases under a
+    binary mask.
 
     .. math:: \mathbb E[B_{dk} V_{dk}] = B_{dk}\, \mu_{dk}, \quad
               \mathrm{sd}[B_{dk} V_{dk}] = B_{dk}\, \sigma_{dk}, \quad u_k = \max_d B_{dk}
 
-    Kumar et al. (2021), Sec. 4.5, "Selective Finetuning": the mask is given, and a bias counts if any weight of its
-    unit does.
+    Kumar et al. (2021), Sec. 4.5, "Selective Finetuning": the mask is given, and a bias counts if
+    any weight of its unit does.
 
     Parameters
     ----------
@@ -34,7 +36,8 @@ def masked_moments(mu, log_sigma, bias_mu, bias_log_sigma, mask):
     Returns
     -------
     out : tuple
-        Means and standard deviations of the weights, (D, K) each, and of the biases, (K,) each; 0 where they are off.
+        Means and standard deviations of the weights, (D, K) each, and of the biases, (K,) each; 0
+        where they are off.
     cache : tuple
         What :func:`masked_moments_vjp` needs.
 
@@ -44,13 +47,15 @@ def masked_moments(mu, log_sigma, bias_mu, bias_log_sigma, mask):
     >>> masked_moments(np.array([[2.0, 3.0]]), zero[None], zero, zero, np.array([[True, False]]))[0]
     (array([[2., 0.]]), array([[1., 0.]]), array([0., 0.]), array([1., 0.]))
     """
-    active = mask.any(axis=0)                                # u of the paper, for binary masks
-    sigma, bias_sigma = np.exp(log_sigma) * mask, np.exp(bias_log_sigma) * active
+    active = mask.any(axis=0)  # u of the paper, for binary masks
+    sigma = np.exp(log_sigma) * mask
+    bias_sigma = np.exp(bias_log_sigma) * active
     return (mu * mask, sigma, bias_mu * active, bias_sigma), (mask, active, sigma, bias_sigma)
 
 
 def masked_moments_vjp(dout, cache):
-    r"""Pull the gradients at means and standard deviations back, by :math:`d\sigma / d\log\sigma = \sigma`.
+    r"""Pull the gradients at means and standard deviations back, by :math:`d\sigma / d\log\sigma =
+    \sigma`.
 
     Nothing comes back to what is off: its standard deviation is 0 already.
     """
@@ -60,7 +65,8 @@ def masked_moments_vjp(dout, cache):
 
 
 def kept_moments(mu, log_sigma, bias_mu, bias_log_sigma, kept):
-    """Compute what :func:`masked_moments` does where only the weights that the mask keeps are there.
+    """Compute what :func:`masked_moments` does where only the weights that the mask keeps are
+    there.
 
     Parameters
     ----------
@@ -84,15 +90,20 @@ def kept_moments(mu, log_sigma, bias_mu, bias_log_sigma, kept):
     >>> kept_moments(np.array([2.0]), zero[:1], zero, zero, np.array([[True, False]]))[0]
     (array([[2., 0.]]), array([[1., 0.]]), array([0., 0.]), array([1., 0.]))
     """
-    active, kept_sigma = kept.any(axis=0), np.exp(log_sigma)
+    active = kept.any(axis=0)
+    kept_sigma = np.exp(log_sigma)
     bias_sigma = np.exp(bias_log_sigma) * active
-    mean, sigma = np.zeros(kept.shape, mu.dtype), np.zeros(kept.shape, kept_sigma.dtype)
-    mean[kept], sigma[kept] = mu, kept_sigma
+    mean = np.zeros(kept.shape, mu.dtype)
+    sigma = np.zeros(kept.shape, kept_sigma.dtype)
+    mean[kept] = mu
+    sigma[kept] = kept_sigma
     return (mean, sigma, bias_mu * active, bias_sigma), (kept, active, kept_sigma, bias_sigma)
 
 
 def kept_moments_vjp(dout, cache):
-    """Pull the gradients at means and standard deviations back to the kept weights and the biases."""
+    """Pull the gradients at means and standard deviations back to the kept weights and the
+    biases.
+    """
     dmean, dsigma, dbias_mean, dbias_sigma = dout
     kept, active, kept_sigma, bias_sigma = cache
     return dmean[kept], dsigma[kept] * kept_sigma, dbias_mean * active, dbias_sigma * bias_sigma
@@ -149,25 +160,31 @@ def apply_vjp(dh, cache, needs_dx=True):
     eps, x, mu, sigma, bias_sigma, scale = cache
     safe = np.where(scale > 0, scale, 1)
     dvariance = np.where(scale > 0, dh * eps / (2 * safe), 0)
-    if x.ndim == 2:                                          # shared by all samples: sum over S before the products
-        dh, dvariance = dh.sum(axis=0), dvariance.sum(axis=0)
-    count = math.prod(x.shape[:-1])                          # one row a sample and example
-    rows, drows = x.reshape(count, x.shape[-1]), dh.reshape(count, dh.shape[-1])
+    # shared by all samples: sum over S before the products
+    if x.ndim == 2:
+        dh = dh.sum(axis=0)
+        dvariance = dvariance.sum(axis=0)
+    count = math.prod(x.shape[:-1])  # one row a sample and example
+    rows = x.reshape(count, x.shape[-1])
+    drows = dh.reshape(count, dh.shape[-1])
     dvariance_rows = dvariance.reshape(drows.shape)
     dmu = rows.T @ drows
     dsigma = 2 * sigma * ((rows * rows).T @ dvariance_rows)
-    dbias_mu, dbias_sigma = drows.sum(axis=0), 2 * bias_sigma * dvariance_rows.sum(axis=0)
+    dbias_mu = drows.sum(axis=0)
+    dbias_sigma = 2 * bias_sigma * dvariance_rows.sum(axis=0)
     dx = dh @ mu.T + 2 * x * (dvariance @ (sigma * sigma).T) if needs_dx else None
     return dx, dmu, dsigma, dbias_mu, dbias_sigma
 
 
 def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, activation=None):
-    r"""Draw what a layer puts out whose binary mask is given, if it has one: pre-activations, or f of them.
+    r"""Draw what a layer puts out whose binary mask is given, if it has one: pre-activations, or f
+    of them.
 
     .. math:: h = f(a), \quad a \sim \mathcal N\bigl(x (B \odot \mu) + u \odot \mu_b,\;
               x^2 (B \odot \sigma^2) + u \odot \sigma_b^2\bigr), \qquad u_k = \max_d B_{dk}
 
-    Kumar et al. (2021), Sec. 4.5, "Selective Finetuning".  It is one function because fine-tuning consists of it.
+    Kumar et al. (2021), Sec. 4.5, "Selective Finetuning".  It is one function because fine-tuning
+    consists of it.
 
     Parameters
     ----------
@@ -199,7 +216,9 @@ def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, activation
     """
     mask = np.ones(mu.shape, bool) if mask is None else mask
     kept = mu.ndim == 1
-    moments, moments_cache = (kept_moments if kept else masked_moments)(mu, log_sigma, bias_mu, bias_log_sigma, mask)
+    moments, moments_cache = (kept_moments if kept else masked_moments)(
+        mu, log_sigma, bias_mu, bias_log_sigma, mask
+    )
     h, cache = apply(eps, x, *moments)
     if activation is None:
         return h, (kept, moments_cache, cache, None)

@@ -1,4 +1,6 @@
-r"""The masked linear layer: a weight counts as far as its mask is on, a bias as far as any weight of its unit is."""
+r"""The masked linear layer: a weight counts as far as its mask is on, a bias as far as any weight
+of its unit is.
+"""
 
 import numpy as np
 
@@ -32,12 +34,14 @@ def column_activity(z):
     """
     if z.shape[1] == 0:
         return np.zeros((z.shape[0], z.shape[2]), z.dtype), (None, z.shape)
-    rows = np.argmax(z.real, axis=1)[:, None, :]             # (S, 1, K)
+    rows = np.argmax(z.real, axis=1)[:, None, :]  # (S, 1, K)
     return np.take_along_axis(z, rows, axis=1)[:, 0, :], (rows, z.shape)
 
 
 def column_activity_vjp(dactivity, cache):
-    r"""Pull the gradient at the activity back to the one mask that was largest (the first of equals)."""
+    r"""Pull the gradient at the activity back to the one mask that was largest (the first of
+    equals).
+    """
     rows, shape = cache
     dz = np.zeros(shape, dactivity.dtype)
     if rows is not None:
@@ -70,7 +74,8 @@ def apply(x, v, z, b):
 
     Examples
     --------
-    >>> apply(np.ones((1, 2)), np.full((1, 2, 1), 3.0), np.array([[[1.0], [0.0]]]), np.ones((1, 1)))[0]
+    >>> apply(np.ones((1, 2)), np.full((1, 2, 1), 3.0), np.array([[[1.0], [0.0]]]),
+    ...     np.ones((1, 1)))[0]
     array([[[4.]]])
     """
     activity, largest = column_activity(z)
@@ -81,7 +86,10 @@ def apply(x, v, z, b):
 def apply_vjp(dh, cache, needs_dx=True):
     r"""Pull the gradient at ``h`` back to ``x``, ``v``, ``z`` and ``b``.
 
-    .. math:: dv = z \odot dw, \qquad dz = v \odot dw + \text{(at the largest of each column)}\; b\, db', \qquad
+    .. math::
+
+        dv = z \odot dw, \qquad
+        dz = v \odot dw + \text{(at the largest of each column)}\; b\, db', \qquad
               db = u\, db'
 
     where :math:`dw` and :math:`db'` are the gradients at the masked weight and at the scaled bias.

@@ -1,8 +1,9 @@
 r"""Masked weights, sampled: the composition that a hidden layer evaluates for every sample.
 
-Gaussian weights times concrete masks whose log-odds are :math:`\rho_{dk}` on top of the sticks' own,
-:math:`\operatorname{logit}\theta_{dk} = \rho_{dk} + \operatorname{logit}\pi_k` (Kumar et al., 2021, Sec. 3.2), together
-with the divergence of the masks from their prior.  It is one function because it is where the time goes.
+Gaussian weights times concrete masks whose log-odds are :math:`\rho_{dk}` on top of the sticks'
+own, :math:`\operatorname{logit}\theta_{dk} = \rho_{dk} + \operatorname{logit}\pi_k` (Kumar et al.,
+2021, Sec. 3.2), together with the divergence of the masks from their prior.  It is one function
+because it is where the time goes.
 """
 
 import numpy as np
@@ -16,9 +17,11 @@ def sample(eps, logistic, mu, log_sigma, rho, logit_pi, tau, mask_kl="bernoulli"
     r"""Draw masked weights, the activity of each unit, and the divergence of the masks.
 
     .. math:: W = z \odot (\mu + \sigma \varepsilon), \qquad
-              z = \sigma\Bigl(\frac{\rho + \operatorname{logit}\pi + \ell}{\tau}\Bigr), \qquad u_k = \max_d z_{dk}
+              z = \sigma\Bigl(\frac{\rho + \operatorname{logit}\pi + \ell}{\tau}\Bigr), \qquad
+              u_k = \max_d z_{dk}
 
-    Kumar et al. (2021), Sec. 3.1 (:math:`W = B \odot V`), Sec. 3.2 (:math:`\theta`) and Sec. 4.5 (bias terms).
+    Kumar et al. (2021), Sec. 3.1 (:math:`W = B \odot V`), Sec. 3.2 (:math:`\theta`) and Sec. 4.5
+    (bias terms).
 
     Parameters
     ----------
@@ -38,8 +41,8 @@ def sample(eps, logistic, mu, log_sigma, rho, logit_pi, tau, mask_kl="bernoulli"
     Returns
     -------
     out : tuple
-        ``w`` (S, D, K), the masked weights; ``activity`` (S, K), by which biases are scaled; ``divergence`` (S,),
-        nats, summed over weights, not divided by N.
+        ``w`` (S, D, K), the masked weights; ``activity`` (S, K), by which biases are scaled;
+        ``divergence`` (S,), nats, summed over weights, not divided by N.
     cache : tuple
         What :func:`sample_vjp` needs.
 
@@ -57,14 +60,24 @@ def _sample(eps, logistic, mu, log_sigma, logit_theta, logit_pi, tau, mask_kl):
     z, mask_cache = concrete.sample(logistic, logit_theta, tau)
     activity, largest = masked_linear.column_activity(z)
     divergence, kl_cache = MASK_KL[mask_kl].kl(logit_theta, logit_pi)
-    return (z * v, activity, divergence), (v, z, weight_cache, mask_cache, largest, kl_cache, mask_kl)
+    return (z * v, activity, divergence), (
+        v,
+        z,
+        weight_cache,
+        mask_cache,
+        largest,
+        kl_cache,
+        mask_kl,
+    )
 
 
 def sample_vjp(dout, cache):
-    r"""Pull the gradients at ``w``, ``activity`` and ``divergence`` back to ``mu, log_sigma, rho, logit_pi``.
+    r"""Pull the gradients at ``w``, ``activity`` and ``divergence`` back to ``mu, log_sigma, rho,
+    logit_pi``.
 
-    The product rule splits ``dw`` into :math:`dv = z \odot dw` and :math:`dz = v \odot dw`; the log-odds collect what
-    comes through the mask, the activity and the divergence, and pass it to rho and to the sticks.
+    The product rule splits ``dw`` into :math:`dv = z \odot dw` and :math:`dz = v \odot dw`; the
+    log-odds collect what comes through the mask, the activity and the divergence, and pass it to
+    rho and to the sticks.
     """
     dmu, dlog_sigma, dlogit_theta, dlogit_pi = _sample_vjp(dout, cache)
     # rho was broadcast over S, the sticks' logit over D.
@@ -85,7 +98,8 @@ def sample_mean_field(eps, logistic, mu, log_sigma, rho, logit_pi, tau, mask_kl=
 
     .. math:: z = \sigma\Bigl(\frac{\rho + \ell}{\tau}\Bigr), \qquad q(B, v) = q(B)\, q(v)
 
-    Kumar et al. (2021), Sec. 3.2: the "normally used mean-field approximation", which the structured one replaces.
+    Kumar et al. (2021), Sec. 3.2: the "normally used mean-field approximation", which the
+    structured one replaces.
 
     Parameters
     ----------
@@ -116,4 +130,4 @@ def sample_mean_field(eps, logistic, mu, log_sigma, rho, logit_pi, tau, mask_kl=
 def sample_mean_field_vjp(dout, cache):
     r"""Pull the gradients back as :func:`sample_vjp` does; the masks have no path to the sticks."""
     dmu, dlog_sigma, dlogit_theta, dlogit_pi = _sample_vjp(dout, cache)
-    return dmu, dlog_sigma, dlogit_theta.sum(axis=0), dlogit_pi      # rho was broadcast over S
+    return dmu, dlog_sigma, dlogit_theta.sum(axis=0), dlogit_pi  # rho was broadcast over S

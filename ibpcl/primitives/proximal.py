@@ -1,23 +1,27 @@
-r"""Proximal operators: the step that a penalty with a kink takes, and that puts weights at zero exactly.
+r"""Proximal operators: the step that a penalty with a kink takes, and that puts weights at zero
+exactly.
 
 The operator of a penalty h moves a point v as little as h makes worthwhile,
 
 .. math:: \mathrm{prox}(v) = \arg\min_w\; h(w) + \tfrac12 \sum_i \frac{(w_i - v_i)^2}{s_i},
 
-with a step size :math:`s_i` for each element, as Adam has it.  After a gradient step of these sizes on a loss f it
-leaves exactly the minimizers of f + h where they are (Parikh and Boyd, 2014, "Proximal Algorithms", Sec. 4.2; with step
-sizes by element: Yun, Lozano and Yang, 2021, "Adaptive Proximal Gradient Methods for Structured Neural Networks").
-There is no ``_vjp``: nobody differentiates through these.
+with a step size :math:`s_i` for each element, as Adam has it.  After a gradient step of these sizes
+on a loss f it leaves exactly the minimizers of f + h where they are (Parikh and Boyd, 2014,
+"Proximal Algorithms", Sec. 4.2; with step sizes by element: Yun, Lozano and Yang, 2021, "Adaptive
+Proximal Gradient Methods for Structured Neural Networks"). There is no ``_vjp``: nobody
+differentiates through these.
 """
 
 import numpy as np
 
-# Newton's method on a concave function, from below its root: it never overshoots, and doubles the digits each time.
+# Newton's method on a concave function, from below its root: it never overshoots, and doubles the
+# digits each time.
 LARGEST_ITERATIONS = 60
 
 
 def soft_threshold(v, threshold):
-    r"""Pull each element towards zero, and leave it there if it gets that far: the operator of a sum of magnitudes.
+    r"""Pull each element towards zero, and leave it there if it gets that far: the operator of a
+    sum of magnitudes.
 
     .. math:: \mathrm{prox}(v)_i = \operatorname{sign}(v_i) \max(0, |v_i| - t_i), \qquad
               h(w) = \lambda \sum_i |w_i|, \; t_i = \lambda s_i
@@ -51,10 +55,11 @@ def group_shrink(v, threshold):
               \sum_d \Bigl(\frac{v_{dk}}{r_k + t_{dk}}\Bigr)^2 = 1, \qquad
               h(w) = \gamma \sum_k \sqrt{\sum_d w_{dk}^2}, \; t_{dk} = \gamma s_{dk},
 
-    where :math:`r_k` is the length of the new column, and the column is 0 if :math:`\sum_d (v_{dk} / t_{dk})^2 \le 1`.
-    With one threshold for a whole column this is :math:`v\, (1 - t / \|v\|)` (Yuan and Lin, 2006; Parikh and Boyd,
-    2014, Sec. 6.5.1).  After :func:`soft_threshold` it is the operator of both penalties together, for any step sizes:
-    both keep the signs, and what is 0 stays 0.
+    where :math:`r_k` is the length of the new column, and the column is 0 if :math:`\sum_d (v_{dk}
+    / t_{dk})^2 \le 1`. With one threshold for a whole column this is :math:`v\, (1 - t / \|v\|)`
+    (Yuan and Lin, 2006; Parikh and Boyd, 2014, Sec. 6.5.1).  After :func:`soft_threshold` it is the
+    operator of both penalties together, for any step sizes: both keep the signs, and what is 0
+    stays 0.
 
     Parameters
     ----------
@@ -80,9 +85,11 @@ def group_shrink(v, threshold):
     alive = (ratio * ratio).sum(axis=0) > 1
     alive |= (fixed & (v != 0)).any(axis=0)
     length = np.sqrt((v * v).sum(axis=0))
-    # Three lower bounds of r: all thresholds at their largest; only the elements that stay; one element alone, so that
-    # no ratio is above 1.
-    r = np.maximum(length - threshold.max(axis=0, initial=0), np.sqrt((v * v).sum(axis=0, where=fixed)))
+    # Three lower bounds of r: all thresholds at their largest; only the elements that stay; one
+    # element alone, so that no ratio is above 1.
+    r = np.maximum(
+        length - threshold.max(axis=0, initial=0), np.sqrt((v * v).sum(axis=0, where=fixed))
+    )
     r = np.maximum(r, (np.abs(v) - threshold).max(axis=0, initial=0))
     for _ in range(LARGEST_ITERATIONS):
         below = r + threshold

@@ -1,14 +1,19 @@
-r"""The quadratic pull of parameters towards where they were: the logarithm of a Gaussian prior, without its constant.
+r"""The quadratic pull of parameters towards where they were: the logarithm of a Gaussian prior,
+without its constant.
 
-Kirkpatrick et al. (2017), Eq. 3; Zenke, Poole and Ganguli (2017), Eq. 4; Ritter, Botev and Barber (2018), Eq. 9: the
-penalties of these methods differ in where the precision comes from, not in this form.  The half belongs to it.
+Kirkpatrick et al. (2017), Eq. 3; Zenke, Poole and Ganguli (2017), Eq. 4; Ritter, Botev and Barber
+(2018), Eq. 9: the penalties of these methods differ in where the precision comes from, not in this
+form.  The half belongs to it.
 """
 
 
 def penalty(w, mean, precision):
     r"""Add up the squared distances to an anchor, each at its precision.
 
-    .. math:: \tfrac12 \sum_i \lambda_i (w_i - m_i)^2 = -\log \mathcal N(w; m, \lambda^{-1}) + \text{const}
+    .. math::
+
+        \tfrac12 \sum_i \lambda_i (w_i - m_i)^2 = -\log \mathcal N(w; m, \lambda^{-1})
+            + \text{const}
 
     Parameters
     ----------
@@ -38,7 +43,9 @@ def penalty(w, mean, precision):
 def penalty_vjp(dvalue, cache):
     r"""Pull the gradient at the value back to ``w``, ``mean`` and ``precision``.
 
-    .. math:: \partial_w = \lambda (w - m) = -\partial_m, \qquad \partial_\lambda = \tfrac12 (w - m)^2
+    .. math::
+
+        \partial_w = \lambda (w - m) = -\partial_m, \qquad \partial_\lambda = \tfrac12 (w - m)^2
     """
     shift, precision = cache
     dw = dvalue * precision * shift

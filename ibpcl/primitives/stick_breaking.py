@@ -1,7 +1,8 @@
 r"""Stick breaking: from sticks to the probability that a unit's weights are on.
 
-:math:`\pi_k = \prod_{i \le k} v_i` with :math:`v_i \sim \mathrm{Beta}(\alpha, 1)`: the truncated construction of the
-Indian buffet process.  Kumar et al. (2021), Eqs. 3 and 4 (sticks are :math:`\nu` there, :math:`v` later on).
+:math:`\pi_k = \prod_{i \le k} v_i` with :math:`v_i \sim \mathrm{Beta}(\alpha, 1)`: the truncated
+construction of the Indian buffet process.  Kumar et al. (2021), Eqs. 3 and 4 (sticks are
+:math:`\nu` there, :math:`v` later on).
 """
 
 import numpy as np
@@ -10,8 +11,9 @@ from scipy.special import gammaln
 
 from ibpcl.numerics import log1mexp
 
-# A single-precision pi rounds to one while its log-odds still grow, and 1 / (1 - pi) would overflow: beyond 1 - 1e-30,
-# log-odds of 69, where no mask can tell the difference, 1 - pi is taken to be constant.
+# A single-precision pi rounds to one while its log-odds still grow, and 1 / (1 - pi) would
+# overflow: beyond 1 - 1e-30, log-odds of 69, where no mask can tell the difference, 1 - pi is taken
+# to be constant.
 LEAST_LOG_REST = float(np.log(1e-30))
 
 
@@ -43,7 +45,8 @@ def log_probabilities(log_v):
 
 
 def log_probabilities_vjp(dlog_pi, cache):
-    r"""Pull the gradient at ``log_pi`` back to ``log_v``: stick i touches all :math:`\pi_k` with :math:`k \ge i`.
+    r"""Pull the gradient at ``log_pi`` back to ``log_v``: stick i touches all :math:`\pi_k` with
+    :math:`k \ge i`.
 
     .. math:: \partial_{\log v_i} = \sum_{k \ge i} \partial_{\log \pi_k}
     """
@@ -55,10 +58,11 @@ def logit_probabilities(log_pi):
 
     .. math:: \operatorname{logit} \pi = \log \pi - \log(1 - \pi)
 
-    Kumar et al. (2021), Sec. 3.2: :math:`\theta_{dk} = \sigma(\rho_{dk} + \operatorname{logit}(\pi_k))`.
+    Kumar et al. (2021), Sec. 3.2: :math:`\theta_{dk} = \sigma(\rho_{dk} +
+    \operatorname{logit}(\pi_k))`.
 
-    .. warning:: The authors' code uses :math:`\log \pi` in its place, which caps the prior at one half:
-       :math:`\sigma(\log \pi) = \pi / (1 + \pi)`.
+    .. warning:: The authors' code uses :math:`\log \pi` in its place, which caps the prior at one
+       half: :math:`\sigma(\log \pi) = \pi / (1 + \pi)`.
 
     Parameters
     ----------
@@ -77,15 +81,19 @@ def logit_probabilities(log_pi):
     >>> abs(logit_probabilities(np.log(np.array([[0.5]])))[0]).round(12)
     array([[0.]])
     """
-    log_rest = log1mexp(log_pi)                              # log(1 - pi)
-    log_rest = np.where(log_rest.real > LEAST_LOG_REST, log_rest, log_rest.dtype.type(LEAST_LOG_REST))
+    log_rest = log1mexp(log_pi)  # log(1 - pi)
+    log_rest = np.where(
+        log_rest.real > LEAST_LOG_REST, log_rest, log_rest.dtype.type(LEAST_LOG_REST)
+    )
     return log_pi - log_rest, log_rest
 
 
 def logit_probabilities_vjp(dlogit_pi, cache):
     r"""Pull the gradient at ``logit_pi`` back to ``log_pi``.
 
-    .. math:: \frac{d \operatorname{logit} \pi}{d \log \pi} = 1 + \frac{\pi}{1 - \pi} = \frac{1}{1 - \pi}
+    .. math::
+
+        \frac{d \operatorname{logit} \pi}{d \log \pi} = 1 + \frac{\pi}{1 - \pi} = \frac{1}{1 - \pi}
     """
     log_rest = cache
     varies = log_rest.real > log_rest.dtype.type(LEAST_LOG_REST).real
@@ -98,8 +106,8 @@ def expected_weights(alpha, units):
     .. math:: \sum_{k=1}^{K} E[\pi_k] = \sum_{k=1}^{K} \Bigl(\frac{\alpha}{\alpha + 1}\Bigr)^k
               = \alpha \Bigl(1 - \Bigl(\frac{\alpha}{\alpha + 1}\Bigr)^K\Bigr)
 
-    Divided by K this is the share of connections: 14.98 % for alpha = 30 and K = 200, the "around 15 %" of Kumar et al.
-    (2021), Sec. 6.3, which is therefore a property of the prior.
+    Divided by K this is the share of connections: 14.98 % for alpha = 30 and K = 200, the "around
+    15 %" of Kumar et al. (2021), Sec. 6.3, which is therefore a property of the prior.
 
     >>> round(expected_weights(30.0, 200) / 200, 4)
     0.1498
@@ -112,29 +120,40 @@ def expected_active_units(alpha, units, inputs):
 
     :math:`-\log \pi_k` is a sum of k exponentials of rate alpha, so it is Gamma(k, alpha), and
 
-    .. math:: \sum_{k=1}^{K} \int_0^\infty \bigl(1 - (1 - e^{-g})^D\bigr) \mathrm{Gamma}(g; k, \alpha) \, dg.
+    .. math::
 
-    Without truncation this is :math:`\alpha \sum_{d=1}^{D} 1 / d` (Griffiths and Ghahramani, 2011): 15.56 below.
+        \sum_{k=1}^{K} \int_0^\infty \bigl(1 - (1
+            - e^{-g})^D\bigr) \mathrm{Gamma}(g; k, \alpha) \, dg.
+
+    Without truncation this is :math:`\alpha \sum_{d=1}^{D} 1 / d` (Griffiths and Ghahramani, 2011):
+    15.56 below.
 
     >>> round(expected_active_units(3.0, 50, 100), 2)
     15.56
     """
+
     def one_unit(k):
         def integrand(g):
             log_gamma = k * np.log(alpha) + (k - 1) * np.log(g) - alpha * g - gammaln(k)
             return -np.expm1(inputs * log1mexp(-g)) * np.exp(log_gamma)
-        centre, spread = k / alpha, np.sqrt(k) / alpha
-        first, last = max(0.0, centre - 12 * spread), min(centre + 40 * spread, never)
+
+        centre = k / alpha
+        spread = np.sqrt(k) / alpha
+        first = max(0.0, centre - 12 * spread)
+        last = min(centre + 40 * spread, never)
         return scipy.integrate.quad(integrand, first, last, limit=200)[0] if first < last else 0.0
 
-    never = np.log(max(inputs, 1)) + 40                      # beyond, a unit is on with less than e^-40
+    # beyond, a unit is on with less than e^-40
+    never = np.log(max(inputs, 1)) + 40
     return sum(one_unit(k) for k in range(1, units + 1))
 
 
 def sample_prior(u_stick, u_mask, alpha):
     r"""Draw masks from the truncated IBP prior.
 
-    .. math:: v_k = u^{1 / \alpha} \sim \mathrm{Beta}(\alpha, 1), \quad \pi_k = \prod_{i \le k} v_i, \quad
+    .. math::
+
+        v_k = u^{1 / \alpha} \sim \mathrm{Beta}(\alpha, 1), \quad \pi_k = \prod_{i \le k} v_i, \quad
               B_{dk} = \mathbb 1[u'_{dk} < \pi_k]
 
     Kumar et al. (2021), Eqs. 3 and 4.

@@ -1,7 +1,9 @@
-r"""The divergence between two Kumaraswamy sticks: what yesterday's posterior, as today's prior, asks for.
+r"""The divergence between two Kumaraswamy sticks: what yesterday's posterior, as today's prior,
+asks for.
 
-The first prior of a stick is Beta(alpha, 1), which is a Kumaraswamy too; every later one is a posterior.  All terms of
-the divergence have closed forms but one, and that one is a bounded integral over the unit interval.
+The first prior of a stick is Beta(alpha, 1), which is a Kumaraswamy too; every later one is a
+posterior.  All terms of the divergence have closed forms but one, and that one is a bounded
+integral over the unit interval.
 """
 
 import numpy as np
@@ -10,13 +12,15 @@ from scipy.special import digamma
 from ibpcl.numerics import inexact, log1mexp
 from ibpcl.primitives import kumaraswamy
 
-# The integrand has powers of u and of 1 - u at the ends, with any exponent.  Gauss-Legendre sees u = 10 w^3 - 15 w^4 +
-# 6 w^5, which leaves both ends slowly; 16 points are right to 1e-6 for sticks as they occur, and stay off 1 in float32.
+# The integrand has powers of u and of 1 - u at the ends, with any exponent.  Gauss-Legendre sees u
+# = 10 w^3 - 15 w^4 + 6 w^5, which leaves both ends slowly; 16 points are right to 1e-6 for sticks
+# as they occur, and stay off 1 in float32.
 _POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 _W = (_POINTS + 1) / 2
 NODES = _W**3 * (10 - 15 * _W + 6 * _W**2)
 WEIGHTS = _WEIGHTS / 2 * 30 * _W**2 * (1 - _W) ** 2
-FAR = -16.0                                                  # e^s is 1e-7: the integrand is at its limit, log(a0 / a)
+# e^s is 1e-7: the integrand is at its limit, log(a0 / a)
+FAR = -16.0
 
 
 def kl(a, b, prior_a, prior_b):
@@ -26,10 +30,12 @@ def kl(a, b, prior_a, prior_b):
               + (b_0 - 1) \Bigl(\frac1b - R\Bigr), \qquad c = -\gamma - \psi(b) - \frac1b,
 
     .. math:: R = E_q\Bigl[\log\frac{1 - v^{a_0}}{1 - v^a}\Bigr]
-              = \int_0^1 \log\bigl(1 - v^{a_0}\bigr) - s \; du, \qquad s = \frac{\log u}{b}, \; v^a = 1 - e^s,
+              = \int_0^1 \log\bigl(1 - v^{a_0}\bigr) - s \; du, \qquad
+              s = \frac{\log u}{b}, \; v^a = 1 - e^s,
 
-    from :math:`E_q[\log v] = c / a` and :math:`E_q[\log(1 - v^a)] = E[s] = -1 / b`.  R lies between 0 and
-    :math:`\log(a_0 / a)`.  At :math:`b_0 = 1` this is :func:`ibpcl.primitives.kumaraswamy.kl_to_beta`.
+    from :math:`E_q[\log v] = c / a` and :math:`E_q[\log(1 - v^a)] = E[s] = -1 / b`.  R lies between
+    0 and :math:`\log(a_0 / a)`.  At :math:`b_0 = 1` this is
+    :func:`ibpcl.primitives.kumaraswamy.kl_to_beta`.
 
     Parameters
     ----------
@@ -55,24 +61,29 @@ def kl(a, b, prior_a, prior_b):
     """
     a, b, prior_a, prior_b = (inexact(shape) for shape in (a, b, prior_a, prior_b))
     dtype = a.real.dtype
-    s = np.log(NODES).astype(dtype)[:, None] / b             # u^(1/b) = e^s
+    s = np.log(NODES).astype(dtype)[:, None] / b  # u^(1/b) = e^s
     far = s.real < FAR
     near = np.where(far, -1, s)
     log_v = log1mexp(near) / a
-    log_rest = log1mexp(prior_a * log_v)                     # log(1 - v^a0)
+    log_rest = log1mexp(prior_a * log_v)  # log(1 - v^a0)
     ratio = np.where(far, np.log(prior_a / a), log_rest - near)
     integral = WEIGHTS.astype(dtype) @ ratio
     mean_log = -kumaraswamy.EULER_GAMMA - digamma(b + 1)
-    divergence = ((1 - prior_a / a) * mean_log + np.log(a * b) - np.log(prior_a * prior_b) - (b - 1) / b
-                  + (prior_b - 1) * (1 / b - integral))
+    divergence = (
+        (1 - prior_a / a) * mean_log
+        + np.log(a * b)
+        - np.log(prior_a * prior_b)
+        - (b - 1) / b
+        + (prior_b - 1) * (1 / b - integral)
+    )
     return divergence.sum(), (a, b, prior_a, prior_b, mean_log, near, far, log_v, log_rest)
 
 
 def kl_vjp(ddivergence, cache):
     r"""Pull the gradient at the divergence back to ``a`` and ``b``.
 
-    The closed part as in :func:`ibpcl.primitives.kumaraswamy.kl_to_beta_vjp`; the integral under its sign, with
-    :math:`r = a_0 v^{a_0} / (1 - v^{a_0})`,
+    The closed part as in :func:`ibpcl.primitives.kumaraswamy.kl_to_beta_vjp`; the integral under
+    its sign, with :math:`r = a_0 v^{a_0} / (1 - v^{a_0})`,
 
     .. math:: \partial_a R = E\Bigl[\frac{r \log v}{a}\Bigr], \qquad
               \partial_b R = E\Bigl[\frac sb \Bigl(1 - \frac ra\, \frac{e^s}{v^a}\Bigr)\Bigr],
@@ -82,7 +93,7 @@ def kl_vjp(ddivergence, cache):
     a, b, prior_a, prior_b, mean_log, s, far, log_v, log_rest = cache
     weights = WEIGHTS.astype(a.dtype)
     da, db, _ = kumaraswamy.kl_to_beta_vjp(ddivergence, (a, b, prior_a, mean_log))
-    steep = prior_a * np.exp(prior_a * log_v - log_rest)     # r
+    steep = prior_a * np.exp(prior_a * log_v - log_rest)  # r
     by_a = np.where(far, -1, steep * log_v) / a
     by_b = np.where(far, 0, 1 - steep * np.exp(s - a * log_v) / a) * s / b
     outer = ddivergence * (prior_b - 1)

@@ -1,8 +1,8 @@
 r"""All that a masked layer asks of its sticks, from their unconstrained parameters on.
 
-The posterior of stick k is :math:`\mathrm{Kumaraswamy}(a_k, b_k)` with :math:`a = \log(1 + e^{raw_a})` and :math:`b =
-\log(1 + e^{raw_b})`.  Two compositions: sampled, sticks give the prior log-odds of the masks; in closed form, their
-divergence from the IBP's prior.
+The posterior of stick k is :math:`\mathrm{Kumaraswamy}(a_k, b_k)` with :math:`a = \log(1 +
+e^{raw_a})` and :math:`b = \log(1 + e^{raw_b})`.  Two compositions: sampled, sticks give the prior
+log-odds of the masks; in closed form, their divergence from the IBP's prior.
 """
 
 from ibpcl.numerics import sigmoid, softplus
@@ -10,7 +10,8 @@ from ibpcl.primitives import kumaraswamy, stick_breaking
 
 
 def prior_log_odds(log_pi, link):
-    r"""Link the sticks to the masks: :math:`\operatorname{logit}\pi`, or :math:`\log\pi` as in the authors' code.
+    r"""Link the sticks to the masks: :math:`\operatorname{logit}\pi`, or :math:`\log\pi` as in the
+    authors' code.
 
     Kumar et al. (2021), Sec. 3.2, with :math:`\pi` the products of the sticks.
 
@@ -26,7 +27,8 @@ def prior_log_odds(log_pi, link):
     log_odds : ndarray, shape (..., K)
         What is added to the masks' :math:`\rho`.
     cache : tuple or None
-        What :func:`ibpcl.primitives.stick_breaking.logit_probabilities_vjp` needs; nothing for ``"log"``.
+        What :func:`ibpcl.primitives.stick_breaking.logit_probabilities_vjp` needs; nothing for
+        ``"log"``.
 
     Examples
     --------
@@ -39,7 +41,9 @@ def prior_log_odds(log_pi, link):
 def log_odds(u, raw_a, raw_b, link="logit"):
     r"""Draw sticks, multiply them, and turn the products into the prior log-odds of masks.
 
-    .. math:: v_k = \bigl(1 - u_k^{1 / b_k}\bigr)^{1 / a_k}, \qquad \pi_k = \prod_{i \le k} v_i, \qquad
+    .. math::
+
+        v_k = \bigl(1 - u_k^{1 / b_k}\bigr)^{1 / a_k}, \qquad \pi_k = \prod_{i \le k} v_i, \qquad
               \operatorname{logit} \pi_k = \log \pi_k - \log(1 - \pi_k)
 
     Kumar et al. (2021), Eqs. 3 and 4, Sec. 3.2, and the supplement's reparameterization.
@@ -51,7 +55,8 @@ def log_odds(u, raw_a, raw_b, link="logit"):
     raw_a, raw_b : ndarray, shape (K,)
         Any real; (D, K) where each row has sticks of its own.
     link : {"logit", "log"}
-        Which function of pi: its log-odds, or its logarithm as in the authors' code, which caps the prior at one half.
+        Which function of pi: its log-odds, or its logarithm as in the authors' code, which caps the
+        prior at one half.
 
     Returns
     -------
@@ -73,12 +78,16 @@ def log_odds(u, raw_a, raw_b, link="logit"):
 
 
 def log_odds_vjp(dlogit_pi, cache):
-    r"""Pull the gradient back to ``raw_a`` and ``raw_b`` through all steps; at last :math:`da / d\,raw_a = \sigma`."""
+    r"""Pull the gradient back to ``raw_a`` and ``raw_b`` through all steps; at last :math:`da /
+    d\,raw_a = \sigma`.
+    """
     raw_a, raw_b, stick_cache, logit_cache = cache
     dlog_pi = dlogit_pi
     if logit_cache is not None:
         dlog_pi = stick_breaking.logit_probabilities_vjp(dlogit_pi, logit_cache)
-    da, db = kumaraswamy.sample_vjp(stick_breaking.log_probabilities_vjp(dlog_pi, None), stick_cache)
+    da, db = kumaraswamy.sample_vjp(
+        stick_breaking.log_probabilities_vjp(dlog_pi, None), stick_cache
+    )
     return da * sigmoid(raw_a), db * sigmoid(raw_b)
 
 

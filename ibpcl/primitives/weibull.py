@@ -1,12 +1,14 @@
 r"""The Weibull posterior of a learned concentration :math:`\alpha`, under a Gamma prior.
 
-Kumar et al. (2021), supplement, "Learning :math:`\alpha`", sketch this ("the Weibull distribution can be a suitable
-alternative") and leave it to others.  The Weibull is sampled by a formula, and its divergence from a Gamma is closed:
-Zhang, Chen, Guo and Zhou (2018), "WHAI: Weibull Hybrid Autoencoding Inference", Eq. 6.
+Kumar et al. (2021), supplement, "Learning :math:`\alpha`", sketch this ("the Weibull distribution
+can be a suitable alternative") and leave it to others.  The Weibull is sampled by a formula, and
+its divergence from a Gamma is closed: Zhang, Chen, Guo and Zhou (2018), "WHAI: Weibull Hybrid
+Autoencoding Inference", Eq. 6.
 
-.. note:: The paper expects that the sticks' divergence must then be estimated by sampling.  It need not be: given
-   :math:`\alpha` it is linear in :math:`\alpha` and :math:`\log\alpha`, whose means under a Weibull are closed
-   (:func:`moments`), so :func:`ibpcl.primitives.kumaraswamy.expected_kl_to_beta` is exact.
+.. note:: The paper expects that the sticks' divergence must then be estimated by sampling.  It need
+   not be: given :math:`\alpha` it is linear in :math:`\alpha` and :math:`\log\alpha`, whose means
+   under a Weibull are closed (:func:`moments`), so
+   :func:`ibpcl.primitives.kumaraswamy.expected_kl_to_beta` is exact.
 """
 
 import math
@@ -45,8 +47,8 @@ def sample(u, k, scale):
     >>> sample(np.exp(-np.ones((1, 1))), np.array([2.0]), np.array([30.0]))[0]
     array([[30.]])
     """
-    log_e = np.log(-np.log(u))                               # log of an exponential variable
-    with np.errstate(over="ignore", under="ignore"):         # bounded in the next line
+    log_e = np.log(-np.log(u))  # log of an exponential variable
+    with np.errstate(over="ignore", under="ignore"):  # bounded in the next line
         alpha = within_normal(scale * np.exp(log_e / k))
     return alpha, (log_e, k, scale, alpha)
 
@@ -54,17 +56,24 @@ def sample(u, k, scale):
 def sample_vjp(dalpha, cache):
     r"""Pull the gradient at ``alpha`` back to ``k`` and ``scale``.
 
-    .. math:: \partial_k \alpha = -\frac{\alpha \log(-\log u)}{k^2}, \qquad \partial_\lambda \alpha = \frac\alpha\lambda
+    .. math::
+
+        \partial_k \alpha = -\frac{\alpha \log(-\log u)}{k^2}, \qquad
+        \partial_\lambda \alpha = \frac\alpha\lambda
     """
     log_e, k, scale, alpha = cache
     dk = -dalpha * alpha * log_e / (k * k)
-    return dk.sum(axis=0), (dalpha * alpha / scale).sum(axis=0)      # k, scale were broadcast over S
+    # k, scale were broadcast over S
+    return dk.sum(axis=0), (dalpha * alpha / scale).sum(axis=0)
 
 
 def log_density(alpha, k, scale):
     r"""Evaluate the log density, element by element.
 
-    .. math:: \log p(\alpha) = \log k - \log\lambda + (k - 1) \log\frac\alpha\lambda - \Bigl(\frac\alpha\lambda\Bigr)^k
+    .. math::
+
+        \log p(\alpha) = \log k - \log\lambda + (k - 1) \log\frac\alpha\lambda
+            - \Bigl(\frac\alpha\lambda\Bigr)^k
 
     Parameters
     ----------
@@ -86,12 +95,20 @@ def log_density(alpha, k, scale):
     array([[-1.]])
     """
     log_ratio = _log_ratio(alpha, scale)
-    excess = np.expm1(k * log_ratio)                         # (alpha / scale)^k - 1
-    return np.log(k) - np.log(scale) + (k - 1) * log_ratio - excess - 1, (alpha, k, scale, log_ratio, excess)
+    excess = np.expm1(k * log_ratio)  # (alpha / scale)^k - 1
+    return np.log(k) - np.log(scale) + (k - 1) * log_ratio - excess - 1, (
+        alpha,
+        k,
+        scale,
+        log_ratio,
+        excess,
+    )
 
 
 def _log_ratio(alpha, scale):
-    """Return the logarithm of ``alpha / scale``; where both are alike, from their difference, which is exact."""
+    """Return the logarithm of ``alpha / scale``; where both are alike, from their difference, which
+    is exact.
+    """
     difference = alpha - scale
     alike = np.abs(difference.real) < np.abs(scale.real) / 2
     near = np.log1p(np.where(alike, difference, 0) / scale)
@@ -103,21 +120,24 @@ def log_density_vjp(dlog_p, cache):
 
     .. math:: \partial_\alpha = \frac{k - 1 - k r}{\alpha}, \quad
               \partial_k = \frac1k + (1 - r) \log\frac\alpha\lambda, \quad
-              \partial_\lambda = \frac{k (r - 1)}{\lambda}, \qquad r = \Bigl(\frac\alpha\lambda\Bigr)^k
+              \partial_\lambda = \frac{k (r - 1)}{\lambda}, \qquad
+              r = \Bigl(\frac\alpha\lambda\Bigr)^k
 
     The difference :math:`r - 1` comes without cancellation from the logarithm of r.
     """
-    alpha, k, scale, log_ratio, excess = cache               # excess is r - 1
+    alpha, k, scale, log_ratio, excess = cache  # excess is r - 1
     dalpha = -dlog_p * (1 + k * excess) / alpha
     dk = dlog_p * (1 / k - excess * log_ratio)
     dscale = dlog_p * k * excess / scale
-    return dalpha, dk.sum(axis=0), dscale.sum(axis=0)        # k, scale were broadcast over S
+    return dalpha, dk.sum(axis=0), dscale.sum(axis=0)  # k, scale were broadcast over S
 
 
 def moments(k, scale):
     r"""Compute the means of :math:`\alpha` and of :math:`\log\alpha`.
 
-    .. math:: E[\alpha] = \lambda\, \Gamma(1 + 1/k), \qquad E[\log\alpha] = \log\lambda - \frac\gamma k
+    .. math::
+
+        E[\alpha] = \lambda\, \Gamma(1 + 1/k), \qquad E[\log\alpha] = \log\lambda - \frac\gamma k
 
     Parameters
     ----------
@@ -157,7 +177,9 @@ def moments_vjp(dout, cache):
 def kl_to_gamma(k, scale, prior_shape, prior_rate):
     r"""Compute :math:`KL[\mathrm{Weibull}(k, \lambda) \,\|\, \mathrm{Gamma}(g, h)]` exactly.
 
-    .. math:: \sum \log k + h\, E[\alpha] - g\, E[\log\alpha] - \gamma - 1 - g \log h + \log\Gamma(g)
+    .. math::
+
+        \sum \log k + h\, E[\alpha] - g\, E[\log\alpha] - \gamma - 1 - g \log h + \log\Gamma(g)
 
     with the means of :func:`moments`.
     Zhang et al. (2018), Eq. 6.

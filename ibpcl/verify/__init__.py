@@ -1,6 +1,8 @@
-"""Check derivations: gradients against independent witnesses, distributions against quadrature and sampling.
+"""Check derivations: gradients against independent witnesses, distributions against quadrature and
+sampling.
 
-It works on anybody's NumPy functions and knows nothing of the rest of this package.  Start with :func:`check`.
+It works on anybody's NumPy functions and knows nothing of the rest of this package.  Start with
+:func:`check`.
 """
 
 from ibpcl.verify.chain import ChainReport, Stage, check_chain

@@ -1,4 +1,6 @@
-"""The numbers that :func:`ibpcl.verify.check` is called with, refused where they would give a silent, wrong answer."""
+"""The numbers that :func:`ibpcl.verify.check` is called with, refused where they would give a
+silent, wrong answer.
+"""
 
 from numbers import Integral, Real
 
@@ -6,7 +8,8 @@ FUNCTION = "check"
 
 
 def check_numbers(rtol, seed, timeout):
-    """Refuse a tolerance, a seed or a time that cannot be meant; the error names it, what is allowed and what came.
+    """Refuse a tolerance, a seed or a time that cannot be meant; the error names it, what is
+    allowed and what came.
 
     Parameters
     ----------

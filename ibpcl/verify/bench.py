@@ -8,21 +8,29 @@ from ibpcl.verify.evidence import close
 from ibpcl.verify.problem import copied, gradients_in_order, shaped_like
 from ibpcl.verify.source import Code, executed_by
 
-COMPILING, RUNNING = 3e-4, 2e-6     # seconds, about: to compile a function, and to run one expression of it
-QUICK, EDITING, FILLING = 0.15, 0.8, 0.4        # seconds that each search may take, by these numbers
+# seconds, about: to compile a function, and to run one expression of it
+COMPILING = 3e-4
+RUNNING = 2e-6
+# seconds that each search may take, by these numbers
+QUICK = 0.15
+EDITING = 0.8
+FILLING = 0.4
 SHELL = "<gradient without source>"
-OTHER = object()        # stands for a value that is no array or number
+OTHER = object()  # stands for a value that is no array or number
 
 
 class Bench:
     """What changed functions are tried on: the cotangents and caches of all trials."""
 
     def __init__(self, evidence):
-        self.evidence, self.runs = evidence, 0
+        self.evidence = evidence
+        self.runs = 0
         self.forward = [problem.call() for problem in evidence.problems]
 
     def gradients(self, f_vjp, t):
-        """Return the gradients of a function in trial ``t``, or None if it raises; its arguments are copies."""
+        """Return the gradients of a function in trial ``t``, or None if it raises; its arguments
+        are copies.
+        """
         p, row = self.evidence.trials[t]
         self.runs += 1
         with np.errstate(all="ignore"):
@@ -30,8 +38,10 @@ class Bench:
                 problem = self.evidence.problems[p]
                 outputs, several, cache = problem.call() if problem.renewed else self.forward[p]
                 result = f_vjp(shaped_like(self.evidence.w[row], outputs, several), copied(cache))
-                return tuple(np.asarray(g) for g in gradients_in_order(result, self.evidence.problem))
-            except Exception:                           # a changed function may do anything at all
+                return tuple(
+                    np.asarray(g) for g in gradients_in_order(result, self.evidence.problem)
+                )
+            except Exception:  # a changed function may do anything at all
                 return None
 
     def mended(self, f_vjp, inputs):
@@ -48,11 +58,18 @@ class Bench:
     def _right(self, j, t, result):
         value, allowed = self.evidence.expected(j, t)
         array = result[self.evidence.problem.wrt.index(j)]
-        return array.shape == value.shape and array.dtype.kind in "fiub" and close(array, value, allowed)
+        return (
+            array.shape == value.shape
+            and array.dtype.kind in "fiub"
+            and close(array, value, allowed)
+        )
 
     def code(self):
-        """Return the source of the gradient function, or of a shell around it; None if neither repeats the gradient."""
-        plain, problem = self.evidence.gradients[0], self.evidence.problem
+        """Return the source of the gradient function, or of a shell around it; None if neither
+        repeats the gradient.
+        """
+        plain = self.evidence.gradients[0]
+        problem = self.evidence.problem
         executed = executed_by(lambda: problem.gradients(self.evidence.w[0]))
         for source in (lambda: problem.f_vjp, lambda: shell_of(problem)):
             try:
@@ -60,38 +77,62 @@ class Bench:
                 again = self.gradients(code.compile(), 0)
             except (ValueError, SyntaxError, NameError, RecursionError):
                 continue
-            if again is not None and len(again) == len(plain) and all(
-                    b is not None and a.shape == b.shape and np.allclose(a, b, rtol=1e-10, atol=0, equal_nan=True)
-                    for a, b in zip(again, plain, strict=True) if b is None or b.dtype.kind in "fiub"):
+            if (
+                again is not None
+                and len(again) == len(plain)
+                and all(
+                    b is not None
+                    and a.shape == b.shape
+                    and np.allclose(a, b, rtol=1e-10, atol=0, equal_nan=True)
+                    for a, b in zip(again, plain, strict=True)
+                    if b is None or b.dtype.kind in "fiub"
+                )
+            ):
                 return code
         return None
 
 
 def shell_of(problem):
-    """Return a function that hands ``dout`` on to a gradient function without source, and names what that returns."""
+    """Return a function that hands ``dout`` on to a gradient function without source, and names
+    what that returns.
+    """
     names = [problem.names[j] for j in problem.wrt]
-    results = ", ".join(f"d{name}" if name.isidentifier() else f"gradient_{n}" for n, name in enumerate(names))
-    text = f"def shell(dout, cache):\n    {results}, = gradients_of(dout, cache)\n    return {results},\n"
+    results = ", ".join(
+        f"d{name}" if name.isidentifier() else f"gradient_{n}" for n, name in enumerate(names)
+    )
+    text = (
+        f"def shell(dout, cache):\n    {results}, = gradients_of(dout, cache)\n    return "
+        f"{results},\n"
+    )
     linecache.cache[SHELL] = (len(text), None, text.splitlines(keepends=True), SHELL)
-    namespace = {"gradients_of": lambda dout, cache: gradients_in_order(problem.f_vjp(dout, cache), problem)}
+    namespace = {
+        "gradients_of": lambda dout, cache: gradients_in_order(problem.f_vjp(dout, cache), problem)
+    }
     exec(compile(text, SHELL, "exec"), namespace)
     return namespace["shell"]
 
 
 def affordable(seconds, executed, compiling=COMPILING):
-    """Return how often a function may be run that executes so many expressions: the same on every machine."""
+    """Return how often a function may be run that executes so many expressions: the same on every
+    machine.
+    """
     return int(seconds / (5e-5 + compiling + RUNNING * executed))
 
 
 class Recording:
-    """The values of all places of a function in one run, and the variables of each function when it returned.
+    """The values of all places of a function in one run, and the variables of each function when it
+    returned.
 
-    ``values`` has the first value of each place (:data:`OTHER` for what is no array or number), ``series`` all of those
-    that are numbers, ``counts`` how many there were, ``executed`` the number of all, ``scopes`` the variables.
+    ``values`` has the first value of each place (:data:`OTHER` for what is no array or number),
+    ``series`` all of those that are numbers, ``counts`` how many there were, ``executed`` the
+    number of all, ``scopes`` the variables.
     """
 
     def __init__(self, code, run):
-        self.values, self.series, self.scopes, self.counts = {}, {}, {}, {}
+        self.values = {}
+        self.series = {}
+        self.scopes = {}
+        self.counts = {}
         functions = {number: place.function for number, place in enumerate(code.places)}
 
         def hook(place, value, scope):
@@ -110,19 +151,23 @@ class Recording:
 
 
 def find_edits(bench, code, edits, wrong, needed, most, found):
-    """Find for each wrong input the simplest edit that makes it right, preferring one that mends all, and spoils none.
+    """Find for each wrong input the simplest edit that makes it right, preferring one that mends
+    all, and spoils none.
 
-    It tries ``edits``, simplest first, with so many runs at most, until those of ``needed`` are explained, puts (edit,
-    cost) for each input into ``found``, and returns the edits that were not tried.
+    It tries ``edits``, simplest first, with so many runs at most, until those of ``needed`` are
+    explained, puts (edit, cost) for each input into ``found``, and returns the edits that were not
+    tried.
     """
-    start, tried = bench.runs, 0
+    start = bench.runs
+    tried = 0
     everything = list(bench.evidence.problem.wrt)
     right = [j for j in everything if j not in bench.evidence.wrong]
     for edit in edits:
         if bench.runs - start > most:
             break
         if all(j in found and found[j][0].rank < edit.rank - 2 for j in needed):
-            break                                       # a much simpler edit for each of them is known
+            # a much simpler edit for each of them is known
+            break
         tried += 1
         mends = try_edit(bench, code, edit, wrong)
         if not mends:

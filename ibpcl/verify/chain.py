@@ -17,8 +17,8 @@ class Stage(NamedTuple):
     ----------
     name : str
     f, f_vjp : callable
-        ``out, cache = f(x, *parameters)``; ``f_vjp`` returns the gradient of ``x`` and of those parameters that
-        ``wrt`` names.
+        ``out, cache = f(x, *parameters)``; ``f_vjp`` returns the gradient of ``x`` and of those
+        parameters that ``wrt`` names.
     parameters : tuple
     wrt : sequence of int or str, optional
         As in :func:`ibpcl.verify.check`; by default ``x`` and all floating-point parameters.
@@ -57,16 +57,27 @@ class ChainReport(Judged):
 
     def text(self):
         """Return the verdict as text: one line for a right stage, the whole report of any other."""
-        lines = ["chain: ok" if self.ok else f"chain: {self.verdict.upper()}, first at stage "
-                 f"{self._first(self.verdict)!r} of the backward pass"]
+        lines = [
+            "chain: ok"
+            if self.ok
+            else f"chain: {self.verdict.upper()}, first at stage "
+            f"{self._first(self.verdict)!r} of the backward pass"
+        ]
         for report in self.stages:
-            lines.append(f"{report.title}: ok, error {report.error:.1e}" if report.ok else report.text())
+            lines.append(
+                f"{report.title}: ok, error {report.error:.1e}" if report.ok else report.text()
+            )
         return "\n".join(lines)
 
     def to_dict(self):
         """Return plain values only, ready for ``json.dumps``."""
-        return {"ok": self.ok, "verdict": self.verdict, "score": self.score, "first_wrong": self.first_wrong,
-                "stages": [report.to_dict() for report in self.stages]}
+        return {
+            "ok": self.ok,
+            "verdict": self.verdict,
+            "score": self.score,
+            "first_wrong": self.first_wrong,
+            "stages": [report.to_dict() for report in self.stages],
+        }
 
     def html(self):
         """Return a page with every stage."""
@@ -74,15 +85,18 @@ class ChainReport(Judged):
 
 
 def check_chain(stages, x, **options):
-    r"""Check every stage of :math:`f_n \circ \dots \circ f_1` at the input it really gets, last stage first.
+    r"""Check every stage of :math:`f_n \circ \dots \circ f_1` at the input it really gets, last
+    stage first.
 
-    A wrong stage spoils every gradient that the backward pass computes after it.  Each stage is therefore checked
-    on its own, and the first wrong one in the order of the backward pass is the one to mend first.
+    A wrong stage spoils every gradient that the backward pass computes after it.  Each stage is
+    therefore checked on its own, and the first wrong one in the order of the backward pass is the
+    one to mend first.
 
     Parameters
     ----------
     stages : sequence of Stage or of tuple
-        Tuples ``(name, f, f_vjp)``, ``(name, f, f_vjp, parameters)`` or ``(name, f, f_vjp, parameters, wrt)``.
+        Tuples ``(name, f, f_vjp)``, ``(name, f, f_vjp, parameters)`` or ``(name, f, f_vjp,
+        parameters, wrt)``.
     x : ndarray
         Input of the first stage.
     **options
@@ -105,12 +119,15 @@ def check_chain(stages, x, **options):
     'sine'
     """
     stages = [stage if isinstance(stage, Stage) else Stage(*stage) for stage in stages]
-    inputs, value = [], np.asarray(x)
+    inputs = []
+    value = np.asarray(x)
     for stage in stages:
         inputs.append((value, *stage.parameters))
         value, _ = stage.f(*inputs[-1])
         if isinstance(value, (tuple, list)):
-            raise TypeError(f"check_chain: stage {stage.name!r} must return one output, got {len(value)}")
+            raise TypeError(
+                f"check_chain: stage {stage.name!r} must return one output, got {len(value)}"
+            )
     reports = []
     for stage, point in zip(reversed(stages), reversed(inputs), strict=True):
         report: Report = check(stage.f, stage.f_vjp, point, stage.wrt, **options)

@@ -4,18 +4,26 @@ import time
 
 
 class TimeUp(BaseException):
-    """The time of a call has passed.  No ``Exception``: code that catches those would swallow it."""
+    """The time of a call has passed.  No ``Exception``: code that catches those would swallow
+    it.
+    """
 
     def __init__(self, seconds=None):
         self.seconds = seconds
-        super().__init__("not finished in time" if seconds is None else f"not finished within {seconds:g} s")
+        super().__init__(
+            "not finished in time" if seconds is None else f"not finished within {seconds:g} s"
+        )
 
 
 class Clock:
-    """Ends a check after ``seconds``, and calls ``progress()`` at every call of the forward; both may be None."""
+    """Ends a check after ``seconds``, and calls ``progress()`` at every call of the forward; both
+    may be None.
+    """
 
     def __init__(self, seconds=None, progress=None):
-        self.seconds, self.progress, self.start = seconds, progress, time.monotonic()
+        self.seconds = seconds
+        self.progress = progress
+        self.start = time.monotonic()
 
     def tick(self):
         """Take note of one call of the forward; raises :class:`TimeUp` if the time has passed."""

@@ -1,4 +1,6 @@
-"""The contract of a vector-Jacobian product: linear in ``dout``, zero for zero, and whatever the layout of ``dout``."""
+"""The contract of a vector-Jacobian product: linear in ``dout``, zero for zero, and whatever the
+layout of ``dout``.
+"""
 
 import ast
 
@@ -7,13 +9,15 @@ import numpy as np
 from ibpcl.verify.kinds import Finding
 from ibpcl.verify.source import Code
 
-SCALES = (2.0 ** -27, 2.0 ** 27)    # about 1e-8 and 1e8; powers of two, which multiply without rounding
-ROOM = 1e-9                         # of the largest entry
+# about 1e-8 and 1e8; powers of two, which multiply without rounding
+SCALES = (2.0**-27, 2.0**27)
+ROOM = 1e-9  # of the largest entry
 LIMITS = ("clip", "minimum", "maximum", "min", "max")
 
 
 def breaches(problem, w):
-    """Return (findings, habits): how a gradient function breaks the contract, for each input at most once.
+    """Return (findings, habits): how a gradient function breaks the contract, for each input at
+    most once.
 
     Parameters
     ----------
@@ -24,17 +28,25 @@ def breaches(problem, w):
     Returns
     -------
     findings, habits : list of Finding
-        A gradient that is limited on purpose (``np.clip``) is a habit as long as the limit does not act at ``w``.
+        A gradient that is limited on purpose (``np.clip``) is a habit as long as the limit does not
+        act at ``w``.
     """
     first = problem.gradients(w)
-    found, habits = {}, []
+    found = {}
+    habits = []
     for j, words in _by_scale(problem, w, first).items():
         found[j] = Finding("not_linear", words, inputs=(j,))
     if found:
         limit = _limit(problem, w, first)
         if limit:
-            return [], [Finding("not_linear", f"the gradient is limited: {limit}; it is right as long as the limit "
-                                "does not act", inputs=tuple(found))]
+            return [], [
+                Finding(
+                    "not_linear",
+                    f"the gradient is limited: {limit}; it is right as long as the limit "
+                    "does not act",
+                    inputs=tuple(found),
+                )
+            ]
     for j, words in _by_layout(problem, w, first).items():
         found.setdefault(j, Finding("layout", words, inputs=(j,)))
     return list(found.values()), habits
@@ -57,19 +69,25 @@ def _by_scale(problem, w, first):
         for j, got in _of_inputs(problem, moved):
             plain = expected.get(j)
             if plain is not None and j not in found and not _close(got / scale, plain):
-                found[j] = f"not linear in dout: for {scale:.0e} times the dout it is not {scale:.0e} times as large"
+                found[j] = (
+                    f"not linear in dout: for {scale:.0e} times the dout it is not {scale:.0e} "
+                    "times as large"
+                )
     return found
 
 
 def _by_layout(problem, w, first):
     """Return for inputs whose gradient depends on the memory layout of ``dout`` in which layout."""
-    found, expected = {}, dict(_of_inputs(problem, first))
-    for words, change in (("not contiguous in memory (a slice or a transpose)", _strided),
-                          ("in column order (as a transpose is)", _in_columns)):
+    found = {}
+    expected = dict(_of_inputs(problem, first))
+    for words, change in (
+        ("not contiguous in memory (a slice or a transpose)", _strided),
+        ("in column order (as a transpose is)", _in_columns),
+    ):
         try:
             with np.errstate(all="ignore"):
                 moved = dict(_of_inputs(problem, problem.pulled(w, change)))
-        except Exception as error:                      # code under check may raise anything
+        except Exception as error:  # code under check may raise anything
             return {j: f"raises {type(error).__name__} where dout is {words}" for j in expected}
         for j, got in moved.items():
             if j in expected and not _close(got, expected[j]):
@@ -82,7 +100,7 @@ def writes_into(problem, w):
     try:
         with np.errstate(all="ignore"):
             problem.pulled(w, _locked)
-    except Exception:                                   # code under check may raise anything
+    except Exception:  # code under check may raise anything
         return True
     return False
 
@@ -90,7 +108,7 @@ def writes_into(problem, w):
 def _attempt(problem, w):
     try:
         return problem.gradients(w)
-    except Exception:                                   # code under check may raise anything
+    except Exception:  # code under check may raise anything
         return ()
 
 
@@ -117,7 +135,8 @@ def _strided(array):
 
 
 def _in_columns(array):
-    return np.asfortranarray(array) if np.ndim(array) else array    # which makes numbers arrays of one entry
+    # which makes numbers arrays of one entry
+    return np.asfortranarray(array) if np.ndim(array) else array
 
 
 def _locked(array):
@@ -129,18 +148,28 @@ def _locked(array):
 def _limit(problem, w, first):
     """Return the line of a clip without which the gradient is linear in ``dout``, or ""."""
     from ibpcl.verify.edits.edit import in_place, name_of  # for gradients that are not linear only
+
     try:
         code = Code(problem.f_vjp)
     except (ValueError, SyntaxError):
         return ""
-    puts, lines = [], []
+    puts = []
+    lines = []
     for place in code.places:
         node = place.node
-        if isinstance(node, ast.Call) and name_of(node.func) in LIMITS and len(node.args) > 1 \
-                and not isinstance(place.parent, ast.Expr):
+        if (
+            isinstance(node, ast.Call)
+            and name_of(node.func) in LIMITS
+            and len(node.args) > 1
+            and not isinstance(place.parent, ast.Expr)
+        ):
             puts.append(in_place(place, node.args[0]))
             lines.append(code.line(node))
-    puts += [put for tree in code.trees.values() for put in _clipping_statements(tree, code, lines, name_of)]
+    puts += [
+        put
+        for tree in code.trees.values()
+        for put in _clipping_statements(tree, code, lines, name_of)
+    ]
     for put, line in zip(puts, lines, strict=False):
         parent, field, index, new = put
         old = getattr(parent, field) if index is None else getattr(parent, field)[index]
@@ -150,7 +179,7 @@ def _limit(problem, w, first):
             again = _attempt(changed, w)
             if len(again) == len(first) and not _by_scale(changed, w, again):
                 return line
-        except Exception:                               # a changed function may do anything at all
+        except Exception:  # a changed function may do anything at all
             continue
         finally:
             _set(parent, field, index, old)
@@ -164,8 +193,11 @@ def _clipping_statements(tree, code, lines, name_of):
         for field in ("body", "orelse"):
             statements = getattr(parent, field, None)
             for index, statement in enumerate(statements if isinstance(statements, list) else ()):
-                if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) \
-                        and name_of(statement.value.func) in LIMITS:
+                if (
+                    isinstance(statement, ast.Expr)
+                    and isinstance(statement.value, ast.Call)
+                    and name_of(statement.value.func) in LIMITS
+                ):
                     puts.append((parent, field, index, ast.copy_location(ast.Pass(), statement)))
                     lines.append(code.line(statement))
     return puts

@@ -1,7 +1,8 @@
 r"""Two pictures of a gradient: the V-curve of differences and the slope of the Taylor remainder.
 
-The error of a central difference falls as :math:`h^2` until rounding, :math:`\epsilon / h`, takes over: a V on
-logarithmic axes.  If the gradient under test is wrong, the curve stays flat at its error instead.  The remainder
+The error of a central difference falls as :math:`h^2` until rounding, :math:`\epsilon / h`, takes
+over: a V on logarithmic axes.  If the gradient under test is wrong, the curve stays flat at its
+error instead.  The remainder
 
 .. math:: R_1(h) = |\varphi(x + h d) - \varphi(x) - h \langle g, d \rangle|
 
@@ -17,7 +18,9 @@ from ibpcl.verify.differences import first_step, random_direction, richardson
 
 
 class Curve(NamedTuple):
-    """A quantity against step sizes (both positive, largest step first) and its slope on logarithmic axes."""
+    """A quantity against step sizes (both positive, largest step first) and its slope on
+    logarithmic axes.
+    """
 
     steps: np.ndarray
     values: np.ndarray
@@ -52,21 +55,27 @@ def v_curve(func, x, direction, derivative, points=21):
     values = []
     for h in steps:
         with np.errstate(all="ignore"):
-            values.append(abs((func(x + h * direction) - func(x - h * direction)) / (2 * h) - derivative) / scale)
+            values.append(
+                abs((func(x + h * direction) - func(x - h * direction)) / (2 * h) - derivative)
+                / scale
+            )
     return Curve(steps, np.array(values, dtype=float), float("nan"))
 
 
 def taylor_remainders(func, x, direction, derivative, curvature=None, points=12):
-    """Return the :class:`Curve` of the Taylor remainder of a scalar ``func`` with a claimed directional derivative.
+    """Return the :class:`Curve` of the Taylor remainder of a scalar ``func`` with a claimed
+    directional derivative.
 
-    With the claimed second derivative ``curvature`` the remainder is of second order.  Steps are halved from one to the
-    next.  The slope is fitted above the rounding error; it is infinite if nothing is left above it (the function is
-    linear, or quadratic with curvature, along the direction).
+    With the claimed second derivative ``curvature`` the remainder is of second order.  Steps are
+    halved from one to the next.  The slope is fitted above the rounding error; it is infinite if
+    nothing is left above it (the function is linear, or quadratic with curvature, along the
+    direction).
 
     Examples
     --------
     >>> sine = lambda x: float(np.sin(x).sum())
-    >>> slopes = [taylor_remainders(sine, np.ones(1), np.ones(1), d).slope for d in (np.cos(1), 0.5)]
+    >>> slopes = [taylor_remainders(sine, np.ones(1), np.ones(1), d).slope for d in (np.cos(1),
+    ...     0.5)]
     >>> [round(slope) for slope in slopes]
     [2, 1]
     """
@@ -74,26 +83,35 @@ def taylor_remainders(func, x, direction, derivative, curvature=None, points=12)
     with np.errstate(all="ignore"):
         middle = func(x)
         ahead = np.array([func(x + h * direction) for h in steps], dtype=float)
-        remainder = np.abs(ahead - middle - steps * derivative - 0.5 * steps ** 2 * (curvature or 0.0))
+        remainder = np.abs(
+            ahead - middle - steps * derivative - 0.5 * steps**2 * (curvature or 0.0)
+        )
     rounding = 20 * np.finfo(float).eps * (np.abs(ahead) + abs(middle) + np.abs(steps * derivative))
     clear = np.isfinite(remainder) & (remainder > 5 * rounding)
     if clear.sum() < 3:
         return Curve(steps, remainder, float("inf") if not np.any(clear) else float("nan"))
-    last = np.flatnonzero(clear)[-6:]                   # smallest steps that are still above rounding
+    # smallest steps that are still above rounding
+    last = np.flatnonzero(clear)[-6:]
     slope = np.polyfit(np.log(steps[last]), np.log(remainder[last]), 1)[0]
     return Curve(steps, remainder, float(slope))
 
 
 def taylor_slope(func, x, direction, derivative, curvature=None):
-    """Return only the slope of :func:`taylor_remainders`: about 2 if right, 1 if wrong (3 with curvature)."""
+    """Return only the slope of :func:`taylor_remainders`: about 2 if right, 1 if wrong (3 with
+    curvature).
+    """
     return taylor_remainders(func, x, direction, derivative, curvature).slope
 
 
 class Curves:
-    """The curves of input ``j`` for the cotangent ``w`` along a random direction, computed when asked for."""
+    """The curves of input ``j`` for the cotangent ``w`` along a random direction, computed when
+    asked for.
+    """
 
     def __init__(self, problem, j, w, rng):
-        self.problem, self.j, self.w = problem, j, w
+        self.problem = problem
+        self.j = j
+        self.w = w
         self.x = np.asarray(problem.point[j])
         self.direction = random_direction(self.x.shape, rng)
         outputs = problem.function_of(j)
@@ -115,10 +133,16 @@ class Curves:
         return taylor_remainders(self.func, self.x, self.direction, self.claimed(), curvature)
 
     def v_curve(self):
-        """Return the error of central differences against the claimed gradient: a V if it is right, else flat."""
+        """Return the error of central differences against the claimed gradient: a V if it is right,
+        else flat.
+        """
         return v_curve(self.func, self.x, self.direction, self.claimed())
 
     def v_curve_of_truth(self):
         """Return the same against the extrapolated derivative, which is a V always."""
-        return v_curve(self.func, self.x, self.direction,
-                       float(richardson(self.func, self.x, self.direction).value))
+        return v_curve(
+            self.func,
+            self.x,
+            self.direction,
+            float(richardson(self.func, self.x, self.direction).value),
+        )

@@ -1,6 +1,7 @@
 """Name the mistake in a gradient that is wrong: hypotheses in the order of their simplicity.
 
-1. What concerns the whole gradient (:mod:`ibpcl.verify.whole`): its shape, sign, a constant, a rearrangement, a sum.
+1. What concerns the whole gradient (:mod:`ibpcl.verify.whole`): its shape, sign, a constant, a
+   rearrangement, a sum.
 2. One place of the source changed (:mod:`ibpcl.verify.edits`).
 3. A path of the forward that was held constant (:mod:`ibpcl.verify.paths`).
 4. A factor or term that is missing in one place (:mod:`ibpcl.verify.holes`).
@@ -24,20 +25,31 @@ from ibpcl.verify.suspects import Suspects
 from ibpcl.verify.whole import digits_of, few_entries, whole_gradient
 from ibpcl.verify.words import constant_name
 
-MOST_COLUMNS = 40_000   # known arrays that are tried in the places
-EARLY_STAGES, LATE_STAGES = ("plain", "functions", "pairs", "sums"), ("two", "order")
+MOST_COLUMNS = 40_000  # known arrays that are tried in the places
+EARLY_STAGES = ("plain", "functions", "pairs", "sums")
+LATE_STAGES = ("two", "order")
 
 
 def diagnose(evidence, wrong):
-    """Return a :class:`Finding` for each of the inputs ``wrong``, by positions, whose gradients are wrong."""
+    """Return a :class:`Finding` for each of the inputs ``wrong``, by positions, whose gradients are
+    wrong.
+    """
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         evidence.wrong = list(wrong)
         findings = {j: whole_gradient(evidence, j, wrong) for j in wrong}
-        vague = [j for j, finding in findings.items() if finding is not None and finding.kind == "precision"]
+        vague = [
+            j
+            for j, finding in findings.items()
+            if finding is not None and finding.kind == "precision"
+        ]
         if vague:
             findings.update(_mistyped(evidence, vague))
-        plain = {j: finding for j, finding in findings.items() if finding is not None and finding.kind != "wrong_shape"}
+        plain = {
+            j: finding
+            for j, finding in findings.items()
+            if finding is not None and finding.kind != "wrong_shape"
+        }
         found = Search(evidence, wrong, findings).run() if len(plain) < len(wrong) else {}
         for j, finding in found.items():
             shape = f"; {findings[j].words}" if j not in plain and findings[j] is not None else ""
@@ -46,15 +58,20 @@ def diagnose(evidence, wrong):
 
 
 def _mistyped(evidence, inputs):
-    """Return findings on a number of the gradient that is wrong in some digit, for all inputs or for each alone."""
+    """Return findings on a number of the gradient that is wrong in some digit, for all inputs or
+    for each alone.
+    """
     for group in ([inputs] if len(inputs) > 1 else []) + [[j] for j in inputs]:
         try:
             fit = mistyped(Numbers(evidence, group))
-        except Exception:                               # a changed function may do anything at all
+        except Exception:  # a changed function may do anything at all
             fit = None
         if fit is not None:
             number, value = fit
-            words = f"a number is wrong: {number.value:.10g} should be {value:.10g}{constant_name(value)}"
+            words = (
+                f"a number is wrong: {number.value:.10g} should be "
+                f"{value:.10g}{constant_name(value)}"
+            )
             return dict.fromkeys(group, Finding("constant_factor", words, number.line))
     return {}
 
@@ -62,30 +79,43 @@ def _mistyped(evidence, inputs):
 class Search:
     """The search for the place of a mistake: in the gradient's source, or in a path of the forward.
 
-    ``findings`` is what the whole gradients of the wrong inputs show; it is replaced only by one mistake that explains
-    all of them.
+    ``findings`` is what the whole gradients of the wrong inputs show; it is replaced only by one
+    mistake that explains all of them.
     """
 
     def __init__(self, evidence, wrong, findings):
-        self.evidence, self.wrong, self.bench = evidence, list(wrong), Bench(evidence)
+        self.evidence = evidence
+        self.wrong = list(wrong)
+        self.bench = Bench(evidence)
         self.left = [j for j in wrong if findings[j] is None or findings[j].kind == "wrong_shape"]
         self.shaped = [j for j in wrong if evidence.fits(j)]
         self.code = self.bench.code()
-        self.found, self.edits, self.untried = {}, {}, 0
-        self.places, self.known, self.columns = [], {}, 0       # (wrong inputs, holes), what is known at these
+        self.found = {}
+        self.edits = {}
+        self.untried = 0
+        # (wrong inputs, holes), what is known at these
+        self.places = []
+        self.known = {}
+        self.columns = 0
 
     def run(self):
-        """Return a finding for each input that was not named before, and for all if one mistake explains them."""
+        """Return a finding for each input that was not named before, and for all if one mistake
+        explains them.
+        """
         if self.code is not None:
             self._look()
         self._each(self._unnamed)
-        same = len({finding.words for finding in self.found.values()}) == 1 and len(self.found) == len(self.wrong)
+        same = len({finding.words for finding in self.found.values()}) == 1 and len(
+            self.found
+        ) == len(self.wrong)
         return self.found if same else {j: self.found[j] for j in self.left if j in self.found}
 
     def _look(self):
         """Try one kind of mistake after another, the simplest first."""
-        self.recordings = [Recording(self.code, lambda f_vjp, t=t: self.bench.gradients(f_vjp, t))
-                           for t in range(len(self.evidence.trials))]
+        self.recordings = [
+            Recording(self.code, lambda f_vjp, t=t: self.bench.gradients(f_vjp, t))
+            for t in range(len(self.evidence.trials))
+        ]
         self.suspects = Suspects(self.bench, self.code, self.recordings[0])
         edits = edits_of(self.code, self.recordings[0], self.suspects)
         left = self._edit([edit for edit in edits if edit.rank < LATE], QUICK)
@@ -130,40 +160,72 @@ class Search:
         """Try edits in the time given; returns those that there was no time for."""
         inputs = self.wrong if not self.found else self._open()
         edits = [edit for edit in edits if self.suspects.allow(edit)]
-        left = find_edits(self.bench, self.code, edits, inputs, self.left,
-                          affordable(seconds, self.recordings[0].executed), self.edits)
+        left = find_edits(
+            self.bench,
+            self.code,
+            edits,
+            inputs,
+            self.left,
+            affordable(seconds, self.recordings[0].executed),
+            self.edits,
+        )
         self.untried = len(left)
         return left
 
     def _name_edits(self):
         for j, (edit, _) in self.edits.items():
-            few = few_entries(self.evidence, j) if edit.kind == "few_entries" and j in self.shaped else None
+            few = (
+                few_entries(self.evidence, j)
+                if edit.kind == "few_entries" and j in self.shaped
+                else None
+            )
             words = f"{few[1]}; {edit.words()}" if few else edit.words()
             self._take({j: Finding(edit.kind, words, self.code.line(edit.node))})
 
     def _measure(self):
-        """Find the places in which one mistake may be: of all wrong inputs, and of each alone if there is none."""
+        """Find the places in which one mistake may be: of all wrong inputs, and of each alone if
+        there is none.
+        """
         inputs = [j for j in self.shaped if j not in self.found]
         most = affordable(FILLING, self.recordings[0].executed, 0.0)
-        for group in ([inputs] if len(inputs) > 1 else []) + [[j] for j in inputs if j in self.left]:
+        for group in ([inputs] if len(inputs) > 1 else []) + [
+            [j] for j in inputs if j in self.left
+        ]:
             start = self.bench.runs
-            found, innocent = holes(self.bench, self.code, self.recordings, group, most, self.suspects)
+            found, innocent = holes(
+                self.bench, self.code, self.recordings, group, most, self.suspects
+            )
             most -= self.bench.runs - start
-            self.places.append((group, sorted(found, key=lambda hole: (not hole.telling, hole.right is None))))
+            self.places.append(
+                (group, sorted(found, key=lambda hole: (not hole.telling, hole.right is None)))
+            )
             if len(group) == len(inputs) and found:
                 self.suspects.innocent = innocent
-                self.suspects.likely = {hole.place.statement for hole in found if hole.telling and hole.place.whole}
+                self.suspects.likely = {
+                    hole.place.statement for hole in found if hole.telling and hole.place.whole
+                }
             if len(group) > 1 and any(hole.telling for hole in found):
                 break
 
     def _fill(self, stage, views):
         """Look for what a place would have to be."""
         for group, found in self.places:
-            fits = [(fit, hole) for hole in found if any(j in self._open() for j in group)
-                    for fit in [self._fit(hole, stage, views, group)] if fit is not None]
+            fits = [
+                (fit, hole)
+                for hole in found
+                if any(j in self._open() for j in group)
+                for fit in [self._fit(hole, stage, views, group)]
+                if fit is not None
+            ]
             if fits:
-                (_, kind, words, factor), hole = min(fits, key=lambda fit: (fit[0][0], len(fit[1].place.text)))
-                self._take(dict.fromkeys(group, Finding(kind, words, self.code.line(hole.place.node), factor)))
+                (_, kind, words, factor), hole = min(
+                    fits, key=lambda fit: (fit[0][0], len(fit[1].place.text))
+                )
+                self._take(
+                    dict.fromkeys(
+                        group, Finding(kind, words, self.code.line(hole.place.node), factor)
+                    )
+                )
 
     def _fit(self, hole, stage, views, group):
         """Return (cost, kind, words, factor) for what fits a place, or None."""
@@ -171,32 +233,61 @@ class Search:
             return patterned(hole)
         if id(hole) not in self.known:
             self.known[id(hole)] = known_at(hole, views)
-        columns = candidates(hole, self.known[id(hole)], stage) if self.columns < MOST_COLUMNS else ()
+        columns = (
+            candidates(hole, self.known[id(hole)], stage) if self.columns < MOST_COLUMNS else ()
+        )
         self.columns += len(columns)
         match = best_match(hole, columns, STAGES[stage]) if self.columns < MOST_COLUMNS else None
-        # What is not linear in dout was not meant as a gradient, so nothing stands there in the place of another value.
-        meant = match is not None and (match.relation in ("missing", "extra", "term", "less")
-                                       or all(map(self.evidence.linear, group)))
+        # What is not linear in dout was not meant as a gradient, so nothing stands there in the
+        # place of another value.
+        meant = match is not None and (
+            match.relation in ("missing", "extra", "term", "less")
+            or all(map(self.evidence.linear, group))
+        )
         return named(hole, match) if meant else None
 
     def _unnamed(self, j):
-        """Return (kind, words): what can be said of a mistake for which no explanation was found."""
+        """Return (kind, words): what can be said of a mistake for which no explanation was
+        found.
+        """
         evidence, (off, known) = self.evidence, self.evidence.off(j)
-        where = "wrong everywhere" if np.all(off[known]) else f"wrong at {off.sum()} of {known.sum()} entries"
+        where = (
+            "wrong everywhere"
+            if np.all(off[known])
+            else f"wrong at {off.sum()} of {known.sum()} entries"
+        )
         if np.array_equal(evidence.got(j, 0), evidence.got(j, 1)):
-            return "elementwise_factor", "the gradient does not depend on dout: the factor dout is missing, if not more"
+            return (
+                "elementwise_factor",
+                "the gradient does not depend on dout: the factor dout is missing, if not more",
+            )
         if np.any(off) and not np.any(evidence.got(j, 0)[off]):
-            return "missing_term", f"one term missing: {where}, and zero there: nothing flows back to these entries"
+            return (
+                "missing_term",
+                f"one term missing: {where}, and zero there: nothing flows back to these entries",
+            )
         linear = evidence.linear(j)
         if linear and evidence.missing_pattern(j):
-            return "missing_term", "one term missing: the gradient is right where it is not zero, but some outputs " \
-                "do not flow back to some entries"
+            return (
+                "missing_term",
+                "one term missing: the gradient is right where it is not zero, but some outputs "
+                "do not flow back to some entries",
+            )
         rest = f" (all but {self.untried}, for which there was no time)" if self.untried else ""
-        lines = dict.fromkeys(self.code.line(hole.place.node) for group, found in self.places for hole in found
-                              if j in group and hole.telling)
+        lines = dict.fromkeys(
+            self.code.line(hole.place.node)
+            for group, found in self.places
+            for hole in found
+            if j in group and hole.telling
+        )
         return "wrong", (
-            f"{where}, and not by one simple mistake: excluded are a sign, a constant factor, a transpose, a sum over "
-            f"another axis, gradients exchanged or shifted, any change of one operation{rest}, any single path of the "
-            "forward held constant" + (f"; a single mistake can only be in {' or in '.join(lines)}"
-                                       if 0 < len(lines) <= 3 else "")
-            + ("" if linear else "; it is not linear in dout, which every right one is"))
+            f"{where}, and not by one simple mistake: excluded are a sign, a constant factor, a "
+            "transpose, a sum over another axis, gradients exchanged or shifted, any change of "
+            f"one operation{rest}, any single path of the forward held constant"
+            + (
+                f"; a single mistake can only be in {' or in '.join(lines)}"
+                if 0 < len(lines) <= 3
+                else ""
+            )
+            + ("" if linear else "; it is not linear in dout, which every right one is")
+        )

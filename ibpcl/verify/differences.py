@@ -1,13 +1,13 @@
 r"""Derivatives without a derivation: the witnesses against which a gradient is judged.
 
-Every function here takes ``func``, which maps one array to one array, a point ``x`` and a ``direction`` of the
-same shape, and estimates
+Every function here takes ``func``, which maps one array to one array, a point ``x`` and a
+``direction`` of the same shape, and estimates
 
 .. math:: D_d f(x) = \lim_{h \to 0} \frac{f(x + h d) - f(x)}{h} .
 
-The complex step has no subtraction and so no rounding error, but needs a ``func`` that carries an imaginary part
-faithfully.  Differences need nothing, but lose digits.  Because they fail for different reasons, two that agree
-are trusted.
+The complex step has no subtraction and so no rounding error, but needs a ``func`` that carries an
+imaginary part faithfully.  Differences need nothing, but lose digits.  Because they fail for
+different reasons, two that agree are trusted.
 """
 
 import warnings
@@ -15,10 +15,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-PLAIN_STEPS = (1e-4, 1e-6, 1e-8, 1e-10, 1e-12)          # of differences that confirm what extrapolated ones deny
-SPACINGS = (2e-7, 2e-9, 2e-11)      # of the values that noise is measured at: the next where the domain ends
-COMPLEX_STEP = 1e-100       # its error is h^2 f''' / 6: far below one rounding error for every usual function
-NOTHING = 1e-150            # a smaller result is that error: the derivative is zero
+# of differences that confirm what extrapolated ones deny
+PLAIN_STEPS = (1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
+# of the values that noise is measured at: the next where the domain ends
+SPACINGS = (2e-7, 2e-9, 2e-11)
+# its error is h^2 f''' / 6: far below one rounding error for every usual function
+COMPLEX_STEP = 1e-100
+NOTHING = 1e-150  # a smaller result is that error: the derivative is zero
 
 
 class Estimate(NamedTuple):
@@ -71,7 +74,8 @@ def complex_step(func, x, direction, h=COMPLEX_STEP):
 
 
 def central(func, x, direction, h):
-    r"""Differentiate along ``direction`` by a central difference, with error :math:`O(h^2) + O(\epsilon / h)`.
+    r"""Differentiate along ``direction`` by a central difference, with error :math:`O(h^2) +
+    O(\epsilon / h)`.
 
     .. math:: D_d f(x) \approx \frac{f(x + h d) - f(x - h d)}{2 h}
 
@@ -99,8 +103,8 @@ def random_direction(shape, rng):
 def first_step(x, direction):
     """Return the largest step worth trying: it moves no entry by more than a twentieth of its size.
 
-    Entries much smaller than the rest are given a tenth of the root mean square as their size, so that one
-    zero in an array does not shrink the step for all.
+    Entries much smaller than the rest are given a tenth of the root mean square as their size, so
+    that one zero in an array does not shrink the step for all.
     """
     size = np.sqrt(np.mean(np.abs(x) ** 2)) if x.size else 0.0
     size = np.maximum(np.abs(x), 0.1 * size if size > 0 else 1.0)
@@ -115,9 +119,10 @@ def richardson(func, x, direction, h=None, levels=8, restarts=5, goal=1e-9, nois
 
     .. math:: A_{k,m} = A_{k,m-1} + \frac{A_{k,m-1} - A_{k-1,m-1}}{4^m - 1}
 
-    removes the error's term in :math:`h^{2m}`.  Of all entries of the tableau the one with the smallest error
-    estimate (difference from its two parents plus rounding) is kept, for each output on its own.  Where that is
-    poor, because a step left the domain or crossed a kink, it starts again with steps 256 times smaller.
+    removes the error's term in :math:`h^{2m}`.  Of all entries of the tableau the one with the
+    smallest error estimate (difference from its two parents plus rounding) is kept, for each output
+    on its own.  Where that is poor, because a step left the domain or crossed a kink, it starts
+    again with steps 256 times smaller.
 
     Ridders (1982), "Accurate computation of F'(x) and F'(x)F''(x)".
 
@@ -139,7 +144,8 @@ def richardson(func, x, direction, h=None, levels=8, restarts=5, goal=1e-9, nois
     Returns
     -------
     Estimate
-        Value, error and the first step of the last tableau.  The error is infinite where nothing was finite.
+        Value, error and the first step of the last tableau.  The error is infinite where nothing
+        was finite.
 
     Examples
     --------
@@ -147,45 +153,57 @@ def richardson(func, x, direction, h=None, levels=8, restarts=5, goal=1e-9, nois
     >>> bool(abs(estimate.value - np.e) < 1e-11)
     True
     """
-    h = 2.0 ** np.floor(np.log2(first_step(x, direction) if h is None else h))      # so that x + h is exact
+    # so that x + h is exact
+    h = 2.0 ** np.floor(np.log2(first_step(x, direction) if h is None else h))
     value = error = None
     noise = forward_noise(func, x, direction) if noise is None else noise
     moved = False
     for _ in range(restarts):
         candidate, its_error, moved = _tableau(func, x, direction, h, levels, noise, goal, moved)
         if value is None:
-            value, error = candidate, its_error
+            value = candidate
+            error = its_error
         else:
-            with np.errstate(invalid="ignore"):         # infinite minus infinite where nothing was finite
-                contradicts = (np.abs(candidate - value) > 5 * (error + its_error)) \
-                    & (its_error < 1e-3 * np.abs(candidate))
-            better = (its_error < error) | contradicts          # an oscillation seen too coarsely looks calm by luck
-            value, error = np.where(better, candidate, value), np.where(better, its_error, error)
+            # infinite minus infinite where nothing was finite
+            with np.errstate(invalid="ignore"):
+                contradicts = (np.abs(candidate - value) > 5 * (error + its_error)) & (
+                    its_error < 1e-3 * np.abs(candidate)
+                )
+            # an oscillation seen too coarsely looks calm by luck
+            better = (its_error < error) | contradicts
+            value = np.where(better, candidate, value)
+            error = np.where(better, its_error, error)
         if _good_enough(value, error, goal):
             break
-        h /= 2.0 ** levels
+        h /= 2.0**levels
     return Estimate(value, error, h)
 
 
 def _good_enough(value, error, goal):
-    return bool(np.all(error <= goal * np.abs(value) + 0.01 * goal * np.max(np.abs(value), initial=0.0)))
+    return bool(
+        np.all(error <= goal * np.abs(value) + 0.01 * goal * np.max(np.abs(value), initial=0.0))
+    )
 
 
 def forward_noise(func, x, direction):
     r"""Estimate how much of ``func`` is noise, such as that of a part computed in float32.
 
-    Fourth differences of seven values close together hold next to nothing of a smooth function, and :math:`\sqrt{70}`
-    standard deviations of noise.  Hamming (1962), "Numerical Methods for Scientists and Engineers", ch. 10.
+    Fourth differences of seven values close together hold next to nothing of a smooth function, and
+    :math:`\sqrt{70}` standard deviations of noise.  Hamming (1962), "Numerical Methods for
+    Scientists and Engineers", ch. 10.
 
     Examples
     --------
-    >>> coarse = forward_noise(lambda x: np.sin(x).astype(np.float32).astype(float), np.array(1.0), np.array(1.0))
+    >>> coarse = forward_noise(lambda x: np.sin(x).astype(np.float32).astype(float), np.array(1.0),
+    ...     np.array(1.0))
     >>> bool(1e-9 < coarse < 1e-6)
     True
     """
     for spacing in np.array(SPACINGS) * first_step(x, direction) / 0.05:
         with np.errstate(all="ignore"):
-            values = np.stack([np.asarray(func(x + n * spacing * direction), dtype=float) for n in range(-3, 4)])
+            values = np.stack(
+                [np.asarray(func(x + n * spacing * direction), dtype=float) for n in range(-3, 4)]
+            )
             noise = np.max(np.abs(np.diff(values, n=4, axis=0)), axis=0) / np.sqrt(70)
         if np.all(np.isfinite(noise)):
             break
@@ -193,10 +211,11 @@ def forward_noise(func, x, direction):
 
 
 def resolution(*values, moved=True):
-    """Return the relative spacing of numbers in arrays of equal shape; float32 in disguise counts as float32.
+    """Return the relative spacing of numbers in arrays of equal shape; float32 in disguise counts
+    as float32.
 
-    ``moved`` tells which entries have changed with any step: a one on a diagonal, a mask or a clipped value that never
-    has is a constant, not a coarse number.
+    ``moved`` tells which entries have changed with any step: a one on a diagonal, a mask or a
+    clipped value that never has is a constant, not a coarse number.
 
     Examples
     --------
@@ -210,30 +229,44 @@ def resolution(*values, moved=True):
 
 
 def _tableau(func, x, direction, h, levels, noise, goal, moved):
-    """Fill one Richardson tableau until the goal is met twice; pick for each output the entry of smallest error.
+    """Fill one Richardson tableau until the goal is met twice; pick for each output the entry of
+    smallest error.
 
-    ``moved`` tells which outputs have changed with any step so far, and is returned as the third value.
+    ``moved`` tells which outputs have changed with any step so far, and is returned as the third
+    value.
     """
     met = False
     value = error = None
     previous = []
     for level in range(levels):
-        step = h / 2.0 ** level
+        step = h / 2.0**level
         with np.errstate(all="ignore"):
-            plus, minus = np.asarray(func(x + step * direction)), np.asarray(func(x - step * direction))
+            plus = np.asarray(func(x + step * direction))
+            minus = np.asarray(func(x - step * direction))
             row = [(plus - minus) / (2 * step)]
-            slip = ((x + step * direction) - x) - step * direction      # how far rounding moves the point
-            slip = np.max(np.abs(slip)[direction != 0] / np.abs(step * direction)[direction != 0], initial=0.0)
+            # how far rounding moves the point
+            slip = ((x + step * direction) - x) - step * direction
+            slip = np.max(
+                np.abs(slip)[direction != 0] / np.abs(step * direction)[direction != 0], initial=0.0
+            )
             moved = moved | (plus != minus)
             spacing = resolution(plus, minus, moved=moved)
-            rounding = (spacing * (np.abs(plus) + np.abs(minus)) + noise) / step + slip * np.abs(row[0])
+            rounding = (spacing * (np.abs(plus) + np.abs(minus)) + noise) / step + slip * np.abs(
+                row[0]
+            )
             if value is None:
-                value, error = row[0], np.full(np.shape(row[0]), np.inf)
+                value = row[0]
+                error = np.full(np.shape(row[0]), np.inf)
             for m in range(1, len(previous) + 1):
-                row.append(row[m - 1] + (row[m - 1] - previous[m - 1]) / (4.0 ** m - 1))
-                estimate = np.maximum(np.abs(row[m] - row[m - 1]), np.abs(row[m] - previous[m - 1])) + rounding
-                better = estimate < error                       # False for NaN: such entries are passed over
-                value, error = np.where(better, row[m], value), np.where(better, estimate, error)
+                row.append(row[m - 1] + (row[m - 1] - previous[m - 1]) / (4.0**m - 1))
+                estimate = (
+                    np.maximum(np.abs(row[m] - row[m - 1]), np.abs(row[m] - previous[m - 1]))
+                    + rounding
+                )
+                # False for NaN: such entries are passed over
+                better = estimate < error
+                value = np.where(better, row[m], value)
+                error = np.where(better, estimate, error)
         previous = row
         if met:
             break

@@ -1,8 +1,9 @@
 r"""Check distributions: density, sampler, closed forms, support.
 
 Each function takes plain callables, so it works on anybody's distributions, and returns a
-:class:`DistributionReport` whose numbers prove the verdict.  Statistical verdicts are made at a probability of a
-false alarm of about 1e-4 (4 standard errors; a Kolmogorov-Smirnov p-value of 1e-4).
+:class:`DistributionReport` whose numbers prove the verdict.  Statistical verdicts are made at a
+probability of a false alarm of about 1e-4 (4 standard errors; a Kolmogorov-Smirnov p-value of
+1e-4).
 """
 
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ import numpy as np
 
 from ibpcl.verify.plain import plain
 
-STANDARD_ERRORS = 4.0       # two-sided: one false alarm in 16 000
+STANDARD_ERRORS = 4.0  # two-sided: one false alarm in 16 000
 SMALLEST_P = 1e-4
 
 
@@ -47,15 +48,20 @@ class DistributionReport:
 
     def to_dict(self):
         """Return plain values only, ready for ``json.dumps``."""
-        return {"name": self.name, "ok": bool(self.ok), "words": self.words, "score": self.score,
-                "numbers": plain(self.numbers)}
+        return {
+            "name": self.name,
+            "ok": bool(self.ok),
+            "words": self.words,
+            "score": self.score,
+            "numbers": plain(self.numbers),
+        }
 
 
 def quadrature(function, support, points=None):
     r"""Integrate a scalar function over an interval that may be infinite: (value, error estimate).
 
-    The interval is cut at ``points``, and otherwise where an infinite one has its middle, because adaptive
-    quadrature may miss a narrow peak.
+    The interval is cut at ``points``, and otherwise where an infinite one has its middle, because
+    adaptive quadrature may miss a narrow peak.
 
     Raises
     ------
@@ -70,17 +76,29 @@ def quadrature(function, support, points=None):
     """
     low, high = map(float, support)
     if not low < high:
-        raise ValueError(f"quadrature: support must be an interval (low, high), got ({low}, {high})")
+        raise ValueError(
+            f"quadrature: support must be an interval (low, high), got ({low}, {high})"
+        )
     if points is None:
         points = [0.0] if low < 0 < high and np.isinf(low) and np.isinf(high) else []
         points += [0.5 * (low + high)] if np.isfinite(low) and np.isfinite(high) else []
     cuts = [low, *sorted(p for p in points if low < p < high), high]
     from scipy.integrate import quad  # slow to import
+
     value = error = 0.0
     for a, b in pairwise(cuts):
-        result = quad(lambda x: float(function(x)), a, b, limit=400, epsabs=1e-13, epsrel=1e-11,
-                      full_output=1)                    # full_output: doubts come back as values, not as warnings
-        value, error = value + result[0], error + result[1]
+        result = quad(
+            lambda x: float(function(x)),
+            a,
+            b,
+            limit=400,
+            epsabs=1e-13,
+            epsrel=1e-11,
+            # full_output: doubts come back as values, not as warnings
+            full_output=1,
+        )
+        value = value + result[0]
+        error = error + result[1]
     return value, error
 
 
@@ -142,21 +160,50 @@ def sampler_matches_cdf(sample, cdf, *, seed=0, size=20_000, name="sampler"):
     """
     draws = np.ravel(sample(np.random.default_rng(seed), size) if callable(sample) else sample)
     if not np.all(np.isfinite(draws)):
-        return DistributionReport(name, False, f"{np.sum(~np.isfinite(draws))} of {draws.size} draws are not finite",
-                                  {"draws": draws.size})
+        return DistributionReport(
+            name,
+            False,
+            f"{np.sum(~np.isfinite(draws))} of {draws.size} draws are not finite",
+            {"draws": draws.size},
+        )
     from scipy.stats import kstest  # a second to import, for this test alone
+
     result = kstest(draws, cdf)
     ok = bool(result.pvalue >= SMALLEST_P)
-    words = f"Kolmogorov-Smirnov D = {result.statistic:.4f} over {draws.size} draws, p = {result.pvalue:.2g}"
+    words = (
+        f"Kolmogorov-Smirnov D = {result.statistic:.4f} over {draws.size} draws, p = "
+        f"{result.pvalue:.2g}"
+    )
     if not ok:
         words += f"; the gap is largest at {result.statistic_location:.4g}"
-    return DistributionReport(name, ok, words, {"statistic": result.statistic, "p_value": result.pvalue,
-                                                "draws": draws.size, "location": result.statistic_location})
+    return DistributionReport(
+        name,
+        ok,
+        words,
+        {
+            "statistic": result.statistic,
+            "p_value": result.pvalue,
+            "draws": draws.size,
+            "location": result.statistic_location,
+        },
+    )
 
 
-def expectation_matches(closed_form, integrand, log_density, support, sample=None, *, points=None, rtol=1e-7,
-                        seed=0, size=100_000, name="expectation"):
-    r"""Compare a closed form of :math:`E_q[g(x)]`, such as a KL divergence, with quadrature and with sampling.
+def expectation_matches(
+    closed_form,
+    integrand,
+    log_density,
+    support,
+    sample=None,
+    *,
+    points=None,
+    rtol=1e-7,
+    seed=0,
+    size=100_000,
+    name="expectation",
+):
+    r"""Compare a closed form of :math:`E_q[g(x)]`, such as a KL divergence, with quadrature and
+    with sampling.
 
     For a Kullback-Leibler divergence the integrand is ``log q(x) - log p(x)``.
 
@@ -179,8 +226,8 @@ def expectation_matches(closed_form, integrand, log_density, support, sample=Non
     Returns
     -------
     DistributionReport
-        Says which of the two witnesses the closed form contradicts.  If they contradict each other, the sampler
-        and the density belong to two distributions.
+        Says which of the two witnesses the closed form contradicts.  If they contradict each other,
+        the sampler and the density belong to two distributions.
     """
     closed_form = float(closed_form)
     value, error = quadrature(lambda x: integrand(x) * np.exp(log_density(x)), support, points)
@@ -198,12 +245,19 @@ def expectation_matches(closed_form, integrand, log_density, support, sample=Non
     if not witnesses:
         words += "; density and sampler contradict each other"
     elif not right:
-        words += "; the closed form contradicts both" if not sampled else "; the closed form contradicts quadrature"
+        words += (
+            "; the closed form contradicts both"
+            if not sampled
+            else "; the closed form contradicts quadrature"
+        )
     return DistributionReport(name, right and sampled and witnesses, words, numbers)
 
 
-def support_and_limits(log_density, support, sample=None, *, cdf=None, seed=0, size=20_000, name="support"):
-    r"""Check that draws stay inside the support, that no density is outside it, and the limits of the CDF.
+def support_and_limits(
+    log_density, support, sample=None, *, cdf=None, seed=0, size=20_000, name="support"
+):
+    r"""Check that draws stay inside the support, that no density is outside it, and the limits of
+    the CDF.
 
     Parameters
     ----------
@@ -222,7 +276,8 @@ def support_and_limits(log_density, support, sample=None, *, cdf=None, seed=0, s
     DistributionReport
     """
     low, high = map(float, support)
-    faults, numbers = [], {}
+    faults = []
+    numbers = {}
     if log_density is not None:
         for edge, direction in ((low, -1), (high, 1)):
             if np.isfinite(edge):
@@ -230,7 +285,9 @@ def support_and_limits(log_density, support, sample=None, *, cdf=None, seed=0, s
                 with np.errstate(all="ignore"):
                     value = float(log_density(outside))
                 if value > -np.inf:
-                    faults.append(f"log density at {outside:.4g}, outside the support, is {value:.4g}")
+                    faults.append(
+                        f"log density at {outside:.4g}, outside the support, is {value:.4g}"
+                    )
     if sample is not None:
         draws = np.ravel(sample(np.random.default_rng(seed), size))
         numbers.update(smallest=float(draws.min()), largest=float(draws.max()))

@@ -1,78 +1,109 @@
 """The kinds of mistakes by name, and what a person should look at first.
 
-A side effect that changes no numbers in normal use is a note beside the verdict, with the same kind.
+A side effect that changes no numbers in normal use is a note beside the verdict, with the same
+kind.
 
 ======================  ==========================================================================
-kind                    meaning
-======================  ==========================================================================
-``ok``                  right
-``undecided``           the witnesses are too coarse here to prove anything
-``sign``                the sign is wrong, of the whole or of one term
-``constant_factor``     off by a number that is the same everywhere, or a number in the formula is wrong
-``mean``                a mean where the sum over the examples belongs
-``transposed``          two axes exchanged, or the operands of a product of matrices
-``not_summed``          the input was broadcast; its gradient was not summed back
-``summed``              summed where nothing must be, or over the wrong axis
-``missing_term``        a term, a path, a step or a use is missing (or there is one too many)
-``elementwise_factor``  a factor that varies from entry to entry is missing, extra or another one
-``swapped``             it is the gradient of another input
-``shifted``             right numbers in other places: one off, reversed, permuted
-``few_entries``         right except at a few entries
-``precision``           right to some digits only
-``wrong_shape``         not the shape of its input
-``non_finite``          NaN or infinite where the true gradient is finite
-``piecewise_constant``  the forward is rounded or thresholded, so its derivative is zero
-``not_linear``          not linear in ``dout``
-``layout``              right only for some memory layouts of ``dout``
-``kink``                at a kink it lies outside the one-sided derivatives
-``guard``               right up to an epsilon, a cast or a rounded number (a note)
-``forward``             the backward is right for a forward that differs in one place
-``changes_cotangent``   it overwrites ``dout`` (a note)
-``changes_cache``       it overwrites or uses up what is cached (a note)
-``changes_input``       the pair overwrites its inputs (a note if that changes no numbers)
-``noisy_gradient``      it draws random numbers
-``accumulates``         it grows from call to call (a note in an object of the user's)
-``stale``               it uses what another call has left, not its cache (a note if it has no cache)
-``wrong``               none of these
-======================  ==========================================================================
+kind                    meaning ======================
+========================================================================== ``ok``
+right ``undecided``           the witnesses are too coarse here to prove anything ``sign``
+the sign is wrong, of the whole or of one term ``constant_factor``     off by a number that is the
+same everywhere, or a number in the formula is wrong ``mean``                a mean where the sum
+over the examples belongs ``transposed``          two axes exchanged, or the operands of a product
+of matrices ``not_summed``          the input was broadcast; its gradient was not summed back
+``summed``              summed where nothing must be, or over the wrong axis ``missing_term``
+a term, a path, a step or a use is missing (or there is one too many) ``elementwise_factor``  a
+factor that varies from entry to entry is missing, extra or another one ``swapped``             it
+is the gradient of another input ``shifted``             right numbers in other places: one off,
+reversed, permuted ``few_entries``         right except at a few entries ``precision``
+right to some digits only ``wrong_shape``         not the shape of its input ``non_finite``
+NaN or infinite where the true gradient is finite ``piecewise_constant``  the forward is rounded or
+thresholded, so its derivative is zero ``not_linear``          not linear in ``dout`` ``layout``
+right only for some memory layouts of ``dout`` ``kink``                at a kink it lies outside the
+one-sided derivatives ``guard``               right up to an epsilon, a cast or a rounded number (a
+note) ``forward``             the backward is right for a forward that differs in one place
+``changes_cotangent``   it overwrites ``dout`` (a note) ``changes_cache``       it overwrites or
+uses up what is cached (a note) ``changes_input``       the pair overwrites its inputs (a note if
+that changes no numbers) ``noisy_gradient``      it draws random numbers ``accumulates``         it
+grows from call to call (a note in an object of the user's) ``stale``               it uses what
+another call has left, not its cache (a note if it has no cache) ``wrong``               none of
+these ======================
+==========================================================================
 """
 
 from typing import NamedTuple
 
 HINTS = {
     "sign": "look for a minus that was lost or added; d(-x) = -dx, and d(1/x) = -dx / x^2",
-    "constant_factor": "compare the constants of the forward with those of its derivative, one after another",
+    "constant_factor": (
+        "compare the constants of the forward with those of its derivative, one after another"
+    ),
     "mean": "dout already holds the weight of every output: sum, do not average",
-    "transposed": "write down the shape of every factor: for y = x @ W, dW = x.T @ dy and dx = dy @ W.T",
-    "not_summed": "an input that was broadcast over an axis gets the sum over that axis: .sum(axis=...)",
+    "transposed": (
+        "write down the shape of every factor: for y = x @ W, dW = x.T @ dy and dx = dy @ W.T"
+    ),
+    "not_summed": (
+        "an input that was broadcast over an axis gets the sum over that axis: .sum(axis=...)"
+    ),
     "summed": "sum over exactly the axes that broadcasting has added, and over no others",
-    "missing_term": "an input that is used in two places gets two terms: product rule, or a normalizer",
+    "missing_term": (
+        "an input that is used in two places gets two terms: product rule, or a normalizer"
+    ),
     "elementwise_factor": "chain rule: every function on the way contributes its derivative, once",
     "swapped": "return the gradients in the order of the inputs",
     "shifted": "check the bounds of the slices, and the direction of cumulative sums",
-    "few_entries": "look at what is special there: borders, masks, ties, repeated indices, in-place writes",
+    "few_entries": (
+        "look at what is special there: borders, masks, ties, repeated indices, in-place writes"
+    ),
     "precision": "compute in float64, and differentiate by hand rather than by differences",
-    "piecewise_constant": "a straight-through estimate is no gradient: check the smooth part, without the rounding",
-    "not_linear": "every term of a vector-Jacobian product is dout times something that does not depend on dout",
+    "piecewise_constant": (
+        "a straight-through estimate is no gradient: check the smooth part, without the rounding"
+    ),
+    "not_linear": (
+        "every term of a vector-Jacobian product is dout times something that does not depend on "
+        "dout"
+    ),
     "layout": "use dout as an array: no .data, no strides, no assignment to dout.shape",
-    "kink": "at a kink return a value between the derivatives on both sides, such as 0 or 1 for a ReLU",
-    "guard": "differentiate the guard, too, or make it smaller: it is not small beside the numbers that it guards",
+    "kink": (
+        "at a kink return a value between the derivatives on both sides, such as 0 or 1 for a ReLU"
+    ),
+    "guard": (
+        "differentiate the guard, too, or make it smaller: it is not small beside the numbers "
+        "that it guards"
+    ),
     "forward": "compare the line with the formula that you wanted to write down",
-    "undecided": "use float64 throughout, smaller and better conditioned inputs, fewer exact zeros, and a forward that "
-                 "takes complex numbers (no np.abs, .real or cast); or check the stages one by one",
+    "undecided": "use float64 throughout, smaller and better conditioned inputs, fewer exact "
+    "zeros, and a "
+    "forward that "
+    "takes complex numbers (no np.abs, .real or cast); or check the stages one by one",
     "wrong_shape": "the gradient of an input has the shape of that input",
-    "non_finite": "look for a division by zero, the log of zero, or exp that overflows; use the stable form",
-    "wrong": "halve the function with check_chain and see which half is wrong, or set all inputs but one to zero",
+    "non_finite": (
+        "look for a division by zero, the log of zero, or exp that overflows; use the stable form"
+    ),
+    "wrong": (
+        "halve the function with check_chain and see which half is wrong, or set all inputs but "
+        "one to zero"
+    ),
     "changes_cotangent": "write into a copy: dout still belongs to the caller",
-    "changes_cache": "write into a copy (p = p.copy()): whoever calls the gradient again gets another result",
+    "changes_cache": (
+        "write into a copy (p = p.copy()): whoever calls the gradient again gets another result"
+    ),
     "changes_input": "work on a copy, or write the result into a new array",
     "noisy_gradient": "take the noise of the forward from the cache",
-    "accumulates": "start from zeros in every call: a buffer outside the function, or a default argument, is kept",
-    "stale": "take everything from the cache that the gradient is called with, not from a global or an attribute",
+    "accumulates": (
+        "start from zeros in every call: a buffer outside the function, or a default argument, is "
+        "kept"
+    ),
+    "stale": (
+        "take everything from the cache that the gradient is called with, not from a global or an "
+        "attribute"
+    ),
 }
-UNFIT = {                   # problems of the forward, with which no gradient can be judged
+UNFIT = {  # problems of the forward, with which no gradient can be judged
     "noisy_forward": "make the noise an argument of the forward, and draw it outside",
-    "non_finite_forward": "choose inputs inside the domain, or use a stable form (log1p, expm1, logsumexp)",
+    "non_finite_forward": (
+        "choose inputs inside the domain, or use a stable form (log1p, expm1, logsumexp)"
+    ),
 }
 KINDS = ("ok", *HINTS)
 
@@ -82,9 +113,10 @@ class Finding(NamedTuple):
 
     kind: str
     words: str
-    where: str = ""                 # the source line that it is on, where known
-    factor: tuple | None = None     # ("missing" or "extra", smallest, largest) of a wrong factor, where known
-    inputs: tuple = ()              # those whose gradients a side effect spoils
+    where: str = ""  # the source line that it is on, where known
+    # ("missing" or "extra", smallest, largest) of a wrong factor, where known
+    factor: tuple | None = None
+    inputs: tuple = ()  # those whose gradients a side effect spoils
 
     @property
     def hint(self):

@@ -1,7 +1,8 @@
 """Numbers in the source that are not exact: rounded constants, and one that is mistyped.
 
-The gradient is linear in small changes of its constants.  If changes within the last digit that is written make it
-right, the constants are rounded (3.14159, 1.4142, 0.797885).  If one constant must change by more, it is wrong.
+The gradient is linear in small changes of its constants.  If changes within the last digit that is
+written make it right, the constants are rounded (3.14159, 1.4142, 0.797885).  If one constant must
+change by more, it is wrong.
 """
 
 import ast
@@ -15,16 +16,18 @@ from ibpcl.verify.guards import changed, unwrapped
 from ibpcl.verify.source import Code, executed_by
 from ibpcl.verify.witness import refusals
 
-SHORTEST = 3            # significant digits of a number that may be rounded
+SHORTEST = 3  # significant digits of a number that may be rounded
 MOST_CONSTANTS = 12
-DIRECTIONS = 4          # of each input, along which the difference is explained
-STEP = 1e-6             # relative, of a constant
-INSIDE = 0.98           # of the last digit: cut off (3.1415), but not one more (1.00001)
-EXPLAINED = 2e-3        # share of the difference that may be left
+DIRECTIONS = 4  # of each input, along which the difference is explained
+STEP = 1e-6  # relative, of a constant
+INSIDE = 0.98  # of the last digit: cut off (3.1415), but not one more (1.00001)
+EXPLAINED = 2e-3  # share of the difference that may be left
 
 
 class Number(NamedTuple):
-    """A constant in the forward (side 0) or the gradient (side 1): its place, value, last digit and line."""
+    """A constant in the forward (side 0) or the gradient (side 1): its place, value, last digit and
+    line.
+    """
 
     side: int
     place: int
@@ -34,7 +37,8 @@ class Number(NamedTuple):
 
 
 class Numbers:
-    """The constants of a pair that may be rounded, and what the gradient lacks along random directions.
+    """The constants of a pair that may be rounded, and what the gradient lacks along random
+    directions.
 
     Parameters
     ----------
@@ -44,12 +48,19 @@ class Numbers:
     """
 
     def __init__(self, evidence, inputs):
-        self.evidence, self.inputs, problem = evidence, inputs, evidence.problem
+        self.evidence = evidence
+        self.inputs = inputs
+        problem = evidence.problem
         self.functions = problem.f, problem.f_vjp
-        self.executed = (executed_by(problem.call), executed_by(lambda: problem.gradients(evidence.w[0])))
+        self.executed = (
+            executed_by(problem.call),
+            executed_by(lambda: problem.gradients(evidence.w[0])),
+        )
         self.found = [number for side in (1, 0) for number in self._numbers(side)][:MOST_CONSTANTS]
         rng = np.random.default_rng(11)
-        self.directions = {j: [random_direction(problem.shape(j), rng) for _ in range(DIRECTIONS)] for j in inputs}
+        self.directions = {
+            j: [random_direction(problem.shape(j), rng) for _ in range(DIRECTIONS)] for j in inputs
+        }
         self.lack = self._difference({}) if self.found else None
 
     def _numbers(self, side):
@@ -57,16 +68,22 @@ class Numbers:
             code = Code(unwrapped(self.functions[side]), self.executed[side])
         except (ValueError, SyntaxError):
             return []
-        return [Number(side, n, place.node.value, last_digit(place.node.value), code.line(place.node))
-                for n, place in enumerate(code.places)
-                if isinstance(place.node, ast.Constant) and isinstance(place.node.value, float)
-                and place.inside == "formula" and digits(place.node.value) >= SHORTEST]
+        return [
+            Number(side, n, place.node.value, last_digit(place.node.value), code.line(place.node))
+            for n, place in enumerate(code.places)
+            if isinstance(place.node, ast.Constant)
+            and isinstance(place.node.value, float)
+            and place.inside == "formula"
+            and digits(place.node.value) >= SHORTEST
+        ]
 
     def problem_with(self, values):
         """Return the pair with other values of some constants, given by :class:`Number`."""
         functions = list(self.functions)
         for side in {number.side for number in values}:
-            chosen = {number.place: value for number, value in values.items() if number.side == side}
+            chosen = {
+                number.place: value for number, value in values.items() if number.side == side
+            }
 
             def change(code, chosen=chosen):
                 for place, value in chosen.items():
@@ -76,19 +93,25 @@ class Numbers:
         return self.evidence.problem.with_forward(functions[0]).with_gradient(functions[1])
 
     def _difference(self, values):
-        """Return what the gradients lack along the directions, for two cotangents, with other constants."""
-        problem, rows = self.problem_with(values), []
+        """Return what the gradients lack along the directions, for two cotangents, with other
+        constants.
+        """
+        problem = self.problem_with(values)
+        rows = []
         for w in self.evidence.w[:2]:
             gradients = problem.gradients(w)
             for j in self.inputs:
-                func, x = problem.function_of(j), np.asarray(problem.point[j])
+                func = problem.function_of(j)
+                x = np.asarray(problem.point[j])
                 got = np.asarray(gradients[problem.wrt.index(j)], dtype=float)
                 for v in self.directions[j]:
                     rows.append(float(w @ _slope(func, x, v)) - float(np.sum(got * v)))
         return np.array(rows)
 
     def effects(self):
-        """Return for each constant what the lack gains if it grows by one, shape (rows, constants)."""
+        """Return for each constant what the lack gains if it grows by one, shape (rows,
+        constants).
+        """
         columns = []
         for number in self.found:
             step = STEP * abs(number.value)
@@ -101,7 +124,9 @@ def rounded(numbers):
     if numbers.lack is None or not np.all(np.isfinite(numbers.lack)):
         return []
     from scipy.optimize import lsq_linear  # slow to import
-    effects, size = numbers.effects(), np.max(np.abs(numbers.lack), initial=0.0)
+
+    effects = numbers.effects()
+    size = np.max(np.abs(numbers.lack), initial=0.0)
     if not np.all(np.isfinite(effects)) or size == 0:
         return []
     bounds = np.array([INSIDE * number.last for number in numbers.found])
@@ -109,17 +134,24 @@ def rounded(numbers):
     left = np.abs(effects @ (fit.x * bounds) + numbers.lack)
     if np.max(left) > EXPLAINED * size + _floor(numbers):
         return []
-    return [number for number, effect, x in zip(numbers.found, effects.T, fit.x * bounds, strict=True)
-            if np.max(np.abs(effect * x)) > 0.02 * size]
+    return [
+        number
+        for number, effect, x in zip(numbers.found, effects.T, fit.x * bounds, strict=True)
+        if np.max(np.abs(effect * x)) > 0.02 * size
+    ]
 
 
 def mistyped(numbers):
-    """Return (number, its right value) if one constant of the gradient explains what the gradients lack, or None."""
+    """Return (number, its right value) if one constant of the gradient explains what the gradients
+    lack, or None.
+    """
     if numbers.lack is None or not np.all(np.isfinite(numbers.lack)) or not np.any(numbers.lack):
         return None
     for number in numbers.found:
-        value, lack = number.value, numbers.lack
-        for _ in range(4):                              # Newton's steps: the gradient need not be linear in it
+        value = number.value
+        lack = numbers.lack
+        # Newton's steps: the gradient need not be linear in it
+        for _ in range(4):
             step = STEP * abs(value)
             effect = (numbers._difference({number: value + step}) - lack) / step
             norm = float(effect @ effect)
@@ -127,8 +159,11 @@ def mistyped(numbers):
                 break
             value -= float(effect @ lack) / norm
             lack = numbers._difference({number: value})
-        if np.all(np.isfinite(lack)) and number.side == 1 and np.max(np.abs(lack)) <= 1e-6 * np.max(
-                np.abs(numbers.lack)) + _floor(numbers):
+        if (
+            np.all(np.isfinite(lack))
+            and number.side == 1
+            and np.max(np.abs(lack)) <= 1e-6 * np.max(np.abs(numbers.lack)) + _floor(numbers)
+        ):
             return number, value
     return None
 
@@ -136,7 +171,11 @@ def mistyped(numbers):
 def _floor(numbers):
     """Return what differences alone may leave of a difference."""
     exact = all(numbers.evidence.truth(j).method == "complex step" for j in numbers.inputs)
-    return 0.0 if exact else 1e-7 * float(np.max(np.abs(numbers.evidence.gradients[0][0]), initial=0.0))
+    return (
+        0.0
+        if exact
+        else 1e-7 * float(np.max(np.abs(numbers.evidence.gradients[0][0]), initial=0.0))
+    )
 
 
 def _slope(func, x, v):

@@ -1,7 +1,7 @@
 """Points made on purpose, at which a forward has kinks: exact zeros, thresholds and ties.
 
-Random inputs never meet a kink, so a ReLU whose derivative at zero is 5 looks right there.  Real programs meet them:
-images have exact zeros, biases start at zero, pooling windows have ties.
+Random inputs never meet a kink, so a ReLU whose derivative at zero is 5 looks right there.  Real
+programs meet them: images have exact zeros, biases start at zero, pooling windows have ties.
 """
 
 import ast
@@ -13,45 +13,81 @@ from ibpcl.verify.kinks import kinks
 from ibpcl.verify.onesided import outside
 from ibpcl.verify.source import Code, executed_by
 
-SHARP = ("maximum", "minimum", "max", "min", "amax", "amin", "clip", "abs", "absolute", "fabs", "where", "sort",
-         "relu", "median", "partition", "norm", "fmax", "fmin", "heaviside", "sign", "nanmax", "piecewise", "select")
+SHARP = (
+    "maximum",
+    "minimum",
+    "max",
+    "min",
+    "amax",
+    "amin",
+    "clip",
+    "abs",
+    "absolute",
+    "fabs",
+    "where",
+    "sort",
+    "relu",
+    "median",
+    "partition",
+    "norm",
+    "fmax",
+    "fmin",
+    "heaviside",
+    "sign",
+    "nanmax",
+    "piecewise",
+    "select",
+)
 MOST_THRESHOLDS = 3
-MOST_ENTRIES = 4        # of an input, that are looked at in one point
-LARGE = 20_000          # entries of all inputs, above which only exact zeros given by the user are looked at
+MOST_ENTRIES = 4  # of an input, that are looked at in one point
+# entries of all inputs, above which only exact zeros given by the user are looked at
+LARGE = 20_000
 
 
 def sharp_places(problem):
-    """Return the thresholds of a forward that may have kinks, None if its source shows that it has none.
+    """Return the thresholds of a forward that may have kinks, None if its source shows that it has
+    none.
 
-    Zero is always among them, if there is a comparison, a maximum or the like; the others are the numbers that stand
-    in those.
+    Zero is always among them, if there is a comparison, a maximum or the like; the others are the
+    numbers that stand in those.
     """
     from ibpcl.verify.guards import unwrapped  # compiles
+
     try:
         code = Code(unwrapped(problem.f), executed_by(problem.call))
     except (ValueError, SyntaxError):
         return [0.0]
-    sharp, numbers = False, {0.0: None}
+    sharp = False
+    numbers = {0.0: None}
     for tree in code.trees.values():
         for node in ast.walk(tree):
-            if not isinstance(node, ast.Compare) and not (isinstance(node, ast.Call) and name_of(node.func) in SHARP):
+            if not isinstance(node, ast.Compare) and not (
+                isinstance(node, ast.Call) and name_of(node.func) in SHARP
+            ):
                 continue
             sharp = True
             for part in ast.walk(node):
-                if isinstance(part, ast.Constant) and isinstance(part.value, (int, float)) and abs(part.value) <= 10:
+                if (
+                    isinstance(part, ast.Constant)
+                    and isinstance(part.value, (int, float))
+                    and abs(part.value) <= 10
+                ):
                     numbers[float(part.value)] = None
     return list(numbers)[:MOST_THRESHOLDS] if sharp else None
 
 
 def points(problem, thresholds, rng):
-    """Yield (j, flat positions, point): points at which input ``j`` may be at a kink in some entries."""
+    """Yield (j, flat positions, point): points at which input ``j`` may be at a kink in some
+    entries.
+    """
     flat = [k for k in problem.wrt if np.ndim(problem.point[k]) == 1]
     for j in problem.wrt:
         x = np.asarray(problem.point[j])
         if x.size == 0:
             continue
         for threshold in thresholds:
-            moved, some = np.array(x), np.unique([0, int(rng.integers(x.size))])
+            moved = np.array(x)
+            some = np.unique([0, int(rng.integers(x.size))])
             moved.flat[some] = threshold
             yield j, some, _with(problem, {j: moved})
         for other in dict.fromkeys((1, x.shape[-1] if x.ndim > 1 else 1)):
@@ -70,12 +106,15 @@ def points(problem, thresholds, rng):
 
 
 def _with(problem, values):
-    return tuple(values[j][()] if j in values and not isinstance(old, np.ndarray) else values.get(j, old)
-                 for j, old in enumerate(problem.point))
+    return tuple(
+        values[j][()] if j in values and not isinstance(old, np.ndarray) else values.get(j, old)
+        for j, old in enumerate(problem.point)
+    )
 
 
 def at_made_kinks(problem, inputs, w, rng):
-    """Judge gradients at kinks that the inputs given do not meet: {input: (problem, entry outside its range)}.
+    """Judge gradients at kinks that the inputs given do not meet: {input: (problem, entry outside
+    its range)}.
 
     Parameters
     ----------
@@ -103,11 +142,14 @@ def at_made_kinks(problem, inputs, w, rng):
                 sharp = np.asarray(entries)[kinks(made, j, entries)]
                 if not len(sharp):
                     continue
-                gradients = [np.asarray(made.gradients(row)[problem.wrt.index(j)], dtype=float) for row in w]
+                gradients = [
+                    np.asarray(made.gradients(row)[problem.wrt.index(j)], dtype=float) for row in w
+                ]
                 if gradients[0].shape != problem.shape(j) or not np.all(np.isfinite(gradients)):
                     continue
                 bad, _ = outside(made, j, sharp, w, gradients, rng)
-        except Exception:                               # a point outside the domain may do anything at all
+        # a point outside the domain may do anything at all
+        except Exception:
             continue
         if bad:
             found[j] = made, bad[0]

@@ -1,4 +1,6 @@
-"""What a check found: for a person as text or a page, for a program as a dict, for a grader as a score."""
+"""What a check found: for a person as text or a page, for a program as a dict, for a grader as a
+score.
+"""
 
 import textwrap
 from dataclasses import dataclass, field
@@ -56,8 +58,8 @@ class InputVerdict(Judged):
     error : float
         Largest relative error over all entries (or directions) that were compared.
     numbers : dict
-        What the verdict rests on: entries compared, wrong and skipped at kinks, the worst one, the witness, its
-        agreement with the second witness, the Taylor slope.
+        What the verdict rests on: entries compared, wrong and skipped at kinks, the worst one, the
+        witness, its agreement with the second witness, the Taylor slope.
     """
 
     name: str
@@ -74,9 +76,13 @@ class InputVerdict(Judged):
 
     @property
     def score(self):
-        """One if right, zero if undecided, half the share of right entries if wrong; what was skipped is not right."""
+        """One if right, zero if undecided, half the share of right entries if wrong; what was
+        skipped is not right.
+        """
         n = self.numbers
-        compared, entries, skipped = n.get("compared", 0), n.get("entries", 0), n.get("skipped", 0)
+        compared = n.get("compared", 0)
+        entries = n.get("entries", 0)
+        skipped = n.get("skipped", 0)
         seen = 1 - skipped / entries if entries else 1.0
         share = 1 - n["wrong"] / compared if compared else 0.0
         return {"ok": seen, "undecided": 0.0, "wrong": 0.5 * share * seen}[self.verdict]
@@ -84,17 +90,26 @@ class InputVerdict(Judged):
     def lines(self):
         """Return the verdict as a list of lines without indentation."""
         n = self.numbers
-        over = f"{n['directions']} random directions" if "directions" in n else count(n.get("compared", 0))
+        over = (
+            f"{n['directions']} random directions"
+            if "directions" in n
+            else count(n.get("compared", 0))
+        )
         over += f", {n['skipped']} skipped at jumps" if n.get("skipped") else ""
         if self.ok:
             allowed = f" (tolerance {n['rtol']:.0e})" if "rtol" in n else ""
-            return [f"error {self.error:.1e}{allowed} over {over}" + (f"; {self.words}" if self.words else "")]
+            return [
+                f"error {self.error:.1e}{allowed} over {over}"
+                + (f"; {self.words}" if self.words else "")
+            ]
         lines = [self.words]
         if self.kind == "undecided" and "rtol" in n and np.isfinite(self.error):
             lines.append(f"error {self.error:.1e} (tolerance {n['rtol']:.0e}) over {over}")
         if "worst" in n:
-            lines.append(f"wrong at {n['wrong']} of {over}; worst at {n['worst']}: got "
-                         + _apart(n["got"], n["expected"]))
+            lines.append(
+                f"wrong at {n['wrong']} of {over}; worst at {n['worst']}: got "
+                + _apart(n["got"], n["expected"])
+            )
         if "where" in n:
             lines.append(n["where"])
         if np.isfinite(n.get("taylor_slope", np.nan)):
@@ -103,13 +118,22 @@ class InputVerdict(Judged):
 
     def to_dict(self):
         """Return plain values only, ready for ``json.dumps``."""
-        return {"name": self.name, "kind": self.kind, "ok": self.ok, "words": self.words, "hint": self.hint,
-                "error": plain(self.error), "score": self.score, "numbers": plain(self.numbers)}
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "ok": self.ok,
+            "words": self.words,
+            "hint": self.hint,
+            "error": plain(self.error),
+            "score": self.score,
+            "numbers": plain(self.numbers),
+        }
 
 
 @dataclass
 class Report(Judged):
-    """Verdict on a gradient: one :class:`InputVerdict` for each input, and what concerns the pair as a whole.
+    """Verdict on a gradient: one :class:`InputVerdict` for each input, and what concerns the pair
+    as a whole.
 
     Attributes
     ----------
@@ -117,12 +141,14 @@ class Report(Judged):
         Name of the gradient function.
     inputs : list of InputVerdict
     problems : list of dict
-        What makes the pair unfit (noise, infinities, overwritten arguments): ``kind``, ``words``, ``hint``.
+        What makes the pair unfit (noise, infinities, overwritten arguments): ``kind``, ``words``,
+        ``hint``.
     notes : list of str
         What is worth knowing but no mistake.
     numbers : dict
     habits : list of dict
-        Side effects and guards that leave the numbers right: ``kind``, ``words``, ``hint`` and ``inputs``.
+        Side effects and guards that leave the numbers right: ``kind``, ``words``, ``hint`` and
+        ``inputs``.
     """
 
     title: str
@@ -155,13 +181,19 @@ class Report(Judged):
         for item in self.inputs:
             if item.name == name:
                 return item
-        raise KeyError(f"Report: no gradient of {name!r}; there are {', '.join(i.name for i in self.inputs)}")
+        raise KeyError(
+            f"Report: no gradient of {name!r}; there are {', '.join(i.name for i in self.inputs)}"
+        )
 
     def text(self):
         """Return the report as text that fits into 80 columns."""
         wrong = [item for item in self.inputs if item.verdict == "wrong"]
-        verdict = "ok" if self.ok else self.verdict.upper() + (
-            f" for {len(wrong)} of {len(self.inputs)} inputs" if wrong else "")
+        verdict = (
+            "ok"
+            if self.ok
+            else self.verdict.upper()
+            + (f" for {len(wrong)} of {len(self.inputs)} inputs" if wrong else "")
+        )
         lines = [f"{self.title}: {verdict}, score {self.score:.2f}"]
         right = [item for item in self.inputs if item.ok and not item.words]
         for names, first, *rest in _grouped([item for item in self.inputs if item not in right]):
@@ -178,30 +210,50 @@ class Report(Judged):
         for habit in self.habits:
             lines += _wrapped(f"  note: {habit['words']}", "    ")
         witnesses = "" if len(right) == len(self.inputs) else self._witnesses()
-        lines += [line for note in [witnesses, *self.notes] if note for line in _wrapped(f"  {note}", "    ")]
+        lines += [
+            line
+            for note in [witnesses, *self.notes]
+            if note
+            for line in _wrapped(f"  {note}", "    ")
+        ]
         return "\n".join(lines)
 
     def _right(self, items):
         """Return one line for the inputs whose gradients are right."""
-        total = sum(item.numbers.get("compared", 0) for item in items if "directions" not in item.numbers)
+        total = sum(
+            item.numbers.get("compared", 0) for item in items if "directions" not in item.numbers
+        )
         directed = [item for item in items if "directions" in item.numbers]
         over = [count(total)] if total else []
-        over += [f"{sum(item.numbers['directions'] for item in directed)} random directions"] if directed else []
+        over += (
+            [f"{sum(item.numbers['directions'] for item in directed)} random directions"]
+            if directed
+            else []
+        )
         skipped = sum(item.numbers.get("skipped", 0) for item in items)
         over += [f"{skipped} skipped at jumps"] if skipped else []
         names = ", ".join(item.name for item in items)
         names = names if len(names) <= 24 else f"{len(items)} inputs"
         error = max((item.error for item in items), key=lambda error: (np.isnan(error), error))
-        allowed = max((item.numbers["rtol"] for item in items if "rtol" in item.numbers), default=None)
+        allowed = max(
+            (item.numbers["rtol"] for item in items if "rtol" in item.numbers), default=None
+        )
         tolerance = "" if allowed is None else f" (tolerance {allowed:.0e})"
-        methods = dict.fromkeys(METHODS[item.numbers["witness"]] for item in items if "witness" in item.numbers)
+        methods = dict.fromkeys(
+            METHODS[item.numbers["witness"]] for item in items if "witness" in item.numbers
+        )
         by = f", {' and '.join(methods)}" if methods else ""
         return f"{names}: error {error:.0e}{tolerance} over {', '.join(over)}{by}"
 
     def _witnesses(self):
-        methods = dict.fromkeys(item.numbers["witness"] for item in self.inputs if "witness" in item.numbers)
-        known = [item.numbers["agreement"] for item in self.inputs
-                 if np.isfinite(item.numbers.get("agreement", np.nan))]
+        methods = dict.fromkeys(
+            item.numbers["witness"] for item in self.inputs if "witness" in item.numbers
+        )
+        known = [
+            item.numbers["agreement"]
+            for item in self.inputs
+            if np.isfinite(item.numbers.get("agreement", np.nan))
+        ]
         if not methods:
             return ""
         confirmed = f", confirmed by Richardson differences to {max(known):.0e}" if known else ""
@@ -209,18 +261,41 @@ class Report(Judged):
 
     def to_dict(self):
         """Return plain values only, ready for ``json.dumps``."""
-        return {"title": self.title, "ok": self.ok, "verdict": self.verdict, "score": self.score,
-                "error": plain(self.error), "numbers": plain(self.numbers), "problems": plain(self.problems),
-                "notes": list(self.notes), "habits": plain(self.habits),
-                "inputs": [item.to_dict() for item in self.inputs]}
+        return {
+            "title": self.title,
+            "ok": self.ok,
+            "verdict": self.verdict,
+            "score": self.score,
+            "error": plain(self.error),
+            "numbers": plain(self.numbers),
+            "problems": plain(self.problems),
+            "notes": list(self.notes),
+            "habits": plain(self.habits),
+            "inputs": [item.to_dict() for item in self.inputs],
+        }
 
     @classmethod
     def from_dict(cls, entries):
-        """Restore a report, without curves, from :meth:`to_dict`; its verdict is made anew, of the kinds."""
-        inputs = [InputVerdict(*(restored(item[key]) for key in ("name", "kind", "words", "hint", "error", "numbers")))
-                  for item in entries["inputs"]]
-        return cls(entries["title"], inputs, entries["problems"], entries["notes"], restored(entries["numbers"]),
-                   entries.get("habits", []))
+        """Restore a report, without curves, from :meth:`to_dict`; its verdict is made anew, of the
+        kinds.
+        """
+        inputs = [
+            InputVerdict(
+                *(
+                    restored(item[key])
+                    for key in ("name", "kind", "words", "hint", "error", "numbers")
+                )
+            )
+            for item in entries["inputs"]
+        ]
+        return cls(
+            entries["title"],
+            inputs,
+            entries["problems"],
+            entries["notes"],
+            restored(entries["numbers"]),
+            entries.get("habits", []),
+        )
 
     @property
     def figures(self):
@@ -228,25 +303,39 @@ class Report(Judged):
         return "".join(drawn(name, curves) for name, curves in self.curves.items())
 
     def html(self):
-        """Return the report as a page of its own, with the V-curve and the Taylor plot of every input."""
+        """Return the report as a page of its own, with the V-curve and the Taylor plot of every
+        input.
+        """
         return page([self])
 
 
 def _grouped(items):
-    """Return the lines of some verdicts, those with equal sentences together, with their names in front."""
+    """Return the lines of some verdicts, those with equal sentences together, with their names in
+    front.
+    """
     groups = {}
     for item in items:
-        key = (item.kind, item.words, item.numbers.get("where"), item.hint) if not item.ok else id(item)
+        key = (
+            (item.kind, item.words, item.numbers.get("where"), item.hint)
+            if not item.ok
+            else id(item)
+        )
         groups.setdefault(key, []).append(item)
     rows = []
     for several in groups.values():
         first, *rest = several[0].lines()
         if len(several) > 1:
             rest = [line for line in rest if line == several[0].numbers.get("where")]
-            rest += [f"{item.name}: {line}" for item in several for line in item.lines()[1:]
-                     if line.startswith(("wrong at", "error"))]
+            rest += [
+                f"{item.name}: {line}"
+                for item in several
+                for line in item.lines()[1:]
+                if line.startswith(("wrong at", "error"))
+            ]
         hint = [f"hint: {several[0].hint}"] if several[0].hint else []
-        rows.append((", ".join(item.name for item in several), f"{several[0].kind}: {first}", *rest, *hint))
+        rows.append(
+            (", ".join(item.name for item in several), f"{several[0].kind}: {first}", *rest, *hint)
+        )
     return rows
 
 
@@ -260,5 +349,12 @@ def _apart(got, expected):
 
 
 def _wrapped(line, indent):
-    return textwrap.wrap(line, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False,
-                         drop_whitespace=True, replace_whitespace=False) or [""]
+    return textwrap.wrap(
+        line,
+        WIDTH,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+        drop_whitespace=True,
+        replace_whitespace=False,
+    ) or [""]

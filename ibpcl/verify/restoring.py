@@ -1,7 +1,8 @@
 """State that a pair keeps between its calls: found, and put back before every forward.
 
-A layer object at the top of a file, a dict of gradients, a mutable default argument or a random generator make a call
-depend on those before it.  With the state put back, every forward starts as the first one did.
+A layer object at the top of a file, a dict of gradients, a mutable default argument or a random
+generator make a call depend on those before it.  With the state put back, every forward starts as
+the first one did.
 """
 
 import copy
@@ -19,18 +20,20 @@ import numpy as np
 from ibpcl.verify.doors.pair import Adapted
 
 GENERATORS = (np.random.Generator, np.random.RandomState)
-MOST_FUNCTIONS = 60     # of a pair and its helpers that are looked at
-MOST_DEPTH = 6          # of values inside values that are compared
-MOST_NUMBERS = 1_000_000    # in a global array, above which it is taken for data, not for state
+MOST_FUNCTIONS = 60  # of a pair and its helpers that are looked at
+MOST_DEPTH = 6  # of values inside values that are compared
+MOST_NUMBERS = 1_000_000  # in a global array, above which it is taken for data, not for state
 
 
 class Holder(NamedTuple):
-    """One thing that keeps state: a value that can change, or a global name that is assigned again."""
+    """One thing that keeps state: a value that can change, or a global name that is assigned
+    again.
+    """
 
-    name: str               # as in a sentence: "`grads`", "a default argument of `f_vjp`"
-    value: object           # None if the name itself is assigned again
+    name: str  # as in a sentence: "`grads`", "a default argument of `f_vjp`"
+    value: object  # None if the name itself is assigned again
     namespace: dict | None  # in which it is assigned again
-    owned: bool             # whether it is an object of a class, which its users create and reset
+    owned: bool  # whether it is an object of a class, which its users create and reset
 
 
 class State:
@@ -45,13 +48,20 @@ class State:
 
     def __init__(self, *functions, draws=False):
         self.draws = draws
-        self.holders = [holder for holder in _holders(functions)
-                        if draws or not isinstance(holder.value, GENERATORS)]
+        self.holders = [
+            holder
+            for holder in _holders(functions)
+            if draws or not isinstance(holder.value, GENERATORS)
+        ]
         self.saved = self._copy()
 
     def _copy(self):
-        values = [h.value if h.namespace is None else h.namespace.get(_bare(h.name)) for h in self.holders]
-        generators = (np.random.get_state(), random.getstate()) if self.draws else None     # noqa: NPY002
+        values = [
+            h.value if h.namespace is None else h.namespace.get(_bare(h.name)) for h in self.holders
+        ]
+        generators = None
+        if self.draws:
+            generators = (np.random.get_state(), random.getstate())  # noqa: NPY002
         known = {}
         return [_copied(value, known) for value in values], generators
 
@@ -59,25 +69,33 @@ class State:
         """Put everything back as it was when this object was made."""
         values, generators = self.saved
         # What one holder keeps of another is the other itself, not a copy of it.
-        known = {id(value): holder.value for holder, value in zip(self.holders, values, strict=True)
-                 if holder.namespace is None}
+        known = {
+            id(value): holder.value
+            for holder, value in zip(self.holders, values, strict=True)
+            if holder.namespace is None
+        }
         for holder, value in zip(self.holders, values, strict=True):
             if holder.namespace is not None:
                 holder.namespace[_bare(holder.name)] = _copied(value, known)
-            elif value is not holder.value:             # else it could not be copied, or is the only one of its kind
+            # else it could not be copied, or is the only one of its kind
+            elif value is not holder.value:
                 _put_back(holder.value, value, known)
         if generators is not None:
-            np.random.set_state(generators[0])          # noqa: NPY002
+            np.random.set_state(generators[0])  # noqa: NPY002
             random.setstate(generators[1])
 
     def changed(self):
         """Return the holders that are not as they were."""
         now = self._copy()[0]
-        return [holder for holder, before, after in zip(self.holders, self.saved[0], now, strict=True)
-                if not _equal(before, after)]
+        return [
+            holder
+            for holder, before, after in zip(self.holders, self.saved[0], now, strict=True)
+            if not _equal(before, after)
+        ]
 
     def before(self, function):
         """Return the same function, with the state put back before each of its calls."""
+
         @functools.wraps(function)
         def renewed(*arguments, **options):
             self.restore()
@@ -92,13 +110,19 @@ def _bare(name):
 
 def _holders(functions):
     """Return the holders of some functions and of the helpers in their files that they name."""
-    found, seen, waiting = [], set(), list(functions)
+    found = []
+    seen = set()
+    waiting = list(functions)
     while waiting and len(seen) < MOST_FUNCTIONS:
         function = waiting.pop()
         while isinstance(function, Adapted):
             function = function.source
         if inspect.ismethod(function):
-            found.append(Holder(f"the {type(function.__self__).__name__} object", function.__self__, None, True))
+            found.append(
+                Holder(
+                    f"the {type(function.__self__).__name__} object", function.__self__, None, True
+                )
+            )
             function = function.__func__
         function = inspect.unwrap(function) if callable(function) else function
         if not isinstance(function, types.FunctionType) or id(function) in seen:
@@ -107,18 +131,24 @@ def _holders(functions):
         more, helpers = _of_function(function)
         found += more
         waiting += helpers
-    unique = {(id(h.value), id(h.namespace), h.name if h.value is None else ""): h for h in reversed(found)}
+    unique = {
+        (id(h.value), id(h.namespace), h.name if h.value is None else ""): h
+        for h in reversed(found)
+    }
     return list(reversed(unique.values()))
 
 
 def _of_function(function):
     """Return the holders that a function names itself, and the helpers that it may call."""
-    name, found, helpers = function.__name__, [], []
+    name = function.__name__
+    found = []
+    helpers = []
     found.append(Holder(f"an attribute of `{name}`", function.__dict__, None, False))
     for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
         if _mutable(value):
             found.append(Holder(f"a default argument of `{name}`", value, None, _owned(value)))
-    read, written = set(), set()
+    read = set()
+    written = set()
     for code in _codes(function.__code__):
         read |= set(code.co_names)
         written |= {i.argval for i in dis.get_instructions(code) if i.opname == "STORE_GLOBAL"}
@@ -132,7 +162,9 @@ def _of_function(function):
         elif isinstance(value, (types.FunctionType, types.MethodType, Adapted)):
             helpers.append(value)
         elif isinstance(value, type) and value.__module__ == function.__module__:
-            helpers += [item for item in vars(value).values() if isinstance(item, types.FunctionType)]
+            helpers += [
+                item for item in vars(value).values() if isinstance(item, types.FunctionType)
+            ]
     return found, helpers
 
 
@@ -151,22 +183,34 @@ def _mutable(value):
 
 
 def _owned(value):
-    """Return whether a value is an object of a class that somebody wrote in Python, with attributes."""
+    """Return whether a value is an object of a class that somebody wrote in Python, with
+    attributes.
+    """
     kind = type(value)
     module = sys.modules.get(kind.__module__)
-    return hasattr(value, "__dict__") and not isinstance(
-        value, (type, types.ModuleType, types.FunctionType, types.MethodType, np.ndarray, Adapted)) \
-        and getattr(module, "__file__", None) is not None and kind.__module__.split(".")[0] not in ("numpy", "scipy")
+    return (
+        hasattr(value, "__dict__")
+        and not isinstance(
+            value,
+            (type, types.ModuleType, types.FunctionType, types.MethodType, np.ndarray, Adapted),
+        )
+        and getattr(module, "__file__", None) is not None
+        and kind.__module__.split(".")[0] not in ("numpy", "scipy")
+    )
 
 
 def _copied(value, known):
-    """Return a deep copy of a value, given the copies that are known already; what can't be copied is handed on."""
-    more = dict(known)                                  # without the halves of what could not be copied
+    """Return a deep copy of a value, given the copies that are known already; what can't be copied
+    is handed on.
+    """
+    # without the halves of what could not be copied
+    more = dict(known)
     try:
         copied = copy.deepcopy(value, more)
-    except Exception:                                   # generators, modules, locks
+    except Exception:  # generators, modules, locks
         return value
-    known.setdefault("alive", []).append(more.pop(id(more), None))  # no other object may get an address that is known
+    # no other object may get an address that is known
+    known.setdefault("alive", []).append(more.pop(id(more), None))
     known.update(more)
     return copied
 
@@ -198,8 +242,9 @@ def _equal(a, b, depth=0):
     if type(a) is not type(b):
         return False
     if isinstance(a, np.ndarray):
-        return a.shape == b.shape and (a.dtype.kind == "O" or bool(
-            np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")))
+        return a.shape == b.shape and (
+            a.dtype.kind == "O" or bool(np.array_equal(a, b, equal_nan=a.dtype.kind in "fc"))
+        )
     if isinstance(a, np.random.Generator):
         return a.bit_generator.state == b.bit_generator.state
     if depth > MOST_DEPTH:

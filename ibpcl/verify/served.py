@@ -1,4 +1,5 @@
-"""The process in which a user's file runs: load it, collect its inputs, check its pairs, and send what was found.
+"""The process in which a user's file runs: load it, collect its inputs, check its pairs, and send
+what was found.
 
 :class:`ibpcl.verify.user.FileRun` starts it and reads its messages.
 """
@@ -25,15 +26,16 @@ from ibpcl.verify.trap import Trap, limit
 
 
 def serve(request):
-    """Check the pairs of a file, in the process that is there for this, and print the messages on standard output.
+    """Check the pairs of a file, in the process that is there for this, and print the messages on
+    standard output.
 
-    ``request`` has the attributes of a :class:`ibpcl.verify.user.FileRun`, as JSON.  What the file itself prints goes
-    to standard error.
+    ``request`` has the attributes of a :class:`ibpcl.verify.user.FileRun`, as JSON.  What the file
+    itself prints goes to standard error.
     """
     channel = os.fdopen(os.dup(1), "w", encoding="utf-8")
     try:
         os.dup2(2, 1)
-    except OSError:                                         # the caller has no standard error
+    except OSError:  # the caller has no standard error
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 1)
         os.dup2(nowhere, 2)
@@ -75,16 +77,17 @@ def serve(request):
 
 def choose(loaded, targets, options):
     """Return the targets that were asked for, all if none was; refuses names that are missing."""
-    module, path = loaded.module, options.path
+    module = loaded.module
+    path = options.path
     failure = f"; {loaded.failures[0]}" if loaded.failures else ""
     if not options.names:
         if not targets:
             if loaded.failures:
                 raise UserError(f"check: {path} cannot be imported: {loaded.failures[0]}")
             raise UserError(
-                f"check: {path} has nothing to check: expected a function f with an f_vjp beside it, "
-                "forward and backward functions, a class with both, or a function that returns "
-                f"loss, gradient; then `ibpcl check {path}` checks all of them"
+                f"check: {path} has nothing to check: expected a function f with an f_vjp beside "
+                "it, forward and backward functions, a class with both, or a function that "
+                f"returns loss, gradient; then `ibpcl check {path}` checks all of them"
             )
         refuse_shapes(list(targets.values()), options.shapes)
         return list(targets.values())
@@ -114,7 +117,8 @@ def asked_for(module, name, value, path):
             return discovery.Target(name, "class", value)
         raise UserError(
             f"check: {path}: the class {name} has no forward with a backward: expected methods "
-            "out = layer.forward(x) and dx = layer.backward(dout), or return loss, gradient from loss()"
+            "out = layer.forward(x) and dx = layer.backward(dout), or return loss, gradient from "
+            "loss()"
         )
     return discovery.Target(name, "loss", value)
 
@@ -135,8 +139,11 @@ def alone_in(module, targets):
 
 
 def verdict_on(loaded, target, options):
-    """Return what is to be sent of a target: its report and figures, or a state and why there is no report."""
-    start, module = time.perf_counter(), loaded.module
+    """Return what is to be sent of a target: its report and figures, or a state and why there is no
+    report.
+    """
+    start = time.perf_counter()
+    module = loaded.module
     try:
         with Trap() as trap, limit(options.timeout):
             found = ready(
@@ -157,7 +164,8 @@ def verdict_on(loaded, target, options):
     if trap.error is None:
         if found.guessed:
             report.notes.append(
-                f"the inputs were guessed: {found.guessed}; give your own by check_inputs() or --shape"
+                f"the inputs were guessed: {found.guessed}; give your own by check_inputs() or "
+                "--shape"
             )
         content = {
             "report": report.to_dict(),
@@ -172,7 +180,8 @@ def verdict_on(loaded, target, options):
 
 def without_report(trap, loaded, target, options):
     """Return a state and, in one line, why there is no report."""
-    error, title = trap.error, f"{options.path}:{target.name}"
+    error = trap.error
+    title = f"{options.path}:{target.name}"
     if isinstance(error, Disagreeing):
         return {"state": "undecided", "words": str(error)}
     words = (
@@ -192,7 +201,8 @@ def without_report(trap, loaded, target, options):
             "words": f"check: {options.path} has no {name}_vjp, the gradient of {name}: write "
             f"it beside {name}, or let {name} return loss, gradient ({words})",
         }
-    cause, module = error.__cause__ if isinstance(error, FormError) else error, loaded.module
+    cause = error.__cause__ if isinstance(error, FormError) else error
+    module = loaded.module
     if isinstance(cause, NotImplementedError):
         return {
             "state": "refused",

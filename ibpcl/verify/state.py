@@ -1,4 +1,5 @@
-"""What must hold for a pair before its gradient can be judged: its form, and what it keeps between calls.
+"""What must hold for a pair before its gradient can be judged: its form, and what it keeps between
+calls.
 
 How it behaves when it is called again is the matter of :mod:`ibpcl.verify.uses`.
 """
@@ -13,20 +14,24 @@ from ibpcl.verify.source import Code
 
 
 def refuse_outputs(outputs):
-    """Raise ``TypeError`` for outputs without a gradient of this kind: complex ones, or no floating-point one."""
+    """Raise ``TypeError`` for outputs without a gradient of this kind: complex ones, or no
+    floating-point one.
+    """
     kinds = ", ".join(sorted({str(out.dtype) for out in outputs}))
     if outputs and not any(out.dtype.kind in "fc" for out in outputs):
         raise TypeError(f"check: f returns {kinds} alone, which has no derivative; return floats")
     if any(out.dtype.kind == "c" for out in outputs):
-        raise TypeError(f"check: f returns {kinds}; a complex output has no gradient of this kind: return its real and "
-                        "imaginary parts as two outputs (out.real, out.imag)")
+        raise TypeError(
+            f"check: f returns {kinds}; a complex output has no gradient of this kind: return its "
+            "real and imaginary parts as two outputs (out.real, out.imag)"
+        )
 
 
 def require_gradients(problem, w, wrt):
     """Call ``f_vjp`` once and refuse what can't be judged.
 
-    Raises ``ValueError`` if the number of gradients does not fit the inputs, ``TypeError`` if the arguments are taken
-    in the wrong order, or something else than arrays is returned.
+    Raises ``ValueError`` if the number of gradients does not fit the inputs, ``TypeError`` if the
+    arguments are taken in the wrong order, or something else than arrays is returned.
     """
     outputs, several, cache = problem.call()
     dout = shaped_like(w, outputs, several)
@@ -34,22 +39,35 @@ def require_gradients(problem, w, wrt):
         gradients = gradients_in_order(problem.f_vjp(dout, cache), problem)
     except Exception as error:
         if _works_exchanged(problem, dout, cache):
-            raise TypeError("check: the arguments of f_vjp are in the wrong order: it takes (cache, dout), but is "
-                            "called as f_vjp(dout, cache)") from error
+            raise TypeError(
+                "check: the arguments of f_vjp are in the wrong order: it takes (cache, dout), "
+                "but is called as f_vjp(dout, cache)"
+            ) from error
         raise
-    chosen, count = [problem.names[j] for j in problem.wrt], sum(g is not None for g in gradients)
+    chosen = [problem.names[j] for j in problem.wrt]
+    count = sum(g is not None for g in gradients)
     stacked = _stacked(problem, gradients)
     for name, gradient in zip(chosen, gradients, strict=False):
         _refuse_objects(name, gradient)
     if len(gradients) == len(chosen) and not stacked:
         return
     words = f"f_vjp returned {count} gradient{'s' * (count != 1)}"
-    hint = f"; it returned one array of shape {gradients[0].shape}, in which gradients are stacked: return a tuple " \
-        f"{tuple_of(chosen)}" if stacked else ""
+    hint = (
+        f"; it returned one array of shape {gradients[0].shape}, in which gradients are stacked: "
+        f"return a tuple {tuple_of(chosen)}"
+        if stacked
+        else ""
+    )
     if wrt is not None:
-        raise ValueError(f"check: wrt names {len(chosen)} inputs ({', '.join(chosen)}), but {words}{hint}")
-    hint = hint or "; pass wrt=(...) with the names of those that f_vjp differentiates, in its order"
-    raise ValueError(f"check: {words}, but f has {len(chosen)} floating-point inputs ({', '.join(chosen)}){hint}")
+        raise ValueError(
+            f"check: wrt names {len(chosen)} inputs ({', '.join(chosen)}), but {words}{hint}"
+        )
+    hint = (
+        hint or "; pass wrt=(...) with the names of those that f_vjp differentiates, in its order"
+    )
+    raise ValueError(
+        f"check: {words}, but f has {len(chosen)} floating-point inputs ({', '.join(chosen)}){hint}"
+    )
 
 
 def _refuse_objects(name, gradient):
@@ -59,29 +77,42 @@ def _refuse_objects(name, gradient):
     try:
         gradient.astype(complex)
     except (TypeError, ValueError):
-        other = next((item for item in gradient.flat if not isinstance(item, Number)), gradient.flat[0])
-        raise TypeError(f"check: f_vjp must return numbers, but its gradient of {name} is an array of {gradient.dtype} "
-                        f"with {other!r} in it") from None
+        other = next(
+            (item for item in gradient.flat if not isinstance(item, Number)), gradient.flat[0]
+        )
+        raise TypeError(
+            f"check: f_vjp must return numbers, but its gradient of {name} is an array of "
+            f"{gradient.dtype} with {other!r} in it"
+        ) from None
 
 
 def _stacked(problem, gradients):
-    """Return whether the only array returned has an axis along which there is a gradient for each of several inputs."""
+    """Return whether the only array returned has an axis along which there is a gradient for each
+    of several inputs.
+    """
     first, *others = gradients or (None,)
-    return isinstance(first, np.ndarray) and first.ndim > 0 and len(first) == len(problem.wrt) > 1 \
-        and all(g is None for g in others) and {first.shape[1:]} == {problem.shape(j) for j in problem.wrt}
+    return (
+        isinstance(first, np.ndarray)
+        and first.ndim > 0
+        and len(first) == len(problem.wrt) > 1
+        and all(g is None for g in others)
+        and {first.shape[1:]} == {problem.shape(j) for j in problem.wrt}
+    )
 
 
 def _works_exchanged(problem, dout, cache):
     try:
         gradients = gradients_in_order(problem.f_vjp(cache, dout), problem)
         return len(gradients) == len(problem.wrt) and all(
-            np.shape(g) == problem.shape(j) for g, j in zip(gradients, problem.wrt, strict=True))
-    except Exception:                                   # code under check may raise anything
+            np.shape(g) == problem.shape(j) for g, j in zip(gradients, problem.wrt, strict=True)
+        )
+    except Exception:  # code under check may raise anything
         return False
 
 
 def kept_between_calls(function):
-    """Return the names of what a function and its helpers keep between calls: globals written to, mutable defaults.
+    """Return the names of what a function and its helpers keep between calls: globals written to,
+    mutable defaults.
 
     Examples
     --------
@@ -97,35 +128,79 @@ def kept_between_calls(function):
     kept = []
     for tree in code.trees.values():
         nodes = list(ast.walk(tree))
-        defaults = dict(zip(reversed([a.arg for a in tree.args.args]), reversed(tree.args.defaults), strict=False))
-        kept += [name for name, value in defaults.items() if isinstance(value, (ast.List, ast.Dict, ast.Set, ast.Call))]
-        kept += [name for node in nodes if isinstance(node, (ast.Global, ast.Nonlocal)) for name in node.names]
-        local = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        defaults = dict(
+            zip(
+                reversed([a.arg for a in tree.args.args]),
+                reversed(tree.args.defaults),
+                strict=False,
+            )
+        )
+        kept += [
+            name
+            for name, value in defaults.items()
+            if isinstance(value, (ast.List, ast.Dict, ast.Set, ast.Call))
+        ]
+        kept += [
+            name
+            for node in nodes
+            if isinstance(node, (ast.Global, ast.Nonlocal))
+            for name in node.names
+        ]
+        local = {
+            node.id
+            for node in nodes
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        }
         local |= {a.arg for a in tree.args.args}
         for node in nodes:
-            written = isinstance(node, (ast.Subscript, ast.Attribute)) and isinstance(node.ctx, ast.Store)
-            called = isinstance(node, ast.Attribute) and node.attr in ("setdefault", "append", "update", "add")
-            if (written or called) and isinstance(node.value, ast.Name) and node.value.id not in local:
+            written = isinstance(node, (ast.Subscript, ast.Attribute)) and isinstance(
+                node.ctx, ast.Store
+            )
+            called = isinstance(node, ast.Attribute) and node.attr in (
+                "setdefault",
+                "append",
+                "update",
+                "add",
+            )
+            if (
+                (written or called)
+                and isinstance(node.value, ast.Name)
+                and node.value.id not in local
+            ):
                 attribute = f".{node.attr}" if isinstance(node, ast.Attribute) and written else ""
                 kept.append(f"{node.value.id}{attribute}")
     return list(dict.fromkeys(kept))
 
 
 def in_native_precision(problem, w):
-    """Return in words how far the gradient is from the float64 one where inputs came in a smaller type; else ""."""
-    small = [name for name, v in zip(problem.names, problem.native, strict=True)
-             if is_float(v) and np.asarray(v).dtype.itemsize < 8]
+    """Return in words how far the gradient is from the float64 one where inputs came in a smaller
+    type; else "".
+    """
+    small = [
+        name
+        for name, v in zip(problem.names, problem.native, strict=True)
+        if is_float(v) and np.asarray(v).dtype.itemsize < 8
+    ]
     if not small:
         return ""
     with np.errstate(all="ignore"):
         outputs, several, cache = problem.at(problem.native).call()
-        parts = [np.asarray(part).astype(out.dtype) for part, out in zip(
-            as_tuple(shaped_like(w, outputs, several)), outputs, strict=True)]
-        coarse = gradients_in_order(problem.f_vjp(tuple(parts) if several else parts[0][()], cache), problem)
+        parts = [
+            np.asarray(part).astype(out.dtype)
+            for part, out in zip(as_tuple(shaped_like(w, outputs, several)), outputs, strict=True)
+        ]
+        coarse = gradients_in_order(
+            problem.f_vjp(tuple(parts) if several else parts[0][()], cache), problem
+        )
         worst = 0.0
-        for a, b in zip(map(np.asarray, coarse), map(np.asarray, problem.gradients(w)), strict=False):
+        for a, b in zip(
+            map(np.asarray, coarse), map(np.asarray, problem.gradients(w)), strict=False
+        ):
             if a.shape == b.shape and b.dtype.kind == "f" and b.size:
                 gap = np.max(np.abs(a - b)) / (np.max(np.abs(b)) or 1.0)
                 worst = max(worst, float(np.nan_to_num(gap, nan=np.inf)))
     words = f"off by {worst:.1e} of its largest entry" if np.isfinite(worst) else "not finite"
-    return f"{', '.join(small)}: promoted to float64 for the check; in its own precision the gradient is {words}"
+    return (
+        f"{', '.join(small)}: promoted to float64 for the check; in its own precision the "
+        f"gradient is {words}"
+    )

@@ -1,13 +1,14 @@
 """Check code that a user has written: ``path/to/mine.py:name``, a Python file or a notebook.
 
-A name is that of a function with a gradient beside it, of a class, or of a function that returns a loss with its
-gradient (:mod:`ibpcl.verify.doors`).  The inputs come from ``check_inputs`` in that file, from shapes given on the
-command line, or they are guessed.
+A name is that of a function with a gradient beside it, of a class, or of a function that returns a
+loss with its gradient (:mod:`ibpcl.verify.doors`).  The inputs come from ``check_inputs`` in that
+file, from shapes given on the command line, or they are guessed.
 
-The file runs in a process of its own (:mod:`ibpcl.verify.served`), which sends back what it found, a line for each
-pair, to :class:`FileRun`.  A verdict is made here, of the kinds that were sent; a file that ends its process, or
-replaces parts of this package, has no verdict by that.  This is no sandbox.  The file's code has the user's rights, and
-a hostile one can forge a message; the work of others is for ``ibpcl class grade``.
+The file runs in a process of its own (:mod:`ibpcl.verify.served`), which sends back what it found,
+a line for each pair, to :class:`FileRun`.  A verdict is made here, of the kinds that were sent; a
+file that ends its process, or replaces parts of this package, has no verdict by that.  This is no
+sandbox.  The file's code has the user's rights, and a hostile one can forge a message; the work of
+others is for ``ibpcl class grade``.
 """
 
 import dis
@@ -21,7 +22,9 @@ from ibpcl.verify.report import Report
 from ibpcl.verify.trap import Trap, converse
 
 SUFFIXES = (".py", ".ipynb")
-START = "import sys; sys.path[:] = {path!r}; from ibpcl.verify.served import serve; serve(sys.argv[1])"
+START = (
+    "import sys; sys.path[:] = {path!r}; from ibpcl.verify.served import serve; serve(sys.argv[1])"
+)
 
 
 def is_file(target):
@@ -44,12 +47,17 @@ def split(target):
 
 
 def binds(path, name):
-    """Return whether a file binds a name at its top level, without running it; of an unreadable file, assume so."""
+    """Return whether a file binds a name at its top level, without running it; of an unreadable
+    file, assume so.
+    """
     try:
         code = compile(source_of(path), path, "exec")
-    except (OSError, SyntaxError, ValueError):              # a UserError is a ValueError
-        return True                                          # the file itself is the mistake to speak of
-    return any(step.opname == "STORE_NAME" and step.argval == name for step in dis.get_instructions(code))
+    except (OSError, SyntaxError, ValueError):  # a UserError is a ValueError
+        # the file itself is the mistake to speak of
+        return True
+    return any(
+        step.opname == "STORE_NAME" and step.argval == name for step in dis.get_instructions(code)
+    )
 
 
 def parse_shapes(texts):
@@ -63,8 +71,10 @@ def parse_shapes(texts):
         name, equals, sizes = text.partition("=")
         parts = [part.strip() for part in sizes.split(",") if part.strip()]
         if not name or not equals or not all(part.isdecimal() and int(part) > 0 for part in parts):
-            raise UserError("check: --shape takes NAME=SIZES of at least 1, such as x=3,4 (or tau= for a number), "
-                            f"got {text!r}")
+            raise UserError(
+                "check: --shape takes NAME=SIZES of at least 1, such as x=3,4 (or tau= for a "
+                f"number), got {text!r}"
+            )
         shapes[name.strip()] = tuple(map(int, parts))
     return shapes
 
@@ -73,53 +83,73 @@ def parse_shapes(texts):
 class Checked:
     """What came of one pair, or of a file as a whole."""
 
-    title: str                      # path:function
-    verdict: str                    # "ok", "wrong", "undecided", or "refused": the command needs something else
-    words: str = ""                 # why there is no report
-    report: Report | None = None    # None if the pair raises, ends the process, or there was no time
-    figures: str = ""               # its curves, as HTML
+    title: str  # path:function
+    # "ok", "wrong", "undecided", or "refused": the command needs something else
+    verdict: str
+    words: str = ""  # why there is no report
+    # None if the pair raises, ends the process, or there was no time
+    report: Report | None = None
+    figures: str = ""  # its curves, as HTML
     seconds: float = 0.0
 
     def text(self):
         """Return everything there is to say, as lines."""
         words = "\n  ".join(self.words.splitlines())
-        return self.report.text() if self.report else f"{self.title}: {self.verdict.upper()}: {words}"
+        return (
+            self.report.text() if self.report else f"{self.title}: {self.verdict.upper()}: {words}"
+        )
 
     def to_dict(self):
         """Return plain values only, ready for ``json.dumps``."""
-        return {"group": "yours", "name": self.title, "seconds": self.seconds, "ok": self.verdict == "ok",
-                "verdict": self.verdict, "words": self.words,
-                **({"numbers": self.report.to_dict()} if self.report else {"numbers": {}, "error": self.words})}
+        return {
+            "group": "yours",
+            "name": self.title,
+            "seconds": self.seconds,
+            "ok": self.verdict == "ok",
+            "verdict": self.verdict,
+            "words": self.words,
+            **(
+                {"numbers": self.report.to_dict()}
+                if self.report
+                else {"numbers": {}, "error": self.words}
+            ),
+        }
 
 
 @dataclass
 class FileRun:
-    """The pairs of a file, checked in a process of its own; iterating runs it and yields a :class:`Checked` for each.
+    """The pairs of a file, checked in a process of its own; iterating runs it and yields a
+    :class:`Checked` for each.
 
-    A pair that ends the process, or that hangs and can't be interrupted, costs its own verdict only: the pairs after
-    it are checked in a new process.
+    A pair that ends the process, or that hangs and can't be interrupted, costs its own verdict
+    only: the pairs after it are checked in a new process.
     """
 
     path: str
-    names: list = field(default_factory=list)       # functions; all that have a gradient if empty
-    shapes: dict = field(default_factory=dict)      # of inputs to draw, by name; () is a number
-    wrt: list | None = None                         # as in :func:`ibpcl.verify.check`
-    seed: int = 0                                   # of drawn inputs, cotangents and directions
-    timeout: float = 120.0                          # seconds for each pair, and for the import of the file
-    figures: bool = False                           # whether the curves are wanted, for a page
+    names: list = field(default_factory=list)  # functions; all that have a gradient if empty
+    shapes: dict = field(default_factory=dict)  # of inputs to draw, by name; () is a number
+    wrt: list | None = None  # as in :func:`ibpcl.verify.check`
+    seed: int = 0  # of drawn inputs, cotangents and directions
+    # seconds for each pair, and for the import of the file
+    timeout: float = 120.0
+    figures: bool = False  # whether the curves are wanted, for a page
 
     def __post_init__(self):
-        self.left_out = []                                   # functions without a gradient
-        self.failures = []                                   # statements of the file that could not be run
+        self.left_out = []  # functions without a gradient
+        # statements of the file that could not be run
+        self.failures = []
 
     def __iter__(self):
-        pending = None                                       # until the file has been imported
+        pending = None  # until the file has been imported
         while pending is None or pending:
             request = {**asdict(self), "names": pending or self.names}
-            for message in converse([sys.executable, "-c", START.format(path=sys.path), json.dumps(request)],
-                                    self.timeout):
+            for message in converse(
+                [sys.executable, "-c", START.format(path=sys.path), json.dumps(request)],
+                self.timeout,
+            ):
                 if message["event"] == "pairs" and pending is None:
-                    pending, self.left_out = message["names"], message["left_out"]
+                    pending = message["names"]
+                    self.left_out = message["left_out"]
                     self.failures = message["failures"]
                 elif message["event"] == "left out" and pending and message["name"] == pending[0]:
                     self.left_out.append(pending.pop(0))
@@ -128,8 +158,10 @@ class FileRun:
                     return
                 elif message["event"] == "verdict" and pending and message["name"] == pending[0]:
                     yield checked(f"{self.path}:{pending.pop(0)}", message)
-            if pending != []:                                # what the process was at when it ended
-                yield self._silent(f"{self.path}:{pending.pop(0)}" if pending else self.path, message)
+            if pending != []:  # what the process was at when it ended
+                yield self._silent(
+                    f"{self.path}:{pending.pop(0)}" if pending else self.path, message
+                )
             pending = pending or []
 
     def _silent(self, title, last):
@@ -149,5 +181,9 @@ def checked(title, message):
             return Checked(title, state, str(message["words"]))
         report = Report.from_dict({**message["report"], "title": title})
         if report.text() and report.inputs:
-            return Checked(title, report.verdict, "", report, message.get("figures", ""), message["seconds"])
-    return Checked(title, "wrong", f"no verdict: what the process sent is not complete ({trap.error})")
+            return Checked(
+                title, report.verdict, "", report, message.get("figures", ""), message["seconds"]
+            )
+    return Checked(
+        title, "wrong", f"no verdict: what the process sent is not complete ({trap.error})"
+    )

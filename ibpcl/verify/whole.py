@@ -1,4 +1,6 @@
-"""Mistakes that concern the whole gradient of an input: sign, constant, digits, a few entries, axes, order, sums."""
+"""Mistakes that concern the whole gradient of an input: sign, constant, digits, a few entries,
+axes, order, sums.
+"""
 
 from itertools import combinations, permutations
 
@@ -8,34 +10,44 @@ from ibpcl.verify.evidence import close
 from ibpcl.verify.kinds import Finding
 from ibpcl.verify.words import axis_words, constant_name, count, place
 
-FEW = 1 / 3             # at most this share of wrong entries counts as "a few"
+FEW = 1 / 3  # at most this share of wrong entries counts as "a few"
 MOST_AXES = 5
 REDUCTIONS = (("summed", np.sum), ("averaged", np.mean))
 
 
 def whole_gradient(evidence, j, wrong):
     """Try the mistakes that concern the whole gradient; None if it is none of them."""
-    got, shape = evidence.got(j, 0), evidence.problem.shape(j)
+    got = evidence.got(j, 0)
+    shape = evidence.problem.shape(j)
     if got is None or got.dtype.kind not in "fiub" or got.shape != shape:
         return Finding(*wrong_shape(evidence, j))
     bad = ~np.isfinite(got.astype(float))
     if np.any(bad):
-        return Finding("non_finite", f"not finite at {bad.sum()} of {count(got.size)}, first at "
-                       f"{place(np.flatnonzero(bad)[0], shape)}; the true gradient is finite there")
+        return Finding(
+            "non_finite",
+            f"not finite at {bad.sum()} of {count(got.size)}, first at "
+            f"{place(np.flatnonzero(bad)[0], shape)}; the true gradient is finite there",
+        )
     if not np.any(evidence.truth(j).jacobian):
         return Finding(*_flat(evidence, j))
     if all(not np.any(evidence.got(j, t)) for t in range(len(evidence.trials))):
-        return Finding("missing_term", "the gradient is zero everywhere: the whole of it is missing")
+        return Finding(
+            "missing_term", "the gradient is zero everywhere: the whole of it is missing"
+        )
     if evidence.explains(j, evidence.each(lambda t: -evidence.got(j, t))):
         return Finding("sign", "the sign is wrong: it is minus the true gradient")
     if evidence.explains(j, evidence.each(lambda t: evidence.got(j, t))):
-        few = few_entries(evidence, j)                  # so little is off that every hypothesis would fit
+        # so little is off that every hypothesis would fit
+        few = few_entries(evidence, j)
         gap, scale = _gap_and_scale(evidence, j, 0)
         return Finding(*few) if few else Finding(*_precision(max(gap / (scale or 1.0), 1e-16)))
     other = swapped(evidence, j)
     if other in wrong:
-        return Finding("swapped", "gradients of two inputs are swapped: this is the gradient of "
-                       f"{evidence.problem.names[other]}")
+        return Finding(
+            "swapped",
+            "gradients of two inputs are swapped: this is the gradient of "
+            f"{evidence.problem.names[other]}",
+        )
     for attempt in (_constant, rearranged, digits_of):
         found = attempt(evidence, j)
         if found is not None:
@@ -45,18 +57,31 @@ def whole_gradient(evidence, j, wrong):
 
 def _flat(evidence, j):
     """Name the claim of a derivative where the forward has none: (kind, words)."""
-    problem, x = evidence.problem, np.asarray(evidence.problem.point[j])
-    func, here = problem.function_of(j), problem.vector()
+    problem = evidence.problem
+    x = np.asarray(evidence.problem.point[j])
+    func = problem.function_of(j)
+    here = problem.vector()
     far = [func(x + step * (np.abs(x) + 0.1)) for step in (-1.0, -0.3, 0.3, 1.0)]
     if any(np.any(np.isfinite(there) & (there != here)) for there in far):
-        return "piecewise_constant", "the forward is piecewise constant in this input (rounded, thresholded or " \
-            "one-hot), so its true derivative is zero; what is returned is a straight-through estimate, not a gradient"
-    return "missing_term", \
-        "the forward does not depend on this input at all, so its true gradient is zero: a term too many"
+        return (
+            "piecewise_constant",
+            "the forward is piecewise constant in this input (rounded, thresholded or "
+            "one-hot), so its true derivative is zero; what is returned is a straight-through "
+            "estimate, not a gradient",
+        )
+    return (
+        "missing_term",
+        (
+            "the forward does not depend on this input at all, so its true gradient is zero: a "
+            "term too many"
+        ),
+    )
 
 
 def digits_of(evidence, j, most=1e-3):
-    """Name a gradient that is right to a few digits, everywhere and in every trial: (kind, words) or None."""
+    """Name a gradient that is right to a few digits, everywhere and in every trial: (kind, words)
+    or None.
+    """
     worst = 0.0
     for t in range(len(evidence.trials)):
         gap, scale = _gap_and_scale(evidence, j, t)
@@ -70,12 +95,21 @@ def digits_of(evidence, j, most=1e-3):
 
 def _precision(worst):
     digits = int(-np.log10(worst))
-    why = "float32 on the way" if 1e-9 < worst < 3e-6 else "a numerical derivative, an epsilon, or cancellation"
-    return "precision", f"right to {digits} digits only (relative error {worst:.1e}): probably {why}"
+    why = (
+        "float32 on the way"
+        if 1e-9 < worst < 3e-6
+        else "a numerical derivative, an epsilon, or cancellation"
+    )
+    return (
+        "precision",
+        f"right to {digits} digits only (relative error {worst:.1e}): probably {why}",
+    )
 
 
 def _gap_and_scale(evidence, j, t):
-    """Return the largest error of the gradient in a trial, and the largest entry of the true one."""
+    """Return the largest error of the gradient in a trial, and the largest entry of the true
+    one.
+    """
     value, _ = evidence.expected(j, t)
     known = ~np.isnan(value)
     gap = np.abs(evidence.got(j, t)[known] - value[known])
@@ -89,38 +123,59 @@ def _constant(evidence, j):
     got = evidence.got(j, 0)
     square = float(np.sum(value[known] ** 2))
     factor = float(np.sum(got[known] * value[known])) / square if square > 0 else 0.0
-    if factor == 0 or not evidence.explains(j, evidence.each(lambda t: evidence.got(j, t) / factor)):
+    if factor == 0 or not evidence.explains(
+        j, evidence.each(lambda t: evidence.got(j, t) / factor)
+    ):
         return None
-    shape, outputs = evidence.problem.shape(j), evidence.problem.call()[0]
+    shape = evidence.problem.shape(j)
+    outputs = evidence.problem.call()[0]
     for n, words in _sizes(evidence.problem, j, outputs):
         if n > 1 and abs(factor * n - 1) < 1e-6:
-            if (n > 2 and n not in shape) or any(out.shape.count(n) > shape.count(n) for out in outputs):
+            if (n > 2 and n not in shape) or any(
+                out.shape.count(n) > shape.count(n) for out in outputs
+            ):
                 return "mean", f"mean where the sum belongs: off by {factor:.4g} (= 1/{n}, {words})"
             return "constant_factor", f"constant factor {factor:.4g} (= 1/{n}, {words}?)"
         if n > 1 and abs(abs(factor) / n - 1) < 1e-6:
             minus, sign = ("minus ", "; the sign is wrong too") if factor < 0 else ("", "")
-            return "constant_factor", \
-                f"constant factor {factor:.4g} (= {minus}{words}: a sum where a mean belongs?){sign}"
+            return (
+                "constant_factor",
+                (
+                    f"constant factor {factor:.4g} (= {minus}{words}: a sum where a mean "
+                    f"belongs?){sign}"
+                ),
+            )
     digits = 4 if abs(factor - 1) > 1e-3 else 12
     return "constant_factor", f"constant factor {factor:.{digits}g}{constant_name(factor)}"
 
 
 def _sizes(problem, j, outputs):
-    """Return (number, words) for sizes that a mean may have divided by: outputs' axes, inputs' axes, totals."""
+    """Return (number, words) for sizes that a mean may have divided by: outputs' axes, inputs'
+    axes, totals.
+    """
     arrays = [(np.shape(out), " of the output") for out in outputs] + [(problem.shape(j), "")]
-    arrays += [(np.shape(value), f" of {name}") for name, value in zip(problem.names, problem.point, strict=True)]
-    return [(n, f"the size of axis {axis}{whose}") for shape, whose in arrays for axis, n in enumerate(shape)] \
-        + [(int(np.prod(shape)), f"the size{whose or ' of this input'}") for shape, whose in arrays]
+    arrays += [
+        (np.shape(value), f" of {name}")
+        for name, value in zip(problem.names, problem.point, strict=True)
+    ]
+    return [
+        (n, f"the size of axis {axis}{whose}")
+        for shape, whose in arrays
+        for axis, n in enumerate(shape)
+    ] + [(int(np.prod(shape)), f"the size{whose or ' of this input'}") for shape, whose in arrays]
 
 
 def few_entries(evidence, j):
     """Return (kind, words) on where the gradient is wrong if that is at few entries, else None."""
     (off, known), value = evidence.off(j), evidence.expected(j, 0)[0]
-    wrong, total = int(off.sum()), int(known.sum())
+    wrong = int(off.sum())
+    total = int(known.sum())
     if total < 3 or wrong == 0 or wrong > max(1, FEW * total):
         return None
     gap = np.where(off, np.abs(evidence.got(j, 0) - value), -1)
-    words = f"wrong at {wrong} of {total} entries, worst at {place(int(np.argmax(gap)), value.shape)}"
+    words = (
+        f"wrong at {wrong} of {total} entries, worst at {place(int(np.argmax(gap)), value.shape)}"
+    )
     for axis, places in enumerate(np.nonzero(off)):
         if len(set(places.tolist())) == 1 and value.ndim > 1 and wrong > 1:
             words += f", all at index {places[0]} of axis {axis}"
@@ -137,10 +192,12 @@ def axis_sets(ndim):
 
 
 def ways(shape, border=None):
-    """Yield (kind, words, change): what may have been done to an array by mistake that leaves its shape as it is.
+    """Yield (kind, words, change): what may have been done to an array by mistake that leaves its
+    shape as it is.
 
     ``border`` is what a shift brings in; by default what it has moved out at the other end.
     """
+
     def shifted(array, axis, step):
         moved = np.roll(array, step, axis)
         if border is not None:
@@ -154,43 +211,81 @@ def ways(shape, border=None):
         if axes != tuple(range(ndim)) and tuple(shape[a] for a in axes) == shape:
             yield "transposed", "transposed", lambda array, axes=axes: np.transpose(array, axes)
     for axis in range(ndim):
-        yield "shifted", f"in reversed order along axis {axis} (flipped)", lambda array, axis=axis: np.flip(array, axis)
+        yield (
+            "shifted",
+            f"in reversed order along axis {axis} (flipped)",
+            lambda array, axis=axis: np.flip(array, axis),
+        )
         for step in (1, -1) if shape[axis] > 2 else ():
-            yield "shifted", f"shifted by one along axis {axis}: entry i holds what belongs to entry i {-step:+d}", \
-                lambda array, axis=axis, step=step: shifted(array, axis, step)
+            yield (
+                "shifted",
+                (
+                    f"shifted by one along axis {axis}: entry i holds what belongs to entry i "
+                    f"{-step:+d}"
+                ),
+                lambda array, axis=axis, step=step: shifted(array, axis, step),
+            )
     for axes in axis_sets(ndim):
         for word, reduce in REDUCTIONS:
             if all(shape[a] > 1 for a in axes):
-                yield "summed", f"{word} over {axis_words(axes)}, where nothing must be", \
-                    lambda array, axes=axes, reduce=reduce: np.broadcast_to(reduce(array, axes, keepdims=True), shape)
+                yield (
+                    "summed",
+                    f"{word} over {axis_words(axes)}, where nothing must be",
+                    lambda array, axes=axes, reduce=reduce: np.broadcast_to(
+                        reduce(array, axes, keepdims=True), shape
+                    ),
+                )
 
 
 def wrong_shape(evidence, j):
     """Name the mistake in a gradient whose shape is not its input's: returns (kind, words)."""
-    shape, got = evidence.problem.shape(j), evidence.got(j, 0)
+    shape = evidence.problem.shape(j)
+    got = evidence.got(j, 0)
     if got is None or got.dtype.kind not in "fiub":
-        return "wrong_shape", f"the gradient is {'None' if got is None else got.dtype}, not an array of numbers"
+        return (
+            "wrong_shape",
+            f"the gradient is {'None' if got is None else got.dtype}, not an array of numbers",
+        )
     other = swapped(evidence, j)
     if other is not None:
         return "swapped", f"this is the gradient of another input, {evidence.problem.names[other]}"
     base = f"shape {got.shape}, but the input has shape {shape}"
     if max(got.ndim, len(shape)) <= MOST_AXES:
         tries = [("wrong_shape", "right numbers in the wrong shape", np.asarray)]
-        tries += [("transposed", "transposed", lambda true, axes=axes: np.transpose(true, axes))
-                  for axes in permutations(range(len(shape))) if tuple(shape[a] for a in axes) == got.shape]
-        tries += [("summed", f"{word} over {axis_words(axes)}, where nothing must be",
-                   lambda true, axes=axes, reduce=reduce: reduce(true, axis=axes))
-                  for axes in axis_sets(len(shape)) for word, reduce in REDUCTIONS]
+        tries += [
+            ("transposed", "transposed", lambda true, axes=axes: np.transpose(true, axes))
+            for axes in permutations(range(len(shape)))
+            if tuple(shape[a] for a in axes) == got.shape
+        ]
+        tries += [
+            (
+                "summed",
+                f"{word} over {axis_words(axes)}, where nothing must be",
+                lambda true, axes=axes, reduce=reduce: reduce(true, axis=axes),
+            )
+            for axes in axis_sets(len(shape))
+            for word, reduce in REDUCTIONS
+        ]
         for kind, words, change in tries:
             if equals(evidence, j, change):
                 return kind, f"{words}: {base}"
         for axes in axis_sets(got.ndim):
             kept = tuple(n for axis, n in enumerate(got.shape) if axis not in axes)
             if int(np.prod(kept)) == int(np.prod(shape)) < got.size and evidence.explains(
-                    j, evidence.each(lambda t, axes=axes: evidence.got(j, t).sum(axis=axes).reshape(shape))):
-                return "not_summed", f"not summed over {axis_words(axes)}: this input was broadcast ({base})"
-    if got.ndim > len(shape) and got.shape[got.ndim - len(shape):] == shape:
-        return "wrong_shape", f"wrong shape: {base}; an axis is not summed, and the numbers are wrong too"
+                j,
+                evidence.each(
+                    lambda t, axes=axes: evidence.got(j, t).sum(axis=axes).reshape(shape)
+                ),
+            ):
+                return (
+                    "not_summed",
+                    f"not summed over {axis_words(axes)}: this input was broadcast ({base})",
+                )
+    if got.ndim > len(shape) and got.shape[got.ndim - len(shape) :] == shape:
+        return (
+            "wrong_shape",
+            f"wrong shape: {base}; an axis is not summed, and the numbers are wrong too",
+        )
     return "wrong_shape", f"wrong shape: {base}"
 
 
@@ -198,11 +293,16 @@ def equals(evidence, j, change):
     """Return whether a change of the true gradient gives the one under test, in every trial."""
     for t in range(len(evidence.trials)):
         true, allowed = evidence.expected(j, t)
-        got, value = evidence.got(j, t), np.asarray(change(true))
-        if t and np.all(np.isnan(value)):               # of some entries there may be no sum
+        got = evidence.got(j, t)
+        value = np.asarray(change(true))
+        if t and np.all(np.isnan(value)):  # of some entries there may be no sum
             continue
-        largest = np.max(allowed[~np.isnan(allowed)], initial=0.0) * max(1, allowed.size / max(1, value.size))
-        if got.size != value.size or not close(got.reshape(value.shape), value, np.full(value.shape, largest)):
+        largest = np.max(allowed[~np.isnan(allowed)], initial=0.0) * max(
+            1, allowed.size / max(1, value.size)
+        )
+        if got.size != value.size or not close(
+            got.reshape(value.shape), value, np.full(value.shape, largest)
+        ):
             return False
     return True
 
@@ -210,14 +310,22 @@ def equals(evidence, j, change):
 def swapped(evidence, j):
     """Return the input whose gradient was returned for input ``j``, or None."""
     for other in evidence.problem.wrt:
-        if other != j and evidence.problem.shape(other) == evidence.got(j, 0).shape and all(
-                close(evidence.got(j, t), *evidence.expected(other, t)) for t in range(len(evidence.trials))):
+        if (
+            other != j
+            and evidence.problem.shape(other) == evidence.got(j, 0).shape
+            and all(
+                close(evidence.got(j, t), *evidence.expected(other, t))
+                for t in range(len(evidence.trials))
+            )
+        ):
             return other
     return None
 
 
 def rearranged(evidence, j):
-    """Find what was done to the whole gradient of input ``j``, its shape apart: (kind, words) or None."""
+    """Find what was done to the whole gradient of input ``j``, its shape apart: (kind, words) or
+    None.
+    """
     for kind, words, change in ways(evidence.problem.shape(j), np.nan):
         if equals(evidence, j, change):
             return kind, words

@@ -13,14 +13,28 @@ def constant_name(factor):
     >>> constant_name(1 / 6), constant_name(2 * np.pi), constant_name(0.123456)
     (' (= 1/6)', ' (= 2 * pi)', '')
     """
-    for value, name in ((np.pi, "pi"), (np.sqrt(2 * np.pi), "sqrt(2 pi)"), (np.log(2), "log 2"),
-                        (np.sqrt(2), "sqrt 2"), (np.e, "e")):
+    for value, name in (
+        (np.pi, "pi"),
+        (np.sqrt(2 * np.pi), "sqrt(2 pi)"),
+        (np.log(2), "log 2"),
+        (np.sqrt(2), "sqrt 2"),
+        (np.e, "e"),
+    ):
         for power, text in ((1, name), (-1, f"1/{name}")):
-            ratio = Fraction(factor / value ** power).limit_denominator(12)
-            if ratio != 0 and abs(float(ratio) * value ** power / factor - 1) < 1e-7 and abs(ratio) <= 12:
+            ratio = Fraction(factor / value**power).limit_denominator(12)
+            if (
+                ratio != 0
+                and abs(float(ratio) * value**power / factor - 1) < 1e-7
+                and abs(ratio) <= 12
+            ):
                 return f" (= {text})" if ratio == 1 else f" (= {ratio} * {text})"
     ratio = Fraction(factor).limit_denominator(1000)
-    if ratio != 0 and abs(float(ratio) / factor - 1) < 1e-7 and ratio.denominator > 1 and abs(ratio.numerator) <= 1000:
+    if (
+        ratio != 0
+        and abs(float(ratio) / factor - 1) < 1e-7
+        and ratio.denominator > 1
+        and abs(ratio.numerator) <= 1000
+    ):
         return f" (= {ratio})"
     return ""
 
@@ -32,7 +46,9 @@ def place(flat, shape):
 
 def axis_words(axes):
     """Return "axis 0" or "axes 0 and 2"."""
-    return f"axis {axes[0]}" if len(axes) == 1 else "axes " + " and ".join(str(axis) for axis in axes)
+    return (
+        f"axis {axes[0]}" if len(axes) == 1 else "axes " + " and ".join(str(axis) for axis in axes)
+    )
 
 
 def count(number):

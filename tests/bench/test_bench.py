@@ -12,8 +12,17 @@ from ibpcl.inference.backend import backend
 
 SMALL = Sizes(S=2, N=12, D=30, K=6, C=3)
 # The keys that stand at the top of the JSON file.
-FIRST = ("step_ms", "products_ms", "step_over_products", "step_over_products_dense", "torch_eager_over_step",
-         "torch_compile_over_step", "jax_over_step", "noise_speedup", "peak_step_mb")
+FIRST = (
+    "step_ms",
+    "products_ms",
+    "step_over_products",
+    "step_over_products_dense",
+    "torch_eager_over_step",
+    "torch_compile_over_step",
+    "jax_over_step",
+    "noise_speedup",
+    "peak_step_mb",
+)
 
 
 @pytest.fixture
@@ -22,16 +31,18 @@ def no_pause(monkeypatch):
 
 
 def test_functions_are_timed_in_turns(no_pause):
-    now, calls = [0.0], []
+    now = [0.0]
+    calls = []
 
     def takes(name, seconds):
         def work():
             calls.append(name)
             now[0] += seconds
+
         return work
 
     times = timing.interleave({"a": takes("a", 1.0), "b": takes("b", 3.0)}, 4, clock=lambda: now[0])
-    assert calls[-4:] == ["a", "a", "b", "b"]                # one unmeasured call, one measured
+    assert calls[-4:] == ["a", "a", "b", "b"]  # one unmeasured call, one measured
     assert times.median("b") == 3000.0 and times.ratio("b", "a") == 3.0
     calls.clear()
     times = timing.interleave({"short": takes("short", 1e-3)}, 1, clock=lambda: now[0])
@@ -40,9 +51,12 @@ def test_functions_are_timed_in_turns(no_pause):
 
 def test_the_products_are_those_of_the_step(monkeypatch):
     problem = Problem(SMALL, random_images(SMALL, 0.5), backend("numpy"), pack=False)
-    shapes, multiply = [], np.matmul
+    shapes = []
+    multiply = np.matmul
     products = problem.products()
-    monkeypatch.setattr(np, "matmul", lambda a, b, out: shapes.append((a.shape, b.shape)) or multiply(a, b, out=out))
+    monkeypatch.setattr(
+        np, "matmul", lambda a, b, out: shapes.append((a.shape, b.shape)) or multiply(a, b, out=out)
+    )
     products()
     S, N, D, K, C = SMALL
     flops = sum(2 * S * a[-2] * a[-1] * b[-1] for a, b in shapes)
@@ -50,21 +64,40 @@ def test_the_products_are_those_of_the_step(monkeypatch):
 
 
 def test_the_autoencoder_s_products_are_those_of_its_layers(monkeypatch):
-    shapes, multiply = [], np.matmul
+    shapes = []
+    multiply = np.matmul
     products = autoencoder.products([(7, 5), (5, 3)], 4)
-    monkeypatch.setattr(np, "matmul", lambda a, b, out: shapes.append((a.shape, b.shape)) or multiply(a, b, out=out))
+    monkeypatch.setattr(
+        np, "matmul", lambda a, b, out: shapes.append((a.shape, b.shape)) or multiply(a, b, out=out)
+    )
     products()
-    assert shapes == [((4, 7), (7, 5)), ((7, 4), (4, 5)), ((4, 5), (5, 3)), ((5, 4), (4, 3)), ((4, 3), (3, 5))]
+    assert shapes == [
+        ((4, 7), (7, 5)),
+        ((7, 4), (4, 5)),
+        ((4, 5), (5, 3)),
+        ((5, 4), (4, 3)),
+        ((4, 3), (3, 5)),
+    ]
 
 
 def test_an_epoch_is_compared_with_what_is_measured_right_after_it():
     clock = autoencoder.Clock(lambda: 1.0)
-    clock.seconds = {"masked": [(9.0, 1.0), (4.0, 1.0)], "finetune": [(9.0, 1.0), (10.0, 2.0), (30.0, 3.0), (8.0, 4.0)]}
-    assert clock.medians("masked") == (4.0, 1.0, 4.0) and clock.medians("finetune") == (10.0, 3.0, 5.0)
+    clock.seconds = {
+        "masked": [(9.0, 1.0), (4.0, 1.0)],
+        "finetune": [(9.0, 1.0), (10.0, 2.0), (30.0, 3.0), (8.0, 4.0)],
+    }
+    assert clock.medians("masked") == (4.0, 1.0, 4.0) and clock.medians("finetune") == (
+        10.0,
+        3.0,
+        5.0,
+    )
 
 
 def test_backends_take_the_same_step():
-    problems = [Problem(SMALL, random_images(SMALL, MNIST_DENSITY), backend(name)) for name in ("numba", "numpy")]
+    problems = [
+        Problem(SMALL, random_images(SMALL, MNIST_DENSITY), backend(name))
+        for name in ("numba", "numpy")
+    ]
     for problem in problems:
         for _ in range(3):
             problem.step()
@@ -78,7 +111,8 @@ def test_a_framework_computes_the_same_elbo_and_gradient(name, monkeypatch):
     module = frameworks.load(name)
     problem = Problem(SMALL, random_images(SMALL, 0.3), backend("numpy"), pack=False)
     assert frameworks.disagreement(module, problem) < frameworks.TOLERANCE
-    monkeypatch.setattr(frameworks, "TAU", 1.01 * frameworks.TAU)               # another temperature is noticed
+    # another temperature is noticed
+    monkeypatch.setattr(frameworks, "TAU", 1.01 * frameworks.TAU)
     assert frameworks.disagreement(module, problem) > frameworks.TOLERANCE
 
 
@@ -96,15 +130,21 @@ def test_a_new_process_measures_import_compilation_and_memory(tmp_path):
 
 
 def test_everything_small(no_pause, monkeypatch, tmp_path):
-    monkeypatch.setattr(fresh, "cold_and_cached", lambda sizes: [{"compile_s": 2.0, "peak_step_mb": 1.0}] * 2)
+    monkeypatch.setattr(
+        fresh, "cold_and_cached", lambda sizes: [{"compile_s": 2.0, "peak_step_mb": 1.0}] * 2
+    )
     monkeypatch.setattr(fresh, "import_seconds", lambda rounds: 0.1)
-    plan = measure.QUICK._replace(sizes=Sizes(2, 16, 784, 10, 10), axes={"S": (1, 2)}, densities=(0.1,), examples=40)
+    plan = measure.QUICK._replace(
+        sizes=Sizes(2, 16, 784, 10, 10), axes={"S": (1, 2)}, densities=(0.1,), examples=40
+    )
     said = []
     found = measure.everything(plan, say=said.append)
     assert tuple(found)[: len(FIRST)] == FIRST and len(said) == 7
     assert json.loads(json.dumps(found, allow_nan=False)) == found
-    assert found["torch_eager_over_step"] is None            # left out by a quick plan
-    assert all(key in found for key, *_ in TARGETS) and all(text in table(found) for _, text, *_ in TARGETS)
+    assert found["torch_eager_over_step"] is None  # left out by a quick plan
+    assert all(key in found for key, *_ in TARGETS) and all(
+        text in table(found) for _, text, *_ in TARGETS
+    )
     assert min(found["milliseconds"].values()) > 0
     figure.draw(found, tmp_path / "bench.png")
     assert (tmp_path / "bench.png").stat().st_size > 10_000
@@ -113,9 +153,19 @@ def test_everything_small(no_pause, monkeypatch, tmp_path):
 @pytest.mark.slow
 def test_workers_are_timed_on_the_same_runs(tmp_path):
     pytest.importorskip("distributed", reason="needs the extra cluster")
-    found = workers.measure([1, 2], tmp_path, seeds=2, rounds=1, assignments={
-        "train_limit": "50", "tasks": "2", "ewc.epochs": "1"})
+    found = workers.measure(
+        [1, 2],
+        tmp_path,
+        seeds=2,
+        rounds=1,
+        assignments={"train_limit": "50", "tasks": "2", "ewc.epochs": "1"},
+    )
     assert [len(found[number]) for number in (1, 2)] == [1, 1] and min(found[1] + found[2]) > 0
-    learners = [{path.parent.name: path.read_bytes() for path in tmp_path.glob(f"0-{number}/timed/cells/*/learner.npz")}
-                for number in (1, 2)]
+    learners = [
+        {
+            path.parent.name: path.read_bytes()
+            for path in tmp_path.glob(f"0-{number}/timed/cells/*/learner.npz")
+        }
+        for number in (1, 2)
+    ]
     assert len(learners[0]) == 2 and learners[0] == learners[1]

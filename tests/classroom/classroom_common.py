@@ -10,8 +10,11 @@ from ibpcl.classroom.selftest import hand_in
 KEY = b"the key of the tests"
 WORKING = [name for name in ("bubblewrap", "landlock") if not client.probe(name)]
 BOX = WORKING[0] if WORKING else "none"
-needs_box = pytest.mark.skipif(not WORKING, reason="no sandbox works here: " + "; ".join(
-    f"{name}: {client.probe(name)}" for name in ("bubblewrap", "landlock")))
+needs_box = pytest.mark.skipif(
+    not WORKING,
+    reason="no sandbox works here: "
+    + "; ".join(f"{name}: {client.probe(name)}" for name in ("bubblewrap", "landlock")),
+)
 
 
 def first():
@@ -22,7 +25,9 @@ def first():
 def judged(source, assignment=None, box=BOX, key=KEY, form="base", **options):
     """Return the result of a text."""
     assignment = assignment or first()
-    return judge(assignment, hand_in(assignment, source), box, key, form, **{"figures": False, **options})
+    return judge(
+        assignment, hand_in(assignment, source), box, key, form, **{"figures": False, **options}
+    )
 
 
 def states(result):

@@ -57,7 +57,8 @@ def _near_one(x):
 def _sigmoid_(x):
     return 1 / (1 + np.exp(-x))
 '''
-FORWARDS = {                # value of the output of shape `shape`, from the list `v` of fitted inputs
+# value of the output of shape `shape`, from the list `v` of fitted inputs
+FORWARDS = {
     "zeros": "0 * sum(v)",
     "sum": "sum(v)",
     "alternating sum": "sum((-1) ** n * each for n, each in enumerate(v))",
@@ -74,9 +75,11 @@ FORWARDS = {                # value of the output of shape `shape`, from the lis
     "first plus product": "v[0] + v[-1] * (1 + v[len(v) // 2])",
     "second plus product": "v[len(v) // 2] + v[0] * (1 + v[-1])",
     "square of a difference": "-(v[0] - v[len(v) // 2]) ** 2 + 0 * v[-1]",
-    "smooth": "sum(np.sin((n + 1.3) * each + n) for n, each in enumerate(v)) * np.cos(v[0] - v[-1])",
+    "smooth": (
+        "sum(np.sin((n + 1.3) * each + n) for n, each in enumerate(v)) * np.cos(v[0] - v[-1])"
+    ),
 }
-GRADIENTS = {               # of the input at place `i`
+GRADIENTS = {  # of the input at place `i`
     "input": "1.0 * np.asarray(inputs[i])",
     "ones": "np.ones(np.shape(inputs[i]))",
     "cotangent": "_down(dout, 1.0, inputs[i])",
@@ -88,7 +91,9 @@ GRADIENTS = {               # of the input at place `i`
     "cotangent over input": "_down(dout, 1 / inputs[i], inputs[i])",
     "cotangent times first": "_down(dout, inputs[0], inputs[i])",
     "cotangent times sum": "_down(dout, sum(_fitted(inputs, np.shape(dout))), inputs[i])",
-    "cotangent times sigmoid": "_down(dout, _sigmoid_(inputs[i]) * (1 - _sigmoid_(inputs[i])), inputs[i])",
+    "cotangent times sigmoid": (
+        "_down(dout, _sigmoid_(inputs[i]) * (1 - _sigmoid_(inputs[i])), inputs[i])"
+    ),
     "input plus a little": "np.asarray(inputs[i]) + 1e-6 * np.sum(dout)",
     "smooth": "_down(dout, np.cos(2 * np.asarray(inputs[i]) + 1), inputs[i])",
     "unsummed": "dout * 1.0",
@@ -96,28 +101,43 @@ GRADIENTS = {               # of the input at place `i`
 
 
 def hand_in_of(assignment, form, forward="zeros", gradient=None):
-    """Return a hand-in: forwards of one kind, and gradients of one kind or, without it, consistent ones."""
+    """Return a hand-in: forwards of one kind, and gradients of one kind or, without it, consistent
+    ones.
+    """
     tree = ast.parse(stub(assignment, form))
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     gradients = {task.function: task for task in assignment.tasks if task.kind == "vjp"}
     pairs = {task.function for task in assignment.tasks if task.kind == "forward"}
-    text = f"import numpy as np\nfrom itertools import combinations\n{HELPERS}\n".replace(
-        "from itertools import combinations\n", "") + COMBINATIONS
+    text = (
+        f"import numpy as np\nfrom itertools import combinations\n{HELPERS}\n".replace(
+            "from itertools import combinations\n", ""
+        )
+        + COMBINATIONS
+    )
     for name, node in functions.items():
         arguments = [argument.arg for argument in node.args.args]
         if name in gradients:
             task = gradients[name]
             own = [argument.arg for argument in functions[task.forward].args.args]
             places = [own.index(each) for each in task.wrt]
-            value = (f"_consistent({task.forward}, inputs, dout, {places})" if gradient is None
-                     else f"tuple({GRADIENTS[gradient]} for i in {places})")
+            value = (
+                f"_consistent({task.forward}, inputs, dout, {places})"
+                if gradient is None
+                else f"tuple({GRADIENTS[gradient]} for i in {places})"
+            )
             text += f"\n\ndef {name}(dout, inputs):\n    return {value}\n"
             continue
         shape, several = _shape(node)
         value = FORWARDS[forward]
-        text += (f"\n\ndef {name}({', '.join(arguments)}):\n    inputs = ({', '.join(arguments)},)\n"
-                 f"    shape = {shape}\n    v = _fitted(inputs, shape)\n    out = {value}\n")
-        text += "    out = (out, out)\n" if several else "    out = out[()] if np.ndim(out) == 0 else out\n"
+        text += (
+            f"\n\ndef {name}({', '.join(arguments)}):\n    inputs = ({', '.join(arguments)},)\n"
+            f"    shape = {shape}\n    v = _fitted(inputs, shape)\n    out = {value}\n"
+        )
+        text += (
+            "    out = (out, out)\n"
+            if several
+            else "    out = out[()] if np.ndim(out) == 0 else out\n"
+        )
         text += "    return out, inputs\n" if name in pairs else "    return out\n"
     return text
 
@@ -127,12 +147,18 @@ def combinations(items, count):
     items = list(items)
     if count == 0:
         return [()]
-    return [(items[n], *rest) for n in range(len(items)) for rest in combinations(items[n + 1:], count - 1)]
+    return [
+        (items[n], *rest)
+        for n in range(len(items))
+        for rest in combinations(items[n + 1:], count - 1)
+    ]
 '''
 
 
 def _shape(node):
-    """Return the output's shape as an expression of the arguments' shapes, and whether there are two results."""
+    """Return the output's shape as an expression of the arguments' shapes, and whether there are
+    two results.
+    """
     text = ast.get_docstring(node)
     head, _, tail = text.partition("Returns\n---")
     result = tail.split("\n", 2)[1:][-1] if "\n" in tail else ""

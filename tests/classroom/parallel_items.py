@@ -1,4 +1,6 @@
-"""Work for the pool in ``test_accepting``: a module of its own, since each process of the pool imports it."""
+"""Work for the pool in ``test_accepting``: a module of its own, since each process of the pool
+imports it.
+"""
 
 import os
 import signal

@@ -1,4 +1,6 @@
-"""What students write and return is accepted where it has one meaning, and explained where it is not."""
+"""What students write and return is accepted where it has one meaning, and explained where it is
+not.
+"""
 
 import hashlib
 import json
@@ -24,7 +26,10 @@ from ibpcl.classroom.selftest import hand_in
 from ibpcl.cli import main
 from ibpcl.errors import UserError
 
-HEAD = 'ASSIGNMENT = "01_gaussian_weights"\nFORM = "base"\nSTUDENT = ""\nDERIVATION = "By the chain rule."\n'
+HEAD = (
+    'ASSIGNMENT = "01_gaussian_weights"\nFORM = "base"\nSTUDENT = ""\nDERIVATION = "By the chain '
+    'rule."\n'
+)
 GRADIENTS = "return dv.sum(axis=0), (dv * noise).sum(axis=(0, 1))"
 KL = "return (shift * shift / 2 + (excess / 2 - log_ratio)).sum(), ("
 
@@ -36,24 +41,41 @@ def notebook(*cells):
 
 def judged_notebook(*cells):
     source = source_of(notebook(*cells))
-    mine = HandIn("s", Path("hw.ipynb"), "hw.ipynb", source, hashlib.sha256(source.encode()).hexdigest())
+    mine = HandIn(
+        "s", Path("hw.ipynb"), "hw.ipynb", source, hashlib.sha256(source.encode()).hexdigest()
+    )
     return judge(first(), mine, BOX, KEY, "base", figures=False)
 
 
 WAYS = {
-    "lists": [("return mu + noise, noise", "return [(mu + noise).tolist(), noise]"),
-              (GRADIENTS, GRADIENTS.replace("return ", "return [") + "]")],
+    "lists": [
+        ("return mu + noise, noise", "return [(mu + noise).tolist(), noise]"),
+        (GRADIENTS, GRADIENTS.replace("return ", "return [") + "]"),
+    ],
     "nested lists": [(GRADIENTS, GRADIENTS.replace("(axis=0)", "(axis=0).tolist()"))],
-    "dict": [("return mu + noise, noise", "return [mu + noise, noise]"),
-             (GRADIENTS, "return {'scale': (dv * noise).sum(axis=(0, 1)), 'mu': dv.sum(axis=0)}"),
-             (KL, KL.replace("return ", "return np.array([").replace(".sum(), (", ".sum()]), ("))],
-    "keepdims": [(GRADIENTS, GRADIENTS.replace("axis=0)", "axis=0, keepdims=True)")
-                  .replace("1))", "1), keepdims=True)")),
-                 ('ASSIGNMENT', 'from __future__ import annotations\nASSIGNMENT')],
-    "imports": [("import numpy as np", "import numpy as np\nfrom typing import Any\nfrom dataclasses import dataclass\n"
-                 "get_ipython().run_line_magic('matplotlib', 'inline')\ndisplay(1)\n"
-                 "@dataclass\nclass Cache:\n    noise: Any\n"),
-                (GRADIENTS, "return {'dmu': dv.sum(axis=0), 'dscale': (dv * noise).sum(axis=(0, 1))}")],
+    "dict": [
+        ("return mu + noise, noise", "return [mu + noise, noise]"),
+        (GRADIENTS, "return {'scale': (dv * noise).sum(axis=(0, 1)), 'mu': dv.sum(axis=0)}"),
+        (KL, KL.replace("return ", "return np.array([").replace(".sum(), (", ".sum()]), (")),
+    ],
+    "keepdims": [
+        (
+            GRADIENTS,
+            GRADIENTS.replace("axis=0)", "axis=0, keepdims=True)").replace(
+                "1))", "1), keepdims=True)"
+            ),
+        ),
+        ('ASSIGNMENT', 'from __future__ import annotations\nASSIGNMENT'),
+    ],
+    "imports": [
+        (
+            "import numpy as np",
+            "import numpy as np\nfrom typing import Any\nfrom dataclasses import dataclass\n"
+            "get_ipython().run_line_magic('matplotlib', 'inline')\ndisplay(1)\n"
+            "@dataclass\nclass Cache:\n    noise: Any\n",
+        ),
+        (GRADIENTS, "return {'dmu': dv.sum(axis=0), 'dscale': (dv * noise).sum(axis=(0, 1))}"),
+    ],
 }
 
 
@@ -65,31 +87,52 @@ def test_other_ways_to_return_the_same_earn_the_same(way):
         assert old in source
         source = source.replace(old, new, 1)
     result = judged(source)
-    assert result.score == 90, [(each.task, each.words) for each in result.verdicts if each.state != "right"]
+    assert result.score == 90, [
+        (each.task, each.words) for each in result.verdicts if each.state != "right"
+    ]
 
 
 def test_only_what_has_one_meaning_is_accepted():
     accepted = Accepted(first())
     inputs = (np.zeros((2, 3, 4)), np.zeros((3, 4)), np.zeros(4))
-    d_mu, d_scale = np.ones((3, 4)), np.ones(4)
-    for wrong in ({"mu": d_mu}, {"a": d_mu, "b": d_scale}, {"mu": d_mu, "scale": d_scale, "eps": 1.0}):
+    d_mu = np.ones((3, 4))
+    d_scale = np.ones(4)
+    for wrong in (
+        {"mu": d_mu},
+        {"a": d_mu, "b": d_scale},
+        {"mu": d_mu, "scale": d_scale, "eps": 1.0},
+    ):
         assert accepted.gradients("sample_vjp", inputs, wrong) == wrong
     out = accepted.gradients("sample_vjp", inputs, (np.ones((4, 3)), np.ones((4, 1))))
     assert out[0].shape == (4, 3) and out[1].shape == (4,)
     assert accepted.gradients("sample_vjp", inputs, (np.ones(12), None))[0].shape == (12,)
 
 
-SCRATCH = ("undefined_name + 1", "print(kl(1, 2", "1 / 0", "%%bash\necho a", "assert False", "exit()",
-           "raise SystemExit(3)", "import matplotlib.pyplot as plt\nplt.plot([1])", "import sys_of_mine")
+SCRATCH = (
+    "undefined_name + 1",
+    "print(kl(1, 2",
+    "1 / 0",
+    "%%bash\necho a",
+    "assert False",
+    "exit()",
+    "raise SystemExit(3)",
+    "import matplotlib.pyplot as plt\nplt.plot([1])",
+    "import sys_of_mine",
+)
 
 
 @needs_box
 def test_scratch_cells_that_fail_cost_nothing_and_are_named():
-    result = judged_notebook("import numpy as np", *SCRATCH[:-1], "np.sum?", "x = !ls", HEAD + first().source())
+    result = judged_notebook(
+        "import numpy as np", *SCRATCH[:-1], "np.sum?", "x = !ls", HEAD + first().source()
+    )
     assert result.score == 90, result.reason
     for number in range(2, len(SCRATCH) + 1):
         assert any(f"code cell {number}" in note for note in result.notes), result.notes
-    assert not any("code cell 1 " in note for note in result.notes) and len(result.notes) == len(SCRATCH) - 1
+    assert (
+        not any("code cell 1 " in note for note in result.notes)
+        and len(result.notes) == len(SCRATCH) - 1
+    )
     assert judged_notebook(HEAD + first().source(), SCRATCH[-1]).reason
 
 
@@ -102,8 +145,13 @@ def test_a_cell_that_never_ends_costs_nothing():
 @needs_box
 def test_cells_out_of_order_are_run_again():
     head, _, rest = (HEAD + first().source()).partition("def sample(")
-    result = judged_notebook("unit = np.ones(1)", f"def sample({rest}".replace("def kl(", "@np.vectorize\ndef one(x):\n"
-                             "    return x\n\n\ndef kl(", 1), head)
+    result = judged_notebook(
+        "unit = np.ones(1)",
+        f"def sample({rest}".replace(
+            "def kl(", "@np.vectorize\ndef one(x):\n    return x\n\n\ndef kl(", 1
+        ),
+        head,
+    )
     assert result.score == 90, (result.reason, result.notes)
 
 
@@ -125,13 +173,20 @@ def test_a_long_derivation_is_not_cut():
 def test_a_function_under_another_name_is_a_hint():
     result = judged(HEAD + first().source().replace("def kl_vjp", "def klvjp"))
     assert any("klvjp" in note and "kl_vjp" in note for note in result.notes)
-    inside = hand_in(first(), HEAD + "class Solution:\n    def kl_vjp(self, dkl, cache):\n        return dkl\n")
+    inside = hand_in(
+        first(), HEAD + "class Solution:\n    def kl_vjp(self, dkl, cache):\n        return dkl\n"
+    )
     assert any("Solution" in note and "kl_vjp" in note for note in handin.notes(inside, first()))
 
 
-@pytest.mark.parametrize(("spoil", "told"), [
-    ("\ndef f(x)\n    return x\n", "is not Python"), ("\nimport os\n", "imports os"), ("\ntype X = int\n", "X"),
-])
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        ("\ndef f(x)\n    return x\n", "is not Python"),
+        ("\nimport os\n", "imports os"),
+        ("\ntype X = int\n", "X"),
+    ],
+)
 def test_check_and_submit_refuse_what_grade_refuses_with_the_line(spoil, told, tmp_path, capsys):
     if "type" in spoil and sys.version_info >= (3, 12):
         pytest.skip("this Python reads it")
@@ -142,7 +197,10 @@ def test_check_and_submit_refuse_what_grade_refuses_with_the_line(spoil, told, t
     printed = capsys.readouterr()
     assert f"line {line} of mine.py {told}" in printed.out or told in printed.out
     assert main(["class", "submit", str(path)]) == 2
-    assert f"line {line} of mine.py" in capsys.readouterr().err and not path.with_suffix(".zip").exists()
+    assert (
+        f"line {line} of mine.py" in capsys.readouterr().err
+        and not path.with_suffix(".zip").exists()
+    )
 
 
 def test_submit_prints_the_hash_that_the_grade_has(tmp_path, capsys):
@@ -171,9 +229,16 @@ def test_check_never_runs_a_folder_that_the_file_names(tmp_path, monkeypatch):
 
 def test_an_item_that_ends_its_process_costs_this_item_only():
     items = [1, "die", 2, "raise", 3, "sleep", "memory", 4]
-    results = list(parallel.over(parallel_items.work, items, 2, 1.0, lambda item, words: (item, words)))
+    results = list(
+        parallel.over(parallel_items.work, items, 2, 1.0, lambda item, words: (item, words))
+    )
     assert [each for each in results if isinstance(each, int)] == [2, 4, 6, 8]
-    assert [each[0] for each in results if isinstance(each, tuple)] == ["die", "raise", "sleep", "memory"]
+    assert [each[0] for each in results if isinstance(each, tuple)] == [
+        "die",
+        "raise",
+        "sleep",
+        "memory",
+    ]
     assert "too long" in results[5][1] and "memory" in results[6][1]
 
 
@@ -191,24 +256,46 @@ def processes(marker):
 
 @needs_box
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="counts processes in /proc")
-@pytest.mark.parametrize("number", [pytest.param(signal.SIGTERM, marks=pytest.mark.slow), signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number", [pytest.param(signal.SIGTERM, marks=pytest.mark.slow), signal.SIGKILL]
+)
 def test_no_process_outlives_a_command_that_was_ended(number, tmp_path):
     (tmp_path / "in").mkdir()
     for name in "abcd":
         (tmp_path / "in" / f"{name}.py").write_text("while True:\n    pass\n")
     marker = f"IBPCL_TEST_MARK={tmp_path.name}-{number}"
-    command = [sys.executable, "-m", "ibpcl", "class", "grade", "1", str(tmp_path / "in"), "--out",
-               str(tmp_path / "out"), "--jobs", "2", "--sandbox", BOX]
+    command = [
+        sys.executable,
+        "-m",
+        "ibpcl",
+        "class",
+        "grade",
+        "1",
+        str(tmp_path / "in"),
+        "--out",
+        str(tmp_path / "out"),
+        "--jobs",
+        "2",
+        "--sandbox",
+        BOX,
+    ]
     name, _, value = marker.partition("=")
-    with subprocess.Popen(command, env={**os.environ, name: value}, stdout=subprocess.DEVNULL,
-                          stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(
+        command,
+        env={**os.environ, name: value},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
         end = time.monotonic() + 60
-        while len(processes(marker.encode())) < 4 and time.monotonic() < end:      # command, reader, two judges
+        # command, reader, two judges
+        while len(processes(marker.encode())) < 4 and time.monotonic() < end:
             time.sleep(0.1)
         assert len(processes(marker.encode())) >= 4
-        time.sleep(4.0)                                   # now the judges wait for hand-ins that never end
+        # now the judges wait for hand-ins that never end
+        time.sleep(4.0)
         process.send_signal(number)
-    end = time.monotonic() + 5                            # much less than a judge allows this hand-in
+    # much less than a judge allows this hand-in
+    end = time.monotonic() + 5
     while processes(marker.encode()) and time.monotonic() < end:
         time.sleep(0.1)
     assert not processes(marker.encode())
@@ -220,7 +307,11 @@ def test_whatever_goes_wrong_with_one_is_not_graded_and_the_rest_is(tmp_path, mo
     folder.mkdir()
     right = HEAD + first().source()
     texts = {
-        "good.py": right, "o'brien.py": right, "o_brien.py": right, "grading.json.py": right, "class.html.py": right,
+        "good.py": right,
+        "o'brien.py": right,
+        "o_brien.py": right,
+        "grading.json.py": right,
+        "class.html.py": right,
         "surrogate.py": HEAD + 'raise ValueError("\\ud800")\n',
         "escape.py": HEAD + 'raise ValueError("\\x1b[2J\\nbob")\n',
         "claim.py": right.replace('STUDENT = ""', 'STUDENT = "\\ud800"'),
@@ -229,14 +320,27 @@ def test_whatever_goes_wrong_with_one_is_not_graded_and_the_rest_is(tmp_path, mo
     for name, text in texts.items():
         (folder / name).write_text(text)
     (folder / "bad.zip").write_bytes(b"PK\3\4 and nothing")
-    (Path(os.fsencode(folder).decode(errors="surrogateescape")) / "M\udcfcller.py").write_text(right)
-    results = {each.student: each for each in grading.grade(first(), folder, tmp_path / "out", BOX, jobs=2)}
+    (Path(os.fsencode(folder).decode(errors="surrogateescape")) / "M\udcfcller.py").write_text(
+        right
+    )
+    results = {
+        each.student: each for each in grading.grade(first(), folder, tmp_path / "out", BOX, jobs=2)
+    }
     assert {name for name, each in results.items() if each.score == 90} == {
-        "good", "o'brien", "o_brien", "grading.json", "class.html", "claim", "Müller"}
+        "good",
+        "o'brien",
+        "o_brien",
+        "grading.json",
+        "class.html",
+        "claim",
+        "Müller",
+    }
     assert {name for name, each in results.items() if each.reason} == {"surrogate", "escape", "bad"}
     assert main(["class", "report", str(tmp_path / "out")]) == 1
     for path in (tmp_path / "out").glob("*/result.json"):
-        assert "\\u001b" not in path.read_text() and "\n" not in json.loads(path.read_text())["reason"]
+        assert (
+            "\\u001b" not in path.read_text() and "\n" not in json.loads(path.read_text())["reason"]
+        )
 
 
 @needs_box
@@ -248,5 +352,7 @@ def test_the_last_or_the_best_attempt_counts(attempt, score, tmp_path):
         (tmp_path / "in").mkdir(exist_ok=True)
         (tmp_path / "in" / f"HW_ada_attempt_{time_}_hw.py").write_text(text)
     for _ in range(2):
-        result, = grading.grade(first(), tmp_path / "in", tmp_path / "out", BOX, jobs=1, attempt=attempt)
+        (result,) = grading.grade(
+            first(), tmp_path / "in", tmp_path / "out", BOX, jobs=1, attempt=attempt
+        )
         assert result.score == score and result.student == "ada"

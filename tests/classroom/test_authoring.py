@@ -1,4 +1,6 @@
-"""The guide for authors: its example passes its own gate, and the gate finds what authors forget."""
+"""The guide for authors: its example passes its own gate, and the gate finds what authors
+forget.
+"""
 
 import re
 from pathlib import Path
@@ -17,7 +19,9 @@ GUIDE = Path(ibpcl.__file__).parents[1] / "docs" / "classroom-authoring.md"
 @pytest.fixture
 def folder(tmp_path):
     """The example of the guide, as a reader would copy it."""
-    blocks = re.findall(r"```\{code-block\} \w+\n:caption: (\S+)\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+    blocks = re.findall(
+        r"```\{code-block\} \w+\n:caption: (\S+)\n(.*?)```", GUIDE.read_text(), re.DOTALL
+    )
     assert len(blocks) == 6
     for name, text in blocks:
         path = tmp_path / name
@@ -48,23 +52,51 @@ def test_every_key_of_a_task_is_in_the_guide():
     from dataclasses import fields
 
     from ibpcl.classroom.assignment import Task
+
     table = GUIDE.read_text().partition("| key of a task |")[2].partition("\n\n")[0]
-    assert not {each.name for each in fields(Task)} - {"title", "points"} - set(re.findall(r"`(\w+)`", table))
+    assert (
+        not {each.name for each in fields(Task)}
+        - {"title", "points"}
+        - set(re.findall(r"`(\w+)`", table))
+    )
 
 
-@pytest.mark.parametrize(("file", "old", "new", "told"), [
-    ("assignment.toml", 'logistic = "the squashing function is the logistic function"\n', "", "never used"),
-    ("assignment.toml", "[forms]\n", '[forms]\nother = "x"\n', "no file forms/other.py"),
-    ("statement.md", "<!-- form: logistic -->", "<!-- form: logistics -->", "form logistic has no passage"),
-    ("statement.md", "<!-- form: logistic -->", "<!-- form: logistics -->", "no form 'logistics'"),
-    ("statement.md", "<!-- end -->\n\n##", "\n##", "not closed"),
-    ("statement.md", "## Task 9c", "## Task 9d", "no section `## Task 9c`"),
-    ("statement.md", "## Task 9c", "## Task 9d", "asks for task 9d"),
-    ("statement.md", "`squash_vjp(dy, cache)` returns", "Return", "`squash_vjp` is not named"),
-    ("forms/logistic.py", 'r""".. math:: y = 1 / (1 + e^{-g x})"""', '"""Squash."""', ""),
-    ("forms/logistic.py", '    r""".. math:: y = 1 / (1 + e^{-g x})"""\n', "", "formula of the base"),
-    ("assignment.toml", "points = 6, text", "points = 5, text", "adds up to 9"),
-])
+@pytest.mark.parametrize(
+    ("file", "old", "new", "told"),
+    [
+        (
+            "assignment.toml",
+            'logistic = "the squashing function is the logistic function"\n',
+            "",
+            "never used",
+        ),
+        ("assignment.toml", "[forms]\n", '[forms]\nother = "x"\n', "no file forms/other.py"),
+        (
+            "statement.md",
+            "<!-- form: logistic -->",
+            "<!-- form: logistics -->",
+            "form logistic has no passage",
+        ),
+        (
+            "statement.md",
+            "<!-- form: logistic -->",
+            "<!-- form: logistics -->",
+            "no form 'logistics'",
+        ),
+        ("statement.md", "<!-- end -->\n\n##", "\n##", "not closed"),
+        ("statement.md", "## Task 9c", "## Task 9d", "no section `## Task 9c`"),
+        ("statement.md", "## Task 9c", "## Task 9d", "asks for task 9d"),
+        ("statement.md", "`squash_vjp(dy, cache)` returns", "Return", "`squash_vjp` is not named"),
+        ("forms/logistic.py", 'r""".. math:: y = 1 / (1 + e^{-g x})"""', '"""Squash."""', ""),
+        (
+            "forms/logistic.py",
+            '    r""".. math:: y = 1 / (1 + e^{-g x})"""\n',
+            "",
+            "formula of the base",
+        ),
+        ("assignment.toml", "points = 6, text", "points = 5, text", "adds up to 9"),
+    ],
+)
 def test_the_gate_finds_what_authors_forget(folder, file, old, new, told):
     assert found(folder) == ""
     change(folder / file, old, new)
@@ -81,7 +113,11 @@ def test_docstrings_of_another_form_are_found(folder):
 
 @pytest.mark.parametrize("item", ['{ points = "6", text = "x" }', '{ text = "x" }', '"six points"'])
 def test_a_rubric_that_cannot_be_read_is_refused(folder, item):
-    change(folder / "assignment.toml", '{ points = 6, text = "Both derivatives, from the definition" }', item)
+    change(
+        folder / "assignment.toml",
+        '{ points = 6, text = "Both derivatives, from the definition" }',
+        item,
+    )
     load.cache_clear()
     with pytest.raises(UserError, match="rubric"):
         load(folder)

@@ -1,4 +1,6 @@
-"""Points, comments and days that a teacher gives: read as spreadsheets write them, and never lost."""
+"""Points, comments and days that a teacher gives: read as spreadsheets write them, and never
+lost.
+"""
 
 import csv
 import io
@@ -19,11 +21,20 @@ TEXT = "$x^2$ is **right**, and x < 1"
 def graded(tmp_path):
     """A folder of results without a judge: two graded, one refused."""
     assignment = first()
-    write_json(tmp_path / "grading.json", {"assignment": assignment.name, "level": "kind", "box": "none",
-                                           "folder": str(assignment.folder)})
+    write_json(
+        tmp_path / "grading.json",
+        {
+            "assignment": assignment.name,
+            "level": "kind",
+            "box": "none",
+            "folder": str(assignment.folder),
+        },
+    )
     for student in ("00123", "Ada", "zoë"):
         right = Verdict("1a", "forward", "Draw a weight", "public", 5.0, 2.0, "partial", ["wrong"])
-        text = Verdict("1j", "text", "The derivation", "public", 10.0, 0.0, "by hand", details=[TEXT])
+        text = Verdict(
+            "1j", "text", "The derivation", "public", 10.0, 0.0, "by hand", details=[TEXT]
+        )
         result = Result(assignment.name, student, "base", "0" * 64, verdicts=[right, text])
         if student == "zoë":
             result = Result(assignment.name, student, "base", "", "not graded", "is not Python")
@@ -48,8 +59,11 @@ def found(folder):
 @pytest.mark.parametrize(("delimiter", "points"), [(",", "7.5"), (";", "7,5"), ("\t", "7,5")])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "utf-16"])
 def test_points_are_read_as_spreadsheets_write_them(graded, delimiter, points, encoding):
-    lines = (("Student", "Task", "Most", "Points", "Comment"), ("ada", '"1j"', "10", points, "gut: ü"),
-             ("123", "1J", "10", points, ""))
+    lines = (
+        ("Student", "Task", "Most", "Points", "Comment"),
+        ("ada", '"1j"', "10", points, "gut: ü"),
+        ("123", "1J", "10", points, ""),
+    )
     put(graded, "\r\n".join(delimiter.join(line) for line in lines), encoding)
     results = found(graded)
     assert results["Ada"].score == results["00123"].score == 9.5
@@ -71,8 +85,11 @@ def test_a_refused_hand_in_can_be_graded_by_hand(graded):
 
 
 def test_rows_that_cannot_be_used_are_told_and_kept(graded, capsys):
-    put(graded, "student,task,most,points,comment,grader\nada,1j,10,8,,Eve\nnobody,1j,10,7,,\n"
-                "00123,1x,10,6,,\n00123,1j,10,sixteen,,Bob\nAda,1j,10,9,,\n")
+    put(
+        graded,
+        "student,task,most,points,comment,grader\nada,1j,10,8,,Eve\nnobody,1j,10,7,,\n"
+        "00123,1x,10,6,,\n00123,1j,10,sixteen,,Bob\nAda,1j,10,9,,\n",
+    )
     assert main(["class", "report", str(graded)]) == 1
     told = capsys.readouterr().out
     for word in ("'nobody'", "'1x'", "'sixteen'", "row 2"):
@@ -81,10 +98,11 @@ def test_rows_that_cannot_be_used_are_told_and_kept(graded, capsys):
     assert kept[0][-1] == "grader" and ["Ada", "1j", "10", "", "8", "Eve"] in kept
     assert ["00123", "1j", "10", "", "sixteen", "Bob"] in kept
     assert {("nobody", "1j", "7"), ("00123", "1x", "6"), ("Ada", "1j", "9")} <= {
-        (row[0], row[1], row[4]) for row in kept}
+        (row[0], row[1], row[4]) for row in kept
+    }
     before = (graded / by_hand.FILE).read_bytes()
     assert main(["class", "report", str(graded)]) == 1
-    assert (graded / by_hand.FILE).read_bytes() == before          # writing again changes nothing
+    assert (graded / by_hand.FILE).read_bytes() == before  # writing again changes nothing
 
 
 def test_a_row_is_written_for_each_text_and_keeps_the_spreadsheet_s_signs(graded):
@@ -111,37 +129,68 @@ def test_pages_and_tables_are_written_again(graded):
     main(["class", "report", str(graded)])
     page = (graded / "Ada" / "feedback.html").read_text()
     assert "A nice proof &lt;3" in page and "still to be given" not in page
-    table = {row["student"]: row for row in csv.DictReader(
-        io.StringIO((graded / "class.csv").read_text("utf-8-sig")))}
-    assert (table["Ada"]["score"], table["Ada"]["1j"], table["Ada"]["most"]) == ("10.0", "8.0", "100")
+    table = {
+        row["student"]: row
+        for row in csv.DictReader(io.StringIO((graded / "class.csv").read_text("utf-8-sig")))
+    }
+    assert (table["Ada"]["score"], table["Ada"]["1j"], table["Ada"]["most"]) == (
+        "10.0",
+        "8.0",
+        "100",
+    )
     assert (table["00123"]["score"], table["00123"]["pending"]) == ("5.0", "10.0")
 
 
 def with_times(folder, **times):
-    students = [{"student": student, "ignored": [], "attempts": [
-        {"file": "a.py", "late": False, "sha256": "0" * 64, "time": time}]} for student, time in times.items()]
+    students = [
+        {
+            "student": student,
+            "ignored": [],
+            "attempts": [{"file": "a.py", "late": False, "sha256": "0" * 64, "time": time}],
+        }
+        for student, time in times.items()
+    ]
     write_json(folder / "collection.json", {"students": students, "missing": [], "ignored": []})
 
 
 def test_late_days_cost_points_and_extensions_do_not(graded):
     with_times(graded, Ada="2026-11-22T01:00:00+00:00")
     put(graded, "student,task,points\nAda,1j,10\nAda,1a,5\n00123,1j,10\n00123,1a,5\n00123,late,1\n")
-    assert main(["class", "report", str(graded), "--due", "2026-11-20T12:00+00:00",
-                 "--late-penalty", "5"]) == 1
+    assert (
+        main(
+            [
+                "class",
+                "report",
+                str(graded),
+                "--due",
+                "2026-11-20T12:00+00:00",
+                "--late-penalty",
+                "5",
+            ]
+        )
+        == 1
+    )
     results = found(graded)
     assert (results["Ada"].late_days, results["Ada"].score) == (2, 5.0)
     assert (results["00123"].late_days, results["00123"].score) == (1, 10.0)
     put(graded, "student,task,points\nAda,1j,10\nAda,1a,5\nAda,extension,1\n")
-    assert found(graded)["Ada"].score == 10.0              # one day of two is excused
+    assert found(graded)["Ada"].score == 10.0  # one day of two is excused
     main(["class", "report", str(graded), "--late-at-most", "3"])
     assert found(graded)["Ada"].score == 12.0
     main(["class", "report", str(graded), "--due", "none"])
     assert found(graded)["Ada"].score == 15.0
 
 
-@pytest.mark.parametrize(("moment", "days"), [
-    ("2026-11-20T23:59", 0), ("2026-11-21T00:03", 0), ("2026-11-21T00:30", 1),
-    ("2026-11-22T00:30", 2), ("2026-11-19", 0)])
+@pytest.mark.parametrize(
+    ("moment", "days"),
+    [
+        ("2026-11-20T23:59", 0),
+        ("2026-11-21T00:03", 0),
+        ("2026-11-21T00:30", 1),
+        ("2026-11-22T00:30", 2),
+        ("2026-11-19", 0),
+    ],
+)
 def test_days_are_counted_from_the_end_of_the_due_date(moment, days):
     assert late.days_late(moment, "2026-11-20") == days
 

@@ -31,12 +31,34 @@ def course(tmp_path_factory):
     assignment = first()
     for student in ("ada", "ben", "cy", "dee"):
         form = variants.form_of(assignment, key, student)
-        text = {"ada": assignment.source(form), "ben": assignment.source(form) + "\n\ndef sample_vjp(dv, cache):\n"
-                "    return -dv.sum(axis=0), dv.sum(axis=(0, 1))\n", "cy": stub(assignment, form, student),
-                "dee": "from ibpcl.primitives import gaussian\n"}[student]
+        text = {
+            "ada": assignment.source(form),
+            "ben": assignment.source(form) + "\n\ndef sample_vjp(dv, cache):\n"
+            "    return -dv.sum(axis=0), dv.sum(axis=(0, 1))\n",
+            "cy": stub(assignment, form, student),
+            "dee": "from ibpcl.primitives import gaussian\n",
+        }[student]
         (hand_ins / f"{student}.py").write_text(text)
-    assert main(["class", "grade", "1", str(hand_ins), "--out", str(folder / "out"), "--key",
-                 str(folder / "course.key"), "--sandbox", BOX, "--jobs", "2"]) == 1          # one is not graded
+    assert (
+        main(
+            [
+                "class",
+                "grade",
+                "1",
+                str(hand_ins),
+                "--out",
+                str(folder / "out"),
+                "--key",
+                # one is not graded
+                str(folder / "course.key"),
+                "--sandbox",
+                BOX,
+                "--jobs",
+                "2",
+            ]
+        )
+        == 1
+    )
     return folder
 
 
@@ -47,7 +69,9 @@ def scores(folder):
 @needs_box
 def test_a_class_is_graded(course):
     found = scores(course)
-    assert found["ada"] == 90 and found["cy"] == 0 and found["dee"] is None and 80 < found["ben"] < 90
+    assert (
+        found["ada"] == 90 and found["cy"] == 0 and found["dee"] is None and 80 < found["ben"] < 90
+    )
     page = (course / "out" / "class.html").read_text()
     assert "imports ibpcl.primitives; allowed are numpy" in page and 'id="mistakes"' in page
     rows = list(csv.DictReader((course / "out" / "class.csv").read_text("utf-8-sig").splitlines()))
@@ -57,13 +81,20 @@ def test_a_class_is_graded(course):
 
 @needs_box
 def test_a_run_that_was_interrupted_goes_on(course, capsys):
-    out, key = course / "out", variants.read_key(course / "course.key")
+    out = course / "out"
+    key = variants.read_key(course / "course.key")
     before = {path: path.stat().st_mtime_ns for path in out.glob("*/result.json")}
     (out / "ben" / "result.json").unlink()
     done = []
-    grading.grade(first(), course / "hand-ins", out, BOX, key, show=lambda *each: done.append(each[2].student))
+    grading.grade(
+        first(), course / "hand-ins", out, BOX, key, show=lambda *each: done.append(each[2].student)
+    )
     assert done == ["ben"]
-    assert all(path.stat().st_mtime_ns == time for path, time in before.items() if path.parent.name in ("ada", "cy"))
+    assert all(
+        path.stat().st_mtime_ns == time
+        for path, time in before.items()
+        if path.parent.name in ("ada", "cy")
+    )
 
 
 @needs_box
@@ -87,8 +118,10 @@ def test_exports_have_their_formats(course, system):
 @pytest.mark.parametrize(("system", "columns"), [("csv", NBGRADER), ("moodle", MOODLE)])
 def test_tables_have_their_columns(course, system, columns, tmp_path):
     roster = tmp_path / "roster.csv"
-    roster.write_text("student_id,last_name,first_name,email,identifier,username\n"
-                      "ada,Lovelace,Ada,ada@example.org,Participant 7,al\n")
+    roster.write_text(
+        "student_id,last_name,first_name,email,identifier,username\n"
+        "ada,Lovelace,Ada,ada@example.org,Participant 7,al\n"
+    )
     out = tmp_path / "points.csv"
     command = ["class", "export", str(course / "out"), "--to", system]
     assert main([*command, "--roster", str(roster), "--out", str(out)]) == (system == "moodle")
@@ -102,31 +135,53 @@ def test_tables_have_their_columns(course, system, columns, tmp_path):
     assert system == "moodle" or rows[3]["score"] == ""
 
 
-@pytest.mark.parametrize(("system", "spoil", "told"), [
-    ("gradescope", {"score": "90"}, "$.score: '90' is no number"),
-    ("gradescope", {"visibility": "always"}, "$.visibility: 'always' is none of"),
-    ("gradescope", {"tests": [{"score": 2}]}, "$.tests[0]: max_score is missing"),
-    ("gradescope", {"tests": []}, "$.tests: is empty"),
-    ("classroom50", {"schema": "classroom50/result/v2"}, "$.schema: 'classroom50/result/v2' is none of"),
-    ("classroom50", {"score": 101.0}, "$.score: 101.0 is more than max-score"),
-    ("autolab", {"scores": {"1a": -1}}, "$.scores.1a: -1 is outside 0..inf"),
-    ("prairielearn", {"score": 1.5}, "$.score: 1.5 is outside 0..1"),
-    ("prairielearn", {"points": 3}, "$: points is unknown"),
-])
+@pytest.mark.parametrize(
+    ("system", "spoil", "told"),
+    [
+        ("gradescope", {"score": "90"}, "$.score: '90' is no number"),
+        ("gradescope", {"visibility": "always"}, "$.visibility: 'always' is none of"),
+        ("gradescope", {"tests": [{"score": 2}]}, "$.tests[0]: max_score is missing"),
+        ("gradescope", {"tests": []}, "$.tests: is empty"),
+        (
+            "classroom50",
+            {"schema": "classroom50/result/v2"},
+            "$.schema: 'classroom50/result/v2' is none of",
+        ),
+        ("classroom50", {"score": 101.0}, "$.score: 101.0 is more than max-score"),
+        ("autolab", {"scores": {"1a": -1}}, "$.scores.1a: -1 is outside 0..inf"),
+        ("prairielearn", {"score": 1.5}, "$.score: 1.5 is outside 0..1"),
+        ("prairielearn", {"points": 3}, "$: points is unknown"),
+    ],
+)
 def test_the_schemas_refuse_what_the_systems_would(system, spoil, told):
     from ibpcl.classroom import exports
     from ibpcl.classroom.verdict import Result, Verdict
+
     right = Verdict("1a", "forward", "Draw a weight", "public", 90.0, 90.0, "right")
-    table = getattr(exports, system)(Result("01_gaussian_weights", "ada", "base", "0" * 64, verdicts=[right]), first())
+    table = getattr(exports, system)(
+        Result("01_gaussian_weights", "ada", "base", "0" * 64, verdicts=[right]), first()
+    )
     assert errors(table, SCHEMAS[system]) == []
     assert any(each.startswith(told) for each in errors({**table, **spoil}, SCHEMAS[system]))
 
 
 @needs_box
 def test_the_pack_runs_as_on_gradescope(course, tmp_path):
-    """Run its own ``run_autograder``; only the paths are others, and the interpreter is this one."""
-    packed, root = tmp_path / "pack.zip", tmp_path / "autograder"
-    command = ["class", "pack", "1", "--for", "gradescope", "--key", str(course / "course.key"), "--out"]
+    """Run its own ``run_autograder``; only the paths are others, and the interpreter is this
+    one.
+    """
+    packed = tmp_path / "pack.zip"
+    root = tmp_path / "autograder"
+    command = [
+        "class",
+        "pack",
+        "1",
+        "--for",
+        "gradescope",
+        "--key",
+        str(course / "course.key"),
+        "--out",
+    ]
     assert main([*command, str(packed)]) == 0 and main([*command, str(tmp_path / "again.zip")]) == 0
     assert packed.read_bytes() == (tmp_path / "again.zip").read_bytes()
     with zipfile.ZipFile(packed) as archive:
@@ -142,12 +197,16 @@ def test_the_pack_runs_as_on_gradescope(course, tmp_path):
     python.write_text(f'#!/bin/sh\nexec {sys.executable} -P "$@"\n')
     python.chmod(0o755)
     (root / "submission").mkdir()
-    (root / "submission_metadata.json").write_text(json.dumps({"users": [{"email": "ada", "id": 1, "name": "A"}]}))
+    (root / "submission_metadata.json").write_text(
+        json.dumps({"users": [{"email": "ada", "id": 1, "name": "A"}]})
+    )
 
     def run(text):
         (root / "submission" / "hw.py").write_text(text)
         clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-        subprocess.run(["bash", str(root / "source" / "run_autograder")], check=True, env=clean, cwd=tmp_path)
+        subprocess.run(
+            ["bash", str(root / "source" / "run_autograder")], check=True, env=clean, cwd=tmp_path
+        )
         table = json.loads((root / "results" / "results.json").read_text())
         assert not errors(table, SCHEMAS["gradescope"])
         return table
@@ -164,6 +223,7 @@ def test_hand_outs_are_the_same_for_the_same_key_and_student(tmp_path):
     key = b"a course key of some length"
     for name in ("a", "b"):
         from ibpcl.classroom.handout import new
+
         new(first(), tmp_path / name, "ada", key)
     for path in (tmp_path / "a").iterdir():
         assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes(), path.name
@@ -173,9 +233,13 @@ def test_notebooks_hold_the_same_code(tmp_path):
     pytest.importorskip("jupytext")
     from ibpcl.classroom import handin
     from ibpcl.classroom.handout import new
+
     new(first(), tmp_path, "ada")
-    python, notebook = (handin.read(tmp_path / f"gaussian_weights{suffix}") for suffix in (".py", ".ipynb"))
+    python, notebook = (
+        handin.read(tmp_path / f"gaussian_weights{suffix}") for suffix in (".py", ".ipynb")
+    )
     import ast
+
     assert ast.dump(ast.parse(python.source)) == ast.dump(ast.parse(notebook.source))
     assert "## Task 1a" in (tmp_path / "gaussian_weights.ipynb").read_text()
 
@@ -196,7 +260,10 @@ def test_a_student_checks_and_submits(tmp_path, capsys):
     assert main(["class", "submit", str(file)]) == 0 and main(["class", "submit", str(file)]) == 0
     packed = out / "gaussian_weights.zip"
     from ibpcl.classroom import handin
-    assert handin.read(packed).source == source.join(['ASSIGNMENT = "01_gaussian_weights"\nFORM = "base"\n', ""])
+
+    assert handin.read(packed).source == source.join(
+        ['ASSIGNMENT = "01_gaussian_weights"\nFORM = "base"\n', ""]
+    )
 
 
 def printed(command, capsys):
@@ -208,13 +275,21 @@ def printed(command, capsys):
 
 def test_tables_of_students_are_printed_as_json(tmp_path, capsys, monkeypatch):
     code, found = printed(["list"], capsys)
-    assert code == 0 and found[0]["name"] == "01_gaussian_weights" and found[0]["points"] == first().points
+    assert (
+        code == 0
+        and found[0]["name"] == "01_gaussian_weights"
+        and found[0]["points"] == first().points
+    )
     file = tmp_path / "mine.py"
-    file.write_text('ASSIGNMENT = "01_gaussian_weights"\nFORM = "base"\n' + find("1").source().replace(*MISTAKE))
+    file.write_text(
+        'ASSIGNMENT = "01_gaussian_weights"\nFORM = "base"\n' + find("1").source().replace(*MISTAKE)
+    )
     code, found = printed(["check", str(file)], capsys)
     assert code == 1 and "1d" in found["not_checked"] and 0 < found["score"] < found["most"]
     assert {verdict["task"]: verdict["state"] for verdict in found["verdicts"]}["1b"] == "partial"
-    monkeypatch.setattr(selftest, "run", lambda assignment, box: [selftest.Outcome("stub", False, "it earns 3")])
+    monkeypatch.setattr(
+        selftest, "run", lambda assignment, box: [selftest.Outcome("stub", False, "it earns 3")]
+    )
     code, found = printed(["selftest", "1", "--sandbox", BOX], capsys)
     assert code == 1 and not found["ok"] and found["hand_ins"][0]["words"] == "it earns 3"
 
@@ -222,18 +297,26 @@ def test_tables_of_students_are_printed_as_json(tmp_path, capsys, monkeypatch):
 @needs_box
 def test_tables_of_teachers_are_printed_as_json(course, capsys):
     code, found = printed(["report", str(course / "out")], capsys)
-    assert code == 1 and {one["student"]: one["score"] for one in found["results"]} == scores(course)
+    assert code == 1 and {one["student"]: one["score"] for one in found["results"]} == scores(
+        course
+    )
     assert Path(found["csv"]).is_file()
     code, pairs = printed(["similar", str(course / "out"), "--at-least", "0.5"], capsys)
     assert code == 0 and pairs and all(one["share"] >= 0.5 for one in pairs)
 
 
-@pytest.mark.parametrize(("command", "told"), [
-    (["new", "99", "--out", "x"], "there is no assignment '99'"),
-    (["check", "nowhere.py"], "nowhere.py is not a file"),
-    (["report", "."], "it is not a folder that `ibpcl class grade` wrote"),
-    (["new", "1", "--out", "x", "--key", "none.key"], "no course key none.key; `ibpcl class key none.key` makes one"),
-])
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        (["new", "99", "--out", "x"], "there is no assignment '99'"),
+        (["check", "nowhere.py"], "nowhere.py is not a file"),
+        (["report", "."], "it is not a folder that `ibpcl class grade` wrote"),
+        (
+            ["new", "1", "--out", "x", "--key", "none.key"],
+            "no course key none.key; `ibpcl class key none.key` makes one",
+        ),
+    ],
+)
 def test_mistakes_in_the_command_are_answered(command, told, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(["class", *command]) == 2
@@ -242,8 +325,11 @@ def test_mistakes_in_the_command_are_answered(command, told, capsys, tmp_path, m
 
 def test_renaming_does_not_hide_a_copy():
     import re
+
     text = first().source()
-    renamed = re.sub(r"\bnoise\b", "wobble", re.sub(r"\bshift\b", "offset", re.sub(r"#.*", "", text)))
+    renamed = re.sub(
+        r"\bnoise\b", "wobble", re.sub(r"\bshift\b", "offset", re.sub(r"#.*", "", text))
+    )
     sums = [" + ".join(f"x ** {n + k} / {k + 1}" for k in range(9)) for n in range(9)]
     other = "\n\n".join(f"def f{n}(x):\n    return {each}" for n, each in enumerate(sums))
     found = similarity.pairs({"a": text, "b": renamed, "c": other})
@@ -262,7 +348,8 @@ def test_hand_ins_that_are_links_are_not_followed(tmp_path):
 
 @needs_box
 def test_points_given_by_hand_are_added(course, capsys):
-    out, hand_ins = course / "by hand", course / "texts"
+    out = course / "by hand"
+    hand_ins = course / "texts"
     hand_ins.mkdir()
     text = first().source() + '\nDERIVATION = """By the chain rule."""\n'
     (hand_ins / "ada.py").write_text(text)
@@ -278,12 +365,18 @@ def test_points_given_by_hand_are_added(course, capsys):
     table.write_text("student,task,most,points\nada,1j,10,11\n")
     assert main(["class", "report", str(out)]) == 1
     assert "points must be in 0..10, got 11" in capsys.readouterr().out
-    assert "ada,1j,10,,11" in table.read_text("utf-8-sig")          # kept, so that it can be corrected
+    # kept, so that it can be corrected
+    assert "ada,1j,10,,11" in table.read_text("utf-8-sig")
 
 
 def test_pasted_derivations_of_the_package_are_found():
     from ibpcl.storage import read_text
-    pasted = read_text(similarity.PRIMITIVES / "gaussian.py").replace("mu", "m").replace("log_sigma", "ls")
+
+    pasted = (
+        read_text(similarity.PRIMITIVES / "gaussian.py")
+        .replace("mu", "m")
+        .replace("log_sigma", "ls")
+    )
     found = similarity.copied({"eve": pasted, "ada": "def f(x):\n    return x\n"}, first())
     assert [student for student, _, _ in found] == ["eve"] and found[0][2] > 0.9
 

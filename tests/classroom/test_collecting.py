@@ -16,7 +16,12 @@ from ibpcl.cli import main
 from ibpcl.errors import UserError
 
 KEY = b"the key of a course with a class"
-NAMES = {"ada": "Ada Lovelace", "ben": "Ben Bitdiddle", "emil": "Emil O'Brien", "jl": "Jean-Luc Müller-Lüdenscheidt"}
+NAMES = {
+    "ada": "Ada Lovelace",
+    "ben": "Ben Bitdiddle",
+    "emil": "Emil O'Brien",
+    "jl": "Jean-Luc Müller-Lüdenscheidt",
+}
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +31,11 @@ def assignment():
 
 def right(assignment, student, **other):
     """Return the solution in a student's form, as the student hands it in."""
-    said = {"ASSIGNMENT": assignment.name, "FORM": variants.form_of(assignment, KEY, student), "STUDENT": student}
+    said = {
+        "ASSIGNMENT": assignment.name,
+        "FORM": variants.form_of(assignment, KEY, student),
+        "STUDENT": student,
+    }
     head = "".join(f"{name} = {value!r}\n" for name, value in {**said, **other}.items())
     return head + assignment.source(said["FORM"])
 
@@ -43,7 +52,9 @@ def put(path, text):
 
 def chosen(collection):
     """Return {student: name of the file that counts, "" if there is none}."""
-    return {each.student: each.attempts[-1].name if each.attempts else "" for each in collection.found}
+    return {
+        each.student: each.attempts[-1].name if each.attempts else "" for each in collection.found
+    }
 
 
 def collected(folder, assignment, **options):
@@ -85,7 +96,10 @@ def test_each_layout_gives_each_student_their_file(layout, assignment, tmp_path)
         put(tmp_path / path, right(assignment, student))
         if layout == "nbgrader":
             put(tmp_path / student / "hw1" / "timestamp.txt", "2024")
-            put(tmp_path / student / "hw2" / "sticks.py", 'ASSIGNMENT = "02_sticks"\n' + find("2").source())
+            put(
+                tmp_path / student / "hw2" / "sticks.py",
+                'ASSIGNMENT = "02_sticks"\n' + find("2").source(),
+            )
         if layout == "github":
             put(tmp_path / f"hw1-{student}" / ".git" / "HEAD", "ref")
             put(tmp_path / f"hw1-{student}" / "setup.py", "x = 1\n")
@@ -97,7 +111,9 @@ def test_each_layout_gives_each_student_their_file(layout, assignment, tmp_path)
 def test_a_class_is_read_from_the_zip_that_a_platform_makes(assignment, tmp_path):
     with zipfile.ZipFile(tmp_path / "class.zip", "w") as archive:
         for number, (student, name) in enumerate(NAMES.items()):
-            archive.writestr(f"{name}_{number}_assignsubmission_file/hw.py", right(assignment, student))
+            archive.writestr(
+                f"{name}_{number}_assignsubmission_file/hw.py", right(assignment, student)
+            )
         archive.writestr("../../outside.py", "x = 1\n")
     collection = collected(tmp_path / "class.zip", assignment)
     assert set(NAMES) <= set(chosen(collection)) and not (tmp_path.parent / "outside.py").exists()
@@ -119,19 +135,33 @@ def test_a_folder_with_two_students_is_a_class_and_not_one_of_them(assignment, t
 def test_gradescope_names_students_who_name_nobody(assignment, tmp_path):
     put(tmp_path / "submission_7" / "hw.py", right(assignment, "ada", STUDENT=""))
     put(tmp_path / "submission_8" / "hw.py", right(assignment, "ben", STUDENT=""))
-    put(tmp_path / "submission_metadata.yml", "---\nsubmission_7:\n  :submitters:\n  - :name: Ada\n    :sid: 'ada'\n"
-        "    :email: a@x.org\n  :history:\n  - :submitters:\n    - :sid: 'zoe'\nsubmission_8:\n  :submitters:\n"
-        "  - :name: Ben\n    :sid: ben\n")
+    put(
+        tmp_path / "submission_metadata.yml",
+        "---\nsubmission_7:\n  :submitters:\n  - :name: Ada\n    :sid: 'ada'\n    :email: "
+        "a@x.org\n  :history:\n  - :submitters:\n    - :sid: 'zoe'\nsubmission_8:\n  "
+        ":submitters:\n  - :name: Ben\n    :sid: ben\n",
+    )
     assert set(chosen(collected(tmp_path, assignment))) == {"ada", "ben"}
 
 
 # What lies beside the hand-in of a student; none of it may be taken for it.
 BESIDE = {
-    "setup.py": "x = 1\n", "zz_plots.py": "import matplotlib\n", "test_gaussian_weights.py": "def test(): pass\n",
-    "__MACOSX/hw.py": "x = 1\n", "._hw.py": b"\0\5\x16\7", ".ipynb_checkpoints/hw-checkpoint.py": "@old",
-    "venv/lib/python3.12/site-packages/six.py": "@old", ".git/hooks/zz.py": "@old", "old.zip": b"x",
-    "hw_old.py": "@old", "blank.py": "@blank", "blank.ipynb": "@blank notebook", "sticks.py": "@other",
-    "__pycache__/hw.py": "@old", "notes.pdf": b"%PDF", "backup/hw.py": "@half",
+    "setup.py": "x = 1\n",
+    "zz_plots.py": "import matplotlib\n",
+    "test_gaussian_weights.py": "def test(): pass\n",
+    "__MACOSX/hw.py": "x = 1\n",
+    "._hw.py": b"\0\5\x16\7",
+    ".ipynb_checkpoints/hw-checkpoint.py": "@old",
+    "venv/lib/python3.12/site-packages/six.py": "@old",
+    ".git/hooks/zz.py": "@old",
+    "old.zip": b"x",
+    "hw_old.py": "@old",
+    "blank.py": "@blank",
+    "blank.ipynb": "@blank notebook",
+    "sticks.py": "@other",
+    "__pycache__/hw.py": "@old",
+    "notes.pdf": b"%PDF",
+    "backup/hw.py": "@half",
 }
 
 
@@ -140,9 +170,13 @@ BESIDE = {
 def test_the_file_is_chosen_by_its_content(beside, archive, assignment, tmp_path):
     form = variants.form_of(assignment, KEY, "ada")
     half = right(assignment, "ada").partition("def log_density(")[0]
-    texts = {"@old": right(assignment, "ada").replace("return", "return 2 *", 1), "@half": half,
-             "@blank": stub(assignment, form, "ada"), "@blank notebook": notebook(stub(assignment, form, "ada")),
-             "@other": 'ASSIGNMENT = "02_sticks"\n' + find("2").source()}
+    texts = {
+        "@old": right(assignment, "ada").replace("return", "return 2 *", 1),
+        "@half": half,
+        "@blank": stub(assignment, form, "ada"),
+        "@blank notebook": notebook(stub(assignment, form, "ada")),
+        "@other": 'ASSIGNMENT = "02_sticks"\n' + find("2").source(),
+    }
     content = BESIDE[beside]
     root = tmp_path / "raw" / "ada" if archive else tmp_path / "class" / "ada"
     put(root / "hw.py", right(assignment, "ada"))
@@ -153,7 +187,7 @@ def test_the_file_is_chosen_by_its_content(beside, archive, assignment, tmp_path
         (tmp_path / "class").mkdir()
         shutil.make_archive(str(tmp_path / "class" / "ada"), "zip", root)
     collection = collected(tmp_path / "class", assignment)
-    attempt, = collection.found[0].attempts
+    (attempt,) = collection.found[0].attempts
     assert attempt.handin.source == right(assignment, "ada"), attempt.name
 
 
@@ -166,9 +200,16 @@ def test_a_solved_notebook_counts_beside_the_blank_file(assignment, tmp_path):
 
 def test_all_attempts_are_kept_and_the_last_is_known(assignment, tmp_path):
     for time in ("2024-11-02-10-00-00", "2024-11-10-10-00-00", "2024-11-01-10-00-00"):
-        put(tmp_path / f"Homework 1_ada_attempt_{time}_hw.py", right(assignment, "ada") + f"# {time}\n")
-    found, = collected(tmp_path, assignment).found
-    assert [each.label[:10] for each in found.attempts] == ["2024-11-01", "2024-11-02", "2024-11-10"]
+        put(
+            tmp_path / f"Homework 1_ada_attempt_{time}_hw.py",
+            right(assignment, "ada") + f"# {time}\n",
+        )
+    (found,) = collected(tmp_path, assignment).found
+    assert [each.label[:10] for each in found.attempts] == [
+        "2024-11-01",
+        "2024-11-02",
+        "2024-11-10",
+    ]
 
 
 def test_late_hand_ins_are_known(assignment, tmp_path):
@@ -184,7 +225,13 @@ def test_everything_that_was_not_looked_at_is_listed(assignment, tmp_path):
     (tmp_path / "gil.py").symlink_to(tmp_path / "ada.py")
     put(tmp_path / "hal" / "report.pdf", "x")
     collection = collected(tmp_path, assignment)
-    assert {name for name, _ in collection.ignored} == {"dan.docx", "eve.rar", "fay.tar.gz", ".hidden.py", "gil.py"}
+    assert {name for name, _ in collection.ignored} == {
+        "dan.docx",
+        "eve.rar",
+        "fay.tar.gz",
+        ".hidden.py",
+        "gil.py",
+    }
     assert chosen(collection) == {"_cy": "_cy.py", "ada": "ada.py", "hal": ""}
     assert "report.pdf" in next(each.reason for each in collection.found if each.student == "hal")
 
@@ -199,14 +246,27 @@ def test_who_did_not_hand_in_is_listed(assignment, tmp_path):
 
 
 def test_a_roster_knows_students_by_name_and_address(assignment, tmp_path):
-    (tmp_path / "roster.csv").write_bytes("Student ID;Last name;First name;Email\n007;Lovelace;Ada;ada@uni.edu\n"
-                                          "008;O'Brien;Emil;eob@uni.edu\n".encode("cp1252"))
+    (tmp_path / "roster.csv").write_bytes(
+        "Student ID;Last name;First name;Email\n007;Lovelace;Ada;ada@uni.edu\n"
+        "008;O'Brien;Emil;eob@uni.edu\n".encode("cp1252")
+    )
     roster, _ = read_students(tmp_path / "roster.csv")
-    put(tmp_path / "class" / "Ada Lovelace_1_assignsubmission_file" / "hw.py", right(assignment, "007", STUDENT=""))
-    put(tmp_path / "class" / "Emil OBrien_2_assignsubmission_file" / "hw.py", right(assignment, "008", STUDENT=""))
+    put(
+        tmp_path / "class" / "Ada Lovelace_1_assignsubmission_file" / "hw.py",
+        right(assignment, "007", STUDENT=""),
+    )
+    put(
+        tmp_path / "class" / "Emil OBrien_2_assignsubmission_file" / "hw.py",
+        right(assignment, "008", STUDENT=""),
+    )
     assert set(chosen(collected(tmp_path / "class", assignment, roster=roster))) == {"007", "008"}
-    put(tmp_path / "other" / "submission_1" / "hw.py", right(assignment, "007", STUDENT="Ada@uni.edu"))
-    assert set(chosen(collected(tmp_path / "other", assignment, roster=roster, platform="gradescope"))) == {"007"}
+    put(
+        tmp_path / "other" / "submission_1" / "hw.py",
+        right(assignment, "007", STUDENT="Ada@uni.edu"),
+    )
+    assert set(
+        chosen(collected(tmp_path / "other", assignment, roster=roster, platform="gradescope"))
+    ) == {"007"}
 
 
 def test_a_copied_file_does_not_become_its_authors(assignment, tmp_path):
@@ -214,7 +274,9 @@ def test_a_copied_file_does_not_become_its_authors(assignment, tmp_path):
     put(tmp_path / "ben.py", right(assignment, "ada"))
     collection = collected(tmp_path, assignment)
     assert chosen(collection) == {"ada": "ada.py", "ben": "ben.py"}
-    assert any("copy" in note for note in collection.found[1].notes) and not collection.found[0].notes
+    assert (
+        any("copy" in note for note in collection.found[1].notes) and not collection.found[0].notes
+    )
 
 
 def test_platform_names_decide_between_two_who_claim_one_id(assignment, tmp_path):
@@ -225,17 +287,23 @@ def test_platform_names_decide_between_two_who_claim_one_id(assignment, tmp_path
 
 
 def test_a_class_that_contradicts_the_key_is_refused(assignment, tmp_path):
-    others = [name for name in map("s{}".format, range(99))
-              if variants.form_of(assignment, KEY, name) != variants.form_of(assignment, KEY, "ada")][:4]
+    others = [
+        name
+        for name in map("s{}".format, range(99))
+        if variants.form_of(assignment, KEY, name) != variants.form_of(assignment, KEY, "ada")
+    ][:4]
     for student in others:
-        put(tmp_path / f"{student}.py", right(assignment, student, FORM=variants.form_of(assignment, KEY, "ada")))
+        put(
+            tmp_path / f"{student}.py",
+            right(assignment, student, FORM=variants.form_of(assignment, KEY, "ada")),
+        )
     with pytest.raises(UserError, match="key"):
         collected(tmp_path, assignment)
     assert len(collected(tmp_path, assignment, any_form=True).found) == 4
     put(tmp_path / "ada.py", right(assignment, "ada"))
     for student in others[1:]:
         put(tmp_path / f"{student}.py", right(assignment, student))
-    assert len(collected(tmp_path, assignment).found) == 5    # one of five is a matter for a flag
+    assert len(collected(tmp_path, assignment).found) == 5  # one of five is a matter for a flag
 
 
 def test_a_forgotten_key_is_an_error(assignment, tmp_path):
@@ -247,12 +315,35 @@ def test_a_forgotten_key_is_an_error(assignment, tmp_path):
 
 def test_ids_of_the_hand_out_are_those_of_the_grading(assignment, tmp_path, monkeypatch, capsys):
     """Folders as `new` writes them come back with the same form, also in the spelling of macOS."""
-    ids = ["ada byron", "o'neil", "zoë", "Ada", "zoë🎓", "a&b", "a#b", "a:b", "[x]", "con", "grading.json", "00123",
-           "@ed"]
+    ids = [
+        "ada byron",
+        "o'neil",
+        "zoë",
+        "Ada",
+        "zoë🎓",
+        "a&b",
+        "a#b",
+        "a:b",
+        "[x]",
+        "con",
+        "grading.json",
+        "00123",
+        "@ed",
+    ]
     monkeypatch.chdir(tmp_path)
     (tmp_path / "course.key").write_bytes(KEY)
     (tmp_path / "students.txt").write_text("\n".join(ids))
-    new = ["class", "new", "1", "--students", "students.txt", "--out", "handed", "--key", "course.key"]
+    new = [
+        "class",
+        "new",
+        "1",
+        "--students",
+        "students.txt",
+        "--out",
+        "handed",
+        "--key",
+        "course.key",
+    ]
     assert main(new) == 0
     for folder in (tmp_path / "handed").iterdir():
         back = tmp_path / "class" / unicodedata.normalize("NFD", folder.name)
@@ -269,22 +360,38 @@ def test_ids_of_the_hand_out_are_those_of_the_grading(assignment, tmp_path, monk
     (tmp_path / "students.txt").write_text("\n".join([*ids, "late one"]))
     mine = tmp_path / "handed" / "Ada" / "gaussian_weights.py"
     mine.write_text("mine")
-    assert main(new) == 0 and (tmp_path / "handed" / "late one").is_dir() and mine.read_text() == "mine"
+    assert (
+        main(new) == 0
+        and (tmp_path / "handed" / "late one").is_dir()
+        and mine.read_text() == "mine"
+    )
 
 
 def test_a_collected_class_is_the_same_class(assignment, tmp_path, capsys):
     (tmp_path / "course.key").write_bytes(KEY)
     for number, (student, name) in enumerate(NAMES.items(), start=1000):
-        put(tmp_path / "in" / f"{name}_{number}_assignsubmission_file" / "hw.ipynb",
-            notebook("import numpy as np", right(assignment, student), "undefined_name"))
-    command = ["class", "collect", str(tmp_path / "in"), "--key", str(tmp_path / "course.key"), "--json"]
+        put(
+            tmp_path / "in" / f"{name}_{number}_assignsubmission_file" / "hw.ipynb",
+            notebook("import numpy as np", right(assignment, student), "undefined_name"),
+        )
+    command = [
+        "class",
+        "collect",
+        str(tmp_path / "in"),
+        "--key",
+        str(tmp_path / "course.key"),
+        "--json",
+    ]
     assert main([*command, "--out", str(tmp_path / "out")]) == 0
     table = json.loads(capsys.readouterr().out)
-    assert {each["student"] for each in table["students"]} == set(NAMES) and table["platform"] == "moodle"
+    assert {each["student"] for each in table["students"]} == set(NAMES) and table[
+        "platform"
+    ] == "moodle"
     again = collected(tmp_path / "out", assignment)
     assert {each.student: each.attempts[0].handin.sha256 for each in again.found} == {
-        each["student"]: each["attempts"][0]["sha256"] for each in table["students"]}
-    assert main([*command, "--out", str(tmp_path / "out")]) == 2      # never over something else
+        each["student"]: each["attempts"][0]["sha256"] for each in table["students"]
+    }
+    assert main([*command, "--out", str(tmp_path / "out")]) == 2  # never over something else
 
 
 def test_results_do_not_go_among_the_hand_ins(assignment, tmp_path, capsys, monkeypatch):
@@ -298,7 +405,10 @@ def test_results_do_not_go_among_the_hand_ins(assignment, tmp_path, capsys, monk
 
 def test_a_file_that_somebody_adds_by_hand_is_read(assignment, tmp_path):
     for number, (student, name) in enumerate(NAMES.items()):
-        put(tmp_path / f"{name}_{number}_assignsubmission_file" / "hw.py", right(assignment, student))
+        put(
+            tmp_path / f"{name}_{number}_assignsubmission_file" / "hw.py",
+            right(assignment, student),
+        )
     put(tmp_path / "by mail" / "hw.py", right(assignment, "zoe"))
     put(tmp_path / "papers" / "report.pdf", "x")
     collection = collected(tmp_path, assignment)

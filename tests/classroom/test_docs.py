@@ -10,9 +10,15 @@ import ibpcl
 from ibpcl.cli.parser import parser
 
 DOCS = Path(ibpcl.__file__).parents[1] / "docs"
-COMMANDS = [line for name in ("teachers", "authoring", "students", "collecting")
-            for block in re.findall(r"```sh\n(.*?)```", (DOCS / f"classroom-{name}.md").read_text(), re.DOTALL)
-            for line in block.splitlines() if line.startswith("ibpcl ")]
+COMMANDS = [
+    line
+    for name in ("teachers", "authoring", "students", "collecting")
+    for block in re.findall(
+        r"```sh\n(.*?)```", (DOCS / f"classroom-{name}.md").read_text(), re.DOTALL
+    )
+    for line in block.splitlines()
+    if line.startswith("ibpcl ")
+]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -23,6 +29,12 @@ def test_command(command):
 
 def test_the_pages_show_the_marking_scheme_as_it_is():
     from ibpcl.classroom import marking, referee
+
     text = (DOCS / "classroom-teachers.md").read_text()
-    for share in (marking.NAMED_GRADIENT, marking.NAMED_FORWARD, marking.FOLLOW_THROUGH, *referee.SHARES.values()):
+    for share in (
+        marking.NAMED_GRADIENT,
+        marking.NAMED_FORWARD,
+        marking.FOLLOW_THROUGH,
+        *referee.SHARES.values(),
+    ):
         assert f"{share:g}" in text

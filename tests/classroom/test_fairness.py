@@ -1,4 +1,6 @@
-"""A right solution loses nothing, whatever the key: the reference at the inputs of many students, without a box."""
+"""A right solution loses nothing, whatever the key: the reference at the inputs of many students,
+without a box.
+"""
 
 import numpy as np
 import pytest
@@ -10,8 +12,12 @@ from ibpcl.classroom.selftest import hand_in
 from ibpcl.classroom.verdict import Verdict
 
 STUDENTS = 10
-FORMS = [(name, form) for name in names() for form in find(name).forms
-         if any(task.kind == "extremes" for task in find(name).tasks)]
+FORMS = [
+    (name, form)
+    for name in names()
+    for form in find(name).forms
+    if any(task.kind == "extremes" for task in find(name).tasks)
+]
 
 
 class Direct:
@@ -37,7 +43,9 @@ def test_the_reference_is_right_at_the_extremes_of_every_student(name, form):
     session = Direct(assignment.reference(form))
     for task in assignment.tasks:
         for number in range(STUDENTS if task.kind == "extremes" else 0):
-            handin, verdict = hand_in(assignment, "", f"student {number}"), Verdict.of(task)
+            handin = hand_in(assignment, "", f"student {number}")
+            verdict = Verdict.of(task)
             judge_extremes(task, verdict, Case(assignment, handin, b"a key", form, session, False))
             assert verdict.state == "right", (task.id, number, verdict.details)
-            assert len(verdict.parts) == 1 + len(task.wrt)    # and nothing is passed over at all points
+            # and nothing is passed over at all points
+            assert len(verdict.parts) == 1 + len(task.wrt)

@@ -69,7 +69,9 @@ def f_vjp(dout, cache):
 
 
 def test_a_form_is_the_reference_with_what_differs():
-    assert merged(REFERENCE, FRAGMENT, "threefold") == '''"""The reference."""
+    assert (
+        merged(REFERENCE, FRAGMENT, "threefold")
+        == '''"""The reference."""
 
 import math
 import numpy as np
@@ -117,6 +119,7 @@ def g(x):
     """Keep x, in bits."""
     return x
 '''
+    )
 
 
 def test_a_docstring_of_its_own_takes_the_place_of_the_references():
@@ -124,12 +127,24 @@ def test_a_docstring_of_its_own_takes_the_place_of_the_references():
     assert own in merged(REFERENCE, own, "own")
 
 
-@pytest.mark.parametrize(("fragment", "told"), [
-    ("def f(x, y):\n    return x, None\n", "form odd: f must have the signature of the reference's"),
-    ('def g(x):\n    """.. math:: x"""\n    return x\n', "form odd: g: the reference's docstring has no formula"),
-    ('WORDS = {"in decibels": "in bits"}\n', "form odd: 'in decibels' of WORDS is in no docstring that is kept"),
-    ("print(1)\n", "form odd: line 1 is no function, constant or import"),
-])
+@pytest.mark.parametrize(
+    ("fragment", "told"),
+    [
+        (
+            "def f(x, y):\n    return x, None\n",
+            "form odd: f must have the signature of the reference's",
+        ),
+        (
+            'def g(x):\n    """.. math:: x"""\n    return x\n',
+            "form odd: g: the reference's docstring has no formula",
+        ),
+        (
+            'WORDS = {"in decibels": "in bits"}\n',
+            "form odd: 'in decibels' of WORDS is in no docstring that is kept",
+        ),
+        ("print(1)\n", "form odd: line 1 is no function, constant or import"),
+    ],
+)
 def test_what_does_not_fit_the_reference_is_refused(fragment, told):
     with pytest.raises(UserError, match=told):
         merged(REFERENCE, fragment, "odd")

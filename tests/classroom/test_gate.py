@@ -1,4 +1,6 @@
-"""The gate of the kit: stubs earn nothing, references everything, planted mistakes are seen and named."""
+"""The gate of the kit: stubs earn nothing, references everything, planted mistakes are seen and
+named.
+"""
 
 import re
 
@@ -12,22 +14,33 @@ from ibpcl.classroom.handout import blank
 from ibpcl.classroom.referee import tasks_of
 
 EVERY = [(name, form) for name in names() for form in find(name).forms]
-MISTAKES = 2                # of each assignment in the sample
+MISTAKES = 2  # of each assignment in the sample
 
 
 def sample(name):
-    """Return a few hand-ins of a gate: a stub, the reference in the last form, and mistakes from middle and end."""
+    """Return a few hand-ins of a gate: a stub, the reference in the last form, and mistakes from
+    middle and end.
+    """
     every = selftest.cases(find(name))
     planted = [case for case in every if case[0] == "mistake"]
     step = len(planted) // MISTAKES
-    return [every[0], [case for case in every if case[0] == "reference"][-1], *planted[step - 1::step][:MISTAKES]]
+    return [
+        every[0],
+        [case for case in every if case[0] == "reference"][-1],
+        *planted[step - 1 :: step][:MISTAKES],
+    ]
 
 
 @pytest.fixture(scope="module")
 def sampled(request):
-    """Judge the samples of the assignments that are asked for, several at the same time: {name: outcomes}."""
-    asked = [item.callspec.params["name"] for item in request.session.items
-             if item.function is test_a_sample_of_the_gate]
+    """Judge the samples of the assignments that are asked for, several at the same time: {name:
+    outcomes}.
+    """
+    asked = [
+        item.callspec.params["name"]
+        for item in request.session.items
+        if item.function is test_a_sample_of_the_gate
+    ]
     jobs = [(name, case) for name in asked for case in sample(name)]
     found = {name: [] for name in asked}
     for (name, _), each in zip(jobs, parallel.over(outcome, jobs), strict=True):
@@ -68,9 +81,11 @@ def test_stubs_are_python_and_give_nothing_away(name, form):
     assert blank(find(name), form) == text
     assert refuse(text, find(name).imports) is None
     if tasks_of(find(name)):
-        return                                            # the exhibits are there to be read
+        return  # the exhibits are there to be read
     assert "#" not in text and not re.search(r"^def _", text, re.MULTILINE)
-    for function in re.findall(r"^def \w+_vjp.*?raise NotImplementedError", text, re.MULTILINE | re.DOTALL):
+    for function in re.findall(
+        r"^def \w+_vjp.*?raise NotImplementedError", text, re.MULTILINE | re.DOTALL
+    ):
         assert "math::" not in function and "partial" not in function
     assert text.count("raise NotImplementedError") == text.count("\ndef ")
 
@@ -80,4 +95,6 @@ def test_statements_have_a_section_per_task_and_no_gradient(name, form):
     text = find(name).statement(form)
     assert "<!--" not in text
     for task in find(name).tasks:
-        assert re.search(rf"^## Tasks? [^\n]*\b{task.id}\b", text, re.MULTILINE), f"no section for {task.id}"
+        assert re.search(rf"^## Tasks? [^\n]*\b{task.id}\b", text, re.MULTILINE), (
+            f"no section for {task.id}"
+        )

@@ -1,4 +1,5 @@
-"""Solutions that were written from a stub and its statement alone, in another way than the reference, earn full points.
+"""Solutions that were written from a stub and its statement alone, in another way than the
+reference, earn full points.
 
 Each file of ``students/`` is what was handed in first, NUMBER_FORM; it is added to the stub.
 """
@@ -21,13 +22,26 @@ def judged(job):
     path, key = job
     number, form = path.stem.split("_", 1)
     assignment = find(number)
-    text = stub(assignment, form).replace('DERIVATION = r"""\n"""', 'DERIVATION = """By the chain rule."""')
-    return judge(assignment, hand_in(assignment, text + "\n\n" + path.read_text()), BOX, key, form, figures=False)
+    text = stub(assignment, form).replace(
+        'DERIVATION = r"""\n"""', 'DERIVATION = """By the chain rule."""'
+    )
+    return judge(
+        assignment,
+        hand_in(assignment, text + "\n\n" + path.read_text()),
+        BOX,
+        key,
+        form,
+        figures=False,
+    )
 
 
 def wrong(results):
-    return [f"{result.assignment}: {verdict.task}: {verdict.words} {verdict.details}" for result in results
-            for verdict in result.verdicts if verdict.state not in ("right", "by hand")]
+    return [
+        f"{result.assignment}: {verdict.task}: {verdict.words} {verdict.details}"
+        for result in results
+        for verdict in result.verdicts
+        if verdict.state not in ("right", "by hand")
+    ]
 
 
 @needs_box
@@ -42,13 +56,17 @@ def test_who_works_alone_is_not_taken_for_a_copyist():
         number, form = path.stem.split("_", 1)
         assignment = find(number)
         hand_ins = {"alone": path.read_text(), "copied": assignment.source(form)}
-        assert [name for name, _, _ in similarity.copied(hand_ins, assignment)] == ["copied"], path.stem
+        assert [name for name, _, _ in similarity.copied(hand_ins, assignment)] == ["copied"], (
+            path.stem
+        )
         assert not similarity.pairs(hand_ins), path.stem
 
 
 @needs_box
 @pytest.mark.slow
 def test_and_it_does_so_with_any_key():
-    jobs = [(path, f"the key of course {number}".encode()) for path in SOLUTIONS for number in range(20)]
+    jobs = [
+        (path, f"the key of course {number}".encode()) for path in SOLUTIONS for number in range(20)
+    ]
     results = list(parallel.over(judged, jobs))
     assert all(result.score == 90 and not result.flags for result in results), wrong(results)

@@ -13,7 +13,9 @@ HANG = "\n\ndef {name}(*inputs):\n    while True:\n        pass\n"
 
 
 def hand_ins(assignment):
-    """Yield student and text: right ones, planted mistakes, blank ones, and four whose first function never ends."""
+    """Yield student and text: right ones, planted mistakes, blank ones, and four whose first
+    function never ends.
+    """
     planted = {}
     for mistake in selftest.mistakes(assignment):
         planted.setdefault(mistake.get("form", "base"), []).append(mistake)
@@ -34,7 +36,8 @@ def hand_ins(assignment):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", names())
 def test_a_hundred_hand_ins(name, tmp_path):
-    assignment, folder = find(name), tmp_path / "hand-ins"
+    assignment = find(name)
+    folder = tmp_path / "hand-ins"
     folder.mkdir()
     for student, text in hand_ins(assignment):
         (folder / f"{student}.py").write_text(text)

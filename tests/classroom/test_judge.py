@@ -22,56 +22,101 @@ def changed(*pairs):
 
 
 def test_two_right_gradients_of_four_earn_half_and_more():
-    result = judged(changed(("return dmu, dscale, -dmu.sum(axis=0), -ddivergence * (excess + shift * shift).sum()",
-                             "return dmu, dscale")))
+    result = judged(
+        changed(
+            (
+                (
+                    "return dmu, dscale, -dmu.sum(axis=0), -ddivergence * (excess + shift * "
+                    "shift).sum()"
+                ),
+                "return dmu, dscale",
+            )
+        )
+    )
     found = verdict(result, "1f")
     assert found.state == "partial" and found.points == 10
-    assert "returns 2 gradients; asked for are those of mu, scale, prior_mu, prior_scale" in " ".join(found.words)
+    assert (
+        "returns 2 gradients; asked for are those of mu, scale, prior_mu, prior_scale"
+        in " ".join(found.words)
+    )
 
 
 def test_a_named_mistake_is_worth_more_than_an_unnamed_one():
-    sign = judged(changed(("return dv.sum(axis=0), (dv * noise)", "return -dv.sum(axis=0), (dv * noise)")))
-    noise = judged(changed(("return dv.sum(axis=0), (dv * noise)", "return np.sin(dv ** 3).sum(axis=0), (dv * noise)")))
+    sign = judged(
+        changed(("return dv.sum(axis=0), (dv * noise)", "return -dv.sum(axis=0), (dv * noise)"))
+    )
+    noise = judged(
+        changed(
+            (
+                "return dv.sum(axis=0), (dv * noise)",
+                "return np.sin(dv ** 3).sum(axis=0), (dv * noise)",
+            )
+        )
+    )
     assert verdict(sign, "1b").points == 8 and verdict(sign, "1b").parts[0].kind == "sign"
     assert 5 <= verdict(noise, "1b").points < 8
 
 
 def test_a_task_that_raises_does_not_sink_the_others():
-    result = judged(changed(("    nodes = np.linspace", "    raise KeyError('oops')\n    nodes = np.linspace")))
+    result = judged(
+        changed(("    nodes = np.linspace", "    raise KeyError('oops')\n    nodes = np.linspace"))
+    )
     assert states(result)["1i"] == "raises"
-    assert verdict(result, "1i").words[0].startswith("kl_by_quadrature raises KeyError: 'oops' in line ")
+    assert (
+        verdict(result, "1i")
+        .words[0]
+        .startswith("kl_by_quadrature raises KeyError: 'oops' in line ")
+    )
     assert result.score == 80
 
 
 def test_what_depends_on_a_task_that_raises_is_not_judged_and_says_so():
-    result = judged(changed(("    inverse_sigma = np.exp(-scale)\n", "    raise ValueError('no')\n")))
+    result = judged(
+        changed(("    inverse_sigma = np.exp(-scale)\n", "    raise ValueError('no')\n"))
+    )
     assert verdict(result, "1d").words == ["not judged because 1c raises"]
     assert states(result)["1g"] == "not judged" and states(result)["1f"] == "right"
 
 
 def test_a_gradient_that_fits_the_own_wrong_forward_earns_most_of_its_points():
-    result = judged(changed(("    noise = np.exp(scale) * eps ", "    noise = 2 * np.exp(scale) * eps ")))
+    result = judged(
+        changed(("    noise = np.exp(scale) * eps ", "    noise = 2 * np.exp(scale) * eps "))
+    )
     scale = verdict(result, "1b").parts[1]
     assert states(result)["1a"] != "right" and scale.follows and scale.share == 0.9
     assert "it fits your own forward" in verdict(result, "1b").words[1]
 
 
 def test_no_credit_for_a_gradient_of_a_forward_that_is_not_the_one_asked_for():
-    text = stub(first()) + ("\n\ndef sample(eps, mu, scale):\n    return np.zeros(eps.shape) + 1e-3 * mu, eps.shape\n"
-                            "\n\ndef sample_vjp(dv, cache):\n    return 1e-3 * dv.sum(axis=0), np.zeros(dv.shape[2])\n")
+    text = stub(first()) + (
+        "\n\ndef sample(eps, mu, scale):\n    return np.zeros(eps.shape) + 1e-3 * mu, eps.shape\n"
+        "\n\ndef sample_vjp(dv, cache):\n    return 1e-3 * dv.sum(axis=0), np.zeros(dv.shape[2])\n"
+    )
     assert not any(part.follows for part in verdict(judged(text), "1b").parts)
 
 
 def test_the_proof_must_not_use_the_closed_form():
-    result = judged(changed(("    nodes = np.linspace",
-                             "    return kl(mu, scale, prior_mu, prior_scale)[0]\n    nodes = np.linspace")))
+    result = judged(
+        changed(
+            (
+                "    nodes = np.linspace",
+                "    return kl(mu, scale, prior_mu, prior_scale)[0]\n    nodes = np.linspace",
+            )
+        )
+    )
     assert states(result)["1i"] == "raises"
     assert "must not use kl: it is a second, independent way" in verdict(result, "1i").words[0]
 
 
 def test_hidden_tasks_tell_kind_and_hint_but_no_numbers():
-    result = judged(changed(("dx = -dlog_p * standard * inverse_sigma",
-                             "dx = -dlog_p * standard * inverse_sigma * 0.7310")))
+    result = judged(
+        changed(
+            (
+                "dx = -dlog_p * standard * inverse_sigma",
+                "dx = -dlog_p * standard * inverse_sigma * 0.7310",
+            )
+        )
+    )
     found = verdict(result, "1d")
     assert found.words[0] == "x: constant factor" and "0.731" in " ".join(found.details)
     for level in ("none", "kind", "line", "full"):
@@ -80,18 +125,29 @@ def test_hidden_tasks_tell_kind_and_hint_but_no_numbers():
 
 
 def test_more_hints_at_higher_levels():
-    result = judged(changed(("return dv.sum(axis=0), (dv * noise)", "return -dv.sum(axis=0), (dv * noise)")))
-    sizes = [sum("hint:" in line for line in lines(result, level)) for level in ("none", "kind", "line", "full")]
+    result = judged(
+        changed(("return dv.sum(axis=0), (dv * noise)", "return -dv.sum(axis=0), (dv * noise)"))
+    )
+    sizes = [
+        sum("hint:" in line for line in lines(result, level))
+        for level in ("none", "kind", "line", "full")
+    ]
     assert sizes[0] == 0 and sizes[1] < sizes[2] < sizes[3]
 
 
 def test_the_page_is_self_contained_and_escapes_what_a_hand_in_says():
-    text = changed(("    noise = np.exp(scale) * eps ",
-                    "    raise ValueError('<script>alert(1)</script>')\n    noise = eps "))
+    text = changed(
+        (
+            "    noise = np.exp(scale) * eps ",
+            "    raise ValueError('<script>alert(1)</script>')\n    noise = eps ",
+        )
+    )
     result = judged(text, figures=True)
     page = feedback(result, first(), "full")
     assert "<script" not in page and "&lt;script&gt;" in page
-    assert "http" not in page.replace("http-equiv", "") and "src=" not in page.replace("default-src", "")
+    assert "http" not in page.replace("http-equiv", "") and "src=" not in page.replace(
+        "default-src", ""
+    )
 
 
 def test_public_gradients_come_with_their_figures():
@@ -105,8 +161,12 @@ def test_the_same_hand_in_gives_the_same_result_apart_from_the_clock():
         for each in (table, *table["verdicts"]):
             each.pop("seconds")
         return table
-    text = changed(("return dv.sum(axis=0), (dv * noise)", "return np.sin(dv ** 3).sum(axis=0), (dv * noise)"))
-    first_time, second_time = judged(text, figures=True), judged(text, figures=True)
+
+    text = changed(
+        ("return dv.sum(axis=0), (dv * noise)", "return np.sin(dv ** 3).sum(axis=0), (dv * noise)")
+    )
+    first_time = judged(text, figures=True)
+    second_time = judged(text, figures=True)
     assert plain(first_time) == plain(second_time)
     assert feedback(first_time, first()) == feedback(second_time, first())
     assert plain(Result.from_dict(first_time.to_dict())) == plain(first_time)
@@ -115,6 +175,7 @@ def test_the_same_hand_in_gives_the_same_result_apart_from_the_clock():
 def test_a_judge_that_fails_gives_no_grade(monkeypatch):
     def broken(*_):
         raise RuntimeError("the disk is on fire")
+
     monkeypatch.setattr("ibpcl.classroom.judge.Case.inputs", broken)
     result = judged(SOURCE)
     assert result.status == "not graded" and result.score is None
@@ -124,9 +185,12 @@ def test_a_judge_that_fails_gives_no_grade(monkeypatch):
 @pytest.mark.parametrize(("key", "same"), [(KEY, True), (b"another key, long enough", False)])
 def test_inputs_and_form_are_those_of_key_and_student(key, same):
     from ibpcl.classroom import variants
+
     draws = [variants.generator(each, "ada", "1", "1a", 0).random() for each in (KEY, key)]
     assert (draws[0] == draws[1]) is same
-    assert len({variants.form_of(first(), KEY, f"student {n}") for n in range(60)}) == len(first().forms)
+    assert len({variants.form_of(first(), KEY, f"student {n}") for n in range(60)}) == len(
+        first().forms
+    )
 
 
 def test_a_file_that_claims_another_student_is_flagged():

@@ -10,12 +10,18 @@ from classroom_common import judged, needs_box
 from ibpcl.classroom import parallel
 from ibpcl.classroom.assignment import find, names
 
-MOST_FOR_A_GUESS = 3        # of 90
-MOST_LOST = 10              # of 90, on average over misconceptions
+MOST_FOR_A_GUESS = 3  # of 90
+MOST_LOST = 10  # of 90, on average over misconceptions
 FORMS = [(name, form) for name in names() for form in find(name).forms]
 SAMPLE = [
-    ("smooth", None), ("first plus product", "cotangent times first"), ("exp of sum", "cotangent, hardly changed")]
-GUESSES = [*product(guessing.FORWARDS, [None]), *product(["smooth", "zeros", "mean"], guessing.GRADIENTS)]
+    ("smooth", None),
+    ("first plus product", "cotangent times first"),
+    ("exp of sum", "cotangent, hardly changed"),
+]
+GUESSES = [
+    *product(guessing.FORWARDS, [None]),
+    *product(["smooth", "zeros", "mean"], guessing.GRADIENTS),
+]
 
 
 def points(job):
@@ -27,14 +33,20 @@ def points(job):
 
 def refuse_points(jobs):
     found = zip(parallel.over(points, jobs), jobs, strict=True)
-    assert [(job, earned) for (earned, *_), job in found if earned is None or earned > MOST_FOR_A_GUESS] == []
+    assert [
+        (job, earned) for (earned, *_), job in found if earned is None or earned > MOST_FOR_A_GUESS
+    ] == []
 
 
 @needs_box
 def test_a_guess_earns_nothing():
     forms = {name: list(find(name).forms) for name in names()}
-    refuse_points([(name, forms[name][at % len(forms[name])], *SAMPLE[at % len(SAMPLE)])
-                   for at, name in list(enumerate(forms))[::4]])
+    refuse_points(
+        [
+            (name, forms[name][at % len(forms[name])], *SAMPLE[at % len(SAMPLE)])
+            for at, name in list(enumerate(forms))[::4]
+        ]
+    )
 
 
 @needs_box
@@ -54,15 +66,21 @@ def verdicts_on(cases):
     found = []
     for case, result in zip(cases, parallel.over(judged_misconception, cases), strict=True):
         most = sum(each.most for each in result.verdicts if each.kind != "text")
-        kinds = {part.kind for each in result.verdicts if each.task == case.task for part in each.parts}
+        kinds = {
+            part.kind for each in result.verdicts if each.task == case.task for part in each.parts
+        }
         found.append((case, most - result.score, kinds - {"ok"}))
     return found
 
 
 def refuse_unfair(found):
-    misnamed = [(case.task, case.label, kinds) for case, _, kinds in found if kinds - {*case.kinds, "wrong"}]
+    misnamed = [
+        (case.task, case.label, kinds) for case, _, kinds in found if kinds - {*case.kinds, "wrong"}
+    ]
     assert misnamed == []
-    assert [(case.task, case.label) for case, _, kinds in found if not kinds] == [], "these were not noticed"
+    assert [(case.task, case.label) for case, _, kinds in found if not kinds] == [], (
+        "these were not noticed"
+    )
     assert sum(lost for _, lost, _ in found) / len(found) <= MOST_LOST
 
 

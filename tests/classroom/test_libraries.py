@@ -1,4 +1,6 @@
-"""Boxes show the shared libraries that NumPy and SciPy load, also where they lie beside hundreds of others."""
+"""Boxes show the shared libraries that NumPy and SciPy load, also where they lie beside hundreds of
+others.
+"""
 
 import os
 import shutil
@@ -34,7 +36,9 @@ def link(source, target):
 
 
 def rewritten(path, folder, prefix):
-    """Let a library look in ``PREFIX/lib``: the search path in the file is replaced by one that is not longer."""
+    """Let a library look in ``PREFIX/lib``: the search path in the file is replaced by one that is
+    not longer.
+    """
     data = path.read_bytes()
     for ups in range(4, 0, -1):
         old = b"$ORIGIN/" + b"../" * ups + folder.encode() + b"\0"
@@ -47,13 +51,17 @@ def rewritten(path, folder, prefix):
 
 @pytest.fixture(scope="module")
 def prefix(tmp_path_factory):
-    """Return a prefix as conda makes it: NumPy's and SciPy's libraries in ``PREFIX/lib``, packages below."""
+    """Return a prefix as conda makes it: NumPy's and SciPy's libraries in ``PREFIX/lib``, packages
+    below.
+    """
     if not (SITE / "numpy.libs").is_dir() or not (SITE / "scipy.libs").is_dir():
         pytest.skip("NumPy and SciPy are not from wheels")
     made = tmp_path_factory.mktemp("prefix")
     packages = made / "lib" / "python3" / "site-packages"
     for name in ("numpy", "scipy"):
-        shutil.copytree(SITE / name, packages / name, copy_function=link, ignore=shutil.ignore_patterns("tests"))
+        shutil.copytree(
+            SITE / name, packages / name, copy_function=link, ignore=shutil.ignore_patterns("tests")
+        )
         for library in (SITE / f"{name}.libs").iterdir():
             shutil.copy2(library, made / "lib" / library.name)
         for module in packages.rglob(f"{name}/**/*.so"):
@@ -67,8 +75,13 @@ def prefix(tmp_path_factory):
 def test_libraries_in_the_folder_of_the_prefix_are_found(prefix, box):
     paths = [prefix / "lib" / "python3" / "site-packages", Path(sandbox.__file__).parents[2], SITE]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))}
-    answer = subprocess.run([sys.executable, "-c", PROBE, str(prefix / "lib"), box], env=environment, text=True,
-                            capture_output=True, check=True).stdout.splitlines()
+    answer = subprocess.run(
+        [sys.executable, "-c", PROBE, str(prefix / "lib"), box],
+        env=environment,
+        text=True,
+        capture_output=True,
+        check=True,
+    ).stdout.splitlines()
     assert answer[0] == "''"
     assert int(answer[1]) >= 2
     assert answer[2] == "False"
@@ -82,8 +95,12 @@ def test_a_file_that_is_no_library_needs_nothing(tmp_path):
 
 
 def test_a_library_that_is_missing_is_named_in_one_line():
-    error = client.HandInError("ImportError", "IMPORTANT: PLEASE READ THIS\n" + "advice\n" * 200
-                               + "Original error was: libopenblas.so.0: cannot open shared object file: No such file")
+    error = client.HandInError(
+        "ImportError",
+        "IMPORTANT: PLEASE READ THIS\n"
+        + "advice\n" * 200
+        + "Original error was: libopenblas.so.0: cannot open shared object file: No such file",
+    )
     reason = client._does_not_start(error)
     assert "libopenblas.so.0" in reason and len(reason) < 120
     with pytest.raises(Exception, match=r"libopenblas") as caught:

@@ -39,7 +39,9 @@ def log_density_vjp(dlog_p, cache):
 
 
 def result_of(*verdicts, **options):
-    return Result("01_gaussian_weights", "ada", "base", "ab" * 32, verdicts=list(verdicts), **options)
+    return Result(
+        "01_gaussian_weights", "ada", "base", "ab" * 32, verdicts=list(verdicts), **options
+    )
 
 
 @pytest.fixture(scope="module")
@@ -56,14 +58,20 @@ def test_public_mistakes_have_an_entry_and_hidden_ones_have_none(wrong):
         examples = [part.example for part in verdict.parts if part.example]
         assert bool(examples) == (verdict.task in ("1b", "1c")), (verdict.task, examples)
     example = next(each.parts[0].example for each in result.verdicts if each.task == "1b")
-    assert float(example["got"]) == -float(example["expected"]) and example["place"].startswith("dmu")
+    assert float(example["got"]) == -float(example["expected"]) and example["place"].startswith(
+        "dmu"
+    )
 
 
 @needs_box
 def test_an_example_is_the_same_for_every_key():
     source = first().source().replace(*SIGN)
-    told = {str([part.example for verdict in judged(source, key=key).verdicts for part in verdict.parts])
-            for key in (KEY, b"another key of the tests")}
+    told = {
+        str(
+            [part.example for verdict in judged(source, key=key).verdicts for part in verdict.parts]
+        )
+        for key in (KEY, b"another key of the tests")
+    }
     assert len(told) == 1
 
 
@@ -71,7 +79,9 @@ def test_an_example_is_the_same_for_every_key():
 def test_the_page_shows_code_with_the_line_and_what_to_correct_first(wrong):
     source, result = wrong
     page = feedback(result, first(), "line", source)
-    number = next(at for at, line in enumerate(source.splitlines(), start=1) if "return -dv" in line)
+    number = next(
+        at for at, line in enumerate(source.splitlines(), start=1) if "return -dv" in line
+    )
     marked = re.findall(r'<span class="marked"><i>(\d+)</i>', page)
     assert str(number) in marked
     assert "Correct 1c first" in page and "<math" in page and result.sha256 in page
@@ -81,22 +91,41 @@ def test_the_page_shows_code_with_the_line_and_what_to_correct_first(wrong):
 
 
 def test_repeated_points_are_one_line():
-    parts = [Part(f"point {n} (small shapes)", "wrong", f"wrong at {n} of {n} entries") for n in (2, 3, 4)]
-    verdict = Verdict("1a", "forward", "Draw", "public", 5.0, 0.0, "wrong", parts=parts,
-                      words=[f"{part.name}: {part.words}" for part in parts])
+    parts = [
+        Part(f"point {n} (small shapes)", "wrong", f"wrong at {n} of {n} entries")
+        for n in (2, 3, 4)
+    ]
+    verdict = Verdict(
+        "1a",
+        "forward",
+        "Draw",
+        "public",
+        5.0,
+        0.0,
+        "wrong",
+        parts=parts,
+        words=[f"{part.name}: {part.words}" for part in parts],
+    )
     assert shown_words(verdict, "kind") == ["every entry is wrong (at 3 points)"]
     assert len(told_once(["mu: wrong sign", "scale: wrong sign"])) == 2
 
 
 def test_a_hint_is_one_that_students_can_follow():
     part = Part("mu", "wrong", "no idea", "halve the function with check_chain and see", 0.0)
-    verdict = Verdict("1b", "vjp", "Gradient", "public", 5.0, 0.0, "wrong", ["mu: no idea"], parts=[part])
+    verdict = Verdict(
+        "1b", "vjp", "Gradient", "public", 5.0, 0.0, "wrong", ["mu: no idea"], parts=[part]
+    )
     assert "check_chain" not in "\n".join(lines(result_of(verdict)))
 
 
-@pytest.mark.parametrize("reason", [
-    "class: /home/t/my hand ins/ada.py: byte 3 is not UTF-8", r"C:\Users\t\in\ada.py has 2 MB",
-    "cannot read /srv/course/2026/ada"])
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "class: /home/t/my hand ins/ada.py: byte 3 is not UTF-8",
+        r"C:\Users\t\in\ada.py has 2 MB",
+        "cannot read /srv/course/2026/ada",
+    ],
+)
 def test_reasons_have_no_folder_of_the_teacher(reason):
     told = plain_reason(reason)
     assert "ada" in told and not re.search(r"[/\\]", told) and not told.startswith("class:")
@@ -106,9 +135,12 @@ def test_reasons_have_no_folder_of_the_teacher(reason):
 
 def test_what_students_write_cannot_act_on_a_page():
     evil = "<script>alert(1)</script>\x1b[2J\ud83d"
-    verdict = Verdict("1j", "text", evil, "public", 10.0, 0.0, "by hand", details=[evil + "\n$x<y$"],
-                      comment=evil)
-    page = feedback(result_of(verdict, comment=evil), first(), "full", f"def sample():\n    '{evil}'\n")
+    verdict = Verdict(
+        "1j", "text", evil, "public", 10.0, 0.0, "by hand", details=[evil + "\n$x<y$"], comment=evil
+    )
+    page = feedback(
+        result_of(verdict, comment=evil), first(), "full", f"def sample():\n    '{evil}'\n"
+    )
     assert "<script" not in page and "\x1b" not in page
     page.encode()
 
@@ -118,13 +150,26 @@ def test_the_lines_of_a_notebook_s_cells_are_not_those_of_the_text():
 
 
 def records_of(tmp_path, *results):
-    return Records(tmp_path, {"level": "kind"}, first(), list(results), by_hand.Table(), Policy(), {})
+    return Records(
+        tmp_path, {"level": "kind"}, first(), list(results), by_hand.Table(), Policy(), {}
+    )
 
 
 def texts(count, text="$x^2$ </script><!-- -->"):
-    return [Result("01_gaussian_weights", f"student{n}", "base", "0" * 64, verdicts=[
-        Verdict("1j", "text", "The derivation", "public", 10.0, 0.0, "by hand", details=[text])])
-        for n in range(count)]
+    return [
+        Result(
+            "01_gaussian_weights",
+            f"student{n}",
+            "base",
+            "0" * 64,
+            verdicts=[
+                Verdict(
+                    "1j", "text", "The derivation", "public", 10.0, 0.0, "by hand", details=[text]
+                )
+            ],
+        )
+        for n in range(count)
+    ]
 
 
 def test_derivations_are_on_one_page_without_a_network(tmp_path):
@@ -150,11 +195,25 @@ def test_the_class_page_leads_from_a_mistake_to_its_students():
     made = []
     for n in range(3):
         parts = [Part("mu", "elementwise_factor" if n else "ok")]
-        verdicts = [Verdict("1b", "vjp", "Gradient", "public", 10.0, 5.0 * (n + 1) / 3, "partial", parts=parts),
-                    Verdict("1j", "text", "Text", "public", 10.0, 0.0, "by hand")]
-        made.append(Result("01_gaussian_weights", f"s'{n}", "base", "0" * 64, verdicts=verdicts,
-                           flags=["line 3: calls f"] if n == 2 else []))
-    page = classpage.class_page(made, first(), [("s'0", "s'1", 0.9)], missing=["zoë"], skipped=["x.docx: a document"])
+        verdicts = [
+            Verdict(
+                "1b", "vjp", "Gradient", "public", 10.0, 5.0 * (n + 1) / 3, "partial", parts=parts
+            ),
+            Verdict("1j", "text", "Text", "public", 10.0, 0.0, "by hand"),
+        ]
+        made.append(
+            Result(
+                "01_gaussian_weights",
+                f"s'{n}",
+                "base",
+                "0" * 64,
+                verdicts=verdicts,
+                flags=["line 3: calls f"] if n == 2 else [],
+            )
+        )
+    page = classpage.class_page(
+        made, first(), [("s'0", "s'1", 0.9)], missing=["zoë"], skipped=["x.docx: a document"]
+    )
     rows = set(re.findall(r'<tr id="([^"]+)"', page))
     links = set(re.findall(r'href="#(student-[^"]+)"', page))
     assert len(rows) == 3 and links == rows
@@ -166,11 +225,25 @@ def test_the_class_page_leads_from_a_mistake_to_its_students():
         assert f'<th class="number">{head}</th>' in page
 
 
-FORMULAS = [r"\frac12", r"\mathcal N(\mu, \sigma^2)", r"\sum_{i=1}^n x_i'", r"KL[q \,\|\, p]", r"\hat\mu",
-            r"\left.\frac{d}{dx}\right|_{x=0}", r"\begin{aligned} a &= b \\ c &= d \end{aligned}",
-            r"\begin{cases} 1 & x>0 \\ 0 & \text{else <b>}\end{cases}", r"\sqrt[3]{x}", r"\texttt{dout}",
-            r"\operatorname{KL}", r"\mathbb{E}_q", r"\underbrace{a+b}_{c}", "a < b & c", r"\bigl[ x \big\| y \bigr]",
-            r"\unknowncommand x", r"\begin{pmatrix} 1 & 2 \\ 3 & 4 \end{pmatrix}"]
+FORMULAS = [
+    r"\frac12",
+    r"\mathcal N(\mu, \sigma^2)",
+    r"\sum_{i=1}^n x_i'",
+    r"KL[q \,\|\, p]",
+    r"\hat\mu",
+    r"\left.\frac{d}{dx}\right|_{x=0}",
+    r"\begin{aligned} a &= b \\ c &= d \end{aligned}",
+    r"\begin{cases} 1 & x>0 \\ 0 & \text{else <b>}\end{cases}",
+    r"\sqrt[3]{x}",
+    r"\texttt{dout}",
+    r"\operatorname{KL}",
+    r"\mathbb{E}_q",
+    r"\underbrace{a+b}_{c}",
+    "a < b & c",
+    r"\bigl[ x \big\| y \bigr]",
+    r"\unknowncommand x",
+    r"\begin{pmatrix} 1 & 2 \\ 3 & 4 \end{pmatrix}",
+]
 
 
 @pytest.mark.parametrize("formula", FORMULAS)
@@ -180,8 +253,23 @@ def test_formulas_become_mathml(formula):
     assert made.startswith("<math>") and "<b>" not in made
 
 
-@pytest.mark.parametrize("formula", [r"\frac{a", "a}", "x^", r"\left( x", "{" * 3000, r"\begin{x}", "\\", "$",
-                                     r"\begin{matrix}" * 50, "x" * 6000, r"\href{javascript:a}{x}", "\\frac"])
+@pytest.mark.parametrize(
+    "formula",
+    [
+        r"\frac{a",
+        "a}",
+        "x^",
+        r"\left( x",
+        "{" * 3000,
+        r"\begin{x}",
+        "\\",
+        "$",
+        r"\begin{matrix}" * 50,
+        "x" * 6000,
+        r"\href{javascript:a}{x}",
+        "\\frac",
+    ],
+)
 def test_a_formula_that_cannot_be_read_is_shown_as_it_is(formula):
     made = to_mathml(formula)
     assert made.startswith(("<math>", '<code class="tex">')) and "href=" not in made
@@ -192,11 +280,23 @@ def test_every_formula_of_the_statements_is_drawn(name):
     assignment = find(name)
     for form in assignment.forms:
         made = to_html(assignment.statement(form))
-        assert 'class="tex"' not in made and not re.search(r"\$|\\[a-z]", re.sub("<code>.*?</code>", "", made))
+        assert 'class="tex"' not in made and not re.search(
+            r"\$|\\[a-z]", re.sub("<code>.*?</code>", "", made)
+        )
 
 
-LONG = ["$" * 60000, "`" * 60000, "\\(" * 40000, "\\[ " * 30000, "*a " * 30000, "$a\n" * 30000,
-        "\\begin{align}" * 8000, "| a" * 30000, "```\n" * 20000, "- " * 50000]
+LONG = [
+    "$" * 60000,
+    "`" * 60000,
+    "\\(" * 40000,
+    "\\[ " * 30000,
+    "*a " * 30000,
+    "$a\n" * 30000,
+    "\\begin{align}" * 8000,
+    "| a" * 30000,
+    "```\n" * 20000,
+    "- " * 50000,
+]
 
 
 @pytest.mark.parametrize("text", LONG)

@@ -24,17 +24,45 @@ from ibpcl.classroom.verdict import Result, Verdict
 from ibpcl.errors import UserError
 
 SCORES = {"ada": 90.0, "o'brien": 77.5, "00123": 60.0, "dora.müller": None}
-EMAILS = {"ada": "ada@uni.edu", "o'brien": "O'Brien@uni.edu", "00123": "cy@uni.edu",
-          "dora.müller": "dora.müller@uni.edu"}
-FULL = {"ada": "Ada Lovelace", "o'brien": "Emil O'Brien", "00123": "Cy D. Fect",
-        "dora.müller": "Dora Müller"}
-ENGLISH = ["Identifier", "Full name", "ID number", "Email address", "Status", "Grade",
-           "Maximum grade", "Grade can be changed", "Last modified (submission)",
-           "Last modified (grade)", "Feedback comments"]
-GERMAN = ["ID", "Vollständiger Name", "Matrikelnummer", "E-Mail-Adresse", "Status", "Bewertung",
-          "Bestwertung", "Bewertung kann geändert werden", "Zuletzt geändert (Abgabe)",
-          "Zuletzt geändert (Bewertung)", "Feedback als Kommentar"]
-UNKNOWN = [f"колонка {n}" for n in range(11)]              # a language without an entry
+EMAILS = {
+    "ada": "ada@uni.edu",
+    "o'brien": "O'Brien@uni.edu",
+    "00123": "cy@uni.edu",
+    "dora.müller": "dora.müller@uni.edu",
+}
+FULL = {
+    "ada": "Ada Lovelace",
+    "o'brien": "Emil O'Brien",
+    "00123": "Cy D. Fect",
+    "dora.müller": "Dora Müller",
+}
+ENGLISH = [
+    "Identifier",
+    "Full name",
+    "ID number",
+    "Email address",
+    "Status",
+    "Grade",
+    "Maximum grade",
+    "Grade can be changed",
+    "Last modified (submission)",
+    "Last modified (grade)",
+    "Feedback comments",
+]
+GERMAN = [
+    "ID",
+    "Vollständiger Name",
+    "Matrikelnummer",
+    "E-Mail-Adresse",
+    "Status",
+    "Bewertung",
+    "Bestwertung",
+    "Bewertung kann geändert werden",
+    "Zuletzt geändert (Abgabe)",
+    "Zuletzt geändert (Bewertung)",
+    "Feedback als Kommentar",
+]
+UNKNOWN = [f"колонка {n}" for n in range(11)]  # a language without an entry
 
 
 def results():
@@ -42,8 +70,16 @@ def results():
     for student, score in SCORES.items():
         verdict = Verdict("1a", "forward", "Draw", "public", 100.0, score or 0.0, "partial")
         status = "graded" if score is not None else "not graded"
-        made.append(Result("01_gaussian_weights", student, "base", "0" * 64, status,
-                           verdicts=[verdict] if score is not None else []))
+        made.append(
+            Result(
+                "01_gaussian_weights",
+                student,
+                "base",
+                "0" * 64,
+                status,
+                verdicts=[verdict] if score is not None else [],
+            )
+        )
     return made
 
 
@@ -56,41 +92,68 @@ def sheet(path, head, rows, delimiter=",", encoding="utf-8"):
 
 def moodle_rows(prefix, highest="100.00", ids=True):
     students = [*SCORES, "nobody"]
-    return [[f"{prefix}{1000 + at}", FULL.get(student, "No Body"), student if ids else "",
-             EMAILS.get(student, "x@uni.edu"), "Submitted for grading - ", "", highest, "Yes",
-             "Monday, 2 November 2026, 10:00 AM", "-", ""] for at, student in enumerate(students)]
+    return [
+        [
+            f"{prefix}{1000 + at}",
+            FULL.get(student, "No Body"),
+            student if ids else "",
+            EMAILS.get(student, "x@uni.edu"),
+            "Submitted for grading - ",
+            "",
+            highest,
+            "Yes",
+            "Monday, 2 November 2026, 10:00 AM",
+            "-",
+            "",
+        ]
+        for at, student in enumerate(students)
+    ]
 
 
-@pytest.mark.parametrize(("head", "prefix", "words"), [
-    (ENGLISH, "Participant ", ("Participant ", "Identifier", "Grade", "Last modified (grade)")),
-    (GERMAN, "Teilnehmer/in", ("Teilnehmer/in", "ID", "Bewertung", "Zuletzt geändert (Bewertung)")),
-    (UNKNOWN, "Учасник ", ("Учасник ", UNKNOWN[0], UNKNOWN[5], UNKNOWN[9]))])
+@pytest.mark.parametrize(
+    ("head", "prefix", "words"),
+    [
+        (ENGLISH, "Participant ", ("Participant ", "Identifier", "Grade", "Last modified (grade)")),
+        (
+            GERMAN,
+            "Teilnehmer/in",
+            ("Teilnehmer/in", "ID", "Bewertung", "Zuletzt geändert (Bewertung)"),
+        ),
+        (UNKNOWN, "Учасник ", ("Учасник ", UNKNOWN[0], UNKNOWN[5], UNKNOWN[9])),
+    ],
+)
 @pytest.mark.parametrize("ids", [True, False])
-@pytest.mark.parametrize(("encoding", "delimiter"), [
-    ("utf-8", ","), ("utf-8-sig", ";"), ("utf-16", "\t")])
-def test_moodle_stores_the_points_of_a_filled_worksheet(tmp_path, head, prefix, words, ids, encoding,
-                                                        delimiter):
+@pytest.mark.parametrize(
+    ("encoding", "delimiter"), [("utf-8", ","), ("utf-8-sig", ";"), ("utf-16", "\t")]
+)
+def test_moodle_stores_the_points_of_a_filled_worksheet(
+    tmp_path, head, prefix, words, ids, encoding, delimiter
+):
     before = moodle_rows(prefix, "100,00" if head is GERMAN else "100.00", ids)
     path = sheet(tmp_path / "sheet.csv", head, before, delimiter, encoding)
     roster = None
-    if not ids:                                           # by names and addresses
+    if not ids:  # by names and addresses
         table = [["student_id", "name", "email"], *([s, FULL[s], EMAILS[s]] for s in SCORES)]
         roster, _ = read_students(sheet(tmp_path / "roster.csv", table[0], table[1:]))
-    written = exports.write(results(), first(), "moodle", tmp_path / "out.csv", roster,
-                            worksheet=path)
+    written = exports.write(
+        results(), first(), "moodle", tmp_path / "out.csv", roster, worksheet=path
+    )
     assert written.complete
     data = written.path.read_bytes()
     stored = moodle_grades(data, {str(1000 + n) for n in range(5)}, words)
     assert stored == {"1000": 90.0, "1001": 77.5, "1002": 60.0}
     rows = list(csv.reader(io.StringIO(data.decode("utf-8-sig"))))
     assert rows[0] == head and len(rows) == 6
-    for old, new in zip(before, rows[1:], strict=True):   # nothing else has changed
+    for old, new in zip(before, rows[1:], strict=True):  # nothing else has changed
         assert [*old[:5], *old[6:]] == [*new[:5], *new[6:]]
 
 
 def test_a_worksheet_of_our_own_is_accepted_by_moodle(tmp_path):
-    table = [["student_id", "first_name", "last_name", "identifier"],
-             ["ada", "Ada", "Lovelace", "Participant 1000"], ["o'brien", "Emil", "O'Brien", "1001"]]
+    table = [
+        ["student_id", "first_name", "last_name", "identifier"],
+        ["ada", "Ada", "Lovelace", "Participant 1000"],
+        ["o'brien", "Emil", "O'Brien", "1001"],
+    ]
     roster, _ = read_students(sheet(tmp_path / "roster.csv", table[0], table[1:]))
     written = exports.write(results(), first(), "moodle", tmp_path / "out.csv", roster)
     stored = moodle_grades(written.path.read_bytes(), {"1000", "1001"})
@@ -98,22 +161,36 @@ def test_a_worksheet_of_our_own_is_accepted_by_moodle(tmp_path):
     assert not written.complete and "00123" in written.notes[0]
 
 
-@pytest.mark.parametrize(("encoding", "delimiter", "comma"), [
-    ("utf-8", ",", False), ("utf-8-sig", ";", True)])
+@pytest.mark.parametrize(
+    ("encoding", "delimiter", "comma"), [("utf-8", ",", False), ("utf-8-sig", ";", True)]
+)
 def test_canvas_stores_the_points_of_a_filled_gradebook(tmp_path, encoding, delimiter, comma):
-    head = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Gaussian weights (8811)",
-            "Other homework (8812)", "Gaussian weights Current Score", "Final Score"]
+    head = [
+        "Student",
+        "ID",
+        "SIS User ID",
+        "SIS Login ID",
+        "Section",
+        "Gaussian weights (8811)",
+        "Other homework (8812)",
+        "Gaussian weights Current Score",
+        "Final Score",
+    ]
     number = "100,00" if comma else "100.00"
-    rows = [["", "", "", "", "", "Manual Posting", "", "", ""],
-            ["    Points Possible", "", "", "", "", number, "20", "(read only)", "(read only)"],
-            ["Lovelace, Ada", "11", "S1", "ada", "A", "", "7", "50", "50"],
-            ["O'Brien, Emil", "12", "S2", "O'BRIEN", "A", "", "", "", ""],
-            ["Fect, Cy", "13", "123", "cy", "A", "", "8", "", ""],
-            ["Müller, Dora", "14", "S4", "dora.müller", "A", "12", "9", "", ""],
-            ["Student, Test", "15", "", "x", "A", "", "", "", ""]]
+    rows = [
+        ["", "", "", "", "", "Manual Posting", "", "", ""],
+        ["    Points Possible", "", "", "", "", number, "20", "(read only)", "(read only)"],
+        ["Lovelace, Ada", "11", "S1", "ada", "A", "", "7", "50", "50"],
+        ["O'Brien, Emil", "12", "S2", "O'BRIEN", "A", "", "", "", ""],
+        ["Fect, Cy", "13", "123", "cy", "A", "", "8", "", ""],
+        ["Müller, Dora", "14", "S4", "dora.müller", "A", "12", "9", "", ""],
+        ["Student, Test", "15", "", "x", "A", "", "", "", ""],
+    ]
     path = sheet(tmp_path / "book.csv", head, rows, delimiter, encoding)
     written = exports.write(results(), first(), "canvas", tmp_path / "out.csv", worksheet=path)
-    stored = canvas_grades(written.path.read_bytes(), {"11", "12", "13", "14", "15"}, {"8811", "8812"})
+    stored = canvas_grades(
+        written.path.read_bytes(), {"11", "12", "13", "14", "15"}, {"8811", "8812"}
+    )
     assert stored["11"] == {"8811": "90", "8812": "7"} and stored["12"]["8811"] == "77.5"
     assert stored["13"]["8811"] == "60" and stored["14"] == {"8811": "12", "8812": "9"}
     assert written.complete and any("not graded" in note for note in written.notes)
@@ -121,29 +198,43 @@ def test_canvas_stores_the_points_of_a_filled_gradebook(tmp_path, encoding, deli
 
 def test_a_column_that_could_be_several_is_asked_for(tmp_path):
     head = ["Student", "ID", "SIS Login ID", "Section", "Quiz (1)", "Homework (2)"]
-    rows = [["    Points Possible", "", "", "", "10", "50"], ["Lovelace, Ada", "11", "ada", "A", "", ""]]
+    rows = [
+        ["    Points Possible", "", "", "", "10", "50"],
+        ["Lovelace, Ada", "11", "ada", "A", "", ""],
+    ]
     path = sheet(tmp_path / "book.csv", head, rows)
     with pytest.raises(UserError, match="--column"):
         exports.write(results(), first(), "canvas", tmp_path / "out.csv", worksheet=path)
-    written = exports.write(results(), first(), "canvas", tmp_path / "out.csv", worksheet=path,
-                            column="Homework")
+    written = exports.write(
+        results(), first(), "canvas", tmp_path / "out.csv", worksheet=path, column="Homework"
+    )
     stored = canvas_grades(written.path.read_bytes(), {"11"}, {"1", "2"})
-    assert stored == {"11": {"1": "", "2": "45"}}         # 90 of 100 are 45 of 50
-    assert not written.complete                           # three students are in no row
+    assert stored == {"11": {"1": "", "2": "45"}}  # 90 of 100 are 45 of 50
+    assert not written.complete  # three students are in no row
 
 
 def test_brightspace_and_blackboard_are_filled_in(tmp_path):
-    head = ["OrgDefinedId", "Username", "Last Name", "First Name",
-            "Gaussian weights Points Grade <Numeric MaxPoints:100 Weight:10>",
-            "End-of-Line Indicator"]
+    head = [
+        "OrgDefinedId",
+        "Username",
+        "Last Name",
+        "First Name",
+        "Gaussian weights Points Grade <Numeric MaxPoints:100 Weight:10>",
+        "End-of-Line Indicator",
+    ]
     rows = [["#00123", "#cy", "Fect", "Cy", "", "#"], ["#7", "#ada", "Lovelace", "Ada", "", "#"]]
     path = sheet(tmp_path / "d2l.csv", head, rows)
     written = exports.write(results(), first(), "brightspace", tmp_path / "a.csv", worksheet=path)
     assert brightspace_grades(written.path.read_bytes()) == {"00123": 60.0, "7": 90.0}
     fresh = exports.write(results(), first(), "brightspace", tmp_path / "b.csv")
     assert brightspace_grades(fresh.path.read_bytes())["ada"] == 90.0
-    head = ["Last Name", "First Name", "Username", "Student ID",
-            "Gaussian weights [Total Pts: 100 Score] |526963"]
+    head = [
+        "Last Name",
+        "First Name",
+        "Username",
+        "Student ID",
+        "Gaussian weights [Total Pts: 100 Score] |526963",
+    ]
     rows = [["Lovelace", "Ada", "ada", "7", ""], ["Fect", "Cy", "cy", "123", ""]]
     path = sheet(tmp_path / "bb.xls", head, rows, "\t", "utf-16")
     written = exports.write(results(), first(), "blackboard", tmp_path / "c.xls", worksheet=path)
@@ -170,7 +261,8 @@ def test_two_rows_about_one_student_are_not_filled_in(tmp_path):
 
 @pytest.fixture
 def records(tmp_path):
-    found, folders = results(), {}
+    found = results()
+    folders = {}
     for number, result in enumerate(found):
         folders[result.student] = tmp_path / f"s{number}"
         folders[result.student].mkdir()
@@ -199,9 +291,14 @@ def test_canvas_and_brightspace_give_each_page_to_its_student(tmp_path, records)
         (downloads / name).parent.mkdir(exist_ok=True)
         (downloads / name).write_text("")
     head = ["Student", "ID", "SIS Login ID", "Section", "Gaussian weights (8811)"]
-    rows = [["    Points Possible", "", "", "", "100"], ["Lovelace, Ada", "11", "ada", "A", ""],
-            ["O'Brien, Emil", "12", "o'brien", "A", ""]]
-    filled = worksheets.fill(sheet(tmp_path / "b.csv", head, rows), "canvas", records.results, first())
+    rows = [
+        ["    Points Possible", "", "", "", "100"],
+        ["Lovelace, Ada", "11", "ada", "A", ""],
+        ["O'Brien, Emil", "12", "o'brien", "A", ""],
+    ]
+    filled = worksheets.fill(
+        sheet(tmp_path / "b.csv", head, rows), "canvas", records.results, first()
+    )
     notes = feedback_zip.write(records, "canvas", tmp_path / "c.zip", filled, None, downloads)
     assert "2 students" in notes[0]
     stored = canvas_files(names_in(tmp_path / "c.zip"), {"11": "901", "12": "902"})
@@ -220,7 +317,9 @@ def test_tables_have_a_mark_and_no_formulas(tmp_path):
     table = [["student_id", "first_name", "last_name"], ["ada", "＝1+1", "=cmd|' /C calc'!A0"]]
     roster, _ = read_students(sheet(tmp_path / "roster.csv", table[0], table[1:]))
     for system in ("csv", "brightspace"):
-        data = exports.write(results(), first(), system, tmp_path / "o.csv", roster).path.read_bytes()
+        data = exports.write(
+            results(), first(), system, tmp_path / "o.csv", roster
+        ).path.read_bytes()
         assert data.startswith(b"\xef\xbb\xbf")
         cells = [cell for row in csv.reader(io.StringIO(data.decode("utf-8-sig"))) for cell in row]
         assert not [cell for cell in cells if cell[:1] in ("=", "＝", "+", "@")]
@@ -228,11 +327,14 @@ def test_tables_have_a_mark_and_no_formulas(tmp_path):
 
 def test_the_maximum_is_the_same_for_everybody(tmp_path):
     import json
+
     made = results()[:2]
     made[1].verdicts.append(Verdict("1j", "text", "Text", "public", 10.0, 0.0, "by hand"))
     table = exports.write(made, first(), "csv", tmp_path / "a.csv").path.read_text("utf-8-sig")
     assert {row["max_score"] for row in csv.DictReader(io.StringIO(table))} == {"100"}
     folder = exports.write(made, first(), "classroom50", tmp_path / "b").path
-    assert {json.loads(path.read_text())["max-score"] for path in Path(folder).rglob("*.json")} == {100}
+    assert {json.loads(path.read_text())["max-score"] for path in Path(folder).rglob("*.json")} == {
+        100
+    }
     shares = [exports.prairielearn(result, first())["score"] for result in made]
     assert shares == [0.9, 0.775]

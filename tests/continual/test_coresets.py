@@ -1,6 +1,5 @@
 """Coreset selection against the plain definition of the traversal, and what is refused."""
 
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -27,7 +26,9 @@ def test_equal_examples_are_still_chosen_once_each():
 
 @pytest.mark.parametrize("select", coresets.SELECTIONS.values())
 def test_a_coreset_larger_than_the_task_is_refused(select):
-    with pytest.raises(TrainingError, match="cannot choose 4 of 3 examples; make coreset_size smaller"):
+    with pytest.raises(
+        TrainingError, match="cannot choose 4 of 3 examples; make coreset_size smaller"
+    ):
         select(np.zeros((3, 2)), 4, np.random.default_rng(0))
     with pytest.raises(ValueError, match="size must be at least 1, got 0"):
         select(np.zeros((3, 2)), 0, np.random.default_rng(0))

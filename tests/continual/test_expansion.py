@@ -27,7 +27,8 @@ def test_growth_restores_the_empty_units_by_the_paper_s_recursion(mask, target):
 def test_every_parameter_is_in_the_corner_of_a_larger_array():
     small = Layout([Entry("w", (2, 3), "mu"), Entry("b", (3,), "mu"), Entry("a", (), "alpha")])
     large = Layout([Entry("w", (4, 5), "mu"), Entry("b", (5,), "mu"), Entry("a", (), "alpha")])
-    old, new = np.arange(1.0, 11.0), np.zeros(large.size)
+    old = np.arange(1.0, 11.0)
+    new = np.zeros(large.size)
     new[small.within(large)] = old
     for name, value in small.views(old).items():
         np.testing.assert_array_equal(large.views(new)[name][tuple(map(slice, value.shape))], value)

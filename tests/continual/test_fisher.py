@@ -30,13 +30,17 @@ def brute_force(network, vector, x, label_weights):
     total = np.zeros_like(vector)
     for n, row in enumerate(x):
         for label, weight in enumerate(label_weights[n]):
-            _, cache = network.log_likelihood(vector, row[None], np.array([label]), backend("numpy"))
+            _, cache = network.log_likelihood(
+                vector, row[None], np.array([label]), backend("numpy")
+            )
             total += weight * network.log_likelihood_vjp(1.0, cache) ** 2
     return total / len(x)
 
 
 def test_softmax_regression_has_the_closed_form():
-    """The head alone is softmax regression on h: F = mean of h^2 p (1 - p), whatever the labels are."""
+    """The head alone is softmax regression on h: F = mean of h^2 p (1 - p), whatever the labels
+    are.
+    """
     network, vector, x, _ = setting(hidden=(6,))
     (w0, b0), (w1, b1) = network.weights(vector)
     h = np.maximum(x @ w0 + b0, 0)
@@ -50,17 +54,25 @@ def test_softmax_regression_has_the_closed_form():
 def test_exact_and_empirical_are_sums_of_squared_gradients(examples):
     network, vector, x, y = setting(1, examples)
     (logits, _), _ = network.forward(vector, x, {}, Pass(backend("numpy"), {}))
-    np.testing.assert_allclose(fisher.diagonal(network, vector, x, y, "exact", None),
-                               brute_force(network, vector, x, softmax(logits[0])), rtol=1e-10)
-    np.testing.assert_allclose(fisher.diagonal(network, vector, x, y, "empirical", None),
-                               brute_force(network, vector, x, np.eye(3)[y]), rtol=1e-10)
+    np.testing.assert_allclose(
+        fisher.diagonal(network, vector, x, y, "exact", None),
+        brute_force(network, vector, x, softmax(logits[0])),
+        rtol=1e-10,
+    )
+    np.testing.assert_allclose(
+        fisher.diagonal(network, vector, x, y, "empirical", None),
+        brute_force(network, vector, x, np.eye(3)[y]),
+        rtol=1e-10,
+    )
 
 
 def test_sampled_labels_are_unbiased():
     network, vector, x, _ = setting(2)
     exact = fisher.diagonal(network, vector, x, None, "exact", None)
     rng = np.random.default_rng(0)
-    draws = np.array([fisher.diagonal(network, vector, x, None, "sampled", rng) for _ in range(600)])
+    draws = np.array(
+        [fisher.diagonal(network, vector, x, None, "sampled", rng) for _ in range(600)]
+    )
     error = draws.std(axis=0) / np.sqrt(len(draws))
     assert (np.abs(draws.mean(axis=0) - exact) <= 4.5 * error + 1e-12).all()
     assert (draws.std(axis=0) > 0).any()
@@ -70,21 +82,29 @@ def test_chunks_change_nothing(monkeypatch):
     network, vector, x, y = setting(3)
     whole = fisher.diagonal(network, vector, x, y, "exact", None)
     monkeypatch.setattr(fisher, "CHUNK", 4)
-    np.testing.assert_allclose(fisher.diagonal(network, vector, x, y, "exact", None), whole, rtol=1e-12)
+    np.testing.assert_allclose(
+        fisher.diagonal(network, vector, x, y, "exact", None), whole, rtol=1e-12
+    )
 
 
 def test_the_empirical_one_vanishes_faster_for_a_sure_network():
-    """With correct labels of probability p its slopes are (1 - p)^2 where the information is p (1 - p)."""
+    """With correct labels of probability p its slopes are (1 - p)^2 where the information is p (1 -
+    p).
+    """
     network, vector, x, _ = setting(4)
     network.weights(vector)[-1][0][...] *= 8
     labels = network.predict(vector, x, backend("numpy")).argmax(axis=1)
-    exact, empirical = (fisher.diagonal(network, vector, x, labels, kind, None) for kind in ("exact", "empirical"))
+    exact, empirical = (
+        fisher.diagonal(network, vector, x, labels, kind, None) for kind in ("exact", "empirical")
+    )
     assert empirical.sum() < exact.sum()
 
 
 def test_what_it_cannot_do_is_refused():
     network, vector, x, y = setting()
-    with pytest.raises(ValueError, match="definition must be one of exact, sampled, empirical, got 'true'"):
+    with pytest.raises(
+        ValueError, match="definition must be one of exact, sampled, empirical, got 'true'"
+    ):
         fisher.diagonal(network, vector, x, y, "true", None)
     with pytest.raises(ValueError, match="at least one example"):
         fisher.diagonal(network, vector, x[:0], y[:0], "exact", None)
@@ -95,20 +115,28 @@ def test_of_an_autoencoder_it_is_the_mean_of_squared_slopes_of_the_decoder(likel
     """Image by image, by differences, its codes fixed at their means."""
     rng = np.random.default_rng(0)
     model = autoencoder(6, (5, 4), 3, of_pixels(likelihood, 0.1), ("plain",) * 7, "tanh")
-    vector, x = rng.normal(scale=0.5, size=model.layout.size), rng.random((4, 6))
+    vector = rng.normal(scale=0.5, size=model.layout.size)
+    x = rng.random((4, 6))
     views = model.layout.views(vector)
-    views["scale.weight.mu"][...], views["scale.bias.mu"][...] = 0, -60
-    point, squares = PointAutoencoder(model, vector), np.zeros_like(vector)
-    behind = np.arange(len(vector))[model.layout.places(lambda name: name.startswith(("decoder", "pixels")))]
+    views["scale.weight.mu"][...] = 0
+    views["scale.bias.mu"][...] = -60
+    point = PointAutoencoder(model, vector)
+    squares = np.zeros_like(vector)
+    behind = np.arange(len(vector))[
+        model.layout.places(lambda name: name.startswith(("decoder", "pixels")))
+    ]
     for image in x:
         z = point.encode(image[None])[0]
         for i in behind:
-            kept, values = vector[i], []
+            kept = vector[i]
+            values = []
             for step in (1e-5, -1e-5):
                 vector[i] = kept + step
-                values.append(PointAutoencoder(model, vector).log_likelihood(image[None], z[None])[0, 0])
+                values.append(
+                    PointAutoencoder(model, vector).log_likelihood(image[None], z[None])[0, 0]
+                )
             vector[i] = kept
-            squares[i] += ((values[0] - values[1]) / 2e-5)**2 / len(x)
+            squares[i] += ((values[0] - values[1]) / 2e-5) ** 2 / len(x)
     found = fisher.diagonal(model, vector, x, x, "empirical", rng)
     np.testing.assert_allclose(found, squares, rtol=1e-5, atol=1e-7)
     assert (found[behind] > 0).any() and not np.delete(found, behind).any()
@@ -116,18 +144,26 @@ def test_of_an_autoencoder_it_is_the_mean_of_squared_slopes_of_the_decoder(likel
 
 @pytest.mark.parametrize("likelihood", ["bernoulli", "gaussian"])
 def test_sampled_information_of_the_pixels_biases_has_the_closed_form(likelihood):
-    """The exact information of a logit is p (1 - p), that of a mean 1 / sigma^2; sampled ones average to it."""
+    """The exact information of a logit is p (1 - p), that of a mean 1 / sigma^2; sampled ones
+    average to it.
+    """
     rng = np.random.default_rng(0)
     model = autoencoder(3, (2,), 1, of_pixels(likelihood, 0.5), ("plain",) * 5)
     vector = np.zeros(model.layout.size)
     model.layout.view(vector, "pixels.bias.mu")[...] = (-2.0, 0.0, 1.0)
     x = np.zeros((40_000, 3))
-    found = model.layout.view(fisher.diagonal(model, vector, x, x, "sampled", rng), "pixels.bias.mu")
+    found = model.layout.view(
+        fisher.diagonal(model, vector, x, x, "sampled", rng), "pixels.bias.mu"
+    )
     p = sigmoid(np.array([-2.0, 0.0, 1.0]))
-    np.testing.assert_allclose(found, p * (1 - p) if likelihood == "bernoulli" else np.full(3, 4.0), rtol=0.05)
+    np.testing.assert_allclose(
+        found, p * (1 - p) if likelihood == "bernoulli" else np.full(3, 4.0), rtol=0.05
+    )
 
 
 def test_the_exact_information_is_of_classes_alone():
     model = autoencoder(3, (2,), 1, Bernoulli(), ("plain",) * 5)
-    with pytest.raises(ValueError, match="definition must be one of sampled, empirical, got 'exact'"):
+    with pytest.raises(
+        ValueError, match="definition must be one of sampled, empirical, got 'exact'"
+    ):
         fisher.diagonal(model, np.zeros(model.layout.size), np.zeros((1, 3)), None, "exact", None)

@@ -1,4 +1,6 @@
-"""What each definition of the Fisher information gives on letters: the table of docs/baselines.md, measured again."""
+"""What each definition of the Fisher information gives on letters: the table of docs/baselines.md,
+measured again.
+"""
 
 import re
 from pathlib import Path
@@ -12,7 +14,8 @@ from ibpcl.experiments.config import configure
 from ibpcl.experiments.streams import make_stream
 from ibpcl.inference.backend import backend
 
-DRAWS = 10                                                   # of labels, over which the table has means
+# of labels, over which the table has means
+DRAWS = 10
 PAGE = Path(__file__).parents[2] / "docs" / "baselines.md"
 
 
@@ -32,18 +35,26 @@ def measured():
     learner = ibpcl.learner("naive", seed=0)
     learner.learn(task, progress=False)
     network, vector = learner.assemble(0)[:2]
-    x, y = task.x_train, task.y_train
+    x = task.x_train
+    y = task.y_train
     p = network.predict(vector, x, backend("numpy"))
     hidden = np.zeros(network.layout.size, bool)
     hidden[learner.places(network)] = True
 
     def compared(values):
-        """Return the sum over that of the exact one, and the correlation with it, in the hidden layer."""
-        return values[hidden].sum() / exact[hidden].sum(), np.corrcoef(values[hidden], exact[hidden])[0, 1]
+        """Return the sum over that of the exact one, and the correlation with it, in the hidden
+        layer.
+        """
+        return values[hidden].sum() / exact[hidden].sum(), np.corrcoef(
+            values[hidden], exact[hidden]
+        )[0, 1]
 
     exact = fisher.diagonal(network, vector, x, y, "exact", None).astype(float)
-    found = {"exact": compared(exact), "empirical": compared(fisher.diagonal(network, vector, x, y, "empirical", None)),
-             "true labels, squares of means of 20": compared(of_minibatches(network, vector, x, y, 20))}
+    found = {
+        "exact": compared(exact),
+        "empirical": compared(fisher.diagonal(network, vector, x, y, "empirical", None)),
+        "true labels, squares of means of 20": compared(of_minibatches(network, vector, x, y, 20)),
+    }
     draws = {}
     for seed in range(DRAWS):
         rng = np.random.default_rng(seed)
@@ -57,7 +68,13 @@ def measured():
 
 
 def test_the_table_of_definitions_is_what_a_measurement_gives(measured):
-    rows = re.findall(r"^\| ([a-z][^|]+) \| ([\d.]+) \| ([\d.]+) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    rows = re.findall(
+        r"^\| ([a-z][^|]+) \| ([\d.]+) \| ([\d.]+) \|$",
+        PAGE.read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
     assert {name for name, *_ in rows} == set(measured)
     for name, total, correlation in rows:
-        assert measured[name] == pytest.approx((float(total), float(correlation)), rel=0.05), measured
+        assert measured[name] == pytest.approx((float(total), float(correlation)), rel=0.05), (
+            measured
+        )

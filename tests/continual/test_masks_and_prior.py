@@ -23,14 +23,16 @@ def test_a_packed_mask_is_the_same_mask_at_one_bit_a_weight(mask):
 
 
 def test_the_union_is_all_that_any_task_uses():
-    a, b = np.array([[1, 0, 0]], bool), np.array([[0, 0, 1]], bool)
+    a = np.array([[1, 0, 0]], bool)
+    b = np.array([[0, 0, 1]], bool)
     np.testing.assert_array_equal(masks.union([a, b], (1, 3)), [[True, False, True]])
     assert not masks.union([], (2, 2)).any()
 
 
 def test_the_cut_follows_rho_and_the_sticks():
     rho = np.array([[0.0, 0.0, 0.0], [20.0, 20.0, 20.0], [-20.0, -20.0, -20.0]])
-    # Sticks of mean 1/2: pi falls through one half, so without an offset only what lies before that is on.
+    # Sticks of mean 1/2: pi falls through one half, so without an offset only what lies before that
+    # is on.
     u = np.full((4, 3), 0.5)
     probability = masks.posterior_probability(rho, np.full(3, 3.0), np.ones(3), u)
     np.testing.assert_allclose(probability[0], np.cumprod(np.full(3, 0.5 ** (1 / 3))), rtol=1e-9)
@@ -40,38 +42,64 @@ def test_the_cut_follows_rho_and_the_sticks():
 @given(MASKS)
 def test_the_masked_prior_is_a_choice_between_two(used):
     shape = used.shape
-    posterior = {name: np.full(shape if name.startswith("weight") else shape[1], 7.0) for name in prior.GAUSSIAN}
-    initial = {name: np.full_like(value, np.log(0.5) if "sigma" in name else 0.0) for name, value in posterior.items()}
+    posterior = {
+        name: np.full(shape if name.startswith("weight") else shape[1], 7.0)
+        for name in prior.GAUSSIAN
+    }
+    initial = {
+        name: np.full_like(value, np.log(0.5) if "sigma" in name else 0.0)
+        for name, value in posterior.items()
+    }
     masked = prior.select(used, posterior, initial)
     np.testing.assert_array_equal(masked["weight.mu"], np.where(used, 7.0, 0.0))
-    np.testing.assert_allclose(masked["weight.log_sigma"], np.where(used, 7.0, np.log(0.5)), rtol=1e-6)
+    np.testing.assert_allclose(
+        masked["weight.log_sigma"], np.where(used, 7.0, np.log(0.5)), rtol=1e-6
+    )
     np.testing.assert_array_equal(masked["bias.mu"], np.where(used.any(axis=0), 7.0, 0.0))
 
 
 @given(MASKS, st.integers(0, 3), st.integers(0, 3))
 def test_a_smaller_posterior_is_in_the_corner_of_the_prior(used, down, right):
-    small, large = used.shape, (used.shape[0] + down, used.shape[1] + right)
-    posterior, initial = ({name: np.full(shape if name.startswith("weight") else shape[1], value)
-                           for name in prior.GAUSSIAN} for shape, value in ((small, 7.0), (large, 2.0)))
-    del posterior["weight.log_sigma"]                        # what it does not have is that of the other
+    small = used.shape
+    large = (used.shape[0] + down, used.shape[1] + right)
+    posterior, initial = (
+        {
+            name: np.full(shape if name.startswith("weight") else shape[1], value)
+            for name in prior.GAUSSIAN
+        }
+        for shape, value in ((small, 7.0), (large, 2.0))
+    )
+    # what it does not have is that of the other
+    del posterior["weight.log_sigma"]
     masked = prior.select(masks.union([used], large), posterior, initial)
-    np.testing.assert_array_equal(masked["weight.mu"][:small[0], :small[1]], np.where(used, 7.0, 2.0))
-    assert (masked["weight.mu"] == 7).sum() == used.sum() and (masked["weight.log_sigma"] == 2).all()
-    np.testing.assert_array_equal(masked["bias.mu"], [*np.where(used.any(axis=0), 7.0, 2.0), *[2.0] * right])
+    np.testing.assert_array_equal(
+        masked["weight.mu"][: small[0], : small[1]], np.where(used, 7.0, 2.0)
+    )
+    assert (masked["weight.mu"] == 7).sum() == used.sum() and (
+        masked["weight.log_sigma"] == 2
+    ).all()
+    np.testing.assert_array_equal(
+        masked["bias.mu"], [*np.where(used.any(axis=0), 7.0, 2.0), *[2.0] * right]
+    )
 
 
 def test_the_cut_is_where_a_weight_is_more_likely_on_than_off():
     model, vector, _, _, _, _ = network()
     found = masks.probable(model, vector, 5, Key(0, 0, 0, 0), backend("numpy"))
     for i, name in enumerate(model.masked):
-        own, u = model.layout.layers(vector)[name], uniform(Key(0, 0, 0, i), (5, *model.masked[name].shape[1:]))
-        a, b = softplus(own["raw_a"]), softplus(own["raw_b"])
-        np.testing.assert_array_equal(found[name], masks.posterior_probability(own["rho"], a, b, u) > 0.5)
+        own = model.layout.layers(vector)[name]
+        u = uniform(Key(0, 0, 0, i), (5, *model.masked[name].shape[1:]))
+        a = softplus(own["raw_a"])
+        b = softplus(own["raw_b"])
+        np.testing.assert_array_equal(
+            found[name], masks.posterior_probability(own["rho"], a, b, u) > 0.5
+        )
         assert found[name].any() and not found[name].all()
 
 
 def test_a_task_of_another_width_is_named():
     from ibpcl.continual.learner import check_inputs
+
     with pytest.raises(ValueError, match=r"x must have shape \(N, 4\), got \(2, 3\)"):
         check_inputs("f", np.zeros((2, 3)), 4, 0, 1)
     with pytest.raises(ValueError, match=r"unknown task_id 1; 0 \.\.\. 0"):

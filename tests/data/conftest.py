@@ -1,4 +1,6 @@
-"""Every test here has a cache folder of its own and sees no image sets but those it makes or asks for."""
+"""Every test here has a cache folder of its own and sees no image sets but those it makes or asks
+for.
+"""
 
 import gzip
 import hashlib
@@ -31,17 +33,21 @@ def real_data():
 
 @pytest.fixture
 def tiny(tmp_path, monkeypatch):
-    """Replace MNIST by 20 + 10 random images; gives the contents of its four files and a folder with them."""
+    """Replace MNIST by 20 + 10 random images; gives the contents of its four files and a folder
+    with them.
+    """
     rng = np.random.default_rng(0)
     contents = {}
     for file, shape in zip(FILES, [(20, 28, 28), (20,), (10, 28, 28), (10,)], strict=True):
         high = 256 if "images" in file else 10
         contents[file] = idx.encode(rng.integers(0, high, shape, dtype=np.uint8))
     sums = tuple(hashlib.sha256(contents[file]).hexdigest() for file in FILES)
-    monkeypatch.setitem(SOURCES, "mnist", Source(tuple("0123456789"), sums, ("http://127.0.0.1:9/",)))
+    monkeypatch.setitem(
+        SOURCES, "mnist", Source(tuple("0123456789"), sums, ("http://127.0.0.1:9/",))
+    )
     folder = tmp_path / "data"
     (folder / "mnist").mkdir(parents=True)
-    for i, file in enumerate(FILES):                        # two as they are, two packed
+    for i, file in enumerate(FILES):  # two as they are, two packed
         if i % 2:
             (folder / "mnist" / f"{file}.gz").write_bytes(gzip.compress(contents[file]))
         else:

@@ -13,20 +13,30 @@ RNG = np.random.default_rng(0)
 def dataset(count=60):
     parts = []
     for size in (count, count // 2):
-        parts += [RNG.integers(0, 256, (size, 2, 3), dtype=np.uint8), (np.arange(size) % 3).astype(np.uint8)]
+        parts += [
+            RNG.integers(0, 256, (size, 2, 3), dtype=np.uint8),
+            (np.arange(size) % 3).astype(np.uint8),
+        ]
     return Dataset("tiny", *parts, ("a", "b", "c"))
 
 
 def test_every_image_is_in_the_task_of_its_class_and_in_no_other():
     images = dataset()
     stream = ClassStream(images)
-    assert (stream.name, len(stream), [task.name for task in stream]) == ("classes-tiny", 3, ["a", "b", "c"])
+    assert (stream.name, len(stream), [task.name for task in stream]) == (
+        "classes-tiny",
+        3,
+        ["a", "b", "c"],
+    )
     for label, task in enumerate(stream):
         assert (task.label, task.image_shape) == (label, (2, 3))
-        for x, pictures, labels in ((task.x_train, images.train_images, images.train_labels),
-                                    (task.x_test, images.test_images, images.test_labels)):
-            np.testing.assert_array_equal(np.round(255 * x).astype(np.uint8).reshape(-1, 2, 3),
-                                          pictures[labels == label])
+        for x, pictures, labels in (
+            (task.x_train, images.train_images, images.train_labels),
+            (task.x_test, images.test_images, images.test_labels),
+        ):
+            np.testing.assert_array_equal(
+                np.round(255 * x).astype(np.uint8).reshape(-1, 2, 3), pictures[labels == label]
+            )
 
 
 def test_classes_may_be_chosen_in_any_order():

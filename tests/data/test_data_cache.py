@@ -1,4 +1,6 @@
-"""The cache gives back what it was given, or nothing; it never gives anything else and never fails."""
+"""The cache gives back what it was given, or nothing; it never gives anything else and never
+fails.
+"""
 
 from pathlib import Path
 
@@ -48,15 +50,19 @@ def test_a_cache_that_cannot_be_written_is_not_an_error(tmp_path):
     assert write_arrays(tmp_path / "file" / "a.npz", ARRAYS) is False
 
 
-@pytest.mark.parametrize(("platform", "expected"), [
-    ("linux", "/home/me/.cache/ibpcl"), ("darwin", "/home/me/Library/Caches/ibpcl"),
-    ("win32", "/home/me/AppData/Local/ibpcl"),
-])
+@pytest.mark.parametrize(
+    ("platform", "expected"),
+    [
+        ("linux", "/home/me/.cache/ibpcl"),
+        ("darwin", "/home/me/Library/Caches/ibpcl"),
+        ("win32", "/home/me/AppData/Local/ibpcl"),
+    ],
+)
 def test_folder_follows_the_platform(monkeypatch, platform, expected):
     monkeypatch.setattr(Path, "home", lambda: Path("/home/me"))
     monkeypatch.delenv("LOCALAPPDATA", raising=False)
     monkeypatch.setattr(places.sys, "platform", platform)
-    monkeypatch.setenv("XDG_CACHE_HOME", "relative")        # to be ignored
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")  # to be ignored
     assert cache_folder() == Path(expected)
     monkeypatch.setenv("XDG_CACHE_HOME", "/caches")
     assert cache_folder() == Path("/caches/ibpcl")

@@ -1,4 +1,6 @@
-"""Downloads from a server on this machine: verified before they are kept, and clear when they fail."""
+"""Downloads from a server on this machine: verified before they are kept, and clear when they
+fail.
+"""
 
 import gzip
 import sys
@@ -26,7 +28,9 @@ def served(tiny, mirror, monkeypatch):
 def test_loading_downloads_into_the_cache_once(served, cache):
     contents, mirror = served
     first = registry.load("mnist")
-    assert sorted(file.name for file in (cache / "data" / "mnist").iterdir()) == sorted(f"{f}.gz" for f in FILES)
+    assert sorted(file.name for file in (cache / "data" / "mnist").iterdir()) == sorted(
+        f"{f}.gz" for f in FILES
+    )
     url = mirror["url"]
     mirror.clear()
     mirror["url"] = url
@@ -44,7 +48,8 @@ def test_a_folder_the_user_has_named_is_not_written_to_by_loading(served, tmp_pa
 
 def test_fetch_repairs_what_is_wrong_and_leaves_what_is_right(served, tiny):
     _, folder = tiny
-    plain, packed = folder / "mnist" / FILES[0], folder / "mnist" / f"{FILES[1]}.gz"
+    plain = folder / "mnist" / FILES[0]
+    packed = folder / "mnist" / f"{FILES[1]}.gz"
     plain.write_bytes(b"nonsense")
     packed.unlink()
     right = folder / "mnist" / FILES[2]
@@ -64,16 +69,21 @@ def other_last_pixel(content):
     return content[:-1] + bytes([content[-1] ^ 1])
 
 
-@pytest.mark.parametrize(("damage", "message"), [
-    (lambda raw: raw[:-9], "the gzip file is truncated"),
-    (lambda raw: b"<html>you must log in to this network</html>", "web page.*not an IDX file"),
-    (lambda raw: gzip.compress(other_last_pixel(gzip.decompress(raw))), "wrong checksum"),
-])
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda raw: raw[:-9], "the gzip file is truncated"),
+        (lambda raw: b"<html>you must log in to this network</html>", "web page.*not an IDX file"),
+        (lambda raw: gzip.compress(other_last_pixel(gzip.decompress(raw))), "wrong checksum"),
+    ],
+)
 def test_wrong_download_is_not_kept_and_all_mirrors_are_named(served, cache, damage, message):
     _, mirror = served
     path = f"/good/{FILES[0]}.gz"
     mirror[path] = damage(mirror[path])
-    with pytest.raises(DataError, match=f"mnist could not be downloaded: .*/gone/.*404.*/good/.*{message}"):
+    with pytest.raises(
+        DataError, match=f"mnist could not be downloaded: .*/gone/.*404.*/good/.*{message}"
+    ):
         registry.load("mnist")
     assert list((cache / "data" / "mnist").iterdir()) == []
 
@@ -95,7 +105,7 @@ def test_no_connection_is_one_clear_line(tiny):
 
 
 def test_without_pooch_the_message_says_what_to_install(tiny, monkeypatch, cache):
-    monkeypatch.setitem(sys.modules, "pooch", None)         # makes the import fail
+    monkeypatch.setitem(sys.modules, "pooch", None)  # makes the import fail
     with pytest.raises(DataError, match="pip install pooch"):
         registry.load("mnist")
     assert not cache.exists()

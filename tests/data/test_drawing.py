@@ -1,4 +1,6 @@
-"""The drawing is of the right character, and each distortion does what its name says and nothing else."""
+"""The drawing is of the right character, and each distortion does what its name says and nothing
+else.
+"""
 
 import numpy as np
 import pytest
@@ -8,14 +10,18 @@ from ibpcl.data import drawing, glyphs
 from ibpcl.data.dataset import DataError
 from ibpcl.data.drawing import CANVAS, CAPITAL, NOMINAL, SIDE, Distortion, distort, signed_distance
 
-STILL = Distortion(rotation=0, shear=0, log_scale=0, shift=0, weight=(0, 0), contrast=(1, 1), noise=0)
+STILL = Distortion(
+    rotation=0, shear=0, log_scale=0, shift=0, weight=(0, 0), contrast=(1, 1), noise=0
+)
 FONTS = glyphs.TRAIN_FONTS + glyphs.TEST_FONTS
 DISK = (50 - np.hypot(*np.indices((CANVAS, CANVAS)) - (CANVAS - 1) / 2)).astype(np.float32)
 BAR = (12 - np.abs(np.indices((CANVAS, CANVAS))[1] - (CANVAS - 1) / 2)).astype(np.float32)
 
 
 def draw(distance, count=20, seed=0, **ranges):
-    return distort(distance, count, np.random.default_rng(seed), STILL._replace(**ranges)).astype(float)
+    return distort(distance, count, np.random.default_rng(seed), STILL._replace(**ranges)).astype(
+        float
+    )
 
 
 def centroid(images):
@@ -29,7 +35,9 @@ def test_every_font_has_every_character_with_a_shape_of_its_own(font):
     face = ft2font.FT2Font(f"{get_data_path()}/fonts/ttf/{font}.ttf")
     codes = {face.get_charmap().get(ord(character)) for character in "ABCDEFGHIJ0123456789"}
     assert len(codes - {None, 0}) == 20
-    shapes = {(signed_distance(font, character) > 0).tobytes() for character in "ABCDEFGHIJ0123456789"}
+    shapes = {
+        (signed_distance(font, character) > 0).tobytes() for character in "ABCDEFGHIJ0123456789"
+    }
     assert len(shapes) == 20
 
 
@@ -40,14 +48,17 @@ def test_capitals_are_64_high_and_the_ink_stays_inside(font):
         rows, columns = np.nonzero(distance > 0)
         edge = np.concatenate([distance[0], distance[-1], distance[:, 0], distance[:, -1]])
         assert edge.max() < -10
-        assert abs(rows.min() + rows.max() - (CANVAS - 1)) <= 1         # the box around it is centred
+        # the box around it is centred
+        assert abs(rows.min() + rows.max() - (CANVAS - 1)) <= 1
         assert abs(columns.min() + columns.max() - (CANVAS - 1)) <= 1
         if character == "H":
             assert abs(np.ptp(rows) + 1 - CAPITAL) <= 2
 
 
 def test_fonts_that_claim_the_letters_only_are_told_apart():
-    placeholders = {(signed_distance("LastResortHE-Regular", letter) > 0).tobytes() for letter in "ABCDEFGHIJ"}
+    placeholders = {
+        (signed_distance("LastResortHE-Regular", letter) > 0).tobytes() for letter in "ABCDEFGHIJ"
+    }
     assert len(placeholders) == 1
     with pytest.raises(DataError, match=r"STIXSizOneSymReg.ttf: the font has no 'A'"):
         signed_distance("STIXSizOneSymReg", "A")
@@ -61,7 +72,8 @@ def test_missing_font_file_is_named():
 def test_distance_is_signed_and_changes_by_at_most_one_a_pixel():
     distance = signed_distance("DejaVuSans", "B")
     assert distance.max() > 2 and distance.min() < -20
-    assert max(np.abs(np.diff(distance, axis=axis)).max() for axis in (0, 1)) <= 2.0     # 2 across the outline
+    # 2 across the outline
+    assert max(np.abs(np.diff(distance, axis=axis)).max() for axis in (0, 1)) <= 2.0
 
 
 def test_without_distortion_all_images_are_the_same_disk():
@@ -89,7 +101,9 @@ def test_rotation_leaves_a_disk_and_turns_a_bar():
 
 def test_scale_changes_the_area_within_its_range():
     area = draw(DISK, 200, log_scale=0.2).sum((1, 2)) / draw(DISK, 1).sum()
-    assert area.min() > np.exp(-0.4) - 0.02 and area.max() < np.exp(0.4) + 0.02 and np.ptp(area) > 0.5
+    assert (
+        area.min() > np.exp(-0.4) - 0.02 and area.max() < np.exp(0.4) + 0.02 and np.ptp(area) > 0.5
+    )
 
 
 def test_shear_keeps_the_area_and_slants_the_bar():
@@ -98,7 +112,11 @@ def test_shear_keeps_the_area_and_slants_the_bar():
     bars = draw(BAR, 200, shear=0.4)
     rows = centroid(bars[:, 4:8].repeat(7, 1))[:, 1], centroid(bars[:, 20:24].repeat(7, 1))[:, 1]
     slant = (rows[1] - rows[0]) / 16
-    assert np.abs(slant).max() == pytest.approx(0.4, abs=0.05) and slant.min() < -0.3 and slant.max() > 0.3
+    assert (
+        np.abs(slant).max() == pytest.approx(0.4, abs=0.05)
+        and slant.min() < -0.3
+        and slant.max() > 0.3
+    )
 
 
 @pytest.mark.parametrize("weight", [-0.5, 0.0, 1.0])
@@ -126,4 +144,4 @@ def test_the_default_keeps_every_character_in_the_frame():
             images = distort(signed_distance(font, character), 5, rng, clean).astype(float)
             border = images[:, [0, -1]].sum() + images[:, :, [0, -1]].sum()
             assert border < 0.1 * images.sum()
-            assert images.max((1, 2)).min() > 60            # the thinnest hairline is still there
+            assert images.max((1, 2)).min() > 60  # the thinnest hairline is still there

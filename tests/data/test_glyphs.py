@@ -1,4 +1,6 @@
-"""The rendered sets: sizes, balance, repeatability, disjoint fonts, and a cache that only saves time."""
+"""The rendered sets: sizes, balance, repeatability, disjoint fonts, and a cache that only saves
+time.
+"""
 
 import os
 import subprocess
@@ -24,7 +26,8 @@ def small(monkeypatch):
     monkeypatch.setattr(glyphs, "TEST_PER_CLASS", 2)
     monkeypatch.setattr(glyphs, "TRAIN_FONTS", glyphs.TRAIN_FONTS[:2])
     monkeypatch.setattr(glyphs, "TEST_FONTS", glyphs.TEST_FONTS[:2])
-    render, calls = glyphs.render, []
+    render = glyphs.render
+    calls = []
 
     def counted(characters, seed, name="glyphs"):
         calls.append(seed)
@@ -40,11 +43,16 @@ def assert_equal(one, other):
 
 
 def test_sizes_and_balance(letters):
-    assert letters.train_images.shape == (10000, 28, 28) and letters.test_images.shape == (2000, 28, 28)
+    assert letters.train_images.shape == (10000, 28, 28) and letters.test_images.shape == (
+        2000,
+        28,
+        28,
+    )
     assert letters.train_images.dtype == np.uint8 and letters.class_names == tuple("ABCDEFGHIJ")
     assert np.bincount(letters.train_labels).tolist() == [1000] * 10
     assert np.bincount(letters.test_labels).tolist() == [200] * 10
-    assert 0.15 < (letters.train_images > 0).mean() < 0.3               # mostly background, as MNIST
+    # mostly background, as MNIST
+    assert 0.15 < (letters.train_images > 0).mean() < 0.3
 
 
 def test_order_is_mixed(letters):
@@ -59,38 +67,58 @@ def test_no_two_images_are_the_same(letters):
 
 def test_test_fonts_do_not_occur_in_training():
     assert not set(glyphs.TRAIN_FONTS) & set(glyphs.TEST_FONTS)
-    shapes = {part: {(signed_distance(font, letter) > 0).tobytes() for font in fonts for letter in "AGJ"}
-              for part, fonts in (("train", glyphs.TRAIN_FONTS), ("test", glyphs.TEST_FONTS))}
+    shapes = {
+        part: {(signed_distance(font, letter) > 0).tobytes() for font in fonts for letter in "AGJ"}
+        for part, fonts in (("train", glyphs.TRAIN_FONTS), ("test", glyphs.TEST_FONTS))
+    }
     assert not shapes["train"] & shapes["test"]
 
 
 def test_images_look_like_their_letter(letters):
-    """The mean of a letter's test images is nearest to the mean of the same letter's training images."""
+    """The mean of a letter's test images is nearest to the mean of the same letter's training
+    images.
+    """
+
     def means(images, labels):
         stack = np.stack([images[labels == label].mean(0).ravel() for label in range(10)])
         stack -= stack.mean(0)
         return stack / np.linalg.norm(stack, axis=1, keepdims=True)
 
-    alike = means(letters.test_images, letters.test_labels) @ means(letters.train_images, letters.train_labels).T
+    alike = (
+        means(letters.test_images, letters.test_labels)
+        @ means(letters.train_images, letters.train_labels).T
+    )
     assert alike.argmax(1).tolist() == list(range(10)) and np.diag(alike).min() > 0.8
 
 
 def test_same_seed_same_bytes_even_in_another_process():
-    code = ("import hashlib, ibpcl.data.glyphs as g; d = g.render('AB', 3, 20, 10)\n"
-            "print(hashlib.sha256(b''.join(a.tobytes() for a in d[1:5])).hexdigest())")
-    digests = {subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
-                              env={**os.environ, "PYTHONHASHSEED": seed}).stdout for seed in ("1", "2")}
+    code = (
+        "import hashlib, ibpcl.data.glyphs as g; d = g.render('AB', 3, 20, 10)\n"
+        "print(hashlib.sha256(b''.join(a.tobytes() for a in d[1:5])).hexdigest())"
+    )
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in ("1", "2")
+    }
     assert len(digests) == 1
     assert_equal(glyphs.render("AB", 3, 20, 10), glyphs.render("AB", 3, 20, 10))
 
 
 def test_another_seed_gives_other_images():
-    one, other = glyphs.render("AB", 0, 20, 10), glyphs.render("AB", 1, 20, 10)
+    one = glyphs.render("AB", 0, 20, 10)
+    other = glyphs.render("AB", 1, 20, 10)
     assert (one.train_images != other.train_images).any((1, 2)).all()
 
 
 def test_second_load_comes_from_the_cache(small, cache):
-    first, second = registry.load("glyphs", seed=5), registry.load("glyphs", seed=5)
+    first = registry.load("glyphs", seed=5)
+    second = registry.load("glyphs", seed=5)
     assert small == [5] and glyphs.cache_path("glyphs", 5).is_file()
     assert_equal(first, second)
     registry.load("glyphs", seed=6)
@@ -103,10 +131,15 @@ def test_digits_are_a_set_of_their_own(small):
     assert small == [0, 0]
 
 
-@pytest.mark.parametrize("damage", [
-    lambda content: b"", lambda content: content[:-1], lambda content: content[:1000],
-    lambda content: content[:500] + b"x" + content[501:],
-])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: b"",
+        lambda content: content[:-1],
+        lambda content: content[:1000],
+        lambda content: content[:500] + b"x" + content[501:],
+    ],
+)
 def test_damaged_cache_is_made_anew(small, damage):
     first = registry.load("glyphs")
     path = glyphs.cache_path()
@@ -119,8 +152,11 @@ def test_damaged_cache_is_made_anew(small, damage):
 def test_cache_with_other_arrays_is_made_anew(small):
     first = registry.load("glyphs")
     from ibpcl.data.cache import write_arrays
-    assert write_arrays(glyphs.cache_path(), {**first._asdict(), "name": 0, "class_names": 0,
-                                              "train_labels": first.train_labels[:-1]})
+
+    assert write_arrays(
+        glyphs.cache_path(),
+        {**first._asdict(), "name": 0, "class_names": 0, "train_labels": first.train_labels[:-1]},
+    )
     assert_equal(registry.load("glyphs"), first)
     assert small == [0, 0]
 
@@ -142,9 +178,17 @@ def test_no_home_folder_costs_only_time(small, monkeypatch):
 
 
 def test_cache_key_changes_with_all_that_the_pictures_depend_on(monkeypatch):
-    paths = {glyphs.cache_path("glyphs", 0), glyphs.cache_path("glyphs", 1), glyphs.cache_path("glyph_digits", 0)}
-    for name, value in (("VERSION", -1), ("DEFAULT", DEFAULT._replace(noise=0.5)), ("TEST_FONTS", ("cmr10",)),
-                        ("TRAIN_PER_CLASS", 7)):
+    paths = {
+        glyphs.cache_path("glyphs", 0),
+        glyphs.cache_path("glyphs", 1),
+        glyphs.cache_path("glyph_digits", 0),
+    }
+    for name, value in (
+        ("VERSION", -1),
+        ("DEFAULT", DEFAULT._replace(noise=0.5)),
+        ("TEST_FONTS", ("cmr10",)),
+        ("TRAIN_PER_CLASS", 7),
+    ):
         with monkeypatch.context() as patch:
             patch.setattr(glyphs, name, value)
             paths.add(glyphs.cache_path("glyphs", 0))
@@ -165,26 +209,33 @@ def test_bad_name_is_refused():
 
 
 def test_looking_at_the_data_loads_neither_matplotlib_nor_numba_nor_pooch():
-    code = ("import sys, ibpcl.data.registry as r, ibpcl.data.subsets; r.status()\n"
-            "print(sorted({'matplotlib', 'numba', 'pooch', 'PIL'} & set(sys.modules)))")
+    code = (
+        "import sys, ibpcl.data.registry as r, ibpcl.data.subsets; r.status()\n"
+        "print(sorted({'matplotlib', 'numba', 'pooch', 'PIL'} & set(sys.modules)))"
+    )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
 
 
 def test_a_font_that_matplotlib_lacks_is_left_out_with_a_warning(monkeypatch):
     path = glyphs.font_path
-    monkeypatch.setattr(glyphs, "font_path", lambda font: path("absent" if font == "cmti10" else font))
+    monkeypatch.setattr(
+        glyphs, "font_path", lambda font: path("absent" if font == "cmti10" else font)
+    )
     with pytest.warns(UserWarning, match="cmti10"):
         drawn = glyphs.render("AB", seed=0, train=32, test=8)
     assert drawn.test_images.shape == (16, 28, 28)
     monkeypatch.undo()
     whole = glyphs.render("AB", seed=0, train=32, test=8)
-    assert_equal((None, *drawn[1:3], *drawn[1:3]), (None, *whole[1:3], *whole[1:3]))       # training is as it was
+    # training is as it was
+    assert_equal((None, *drawn[1:3], *drawn[1:3]), (None, *whole[1:3], *whole[1:3]))
     assert not np.array_equal(drawn.test_images, whole.test_images)
 
 
 def test_without_any_font_of_a_family_nothing_is_drawn(monkeypatch):
     path = glyphs.font_path
-    monkeypatch.setattr(glyphs, "font_path", lambda font: path("absent" if font in glyphs.TEST_FONTS else font))
+    monkeypatch.setattr(
+        glyphs, "font_path", lambda font: path("absent" if font in glyphs.TEST_FONTS else font)
+    )
     with pytest.raises(DataError, match="cmr10"):
         glyphs.render("AB", seed=0, train=3, test=2)

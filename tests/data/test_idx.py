@@ -1,4 +1,6 @@
-"""What is written is read back; what is malformed is refused with the file's name and what is wrong in it."""
+"""What is written is read back; what is malformed is refused with the file's name and what is wrong
+in it.
+"""
 
 import gzip
 import re
@@ -45,19 +47,39 @@ BAD = {
     "a web page": (b"<!DOCTYPE html>", 3, "web page.*not an IDX file"),
     "wrong magic": (b"\x01" + GOOD[1:], 3, "magic number must be 2051"),
     "other entries": (GOOD[:2] + b"\x0d" + GOOD[3:], 3, "wrong magic number: entries of type 13"),
-    "labels for images": (idx.encode(np.zeros(4, np.uint8)), 3, "expected 2051 for 3 dimensions, got 2049 for 1"),
+    "labels for images": (
+        idx.encode(np.zeros(4, np.uint8)),
+        3,
+        "expected 2051 for 3 dimensions, got 2049 for 1",
+    ),
     "images for labels": (GOOD, 1, "expected 2049 for 1 dimension, got 2051 for 3"),
     "truncated header": (GOOD[:10], 3, "truncated: 10 bytes, but the header alone needs 16"),
-    "truncated payload": (GOOD[:-1], 3, "truncated: the header announces 2 x 28 x 28 = 1568 bytes, got 1567"),
+    "truncated payload": (
+        GOOD[:-1],
+        3,
+        "truncated: the header announces 2 x 28 x 28 = 1568 bytes, got 1567",
+    ),
     "no payload": (GOOD[:16], 3, "truncated: .* got 0"),
     "overlong payload": (GOOD + b"\0", 3, "too long: .* 1568 bytes, got 1569"),
     "wild sizes": (GOOD[:4] + b"\xff" * 12 + GOOD[16:], 3, "truncated: .* got 1568"),
-    "impossible dimensions": (b"\0\0\x08\xff" + b"\0\0\0\1" * 255 + b"7", None, "announces 255 dimensions"),
+    "impossible dimensions": (
+        b"\0\0\x08\xff" + b"\0\0\0\1" * 255 + b"7",
+        None,
+        "announces 255 dimensions",
+    ),
     "truncated gzip": (PACKED[:-20], 3, "the gzip file is truncated"),
     "gzip header only": (PACKED[:10], 3, "the gzip file is truncated"),
     "two bytes of gzip": (PACKED[:2], 3, "the gzip file is truncated"),
-    "damaged gzip data": (PACKED[:40] + bytes([PACKED[40] ^ 255]) + PACKED[41:], 3, "the gzip file is damaged"),
-    "damaged gzip sum": (PACKED[:-5] + bytes([PACKED[-5] ^ 1]) + PACKED[-4:], 3, "the gzip file is damaged"),
+    "damaged gzip data": (
+        PACKED[:40] + bytes([PACKED[40] ^ 255]) + PACKED[41:],
+        3,
+        "the gzip file is damaged",
+    ),
+    "damaged gzip sum": (
+        PACKED[:-5] + bytes([PACKED[-5] ^ 1]) + PACKED[-4:],
+        3,
+        "the gzip file is damaged",
+    ),
     "garbage after gzip": (PACKED + b"garbage", 3, "the gzip file is damaged"),
 }
 
@@ -74,7 +96,8 @@ def test_malformed_file_is_named_with_what_is_wrong(tmp_path, case):
 
 @given(st.data())
 def test_no_damage_to_the_packed_file_goes_unnoticed_or_ends_in_another_error(data):
-    position = data.draw(st.integers(10, len(PACKED) - 1))          # before: name and time of the packing
+    # before: name and time of the packing
+    position = data.draw(st.integers(10, len(PACKED) - 1))
     changed = bytearray(PACKED)
     changed[position] ^= data.draw(st.integers(1, 255))
     for raw in (bytes(changed), PACKED[:position]):
@@ -94,14 +117,19 @@ def test_only_bytes_are_encoded():
         idx.encode(np.zeros(3))
 
 
-@pytest.mark.parametrize(("announced", "message"), [(10, "too long: the header announces 10"),
-                                                    (2**32 - 1, "announces 4294967295 bytes; no image set has more")])
+@pytest.mark.parametrize(
+    ("announced", "message"),
+    [
+        (10, "too long: the header announces 10"),
+        (2**32 - 1, "announces 4294967295 bytes; no image set has more"),
+    ],
+)
 def test_no_more_is_unpacked_than_the_header_announces(announced, message):
     packed = gzip.compress(struct.pack(">2xBBI", 8, 1, announced) + bytes(10**8))
     tracemalloc.start()
     try:
         with pytest.raises(DataError, match=message):
             idx.parse(idx.unpack(packed, "labels.gz"), "labels.gz")
-        assert tracemalloc.get_traced_memory()[1] < 10**7    # of the 100 MB that it unpacks to
+        assert tracemalloc.get_traced_memory()[1] < 10**7  # of the 100 MB that it unpacks to
     finally:
         tracemalloc.stop()

@@ -32,13 +32,18 @@ def tar(members):
 
 def pictures(counts, seed=0):
     rng = np.random.default_rng(seed)
-    return {letter: rng.integers(0, 256, (count, 28, 28), dtype=np.uint8)
-            for letter, count in zip("ABCDEFGHIJ", counts, strict=True)}
+    return {
+        letter: rng.integers(0, 256, (count, 28, 28), dtype=np.uint8)
+        for letter, count in zip("ABCDEFGHIJ", counts, strict=True)
+    }
 
 
 def members(by_letter):
-    return [(f"notMNIST_small/{letter}/{i:05d}.png", png(picture))
-            for letter, stack in by_letter.items() for i, picture in enumerate(stack)]
+    return [
+        (f"notMNIST_small/{letter}/{i:05d}.png", png(picture))
+        for letter, stack in by_letter.items()
+        for i, picture in enumerate(stack)
+    ]
 
 
 def test_png_reader_gives_every_byte_value_exactly():
@@ -48,51 +53,82 @@ def test_png_reader_gives_every_byte_value_exactly():
 
 def test_split_is_stratified_complete_and_follows_the_rule():
     by_letter = pictures(range(5, 15))
-    archive = tar(members(by_letter)[::-1])                 # the order in the archive does not matter
-    train_images, train_labels, test_images, test_labels = notmnist.convert(archive, test_per_class=2)
+    # the order in the archive does not matter
+    archive = tar(members(by_letter)[::-1])
+    train_images, train_labels, test_images, test_labels = notmnist.convert(
+        archive, test_per_class=2
+    )
     assert np.bincount(test_labels).tolist() == [2] * 10
     assert np.bincount(train_labels).tolist() == list(range(3, 13))
     for label, letter in enumerate("ABCDEFGHIJ"):
-        got = np.concatenate([train_images[train_labels == label], test_images[test_labels == label]])
+        got = np.concatenate(
+            [train_images[train_labels == label], test_images[test_labels == label]]
+        )
         assert sorted(p.tobytes() for p in got) == sorted(p.tobytes() for p in by_letter[letter])
 
-    rng = np.random.default_rng(0)                          # the rule, written once more: which test picture is where
+    # the rule, written once more: which test picture is where
+    rng = np.random.default_rng(0)
     orders = [rng.permutation(len(stack)) for stack in by_letter.values()]
     rng.permutation(len(train_labels))
     place = rng.permutation(20)
     for i, source in enumerate(place):
         label, k = divmod(int(source), 2)
-        np.testing.assert_array_equal(test_images[i], by_letter["ABCDEFGHIJ"[label]][orders[label][k]])
+        np.testing.assert_array_equal(
+            test_images[i], by_letter["ABCDEFGHIJ"[label]][orders[label][k]]
+        )
 
 
 def test_names_are_sorted_by_byte_value_not_by_alphabet():
     by_letter = pictures([4] * 10)
     plain = notmnist.convert(tar(members(by_letter)), test_per_class=1)
-    names = ["B.png", "a.png", "\u00e9.png", "\u4e2d.png"]   # 42 < 61 < c3 a9 < e4 b8 ad
-    renamed = [(f"x/{letter}/{name}", png(picture))
-               for letter, stack in by_letter.items() for name, picture in zip(names, stack, strict=True)]
+    names = ["B.png", "a.png", "\u00e9.png", "\u4e2d.png"]  # 42 < 61 < c3 a9 < e4 b8 ad
+    renamed = [
+        (f"x/{letter}/{name}", png(picture))
+        for letter, stack in by_letter.items()
+        for name, picture in zip(names, stack, strict=True)
+    ]
     for array, again in zip(plain, notmnist.convert(tar(renamed), test_per_class=1), strict=True):
         np.testing.assert_array_equal(array, again)
 
 
 def test_unreadable_pictures_and_other_files_are_skipped():
     good = members(pictures([3] * 10))
-    extra = [("notMNIST_small/A/0.png", b""), ("notMNIST_small/F/0.png", b"not a picture"),
-             ("notMNIST_small/B/00000.png~", b"x"), ("notMNIST_small/K/1.png", good[0][1]), ("README", b"text"),
-             ("notMNIST_small/C/cut.png", good[0][1][:60])]
-    for array, again in zip(notmnist.convert(tar(good), test_per_class=1),
-                            notmnist.convert(tar(good + extra), test_per_class=1), strict=True):
+    extra = [
+        ("notMNIST_small/A/0.png", b""),
+        ("notMNIST_small/F/0.png", b"not a picture"),
+        ("notMNIST_small/B/00000.png~", b"x"),
+        ("notMNIST_small/K/1.png", good[0][1]),
+        ("README", b"text"),
+        ("notMNIST_small/C/cut.png", good[0][1][:60]),
+    ]
+    for array, again in zip(
+        notmnist.convert(tar(good), test_per_class=1),
+        notmnist.convert(tar(good + extra), test_per_class=1),
+        strict=True,
+    ):
         np.testing.assert_array_equal(array, again)
 
 
-@pytest.mark.parametrize(("archive", "message"), [
-    (b"", "not a readable archive"),
-    (b"<html>" * 200, "not a readable archive"),
-    (gzip.compress(tar(members(pictures([3] * 10))))[:-2000], "not a readable archive"),
-    (tar(members(pictures([3] * 9 + [1]))), "1 readable pictures of J, but more than 1 are needed"),
-    (tar([("x/A/1.png", png(np.zeros((28, 27), np.uint8)))]), r"x/A/1.png: expected a grey-scale .* 27 x 28"),
-    (tar([("x/A/1.png", png(np.zeros((28, 28, 3), np.uint8)))]), r"x/A/1.png: expected .* \(28, 28, 3\)"),
-])
+@pytest.mark.parametrize(
+    ("archive", "message"),
+    [
+        (b"", "not a readable archive"),
+        (b"<html>" * 200, "not a readable archive"),
+        (gzip.compress(tar(members(pictures([3] * 10))))[:-2000], "not a readable archive"),
+        (
+            tar(members(pictures([3] * 9 + [1]))),
+            "1 readable pictures of J, but more than 1 are needed",
+        ),
+        (
+            tar([("x/A/1.png", png(np.zeros((28, 27), np.uint8)))]),
+            r"x/A/1.png: expected a grey-scale .* 27 x 28",
+        ),
+        (
+            tar([("x/A/1.png", png(np.zeros((28, 28, 3), np.uint8)))]),
+            r"x/A/1.png: expected .* \(28, 28, 3\)",
+        ),
+    ],
+)
 def test_bad_archive_is_named(archive, message):
     with pytest.raises(DataError, match=f"^where.*: .*{message}|^where: {message}"):
         notmnist.convert(archive, "where", test_per_class=1)
@@ -116,19 +152,23 @@ def test_fetch_converts_the_archive_and_checks_the_sums(mirror, monkeypatch, tmp
 
 @pytest.mark.data
 def test_real_split_comes_back_from_an_archive_of_its_pictures(real_data):
-    """Undo the rule on the published split, pack the pictures, convert them: the published sums come out."""
+    """Undo the rule on the published split, pack the pictures, convert them: the published sums
+    come out.
+    """
     real = registry.load("notmnist", real_data)
     counts = np.bincount(real.train_labels) + np.bincount(real.test_labels)
     rng = np.random.default_rng(0)
     orders = [rng.permutation(count) for count in counts]
-    train, test = np.empty_like(real.train_images), np.empty_like(real.test_images)
+    train = np.empty_like(real.train_images)
+    test = np.empty_like(real.test_images)
     train[rng.permutation(len(train))] = real.train_images
     test[rng.permutation(len(test))] = real.test_images
-    by_letter, used = {}, 0
+    by_letter = {}
+    used = 0
     for label, order in enumerate(orders):
         stack = np.empty((len(order), 28, 28), np.uint8)
-        stack[order[:375]] = test[375 * label:375 * (label + 1)]
-        stack[order[375:]] = train[used:used + len(order) - 375]
+        stack[order[:375]] = test[375 * label : 375 * (label + 1)]
+        stack[order[375:]] = train[used : used + len(order) - 375]
         used += len(order) - 375
         by_letter["ABCDEFGHIJ"[label]] = stack
     arrays = notmnist.convert(tar(members(by_letter)))

@@ -1,4 +1,6 @@
-"""Tasks of a user's own arrays and files: what they are cut into, how they are told apart, what is refused."""
+"""Tasks of a user's own arrays and files: what they are cut into, how they are told apart, what is
+refused.
+"""
 
 import pickle
 import tracemalloc
@@ -18,8 +20,14 @@ PAIRS = [(0, 1), (5, 2)]
 @pytest.fixture
 def file(tmp_path):
     """Write a file of arrays; gives a function that writes one with other contents."""
+
     def write(name="mine.npz", save=np.savez, **other):
-        arrays = {"x_train": INPUTS, "y_train": LABELS, "x_test": INPUTS[::2], "y_test": LABELS[::2]} | other
+        arrays = {
+            "x_train": INPUTS,
+            "y_train": LABELS,
+            "x_test": INPUTS[::2],
+            "y_test": LABELS[::2],
+        } | other
         save(tmp_path / name, **{key: value for key, value in arrays.items() if value is not None})
         return tmp_path / name
 
@@ -41,7 +49,9 @@ def test_each_task_has_its_classes_and_each_example_is_in_one_part():
 
 
 def test_which_examples_are_for_testing_is_a_function_of_the_seed():
-    first, again, other = (tasks_from_arrays(INPUTS, LABELS, PAIRS, seed=seed) for seed in (0, 0, 1))
+    first, again, other = (
+        tasks_from_arrays(INPUTS, LABELS, PAIRS, seed=seed) for seed in (0, 0, 1)
+    )
     assert first.sha256 == again.sha256 != other.sha256
 
 
@@ -51,17 +61,23 @@ def test_images_are_rows_in_0_to_1_and_keep_their_shape():
     assert task.class_names == ("0", "1", "2", "5") and task.classes == 4
 
 
-@pytest.mark.parametrize(("arguments", "words"), [
-    ((INPUTS, LABELS[:-1]), "y must have one label for each of the 40 rows of x, got 39"),
-    ((INPUTS[0], LABELS), r"x must have shape \(N, D\).*got \(6,\)"),
-    ((INPUTS, LABELS / 2), "y must hold whole numbers.*float64"),
-    ((np.where(LABELS[:, None] == 1, np.nan, INPUTS), LABELS), "x must be finite.* NaN"),
-    ((INPUTS, LABELS, [(0, 1), (2, 3)]), "y has no examples of 3"),
-    ((INPUTS, LABELS, [(0, 1)]), "y has labels that no task has: 2, 5"),
-    ((INPUTS, LABELS, [(0, 0), (1, 2, 5)]), "different labels"), ((INPUTS, LABELS, []), "at least one label"),
-    ((INPUTS, LABELS, 3), "a list of whole numbers for each task"), ((INPUTS, LABELS, PAIRS, 1.0), "between 0 and 1"),
-    ((INPUTS, LABELS, PAIRS, 0.2, 0, ["a", "b"]), "class_names must name every label"),
-    ((INPUTS[::10], LABELS[::10]), "1 example of label 0; training and testing need one each")])
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((INPUTS, LABELS[:-1]), "y must have one label for each of the 40 rows of x, got 39"),
+        ((INPUTS[0], LABELS), r"x must have shape \(N, D\).*got \(6,\)"),
+        ((INPUTS, LABELS / 2), "y must hold whole numbers.*float64"),
+        ((np.where(LABELS[:, None] == 1, np.nan, INPUTS), LABELS), "x must be finite.* NaN"),
+        ((INPUTS, LABELS, [(0, 1), (2, 3)]), "y has no examples of 3"),
+        ((INPUTS, LABELS, [(0, 1)]), "y has labels that no task has: 2, 5"),
+        ((INPUTS, LABELS, [(0, 0), (1, 2, 5)]), "different labels"),
+        ((INPUTS, LABELS, []), "at least one label"),
+        ((INPUTS, LABELS, 3), "a list of whole numbers for each task"),
+        ((INPUTS, LABELS, PAIRS, 1.0), "between 0 and 1"),
+        ((INPUTS, LABELS, PAIRS, 0.2, 0, ["a", "b"]), "class_names must name every label"),
+        ((INPUTS[::10], LABELS[::10]), "1 example of label 0; training and testing need one each"),
+    ],
+)
 def test_arrays_that_make_no_tasks(arguments, words):
     with pytest.raises(ValueError, match=words):
         tasks_from_arrays(*arguments)
@@ -76,16 +92,30 @@ def test_a_file_is_cut_into_tasks_and_a_folder_has_a_task_a_file(file, tmp_path)
     assert whole.classes == 4
     file("another.npz", y_train=LABELS[::-1])
     tasks = read_tasks(tmp_path)
-    assert [task.name for task in tasks] == ["another", "mine"] and tasks[0].class_names == ("0", "1", "2", "5")
+    assert [task.name for task in tasks] == ["another", "mine"] and tasks[0].class_names == (
+        "0",
+        "1",
+        "2",
+        "5",
+    )
 
 
-@pytest.mark.parametrize(("other", "classes", "words"), [
-    ({"y_test": None}, None, "mine.npz has no array y_test .*it has x_train, y_train, x_test"),
-    ({"y_train": np.array([{}] * 40)}, None, "holds Python objects, which are not read"),
-    ({"x_test": INPUTS[:, :-1], "y_test": LABELS}, None, "must be as wide as x_train"),
-    ({"x_train": np.full_like(INPUTS, np.inf)}, PAIRS, "finite"),
-    ({"y_train": LABELS[:-1]}, PAIRS, "y_train must have one label for each of the 40 rows of x_train"),
-    ({}, [(0, 9)], "no examples of 9"), ({"y_test": np.full(20, 7)}, PAIRS, "labels that no task has: 7")])
+@pytest.mark.parametrize(
+    ("other", "classes", "words"),
+    [
+        ({"y_test": None}, None, "mine.npz has no array y_test .*it has x_train, y_train, x_test"),
+        ({"y_train": np.array([{}] * 40)}, None, "holds Python objects, which are not read"),
+        ({"x_test": INPUTS[:, :-1], "y_test": LABELS}, None, "must be as wide as x_train"),
+        ({"x_train": np.full_like(INPUTS, np.inf)}, PAIRS, "finite"),
+        (
+            {"y_train": LABELS[:-1]},
+            PAIRS,
+            "y_train must have one label for each of the 40 rows of x_train",
+        ),
+        ({}, [(0, 9)], "no examples of 9"),
+        ({"y_test": np.full(20, 7)}, PAIRS, "labels that no task has: 7"),
+    ],
+)
 def test_files_that_make_no_tasks(file, tmp_path, other, classes, words):
     file(**other)
     with pytest.raises(DataError, match=words) as refused:
@@ -97,8 +127,12 @@ def test_places_that_hold_no_tasks(file, tmp_path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "text.npz").write_text("not a zip")
     (tmp_path / "half.npz").write_bytes(file().read_bytes()[:-300])
-    for place, words in (("nowhere", "no such file"), ("empty", r"no \.npz file"), ("text.npz", "no sound"),
-                         ("half.npz", "no sound")):
+    for place, words in (
+        ("nowhere", "no such file"),
+        ("empty", r"no \.npz file"),
+        ("text.npz", "no sound"),
+        ("half.npz", "no sound"),
+    ):
         with pytest.raises(DataError, match=words):
             read_tasks(tmp_path / place)
     (tmp_path / "text.npz").unlink(), (tmp_path / "half.npz").unlink()
@@ -139,13 +173,18 @@ def test_streams_are_told_apart_by_arrays_and_names():
     assert own_tasks([task]).sha256 == same.sha256 and own_tasks(same) is same
     moved = INPUTS.copy()
     moved[3, 3] = np.nextafter(moved[3, 3], 1)
-    for other in ([Task("b", INPUTS, LABELS, INPUTS, LABELS, 6, tuple("uvwxyz"))], [task, task],
-                  [Task("a", moved, LABELS, INPUTS, LABELS, 6, tuple("uvwxyz"))],
-                  [Task("a", INPUTS, LABELS, INPUTS, LABELS, 6, tuple("uvwxyx"))]):
+    for other in (
+        [Task("b", INPUTS, LABELS, INPUTS, LABELS, 6, tuple("uvwxyz"))],
+        [task, task],
+        [Task("a", moved, LABELS, INPUTS, LABELS, 6, tuple("uvwxyz"))],
+        [Task("a", INPUTS, LABELS, INPUTS, LABELS, 6, tuple("uvwxyx"))],
+    ):
         assert own_tasks(other).sha256 != same.sha256
 
 
-@pytest.mark.parametrize("stream", [3, [3], [], Task("a", INPUTS, LABELS, INPUTS, LABELS, 6, tuple("uvwxyz"))])
+@pytest.mark.parametrize(
+    "stream", [3, [3], [], Task("a", INPUTS, LABELS, INPUTS, LABELS, 6, tuple("uvwxyz"))]
+)
 def test_what_is_no_stream(stream):
     with pytest.raises(DataError, match="Task"):
         own_tasks(stream)

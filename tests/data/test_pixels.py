@@ -20,7 +20,9 @@ def test_pixels_of_any_type_are_the_same_tasks(dtype):
     assert tasks_from_arrays(PIXELS.astype(dtype), LABELS).sha256 == expected
 
 
-@pytest.mark.parametrize("x", [[[0, 17, 90]], [[-1, 17, 200]], [[0, 17, 256]], [[0.5, 17.0, 200.0]]])
+@pytest.mark.parametrize(
+    "x", [[[0, 17, 90]], [[-1, 17, 200]], [[0, 17, 256]], [[0.5, 17.0, 200.0]]]
+)
 def test_numbers_that_are_no_pixels_stay_as_they_are(x):
     assert scaled(np.array(x)).tolist() == x
 
@@ -28,7 +30,9 @@ def test_numbers_that_are_no_pixels_stay_as_they_are(x):
 @pytest.mark.parametrize("train", [*TYPES, "unit"])
 @pytest.mark.parametrize("test", [*TYPES, "unit"])
 def test_training_and_test_pixels_have_one_scale(train, test, tmp_path):
-    x_train, x_test = ((PIXELS / 255 if dtype == "unit" else PIXELS.astype(dtype)) for dtype in (train, test))
+    x_train, x_test = (
+        (PIXELS / 255 if dtype == "unit" else PIXELS.astype(dtype)) for dtype in (train, test)
+    )
     np.savez(tmp_path / "d.npz", x_train=x_train, y_train=LABELS, x_test=x_test, y_test=LABELS)
     task = read_tasks(tmp_path / "d.npz")[0]
     np.testing.assert_array_equal(task.x_train, task.x_test)
@@ -49,12 +53,35 @@ def test_numbers_near_one_are_no_pixels():
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder with a run on bytes, one on pixels in 0..1, and one on numbers that are no pixels."""
+    """A folder with a run on bytes, one on pixels in 0..1, and one on numbers that are no
+    pixels.
+    """
     place = tmp_path_factory.mktemp("pixels")
     for name, x in (("bytes", PIXELS), ("unit", PIXELS / 255), ("real", PIXELS * 0.5 - 60)):
-        np.savez(place / f"{name}.npz", x_train=x, y_train=LABELS, x_test=x[:20], y_test=LABELS[:20])
-        assert main(["run", "--data", str(place / f"{name}.npz"), "--method", "naive", "--quiet", "--out",
-                     str(place / name), "--set", "epochs=3", "--set", "hidden=5", "--set", "backend=numpy"]) == 0
+        np.savez(
+            place / f"{name}.npz", x_train=x, y_train=LABELS, x_test=x[:20], y_test=LABELS[:20]
+        )
+        assert (
+            main(
+                [
+                    "run",
+                    "--data",
+                    str(place / f"{name}.npz"),
+                    "--method",
+                    "naive",
+                    "--quiet",
+                    "--out",
+                    str(place / name),
+                    "--set",
+                    "epochs=3",
+                    "--set",
+                    "hidden=5",
+                    "--set",
+                    "backend=numpy",
+                ]
+            )
+            == 0
+        )
     return place
 
 
@@ -77,7 +104,9 @@ def test_predictions_do_not_depend_on_the_type_of_the_pixels(name, folder, capsy
 
 def test_numbers_that_are_no_pixels_are_predicted_as_they_are(folder, capsys):
     x = PIXELS[:3].astype(np.uint8)
-    assert predicted(folder, "real", x, capsys) == predicted(folder, "real", x.astype(float), capsys)
+    assert predicted(folder, "real", x, capsys) == predicted(
+        folder, "real", x.astype(float), capsys
+    )
 
 
 @pytest.mark.parametrize("shape", [(0, 16), (16, 0), (0, 4, 4), (0, 0)])

@@ -40,7 +40,9 @@ def test_plain_and_packed_files_load_from_any_of_the_folders(tiny, monkeypatch, 
 
 @pytest.mark.parametrize("call", [registry.load, registry.verify, registry.fetch])
 def test_unknown_name_lists_the_known_ones(call):
-    with pytest.raises(DataError, match=r"must be one of glyphs, glyph_digits, mnist, .*, got 'emnist'"):
+    with pytest.raises(
+        DataError, match=r"must be one of glyphs, glyph_digits, mnist, .*, got 'emnist'"
+    ):
         call("emnist")
 
 
@@ -58,18 +60,25 @@ def test_wrong_checksum_names_file_expected_and_got(tiny, call):
     contents, folder = tiny
     path = folder / "mnist" / FILES[2]
     changed = bytearray(contents[FILES[2]])
-    changed[-1] ^= 1                                        # one bit of one pixel
+    changed[-1] ^= 1  # one bit of one pixel
     path.write_bytes(changed)
     expected = SOURCES["mnist"].sha256[2]
-    message = rf"{FILES[2]}: wrong checksum: expected sha256 {expected}.*, got [0-9a-f]{{64}}; .*ibpcl data fetch"
+    message = (
+        rf"{FILES[2]}: wrong checksum: expected sha256 {expected}.*, got [0-9a-f]{{64}}; .*ibpcl "
+        r"data fetch"
+    )
     with pytest.raises(DataError, match=message):
         call("mnist", folder)
 
 
 def test_counts_that_differ_are_reported_before_the_checksum(tiny):
     _, folder = tiny
-    (folder / "mnist" / f"{FILES[1]}.gz").write_bytes(gzip.compress(idx.encode(np.zeros(19, np.uint8))))
-    with pytest.raises(DataError, match=r"images-idx3-ubyte holds 20 images, but .*ubyte\.gz holds 19 labels"):
+    (folder / "mnist" / f"{FILES[1]}.gz").write_bytes(
+        gzip.compress(idx.encode(np.zeros(19, np.uint8)))
+    )
+    with pytest.raises(
+        DataError, match=r"images-idx3-ubyte holds 20 images, but .*ubyte\.gz holds 19 labels"
+    ):
         registry.load("mnist", folder)
 
 
@@ -96,7 +105,9 @@ def test_a_set_of_which_some_files_are_there_is_incomplete(tiny):
 def test_what_to_do_about_a_damaged_file_names_the_folder_that_was_given(tiny):
     folder = tiny[1]
     (folder / "mnist" / f"{FILES[1]}.gz").write_bytes(b"")
-    with pytest.raises(DataError, match=f"{FILES[1]}.*`ibpcl data fetch mnist --data-dir {folder}`"):
+    with pytest.raises(
+        DataError, match=f"{FILES[1]}.*`ibpcl data fetch mnist --data-dir {folder}`"
+    ):
         registry.load("mnist", folder)
 
 
@@ -108,7 +119,10 @@ def test_without_a_home_the_sets_of_a_named_folder_are_listed(tiny, monkeypatch)
     monkeypatch.delenv("IBPCL_DATA", raising=False)
     monkeypatch.setattr(registry.Path, "home", homeless)
     by_name = {status.name: status for status in registry.status(tiny[1])}
-    assert by_name["mnist"].summary == "verified" and by_name["glyphs"].summary == "rendered when asked for"
+    assert (
+        by_name["mnist"].summary == "verified"
+        and by_name["glyphs"].summary == "rendered when asked for"
+    )
     by_name = {status.name: status for status in registry.status()}
     assert "--data-dir or IBPCL_DATA" in by_name["mnist"].summary and by_name["glyphs"].usable
 
@@ -116,9 +130,13 @@ def test_without_a_home_the_sets_of_a_named_folder_are_listed(tiny, monkeypatch)
 def test_a_damaged_cache_is_not_called_one(tiny):
     path = registry.glyphs.cache_path("glyphs", 0)
     assert registry.cache.write_arrays(path, {"x": np.ones(3)})
-    assert {status.name: status.summary for status in registry.status(tiny[1])}["glyphs"] == "cached"
+    assert {status.name: status.summary for status in registry.status(tiny[1])}[
+        "glyphs"
+    ] == "cached"
     path.write_bytes(path.read_bytes()[:-1])
-    assert {status.name: status.summary for status in registry.status(tiny[1])}["glyphs"] == "rendered when asked for"
+    assert {status.name: status.summary for status in registry.status(tiny[1])}[
+        "glyphs"
+    ] == "rendered when asked for"
 
 
 def test_status_says_verified_damaged_or_missing(tiny):
@@ -187,7 +205,9 @@ def test_files_of_one_set_directly_in_the_folder_are_not_another_set(tiny):
     assert (states["mnist"], states["fashion_mnist"]) == ("verified", "missing")
 
 
-def test_a_download_replaces_no_file_outside_the_folder_of_its_set(tiny, tmp_path, mirror, monkeypatch):
+def test_a_download_replaces_no_file_outside_the_folder_of_its_set(
+    tiny, tmp_path, mirror, monkeypatch
+):
     contents, _ = tiny
     monkeypatch.setitem(SOURCES, "mnist", SOURCES["mnist"]._replace(urls=(f"{mirror['url']}/",)))
     for file, content in contents.items():
@@ -200,8 +220,10 @@ def test_a_download_replaces_no_file_outside_the_folder_of_its_set(tiny, tmp_pat
     assert_same(registry.load("mnist", folder), contents)
 
 
-@pytest.mark.parametrize("page", [b"<!DOCTYPE html><html>", b"\n <HTML><head>", b"\xef\xbb\xbf<html>",
-                                  b"<?xml version='1'?>"])
+@pytest.mark.parametrize(
+    "page",
+    [b"<!DOCTYPE html><html>", b"\n <HTML><head>", b"\xef\xbb\xbf<html>", b"<?xml version='1'?>"],
+)
 def test_a_web_page_in_place_of_a_file_is_named_as_one(page, tiny):
     _, folder = tiny
     for content in (page, gzip.compress(page)):

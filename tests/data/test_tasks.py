@@ -1,4 +1,6 @@
-"""Splits and permutations: nothing is lost, nothing is changed, and task t is the same whenever it is asked for."""
+"""Splits and permutations: nothing is lost, nothing is changed, and task t is the same whenever it
+is asked for.
+"""
 
 import itertools
 
@@ -15,10 +17,14 @@ from ibpcl.data.tasks import PermutedStream, SplitStream
 
 def make_dataset(seed=0, n=200, m=80, classes=10, name="some_set"):
     rng = np.random.default_rng(seed)
-    return Dataset(name, rng.integers(0, 256, (n, 28, 28), dtype=np.uint8),
-                   rng.permutation(np.arange(n) % classes).astype(np.uint8),
-                   rng.integers(0, 256, (m, 28, 28), dtype=np.uint8),
-                   rng.permutation(np.arange(m) % classes).astype(np.uint8), tuple("ABCDEFGHIJ"[:classes]))
+    return Dataset(
+        name,
+        rng.integers(0, 256, (n, 28, 28), dtype=np.uint8),
+        rng.permutation(np.arange(n) % classes).astype(np.uint8),
+        rng.integers(0, 256, (m, 28, 28), dtype=np.uint8),
+        rng.permutation(np.arange(m) % classes).astype(np.uint8),
+        tuple("ABCDEFGHIJ"[:classes]),
+    )
 
 
 DATA = make_dataset()
@@ -33,12 +39,18 @@ def test_a_split_holds_exactly_the_images_of_its_labels_in_their_order(labels, s
     for t, pair in enumerate(pairs):
         task = stream[t]
         chosen = np.isin(DATA.train_labels, pair)
-        np.testing.assert_array_equal(task.x_train, DATA.train_images[chosen].reshape(-1, 784) / np.float32(255))
+        np.testing.assert_array_equal(
+            task.x_train, DATA.train_images[chosen].reshape(-1, 784) / np.float32(255)
+        )
         np.testing.assert_array_equal(np.array(pair)[task.y_train], DATA.train_labels[chosen])
         chosen = np.isin(DATA.test_labels, pair)
-        np.testing.assert_array_equal(task.x_test, DATA.test_images[chosen].reshape(-1, 784) / np.float32(255))
+        np.testing.assert_array_equal(
+            task.x_test, DATA.test_images[chosen].reshape(-1, 784) / np.float32(255)
+        )
         np.testing.assert_array_equal(np.array(pair)[task.y_test], DATA.test_labels[chosen])
-        assert task.classes == len(pair) and task.class_names == tuple("ABCDEFGHIJ"[i] for i in pair)
+        assert task.classes == len(pair) and task.class_names == tuple(
+            "ABCDEFGHIJ"[i] for i in pair
+        )
         assert task.name == "/".join(task.class_names) and task.image_shape == (28, 28)
 
 
@@ -48,7 +60,12 @@ def test_default_pairs_and_names():
     assert stream.name == "split-some-set" and PermutedStream(DATA).name == "permuted-some-set"
     fashion = SplitStream(make_dataset()._replace(class_names=SOURCES["fashion_mnist"].class_names))
     assert [task.name for task in fashion] == [
-        "T-shirt/Trouser", "Pullover/Dress", "Coat/Sandal", "Shirt/Sneaker", "Bag/Ankle boot"]
+        "T-shirt/Trouser",
+        "Pullover/Dress",
+        "Coat/Sandal",
+        "Shirt/Sneaker",
+        "Bag/Ankle boot",
+    ]
 
 
 def test_inputs_are_float32_in_0_to_1_with_both_ends():
@@ -57,16 +74,21 @@ def test_inputs_are_float32_in_0_to_1_with_both_ends():
         assert x.dtype == np.float32 and x.min() == 0.0 and x.max() == 1.0
 
 
-@pytest.mark.parametrize("make", [lambda seed: SplitStream(make_dataset(seed)),
-                                  lambda seed: PermutedStream(DATA, 3, seed)])
+@pytest.mark.parametrize(
+    "make",
+    [lambda seed: SplitStream(make_dataset(seed)), lambda seed: PermutedStream(DATA, 3, seed)],
+)
 def test_tasks_are_made_anew_and_the_same(make):
-    one, other = make(1), make(1)
+    one = make(1)
+    other = make(1)
     for t in (2, 0, 2, -1):
         np.testing.assert_array_equal(one[t].x_train, other[t].x_train)
         np.testing.assert_array_equal(one[t].y_test, other[t].y_test)
     assert one[0] is not one[0] and {task.inputs for task in one} == {784}
     np.testing.assert_array_equal(one[-1].x_test, one[len(one) - 1].x_test)
-    assert (one[0].x_train.shape != make(2)[0].x_train.shape) or (one[0].x_train != make(2)[0].x_train).any()
+    assert (one[0].x_train.shape != make(2)[0].x_train.shape) or (
+        one[0].x_train != make(2)[0].x_train
+    ).any()
 
 
 @pytest.mark.parametrize("stream", [SplitStream(DATA), PermutedStream(DATA)])
@@ -81,10 +103,17 @@ def test_a_stream_ends(stream):
 
 @given(seed=st.integers(0, 2**63), t=st.integers(0, 3))
 def test_a_permutation_reorders_the_pixels_and_nothing_else(seed, t):
-    small = Dataset("s", DATA.train_images[:5], DATA.train_labels[:5], DATA.test_images[:3], DATA.test_labels[:3],
-                    DATA.class_names)
+    small = Dataset(
+        "s",
+        DATA.train_images[:5],
+        DATA.train_labels[:5],
+        DATA.test_images[:3],
+        DATA.test_labels[:3],
+        DATA.class_names,
+    )
     stream = PermutedStream(small, 4, seed)
-    order, task = stream.permutation(t), stream[t]
+    order = stream.permutation(t)
+    task = stream[t]
     assert sorted(order.tolist()) == list(range(784))
     for x, images in ((task.x_train, small.train_images), (task.x_test, small.test_images)):
         undone = np.empty_like(x)
@@ -92,22 +121,33 @@ def test_a_permutation_reorders_the_pixels_and_nothing_else(seed, t):
         np.testing.assert_array_equal(undone, images.reshape(-1, 784) / np.float32(255))
     np.testing.assert_array_equal(task.y_train, small.train_labels)
     assert task.classes == 10 and task.name == f"permuted {t + 1}"
-    assert task.x_train.flags.c_contiguous and task.x_test.flags.c_contiguous      # or minibatches are slow to take
+    # or minibatches are slow to take
+    assert task.x_train.flags.c_contiguous and task.x_test.flags.c_contiguous
 
 
 def test_every_task_has_a_permutation_of_its_own_also_the_first():
-    orders = [PermutedStream(DATA, 5, seed).permutation(t).tolist() for seed in (0, 1) for t in range(5)]
+    orders = [
+        PermutedStream(DATA, 5, seed).permutation(t).tolist() for seed in (0, 1) for t in range(5)
+    ]
     assert len({tuple(order) for order in [*orders, list(range(784))]}) == 11
 
 
 def test_a_permutation_does_not_depend_on_the_number_of_tasks():
-    np.testing.assert_array_equal(PermutedStream(DATA, 2, 7).permutation(1), PermutedStream(DATA, 9, 7).permutation(1))
+    np.testing.assert_array_equal(
+        PermutedStream(DATA, 2, 7).permutation(1), PermutedStream(DATA, 9, 7).permutation(1)
+    )
 
 
-@pytest.mark.parametrize(("pairs", "message"), [
-    ((), "at least one task"), (((0, 0),), "different labels"), (((0, 10),), r"0 \.\. 9"), (((-1, 0),), r"0 \.\. 9"),
-    (((),), "different labels"),
-])
+@pytest.mark.parametrize(
+    ("pairs", "message"),
+    [
+        ((), "at least one task"),
+        (((0, 0),), "different labels"),
+        (((0, 10),), r"0 \.\. 9"),
+        (((-1, 0),), r"0 \.\. 9"),
+        (((),), "different labels"),
+    ],
+)
 def test_bad_pairs_are_refused(pairs, message):
     with pytest.raises(ValueError, match=f"SplitStream: .*{message}"):
         SplitStream(DATA, pairs)
@@ -119,7 +159,9 @@ def test_a_task_without_examples_is_named():
         SplitStream(absent)[0]
 
 
-@pytest.mark.parametrize(("arguments", "message"), [((0,), "tasks must be at least 1"), ((5, -1), "seed must be")])
+@pytest.mark.parametrize(
+    ("arguments", "message"), [((0,), "tasks must be at least 1"), ((5, -1), "seed must be")]
+)
 def test_bad_numbers_are_refused(arguments, message):
     with pytest.raises(ValueError, match=f"PermutedStream: {message}"):
         PermutedStream(DATA, *arguments)

@@ -8,16 +8,25 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = Path(os.environ.get("IBPCL_SITE", ROOT / "docs" / "_build" / "html"))
-built = pytest.mark.skipif(not (SITE / "index.html").exists(),
-                           reason="the site is not built: the command is under 'Build the site' in the README")
+built = pytest.mark.skipif(
+    not (SITE / "index.html").exists(),
+    reason="the site is not built: the command is under 'Build the site' in the README",
+)
 
 
 class Page(HTMLParser):
-    """What a page holds: its text, its links, what it loads, its places, and its pictures with their words."""
+    """What a page holds: its text, its links, what it loads, its places, and its pictures with
+    their words.
+    """
 
     def __init__(self, html):
         super().__init__()
-        self.html, self.links, self.loads, self.ids, self.pictures, self.parts = html, [], [], {""}, [], []
+        self.html = html
+        self.links = []
+        self.loads = []
+        self.ids = {""}
+        self.pictures = []
+        self.parts = []
         self.feed(html)
         self.text = "".join(self.parts)
 
@@ -26,7 +35,13 @@ class Page(HTMLParser):
         self.ids |= {values[name] for name in ("id", "name") if values.get(name)}
         if tag in ("a", "area") and values.get("href"):
             self.links.append(values["href"])
-        elif tag == "link" and values.get("rel") in ("stylesheet", "icon", "preload", "prefetch", "preconnect"):
+        elif tag == "link" and values.get("rel") in (
+            "stylesheet",
+            "icon",
+            "preload",
+            "prefetch",
+            "preconnect",
+        ):
             self.loads.append(values["href"])
         if values.get("src"):
             self.loads.append(values["src"])
@@ -41,5 +56,8 @@ class Page(HTMLParser):
 
 def read(site):
     """Return the pages of a site by their paths."""
-    return {path.relative_to(site).as_posix(): Page(path.read_text(encoding="utf-8")) for path in site.rglob("*.html")
-            if "_static" not in path.parts}
+    return {
+        path.relative_to(site).as_posix(): Page(path.read_text(encoding="utf-8"))
+        for path in site.rglob("*.html")
+        if "_static" not in path.parts
+    }

@@ -1,4 +1,6 @@
-"""The built site in a browser: no error, no outside request, no overflow, nothing that shuts anybody out."""
+"""The built site in a browser: no error, no outside request, no overflow, nothing that shuts
+anybody out.
+"""
 
 import os
 import re
@@ -15,10 +17,15 @@ pytestmark = [built, needs_chromium]
 
 TUTORIAL = min((ROOT / "tutorials").glob("[0-9]*.py")).stem
 PAGES = ("index.html", f"tutorials/{TUTORIAL}.html", "derivations/kumaraswamy.html", "explore.html")
-VIEWS = [(name, scheme, width) for name in PAGES for scheme in ("light", "dark") for width in (1280, 360)]
-VIEWS += [("paper/index.html", "light", 360), ("reference/commands.html", "dark", 360),
-          ("reproduction.html", "light", 360)]
-SHOTS = os.environ.get("IBPCL_SCREENSHOTS")                  # a folder to look at the pages in
+VIEWS = [
+    (name, scheme, width) for name in PAGES for scheme in ("light", "dark") for width in (1280, 360)
+]
+VIEWS += [
+    ("paper/index.html", "light", 360),
+    ("reference/commands.html", "dark", 360),
+    ("reproduction.html", "light", 360),
+]
+SHOTS = os.environ.get("IBPCL_SCREENSHOTS")  # a folder to look at the pages in
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -39,8 +46,11 @@ def address():
 
 @pytest.fixture
 def opened(browser, address):
-    """A function that opens a page and returns it; no script error and no outside request may have come of it."""
-    contexts, wrong = [], []
+    """A function that opens a page and returns it; no script error and no outside request may have
+    come of it.
+    """
+    contexts = []
+    wrong = []
 
     def open_page(name, **options):
         context = browser.new_context(**options)
@@ -48,8 +58,14 @@ def opened(browser, address):
         page = context.new_page()
         page.on("pageerror", lambda error: wrong.append(f"script error: {error}"))
         page.on("console", lambda line: wrong.append(line.text) if line.type == "error" else None)
-        page.on("request", lambda request: None if request.url.startswith((address, "data:")) else wrong.append(
-            f"request to {request.url}"))
+        page.on(
+            "request",
+            lambda request: (
+                None
+                if request.url.startswith((address, "data:"))
+                else wrong.append(f"request to {request.url}")
+            ),
+        )
         page.goto(f"{address}/{name}")
         if options.get("java_script_enabled", True):
             page.evaluate("() => window.MathJax && MathJax.startup && MathJax.startup.promise")
@@ -65,15 +81,20 @@ def opened(browser, address):
 def test_a_page_fits_and_shuts_nobody_out(opened, name, scheme, width):
     page = opened(name, color_scheme=scheme, viewport={"width": width, "height": 800})
     if SHOTS:
-        page.screenshot(path=Path(SHOTS, f"{name.replace('/', '-')}-{scheme}-{width}.png"), full_page=True)
+        page.screenshot(
+            path=Path(SHOTS, f"{name.replace('/', '-')}-{scheme}-{width}.png"), full_page=True
+        )
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.evaluate(STICKING_OUT) == []
-    # Formulas have the colours of their text, and code the same ones at every width; both are thousands of elements.
+    # Formulas have the colours of their text, and code the same ones at every width; both are
+    # thousands of elements.
     assert serious(page, ["mjx-container"], [".highlight pre"] * (width == 360)) == []
 
 
-@pytest.mark.parametrize(("box", "found"), [
-    ("", True), ("overflow-x: auto", False), ("overflow-x: auto; width: 800px", True)])
+@pytest.mark.parametrize(
+    ("box", "found"),
+    [("", True), ("overflow-x: auto", False), ("overflow-x: auto; width: 800px", True)],
+)
 def test_what_sticks_out_is_found(browser, box, found):
     page = browser.new_page(viewport={"width": 360, "height": 800})
     page.set_content(f'<main><div style="{box}"><div style="width: 900px">wide</div></div></main>')
@@ -81,9 +102,14 @@ def test_what_sticks_out_is_found(browser, box, found):
     page.close()
 
 
-@pytest.mark.parametrize(("html", "found"), [
-    ('<img src="data:,">', "image-alt"), ('<p style="color: #aaa; background: #fff">pale</p>', "color-contrast"),
-    ('<input type="range">', "label")])
+@pytest.mark.parametrize(
+    ("html", "found"),
+    [
+        ('<img src="data:,">', "image-alt"),
+        ('<p style="color: #aaa; background: #fff">pale</p>', "color-contrast"),
+        ('<input type="range">', "label"),
+    ],
+)
 def test_what_shuts_somebody_out_is_found(browser, html, found):
     page = browser.new_page()
     page.set_content(f'<html lang="en"><title>x</title><main>{html}</main></html>')
@@ -109,8 +135,12 @@ def test_sliders_are_moved_by_the_keyboard(opened):
             page.keyboard.press("End")
             assert figure.locator(".words").inner_text() != before[0]
             assert figure.locator("svg").inner_html() != before[1]
-            assert slider.get_attribute("aria-valuetext") == figure.locator("output").nth(
-                int(slider.get_attribute("data-number"))).inner_text()
+            assert (
+                slider.get_attribute("aria-valuetext")
+                == figure.locator("output")
+                .nth(int(slider.get_attribute("data-number")))
+                .inner_text()
+            )
 
 
 def test_without_scripts_the_pictures_stay(opened):
@@ -118,8 +148,13 @@ def test_without_scripts_the_pictures_stay(opened):
     assert page.locator("figure.explore input").count() == 0
     for figure in page.locator("figure.explore").all():
         assert figure.locator("svg").is_visible() and figure.locator("noscript").is_visible()
-        drawn = [path.get_attribute("d") for path in figure.locator("svg path:not(.grid):not(.tick)").all()]
-        assert all(len(each) > 5 for each in drawn) and re.search(r"\d", figure.locator(".words").inner_text())
+        drawn = [
+            path.get_attribute("d")
+            for path in figure.locator("svg path:not(.grid):not(.tick)").all()
+        ]
+        assert all(len(each) > 5 for each in drawn) and re.search(
+            r"\d", figure.locator(".words").inner_text()
+        )
 
 
 def test_the_search_finds_a_name(opened):
@@ -137,22 +172,30 @@ def test_the_theme_is_switched_by_hand(opened):
     assert len(colours) == 2
 
 
-@pytest.mark.skipif(not (SITE / "_static" / "pyodide").is_dir(), reason="the site was built without IBPCL_PYODIDE")
+@pytest.mark.skipif(
+    not (SITE / "_static" / "pyodide").is_dir(), reason="the site was built without IBPCL_PYODIDE"
+)
 def test_a_gradient_is_checked_in_the_browser(opened):
     page = opened("explore.html", viewport={"width": 1280, "height": 800})
-    source, words = page.locator("#browser-source"), page.locator("form.browser-check pre")
+    source = page.locator("#browser-source")
+    words = page.locator("form.browser-check pre")
 
     def verdict(text):
         source.fill(text)
         page.click("form.browser-check button[type=submit]")
-        page.wait_for_function("!document.querySelector('form.browser-check button').disabled", timeout=120_000)
+        page.wait_for_function(
+            "!document.querySelector('form.browser-check button').disabled", timeout=120_000
+        )
         return words.inner_text()
 
     wrong = source.input_value()
-    assert "WRONG for 2 of 2 inputs" in verdict(wrong) and "line 12: da = dh * (1 - h)" in words.inner_text()
+    assert (
+        "WRONG for 2 of 2 inputs" in verdict(wrong)
+        and "line 12: da = dh * (1 - h)" in words.inner_text()
+    )
     assert verdict(wrong.replace("1 - h)", "1 - h * h)")).startswith("f: ok, score 1.00")
     assert "went wrong" in verdict("import os\nos._exit(0)")
-    assert "cannot be imported" in verdict("x = (")          # in a new Python
+    assert "cannot be imported" in verdict("x = (")  # in a new Python
 
     source.fill("while True: pass")
     page.click("form.browser-check button[type=submit]")

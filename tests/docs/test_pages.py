@@ -1,4 +1,6 @@
-"""The built site, read as files: links lead somewhere, nothing comes from elsewhere, every picture has its words."""
+"""The built site, read as files: links lead somewhere, nothing comes from elsewhere, every picture
+has its words.
+"""
 
 import re
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
@@ -25,20 +27,32 @@ def dead(pages):
             path = unquote(path)
             target = pages.get(path)
             if (target is None and not (SITE / path).is_file()) or (
-                    target is not None and anchor and unquote(anchor) not in target.ids):
+                target is not None and anchor and unquote(anchor) not in target.ids
+            ):
                 found.append((name, link))
     return found
 
 
 def foreign(pages):
     """Return what pages load from other sites, as (page, address)."""
-    return [(name, each) for name, page in pages.items() for each in page.loads if re.match(r"(\w+:)?//", each)]
+    return [
+        (name, each)
+        for name, page in pages.items()
+        for each in page.loads
+        if re.match(r"(\w+:)?//", each)
+    ]
 
 
 def wordless(pages):
-    """Return the pictures without words, or with the name of a file in their place, as (page, source)."""
-    return [(name, source) for name, page in pages.items() for source, alt in page.pictures
-            if not alt or not alt.strip() or alt == source or re.search(r"\.(png|svg|jpe?g)$", alt)]
+    """Return the pictures without words, or with the name of a file in their place, as (page,
+    source).
+    """
+    return [
+        (name, source)
+        for name, page in pages.items()
+        for source, alt in page.pictures
+        if not alt or not alt.strip() or alt == source or re.search(r"\.(png|svg|jpe?g)$", alt)
+    ]
 
 
 def test_every_link_leads_somewhere(pages):
@@ -49,7 +63,9 @@ def test_every_link_leads_somewhere(pages):
 def test_nothing_is_loaded_from_another_site(pages):
     assert foreign(pages) == []
     for sheet in SITE.rglob("*.css"):
-        assert not re.search(r"(url\(|@import)\s*['\"]?(https?:)?//", sheet.read_text(encoding="utf-8")), sheet
+        assert not re.search(
+            r"(url\(|@import)\s*['\"]?(https?:)?//", sheet.read_text(encoding="utf-8")
+        ), sheet
 
 
 def test_every_picture_has_words(pages):
@@ -57,21 +73,38 @@ def test_every_picture_has_words(pages):
     assert wordless(pages) == []
 
 
-@pytest.mark.parametrize(("html", "check"), [
-    ('<a href="gone.html">x</a>', dead), ('<a href="index.html#gone">x</a>', dead), ('<a href="#gone">x</a>', dead),
-    ('<img src="http://elsewhere.org/a.png" alt="a">', foreign),
-    ('<script src="//elsewhere.org/a.js"></script>', foreign),
-    ('<link rel="stylesheet" href="https://elsewhere.org/a.css">', foreign),
-    ('<img src="a.png">', wordless), ('<img src="a.png" alt="">', wordless),
-    ('<img src="x/a.png" alt="a.png">', wordless),
-    ('<svg role="img"><path/></svg>', wordless)])
+@pytest.mark.parametrize(
+    ("html", "check"),
+    [
+        ('<a href="gone.html">x</a>', dead),
+        ('<a href="index.html#gone">x</a>', dead),
+        ('<a href="#gone">x</a>', dead),
+        ('<img src="http://elsewhere.org/a.png" alt="a">', foreign),
+        ('<script src="//elsewhere.org/a.js"></script>', foreign),
+        ('<link rel="stylesheet" href="https://elsewhere.org/a.css">', foreign),
+        ('<img src="a.png">', wordless),
+        ('<img src="a.png" alt="">', wordless),
+        ('<img src="x/a.png" alt="a.png">', wordless),
+        ('<svg role="img"><path/></svg>', wordless),
+    ],
+)
 def test_a_planted_mistake_is_found(html, check):
     assert len(check({"index.html": Page(html)})) == 1
 
 
-@pytest.mark.parametrize("html", [
-    '<a id="here" href="#here">x</a><a href="index.html">x</a><a href="https://elsewhere.org">x</a>',
-    '<img src="a.png" alt="A curve."><svg role="img" aria-label="A curve."></svg><svg aria-hidden="true"></svg>'])
+@pytest.mark.parametrize(
+    "html",
+    [
+        (
+            '<a id="here" href="#here">x</a><a href="index.html">x</a><a '
+            'href="https://elsewhere.org">x</a>'
+        ),
+        (
+            '<img src="a.png" alt="A curve."><svg role="img" aria-label="A curve."></svg><svg '
+            'aria-hidden="true"></svg>'
+        ),
+    ],
+)
 def test_what_is_right_is_let_through(html):
     page = {"index.html": Page(html)}
     assert dead(page) == foreign(page) == wordless(page) == []
@@ -80,7 +113,9 @@ def test_what_is_right_is_let_through(html):
 def test_every_primitive_has_a_page_with_its_proofs_and_curves(pages):
     for path in (ROOT / "ibpcl" / "primitives").glob("[!_]*.py"):
         page = pages[f"derivations/{path.stem}.html"]
-        pairs = len(re.findall(r"^def (?!_)\w+_vjp\(", path.read_text(encoding="utf-8"), re.MULTILINE))
+        pairs = len(
+            re.findall(r"^def (?!_)\w+_vjp\(", path.read_text(encoding="utf-8"), re.MULTILINE)
+        )
         assert page.text.count("proved") >= pairs, path.stem
         assert sum("V-curve" in alt for _, alt in page.pictures) >= pairs, path.stem
 
@@ -88,6 +123,7 @@ def test_every_primitive_has_a_page_with_its_proofs_and_curves(pages):
 def test_every_equation_and_erratum_is_on_the_page_of_the_paper(pages):
     from ibpcl.paper.equations import EQUATIONS
     from ibpcl.paper.errata import ERRATA
+
     text = " ".join(pages["paper/index.html"].text.split())
     assert all(" ".join(equation.formula.split()) in text for equation in EQUATIONS)
     assert all(erratum.printed in text and erratum.right in text for erratum in ERRATA)
@@ -97,12 +133,18 @@ def test_every_tutorial_is_there_with_what_it_printed_and_its_downloads(pages):
     for path in (ROOT / "tutorials").glob("*.py"):
         page = pages[f"tutorials/{path.stem}.html"]
         for ending in ("ipynb", "py"):
-            assert any(link.endswith(f"/{path.stem}.{ending}") for link in page.links), (path.stem, ending)
+            assert any(link.endswith(f"/{path.stem}.{ending}") for link in page.links), (
+                path.stem,
+                ending,
+            )
         assert "cell_output" in page.html, path.stem
         assert "Traceback (most recent call last)" not in page.text, path.stem
 
 
 def test_every_command_is_described(pages):
     from ibpcl.cli.parser import parser
-    commands, = (action.choices for action in parser()._actions if isinstance(action.choices, dict))
+
+    (commands,) = (
+        action.choices for action in parser()._actions if isinstance(action.choices, dict)
+    )
     assert all(f"ibpcl {name}" in pages["reference/commands.html"].text for name in commands)

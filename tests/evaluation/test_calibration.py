@@ -1,4 +1,6 @@
-"""Coverage of exact forecasts is nominal, wrong ones are told, and figures draw what they are given."""
+"""Coverage of exact forecasts is nominal, wrong ones are told, and figures draw what they are
+given.
+"""
 
 import numpy as np
 import pytest
@@ -21,9 +23,12 @@ SIZES = st.integers(2, 60)
 
 
 def gaussians(examples, seed=0, factor=1.0):
-    """Means, standard deviations and observations of Gaussians whose spread is told wrong by a factor."""
+    """Means, standard deviations and observations of Gaussians whose spread is told wrong by a
+    factor.
+    """
     rng = np.random.default_rng(seed)
-    mean, sigma = rng.normal(size=examples), np.exp(rng.normal(size=examples))
+    mean = rng.normal(size=examples)
+    sigma = np.exp(rng.normal(size=examples))
     return mean, factor * sigma, rng.normal(mean, sigma)
 
 
@@ -60,8 +65,10 @@ def test_coverage_rises_with_the_level_and_does_not_know_units(seed, examples):
 
 @given(SEEDS, SIZES)
 def test_scales_hold_their_share_of_a_new_example_whatever_the_distribution(seed, examples):
-    """Of N + 1 exchangeable examples each is as likely the new one: leave one out, N + 1 times, and count."""
-    errors = np.random.default_rng(seed).standard_cauchy(examples)        # no variance at all
+    """Of N + 1 exchangeable examples each is as likely the new one: leave one out, N + 1 times, and
+    count.
+    """
+    errors = np.random.default_rng(seed).standard_cauchy(examples)  # no variance at all
     levels = [p for p in LEVELS if np.ceil(round(p * examples, 9)) < examples]
     if not levels:
         return
@@ -74,15 +81,22 @@ def test_scales_hold_their_share_of_a_new_example_whatever_the_distribution(seed
 
 
 def test_scales_of_gaussians_are_their_quantiles_and_too_few_examples_give_the_largest_error():
-    np.testing.assert_allclose(interval_scales(*gaussians(100_000)), norm.ppf((1 + np.array(LEVELS)) / 2), atol=0.02)
-    np.testing.assert_array_equal(interval_scales([0.0] * 3, [2.0] * 3, [2.0, -6.0, 4.0], [0.5, 0.99]), [2, 3])
+    np.testing.assert_allclose(
+        interval_scales(*gaussians(100_000)), norm.ppf((1 + np.array(LEVELS)) / 2), atol=0.02
+    )
+    np.testing.assert_array_equal(
+        interval_scales([0.0] * 3, [2.0] * 3, [2.0, -6.0, 4.0], [0.5, 0.99]), [2, 3]
+    )
 
 
 @pytest.mark.parametrize("factor", [0.3, 1.0, 4.0])
 def test_recalibration_mends_a_spread_told_wrong(factor):
     forecasts = gaussians(4000, seed=1, factor=factor)
     observed = recalibrated_coverage(*forecasts)
-    assert calibration_error(observed) < 0.015 < calibration_error(coverage(*forecasts)) or factor == 1.0
+    assert (
+        calibration_error(observed) < 0.015 < calibration_error(coverage(*forecasts))
+        or factor == 1.0
+    )
     np.testing.assert_allclose(observed, LEVELS, atol=0.04)
     np.testing.assert_array_equal(observed, recalibrated_coverage(*forecasts, seed=0))
 
@@ -97,12 +111,20 @@ def test_the_band_is_that_of_the_binomial_distribution(examples, confidence):
 
 
 @pytest.mark.parametrize("function", [coverage, interval_scales, recalibrated_coverage])
-@pytest.mark.parametrize(("arguments", "message"), [
-    (([0.0, 0.0], [1.0], [0.0, 0.0]), "must have one shape"), (([], [], []), "not be empty"),
-    (([0.0, 1.0], [1.0, 0.0], [0.0, 0.0]), "sigma must be > 0, got min 0.0"),
-    (([np.nan, 1.0], [1.0, 1.0], [0.0, 0.0]), "must be finite"),
-    (([0.0, 0.0], [1.0, 1.0], [0.0, 0.0], [0.5, 1.0]), r"levels must be numbers strictly between 0 and 1, got \[0.5"),
-    (([0.0, 0.0], [1.0, 1.0], [0.0, 0.0], 0.5), "levels must be")])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([0.0, 0.0], [1.0], [0.0, 0.0]), "must have one shape"),
+        (([], [], []), "not be empty"),
+        (([0.0, 1.0], [1.0, 0.0], [0.0, 0.0]), "sigma must be > 0, got min 0.0"),
+        (([np.nan, 1.0], [1.0, 1.0], [0.0, 0.0]), "must be finite"),
+        (
+            ([0.0, 0.0], [1.0, 1.0], [0.0, 0.0], [0.5, 1.0]),
+            r"levels must be numbers strictly between 0 and 1, got \[0.5",
+        ),
+        (([0.0, 0.0], [1.0, 1.0], [0.0, 0.0], 0.5), "levels must be"),
+    ],
+)
 def test_what_is_no_forecast_is_refused(function, arguments, message):
     with pytest.raises(ValueError, match=rf"calibration\.{function.__name__}: .*{message}"):
         function(*arguments)
@@ -125,12 +147,19 @@ def test_reliability_draws_the_coverage_of_each_task_in_percent():
     for line, expected in zip(lines, observed, strict=True):
         np.testing.assert_allclose(line.get_xdata(), 100 * np.array(LEVELS))
         np.testing.assert_allclose(line.get_ydata(), 100 * expected)
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["chance, 95 %", "a", "b", "c"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "chance, 95 %",
+        "a",
+        "b",
+        "c",
+    ]
     band = ax.collections[0].get_paths()[0].vertices
     at_half = band[np.isclose(band[:, 0], 50)][:, 1]
     low, high = binomial_band([0.5], 50)
     np.testing.assert_allclose([at_half.min(), at_half.max()], [100 * low[0], 100 * high[0]])
-    with pytest.raises(ValueError, match=r"figures.reliability: observed must have shape \(T, 10\)"):
+    with pytest.raises(
+        ValueError, match=r"figures.reliability: observed must have shape \(T, 10\)"
+    ):
         figures.reliability(LEVELS, observed[:, :4], 50)
 
 
@@ -141,17 +170,29 @@ def test_reliability_of_many_tasks_names_three():
 
 def test_intervals_draw_bands_model_mean_and_observations():
     place = np.arange(4.0)
-    mean, observed = place**2, place**2 + 0.5
+    mean = place**2
+    observed = place**2 + 0.5
     bands = {0.5: (mean - 1, mean + 1), 0.9: (mean - 2, mean + 3)}
     ax = figures.intervals(place, observed, mean, bands, (mean - 0.3, mean + 0.3), breaks=[1.5])
-    heights = [(area.get_paths()[0].vertices[:, 1].min(), area.get_paths()[0].vertices[:, 1].max())
-               for area in ax.collections]
-    assert heights == [(-2, 12), (-1, 10)]                     # widest first
+    heights = [
+        (area.get_paths()[0].vertices[:, 1].min(), area.get_paths()[0].vertices[:, 1].max())
+        for area in ax.collections
+    ]
+    assert heights == [(-2, 12), (-1, 10)]  # widest first
     for line, expected in zip(ax.lines, (mean - 0.3, mean + 0.3, mean, observed), strict=False):
         np.testing.assert_array_equal(line.get_ydata(), expected)
     assert ax.lines[4].get_xdata()[0] == 1.5
     words = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert words == ["90 % of observations", "50 % of observations", "90 %, model alone", "predicted", "observed"]
-    for wrong in ((place, observed[:3], mean, bands, bands[0.5]), (place, observed, mean, {}, bands[0.5])):
+    assert words == [
+        "90 % of observations",
+        "50 % of observations",
+        "90 %, model alone",
+        "predicted",
+        "observed",
+    ]
+    for wrong in (
+        (place, observed[:3], mean, bands, bands[0.5]),
+        (place, observed, mean, {}, bands[0.5]),
+    ):
         with pytest.raises(ValueError, match=r"figures\.intervals: .* must have one shape"):
             figures.intervals(*wrong)

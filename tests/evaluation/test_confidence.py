@@ -1,4 +1,6 @@
-"""Calibration, Brier score, AUROC and the choice of a task against cases that can be worked out by hand."""
+"""Calibration, Brier score, AUROC and the choice of a task against cases that can be worked out by
+hand.
+"""
 
 import numpy as np
 import pytest
@@ -6,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ibpcl.evaluation import confidence, figures
-from ibpcl.evaluation.confidence import auroc, brier_score, doubt, expected_calibration_error, infer_tasks
+from ibpcl.evaluation.confidence import (
+    auroc,
+    brier_score,
+    doubt,
+    expected_calibration_error,
+    infer_tasks,
+)
 from ibpcl.models.likelihoods import mean_over_samples
 
 P = np.array([[0.9, 0.1], [0.8, 0.2], [0.8, 0.2], [0.3, 0.7], [0.45, 0.55]])
@@ -14,7 +22,8 @@ Y = np.array([0, 0, 1, 1, 0])
 
 
 def test_calibration_error_of_five_examples_by_hand():
-    # Bins of a fifth: (0.4, 0.6] has 0.55, wrong; (0.6, 0.8] has 0.8 right, 0.8 wrong, 0.7 right; (0.8, 1] has 0.9.
+    # Bins of a fifth: (0.4, 0.6] has 0.55, wrong; (0.6, 0.8] has 0.8 right, 0.8 wrong, 0.7 right;
+    # (0.8, 1] has 0.9.
     found = confidence.reliability_bins(P, Y, bins=5)
     assert found.examples.tolist() == [0, 0, 1, 3, 1]
     np.testing.assert_allclose(found.confidence[2:], [0.55, 2.3 / 3, 0.9])
@@ -47,18 +56,27 @@ def test_auroc_is_the_share_of_pairs_in_the_right_order(own, others):
 
 @given(SCORES, SCORES)
 def test_auroc_is_the_area_under_the_curve_of_true_over_false_positives(own, others):
-    """The trapezoids between all thresholds, as the area is defined and as scikit-learn computes it."""
-    own, others = np.array(own), np.array(others)
+    """The trapezoids between all thresholds, as the area is defined and as scikit-learn computes
+    it.
+    """
+    own = np.array(own)
+    others = np.array(others)
     thresholds = [np.inf, *sorted({*own, *others}, reverse=True)]
-    false, true = ([(scores >= threshold).mean() for threshold in thresholds] for scores in (own, others))
+    false, true = (
+        [(scores >= threshold).mean() for threshold in thresholds] for scores in (own, others)
+    )
     assert auroc(own, others) == pytest.approx(np.trapezoid(true, false))
 
 
 def test_auroc_of_separate_equal_and_reversed_scores():
-    assert auroc([0, 1], [2, 3]) == 1 and auroc([1, 1], [1, 1, 1]) == 0.5 and auroc([2, 3], [0, 1]) == 0
+    assert (
+        auroc([0, 1], [2, 3]) == 1
+        and auroc([1, 1], [1, 1, 1]) == 0.5
+        and auroc([2, 3], [0, 1]) == 0
+    )
 
 
-def test_equal_samples_leave_no_mutual_information_and_sure_ones_that_contradict_each_other_all_of_it():
+def test_mutual_information_is_zero_for_equal_samples_and_all_for_contradictions():
     p = np.array([[0.7, 0.3], [0.2, 0.8]])
     same = mean_over_samples(np.log(np.stack([p, p, p])))
     np.testing.assert_allclose(doubt(same, "mutual information"), 0, atol=1e-15)
@@ -84,19 +102,36 @@ def test_with_two_classes_entropy_and_confidence_choose_the_same_task(seed):
 
 def test_with_three_classes_they_need_not():
     heads = [mean_over_samples(np.log([[p]])) for p in ([0.6, 0.399, 0.001], [0.62, 0.19, 0.19])]
-    assert infer_tasks(heads, "confidence").tolist() == [1] and infer_tasks(heads, "entropy").tolist() == [0]
+    assert infer_tasks(heads, "confidence").tolist() == [1] and infer_tasks(
+        heads, "entropy"
+    ).tolist() == [0]
 
 
-@pytest.mark.parametrize(("call", "words"), [
-    (lambda: brier_score([[0.5, 0.4]], [0]), "rows of probabilities must be at least 0 and sum to 1"),
-    (lambda: brier_score([[1.5, -0.5]], [0]), "rows of probabilities must be at least 0"),
-    (lambda: brier_score([[0.5, 0.5]], [2]), r"labels must lie in 0\.\.1"),
-    (lambda: expected_calibration_error([[0.5, 0.5]], [0, 1]), r"labels must have shape \(1,\).*got \(2,\)"),
-    (lambda: confidence.reliability_bins([[0.5, 0.5]], [0], bins=0), "bins must be at least 1, got 0"),
-    (lambda: auroc([], [1.0]), "own and others must be finite and not empty, got 0 and 1"),
-    (lambda: auroc([np.nan], [1.0]), "own and others must be finite"),
-    (lambda: doubt(mean_over_samples(np.zeros((1, 1, 1))), "margin"), "rule must be one of entropy, confidence"),
-])
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (
+            lambda: brier_score([[0.5, 0.4]], [0]),
+            "rows of probabilities must be at least 0 and sum to 1",
+        ),
+        (lambda: brier_score([[1.5, -0.5]], [0]), "rows of probabilities must be at least 0"),
+        (lambda: brier_score([[0.5, 0.5]], [2]), r"labels must lie in 0\.\.1"),
+        (
+            lambda: expected_calibration_error([[0.5, 0.5]], [0, 1]),
+            r"labels must have shape \(1,\).*got \(2,\)",
+        ),
+        (
+            lambda: confidence.reliability_bins([[0.5, 0.5]], [0], bins=0),
+            "bins must be at least 1, got 0",
+        ),
+        (lambda: auroc([], [1.0]), "own and others must be finite and not empty, got 0 and 1"),
+        (lambda: auroc([np.nan], [1.0]), "own and others must be finite"),
+        (
+            lambda: doubt(mean_over_samples(np.zeros((1, 1, 1))), "margin"),
+            "rule must be one of entropy, confidence",
+        ),
+    ],
+)
 def test_what_is_no_prediction_is_refused(call, words):
     with pytest.raises(ValueError, match=rf"confidence\.\w+: .*{words}"):
         call()
@@ -112,5 +147,6 @@ def test_the_reliability_diagram_draws_bins_in_percent_the_larger_the_more_examp
     np.testing.assert_allclose(first.get_offsets(), [[65, 60], [95, 100]])
     np.testing.assert_allclose(first.get_offsets(), second.get_offsets())
     np.testing.assert_allclose(first.get_sizes(), [16, 24])
-    assert ax.get_xlim()[0] == pytest.approx(60)             # the left edge of the first bin with examples
+    # the left edge of the first bin with examples
+    assert ax.get_xlim()[0] == pytest.approx(60)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b"]

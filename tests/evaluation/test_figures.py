@@ -20,8 +20,13 @@ R = np.array([[0.9, np.nan, np.nan], [0.8, 0.95, np.nan], [0.7, 0.9, 0.99]])
 RNG = np.random.default_rng(0)
 MASKS = [RNG.random((16, 5)) < 0.4 for _ in range(3)]
 NAMES = ["A/B", "C/D", "E/F"]
-HISTORY = {"task": [0, 0, 1, 1], "phase": ["masked", "finetune"] * 2, "elbo": [-9.0, -5.0, -8.0, -4.0],
-           "log_likelihood": [-8.0, -3.0, -5.0, 0.0], "kl_masks": [1.0, 2, 3, 4]}
+HISTORY = {
+    "task": [0, 0, 1, 1],
+    "phase": ["masked", "finetune"] * 2,
+    "elbo": [-9.0, -5.0, -8.0, -4.0],
+    "log_likelihood": [-8.0, -3.0, -5.0, 0.0],
+    "kl_masks": [1.0, 2, 3, 4],
+}
 EACH = [
     lambda **ax: figures.accuracy_curves(R, **ax),
     lambda **ax: figures.accuracy_matrix(R, **ax),
@@ -59,10 +64,15 @@ def test_accuracy_curves_of_many_tasks_name_three():
 
 
 def test_names_stand_at_the_ends_of_lines_and_not_on_each_other():
-    ax = figures.accuracy_curves(np.tril(np.full((6, 6), 0.99)) + np.triu(np.full((6, 6), np.nan), 1))
+    ax = figures.accuracy_curves(
+        np.tril(np.full((6, 6), 0.99)) + np.triu(np.full((6, 6), np.nan), 1)
+    )
     heights = sorted(text.xy[1] for text in ax.texts)
-    assert len(heights) == 7 and np.diff(heights).min() > 0.06 and heights[0] >= 0 and heights[-1] <= 1
-    high, low = figures.accuracy_curves(R, NAMES).texts[2].xy[1], figures.accuracy_curves(R, NAMES).texts[0].xy[1]
+    assert (
+        len(heights) == 7 and np.diff(heights).min() > 0.06 and heights[0] >= 0 and heights[-1] <= 1
+    )
+    high = figures.accuracy_curves(R, NAMES).texts[2].xy[1]
+    low = figures.accuracy_curves(R, NAMES).texts[0].xy[1]
     assert high > 0.9 and low < 0.1
 
 
@@ -70,21 +80,24 @@ def test_lines_that_lie_on_each_other_are_drawn_apart():
     ax = figures.accuracy_curves(np.where(np.tri(3, dtype=bool), 0.99, np.nan))
     places = {tuple(line.get_transform().transform((3, 99.0))) for line in ax.lines[:3]}
     assert len(places) == 3
-    apart = figures.accuracy_curves(R)                     # where nothing is hidden, nothing is moved
+    # where nothing is hidden, nothing is moved
+    apart = figures.accuracy_curves(R)
     assert len({tuple(line.get_transform().transform((3, 99.0))) for line in apart.lines[:3]}) == 1
 
 
 def test_half_a_point_does_not_look_like_a_fall():
     low, high = figures.accuracy_curves(np.array([[0.999, np.nan], [0.994, 0.998]])).get_ylim()
     assert high - low > 5
-    figures.accuracy_curves(np.full((3, 3), np.nan))      # nothing known: no limits to choose
+    figures.accuracy_curves(np.full((3, 3), np.nan))  # nothing known: no limits to choose
 
 
 def test_accuracy_matrix_shows_and_prints_its_numbers():
     ax = figures.accuracy_matrix(R, NAMES)
     shown = ax.images[0].get_array()
     np.testing.assert_allclose(shown.filled(np.nan), 100 * R)
-    printed = {(round(t.get_position()[1]), round(t.get_position()[0])): t.get_text() for t in ax.texts}
+    printed = {
+        (round(t.get_position()[1]), round(t.get_position()[0])): t.get_text() for t in ax.texts
+    }
     assert printed == {(i, j): f"{100 * R[i, j]:.2f}" for i in range(3) for j in range(i + 1)}
     assert ax.images[0].get_clim() == (70, 100)
     assert [t.get_text() for t in ax.get_yticklabels()] == NAMES
@@ -109,7 +122,9 @@ def test_methods_have_a_line_for_the_mean_and_a_band_of_one_standard_deviation()
     np.testing.assert_allclose(ax.lines[1].get_ydata(), 100 * curve)
     outline = ax.collections[0].get_paths()[0].vertices
     at_first = outline[outline[:, 0] == 1][:, 1]
-    np.testing.assert_allclose([at_first.min(), at_first.max()], 85 + np.array([-1, 1]) * 10 / 2**0.5)
+    np.testing.assert_allclose(
+        [at_first.min(), at_first.max()], 85 + np.array([-1, 1]) * 10 / 2**0.5
+    )
 
 
 @given(st.lists(st.text(), min_size=2, max_size=21, unique=True))
@@ -122,7 +137,10 @@ def test_any_two_of_21_looks_differ_in_two_of_colour_marker_and_dash(names):
 
 def test_the_lines_of_21_methods_all_differ_and_the_legend_is_whole():
     ax = figures.method_comparison({f"method {m}": R for m in range(21)})
-    assert len({(line.get_color(), line.get_marker(), line.get_linestyle()) for line in ax.lines}) == 21
+    assert (
+        len({(line.get_color(), line.get_marker(), line.get_linestyle()) for line in ax.lines})
+        == 21
+    )
     ax.figure.draw_without_rendering()
     box = ax.get_legend().get_window_extent()
     assert box.y0 >= 0 and box.x1 <= ax.figure.bbox.x1
@@ -141,16 +159,23 @@ def test_mask_matrices_are_the_masks():
         np.testing.assert_array_equal(ax.images[0].get_array(), mask)
         assert ax.get_title() == f"{name}\n{100 * mask.mean():.1f} %"
     white, ink = axes[0].images[0].to_rgba(np.array([0.0, 1.0]))
-    assert white.sum() > ink.sum()                        # darker means active
+    assert white.sum() > ink.sum()  # darker means active
 
 
 def test_mask_maps_are_the_shares_of_units_in_use():
     first, second = np.zeros((2, 6, 4), dtype=bool)
-    first[:3, 0], first[0, 1] = True, True                 # two of four units are in use
-    axes = figures.mask_maps([first, second], ["A/B", "a name that does not fit"], image_shape=(2, 3))
+    # two of four units are in use
+    first[:3, 0] = True
+    first[0, 1] = True
+    axes = figures.mask_maps(
+        [first, second], ["A/B", "a name that does not fit"], image_shape=(2, 3)
+    )
     np.testing.assert_allclose(axes[0].images[0].get_array(), [[100, 50, 50], [0, 0, 0]])
     assert (axes[1].images[0].get_array() == 0).all()
-    assert axes[0].get_title() == f"A/B\n{100 * 4 / 24:.1f} %" and axes[0].get_xlabel() == "2 of 4 units"
+    assert (
+        axes[0].get_title() == f"A/B\n{100 * 4 / 24:.1f} %"
+        and axes[0].get_xlabel() == "2 of 4 units"
+    )
     assert len(axes[1].get_title().split("\n")[0]) <= 16
     with pytest.raises(ValueError, match=r"figures\.mask_maps: image_shape must have 6 pixels"):
         figures.mask_maps([first], image_shape=(2, 2))
@@ -170,8 +195,10 @@ def test_receptive_fields_are_pictures_sorted_by_use_and_no_noise():
     ax = figures.receptive_fields([mask, mask])
     assert [label.get_text() for label in ax.get_xticklabels()] == ["4", "2"]
     sheet = ax.images[0].get_array()
-    off, new, shared = to_rgb("white"), to_rgb("#0072B2"), to_rgb("#E69F00")
-    assert sheet.shape == (2 * 8 + 1, 2 * 8 + 1, 3)        # tiles of 8 x 8 and a gap of 1
+    off = to_rgb("white")
+    new = to_rgb("#0072B2")
+    shared = to_rgb("#E69F00")
+    assert sheet.shape == (2 * 8 + 1, 2 * 8 + 1, 3)  # tiles of 8 x 8 and a gap of 1
     np.testing.assert_allclose(sheet[:4, :8], np.broadcast_to(new, (4, 8, 3)))
     np.testing.assert_allclose(sheet[4:8, :8], np.broadcast_to(off, (4, 8, 3)))
     np.testing.assert_allclose(sheet[9:11, 9:], np.broadcast_to(shared, (2, 8, 3)))
@@ -185,7 +212,9 @@ def test_receptive_fields_of_noise_alone_are_the_units_most_in_use():
 
 
 def test_receptive_fields_need_pixels():
-    with pytest.raises(ValueError, match="image_shape must have 16 pixels, the inputs of the masks, got 4 x 5"):
+    with pytest.raises(
+        ValueError, match="image_shape must have 16 pixels, the inputs of the masks, got 4 x 5"
+    ):
         figures.receptive_fields(MASKS, image_shape=(4, 5))
     with pytest.raises(ValueError, match="got 3 x 3"):
         figures.receptive_fields([np.ones((10, 2))])
@@ -196,7 +225,9 @@ def test_receptive_fields_need_pixels():
 def test_bars_of_share_used_add_up_to_the_density():
     ax = figures.share_used(MASKS, NAMES)
     new, shared = ax.containers
-    np.testing.assert_allclose([bar.get_height() for bar in new], 100 * structure.capacity_added(MASKS))
+    np.testing.assert_allclose(
+        [bar.get_height() for bar in new], 100 * structure.capacity_added(MASKS)
+    )
     np.testing.assert_allclose([bar.get_y() for bar in shared], [bar.get_height() for bar in new])
     tops = [bar.get_y() + bar.get_height() for bar in shared]
     np.testing.assert_allclose(tops, 100 * structure.density(MASKS))
@@ -216,8 +247,12 @@ def test_sharing_matrix_ends_in_the_chance_level():
 
 
 def test_the_history_shows_the_objective_that_is_trained_and_the_bound():
-    objective, fit, costs, bound = figures.training_history(HISTORY, {"mask_kl_weight": 0.5}, ["A/B", "C/D"])
-    np.testing.assert_array_equal(objective.lines[0].get_data(), [[1, 2, 3, 4], [-8.5, -4.0, -6.5, -2.0]])
+    objective, fit, costs, bound = figures.training_history(
+        HISTORY, {"mask_kl_weight": 0.5}, ["A/B", "C/D"]
+    )
+    np.testing.assert_array_equal(
+        objective.lines[0].get_data(), [[1, 2, 3, 4], [-8.5, -4.0, -6.5, -2.0]]
+    )
     np.testing.assert_array_equal(fit.lines[0].get_ydata(), HISTORY["log_likelihood"])
     np.testing.assert_array_equal(costs.lines[0].get_ydata(), [0.5, 1.0, 1.5, 2.0])
     np.testing.assert_array_equal(bound.lines[0].get_ydata(), HISTORY["elbo"])
@@ -225,9 +260,16 @@ def test_the_history_shows_the_objective_that_is_trained_and_the_bound():
     assert words(costs) == ["0.5 × KL of masks"]
     assert words(bound) == ["ELBO, all weights 1"]
     for ax in (objective, fit, costs, bound):
-        assert list(ax.lines[1].get_xdata()) == [2.5, 2.5]                   # the second task begins
-        assert [(patch.get_x(), patch.get_width()) for patch in ax.patches] == [(1.5, 1.0), (3.5, 1.0)]
-    assert [(text.get_text(), text.xy[0]) for text in objective.texts] == [("A/B", 1.5), ("C/D", 3.5)]
+        # the second task begins
+        assert list(ax.lines[1].get_xdata()) == [2.5, 2.5]
+        assert [(patch.get_x(), patch.get_width()) for patch in ax.patches] == [
+            (1.5, 1.0),
+            (3.5, 1.0),
+        ]
+    assert [(text.get_text(), text.xy[0]) for text in objective.texts] == [
+        ("A/B", 1.5),
+        ("C/D", 3.5),
+    ]
     (alone,) = figures.training_history({"log_likelihood": [-2.0, -1.0], "kl_weights": [0.0, 0.0]})
     np.testing.assert_array_equal(alone.lines[0].get_data(), [[1, 2], [-2, -1]])
 
@@ -236,13 +278,16 @@ def test_a_likelihood_that_ends_near_zero_is_not_squashed():
     values = -np.geomspace(1000, 0.5, 200)
     (ax,) = figures.training_history({"log_likelihood": values})
     heights = ax.transData.transform(np.column_stack([np.ones(200), values]))[:, 1]
-    assert heights[-1] - heights[100] > 0.15 * (heights[-1] - heights[0])    # from -22 to -0.5
+    assert heights[-1] - heights[100] > 0.15 * (heights[-1] - heights[0])  # from -22 to -0.5
 
 
-@pytest.mark.parametrize(("history", "what"), [
-    ({"loss": [1.0]}, "history must have log_likelihood"),
-    ({"log_likelihood": [1.0], "kl_masks": [1.0, 2.0]}, "one length"),
-])
+@pytest.mark.parametrize(
+    ("history", "what"),
+    [
+        ({"loss": [1.0]}, "history must have log_likelihood"),
+        ({"log_likelihood": [1.0], "kl_masks": [1.0, 2.0]}, "one length"),
+    ],
+)
 def test_history_without_its_columns_is_refused(history, what):
     with pytest.raises(ValueError, match=r"figures\.training_history: .*" + what):
         figures.training_history(history)
@@ -259,7 +304,9 @@ def test_axes_that_are_given_are_used(draw):
 def test_several_axes_that_are_given_are_used_or_refused():
     axes = Figure().subplots(1, 3)
     assert list(figures.mask_matrices(MASKS, axes=axes)) == list(axes)
-    with pytest.raises(ValueError, match=r"figures\.mask_matrices: axes must be 3 Axes, one a panel, got 2"):
+    with pytest.raises(
+        ValueError, match=r"figures\.mask_matrices: axes must be 3 Axes, one a panel, got 2"
+    ):
         figures.mask_matrices(MASKS, axes=axes[:2])
     with pytest.raises(ValueError, match="axes must be 4 Axes"):
         figures.training_history(HISTORY, axes=axes)
@@ -282,7 +329,9 @@ def test_save_writes_the_same_bytes_for_the_same_figure_and_nothing_else(tmp_pat
     figures.save(figures.mask_matrices(MASKS)[0].figure, tmp_path / "d.svg")
     assert (tmp_path / "c.pdf").read_bytes().startswith(b"%PDF")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.png", "b.png", "c.pdf", "d.svg"]
-    with pytest.raises(ValueError, match=r"figures\.save: path must end in \.png, \.pdf, \.svg, got .*e\.gif"):
+    with pytest.raises(
+        ValueError, match=r"figures\.save: path must end in \.png, \.pdf, \.svg, got .*e\.gif"
+    ):
         figures.save(figures.accuracy_matrix(R), tmp_path / "e.gif")
 
 

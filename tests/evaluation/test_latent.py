@@ -1,17 +1,29 @@
-"""Estimates of log p(x) against a linear Gaussian model, where it is known; the reconstruction score by hand."""
+"""Estimates of log p(x) against a linear Gaussian model, where it is known; the reconstruction
+score by hand.
+"""
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from ibpcl.evaluation import latent
-from ibpcl.evaluation.latent import importance_sampled, mean_and_errors, prior_samples, reconstruction_score
+from ibpcl.evaluation.latent import (
+    importance_sampled,
+    mean_and_errors,
+    prior_samples,
+    reconstruction_score,
+)
 from ibpcl.evaluation.linear import LinearModel
 
 RNG = np.random.default_rng(0)
-# Rows that are not orthogonal: the posterior is correlated, and q, which is not, is only close to it.
-MODEL = LinearModel(RNG.standard_normal((3, 6)), 0.8, RNG.standard_normal(6), [0.5, -1.0, 0.0], [1.0, 0.5, 2.0])
-X = MODEL.decode(MODEL.mean + MODEL.sigma * RNG.standard_normal((40, 3))) + 0.8 * RNG.standard_normal((40, 6))
+# Rows that are not orthogonal: the posterior is correlated, and q, which is not, is only close to
+# it.
+MODEL = LinearModel(
+    RNG.standard_normal((3, 6)), 0.8, RNG.standard_normal(6), [0.5, -1.0, 0.0], [1.0, 0.5, 2.0]
+)
+X = MODEL.decode(
+    MODEL.mean + MODEL.sigma * RNG.standard_normal((40, 3))
+) + 0.8 * RNG.standard_normal((40, 6))
 
 
 class Squeezed(LinearModel):
@@ -43,14 +55,17 @@ class Pixels:
 
 def test_the_exact_density_is_that_of_scipy():
     covariance = MODEL.weights.T @ np.diag(MODEL.sigma**2) @ MODEL.weights + 0.8**2 * np.eye(6)
-    expected = stats.multivariate_normal(MODEL.mean @ MODEL.weights + MODEL.offset, covariance).logpdf(X)
+    expected = stats.multivariate_normal(
+        MODEL.mean @ MODEL.weights + MODEL.offset, covariance
+    ).logpdf(X)
     np.testing.assert_allclose(MODEL.exact(X), expected, rtol=1e-10)
 
 
 @pytest.mark.parametrize("samples", [1, 7])
 def test_with_the_exact_posterior_every_sample_gives_the_exact_likelihood(samples):
     q, _ = np.linalg.qr(RNG.standard_normal((6, 3)))
-    model = LinearModel((q * [1.0, 2.0, 0.5]).T, 0.7, 0.3, [1.0, 0.0, -1.0], [0.5, 1.0, 2.0])    # orthogonal rows
+    # orthogonal rows
+    model = LinearModel((q * [1.0, 2.0, 0.5]).T, 0.7, 0.3, [1.0, 0.0, -1.0], [0.5, 1.0, 2.0])
     found = importance_sampled(model, X, samples)
     np.testing.assert_allclose(found.log_likelihood, model.exact(X), rtol=1e-10)
     np.testing.assert_allclose(found.elbo, model.exact(X), rtol=1e-10)
@@ -60,11 +75,13 @@ def test_with_the_exact_posterior_every_sample_gives_the_exact_likelihood(sample
 
 def test_the_estimate_is_unbiased_in_p_for_few_samples_too():
     model = Squeezed(MODEL.weights, 0.8, MODEL.offset, MODEL.mean, MODEL.sigma)
-    repeated = np.repeat(X[:1], 4000, axis=0)                # the noise of each row is its own
+    repeated = np.repeat(X[:1], 4000, axis=0)  # the noise of each row is its own
     for samples in (1, 3):
-        ratio = np.exp(importance_sampled(model, repeated, samples).log_likelihood - model.exact(X[:1]))
+        ratio = np.exp(
+            importance_sampled(model, repeated, samples).log_likelihood - model.exact(X[:1])
+        )
         assert abs(ratio.mean() - 1) < 4 * ratio.std() / np.sqrt(len(ratio))
-        assert ratio.std() > 0.2                             # it does vary
+        assert ratio.std() > 0.2  # it does vary
 
 
 def test_one_sample_is_the_elbo_on_average_and_more_samples_close_the_gap():
@@ -91,33 +108,45 @@ def test_the_standard_error_is_honest():
     spread = np.std(found.log_likelihood, ddof=1)
     assert 0.85 < np.sqrt(np.mean(found.monte_carlo_error**2)) / spread < 1.15
     assert np.all(found.effective_samples < 390) and np.all(found.effective_samples > 50)
-    shares = np.mean(np.abs(found.log_likelihood - model.exact(X[1:2])) < 2 * found.monte_carlo_error)
-    assert 0.92 < shares < 0.985                             # two standard errors hold 95 %
+    shares = np.mean(
+        np.abs(found.log_likelihood - model.exact(X[1:2])) < 2 * found.monte_carlo_error
+    )
+    assert 0.92 < shares < 0.985  # two standard errors hold 95 %
 
 
 def test_means_and_their_errors():
     found = importance_sampled(MODEL, X, 50)
     told = mean_and_errors(found)
-    assert told["log_likelihood"] == found.log_likelihood.mean() and told["elbo"] == found.elbo.mean()
+    assert (
+        told["log_likelihood"] == found.log_likelihood.mean() and told["elbo"] == found.elbo.mean()
+    )
     assert told["standard_error"] == pytest.approx(stats.sem(found.log_likelihood))
-    again = [mean_and_errors(importance_sampled(MODEL, X, 50, seed))["log_likelihood"] for seed in range(60)]
+    again = [
+        mean_and_errors(importance_sampled(MODEL, X, 50, seed))["log_likelihood"]
+        for seed in range(60)
+    ]
     assert 0.75 < told["monte_carlo_error"] / np.std(again, ddof=1) < 1.3
     assert np.isnan(importance_sampled(MODEL, X, 1).monte_carlo_error).all()
 
 
 @pytest.mark.parametrize("chunk", [1, 3, 7, 64, 10_000])
 def test_chunks_change_memory_and_nothing_else(chunk):
-    whole, drawn = importance_sampled(MODEL, X, 12, seed=3), []
+    whole = importance_sampled(MODEL, X, 12, seed=3)
+    drawn = []
     found = importance_sampled(MODEL, X, 12, seed=3, chunk=chunk, advance=drawn.append)
     for a, b in zip(found, whole, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12)
     assert sum(drawn) == 12 * len(X) and max(drawn) <= max(chunk, 1)
-    scores = [reconstruction_score(Pixels(), np.array([[0.2, 1.0]] * 5), 12, 3, size) for size in (chunk, 10_000)]
+    scores = [
+        reconstruction_score(Pixels(), np.array([[0.2, 1.0]] * 5), 12, 3, size)
+        for size in (chunk, 10_000)
+    ]
     np.testing.assert_allclose(*scores, rtol=1e-12)
 
 
 def test_an_image_does_not_depend_on_those_after_it():
-    one, all_of_them = importance_sampled(MODEL, X[:4], 5), importance_sampled(MODEL, X, 5)
+    one = importance_sampled(MODEL, X[:4], 5)
+    all_of_them = importance_sampled(MODEL, X, 5)
     np.testing.assert_allclose(one.log_likelihood, all_of_them.log_likelihood[:4], rtol=1e-12)
     other = importance_sampled(MODEL, X[:4], 5, seed=1)
     assert not np.allclose(one.log_likelihood, other.log_likelihood)
@@ -125,7 +154,7 @@ def test_an_image_does_not_depend_on_those_after_it():
 
 def test_weights_beyond_the_range_of_floats_do_not_overflow():
     far = LinearModel(np.ones((1, 3)), 0.1)
-    x = np.array([[1e4, -1e4, 3e4]])                         # log p is about -4e10
+    x = np.array([[1e4, -1e4, 3e4]])  # log p is about -4e10
     found = importance_sampled(far, x, 5)
     np.testing.assert_allclose(found.log_likelihood, far.exact(x), rtol=1e-9)
     assert found.log_likelihood[0] < -1e10
@@ -137,9 +166,11 @@ def test_the_reconstruction_score_is_that_of_the_mean_image():
     mean = (1 / (1 + np.exp(-z))).mean()
     expected = np.sum(x * np.log(mean) + (1 - x) * np.log(1 - mean), axis=1)
     np.testing.assert_allclose(reconstruction_score(Pixels(), x, 20_000), expected, atol=0.01)
-    # Averaged before the logarithm, it lies above the expected log likelihood, and that above the ELBO.
+    # Averaged before the logarithm, it lies above the expected log likelihood, and that above the
+    # ELBO.
     found = importance_sampled(Pixels(), x, 2000)
-    score, kl = reconstruction_score(Pixels(), x, 2000), np.sum(2 * (np.exp(-2.0) - 1) / 2 + 2 * 1.0)
+    score = reconstruction_score(Pixels(), x, 2000)
+    kl = np.sum(2 * (np.exp(-2.0) - 1) / 2 + 2 * 1.0)
     assert np.all(score > found.elbo + kl)
 
 
@@ -148,14 +179,20 @@ def test_a_picture_of_ones_and_zeros_has_a_finite_score():
         def decode(self, z):
             return np.ones(np.shape(z))
 
-    assert reconstruction_score(Sure(), np.array([[1.0, 0.0]]), 2)[0] == pytest.approx(np.log(1e-6), rel=1e-3)
+    assert reconstruction_score(Sure(), np.array([[1.0, 0.0]]), 2)[0] == pytest.approx(
+        np.log(1e-6), rel=1e-3
+    )
 
 
 def test_samples_of_the_prior_have_its_mean_and_spread():
     drawn = prior_samples(MODEL, 40_000, seed=1)
     np.testing.assert_allclose(drawn.mean(axis=0), MODEL.decode(MODEL.mean), atol=0.1)
-    np.testing.assert_allclose(np.cov(drawn.T), (MODEL.weights.T * MODEL.sigma**2) @ MODEL.weights, atol=0.5)
-    np.testing.assert_array_equal(latent.reconstructions(MODEL, X), MODEL.decode(MODEL.encode(X)[0]))
+    np.testing.assert_allclose(
+        np.cov(drawn.T), (MODEL.weights.T * MODEL.sigma**2) @ MODEL.weights, atol=0.5
+    )
+    np.testing.assert_array_equal(
+        latent.reconstructions(MODEL, X), MODEL.decode(MODEL.encode(X)[0])
+    )
 
 
 def test_single_precision_stays_single():
@@ -170,9 +207,15 @@ def test_single_precision_stays_single():
     assert set(seen) == {np.dtype(np.float32)}
 
 
-@pytest.mark.parametrize(("x", "samples", "what"), [
-    (np.zeros((0, 2)), 3, r"x must have shape \(N, D\)"), (np.zeros(4), 3, "x must have shape"),
-    (np.zeros((1, 2)), 0, "samples and chunk must be at least 1"), (np.full((1, 2), np.nan), 2, "must be finite")])
+@pytest.mark.parametrize(
+    ("x", "samples", "what"),
+    [
+        (np.zeros((0, 2)), 3, r"x must have shape \(N, D\)"),
+        (np.zeros(4), 3, "x must have shape"),
+        (np.zeros((1, 2)), 0, "samples and chunk must be at least 1"),
+        (np.full((1, 2), np.nan), 2, "must be finite"),
+    ],
+)
 def test_what_cannot_be_estimated_is_refused(x, samples, what):
     with pytest.raises(ValueError, match=r"latent\.importance_sampled: .*" + what):
         importance_sampled(Pixels(), x, samples)

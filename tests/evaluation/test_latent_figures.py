@@ -17,8 +17,13 @@ def words(ax):
 
 
 def test_many_encoders_with_few_labels_have_different_lines():
-    ax = figures.few_labels({f"encoder {i}": FewLabels([1, 2], np.full((2, 1), i / 21)) for i in range(21)})
-    assert len({(line.get_color(), line.get_marker(), line.get_linestyle()) for line in ax.lines}) == 21
+    ax = figures.few_labels(
+        {f"encoder {i}": FewLabels([1, 2], np.full((2, 1), i / 21)) for i in range(21)}
+    )
+    assert (
+        len({(line.get_color(), line.get_marker(), line.get_linestyle()) for line in ax.lines})
+        == 21
+    )
 
 
 def test_likelihoods_and_their_change_begin_when_a_task_is_learned():
@@ -34,9 +39,11 @@ def test_likelihoods_and_their_change_begin_when_a_task_is_learned():
 def test_the_matrix_of_likelihoods_is_printed_in_nats():
     ax = figures.likelihood_matrix(R, NAMES)
     np.testing.assert_allclose(ax.images[0].get_array().filled(np.nan), R)
-    assert {t.get_text() for t in ax.texts} == {"-90", "-91", "-80", "-94", "-100"} and len(ax.texts) == 6
+    assert {t.get_text() for t in ax.texts} == {"-90", "-91", "-80", "-94", "-100"} and len(
+        ax.texts
+    ) == 6
     assert ax.images[0].get_clim() == (-100, -80)
-    figures.likelihood_matrix([[-3.0]])                      # one value: a scale all the same
+    figures.likelihood_matrix([[-3.0]])  # one value: a scale all the same
     with pytest.raises(ValueError, match=r"figures\.likelihood_matrix: R must be square"):
         figures.likelihood_matrix(np.zeros((2, 3)))
 
@@ -51,12 +58,18 @@ def test_images_stand_in_rows_with_gaps_and_rows_may_end_early():
     lefts = (0, 4, 10, 14)
     for r, row in enumerate(rows):
         for left, image in zip(lefts, row, strict=False):
-            np.testing.assert_array_equal(filled[3 * r:3 * r + 2, left:left + 3], image.reshape(2, 3))
-    assert np.isnan(filled[:2, 8:]).all() and np.isnan(filled[2]).all() and np.isnan(filled[:, 3]).all()
+            np.testing.assert_array_equal(
+                filled[3 * r : 3 * r + 2, left : left + 3], image.reshape(2, 3)
+            )
+    assert (
+        np.isnan(filled[:2, 8:]).all()
+        and np.isnan(filled[2]).all()
+        and np.isnan(filled[:, 3]).all()
+    )
     assert [t.get_text() for t in ax.get_yticklabels()] == ["first", "second"]
     assert [t.get_text() for t in ax.get_xticklabels()] == ["x", "y"]
     dark, light = ax.images[0].to_rgba(np.array([1.0, 0.0]))
-    assert dark[:3].sum() < light[:3].sum()                  # ink is dark
+    assert dark[:3].sum() < light[:3].sum()  # ink is dark
     assert figures.image_rows(rows, (2, 3), ax=(own := Figure().subplots())) is own
 
 
@@ -67,9 +80,12 @@ def test_what_is_no_row_of_images_is_refused(rows):
 
 
 def test_maps_of_codes_have_a_panel_each_and_a_colour_a_class():
-    points, labels = RNG.standard_normal((30, 2)), np.repeat([0, 1, 2], 10)
+    points = RNG.standard_normal((30, 2))
+    labels = np.repeat([0, 1, 2], 10)
     first, second = figures.code_maps({"oracle": points, "common": -points}, labels, NAMES)
-    assert (first.get_title(), second.get_title()) == ("oracle", "common") and words(second) == NAMES
+    assert (first.get_title(), second.get_title()) == ("oracle", "common") and words(
+        second
+    ) == NAMES
     for c, cloud in enumerate(second.collections):
         np.testing.assert_allclose(cloud.get_offsets(), -points[labels == c])
     assert len({tuple(cloud.get_facecolor()[0]) for cloud in first.collections}) == 3
@@ -79,17 +95,26 @@ def test_maps_of_codes_have_a_panel_each_and_a_colour_a_class():
 
 def test_few_labels_have_a_line_and_a_band_in_percent():
     errors = np.array([[0.5, 0.3], [0.2, 0.2]])
-    ax = figures.few_labels({"codes": FewLabels(np.array([1, 10]), errors), "pixels": ([1], [[0.6]])})
+    ax = figures.few_labels(
+        {"codes": FewLabels(np.array([1, 10]), errors), "pixels": ([1], [[0.6]])}
+    )
     np.testing.assert_allclose(ax.lines[0].get_data(), [[1, 10], [40, 20]])
     np.testing.assert_allclose(ax.lines[1].get_data(), [[1], [60]])
     outline = ax.collections[0].get_paths()[0].vertices
     at_first = outline[outline[:, 0] == 1][:, 1]
-    np.testing.assert_allclose([at_first.min(), at_first.max()], 40 + np.array([-1, 1]) * 10 * 2**0.5)
-    assert words(ax) == ["codes", "pixels"] and [t.get_text() for t in ax.get_xticklabels()] == ["1", "10"]
+    np.testing.assert_allclose(
+        [at_first.min(), at_first.max()], 40 + np.array([-1, 1]) * 10 * 2**0.5
+    )
+    assert words(ax) == ["codes", "pixels"] and [t.get_text() for t in ax.get_xticklabels()] == [
+        "1",
+        "10",
+    ]
     assert ax.get_ylim()[0] == 0 and len(ax.collections) == 1
 
 
 def test_a_history_of_codes_is_drawn_and_one_without_is_not():
     history = {"log_likelihood": [-2.0, -1.0], "kl_weights": [1.0, 1.0], "kl_latent": [3.0, 2.0]}
     assert words(figures.training_history(history)[2]) == ["KL of weights", "KL of codes"]
-    assert words(figures.training_history(history | {"kl_latent": [0.0, 0.0]})[2]) == ["KL of weights"]
+    assert words(figures.training_history(history | {"kl_latent": [0.0, 0.0]})[2]) == [
+        "KL of weights"
+    ]

@@ -1,4 +1,6 @@
-"""Metrics in the cases whose value is known; those that the paper does not define also against plain loops."""
+"""Metrics in the cases whose value is known; those that the paper does not define also against
+plain loops.
+"""
 
 import doctest
 import math
@@ -15,8 +17,15 @@ from ibpcl.evaluation import metrics
 
 FRACTION = st.floats(0, 1)
 MATRICES = st.integers(1, 7).flatmap(lambda T: hnp.arrays(float, (T, T), elements=FRACTION))
-ALL = [metrics.average_accuracy, metrics.average_accuracy_so_far, metrics.mean_accuracy_over_pairs,
-       metrics.backward_transfer, metrics.forward_transfer, metrics.accuracy_drop, metrics.forgetting]
+ALL = [
+    metrics.average_accuracy,
+    metrics.average_accuracy_so_far,
+    metrics.mean_accuracy_over_pairs,
+    metrics.backward_transfer,
+    metrics.forward_transfer,
+    metrics.accuracy_drop,
+    metrics.forgetting,
+]
 
 
 def lower_only(R):
@@ -36,15 +45,18 @@ def test_accuracy_counts(C, N, data):
     assert metrics.accuracy(probabilities, labels) == pytest.approx(right / N)
 
 
-@pytest.mark.parametrize(("probabilities", "labels", "what"), [
-    (np.ones(3), [0, 0, 0], r"probabilities must have shape \(N, C\)"),
-    (np.ones((0, 2)), [], "N and C at least 1"),
-    (np.ones((2, 2)), [0], r"labels must have shape \(2,\)"),
-    (np.ones((2, 2)), [0.0, 1.0], "labels must be integers"),
-    (np.ones((2, 2)), [0, 2], r"labels must lie in 0\.\.1, got 0\.\.2"),
-    (np.ones((2, 2)), [-1, 0], r"got -1\.\.0"),
-    ([[np.nan, 1.0]], [0], "must not be NaN, got 1 NaN"),
-])
+@pytest.mark.parametrize(
+    ("probabilities", "labels", "what"),
+    [
+        (np.ones(3), [0, 0, 0], r"probabilities must have shape \(N, C\)"),
+        (np.ones((0, 2)), [], "N and C at least 1"),
+        (np.ones((2, 2)), [0], r"labels must have shape \(2,\)"),
+        (np.ones((2, 2)), [0.0, 1.0], "labels must be integers"),
+        (np.ones((2, 2)), [0, 2], r"labels must lie in 0\.\.1, got 0\.\.2"),
+        (np.ones((2, 2)), [-1, 0], r"got -1\.\.0"),
+        ([[np.nan, 1.0]], [0], "must not be NaN, got 1 NaN"),
+    ],
+)
 def test_accuracy_refuses(probabilities, labels, what):
     with pytest.raises(ValueError, match=r"metrics\.accuracy: .*" + what):
         metrics.accuracy(probabilities, labels)
@@ -54,7 +66,9 @@ def test_accuracy_refuses(probabilities, labels, what):
 def test_what_the_paper_does_not_define_against_loops(R):
     T = len(R)
     lost = [max(R[i, j] for i in range(j, T - 1)) - R[T - 1, j] for j in range(T - 1)]
-    assert metrics.forgetting(R) == pytest.approx(sum(lost) / len(lost) if lost else math.nan, nan_ok=True)
+    assert metrics.forgetting(R) == pytest.approx(
+        sum(lost) / len(lost) if lost else math.nan, nan_ok=True
+    )
     assert metrics.accuracy_drop(R).tolist() == [R[j, j] - R[T - 1, j] for j in range(T)]
     assert metrics.average_accuracy(R) == pytest.approx(metrics.average_accuracy_so_far(R)[-1])
 
@@ -66,7 +80,9 @@ def test_only_forward_transfer_looks_above_the_diagonal(R):
             np.testing.assert_array_equal(metric(lower_only(R)), metric(R))
     assert math.isnan(metrics.forward_transfer(lower_only(R)))
     below_missing = np.where(np.tri(len(R), k=-1, dtype=bool), np.nan, R)
-    np.testing.assert_array_equal(metrics.forward_transfer(below_missing), metrics.forward_transfer(R))
+    np.testing.assert_array_equal(
+        metrics.forward_transfer(below_missing), metrics.forward_transfer(R)
+    )
 
 
 @given(MATRICES, st.data())
@@ -77,7 +93,8 @@ def test_a_missing_entry_is_never_skipped(R, data):
     assert math.isnan(metrics.mean_accuracy_over_pairs(R))
     assert math.isnan(metrics.average_accuracy_so_far(R)[i])
     assert math.isnan(metrics.average_accuracy(R)) == (i == len(R) - 1)
-    assert math.isnan(metrics.backward_transfer(R)) or i == j == len(R) - 1       # the last diagonal entry is no part
+    # the last diagonal entry is no part
+    assert math.isnan(metrics.backward_transfer(R)) or i == j == len(R) - 1
     assert math.isnan(metrics.forgetting(R)) or j == len(R) - 1
 
 
@@ -93,18 +110,21 @@ def test_without_change_nothing_is_transferred_or_forgotten(T, level):
 
 def test_the_worst_and_the_best_are_minus_one_and_one():
     R = np.ones((5, 5))
-    worst = np.eye(5)                                     # all is lost at once
+    worst = np.eye(5)  # all is lost at once
     assert metrics.backward_transfer(worst) == -1.0
     assert metrics.forgetting(worst) == 1.0
     assert metrics.forward_transfer(np.triu(R, 1)) == 1.0
 
 
 def test_forgetting_and_backward_transfer_are_opposite_for_two_tasks_only():
-    assert metrics.backward_transfer([[0.75, np.nan], [0.5, 1.0]]) == -metrics.forgetting([[0.75, np.nan], [0.5, 1.0]])
-    R = [[0.5, np.nan, np.nan], [1.0, 1.0, np.nan], [0.5, 1.0, 1.0]]      # task 1 improves, then falls back
+    assert metrics.backward_transfer([[0.75, np.nan], [0.5, 1.0]]) == -metrics.forgetting(
+        [[0.75, np.nan], [0.5, 1.0]]
+    )
+    # task 1 improves, then falls back
+    R = [[0.5, np.nan, np.nan], [1.0, 1.0, np.nan], [0.5, 1.0, 1.0]]
     assert metrics.forgetting(R) == 0.25
     assert metrics.backward_transfer(R) == pytest.approx(0.5 / 3)
-    assert -metrics.accuracy_drop(R)[:-1].mean() == 0.0   # the last row alone saw nothing
+    assert -metrics.accuracy_drop(R)[:-1].mean() == 0.0  # the last row alone saw nothing
 
 
 def test_one_task_has_no_transfer():
@@ -114,16 +134,19 @@ def test_one_task_has_no_transfer():
 
 
 @pytest.mark.parametrize("metric", ALL)
-@pytest.mark.parametrize(("R", "what"), [
-    ([[1.0, 0.0]], r"R must be square.*got shape \(1, 2\)"),
-    ([1.0], r"got shape \(1,\)"),
-    (np.ones((0, 0)), "T at least 1"),
-    ([[99.8]], r"fractions in 0\.\.1 or NaN, got 99\.8"),
-    ([[-0.5]], "got -0.5"),
-    ([[np.inf]], "got inf"),
-    ([[1.0], [1.0, 1.0]], "square matrix of numbers"),
-    ([["a"]], "square matrix of numbers"),
-])
+@pytest.mark.parametrize(
+    ("R", "what"),
+    [
+        ([[1.0, 0.0]], r"R must be square.*got shape \(1, 2\)"),
+        ([1.0], r"got shape \(1,\)"),
+        (np.ones((0, 0)), "T at least 1"),
+        ([[99.8]], r"fractions in 0\.\.1 or NaN, got 99\.8"),
+        ([[-0.5]], "got -0.5"),
+        ([[np.inf]], "got inf"),
+        ([[1.0], [1.0, 1.0]], "square matrix of numbers"),
+        ([["a"]], "square matrix of numbers"),
+    ],
+)
 def test_what_is_no_accuracy_matrix_is_refused(metric, R, what):
     with pytest.raises(ValueError, match=rf"metrics\.{metric.__name__}: .*" + what):
         metric(R)
@@ -143,6 +166,8 @@ def test_arguments_are_not_changed():
 
 
 def test_numbers_need_neither_matplotlib_nor_numba():
-    code = ("import sys, ibpcl.evaluation.metrics, ibpcl.evaluation.structure, ibpcl.evaluation.figures; "
-            "sys.exit(bool({'matplotlib', 'numba'} & set(sys.modules)))")
+    code = (
+        "import sys, ibpcl.evaluation.metrics, ibpcl.evaluation.structure, "
+        "ibpcl.evaluation.figures; sys.exit(bool({'matplotlib', 'numba'} & set(sys.modules)))"
+    )
     assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0

@@ -1,4 +1,6 @@
-"""A method that fails in the middle of its second task as a file beside the data asks for; workers import it."""
+"""A method that fails in the middle of its second task as a file beside the data asks for; workers
+import it.
+"""
 
 import multiprocessing
 import os
@@ -12,7 +14,8 @@ from ibpcl.methods.naive import Naive
 
 SIGNALS = {"kill": signal.SIGKILL, "stop": getattr(signal, "SIGSTOP", None)}
 
-if multiprocessing.parent_process() is not None:             # a worker: a run's own figures take longer than it
+# a worker: a run's own figures take longer than it
+if multiprocessing.parent_process() is not None:
     run_figures.draw = lambda *arguments, **options: None
 
 

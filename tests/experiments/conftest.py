@@ -1,4 +1,6 @@
-"""A small image set in the place of every real one, and runs that are interrupted, for tests that ask for them."""
+"""A small image set in the place of every real one, and runs that are interrupted, for tests that
+ask for them.
+"""
 
 from contextlib import contextmanager
 
@@ -12,7 +14,8 @@ from ibpcl.experiments.journal import RunJournal
 
 def draw(name, data_dir=None, seed=0, tests=100):
     """Ten classes of 4 x 4 images, each with a bright pixel of its own; no files are read."""
-    rng, parts = np.random.default_rng(0), []
+    rng = np.random.default_rng(0)
+    parts = []
     for count in (200, tests):
         labels = np.arange(count, dtype=np.uint8) % 10
         images = rng.integers(0, 100, (count, 16), dtype=np.uint8)
@@ -38,10 +41,14 @@ def drawn_once():
 
 @pytest.fixture
 def interrupted(monkeypatch):
-    """Give a context that is interrupted once a run has written so many epochs of its history, of all tasks."""
+    """Give a context that is interrupted once a run has written so many epochs of its history, of
+    all tasks.
+    """
+
     @contextmanager
     def after(count):
-        watch, left = RunJournal.watch, count
+        watch = RunJournal.watch
+        left = count
 
         def stopping(journal, bar):
             inner = watch(journal, bar)
@@ -58,4 +65,5 @@ def interrupted(monkeypatch):
         with monkeypatch.context() as patch:
             patch.setattr(RunJournal, "watch", stopping)
             yield
+
     return after

@@ -1,4 +1,6 @@
-"""Nothing that happens after the training can lose it: not a figure, not the report, not the user's Matplotlib."""
+"""Nothing that happens after the training can lose it: not a figure, not the report, not the user's
+Matplotlib.
+"""
 
 import os
 import subprocess
@@ -16,8 +18,15 @@ from ibpcl.experiments.config import configure
 from ibpcl.experiments.door import load_run
 from ibpcl.experiments.run import run
 
-TINY = {"method": "naive", "hidden": (4,), "epochs": 1, "tasks": 2, "train_limit": 40, "test_limit": 20,
-        "backend": "numpy"}
+TINY = {
+    "method": "naive",
+    "hidden": (4,),
+    "epochs": 1,
+    "tasks": 2,
+    "train_limit": 40,
+    "test_limit": 20,
+    "backend": "numpy",
+}
 RESULTS = {"result.json", "learner.npz", "history.csv"}
 
 
@@ -31,20 +40,49 @@ def names(folder):
 
 def test_a_run_survives_the_backend_and_the_style_of_a_notebook(tmp_path):
     (tmp_path / "matplotlibrc").write_text("text.usetex: True\nfigure.facecolor: red\n")
-    settings = [word for key, value in TINY.items() if key != "method" for word in ("--set", f"{key}={value}")]
-    environment = {**os.environ, "MPLBACKEND": "module://matplotlib_inline.backend_inline",
-                   "MPLCONFIGDIR": str(tmp_path)}
-    done = subprocess.run([sys.executable, "-m", "ibpcl", "run", "--method", "naive", "--quiet", "--out", "r",
-                           *settings], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    settings = [
+        word
+        for key, value in TINY.items()
+        if key != "method"
+        for word in ("--set", f"{key}={value}")
+    ]
+    environment = {
+        **os.environ,
+        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+        "MPLCONFIGDIR": str(tmp_path),
+    }
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "ibpcl",
+            "run",
+            "--method",
+            "naive",
+            "--quiet",
+            "--out",
+            "r",
+            *settings,
+        ],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert names(tmp_path / "r") >= RESULTS | {"accuracy_matrix.png", "report.html"}
 
 
 def test_figures_have_their_own_style(tmp_path):
-    """Equal figures are equal files, whatever the settings of the process, which stay as they are."""
+    """Equal figures are equal files, whatever the settings of the process, which stay as they
+    are.
+    """
     R = np.array([[0.9, np.nan], [0.8, 0.7]])
     figures.save(figures.accuracy_curves(R), tmp_path / "plain.png")
-    with matplotlib.rc_context({"lines.linewidth": 9, "font.size": 30, "savefig.bbox": "tight", "text.usetex": True}):
+    with matplotlib.rc_context(
+        {"lines.linewidth": 9, "font.size": 30, "savefig.bbox": "tight", "text.usetex": True}
+    ):
         figures.save(figures.accuracy_curves(R), tmp_path / "styled.png")
         assert matplotlib.rcParams["font.size"] == 30
     assert (tmp_path / "plain.png").read_bytes() == (tmp_path / "styled.png").read_bytes()
@@ -53,8 +91,16 @@ def test_figures_have_their_own_style(tmp_path):
 @pytest.mark.parametrize("part", ["draw", "save", "page"])
 @pytest.mark.usefixtures("drawn")
 def test_what_fails_after_the_training_is_a_warning(part, tmp_path, monkeypatch, drawing):
-    place, name = {"draw": (run_figures, "figures_of"), "save": (figures, "save"), "page": (page, "of_run")}[part]
-    with drawing(), monkeypatch.context() as patch, pytest.warns(UserWarning, match="no LaTeX here"):
+    place, name = {
+        "draw": (run_figures, "figures_of"),
+        "save": (figures, "save"),
+        "page": (page, "of_run"),
+    }[part]
+    with (
+        drawing(),
+        monkeypatch.context() as patch,
+        pytest.warns(UserWarning, match="no LaTeX here"),
+    ):
         patch.setattr(place, name, broken)
         done = run(configure("split-mnist", **TINY), tmp_path / "r")
     assert names(tmp_path / "r") >= RESULTS
@@ -78,8 +124,17 @@ def test_the_result_is_there_before_the_figures(tmp_path, drawn, monkeypatch):
 
 def test_a_table_survives_its_figures(tmp_path, drawn, monkeypatch):
     monkeypatch.setattr(figures, "save", broken)
-    keys = {key: str(value) for key, value in TINY.items() if key in ("tasks", "train_limit", "test_limit", "backend")}
+    keys = {
+        key: str(value)
+        for key, value in TINY.items()
+        if key in ("tasks", "train_limit", "test_limit", "backend")
+    }
     choice = Choice(1, assignments={**keys, "naive.hidden": "4", "naive.epochs": "1"}, out=tmp_path)
     with pytest.warns(UserWarning, match="no LaTeX here"):
         compare("split-mnist", ["naive"], choice)
-    assert names(tmp_path / "split-mnist") >= {"table.json", "table.md", "values.csv", "report.html"}
+    assert names(tmp_path / "split-mnist") >= {
+        "table.json",
+        "table.md",
+        "values.csv",
+        "report.html",
+    }

@@ -1,4 +1,6 @@
-"""What the front door answers to arguments that cannot be meant: one line that names the argument; and NumPy's own."""
+"""What the front door answers to arguments that cannot be meant: one line that names the argument;
+and NumPy's own.
+"""
 
 import warnings
 
@@ -8,7 +10,9 @@ import pytest
 import ibpcl
 from ibpcl.errors import UserError
 
-X, Y, CLASSES = np.random.default_rng(0).random((60, 8)), np.repeat([0, 1, 2, 3], 15), [(0, 1), (2, 3)]
+X = np.random.default_rng(0).random((60, 8))
+Y = np.repeat([0, 1, 2, 3], 15)
+CLASSES = [(0, 1), (2, 3)]
 SMALL = {"method": "naive", "epochs": 1, "hidden": (3,), "backend": "numpy"}
 
 
@@ -64,49 +68,67 @@ def test_a_masked_array_without_masked_elements_is_an_array():
     refused(lambda: ibpcl.Task("a", np.ma.masked_less(X, 0.1), Y, X, Y), "x_train", "masked")
 
 
-@pytest.mark.parametrize(("call", "named"), [
-    (lambda tasks: ibpcl.learn(ibpcl.learner("ewc"), [1, 2]), "stream"),
-    (lambda tasks: ibpcl.learn(ibpcl.learner("ewc"), []), "stream"),
-    (lambda tasks: ibpcl.learn(type(ibpcl.learner("ewc")), tasks), "learner"),
-    (lambda tasks: ibpcl.learn(ibpcl.learner("ewc"), tasks, progress="yes"), "progress"),
-    (lambda tasks: ibpcl.learner(tasks=3, dataset="mnist"), "tasks"),
-    (lambda tasks: ibpcl.learner(experiment="x"), "experiment"),
-    (lambda tasks: ibpcl.learner("ewc", epochs=np.ma.masked_array(3, True)), "epochs"),
-    (lambda tasks: ibpcl.run(tasks, tasks=1, **SMALL), "tasks"),
-    (lambda tasks: ibpcl.run(tasks, dataset="mnist", **SMALL), "dataset"),
-    (lambda tasks: ibpcl.run(tasks, stream="permuted", **SMALL), "stream"),
-    (lambda tasks: ibpcl.run(tasks, classes=[(0, 1)], **SMALL), "classes"),
-    (lambda tasks: ibpcl.run("split-glyphs", classes=[(0, 1)], **SMALL), "classes"),
-    (lambda tasks: ibpcl.run(tasks, out=5, **SMALL), "out"),
-    (lambda tasks: ibpcl.run(tasks, force="no", **SMALL), "force"),
-    (lambda tasks: ibpcl.run(tasks, seed="one", **SMALL), "seed"),
-    (lambda tasks: ibpcl.run(tasks, seed=True, **SMALL), "seed"),
-    (lambda tasks: ibpcl.compare(tasks, methods=[]), "methods"),
-    (lambda tasks: ibpcl.compare(tasks, methods=7), "methods"),
-    (lambda tasks: ibpcl.compare(tasks, ["ewc"], seeds="3"), "seeds"),
-    (lambda tasks: ibpcl.compare(tasks, ["ewc"], out=None), "out"),
-    (lambda tasks: ibpcl.compare(tasks, ["ewc"], data_dir=3), "data_dir"),
-    (lambda tasks: ibpcl.compare(tasks, ["ewc"], executor="all"), "executor"),
-    (lambda tasks: ibpcl.load(5), "path"),
-    (lambda tasks: ibpcl.load("x", method="ewc"), "method"),
-    (lambda tasks: ibpcl.load_run(None), "folder"),
-    (lambda tasks: ibpcl.datasets.load("glyphs", seed=-1), "seed"),
-    (lambda tasks: ibpcl.datasets.load("glyphs", seed="a"), "seed"),
-    (lambda tasks: ibpcl.datasets.load(5), "name"),
-    (lambda tasks: ibpcl.datasets.load(["mnist"]), "name"),
-    (lambda tasks: ibpcl.datasets.load("mnist", data_dir=5), "data_dir"),
-    (lambda tasks: ibpcl.datasets.status(data_dir=5), "data_dir"),
-])
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (lambda tasks: ibpcl.learn(ibpcl.learner("ewc"), [1, 2]), "stream"),
+        (lambda tasks: ibpcl.learn(ibpcl.learner("ewc"), []), "stream"),
+        (lambda tasks: ibpcl.learn(type(ibpcl.learner("ewc")), tasks), "learner"),
+        (lambda tasks: ibpcl.learn(ibpcl.learner("ewc"), tasks, progress="yes"), "progress"),
+        (lambda tasks: ibpcl.learner(tasks=3, dataset="mnist"), "tasks"),
+        (lambda tasks: ibpcl.learner(experiment="x"), "experiment"),
+        (lambda tasks: ibpcl.learner("ewc", epochs=np.ma.masked_array(3, True)), "epochs"),
+        (lambda tasks: ibpcl.run(tasks, tasks=1, **SMALL), "tasks"),
+        (lambda tasks: ibpcl.run(tasks, dataset="mnist", **SMALL), "dataset"),
+        (lambda tasks: ibpcl.run(tasks, stream="permuted", **SMALL), "stream"),
+        (lambda tasks: ibpcl.run(tasks, classes=[(0, 1)], **SMALL), "classes"),
+        (lambda tasks: ibpcl.run("split-glyphs", classes=[(0, 1)], **SMALL), "classes"),
+        (lambda tasks: ibpcl.run(tasks, out=5, **SMALL), "out"),
+        (lambda tasks: ibpcl.run(tasks, force="no", **SMALL), "force"),
+        (lambda tasks: ibpcl.run(tasks, seed="one", **SMALL), "seed"),
+        (lambda tasks: ibpcl.run(tasks, seed=True, **SMALL), "seed"),
+        (lambda tasks: ibpcl.compare(tasks, methods=[]), "methods"),
+        (lambda tasks: ibpcl.compare(tasks, methods=7), "methods"),
+        (lambda tasks: ibpcl.compare(tasks, ["ewc"], seeds="3"), "seeds"),
+        (lambda tasks: ibpcl.compare(tasks, ["ewc"], out=None), "out"),
+        (lambda tasks: ibpcl.compare(tasks, ["ewc"], data_dir=3), "data_dir"),
+        (lambda tasks: ibpcl.compare(tasks, ["ewc"], executor="all"), "executor"),
+        (lambda tasks: ibpcl.load(5), "path"),
+        (lambda tasks: ibpcl.load("x", method="ewc"), "method"),
+        (lambda tasks: ibpcl.load_run(None), "folder"),
+        (lambda tasks: ibpcl.datasets.load("glyphs", seed=-1), "seed"),
+        (lambda tasks: ibpcl.datasets.load("glyphs", seed="a"), "seed"),
+        (lambda tasks: ibpcl.datasets.load(5), "name"),
+        (lambda tasks: ibpcl.datasets.load(["mnist"]), "name"),
+        (lambda tasks: ibpcl.datasets.load("mnist", data_dir=5), "data_dir"),
+        (lambda tasks: ibpcl.datasets.status(data_dir=5), "data_dir"),
+    ],
+)
 def test_wrong_arguments_are_refused_by_name(call, named, tasks):
     refused(lambda: call(tasks), named)
 
 
-@pytest.mark.parametrize(("option", "value"), [
-    ("rtol", np.nan), ("rtol", -1), ("rtol", "1e-6"), ("seed", -1), ("seed", 0.5), ("seed", None), ("timeout", "10"),
-    ("timeout", np.nan), ("timeout", -1)])
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("rtol", np.nan),
+        ("rtol", -1),
+        ("rtol", "1e-6"),
+        ("seed", -1),
+        ("seed", 0.5),
+        ("seed", None),
+        ("timeout", "10"),
+        ("timeout", np.nan),
+        ("timeout", -1),
+    ],
+)
 def test_the_checker_refuses_numbers_that_would_mislead(option, value):
-    refused(lambda: ibpcl.check(lambda x: (x ** 2, x), lambda d, x: 2 * x * d, (np.array([1.0, 2.0]),),
-                                **{option: value}), f"{option} must")
+    refused(
+        lambda: ibpcl.check(
+            lambda x: (x**2, x), lambda d, x: 2 * x * d, (np.array([1.0, 2.0]),), **{option: value}
+        ),
+        f"{option} must",
+    )
 
 
 def test_numbers_of_numpy_are_numbers(tmp_path, tasks):
@@ -117,8 +139,15 @@ def test_numbers_of_numpy_are_numbers(tmp_path, tasks):
     keys = {**SMALL, "epochs": np.int16(1), "hidden": np.array([3]), "seed": np.uint8(2)}
     run = ibpcl.run(tasks, tmp_path / "r", **keys)
     assert run.config == ibpcl.load_run(tmp_path / "r").config
-    report = ibpcl.compare(tasks, ["naive"], seeds=np.int64(1), out=tmp_path / "c", epochs=np.int64(1),
-                           hidden=np.array([3]), backend="numpy")
+    report = ibpcl.compare(
+        tasks,
+        ["naive"],
+        seeds=np.int64(1),
+        out=tmp_path / "c",
+        epochs=np.int64(1),
+        hidden=np.array([3]),
+        backend="numpy",
+    )
     assert not report.failures
 
 

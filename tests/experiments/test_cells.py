@@ -30,8 +30,11 @@ pytestmark = pytest.mark.usefixtures("small_images")
 @pytest.fixture
 def planned(tiny):
     """Make the cells of a few small runs under a folder."""
+
     def plan(folder, rows=(OURS,), seeds=1, benchmarks=(GLYPHS,), assignments=tiny, **options):
-        return cells.plan(rows, benchmarks, Choice(seeds, assignments=assignments, out=folder, **options))
+        return cells.plan(
+            rows, benchmarks, Choice(seeds, assignments=assignments, out=folder, **options)
+        )
 
     return plan
 
@@ -43,13 +46,20 @@ def without_times(values):
 def test_a_plan_has_a_cell_for_each_row_benchmark_and_seed(tmp_path, planned):
     found = planned(tmp_path, (OURS, REFERENCE), 3, (GLYPHS, BENCHMARKS["permuted-glyphs"]))
     assert [(cell.benchmark.name, cell.row.key, cell.config.seed) for cell in found] == [
-        (name, key, seed) for name in ("split-glyphs", "permuted-glyphs") for key in ("npbcl", "independent")
-        for seed in range(3)]
+        (name, key, seed)
+        for name in ("split-glyphs", "permuted-glyphs")
+        for key in ("npbcl", "independent")
+        for seed in range(3)
+    ]
     assert len({cell.folder for cell in found}) == 12
-    assert {cell.config.stream for cell in found if cell.benchmark.name == "permuted-glyphs"} == {"permuted"}
+    assert {cell.config.stream for cell in found if cell.benchmark.name == "permuted-glyphs"} == {
+        "permuted"
+    }
 
 
-def test_a_folder_is_a_function_of_the_configuration_but_not_of_where_the_data_lie(tmp_path, planned, tiny):
+def test_a_folder_is_a_function_of_the_configuration_but_not_of_where_the_data_lie(
+    tmp_path, planned, tiny
+):
     (here,), (there,) = planned(tmp_path), planned(tmp_path, data_dir="elsewhere")
     (other,) = planned(tmp_path, assignments=tiny | {"alpha": "20"})
     assert here.folder == there.folder != other.folder
@@ -57,8 +67,12 @@ def test_a_folder_is_a_function_of_the_configuration_but_not_of_where_the_data_l
 
 
 def test_settings_go_to_whom_they_are_for(tmp_path, planned):
-    ours, coreset, reference = planned(tmp_path, (OURS, OURS_CORESET, REFERENCE), preset="paper", assignments={
-        "alpha": "20", "independent.epochs": "7", "train_limit": "50"})
+    ours, coreset, reference = planned(
+        tmp_path,
+        (OURS, OURS_CORESET, REFERENCE),
+        preset="paper",
+        assignments={"alpha": "20", "independent.epochs": "7", "train_limit": "50"},
+    )
     assert ours.config.settings.alpha == coreset.config.settings.alpha == 20
     assert coreset.config.settings.coreset == "random" and ours.config.settings.coreset == "none"
     assert reference.config.settings.epochs == 7 != ours.config.settings.epochs
@@ -68,7 +82,10 @@ def test_settings_go_to_whom_they_are_for(tmp_path, planned):
 
 def test_a_quick_look_is_small_and_the_user_still_wins(tmp_path, planned):
     (ours,) = planned(tmp_path, quick=True, seeds=None, assignments={"epochs": "4"})
-    assert ours.config.train_limit == QUICK["train_limit"] and ours.config.settings.samples == QUICK["samples"]
+    assert (
+        ours.config.train_limit == QUICK["train_limit"]
+        and ours.config.settings.samples == QUICK["samples"]
+    )
     assert ours.config.settings.epochs == 4
 
 
@@ -77,12 +94,16 @@ def test_finished_cells_are_used_again(tmp_path, planned, monkeypatch):
     seen = []
     first, failures = cells.measure(one, False, seen.append)
     assert len(first) == len(seen) == 2 and not failures
-    monkeypatch.setattr(run_module, "learn_stream", None)    # nothing may be trained
-    again, _ = cells.measure(planned(tmp_path, (OURS, REFERENCE), data_dir="elsewhere"), False, seen.append)
+    monkeypatch.setattr(run_module, "learn_stream", None)  # nothing may be trained
+    again, _ = cells.measure(
+        planned(tmp_path, (OURS, REFERENCE), data_dir="elsewhere"), False, seen.append
+    )
     assert [m.values for m in again] == [m.values for m in first] and len(seen) == 2
 
 
-@pytest.mark.parametrize("module, digest", [(cells, cells.digest), (search, lambda config: search.digest(config, ()))])
+@pytest.mark.parametrize(
+    "module, digest", [(cells, cells.digest), (search, lambda config: search.digest(config, ()))]
+)
 def test_a_digest_does_not_depend_on_the_order_of_the_keys(monkeypatch, module, digest):
     config = configure("split-glyphs")
     before = digest(config)
@@ -100,7 +121,9 @@ def test_rows_with_one_configuration_share_a_run(tmp_path, planned):
 
 @pytest.mark.parametrize("row", [OURS, REFERENCE], ids=lambda row: row.key)
 @pytest.mark.parametrize("after", [2, 5])
-def test_an_interrupted_cell_goes_on_to_the_same_numbers(tmp_path, planned, interrupted, row, after):
+def test_an_interrupted_cell_goes_on_to_the_same_numbers(
+    tmp_path, planned, interrupted, row, after
+):
     (whole,), _ = cells.measure(planned(tmp_path / "whole", (row,)), False)
     (cell,) = planned(tmp_path / "parts", (row,))
     with interrupted(after), pytest.raises(KeyboardInterrupt):
@@ -108,8 +131,10 @@ def test_an_interrupted_cell_goes_on_to_the_same_numbers(tmp_path, planned, inte
     assert cells.finished(cell) is None
     (resumed,), _ = cells.measure([cell], False)
     assert without_times(resumed.values) == without_times(whole.values)
-    np.testing.assert_equal(checkpoints.load(cell.folder / "learner.npz").arrays,
-                            checkpoints.load(whole.cell.folder / "learner.npz").arrays)
+    np.testing.assert_equal(
+        checkpoints.load(cell.folder / "learner.npz").arrays,
+        checkpoints.load(whole.cell.folder / "learner.npz").arrays,
+    )
 
 
 def test_a_finished_cell_keeps_its_learner_and_no_checkpoint(tmp_path, planned):
@@ -122,8 +147,11 @@ def test_a_finished_cell_keeps_its_learner_and_no_checkpoint(tmp_path, planned):
 def test_who_keeps_all_data_is_left_out_where_they_are_many():
     joint = Row("joint", "joint", "joint")
     for name, row, assignments, hoards in (
-            ("permuted-mnist", joint, {}, True), ("permuted-mnist", OURS, {}, False), ("split-mnist", joint, {}, False),
-            ("permuted-mnist", joint, {"train_limit": "1000"}, False)):
+        ("permuted-mnist", joint, {}, True),
+        ("permuted-mnist", OURS, {}, False),
+        ("split-mnist", joint, {}, False),
+        ("permuted-mnist", joint, {"train_limit": "1000"}, False),
+    ):
         (cell,) = cells.plan((row,), (BENCHMARKS[name],), Choice(1, assignments=assignments))
         assert cells.hoards(cell) == hoards, (name, row.key)
 
@@ -176,7 +204,9 @@ def test_what_cannot_be_trained_is_left_out_and_reported(tmp_path, planned, monk
     monkeypatch.setattr(NPBCL, "learn", failing)
     measured, failures = cells.measure(planned(tmp_path, seeds=3), False)
     assert [m.cell.seed for m in measured] == [0, 2]
-    assert [(failure.cell.seed, failure.reason) for failure in failures] == [(1, "no weight is left")]
+    assert [(failure.cell.seed, failure.reason) for failure in failures] == [
+        (1, "no weight is left")
+    ]
 
 
 def test_missing_data_stop_everything_before_any_training(tmp_path, planned, monkeypatch):
@@ -185,7 +215,9 @@ def test_missing_data_stop_everything_before_any_training(tmp_path, planned, mon
 
     one = planned(tmp_path, (OURS,), 1, (GLYPHS, BENCHMARKS["split-mnist"]))
     load = registry.load
-    monkeypatch.setattr(registry, "load", lambda name, *rest: none() if name == "mnist" else load(name))
+    monkeypatch.setattr(
+        registry, "load", lambda name, *rest: none() if name == "mnist" else load(name)
+    )
     with pytest.raises(UserError, match="mnist: missing"):
         cells.measure(one, False)
     assert not (tmp_path / "cells").exists()
@@ -198,11 +230,18 @@ def test_costs_order_the_cells(tmp_path, planned):
     assert cells.cost(more) > cells.cost(ours)
 
 
-@pytest.mark.parametrize(("assignments", "words"), [
-    ({"epoch": "3"}, ["'epoch'", "did you mean 'epochs'"]), ({"seed": "3"}, ["--seeds"]),
-    ({"dataset": "mnist"}, ["--datasets"]), ({"preset": "paper"}, ["--preset"]),
-    ({"nobody.epochs": "3"}, ["'nobody'"]), ({"independent.samples": "3"}, ["'independent.samples'"]),
-    ({"independent.tasks": "3"}, ["every run"])])
+@pytest.mark.parametrize(
+    ("assignments", "words"),
+    [
+        ({"epoch": "3"}, ["'epoch'", "did you mean 'epochs'"]),
+        ({"seed": "3"}, ["--seeds"]),
+        ({"dataset": "mnist"}, ["--datasets"]),
+        ({"preset": "paper"}, ["--preset"]),
+        ({"nobody.epochs": "3"}, ["'nobody'"]),
+        ({"independent.samples": "3"}, ["'independent.samples'"]),
+        ({"independent.tasks": "3"}, ["every run"]),
+    ],
+)
 def test_keys_that_are_not_to_be_set_are_refused(assignments, words):
     with pytest.raises(UserError) as refused:
         Choice(assignments=assignments)
@@ -215,15 +254,22 @@ def test_what_a_row_is_about_cannot_be_set(tmp_path, planned):
 
 
 def test_names_of_benchmarks_and_rows():
-    for name, full in (("glyphs", "split-glyphs"), ("mnist", "split-mnist"), ("notmnist", "split-notmnist"),
-                       ("fashion_mnist", "split-fashion-mnist"), ("fashion", "split-fashion-mnist"),
-                       ("permuted", "permuted-mnist"), ("permuted-glyphs", "permuted-glyphs")):
+    for name, full in (
+        ("glyphs", "split-glyphs"),
+        ("mnist", "split-mnist"),
+        ("notmnist", "split-notmnist"),
+        ("fashion_mnist", "split-fashion-mnist"),
+        ("fashion", "split-fashion-mnist"),
+        ("permuted", "permuted-mnist"),
+        ("permuted-glyphs", "permuted-glyphs"),
+    ):
         assert benchmark(name).name == full
     rows = (OURS, OURS_CORESET, REFERENCE)
     assert [row.key for row in select(rows, ("independent", "npbcl"))] == ["npbcl", "independent"]
     assert select(rows, None) == rows
     many = [Row(f"npbcl-{n}", "", "npbcl", {"epochs": n}) for n in (1, 2)]
-    assert select([*many, REFERENCE], ("npbcl",)) == tuple(many)             # by method where no row has the name
+    # by method where no row has the name
+    assert select([*many, REFERENCE], ("npbcl",)) == tuple(many)
     with pytest.raises(UserError, match="no row 'npbc' here; did you mean 'npbcl'"):
         select(rows, ("npbc",))
     with pytest.raises(UserError, match="no data set 'cifar' here"):
@@ -237,15 +283,21 @@ def test_a_choice_is_frozen():
 
 @pytest.mark.skipif(os.name != "posix", reason="needs locks on folders")
 def test_a_cell_that_another_process_is_at_work_on_is_left_to_it(tmp_path, planned, monkeypatch):
-    learned, learn = [], NPBCL.learn
-    monkeypatch.setattr(NPBCL, "learn", lambda self, task, *rest, **options: learned.append(self.seed) or learn(
-        self, task, *rest, **options))
+    learned = []
+    learn = NPBCL.learn
+    monkeypatch.setattr(
+        NPBCL,
+        "learn",
+        lambda self, task, *rest, **options: (
+            learned.append(self.seed) or learn(self, task, *rest, **options)
+        ),
+    )
     there = planned(tmp_path, seeds=3)
     with ThreadPoolExecutor() as pool:
         (first,), _ = cells.measure(there[:1], False)
         result = there[0].folder / "result.json"
         content = result.read_bytes()
-        result.unlink()                                      # as if it were still at work
+        result.unlink()  # as if it were still at work
         with claimed(there[0].folder, there[0].config):
             others = pool.submit(cells.measure, there, False)
             while not (there[2].folder / "result.json").exists():
@@ -253,5 +305,6 @@ def test_a_cell_that_another_process_is_at_work_on_is_left_to_it(tmp_path, plann
                 time.sleep(0.05)
             result.write_bytes(content)
         measured, failures = others.result()
-    assert learned == [0, 0, 0, 1, 1, 1, 2, 2, 2] and not failures    # three tasks each, the first seed once
+    # three tasks each, the first seed once
+    assert learned == [0, 0, 0, 1, 1, 1, 2, 2, 2] and not failures
     assert [m.cell.seed for m in measured] == [0, 1, 2] and measured[0].values == first.values

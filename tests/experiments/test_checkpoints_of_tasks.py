@@ -1,4 +1,6 @@
-"""What a run writes per task: each number once, and enough to continue after a kill between any two writes."""
+"""What a run writes per task: each number once, and enough to continue after a kill between any two
+writes.
+"""
 
 import numpy as np
 import pytest
@@ -34,14 +36,19 @@ def written(monkeypatch, folder, count, **settings):
 
 def test_long_streams_write_each_number_once(tmp_path, monkeypatch):
     few, many = (written(monkeypatch, tmp_path / str(count), count) for count in (20, 80))
-    assert many < 4 * 3 * few, "four times the tasks; the old form wrote more than sixteen times as much"
+    assert many < 4 * 3 * few, (
+        "four times the tasks; the old form wrote more than sixteen times as much"
+    )
 
 
 @pytest.mark.parametrize("stop", range(1, 7))
 def test_a_run_killed_between_two_writes_continues_bit_for_bit(stop, tmp_path, monkeypatch):
-    """Each task writes its own file and then the checkpoint: the process ends before one of the six writes."""
+    """Each task writes its own file and then the checkpoint: the process ends before one of the six
+    writes.
+    """
     whole = ibpcl.run(stream(3), tmp_path / "whole", **SMALL)
-    save, count = checkpoints.save, 0
+    save = checkpoints.save
+    count = 0
 
     def killed(path, *arguments, **options):
         nonlocal count
@@ -58,7 +65,9 @@ def test_a_run_killed_between_two_writes_continues_bit_for_bit(stop, tmp_path, m
     np.testing.assert_array_equal(again.result["accuracy_matrix"], whole.result["accuracy_matrix"])
     for name, value in whole.learner.state().items():
         np.testing.assert_array_equal(again.learner.state()[name], value)
-    assert (tmp_path / "run/history.csv").read_bytes() == (tmp_path / "whole/history.csv").read_bytes()
+    assert (tmp_path / "run/history.csv").read_bytes() == (
+        tmp_path / "whole/history.csv"
+    ).read_bytes()
     assert not list((tmp_path / "run").glob("checkpoint*"))
 
 

@@ -1,4 +1,6 @@
-"""Workers of real Dask clusters: the same results as without, and what becomes of runs whose workers fail."""
+"""Workers of real Dask clusters: the same results as without, and what becomes of runs whose
+workers fail.
+"""
 
 import os
 import signal
@@ -35,7 +37,13 @@ def place(tmp_path_factory):
     labels = np.arange(180) % 6
     inputs = np.random.default_rng(0).random((180, 9), np.float32)
     inputs[np.arange(180), labels] += 1
-    np.savez(folder / "mine.npz", x_train=inputs[:120], y_train=labels[:120], x_test=inputs[120:], y_test=labels[120:])
+    np.savez(
+        folder / "mine.npz",
+        x_train=inputs[:120],
+        y_train=labels[:120],
+        x_test=inputs[120:],
+        y_test=labels[120:],
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FRAGILE", str(folder))
         patch.setattr(sys, "path", [*sys.path, str(HERE)])
@@ -59,11 +67,22 @@ def nothing_fails(place):
 @pytest.fixture
 def planned(place, tmp_path):
     """Make the cells of some seeds under a folder."""
+
     def plan(name, seeds=2, methods=(METHOD,)):
         tasks = read_tasks(place / "mine.npz", ((0, 1), (2, 3), (4, 5)))
-        choice = Choice(seeds, assignments={"backend": "numpy", **{
-            f"{method}.{key}": text for method in methods for key, text in SETTINGS.items() if key != "backend"}},
-            out=tmp_path / name)
+        choice = Choice(
+            seeds,
+            assignments={
+                "backend": "numpy",
+                **{
+                    f"{method}.{key}": text
+                    for method in methods
+                    for key, text in SETTINGS.items()
+                    if key != "backend"
+                },
+            },
+            out=tmp_path / name,
+        )
         rows = [Row(method, method, method) for method in methods]
         return cells.plan(rows, (Benchmark("mine", "mine", tasks, {}, 40),), choice)
 
@@ -75,18 +94,38 @@ def learned(place):
 
 
 def same(first, second):
-    """Hold two cells together: every array of their learners, and everything in their results but time and memory."""
-    np.testing.assert_equal(checkpoints.load(first.cell.folder / "learner.npz").arrays,
-                            checkpoints.load(second.cell.folder / "learner.npz").arrays)
-    one, other = ({key: value for key, value in measured.values.items() if key not in ("seconds", "peak_memory_mb")}
-                  for measured in (first, second))
+    """Hold two cells together: every array of their learners, and everything in their results but
+    time and memory.
+    """
+    np.testing.assert_equal(
+        checkpoints.load(first.cell.folder / "learner.npz").arrays,
+        checkpoints.load(second.cell.folder / "learner.npz").arrays,
+    )
+    one, other = (
+        {
+            key: value
+            for key, value in measured.values.items()
+            if key not in ("seconds", "peak_memory_mb")
+        }
+        for measured in (first, second)
+    )
     assert one == other
 
 
 def compared(place, methods, seeds=1):
     """Return the words of a command."""
-    return ["compare", "--data", str(place / "mine.npz"), "--methods", methods, "--seeds", str(seeds), "--set",
-            "classes=[[0,1],[2,3],[4,5]]", *(f"--set={key}={text}" for key, text in SETTINGS.items())]
+    return [
+        "compare",
+        "--data",
+        str(place / "mine.npz"),
+        "--methods",
+        methods,
+        "--seeds",
+        str(seeds),
+        "--set",
+        "classes=[[0,1],[2,3],[4,5]]",
+        *(f"--set={key}={text}" for key, text in SETTINGS.items()),
+    ]
 
 
 def all_same(found, expected):
@@ -102,14 +141,19 @@ def until(condition):
 
 
 def test_workers_give_what_one_process_gives(two_workers, planned):
-    methods, seen = (METHOD, "vcl"), []
+    methods = (METHOD, "vcl")
+    seen = []
     expected, _ = cells.measure(planned("serial", methods=methods), False)
-    found, failures = cells.measure(planned("workers", methods=methods), False, seen.append, two_workers)
+    found, failures = cells.measure(
+        planned("workers", methods=methods), False, seen.append, two_workers
+    )
     assert not failures and len(seen) == 4
     all_same(found, expected)
 
 
-def test_a_worker_that_is_killed_is_replaced_and_its_run_goes_on_from_its_last_task(two_workers, planned, place):
+def test_a_worker_that_is_killed_is_replaced_and_its_run_goes_on_from_its_last_task(
+    two_workers, planned, place
+):
     expected, _ = cells.measure(planned("serial"), False)
     (place / "log").unlink()
     (place / "1-kill-once").touch()
@@ -127,7 +171,17 @@ def test_what_fails_is_named_and_not_begun_again_and_the_rest_goes_on(two_worker
     reasons = {failure.cell.seed: failure.reason for failure in failures}
     assert reasons[0] == "the loss is not finite"
     assert "on 3 different workers, but all those workers died" in reasons[1]
-    assert learned(place) == ["0 0/1", "0 2/3", "1 0/1", "1 2/3", "1 2/3", "1 2/3", "2 0/1", "2 2/3", "2 4/5"]
+    assert learned(place) == [
+        "0 0/1",
+        "0 2/3",
+        "1 0/1",
+        "1 2/3",
+        "1 2/3",
+        "1 2/3",
+        "2 0/1",
+        "2 2/3",
+        "2 4/5",
+    ]
 
 
 def test_all_workers_may_be_killed(two_workers, planned, place):
@@ -137,7 +191,8 @@ def test_all_workers_may_be_killed(two_workers, planned, place):
         (place / f"{seed}-wait").touch()
     with ThreadPoolExecutor() as pool:
         measuring = pool.submit(cells.measure, there, False, workers=two_workers)
-        until(lambda: all(tasks_behind(cell.folder) == 1 for cell in there))       # both in their second task
+        # both in their second task
+        until(lambda: all(tasks_behind(cell.folder) == 1 for cell in there))
         for pid in two_workers.executor._client.run(os.getpid).values():
             os.kill(pid, signal.SIGKILL)
         for seed in (0, 1):
@@ -150,16 +205,20 @@ def test_all_workers_may_be_killed(two_workers, planned, place):
 def test_two_commands_share_the_runs(two_workers, planned, place):
     there = planned("shared", 4)
     with ThreadPoolExecutor() as pool:
-        alone, helped = pool.submit(cells.measure, there, False), pool.submit(cells.measure, there, False, None,
-                                                                              two_workers)
+        alone = pool.submit(cells.measure, there, False)
+        helped = pool.submit(cells.measure, there, False, None, two_workers)
         assert [m.values for m in alone.result()[0]] == [m.values for m in helped.result()[0]]
-    assert learned(place) == sorted(f"{seed} {task}" for seed in range(4) for task in ("0/1", "2/3", "4/5"))
+    assert learned(place) == sorted(
+        f"{seed} {task}" for seed in range(4) for task in ("0/1", "2/3", "4/5")
+    )
 
 
 def test_the_threads_of_a_worker_are_set(two_workers, planned):
     client = two_workers.executor._client
     for number in (1, None):
-        cells.measure(planned(f"threads-{number}"), False, workers=two_workers._replace(threads=number))
+        cells.measure(
+            planned(f"threads-{number}"), False, workers=two_workers._replace(threads=number)
+        )
         assert set(client.run(chosen_threads).values()) == {number}
 
 
@@ -176,25 +235,42 @@ def test_a_run_that_is_not_wanted_any_more_stops_after_its_task(two_workers, pla
         measuring = pool.submit(cells.measure, [cell], False, workers=two_workers)
         until(lambda: tasks_behind(cell.folder) == 1)
         (ticket,) = cell.folder.parent.glob(".workers-*")
-        ticket.unlink()                                      # as when the command ends
+        ticket.unlink()  # as when the command ends
         (place / "0-wait").unlink()
         with pytest.raises(UserError, match="has ended"):
             measuring.result()
     assert learned(place) == ["0 0/1", "0 2/3"]
 
 
-def test_the_command_prints_results_as_they_come_and_the_table(two_workers, place, tmp_path, capsys):
+def test_the_command_prints_results_as_they_come_and_the_table(
+    two_workers, place, tmp_path, capsys
+):
     (place / "0-raise").touch()
-    code = main([*compared(place, METHOD, 2), "--out", str(tmp_path), "--scheduler",
-                 two_workers.executor._client.scheduler.address])
+    code = main(
+        [
+            *compared(place, METHOD, 2),
+            "--out",
+            str(tmp_path),
+            "--scheduler",
+            two_workers.executor._client.scheduler.address,
+        ]
+    )
     out, err = capsys.readouterr()
-    assert (code, err) == (1, "ibpcl: 1 of the runs could not be trained; the table is without them\n")
+    assert (code, err) == (
+        1,
+        "ibpcl: 1 of the runs could not be trained; the table is without them\n",
+    )
     assert out.startswith("2 workers; Dask's dashboard: http://127.0.0.1:")
-    assert f"mine, {METHOD}, seed 0: the loss is not finite" in out and f"mine, {METHOD}, seed 1: " in out
+    assert (
+        f"mine, {METHOD}, seed 0: the loss is not finite" in out
+        and f"mine, {METHOD}, seed 1: " in out
+    )
     assert out.rstrip().endswith("table.md, table.json, values.csv, curves.png")
 
 
-def test_a_cluster_that_cannot_work_is_refused_in_a_line(two_workers, place, tmp_path, capsys, monkeypatch):
+def test_a_cluster_that_cannot_work_is_refused_in_a_line(
+    two_workers, place, tmp_path, capsys, monkeypatch
+):
     address = two_workers.executor._client.scheduler.address
     monkeypatch.setattr(cluster, "PATIENCE", 0.2)
 
@@ -210,13 +286,20 @@ def test_a_cluster_that_cannot_work_is_refused_in_a_line(two_workers, place, tmp
         patched.setattr(ibpcl, "__version__", "9.0")
         assert "this command is 9.0; install it there" in refused(address)
     with monkeypatch.context() as patched:
-        patched.setattr("ibpcl.experiments.sweep.versions", lambda: dict.fromkeys(
-            ("ibpcl", "python", "numpy", "scipy", "numba"), ibpcl.__version__))
+        patched.setattr(
+            "ibpcl.experiments.sweep.versions",
+            lambda: dict.fromkeys(
+                ("ibpcl", "python", "numpy", "scipy", "numba"), ibpcl.__version__
+            ),
+        )
         assert "install the same version there" in refused(address)
     (tmp_path / "out").mkdir(exist_ok=True)
-    if Path("/proc/self/cwd").exists():                      # a folder that is another one for each process
+    # a folder that is another one for each process
+    if Path("/proc/self/cwd").exists():
         monkeypatch.chdir(tmp_path)
-        assert "does not share the folder /proc/self/cwd/here/cells" in refused(address, "/proc/self/cwd/here")
+        assert "does not share the folder /proc/self/cwd/here/cells" in refused(
+            address, "/proc/self/cwd/here"
+        )
     assert not list(tmp_path.rglob(".workers-*"))
 
 
@@ -231,15 +314,47 @@ def test_workers_that_do_several_runs_at_once_are_refused():
 
 def test_without_dask_it_is_said_how_to_get_it(monkeypatch, place, tmp_path, capsys):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    assert main(["compare", "split-glyphs", "--methods", "naive", "--out", str(tmp_path), "--workers", "2"]) == 2
+    assert (
+        main(
+            [
+                "compare",
+                "split-glyphs",
+                "--methods",
+                "naive",
+                "--out",
+                str(tmp_path),
+                "--workers",
+                "2",
+            ]
+        )
+        == 2
+    )
     assert "pip install 'ibpcl[cluster]'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("arguments", "words"), [
-    (["--threads", "2"], "--threads is for each worker"), (["--workers", "0"], "must be in 1 .. 1000"),
-    (["--workers", "2", "--scheduler", "tcp://a:1"], "not allowed with")])
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--threads", "2"], "--threads is for each worker"),
+        (["--workers", "0"], "must be in 1 .. 1000"),
+        (["--workers", "2", "--scheduler", "tcp://a:1"], "not allowed with"),
+    ],
+)
 def test_a_slip_is_one_line(arguments, words, capsys, tmp_path):
-    assert main(["compare", "split-glyphs", "--methods", "naive", "--out", str(tmp_path / "out"), *arguments]) == 2
+    assert (
+        main(
+            [
+                "compare",
+                "split-glyphs",
+                "--methods",
+                "naive",
+                "--out",
+                str(tmp_path / "out"),
+                *arguments,
+            ]
+        )
+        == 2
+    )
     err = capsys.readouterr().err
     assert words in err and err.count("\n") == 1
 
@@ -247,7 +362,10 @@ def test_a_slip_is_one_line(arguments, words, capsys, tmp_path):
 def test_any_executor_will_do(planned):
     expected, _ = cells.measure(planned("serial", methods=("naive",)), False)
     with ThreadPoolExecutor(2) as pool:
-        all_same(cells.measure(planned("pool", methods=("naive",)), False, workers=Workers(pool))[0], expected)
+        all_same(
+            cells.measure(planned("pool", methods=("naive",)), False, workers=Workers(pool))[0],
+            expected,
+        )
     with pytest.raises(ConnectionError, match=r"the workers are lost.*the same command continues"):
         cells.measure(planned("lost", methods=("naive",)), False, workers=Workers(Lost()))
 
@@ -275,8 +393,18 @@ def test_a_worker_that_hangs_is_replaced(planned, place, monkeypatch):
 @pytest.mark.slow
 def test_a_scheduler_that_is_lost_ends_the_command_in_a_line(planned, place, tmp_path):
     def start(what, *arguments):
-        return subprocess.Popen([sys.executable, "-m", f"distributed.cli.dask_{what}", "--scheduler-file", file,
-                                 *arguments], stderr=subprocess.DEVNULL, env=os.environ | {"PYTHONPATH": str(HERE)})
+        return subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                f"distributed.cli.dask_{what}",
+                "--scheduler-file",
+                file,
+                *arguments,
+            ],
+            stderr=subprocess.DEVNULL,
+            env=os.environ | {"PYTHONPATH": str(HERE)},
+        )
 
     file = tmp_path / "scheduler.json"
     scheduler = start("scheduler", "--port", "0", "--dashboard-address", ":0")
@@ -303,11 +431,22 @@ def test_a_scheduler_that_is_lost_ends_the_command_in_a_line(planned, place, tmp
 def test_an_interrupt_ends_the_workers_and_prints_the_command_that_continues(place, tmp_path):
     arguments = [*compared(place, METHOD), "--workers", "2"]
     (place / "0-wait").touch()
-    command = subprocess.Popen([sys.executable, "-m", "ibpcl", *arguments, "--out", "there"], cwd=tmp_path, text=True,
-                               env=os.environ | {"PYTHONPATH": str(HERE)}, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, start_new_session=True)
-    until(lambda: any(tasks_behind(path.parent) == 1 for path in tmp_path.rglob("*-seed0-*/history.csv")))
-    os.killpg(command.pid, signal.SIGINT)                    # as a terminal does: to the workers, too
+    command = subprocess.Popen(
+        [sys.executable, "-m", "ibpcl", *arguments, "--out", "there"],
+        cwd=tmp_path,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(HERE)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    until(
+        lambda: any(
+            tasks_behind(path.parent) == 1 for path in tmp_path.rglob("*-seed0-*/history.csv")
+        )
+    )
+    # as a terminal does: to the workers, too
+    os.killpg(command.pid, signal.SIGINT)
     _, err = command.communicate(timeout=30)
     assert command.returncode == 130
     (told,) = err.splitlines()

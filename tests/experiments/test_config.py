@@ -29,12 +29,17 @@ def test_a_methods_settings_have_documentation_and_no_key_of_the_run(name):
 def test_every_preset_is_a_configuration_for_every_method_that_can(name):
     for method_name in METHODS:
         if PRESETS[name].asks not in ABOUT[method_name].can:
-            with pytest.raises(UserError, match=f"method {method_name} does not do {PRESETS[name].asks}.*npbcl"):
+            with pytest.raises(
+                UserError, match=f"method {method_name} does not do {PRESETS[name].asks}.*npbcl"
+            ):
                 configure(name, method=method_name)
             continue
         config = configure(name, method=method_name)
         assert (config.experiment, config.method) == (name, method_name)
-        for key, value in {**PRESETS[name].run, **PRESETS[name].methods.get(method_name, {})}.items():
+        for key, value in {
+            **PRESETS[name].run,
+            **PRESETS[name].methods.get(method_name, {}),
+        }.items():
             assert as_table(config)[key] == (list(value) if isinstance(value, tuple) else value)
 
 
@@ -44,16 +49,25 @@ def test_every_method_for_images_has_settings_for_the_small_ones():
 
 def test_an_experiment_with_one_head_has_one_whatever_else_is_chosen(tmp_path):
     assert not configure("split-mnist").settings.single_head
-    for config in (configure("domain-mnist"), configure("domain-mnist", preset="paper"),
-                   configure(write(tmp_path, 'experiment = "domain-mnist"\nmethod = "ewc"\n'))):
+    for config in (
+        configure("domain-mnist"),
+        configure("domain-mnist", preset="paper"),
+        configure(write(tmp_path, 'experiment = "domain-mnist"\nmethod = "ewc"\n')),
+    ):
         assert config.settings.single_head
-    with pytest.raises(UserError, match="single_head must be true in an experiment that asks for domain"):
+    with pytest.raises(
+        UserError, match="single_head must be true in an experiment that asks for domain"
+    ):
         configure("domain-mnist", {"single_head": "false"})
 
 
 def test_the_default_runs_offline_with_the_first_backend():
     config = configure()
-    assert (config.experiment, config.dataset, config.backend) == ("split-glyphs", "glyphs", BACKENDS[0])
+    assert (config.experiment, config.dataset, config.backend) == (
+        "split-glyphs",
+        "glyphs",
+        BACKENDS[0],
+    )
     assert RunConfig().settings == method("npbcl").settings()
 
 
@@ -64,10 +78,21 @@ def test_each_layer_wins_over_the_one_before(tmp_path):
     assert (config.settings.epochs, config.settings.samples, config.settings.batch) == (2, 5, 30)
 
 
-@pytest.mark.parametrize("changes", [
-    {}, {"hidden": (7, 3), "train_limit": 10, "seed": 2**63 - 1, "mask_kl_weight": 1 / 784, "activation": "tanh"},
-    {"data_dir": "some/place", "test_limit": 4}, {"tasks": 2, "backend": "numpy", "experiment": "another-name"},
-])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {
+            "hidden": (7, 3),
+            "train_limit": 10,
+            "seed": 2**63 - 1,
+            "mask_kl_weight": 1 / 784,
+            "activation": "tanh",
+        },
+        {"data_dir": "some/place", "test_limit": 4},
+        {"tasks": 2, "backend": "numpy", "experiment": "another-name"},
+    ],
+)
 def test_the_resolved_configuration_reads_back_as_itself(tmp_path, changes):
     config = configure("permuted-mnist", **changes)
     storage.write_toml(tmp_path / "config.toml", as_table(config))
@@ -79,8 +104,13 @@ def test_the_resolved_configuration_reads_back_as_itself(tmp_path, changes):
 def test_the_resolved_configuration_does_not_lean_on_presets(tmp_path, monkeypatch):
     config = configure("split-glyphs")
     storage.write_toml(tmp_path / "config.toml", as_table(config))
-    monkeypatch.setitem(PRESETS, "split-glyphs", PRESETS["split-glyphs"]._replace(
-        run={"train_limit": 7, "tasks": 1}, methods={"npbcl": {"samples": 77}}))
+    monkeypatch.setitem(
+        PRESETS,
+        "split-glyphs",
+        PRESETS["split-glyphs"]._replace(
+            run={"train_limit": 7, "tasks": 1}, methods={"npbcl": {"samples": 77}}
+        ),
+    )
     assert configure(tmp_path / "config.toml") == config
 
 
@@ -92,13 +122,18 @@ def test_a_file_without_experiment_is_called_like_itself(tmp_path):
 
 def test_a_file_with_a_name_of_its_own_says_what_it_runs_on(tmp_path):
     text = 'experiment = "split-digits"\n'
-    with pytest.raises(UserError, match=r"mine.toml: unknown experiment 'split-digits'.*must set dataset and stream"):
+    with pytest.raises(
+        UserError,
+        match=r"mine.toml: unknown experiment 'split-digits'.*must set dataset and stream",
+    ):
         configure(write(tmp_path, text))
     config = configure(write(tmp_path, text + 'dataset = "glyph_digits"\nstream = "split"\n'))
     assert (config.experiment, config.dataset) == ("split-digits", "glyph_digits")
 
 
-@pytest.mark.parametrize("name, nearest", [("split-minst", "split-mnist"), ("Split-glyphs", "split-glyphs")])
+@pytest.mark.parametrize(
+    "name, nearest", [("split-minst", "split-mnist"), ("Split-glyphs", "split-glyphs")]
+)
 def test_an_unknown_experiment_has_a_nearest_one(name, nearest):
     with pytest.raises(UserError, match=f"did you mean '{nearest}'"):
         configure(name)
@@ -106,7 +141,9 @@ def test_an_unknown_experiment_has_a_nearest_one(name, nearest):
 
 @pytest.mark.parametrize("origin", ["text", "value", "file"])
 def test_an_unknown_key_has_a_nearest_one(tmp_path, origin):
-    with pytest.raises(UserError, match=r"unknown key 'mask_rte'.*did you mean 'mask_rate'") as error:
+    with pytest.raises(
+        UserError, match=r"unknown key 'mask_rte'.*did you mean 'mask_rate'"
+    ) as error:
         if origin == "text":
             configure(texts={"mask_rte": "0.1"})
         elif origin == "value":
@@ -121,31 +158,47 @@ def test_a_key_that_is_like_no_other_is_told_where_to_look():
         configure(zzz=1)
 
 
-@pytest.mark.parametrize("line, expected", [
-    ('epochs = "five"', "epochs must be a whole number, got 'five' (text)"),
-    ("epochs = 2.5", "epochs must be a whole number, got 2.5 (a number)"),
-    ("hidden = [true]", "hidden must be a list of whole numbers, got [true] (a list)"),
-    ("seed = false", "seed must be a whole number, got false (true or false)"),
-    ("dataset = 3", "dataset must be text, got 3 (a whole number)"),
-    ("experiment = 3", "experiment must be text, got 3 (a whole number)"),
-    ("method = 3", "method must be text, got 3 (a whole number)"),
-    ("[alpha]\nx = 1", "alpha must be a number, got {'x': 1} (a table)"),
-])
+@pytest.mark.parametrize(
+    "line, expected",
+    [
+        ('epochs = "five"', "epochs must be a whole number, got 'five' (text)"),
+        ("epochs = 2.5", "epochs must be a whole number, got 2.5 (a number)"),
+        ("hidden = [true]", "hidden must be a list of whole numbers, got [true] (a list)"),
+        ("seed = false", "seed must be a whole number, got false (true or false)"),
+        ("dataset = 3", "dataset must be text, got 3 (a whole number)"),
+        ("experiment = 3", "experiment must be text, got 3 (a whole number)"),
+        ("method = 3", "method must be text, got 3 (a whole number)"),
+        ("[alpha]\nx = 1", "alpha must be a number, got {'x': 1} (a table)"),
+    ],
+)
 def test_a_wrong_type_in_a_file(tmp_path, line, expected):
     with pytest.raises(UserError) as error:
         configure(write(tmp_path, line))
     assert str(error.value) == f"{tmp_path / 'mine.toml'}: {expected}"
 
 
-@pytest.mark.parametrize("changes, key", [
-    ({"tasks": 0}, "tasks"), ({"seed": -1}, "seed"), ({"data_seed": 2**63}, "data_seed"), ({"train_limit": 0}, "train"),
-    ({"stream": "spilt"}, "stream"), ({"dataset": "cifar"}, "dataset"), ({"backend": "torch"}, "backend"),
-    ({"method": "nbpcl"}, "method 'nbpcl'; did you mean 'npbcl'"), ({"experiment": "../up"}, "experiment"),
-    ({"experiment": ""}, "experiment"), ({"samples": 0}, "samples"), ({"alpha": float("nan")}, "alpha"),
-    ({"classes": ()}, "classes must be non-empty, got"),
-    ({"validation": 1.0}, "validation must be above 0 and below 1"),
-    ({"mask_kl": "exact"}, "mask_kl"), ({"hidden": (0,)}, "hidden"), ({"weight_rate": float("inf")}, "weight_rate"),
-])
+@pytest.mark.parametrize(
+    "changes, key",
+    [
+        ({"tasks": 0}, "tasks"),
+        ({"seed": -1}, "seed"),
+        ({"data_seed": 2**63}, "data_seed"),
+        ({"train_limit": 0}, "train"),
+        ({"stream": "spilt"}, "stream"),
+        ({"dataset": "cifar"}, "dataset"),
+        ({"backend": "torch"}, "backend"),
+        ({"method": "nbpcl"}, "method 'nbpcl'; did you mean 'npbcl'"),
+        ({"experiment": "../up"}, "experiment"),
+        ({"experiment": ""}, "experiment"),
+        ({"samples": 0}, "samples"),
+        ({"alpha": float("nan")}, "alpha"),
+        ({"classes": ()}, "classes must be non-empty, got"),
+        ({"validation": 1.0}, "validation must be above 0 and below 1"),
+        ({"mask_kl": "exact"}, "mask_kl"),
+        ({"hidden": (0,)}, "hidden"),
+        ({"weight_rate": float("inf")}, "weight_rate"),
+    ],
+)
 def test_a_value_out_of_range(changes, key):
     with pytest.raises(UserError, match=key):
         configure(**changes)
@@ -172,7 +225,9 @@ def test_a_file_that_is_not_toml_or_not_there(tmp_path):
 
 def test_another_methods_keys_are_refused_by_name(monkeypatch):
     module = type(sys)("ibpcl.methods.other")
-    module.__doc__, module.Settings, module.Other = "Another method.", RunConfig, object
+    module.__doc__ = "Another method."
+    module.Settings = RunConfig
+    module.Other = object
     monkeypatch.setitem(sys.modules, "ibpcl.methods.other", module)
     monkeypatch.setitem(METHODS, "other", "Other")
     with pytest.raises(UserError, match="unknown key 'alpha' for a run with method other"):
@@ -190,14 +245,21 @@ def test_a_preset_is_what_it_says_and_single_keys_go_over_it(name):
     config = configure("split-glyphs", {"preset": name, "epochs": "3"})
     assert config.preset == name
     assert config.settings.epochs == 3
-    assert all(getattr(config.settings, key) == value for key, value in changes.items() if key != "epochs")
+    assert all(
+        getattr(config.settings, key) == value for key, value in changes.items() if key != "epochs"
+    )
 
 
 def test_what_an_experiment_changes_is_for_the_default_preset_only():
     assert configure("terrain").settings.samples == 2
-    assert configure("terrain", {"preset": "unweighted"}).settings.samples == configure("split-mnist").settings.samples
+    assert (
+        configure("terrain", {"preset": "unweighted"}).settings.samples
+        == configure("split-mnist").settings.samples
+    )
 
 
 def test_an_unknown_preset_is_refused():
-    with pytest.raises(UserError, match="preset must be one of default, paper, authors, unweighted"):
+    with pytest.raises(
+        UserError, match="preset must be one of default, paper, authors, unweighted"
+    ):
         configure("split-glyphs", {"preset": "best"})

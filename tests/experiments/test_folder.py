@@ -49,18 +49,24 @@ def test_the_same_run_comes_back_to_its_folder_and_another_gets_the_next(tmp_pat
 def test_a_folder_of_something_else_is_passed_over_and_refused(tmp_path, config):
     folder = tmp_path / "split-glyphs-npbcl-seed0"
     folder.mkdir()
-    assert free_folder(config, tmp_path) == folder           # empty
+    assert free_folder(config, tmp_path) == folder  # empty
     (folder / "thesis.tex").write_text("years of work")
     assert free_folder(config, tmp_path).name == "split-glyphs-npbcl-seed0-2"
     for force in (False, True):
-        with pytest.raises(UserError, match="not the folder of a run"), claimed(folder, config, force):
+        with (
+            pytest.raises(UserError, match="not the folder of a run"),
+            claimed(folder, config, force),
+        ):
             raise AssertionError("this run may not start")
     assert [path.name for path in folder.iterdir()] == ["thesis.tex"]
 
 
 def test_somebody_elses_config_does_not_make_the_folder_of_a_run(tmp_path, config):
     (tmp_path / "config.toml").write_text('seed = 0\ntitle = "a web site"\n')
-    with pytest.raises(UserError, match="not the folder of a run"), claimed(tmp_path, config, force=True):
+    with (
+        pytest.raises(UserError, match="not the folder of a run"),
+        claimed(tmp_path, config, force=True),
+    ):
         pass
     assert "web site" in (tmp_path / "config.toml").read_text()
 
@@ -74,7 +80,10 @@ def test_another_run_is_replaced_only_by_force(tmp_path, config):
     fill(tmp_path / "run", config)
     (tmp_path / "run" / "notes.txt").write_text("mine")
     other = configure(seed=1)
-    with pytest.raises(UserError, match=r"seed = 0, not 1; .*--force"), claimed(tmp_path / "run", other):
+    with (
+        pytest.raises(UserError, match=r"seed = 0, not 1; .*--force"),
+        claimed(tmp_path / "run", other),
+    ):
         pass
     assert (tmp_path / "run" / "result.json").read_text() == "of seed 0"
     with claimed(tmp_path / "run", other, force=True):
@@ -123,7 +132,10 @@ def test_the_same_run_may_have_its_data_elsewhere(tmp_path):
     with claimed(free_folder(there, tmp_path), there) as folder:
         assert (folder / "result.json").exists()
         assert storage.read_toml(folder / "config.toml") == as_table(there)
-    with pytest.raises(UserError, match="with seed = 0, not 1"), claimed(folder, configure(data_dir="x", seed=1)):
+    with (
+        pytest.raises(UserError, match="with seed = 0, not 1"),
+        claimed(folder, configure(data_dir="x", seed=1)),
+    ):
         pass
 
 
@@ -133,7 +145,10 @@ def test_no_other_run_comes_into_a_folder_while_one_is_at_work_there(tmp_path, c
     with claimed(tmp_path / "run", config) as folder:
         (folder / "history.csv").write_text("task\n")
         assert at_work(folder)
-        with pytest.raises(AtWorkError, match="another run is at work"), claimed(folder, configure(seed=seed), force):
+        with (
+            pytest.raises(AtWorkError, match="another run is at work"),
+            claimed(folder, configure(seed=seed), force),
+        ):
             raise AssertionError("this run may not start")
         assert storage.read_toml(folder / "config.toml") == as_table(config)
         assert (folder / "history.csv").read_text() == "task\n"
@@ -144,19 +159,28 @@ def test_no_other_run_comes_into_a_folder_while_one_is_at_work_there(tmp_path, c
 
 def test_runs_that_begin_together_get_folders_of_their_own(tmp_path, config):
     choose = partial(free_folder, runs=tmp_path)
-    with (claimed(choose, config) as first, claimed(choose, config) as second,
-          claimed(choose, configure(epochs=3)) as third):
-        found = [folder.name.removeprefix("split-glyphs-npbcl-seed0") for folder in (first, second, third)]
+    with (
+        claimed(choose, config) as first,
+        claimed(choose, config) as second,
+        claimed(choose, configure(epochs=3)) as third,
+    ):
+        found = [
+            folder.name.removeprefix("split-glyphs-npbcl-seed0")
+            for folder in (first, second, third)
+        ]
     assert found == ["", "-2", "-3"]
 
 
 def test_of_two_that_claim_a_new_folder_at_once_one_gets_it(tmp_path, config, monkeypatch):
-    first_writes, second_is_done, said = threading.Event(), threading.Event(), []
+    first_writes = threading.Event()
+    second_is_done = threading.Event()
+    said = []
     write = storage.write_toml
 
     def slow(path, table):
         first_writes.set()
-        second_is_done.wait(0.5)                             # it cannot be: it has to wait for the first
+        # it cannot be: it has to wait for the first
+        second_is_done.wait(0.5)
         write(path, table)
 
     def second():
@@ -187,7 +211,10 @@ def test_a_run_in_the_current_folder_does_not_lock_itself_out(tmp_path, config, 
 
 def test_a_folder_that_is_only_claimed_is_as_it_was(tmp_path, config):
     fill(tmp_path / "run", config)
-    with pytest.raises(UserError, match="truncated"), locked(tmp_path / "run", configure(seed=1), force=True):
+    with (
+        pytest.raises(UserError, match="truncated"),
+        locked(tmp_path / "run", configure(seed=1), force=True),
+    ):
         raise UserError("mnist/train-images: truncated")
     assert (tmp_path / "run" / "result.json").read_text() == "of seed 0"
     assert storage.read_toml(tmp_path / "run" / "config.toml") == as_table(config)

@@ -1,4 +1,6 @@
-"""The experiments without labels from the command line to the folder: what is measured is what the learner gives."""
+"""The experiments without labels from the command line to the folder: what is measured is what the
+learner gives.
+"""
 
 import dataclasses
 import shutil
@@ -18,23 +20,49 @@ from ibpcl.experiments.presets import PRESETS
 from ibpcl.experiments.run import make_stream, run
 from ibpcl.methods import GENERATIVE, method
 
-MEASURED = {"likelihood_samples": 4, "final_samples": 12, "likelihood_images": 6, "final_images": 5, "code_images": 20,
-            "code_test_images": 12, "inference_samples": 3}
-TINY = {"hidden": (12,), "latent": 3, "epochs": 2, "finetune_epochs": 1, "batch": 50, "tasks": 3, "train_limit": 100,
-        "test_limit": 30, "backend": "numpy", **MEASURED}
-OF_IMAGES = ("stages.npz", "likelihood_curves.png", "likelihood_matrix.png", "samples.png", "reconstructions.png",
-             "few_labels.png")
+MEASURED = {
+    "likelihood_samples": 4,
+    "final_samples": 12,
+    "likelihood_images": 6,
+    "final_images": 5,
+    "code_images": 20,
+    "code_test_images": 12,
+    "inference_samples": 3,
+}
+TINY = {
+    "hidden": (12,),
+    "latent": 3,
+    "epochs": 2,
+    "finetune_epochs": 1,
+    "batch": 50,
+    "tasks": 3,
+    "train_limit": 100,
+    "test_limit": 30,
+    "backend": "numpy",
+    **MEASURED,
+}
+OF_IMAGES = (
+    "stages.npz",
+    "likelihood_curves.png",
+    "likelihood_matrix.png",
+    "samples.png",
+    "reconstructions.png",
+    "few_labels.png",
+)
 EXPERIMENTS = [name for name in PRESETS if PRESETS[name].asks == "images"]
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory, drawing):
     with drawing():
-        return run(configure("vae-glyphs", **TINY), tmp_path_factory.mktemp("vae") / "run", progress=False)
+        return run(
+            configure("vae-glyphs", **TINY), tmp_path_factory.mktemp("vae") / "run", progress=False
+        )
 
 
 def test_the_matrices_hold_what_importance_sampling_says_of_the_learner(finished):
-    values, stream = finished.result, make_stream(finished.config)
+    values = finished.result
+    stream = make_stream(finished.config)
     for j, task in enumerate(stream):
         model = finished.learner.latent_model(j)
         told = latent.mean_and_errors(latent.importance_sampled(model, task.x_test[:6], 4, 0))
@@ -43,11 +71,17 @@ def test_the_matrices_hold_what_importance_sampling_says_of_the_learner(finished
         scores = latent.reconstruction_score(model, task.x_test[:6], 4, 0)
         assert values["reconstruction_matrix"][-1][j] == pytest.approx(scores.mean(), rel=1e-6)
         final = latent.mean_and_errors(latent.importance_sampled(model, task.x_test[:5], 12, 0))
-        assert values["final"]["log_likelihood"][j] == pytest.approx(final["log_likelihood"], rel=1e-6)
+        assert values["final"]["log_likelihood"][j] == pytest.approx(
+            final["log_likelihood"], rel=1e-6
+        )
         final_scores = latent.reconstruction_score(model, task.x_test[:5], 4, 0)
         assert values["final"]["reconstruction"][j] == pytest.approx(final_scores.mean(), rel=1e-6)
-    assert values["average_log_likelihood"] == pytest.approx(np.mean(values["final"]["log_likelihood"]))
-    assert values["average_reconstruction"] == pytest.approx(np.mean(values["final"]["reconstruction"]))
+    assert values["average_log_likelihood"] == pytest.approx(
+        np.mean(values["final"]["log_likelihood"])
+    )
+    assert values["average_reconstruction"] == pytest.approx(
+        np.mean(values["final"]["reconstruction"])
+    )
     assert values["final"]["images"] == [5, 5, 5] and values["final_samples"] == 12
 
 
@@ -60,45 +94,69 @@ def test_the_matrix_is_lower_triangular_and_its_changes_add_up(finished):
 
 
 def test_codes_are_judged_by_all_three_encoders(finished):
-    values, stream, config = finished.result, make_stream(finished.config), finished.config
+    values = finished.result
+    stream = make_stream(finished.config)
+    config = finished.config
     models = [finished.learner.latent_model(t) for t in range(3)]
     images = generative.labelled(stream, config.measurement)
     assert (len(images.x), len(images.x_test)) == (60, 36)
     for way in codes.WAYS:
-        tasks, tests = (codes.choose_tasks(way, models, x, labels, 3, 0)
-                        for x, labels in ((images.x, images.labels), (images.x_test, images.test_labels)))
-        error = codes.knn_error(codes.encode(models, images.x, tasks), images.labels,
-                                codes.encode(models, images.x_test, tests), images.test_labels)
+        tasks, tests = (
+            codes.choose_tasks(way, models, x, labels, 3, 0)
+            for x, labels in ((images.x, images.labels), (images.x_test, images.test_labels))
+        )
+        error = codes.knn_error(
+            codes.encode(models, images.x, tasks),
+            images.labels,
+            codes.encode(models, images.x_test, tests),
+            images.test_labels,
+        )
         assert values["knn"][way]["means"] == error.tolist()
         assert len(values["knn"][way]["samples"]) == 4
-        assert np.shape(values["few_labels"][way]["errors"]) == (len(values["few_labels"][way]["labels"]), 10)
+        assert np.shape(values["few_labels"][way]["errors"]) == (
+            len(values["few_labels"][way]["labels"]),
+            10,
+        )
         if way == "inferred":
             assert values["knn"]["task_inference"] == np.mean(tests != images.test_labels)
-    assert len(values["knn"]["mask_leak"]) == 3              # six images vote: no ten neighbours
+    assert len(values["knn"]["mask_leak"]) == 3  # six images vote: no ten neighbours
 
 
 def test_the_folder_holds_the_pictures_and_reads_back(finished):
     names = {path.name for path in finished.folder.iterdir()}
-    assert set(OF_IMAGES) | {"config.toml", "result.json", "history.csv", "learner.npz", "history.png"} <= names
+    assert (
+        set(OF_IMAGES) | {"config.toml", "result.json", "history.csv", "learner.npz", "history.png"}
+        <= names
+    )
     assert "accuracy_matrix.png" not in names
     for path in finished.folder.glob("*.png"):
         assert path.read_bytes().startswith(b"\x89PNG")
     assert configure(finished.folder / "config.toml") == finished.config
     arrays = checkpoints.read_npz(finished.folder / "stages.npz")
-    stream, model = make_stream(finished.config), finished.learner.latent_model(2)
-    np.testing.assert_allclose(arrays["samples/2"][4:], latent.prior_samples(model, 2, (0, 2)), rtol=1e-6)
+    stream = make_stream(finished.config)
+    model = finished.learner.latent_model(2)
+    np.testing.assert_allclose(
+        arrays["samples/2"][4:], latent.prior_samples(model, 2, (0, 2)), rtol=1e-6
+    )
     np.testing.assert_array_equal(arrays["originals"][4:], stream[2].x_test[:2])
-    np.testing.assert_allclose(arrays["reconstructed/2"][4:], latent.reconstructions(model, stream[2].x_test[:2]),
-                               rtol=1e-6)
+    np.testing.assert_allclose(
+        arrays["reconstructed/2"][4:],
+        latent.reconstructions(model, stream[2].x_test[:2]),
+        rtol=1e-6,
+    )
     assert [len(arrays[f"samples/{t}"]) for t in range(3)] == [2, 4, 6]
 
 
 def test_a_loaded_run_draws_the_figures_of_its_folder_again(finished, tmp_path):
     drawn = load_run(finished.folder).figures()
-    assert {f"{name}.png" for name in drawn} == {path.name for path in finished.folder.glob("*.png")}
+    assert {f"{name}.png" for name in drawn} == {
+        path.name for path in finished.folder.glob("*.png")
+    }
     for name, axes in drawn.items():
         figures.save(axes, tmp_path / f"{name}.png")
-        assert (tmp_path / f"{name}.png").read_bytes() == (finished.folder / f"{name}.png").read_bytes()
+        assert (tmp_path / f"{name}.png").read_bytes() == (
+            finished.folder / f"{name}.png"
+        ).read_bytes()
 
 
 def test_figures_without_their_images_are_one_line(finished, tmp_path):
@@ -121,9 +179,16 @@ def test_an_interrupted_run_goes_on_bit_for_bit(after, finished, tmp_path, inter
     assert result == whole
     assert (folder / "history.csv").read_bytes() == (finished.folder / "history.csv").read_bytes()
     for file in ("learner.npz", "stages.npz"):
-        np.testing.assert_equal(*({name: checkpoints.read_npz(path / file)[name] for name in
-                                   checkpoints.read_npz(path / file) if name != "meta"}
-                                  for path in (folder, finished.folder)))
+        np.testing.assert_equal(
+            *(
+                {
+                    name: checkpoints.read_npz(path / file)[name]
+                    for name in checkpoints.read_npz(path / file)
+                    if name != "meta"
+                }
+                for path in (folder, finished.folder)
+            )
+        )
 
 
 def test_times_are_sums_over_all_lives_of_the_run(finished, tmp_path, interrupted):
@@ -131,17 +196,21 @@ def test_times_are_sums_over_all_lives_of_the_run(finished, tmp_path, interrupte
     with interrupted(4), pytest.raises(KeyboardInterrupt):
         run(finished.config, folder, progress=False)
     arrays, meta, _ = checkpoints.load(folder / "checkpoint.npz")
-    meta["seconds"] += 2000                                  # as if the life before had been longer
+    meta["seconds"] += 2000  # as if the life before had been longer
     meta["done"][0]["seconds"][0] += 1000
     checkpoints.save(folder / "checkpoint.npz", arrays, meta)
     assert main(["run", "--resume", str(folder), "--quiet"]) == 0
     seconds = storage.read_json(folder / "result.json")["seconds"]
-    assert 1000 < seconds["train_per_task"][0] <= seconds["train"] < 1500 and 2000 < seconds["total"] < 2500
+    assert (
+        1000 < seconds["train_per_task"][0] <= seconds["train"] < 1500
+        and 2000 < seconds["total"] < 2500
+    )
 
 
 def test_the_command_line_says_what_it_measures(finished, capsys):
     assert main(["run", "--resume", str(finished.folder)]) == 0
-    out, values = capsys.readouterr().out, finished.result
+    out = capsys.readouterr().out
+    values = finished.result
     assert "Test log-likelihood (nats per image)" in out and "accuracy" not in out
     row = next(line for line in out.splitlines() if line.startswith(" 3 C"))
     for value in values["log_likelihood_matrix"][-1]:
@@ -171,7 +240,14 @@ def test_many_tasks_fit_a_terminal():
     done = generative.Stage(9, "J", R, *[R] * 6, None, None, [], 1.0, 2.0)
     table = LikelihoodTable(list("ABCDEFGHIJ"))
     assert table.header().split() == ["task", "newest", "mean", "change", "seconds"]
-    assert table.row(Report(done, None, list("ABCDEFGHIJ"))).split() == ["10", "J", "-109.0", "-104.5", "+0.00", "3.0"]
+    assert table.row(Report(done, None, list("ABCDEFGHIJ"))).split() == [
+        "10",
+        "J",
+        "-109.0",
+        "-104.5",
+        "+0.00",
+        "3.0",
+    ]
 
 
 def test_the_small_experiment_has_settings_for_every_method():
@@ -185,7 +261,9 @@ def test_a_short_name_means_the_generative_learner(name, short):
     assert (config.method, config.stream, config.experiment) == (f"vae_{short}", "classes", name)
     assert config == configure(name, method=f"vae_{short}")
     assert config.measurement == Measurement() and as_table(config)["final_samples"] == 5000
-    assert config.measure == "log-likelihood" and keys(config.method).keys() == as_table(config).keys() | {*OPTIONAL}
+    assert config.measure == "log-likelihood" and keys(config.method).keys() == as_table(
+        config
+    ).keys() | {*OPTIONAL}
 
 
 @pytest.mark.parametrize("name", GENERATIVE)
@@ -196,27 +274,44 @@ def test_settings_of_generative_learners_are_documented_and_no_keys_of_a_run(nam
     assert not taken & of_method.keys()
 
 
-@pytest.mark.parametrize(("target", "texts", "words"), [
-    ("vae-glyphs", {"method": "hat"}, "method hat does not do images.*vae_npbcl"),
-    ("split-glyphs", {"method": "vae_npbcl"}, "stream must be classes for the methods vae_npbcl"),
-    ("vae-glyphs", {"stream": "split"}, "stream must be classes"),
-    ("vae-glyphs", {"final_samples": "0"}, "final_samples must be at least 1, got 0"),
-    ("vae-glyphs", {"prediction_samples": "3"}, "unknown key 'prediction_samples'"),
-    ("split-glyphs", {"final_samples": "3"}, "unknown key 'final_samples'")])
+@pytest.mark.parametrize(
+    ("target", "texts", "words"),
+    [
+        ("vae-glyphs", {"method": "hat"}, "method hat does not do images.*vae_npbcl"),
+        (
+            "split-glyphs",
+            {"method": "vae_npbcl"},
+            "stream must be classes for the methods vae_npbcl",
+        ),
+        ("vae-glyphs", {"stream": "split"}, "stream must be classes"),
+        ("vae-glyphs", {"final_samples": "0"}, "final_samples must be at least 1, got 0"),
+        ("vae-glyphs", {"prediction_samples": "3"}, "unknown key 'prediction_samples'"),
+        ("split-glyphs", {"final_samples": "3"}, "unknown key 'final_samples'"),
+    ],
+)
 def test_what_does_not_go_together_is_refused(target, texts, words):
     with pytest.raises(UserError, match=words):
         configure(target, texts)
 
 
 def test_a_file_may_ask_for_classes_without_an_experiment(tmp_path):
-    (tmp_path / "mine.toml").write_text('dataset = "glyphs"\nstream = "classes"\nmethod = "npbcl"\nlatent = 7\n')
+    (tmp_path / "mine.toml").write_text(
+        'dataset = "glyphs"\nstream = "classes"\nmethod = "npbcl"\nlatent = 7\n'
+    )
     config = configure(tmp_path / "mine.toml")
     assert config.method == "vae_npbcl" and config.settings.latent == 7
 
 
 def test_the_stream_has_a_class_a_task_and_limits_hold():
-    stream = make_stream(configure("vae-glyphs", tasks=4, train_limit=30, test_limit=10, validation=0.2))
-    assert [task.name for task in stream] == list("ABCD") and [task.label for task in stream] == [0, 1, 2, 3]
+    stream = make_stream(
+        configure("vae-glyphs", tasks=4, train_limit=30, test_limit=10, validation=0.2)
+    )
+    assert [task.name for task in stream] == list("ABCD") and [task.label for task in stream] == [
+        0,
+        1,
+        2,
+        3,
+    ]
     assert all(task.kind == "images" for task in stream)
     assert (len(stream[1].x_train), len(stream[1].x_test)) == (30, 10)
     with pytest.raises(UserError, match="tasks must be at most 10 with stream 'classes', got 11"):
@@ -228,6 +323,10 @@ def test_another_run_takes_the_pictures_away(tmp_path):
     run(configure("vae-glyphs", **few), tmp_path / "run", progress=False)
     for name in OF_IMAGES:
         (tmp_path / "run" / name).write_bytes(b"of the run before")
-    result = run(configure("vae-glyphs", **few, seed=1), tmp_path / "run", progress=False, force=True)
-    assert not [name for name in OF_IMAGES if name.endswith(".png") and (tmp_path / "run" / name).exists()]
+    result = run(
+        configure("vae-glyphs", **few, seed=1), tmp_path / "run", progress=False, force=True
+    )
+    assert not [
+        name for name in OF_IMAGES if name.endswith(".png") and (tmp_path / "run" / name).exists()
+    ]
     assert np.isnan(result.result["backward_transfer"])

@@ -1,4 +1,6 @@
-"""Folders that cannot be made, outputs that are no files, file systems without locks, and files of other runs."""
+"""Folders that cannot be made, outputs that are no files, file systems without locks, and files of
+other runs.
+"""
 
 import errno
 import os
@@ -16,10 +18,21 @@ from ibpcl.cli import main
 from ibpcl.errors import UserError
 from ibpcl.experiments.door import load_run
 
-KEYS = {"method": "naive", "epochs": 1, "hidden": (3,), "tasks": 2, "train_limit": 40, "test_limit": 20,
-        "backend": "numpy"}
-WORDS = [word for key, value in KEYS.items() if key != "method"
-         for word in ("--set", f"{key}={value[0] if isinstance(value, tuple) else value}")]
+KEYS = {
+    "method": "naive",
+    "epochs": 1,
+    "hidden": (3,),
+    "tasks": 2,
+    "train_limit": 40,
+    "test_limit": 20,
+    "backend": "numpy",
+}
+WORDS = [
+    word
+    for key, value in KEYS.items()
+    if key != "method"
+    for word in ("--set", f"{key}={value[0] if isinstance(value, tuple) else value}")
+]
 posix = pytest.mark.skipif(os.name != "posix", reason="needs a device file or a FIFO")
 
 
@@ -44,7 +57,8 @@ def test_a_folder_that_cannot_be_made_ends_in_a_line(error, monkeypatch, capsys)
 @posix
 @pytest.mark.parametrize("what", ["fifo", "device"])
 def test_an_output_that_is_no_file_gets_the_data_and_stays(what, tmp_path):
-    path, found = (tmp_path / "pipe" if what == "fifo" else storage.Path("/dev/null")), []
+    path = tmp_path / "pipe" if what == "fifo" else storage.Path("/dev/null")
+    found = []
     if what == "fifo":
         os.mkfifo(path)
         reader = threading.Thread(target=lambda: found.append(path.read_bytes()))
@@ -58,7 +72,9 @@ def test_an_output_that_is_no_file_gets_the_data_and_stays(what, tmp_path):
     if what == "device":
         checkpoints.save(path, {}, {})
         checkpoints.write_npz(path, {})
-        assert os.stat(path).st_mode == before.st_mode and not list(path.parent.glob("null.previous"))
+        assert os.stat(path).st_mode == before.st_mode and not list(
+            path.parent.glob("null.previous")
+        )
 
 
 @pytest.mark.parametrize("refused", [errno.ENOLCK, errno.ENOTSUP, 524])
@@ -66,15 +82,15 @@ def test_without_locks_a_file_stands_for_the_lock(refused, tmp_path):
     """In a process of its own: a lock that is refused once is said once."""
     fcntl = pytest.importorskip("fcntl")
     assert fcntl
-    code = (f"import fcntl, os, sys\n"
-            f"def flock(fd, how): raise OSError({refused}, os.strerror({refused}))\n"
-            "fcntl.flock = flock\n"
-            "from ibpcl import storage\n"
-            "from ibpcl.experiments.folder import at_work\n"
-            "with storage.locked(sys.argv[1] + '/.lock', 0):\n"
-            "    print(at_work(sys.argv[1]))\n"
-            "print(at_work(sys.argv[1]))\n")
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
+    code = (
+        f"import fcntl, os, sys\ndef flock(fd, how): raise OSError({refused}, "
+        f"os.strerror({refused}))\nfcntl.flock = flock\nfrom ibpcl import storage\nfrom "
+        "ibpcl.experiments.folder import at_work\nwith storage.locked(sys.argv[1] + '/.lock', "
+        "0):\n    print(at_work(sys.argv[1]))\nprint(at_work(sys.argv[1]))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True
+    )
     assert done.stdout.split() == ["True", "False"]
     assert done.stderr.count("without locks") == 1
 
@@ -94,12 +110,14 @@ def test_a_file_of_another_run_is_refused(name, other, runs):
     load_run(runs / "a")
 
 
-ODD = {"no average": lambda values: values.pop("average_accuracy"),
-       "text": lambda values: values.update(average_accuracy="high"),
-       "no tasks": lambda values: values.update(tasks=[]),
-       "no matrix": lambda values: values.update(accuracy_matrix=[[1]]),
-       "no seconds": lambda values: values.update(seconds=None),
-       "another's": lambda values: values.update(seed=7)}
+ODD = {
+    "no average": lambda values: values.pop("average_accuracy"),
+    "text": lambda values: values.update(average_accuracy="high"),
+    "no tasks": lambda values: values.update(tasks=[]),
+    "no matrix": lambda values: values.update(accuracy_matrix=[[1]]),
+    "no seconds": lambda values: values.update(seconds=None),
+    "another's": lambda values: values.update(seed=7),
+}
 
 
 @pytest.mark.parametrize("name", ODD)
@@ -116,7 +134,9 @@ def test_one_odd_run_does_not_hide_the_others(name, runs, capsys):
 
 def test_an_odd_configuration_is_told_beside_the_others(runs, capsys):
     path = runs / "a/config.toml"
-    path.write_text(path.read_text(encoding="utf-8").replace("seed = 0", "seed = [1]"), encoding="utf-8")
+    path.write_text(
+        path.read_text(encoding="utf-8").replace("seed = 0", "seed = [1]"), encoding="utf-8"
+    )
     capsys.readouterr()
     with warnings.catch_warnings():
         warnings.simplefilter("always")

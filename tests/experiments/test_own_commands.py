@@ -1,4 +1,6 @@
-"""The command line with one's own data and methods, its JSON, its predictions, and what it answers to slips."""
+"""The command line with one's own data and methods, its JSON, its predictions, and what it answers
+to slips.
+"""
 
 import json
 import os
@@ -34,7 +36,9 @@ def workplace(tmp_path, monkeypatch):
     labels = np.arange(120) % 4
     inputs = np.random.default_rng(0).random((120, 9), np.float32)
     inputs[np.arange(120), labels] += 1
-    np.savez("mine.npz", x_train=inputs[:80], y_train=labels[:80], x_test=inputs[80:], y_test=labels[80:])
+    np.savez(
+        "mine.npz", x_train=inputs[:80], y_train=labels[:80], x_test=inputs[80:], y_test=labels[80:]
+    )
     np.save("x.npy", inputs[:5])
     (tmp_path / "my_methods.py").write_text(MINE, encoding="utf-8")
     monkeypatch.setattr(sys, "path", [*sys.path])
@@ -58,12 +62,17 @@ def test_own_data_and_an_own_method_make_a_run(workplace, capsys, figures):
     assert (folder / "accuracy_curves.png").exists()
     for again in (arguments, ["run", "--resume", folder]):
         code, told, err = typed(capsys, *again)
-        assert (code, told) == (0, out.replace("runs/mine", f"{folder.parent}/mine") if again != arguments else out)
+        assert (code, told) == (
+            0,
+            out.replace("runs/mine", f"{folder.parent}/mine") if again != arguments else out,
+        )
         assert "holds this run, finished" in err
 
 
 def test_a_file_says_the_same_as_the_command_line(workplace, capsys):
-    (workplace / "own.toml").write_text('data = "mine.npz"\nclasses = [[0, 1], [2, 3]]\nmethod = "naive"\nhidden = 6\n')
+    (workplace / "own.toml").write_text(
+        'data = "mine.npz"\nclasses = [[0, 1], [2, 3]]\nmethod = "naive"\nhidden = 6\n'
+    )
     assert typed(capsys, "run", "own.toml", "--quiet")[0] == 0
     table = storage.read_toml(workplace / "runs" / "own-naive-seed0" / "config.toml")
     assert (table["dataset"], table["tasks"], table["hidden"]) == ("own", 2, [6])
@@ -76,15 +85,22 @@ def test_a_run_on_other_data_than_it_was_made_with_is_refused(workplace, capsys,
     arrays = dict(np.load("mine.npz"))
     np.savez("mine.npz", **arrays | {"x_train": arrays["x_train"] + 1e-3})
     code, _, err = typed(capsys, "run", "--resume", "runs/mine-naive-seed0", "--quiet")
-    assert code == 2 and "mine.npz holds other data than the run was made with" in err and len(err.splitlines()) == 1
+    assert (
+        code == 2
+        and "mine.npz holds other data than the run was made with" in err
+        and len(err.splitlines()) == 1
+    )
     np.savez("mine.npz", **arrays)
     assert typed(capsys, "run", "--resume", "runs/mine-naive-seed0", "--quiet")[0] == 0
 
 
 def test_predictions_are_those_of_the_learner(workplace, capsys):
     typed(capsys, "run", "--data", "mine.npz", *CLASSES, "--method", "my_methods:Mine", *TINY)
-    folder, method = "runs/mine-Mine-seed0", ("--method", "my_methods:Mine")
-    code, out, err = typed(capsys, "predict", folder, "x.npy", "--task", "1", "--out", "p.npy", *method)
+    folder = "runs/mine-Mine-seed0"
+    method = ("--method", "my_methods:Mine")
+    code, out, err = typed(
+        capsys, "predict", folder, "x.npy", "--task", "1", "--out", "p.npy", *method
+    )
     assert (code, out, err) == (0, "5 rows of 2 probabilities in p.npy\n", "")
     p = np.load("p.npy")
     np.testing.assert_array_equal(p, ibpcl.load(folder).predict(np.load("x.npy"), 1))
@@ -96,16 +112,26 @@ def test_methods_are_compared_and_tuned_on_own_data(capsys):
     arguments = ["--data", "mine.npz", *CLASSES, *TINY[2:]]
     methods = ["--methods", "ewc,my_methods:Mine", "--seeds", "2"]
     code, out, err = typed(capsys, "compare", *arguments, *methods, "--dry-run")
-    assert (code, err) == (0, "") and out.startswith("4 runs of 2 methods with 2 seeds, 0 of them finished")
+    assert (code, err) == (0, "") and out.startswith(
+        "4 runs of 2 methods with 2 seeds, 0 of them finished"
+    )
     code, out, err = typed(capsys, "compare", *arguments, *methods, "--json")
     (table,) = json.loads(out)["tables"]
-    assert (code, err) == (0, "") and {entry["row"] for entry in table["entries"]} == {"ewc", "Mine"}
+    assert (code, err) == (0, "") and {entry["row"] for entry in table["entries"]} == {
+        "ewc",
+        "Mine",
+    }
     code, out, _ = typed(capsys, "compare", *arguments, *methods, "--dry-run")
     assert "4 of them finished; the others take about 0 min 0 s" in out
-    code, out, err = typed(capsys, "tune", *arguments, "--method", "my_methods:Mine", "--trials", "2", "--json")
+    code, out, err = typed(
+        capsys, "tune", *arguments, "--method", "my_methods:Mine", "--trials", "2", "--json"
+    )
     found = json.loads(out)
     assert (code, err) == (0, "") and [trial["number"] for trial in found["trials"]] == [0, 1]
-    assert found["use"].startswith("ibpcl run --data ") and "--set 'classes=[[0, 1], [2, 3]]'" in found["use"]
+    assert (
+        found["use"].startswith("ibpcl run --data ")
+        and "--set 'classes=[[0, 1], [2, 3]]'" in found["use"]
+    )
 
 
 def test_a_subclass_is_searched_where_its_base_is(capsys):
@@ -115,26 +141,48 @@ def test_a_subclass_is_searched_where_its_base_is(capsys):
     assert space_of("my_methods:Mine") == SPACES["ewc"]
 
 
-@pytest.mark.parametrize("arguments", [["settings", "ewc"], ["methods"], ["data", "list"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments", [["settings", "ewc"], ["methods"], ["data", "list"]], ids=" ".join
+)
 def test_tables_are_there_as_json(capsys, arguments):
     code, out, err = typed(capsys, *arguments, "--json")
     assert (code, err) == (0, "") and json.loads(out)
 
 
-@pytest.mark.parametrize(("arguments", "words"), [
-    (["rnu"], ["'rnu'", "did you mean 'run'"]), (["data", "lst"], ["did you mean 'list'"]),
-    (["run", "--preset", "papr"], ["'papr'", "did you mean 'paper'"]),
-    (["run", "split-mnist", "--data", "mine.npz"], ["--data takes the place of EXPERIMENT, got split-mnist"]),
-    (["compare", "--methods", "ewc"], ["name an EXPERIMENT", "--data"]),
-    (["run", "--data", "nowhere.npz"], ["--data: nowhere.npz: there is no such file"]),
-    (["run", "--data", "x.npy"], ["x.npy", "no sound .npz"]),
-    (["run", "--data", "mine.npz", "--set", "classes=[[0,9],[1,2,3]]"], ["mine.npz", "no examples of 9"]),
-    (["run", "--data", "mine.npz", "--set", "classes=[[0,1"], ["classes must be a list of lists of whole numbers"]),
-    (["run", "--method", "my_methods:Yours"], ["my_methods has no class Yours"]),
-    (["run", "--method", "no_such_module:Mine"], ["no_such_module cannot be imported"]),
-    (["run", "--method", "ibpcl.errors:UserError"], ["has no learn, predict, state, load_state"]),
-    (["predict", "nowhere", "x.npy", "--task", "0"], ["load: nowhere: there is no such file or folder"]),
-    (["predict", "mine.npz", "x.npy", "--task", "0"], ["mine.npz is damaged"])])
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["rnu"], ["'rnu'", "did you mean 'run'"]),
+        (["data", "lst"], ["did you mean 'list'"]),
+        (["run", "--preset", "papr"], ["'papr'", "did you mean 'paper'"]),
+        (
+            ["run", "split-mnist", "--data", "mine.npz"],
+            ["--data takes the place of EXPERIMENT, got split-mnist"],
+        ),
+        (["compare", "--methods", "ewc"], ["name an EXPERIMENT", "--data"]),
+        (["run", "--data", "nowhere.npz"], ["--data: nowhere.npz: there is no such file"]),
+        (["run", "--data", "x.npy"], ["x.npy", "no sound .npz"]),
+        (
+            ["run", "--data", "mine.npz", "--set", "classes=[[0,9],[1,2,3]]"],
+            ["mine.npz", "no examples of 9"],
+        ),
+        (
+            ["run", "--data", "mine.npz", "--set", "classes=[[0,1"],
+            ["classes must be a list of lists of whole numbers"],
+        ),
+        (["run", "--method", "my_methods:Yours"], ["my_methods has no class Yours"]),
+        (["run", "--method", "no_such_module:Mine"], ["no_such_module cannot be imported"]),
+        (
+            ["run", "--method", "ibpcl.errors:UserError"],
+            ["has no learn, predict, state, load_state"],
+        ),
+        (
+            ["predict", "nowhere", "x.npy", "--task", "0"],
+            ["load: nowhere: there is no such file or folder"],
+        ),
+        (["predict", "mine.npz", "x.npy", "--task", "0"], ["mine.npz is damaged"]),
+    ],
+)
 def test_a_slip_is_one_line(capsys, arguments, words):
     code, out, err = typed(capsys, *arguments)
     assert (code, out, len(err.splitlines())) == (2, "", 1), err
@@ -142,23 +190,40 @@ def test_a_slip_is_one_line(capsys, arguments, words):
     assert not os.path.exists("runs")
 
 
-@pytest.mark.parametrize(("inputs", "task", "words"), [
-    (np.zeros((2, 8)), 0, "x must have shape (N, 9)"), (np.full((2, 9), np.nan), 0, "must be finite"),
-    (np.zeros((2, 9)), 2, "unknown task_id 2; 0 ... 1"), (np.zeros(9), 0, "shape (N, D)"),
-    (np.array([[{}]]), 0, "no array of numbers"), (np.array([["a"] * 9]), 0, "real numbers")], ids=str)
+@pytest.mark.parametrize(
+    ("inputs", "task", "words"),
+    [
+        (np.zeros((2, 8)), 0, "x must have shape (N, 9)"),
+        (np.full((2, 9), np.nan), 0, "must be finite"),
+        (np.zeros((2, 9)), 2, "unknown task_id 2; 0 ... 1"),
+        (np.zeros(9), 0, "shape (N, D)"),
+        (np.array([[{}]]), 0, "no array of numbers"),
+        (np.array([["a"] * 9]), 0, "real numbers"),
+    ],
+    ids=str,
+)
 def test_inputs_that_cannot_be_predicted(capsys, inputs, task, words):
     typed(capsys, "run", "--data", "mine.npz", *CLASSES, "--method", "naive", *TINY)
     np.save("bad.npy", inputs, allow_pickle=True)
     code, out, err = typed(capsys, "predict", "runs/mine-naive-seed0", "bad.npy", "--task", task)
-    assert (code, out, len(err.splitlines())) == (2, "", 1) and "bad.npy" in err and words in err, err
+    assert (code, out, len(err.splitlines())) == (2, "", 1) and "bad.npy" in err and words in err, (
+        err
+    )
 
 
 def test_a_shell_completes_commands_and_experiments():
     def completed(line):
         code = "import sys; from ibpcl.cli import main; sys.exit(main())"
-        variables = {"_ARGCOMPLETE": "1", "COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE_IFS": "\n",
-                     "_ARGCOMPLETE_STDOUT_FILENAME": "found.txt"}
-        subprocess.run([sys.executable, "-c", code], env=os.environ | variables, capture_output=True)
+        variables = {
+            "_ARGCOMPLETE": "1",
+            "COMP_LINE": line,
+            "COMP_POINT": str(len(line)),
+            "_ARGCOMPLETE_IFS": "\n",
+            "_ARGCOMPLETE_STDOUT_FILENAME": "found.txt",
+        }
+        subprocess.run(
+            [sys.executable, "-c", code], env=os.environ | variables, capture_output=True
+        )
         with open("found.txt", encoding="utf-8") as file:
             return [word.strip() for word in file.read().splitlines()]
 

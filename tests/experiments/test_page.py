@@ -1,4 +1,6 @@
-"""The report as a file: it says what the run's folder says, needs nothing from outside, and runs no one's script."""
+"""The report as a file: it says what the run's folder says, needs nothing from outside, and runs no
+one's script.
+"""
 
 import base64
 import hashlib
@@ -26,10 +28,29 @@ from ibpcl.experiments.run import run
 
 TINY = {"hidden": "6", "tasks": "3", "backend": "numpy", "batch": "20", "epochs": "2"}
 SET = [f"--set={key}={text}" for key, text in TINY.items()]
-VAE = {"hidden": (8,), "latent": 3, "epochs": 2, "finetune_epochs": 1, "batch": 50, "tasks": 2, "train_limit": 60,
-       "test_limit": 30, "backend": "numpy", "likelihood_samples": 4, "final_samples": 12, "likelihood_images": 6,
-       "final_images": 5, "code_images": 20, "code_test_images": 12, "inference_samples": 3}
-HOSTILE = ('<script>alert(1)</script>', '"><img src=x onerror=alert(1)>', "</style></main>'&amp;$body")
+VAE = {
+    "hidden": (8,),
+    "latent": 3,
+    "epochs": 2,
+    "finetune_epochs": 1,
+    "batch": 50,
+    "tasks": 2,
+    "train_limit": 60,
+    "test_limit": 30,
+    "backend": "numpy",
+    "likelihood_samples": 4,
+    "final_samples": 12,
+    "likelihood_images": 6,
+    "final_images": 5,
+    "code_images": 20,
+    "code_test_images": 12,
+    "inference_samples": 3,
+}
+HOSTILE = (
+    '<script>alert(1)</script>',
+    '"><img src=x onerror=alert(1)>',
+    "</style></main>'&amp;$body",
+)
 VOID = ("meta", "img")
 
 
@@ -39,7 +60,10 @@ class Read(HTMLParser):
     def __init__(self, path):
         super().__init__(convert_charrefs=True)
         self.html = Path(path).read_text(encoding="utf-8")
-        self.elements, self.open, self.rows, self.text = [], [], [], ""
+        self.elements = []
+        self.open = []
+        self.rows = []
+        self.text = ""
         self.feed(self.html)
         assert self.open == []
 
@@ -78,8 +102,17 @@ def generative(drawn_once, drawing, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def regression(drawing, tmp_path_factory):
-    settings = {"hidden": (8,), "samples": 1, "prediction_samples": 3, "epochs": 2, "finetune_epochs": 1, "tasks": 2,
-                "train_limit": 60, "test_limit": 30, "backend": "numpy"}
+    settings = {
+        "hidden": (8,),
+        "samples": 1,
+        "prediction_samples": 3,
+        "epochs": 2,
+        "finetune_epochs": 1,
+        "tasks": 2,
+        "train_limit": 60,
+        "test_limit": 30,
+        "backend": "numpy",
+    }
     with drawing():
         return run(configure("terrain", **settings), tmp_path_factory.mktemp("page") / "terrain")
 
@@ -87,22 +120,44 @@ def regression(drawing, tmp_path_factory):
 @pytest.fixture(scope="module")
 def compared(drawn_once, tmp_path_factory):
     folder = tmp_path_factory.mktemp("page") / "compared"
-    assert main(["compare", "split-glyphs", "--methods=naive,ewc", "--seeds=2", "--out", str(folder), *SET]) == 0
+    assert (
+        main(
+            [
+                "compare",
+                "split-glyphs",
+                "--methods=naive,ewc",
+                "--seeds=2",
+                "--out",
+                str(folder),
+                *SET,
+            ]
+        )
+        == 0
+    )
     return folder
 
 
 def self_contained(read):
     """Hold that a page asks for nothing, and that only the template's script may run."""
     assert {attributes["src"][:22] for attributes in read.all("img")} <= {"data:image/png;base64,"}
-    assert not any(read.all(tag) for tag in ("link", "iframe", "object", "base", "form", "audio", "video", "source"))
+    assert not any(
+        read.all(tag)
+        for tag in ("link", "iframe", "object", "base", "form", "audio", "video", "source")
+    )
     assert all(attributes["href"].startswith("#") for attributes in read.all("a"))
-    assert not any(name.startswith("on") or (name == "src" and tag != "img") for tag, given in read.elements
-                   for name in given)
+    assert not any(
+        name.startswith("on") or (name == "src" and tag != "img")
+        for tag, given in read.elements
+        for name in given
+    )
     assert len(read.all("script")) == len(read.all("style")) == 1
     (policy,) = [given["content"] for given in read.all("meta") if "http-equiv" in given]
     script = re.search("<script>(.*?)</script>", read.html, re.DOTALL)[1]
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    assert policy == f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+    assert policy == (
+        "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src "
+        f"'sha256-{digest}'"
+    )
     assert len(read.html.encode()) <= page.MOST
 
 
@@ -114,19 +169,36 @@ def test_a_report_is_one_file_that_needs_no_other(kind, request):
     self_contained(read)
     assert read.all("img") and all(len(given["alt"]) > 40 for given in read.all("img"))
     embedded = {base64.b64decode(given["src"].partition(",")[2]) for given in read.all("img")}
-    there = {path.read_bytes() for path in folder.glob("*.png") if not path.stem.endswith("_matrix")}
+    there = {
+        path.read_bytes() for path in folder.glob("*.png") if not path.stem.endswith("_matrix")
+    }
     assert embedded == there
     boxes = [given for given in read.all("div") if given.get("class") == "wide"]
-    assert all(given["role"] == "region" and given["tabindex"] == "0" and given["aria-label"] for given in boxes)
+    assert all(
+        given["role"] == "region" and given["tabindex"] == "0" and given["aria-label"]
+        for given in boxes
+    )
     for place in (given["href"][1:] for given in read.all("a")):
         assert place in {given.get("id") for given in read.all("section")}
 
 
 def test_a_run_has_all_its_parts(finished):
-    read, values = Read(finished.folder / "report.html"), finished.result
-    for words in ("What was run", "ibpcl run split-glyphs --set tasks=3", "Summary", "Accuracy after each task",
-                  "The objective by phases", "Settings", "Times", "Versions", f"numpy {np.__version__}",
-                  "Use this model", "Written by ibpcl", f"{100 * values['average_accuracy']:.2f}\N{NO-BREAK SPACE}%"):
+    read = Read(finished.folder / "report.html")
+    values = finished.result
+    for words in (
+        "What was run",
+        "ibpcl run split-glyphs --set tasks=3",
+        "Summary",
+        "Accuracy after each task",
+        "The objective by phases",
+        "Settings",
+        "Times",
+        "Versions",
+        f"numpy {np.__version__}",
+        "Use this model",
+        "Written by ibpcl",
+        f"{100 * values['average_accuracy']:.2f}\N{NO-BREAK SPACE}%",
+    ):
         assert words in read.text, words
     R = 100 * np.array(values["accuracy_matrix"], float)
     for t, name in enumerate(values["tasks"]):
@@ -135,51 +207,92 @@ def test_a_run_has_all_its_parts(finished):
         assert row[-1] == f"{np.nanmean(R[t]):.2f}"
     worst = int(np.argmax(values["accuracy_drop"]))
     drop = values["accuracy_drop"][worst]
-    assert ((f"{values['tasks'][worst]} lost most since it was learned: {-100 * drop:+.2f}" in read.text) == (drop > 0)
-            and ("No task lost anything" in read.text) == (drop <= 0))
+    assert (
+        f"{values['tasks'][worst]} lost most since it was learned: {-100 * drop:+.2f}" in read.text
+    ) == (drop > 0) and ("No task lost anything" in read.text) == (drop <= 0)
 
 
 def test_colours_follow_the_values(finished):
-    styles = [given["style"] for given in Read(finished.folder / "report.html").all("td") if "style" in given]
+    styles = [
+        given["style"]
+        for given in Read(finished.folder / "report.html").all("td")
+        if "style" in given
+    ]
     R = np.array(finished.result["accuracy_matrix"])
-    depths = [(float(style.split()[1][:-1]), value) for style, value in zip(styles, R[~np.isnan(R)], strict=True)]
+    depths = [
+        (float(style.split()[1][:-1]), value)
+        for style, value in zip(styles, R[~np.isnan(R)], strict=True)
+    ]
     assert max(depths)[0] == 100 and min(depths)[0] >= sections.PALEST
     assert [value for _, value in sorted(depths)] == sorted(value for _, value in depths)
 
 
 def test_the_objective_is_told_by_phases(finished):
-    read, history = Read(finished.folder / "report.html"), inspection.read(finished.folder).history
+    read = Read(finished.folder / "report.html")
+    history = inspection.read(finished.folder).history
     trained, _ = weighted(history, {"mask_kl_weight": finished.config.settings.mask_kl_weight})
     for t, name in enumerate(finished.result["tasks"]):
         rows = [row for row in read.rows if row[:1] == [name] and len(row) > 5]
         assert [row[1] for row in rows] == ["masked", "finetune"]
         for row in rows:
             at = np.flatnonzero((history["task"] == t) & (history["phase"] == row[1]))
-            assert row[2:6] == [str(len(at)), *(f"{value:.1f}" for value in (
-                trained[at[0]], trained[at[-1]], history["log_likelihood"][at[-1]]))]
+            assert row[2:6] == [
+                str(len(at)),
+                *(
+                    f"{value:.1f}"
+                    for value in (
+                        trained[at[0]],
+                        trained[at[-1]],
+                        history["log_likelihood"][at[-1]],
+                    )
+                ),
+            ]
             assert row[-1] == f"{history['elbo'][at[-1]]:.1f}"
 
 
 def test_settings_that_differ_come_first(finished):
     known = inspection.known_keys("npbcl")
-    rows = [row for row in Read(finished.folder / "report.html").rows if len(row) == 4 and row[0] in known]
+    rows = [
+        row
+        for row in Read(finished.folder / "report.html").rows
+        if len(row) == 4 and row[0] in known
+    ]
     names = [row[0] for row in rows]
     first = [row for row in rows if row[1] != row[2]]
-    assert rows[:len(first)] == first and {row[0] for row in first} == {
-        "tasks", "hidden", "backend", "batch", "epochs", "samples", "prediction_samples", "finetune_epochs"}
+    assert rows[: len(first)] == first and {row[0] for row in first} == {
+        "tasks",
+        "hidden",
+        "backend",
+        "batch",
+        "epochs",
+        "samples",
+        "prediction_samples",
+        "finetune_epochs",
+    }
     assert sorted(names) == sorted(storage.read_toml(finished.folder / "config.toml"))
     assert ["hidden", "[6]", "[200]"] in [row[:3] for row in rows]
 
 
 def lines(folder):
     """Return the two lines of a report that use its model."""
-    (pre,) = re.findall(r"<pre>(import ibpcl.*?)</pre>", Path(folder, "report.html").read_text(encoding="utf-8"),
-                        re.DOTALL)
-    return pre.replace("&quot;", '"').replace("&#x27;", "'").replace("&amp;", "&").replace("&lt;", "<").replace(
-        "&gt;", ">").splitlines()
+    (pre,) = re.findall(
+        r"<pre>(import ibpcl.*?)</pre>",
+        Path(folder, "report.html").read_text(encoding="utf-8"),
+        re.DOTALL,
+    )
+    return (
+        pre.replace("&quot;", '"')
+        .replace("&#x27;", "'")
+        .replace("&amp;", "&")
+        .replace("&lt;", "<")
+        .replace("&gt;", ">")
+        .splitlines()
+    )
 
 
-@pytest.mark.parametrize("kind, name", [("finished", "p"), ("regression", "mean"), ("generative", "images")])
+@pytest.mark.parametrize(
+    "kind, name", [("finished", "p"), ("regression", "mean"), ("generative", "images")]
+)
 def test_the_two_lines_use_the_model(kind, name, request):
     found = request.getfixturevalue(kind)
     x = np.random.default_rng(0).random((3, found.learner.inputs), np.float32)
@@ -195,7 +308,9 @@ def own_tasks(names=("a", "b")):
     labels = np.arange(80) % 4
     inputs = np.random.default_rng(0).random((80, 9), np.float32)
     inputs[np.arange(80), labels] += 1
-    return ibpcl.tasks_from_arrays(inputs, labels, classes=[(0, 1), (2, 3)], class_names=[*names, "c", "d"])
+    return ibpcl.tasks_from_arrays(
+        inputs, labels, classes=[(0, 1), (2, 3)], class_names=[*names, "c", "d"]
+    )
 
 
 def test_hostile_names_are_text(tmp_path, figures):
@@ -206,14 +321,25 @@ def test_hostile_names_are_text(tmp_path, figures):
     table = storage.read_toml(path)
     result = storage.read_sealed_json(folder / "result.json")
     del result["configuration"]
-    for key, text in (("experiment", HOSTILE[2]), ("method", HOSTILE[0]), ("preset", HOSTILE[1]), (HOSTILE[0], "x")):
+    for key, text in (
+        ("experiment", HOSTILE[2]),
+        ("method", HOSTILE[0]),
+        ("preset", HOSTILE[1]),
+        (HOSTILE[0], "x"),
+    ):
         storage.write_toml(path, table | {key: text})
         identity = {name: value for name, value in (table | {key: text}).items() if name in result}
-        storage.write_sealed_json(folder / "result.json", result | identity | {"tasks": result["tasks"]})
+        storage.write_sealed_json(
+            folder / "result.json", result | identity | {"tasks": result["tasks"]}
+        )
         read = Read(page.write(folder))
         self_contained(read)
         assert text in read.text and len(read.all("img")) == 2
-        assert "<script>alert" not in read.html and "<img src=x" not in read.html and "</main>'" not in read.html
+        assert (
+            "<script>alert" not in read.html
+            and "<img src=x" not in read.html
+            and "</main>'" not in read.html
+        )
         assert stream[0].name in read.text and str(folder) in read.text
     storage.write_toml(path, table)
     exec("\n".join(lines(folder)), {"x": stream[0].x_test}) if page.write(folder) else None
@@ -227,9 +353,14 @@ def test_a_folder_whose_name_is_not_unicode_gets_its_report(tmp_path):
 
 
 def test_a_run_of_one_task_has_a_report(tmp_path):
-    ibpcl.run(own_tasks()[:1], tmp_path / "one", method="naive", hidden=6, epochs=1, backend="numpy")
+    ibpcl.run(
+        own_tasks()[:1], tmp_path / "one", method="naive", hidden=6, epochs=1, backend="numpy"
+    )
     read = Read(tmp_path / "one" / "report.html")
-    assert f"After {own_tasks()[0].name}, the network classifies" in read.text and "ackward" not in read.text
+    assert (
+        f"After {own_tasks()[0].name}, the network classifies" in read.text
+        and "ackward" not in read.text
+    )
     page.write(tmp_path)
     assert [row[3:5] for row in Read(tmp_path / "report.html").rows[1:]] == [["-", "-"]]
 
@@ -247,32 +378,46 @@ def test_a_hostile_table_is_text(compared, tmp_path):
         return next(hostile, value) if isinstance(value, str) and "/" not in value else value
 
     for key in ("tables", "notes", "versions", "experiment", "command"):
-        storage.write_json(tmp_path / "table" / "table.json", table | {key: spoiled(table.get(key, ["x"]))}
-                           | {"failures": [{"cell": HOSTILE[0], "reason": HOSTILE[1]}]})
+        storage.write_json(
+            tmp_path / "table" / "table.json",
+            table
+            | {key: spoiled(table.get(key, ["x"]))}
+            | {"failures": [{"cell": HOSTILE[0], "reason": HOSTILE[1]}]},
+        )
         read = Read(page.write(tmp_path / "table"))
         self_contained(read)
         assert f"{HOSTILE[0]}: {HOSTILE[1]}" in read.text and "<script>alert" not in read.html
 
 
-def test_an_interrupted_run_leaves_its_report_and_a_finished_one_replaces_it(tmp_path, small_images, interrupted,
-                                                                             capsys):
+def test_an_interrupted_run_leaves_its_report_and_a_finished_one_replaces_it(
+    tmp_path, small_images, interrupted, capsys
+):
     folder = tmp_path / "a run"
     words = ["run", "--method=ewc", "--out", str(folder), *SET]
     with interrupted(5):
         assert main(words) == 130
     read = Read(folder / "report.html")
     self_contained(read)
-    for told in ("not finished", "in task 3 of 3 (ewc, epoch 1)", "2 of 3", "After the first 2 tasks",
-                 f"ibpcl run --resume {shlex.quote(str(folder))}"):
+    for told in (
+        "not finished",
+        "in task 3 of 3 (ewc, epoch 1)",
+        "2 of 3",
+        "After the first 2 tasks",
+        f"ibpcl run --resume {shlex.quote(str(folder))}",
+    ):
         assert told in read.text, told
     assert [row[0] for row in read.rows if row[0].startswith("after")] == ["after A/B", "after C/D"]
-    assert "Use this model" not in read.text and [row[1] for row in read.rows if row[:1] == ["task 3"]] == ["ewc"]
+    assert "Use this model" not in read.text and [
+        row[1] for row in read.rows if row[:1] == ["task 3"]
+    ] == ["ewc"]
     assert main(["run", "--resume", str(folder), "--quiet"]) == 0
     read = Read(folder / "report.html")
     assert "not finished" not in read.text and "Use this model" in read.text
 
 
-def test_a_generative_run_that_is_interrupted_has_its_likelihoods(tmp_path, small_images, monkeypatch):
+def test_a_generative_run_that_is_interrupted_has_its_likelihoods(
+    tmp_path, small_images, monkeypatch
+):
     def cut(*arguments):
         for done in learn_stages(*arguments):
             yield done
@@ -287,37 +432,59 @@ def test_a_generative_run_that_is_interrupted_has_its_likelihoods(tmp_path, smal
 
 
 def test_a_run_that_fails_keeps_its_own_reason(tmp_path, small_images, monkeypatch, interrupted):
-    monkeypatch.setattr(page, "write", lambda folder: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    monkeypatch.setattr(
+        page, "write", lambda folder: (_ for _ in ()).throw(OSError(28, "No space left on device"))
+    )
     with interrupted(1), pytest.raises(KeyboardInterrupt):
         run(configure(method="naive", hidden=(6,), backend="numpy"), tmp_path / "run")
 
 
 def test_a_run_without_figures_has_no_report(tmp_path, small_images):
-    run(configure(method="naive", hidden=(6,), epochs=1, backend="numpy"), tmp_path / "run", figures=False)
+    run(
+        configure(method="naive", hidden=(6,), epochs=1, backend="numpy"),
+        tmp_path / "run",
+        figures=False,
+    )
     assert not (tmp_path / "run" / "report.html").exists()
     page.write(tmp_path / "run")
     assert not Read(tmp_path / "run" / "report.html").all("img")
 
 
 def test_a_comparison_shows_its_table_and_its_runs(compared):
-    read, table = Read(compared / "split-glyphs" / "report.html"), storage.read_json(
-        compared / "split-glyphs" / "table.json")
+    read = Read(compared / "split-glyphs" / "report.html")
+    table = storage.read_json(compared / "split-glyphs" / "table.json")
     for line in table["tables"][0]["lines"]:
         assert line in read.rows
     for cell in table["cells"]:
         result = storage.read_json(compared / "split-glyphs" / cell["folder"] / "result.json")
         (row,) = [row for row in read.rows if row[-1] == Path(cell["folder"]).name]
-        assert row[:5] == [cell["row"], str(cell["seed"]), f"{100 * result['average_accuracy']:.2f}\N{NO-BREAK SPACE}%",
-                           f"{100 * result['backward_transfer']:+.2f}",
-                           f"{0 - 100 * max(0, *result['accuracy_drop']):+.2f}"]
+        assert row[:5] == [
+            cell["row"],
+            str(cell["seed"]),
+            f"{100 * result['average_accuracy']:.2f}\N{NO-BREAK SPACE}%",
+            f"{100 * result['backward_transfer']:+.2f}",
+            f"{0 - 100 * max(0, *result['accuracy_drop']):+.2f}",
+        ]
     assert "tasks = 3, backend = numpy, hidden = [6], epochs = 2, batch = 20" in read.text
     texts = [word for key, text in table["settings"].items() for word in ("--set", f"{key}={text}")]
     command = re.search(r"<pre>(.*?)</pre>", read.html)[1]
     assert shlex.split(re.sub("<.*?>", "", command)) == [
-        "ibpcl", "compare", "split-glyphs", "--seeds", "2", "--methods", "naive,ewc", *texts, "--out", str(compared)]
+        "ibpcl",
+        "compare",
+        "split-glyphs",
+        "--seeds",
+        "2",
+        "--methods",
+        "naive,ewc",
+        *texts,
+        "--out",
+        str(compared),
+    ]
 
 
-def test_the_command_of_a_comparison_finds_the_same_runs_done(compared, capsys, drawn_once, monkeypatch):
+def test_the_command_of_a_comparison_finds_the_same_runs_done(
+    compared, capsys, drawn_once, monkeypatch
+):
     monkeypatch.setattr("ibpcl.methods.ewc.EWC.learn", None)
     words = storage.read_json(compared / "split-glyphs" / "table.json")["command"]
     assert main([*words[1:], "--dry-run"]) == 0
@@ -329,13 +496,25 @@ def test_a_table_shows_no_file_of_another_folder(compared, tmp_path):
     for name in ("secret.png", "inside.png"):
         (tmp_path / name).write_bytes(b"secret")
     (tmp_path / "table").mkdir()
-    storage.write_json(tmp_path / "table" / "table.json", table | {"pictures": ["../secret.png", str(
-        tmp_path / "inside.png")]})
+    storage.write_json(
+        tmp_path / "table" / "table.json",
+        table | {"pictures": ["../secret.png", str(tmp_path / "inside.png")]},
+    )
     assert not Read(page.write(tmp_path / "table")).all("img")
 
 
-def test_a_comparison_under_way_shows_the_runs_that_are_there(tmp_path, small_images, interrupted, capsys):
-    words = ["compare", "split-glyphs", "--methods=naive,ewc", "--seeds=1", "--out", str(tmp_path), *SET]
+def test_a_comparison_under_way_shows_the_runs_that_are_there(
+    tmp_path, small_images, interrupted, capsys
+):
+    words = [
+        "compare",
+        "split-glyphs",
+        "--methods=naive,ewc",
+        "--seeds=1",
+        "--out",
+        str(tmp_path),
+        *SET,
+    ]
     with interrupted(8):
         assert main(words) == 130
     capsys.readouterr()
@@ -343,7 +522,10 @@ def test_a_comparison_under_way_shows_the_runs_that_are_there(tmp_path, small_im
     read = Read(tmp_path / "report.html")
     self_contained(read)
     assert "2 runs, 1 finished" in read.text
-    assert [row[-2] for row in read.rows[1:]] == ["finished", "stopped in task 1 of 3 (ewc, epoch 2)"]
+    assert [row[-2] for row in read.rows[1:]] == [
+        "finished",
+        "stopped in task 1 of 3 (ewc, epoch 2)",
+    ]
 
 
 def test_rows_below_a_row_go_with_it():
@@ -353,7 +535,9 @@ def test_rows_below_a_row_go_with_it():
     assert html.index("paper") < html.index("</tbody>") < html.index("theirs")
 
 
-def test_figures_that_are_too_large_lose_colours_and_then_their_place(finished, tmp_path, drawn_once):
+def test_figures_that_are_too_large_lose_colours_and_then_their_place(
+    finished, tmp_path, drawn_once
+):
     from PIL import Image
 
     folder = shutil.copytree(finished.folder, tmp_path / "run")
@@ -363,9 +547,10 @@ def test_figures_that_are_too_large_lose_colours_and_then_their_place(finished, 
     assert (folder / "masks.png").stat().st_size > 500_000
     read = Read(page.write(folder))
     self_contained(read)
-    assert len(read.all("img")) == len(list(folder.glob("*.png"))) - 1      # all but the matrix
-    Image.fromarray(np.random.default_rng(0).integers(0, 256, (1200, 1200, 3), dtype=np.uint8)).save(
-        folder / "masks.png")
+    assert len(read.all("img")) == len(list(folder.glob("*.png"))) - 1  # all but the matrix
+    Image.fromarray(
+        np.random.default_rng(0).integers(0, 256, (1200, 1200, 3), dtype=np.uint8)
+    ).save(folder / "masks.png")
     read = Read(page.write(folder))
     self_contained(read)
     assert "masks.png is too large for this page" in read.text and len(read.all("img")) == 4
@@ -390,7 +575,11 @@ def test_what_is_damaged_is_told(finished, tmp_path, capsys):
     (folder / "result.json").write_text(text.replace('"seed": 0', '"seed": 1'), encoding="utf-8")
     assert main(["report", str(folder)]) == 0
     read = Read(folder / "report.html")
-    assert "Damaged" in read.text and "result.json is damaged" in read.text and "not finished" in read.text
+    assert (
+        "Damaged" in read.text
+        and "result.json is damaged" in read.text
+        and "not finished" in read.text
+    )
     capsys.readouterr()
     values = storage.read_sealed_json(finished.folder / "result.json")
     del values["measure"], values["average_accuracy"]
@@ -409,7 +598,9 @@ def test_the_command_says_where_the_page_is(finished, tmp_path, capsys):
     assert told == {"report": str(finished.folder / "report.html"), "bytes": out.stat().st_size}
 
 
-@pytest.mark.parametrize("place, words", [("nowhere", "there is no such folder"), ("", "there is no run in it")])
+@pytest.mark.parametrize(
+    "place, words", [("nowhere", "there is no such folder"), ("", "there is no run in it")]
+)
 def test_nothing_to_report_on_is_a_line(place, words, tmp_path):
     with pytest.raises(UserError, match=words):
         page.write(tmp_path / place)
@@ -419,12 +610,17 @@ def test_nothing_to_report_on_is_a_line(place, words, tmp_path):
 def test_an_own_class_is_imported_by_name_and_one_of_a_script_is_handed_over(tmp_path):
     from ibpcl.methods.ewc import EWC
 
-    for module, told in (("my.methods", ["import ibpcl, my.methods", "{}).predict(x, 0)"]),
-                         ("__main__", ["import ibpcl", "{}, Mine).predict(x, 0)"])):
+    for module, told in (
+        ("my.methods", ["import ibpcl, my.methods", "{}).predict(x, 0)"]),
+        ("__main__", ["import ibpcl", "{}, Mine).predict(x, 0)"]),
+    ):
         mine = type("Mine", (EWC,), {"__module__": module})
         folder = tmp_path / module
         ibpcl.run(own_tasks(), folder, method=mine, hidden=6, epochs=1, backend="numpy")
-        assert lines(folder) == [told[0], f"p = ibpcl.load({told[1].format(json.dumps(str(folder)))}"]
+        assert lines(folder) == [
+            told[0],
+            f"p = ibpcl.load({told[1].format(json.dumps(str(folder)))}",
+        ]
 
 
 def test_figures_of_tables_have_words_those_of_runs_among_them():

@@ -1,4 +1,6 @@
-"""The experiment terrain from the command line to the folder: regression, with its intervals checked."""
+"""The experiment terrain from the command line to the folder: regression, with its intervals
+checked.
+"""
 
 import dataclasses
 
@@ -17,18 +19,33 @@ from ibpcl.experiments.config import RunConfig, as_table, configure
 from ibpcl.experiments.run import make_learner, make_stream, run
 
 OF_REGRESSION = ("reliability.png", "intervals.png")
-TINY = {"hidden": (20,), "samples": 1, "prediction_samples": 20, "epochs": 12, "finetune_epochs": 6, "batch": 50,
-        "tasks": 2, "train_limit": 300, "test_limit": 60, "start_sigma": 0.01, "weight_rate": 0.03, "backend": "numpy"}
+TINY = {
+    "hidden": (20,),
+    "samples": 1,
+    "prediction_samples": 20,
+    "epochs": 12,
+    "finetune_epochs": 6,
+    "batch": 50,
+    "tasks": 2,
+    "train_limit": 300,
+    "test_limit": 60,
+    "start_sigma": 0.01,
+    "weight_rate": 0.03,
+    "backend": "numpy",
+}
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory, drawing):
     with drawing():
-        return run(configure("terrain", **TINY), tmp_path_factory.mktemp("terrain") / "run", progress=False)
+        return run(
+            configure("terrain", **TINY), tmp_path_factory.mktemp("terrain") / "run", progress=False
+        )
 
 
 def test_the_matrix_holds_r_squared_of_what_the_learner_predicts(finished):
-    R, stream = np.array(finished.result["accuracy_matrix"], float), make_stream(finished.config)
+    R = np.array(finished.result["accuracy_matrix"], float)
+    stream = make_stream(finished.config)
     for j, task in enumerate(stream):
         assert R[-1, j] == metrics.r_squared(finished.learner.predict(task.x_test, j), task.y_test)
     assert R[-1].min() > 0.4 and finished.result["measure"] == "R^2"
@@ -37,7 +54,8 @@ def test_the_matrix_holds_r_squared_of_what_the_learner_predicts(finished):
 
 def test_the_result_tells_coverage_and_noise(finished):
     values = storage.read_json(finished.folder / "result.json")
-    told, stream = values["coverage"], make_stream(finished.config)
+    told = values["coverage"]
+    stream = make_stream(finished.config)
     assert told["levels"] == list(calibration.LEVELS) and {0.5, 0.9} < set(told["levels"])
     assert told["examples"] == [60, 60]
     for t, task in enumerate(stream):
@@ -56,15 +74,30 @@ def test_the_result_tells_coverage_and_noise(finished):
 
 def test_the_folder_holds_the_figures_of_a_regression_too(finished):
     assert {path.name for path in finished.folder.iterdir()} == {
-        "config.toml", ".lock", "result.json", "history.csv", "learner.npz", "report.html", "accuracy_curves.png",
-        "accuracy_matrix.png", "masks.png", "receptive_fields.png", "sharing.png", "history.png", *OF_REGRESSION}
+        "config.toml",
+        ".lock",
+        "result.json",
+        "history.csv",
+        "learner.npz",
+        "report.html",
+        "accuracy_curves.png",
+        "accuracy_matrix.png",
+        "masks.png",
+        "receptive_fields.png",
+        "sharing.png",
+        "history.png",
+        *OF_REGRESSION,
+    }
     for path in finished.folder.glob("*.png"):
         assert path.read_bytes().startswith(b"\x89PNG")
     assert configure(finished.folder / "config.toml") == finished.config
 
 
 def test_given_noise_stays_as_given():
-    result = run(configure("terrain", {"learn_noise": "false", "noise_sigma": "0.45"}, **TINY), progress=False)
+    result = run(
+        configure("terrain", {"learn_noise": "false", "noise_sigma": "0.45"}, **TINY),
+        progress=False,
+    )
     np.testing.assert_allclose(result.result["noise_sigma"], 0.45, rtol=1e-4)
     assert "noise" not in result.learner.assemble(0)[0].layout.blocks
 
@@ -80,7 +113,8 @@ def test_an_interrupted_regression_goes_on_bit_for_bit(after, finished, tmp_path
     for key in ("accuracy_matrix", "coverage", "noise_sigma", "calibration_error"):
         assert result[key] == whole[key], key
     assert (folder / "history.csv").read_bytes() == (finished.folder / "history.csv").read_bytes()
-    arrays, expected = checkpoints.load(folder / "learner.npz").arrays, finished.learner.state()
+    arrays = checkpoints.load(folder / "learner.npz").arrays
+    expected = finished.learner.state()
     assert arrays.keys() == expected.keys()
     for name, value in expected.items():
         np.testing.assert_array_equal(arrays[name], value, err_msg=name)
@@ -92,8 +126,13 @@ def test_the_command_line_says_what_it_measures(finished, capsys):
     assert "Test R^2 (%) on each task so far" in out and "accuracy" not in out
     assert f"average R^2        {100 * finished.result['average_accuracy']:.2f} %" in out
     told = finished.result["coverage"]
-    mean = 100 * np.mean([[row[told["levels"].index(p)] for p in (0.5, 0.9)] for row in told["as_predicted"]], axis=0)
-    assert f"coverage           {mean[0]:.1f} % and {mean[1]:.1f} % (nominal 50 % and 90 %), as predicted\n" in out
+    mean = 100 * np.mean(
+        [[row[told["levels"].index(p)] for p in (0.5, 0.9)] for row in told["as_predicted"]], axis=0
+    )
+    assert (
+        f"coverage           {mean[0]:.1f} % and {mean[1]:.1f} % (nominal 50 % and 90 %), as "
+        "predicted\n"
+    ) in out
     assert max(map(len, out.replace(str(finished.folder), "").splitlines())) <= 80
     assert main(["run", "--resume", str(finished.folder), "--quiet"]) == 0
     assert capsys.readouterr().out.startswith("average R^2 ")
@@ -112,17 +151,29 @@ def test_another_run_takes_the_figures_of_a_regression_away(tmp_path):
 
 
 def test_keys_of_the_run_make_the_stream():
-    config = configure("terrain", tasks=3, train_limit=30, test_limit=20, data_seed=4, validation=0.25)
-    stream, same = make_stream(config), TerrainStream(3, 4, 0.25)
-    assert (len(stream), stream.name, len(stream[0].x_train), len(stream[0].x_test)) == (3, "terrain", 30, 20)
+    config = configure(
+        "terrain", tasks=3, train_limit=30, test_limit=20, data_seed=4, validation=0.25
+    )
+    stream = make_stream(config)
+    same = TerrainStream(3, 4, 0.25)
+    assert (len(stream), stream.name, len(stream[0].x_train), len(stream[0].x_test)) == (
+        3,
+        "terrain",
+        30,
+        20,
+    )
     np.testing.assert_array_equal(stream[2].x_test, same[2].x_test[:20])
 
 
 def test_terrain_comes_in_strips_and_nothing_else_does():
     for keys in ({"stream": "split"}, {"dataset": "glyphs"}):
-        with pytest.raises(UserError, match="stream must be strips for the data set terrain and for no other"):
+        with pytest.raises(
+            UserError, match="stream must be strips for the data set terrain and for no other"
+        ):
             configure("terrain", **keys)
-    with pytest.raises(UserError, match=r"dataset must be one of glyphs, .*, terrain, got 'relief'"):
+    with pytest.raises(
+        UserError, match=r"dataset must be one of glyphs, .*, terrain, got 'relief'"
+    ):
         RunConfig(dataset="relief")
     assert as_table(configure("terrain"))["stream"] == "strips"
 
@@ -131,7 +182,9 @@ def test_what_cannot_be_run_is_refused_before_a_folder_is_made(tmp_path, monkeyp
     with pytest.raises(UserError, match=r"tasks must be in 1 \.\. 30, got 31"):
         run(configure("terrain", tasks=31), tmp_path / "run")
     for few in ({"test_limit": 1}, {"tasks": 30, "validation": 0.001}):
-        with pytest.raises(UserError, match=r"test targets \(1\) of task .* are all alike.* \(see test_limit"):
+        with pytest.raises(
+            UserError, match=r"test targets \(1\) of task .* are all alike.* \(see test_limit"
+        ):
             run(configure("terrain", **few), tmp_path / "run")
     x, y = np.random.default_rng(0).random((2, 30, 4))
     with pytest.raises(UserError, match=r"the test targets \(5\) of task 'flat' are all alike"):

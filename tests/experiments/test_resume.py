@@ -20,9 +20,27 @@ from ibpcl.experiments.run import run
 from ibpcl.methods.den import DEN
 from ibpcl.methods.npbcl import NPBCL
 
-TINY = {"hidden": (6,), "samples": 1, "prediction_samples": 5, "epochs": 4, "finetune_epochs": 3, "batch": 50,
-        "tasks": 3, "train_limit": 200, "test_limit": 40, "backend": "numpy", "alpha": 10.0}
-GROWING = {**TINY, "expand": True, "hidden": (3,), "empty_units": 2, "expand_every": 3, "alpha_rule": "learned"}
+TINY = {
+    "hidden": (6,),
+    "samples": 1,
+    "prediction_samples": 5,
+    "epochs": 4,
+    "finetune_epochs": 3,
+    "batch": 50,
+    "tasks": 3,
+    "train_limit": 200,
+    "test_limit": 40,
+    "backend": "numpy",
+    "alpha": 10.0,
+}
+GROWING = {
+    **TINY,
+    "expand": True,
+    "hidden": (3,),
+    "empty_units": 2,
+    "expand_every": 3,
+    "alpha_rule": "learned",
+}
 
 CHILD = """
     import sys, warnings
@@ -38,21 +56,33 @@ def start(*arguments):
 
 
 def texts(settings):
-    return [part for key, value in settings.items()
-            for part in ("--set", f"{key}={','.join(map(str, value)) if isinstance(value, tuple) else value}")]
+    return [
+        part
+        for key, value in settings.items()
+        for part in (
+            "--set",
+            f"{key}={','.join(map(str, value)) if isinstance(value, tuple) else value}",
+        )
+    ]
 
 
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory):
     folder = tmp_path_factory.mktemp("whole")
-    return {name: run(configure("split-glyphs", **settings), folder / name, progress=False)
-            for name, settings in (("plain", TINY), ("growing", GROWING))}
+    return {
+        name: run(configure("split-glyphs", **settings), folder / name, progress=False)
+        for name, settings in (("plain", TINY), ("growing", GROWING))
+    }
 
 
 def assert_same(folder, whole):
     result = storage.read_json(folder / "result.json")
-    assert result["accuracy_matrix"] == storage.read_json(whole.folder / "result.json")["accuracy_matrix"]
-    arrays, expected = checkpoints.load(folder / "learner.npz").arrays, whole.learner.state()
+    assert (
+        result["accuracy_matrix"]
+        == storage.read_json(whole.folder / "result.json")["accuracy_matrix"]
+    )
+    arrays = checkpoints.load(folder / "learner.npz").arrays
+    expected = whole.learner.state()
     assert arrays.keys() == expected.keys()
     for name, value in expected.items():
         np.testing.assert_array_equal(arrays[name], value, err_msg=name)
@@ -62,24 +92,37 @@ def assert_same(folder, whole):
 @pytest.fixture
 def stopped(interrupted):
     """Give a function that runs until so many epochs are written, then stops as by Ctrl-C."""
+
     def stop(folder, after, **settings):
         with interrupted(after), contextlib.suppress(KeyboardInterrupt):
             run(configure("split-glyphs", **settings), folder, progress=False)
+
     return stop
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
 @pytest.mark.parametrize("name", [pytest.param("plain", marks=pytest.mark.slow), "growing"])
 def test_killed_at_random_moments_the_run_goes_on_bit_for_bit(name, uninterrupted, tmp_path):
-    """Each life of the process lasts until it has written some epochs, at times a task's, and is killed where it is."""
-    folder, moments, lives = tmp_path / "run", random.Random(3), 0
-    arguments = ["run", "split-glyphs", "--quiet", "--out", str(folder),
-                 *texts(TINY if name == "plain" else GROWING)]
+    """Each life of the process lasts until it has written some epochs, at times a task's, and is
+    killed where it is.
+    """
+    folder = tmp_path / "run"
+    moments = random.Random(3)
+    lives = 0
+    arguments = [
+        "run",
+        "split-glyphs",
+        "--quiet",
+        "--out",
+        str(folder),
+        *texts(TINY if name == "plain" else GROWING),
+    ]
     while True:
         process = start(*arguments)
         arguments = ["run", "--resume", str(folder), "--quiet"]
         wait_for_writes(process, folder / "history.csv", moments.randint(4, 10))
-        time.sleep(moments.uniform(0, 0.03))                 # anywhere: also in the middle of a write
+        # anywhere: also in the middle of a write
+        time.sleep(moments.uniform(0, 0.03))
         process.send_signal(signal.SIGKILL)
         _, errors = process.communicate()
         lives += 1
@@ -92,6 +135,7 @@ def test_killed_at_random_moments_the_run_goes_on_bit_for_bit(name, uninterrupte
 
 def wait_for_writes(process, path, count):
     """Wait until the file has been replaced so many times, or the process has ended."""
+
     def changed():
         try:
             return path.stat().st_mtime_ns
@@ -102,11 +146,14 @@ def wait_for_writes(process, path, count):
     while process.poll() is None and count > 0:
         time.sleep(0.0005)
         if changed() != last:
-            last, count = changed(), count - 1
+            last = changed()
+            count = count - 1
 
 
 @pytest.mark.parametrize("after", range(1, 22, 5))
-def test_interrupted_after_any_epoch_the_run_goes_on_bit_for_bit(after, uninterrupted, tmp_path, stopped):
+def test_interrupted_after_any_epoch_the_run_goes_on_bit_for_bit(
+    after, uninterrupted, tmp_path, stopped
+):
     stopped(tmp_path / "run", after, **TINY)
     assert main(["run", "--resume", str(tmp_path / "run"), "--quiet"]) == 0
     assert_same(tmp_path / "run", uninterrupted["plain"])
@@ -114,10 +161,11 @@ def test_interrupted_after_any_epoch_the_run_goes_on_bit_for_bit(after, uninterr
 
 def test_the_history_grows_by_a_line_per_epoch(uninterrupted, tmp_path, stopped):
     """Of an interrupted task, nothing stays in it."""
-    folder, whole = tmp_path / "run", (uninterrupted["plain"].folder / "history.csv").read_bytes().splitlines(True)
+    folder = tmp_path / "run"
+    whole = (uninterrupted["plain"].folder / "history.csv").read_bytes().splitlines(True)
     stopped(folder, 10, **TINY)
     assert (folder / "history.csv").read_bytes() == b"".join(whole[:11])
-    stopped(folder, 2, **TINY)                               # its second task again
+    stopped(folder, 2, **TINY)  # its second task again
     assert (folder / "history.csv").read_bytes() == b"".join(whole[:10])
 
 
@@ -129,7 +177,10 @@ def test_a_checkpoint_of_an_older_version_is_refused(tmp_path, stopped, capsys):
     checkpoints.save(folder / "checkpoint.npz", arrays, meta)
     assert main(["run", "--resume", str(folder), "--quiet"]) == 2
     err = capsys.readouterr().err
-    assert "checkpoint.npz was written by ibpcl 0.1.0 or older in form 1" in err and len(err.splitlines()) == 1
+    assert (
+        "checkpoint.npz was written by ibpcl 0.1.0 or older in form 1" in err
+        and len(err.splitlines()) == 1
+    )
 
 
 def test_the_data_may_lie_elsewhere_by_now(uninterrupted, tmp_path, stopped):
@@ -141,8 +192,16 @@ def test_the_data_may_lie_elsewhere_by_now(uninterrupted, tmp_path, stopped):
 
 
 def test_settings_that_are_infinite_are_kept(tmp_path, stopped):
-    never = {name: TINY[name] for name in ("hidden", "batch", "tasks", "train_limit", "test_limit", "backend")} | {
-        "method": "den", "epochs": 2, "head_epochs": 1, "loss_threshold": math.inf, "split_threshold": math.inf}
+    never = {
+        name: TINY[name]
+        for name in ("hidden", "batch", "tasks", "train_limit", "test_limit", "backend")
+    } | {
+        "method": "den",
+        "epochs": 2,
+        "head_epochs": 1,
+        "loss_threshold": math.inf,
+        "split_threshold": math.inf,
+    }
     whole = run(configure("split-glyphs", **never), tmp_path / "whole", progress=False)
     stopped(tmp_path / "run", 4, **never)
     assert main(["run", "--resume", str(tmp_path / "run"), "--quiet"]) == 0
@@ -152,7 +211,7 @@ def test_settings_that_are_infinite_are_kept(tmp_path, stopped):
 
 def test_times_are_those_of_the_finished_tasks_and_of_this_life(uninterrupted, tmp_path, stopped):
     folder = tmp_path / "run"
-    stopped(folder, 10, **TINY)                              # in the second task
+    stopped(folder, 10, **TINY)  # in the second task
     arrays, meta, _ = checkpoints.load(folder / "checkpoint.npz")
     assert len(meta["done"]) == 1 and meta["seconds"] > sum(meta["done"][0]["seconds"])
     meta["seconds"] += 5000
@@ -160,28 +219,37 @@ def test_times_are_those_of_the_finished_tasks_and_of_this_life(uninterrupted, t
     checkpoints.save(folder / "checkpoint.npz", arrays, meta)
     assert main(["run", "--resume", str(folder), "--quiet"]) == 0
     found = storage.read_json(folder / "result.json")["seconds"]
-    assert 1000 < found["train_per_task"][0] <= found["train"] < 1500 and 5000 < found["total"] < 5500
+    assert (
+        1000 < found["train_per_task"][0] <= found["train"] < 1500 and 5000 < found["total"] < 5500
+    )
     assert found["train_per_task"][1] < 500
     assert_same(folder, uninterrupted["plain"])
 
 
-def test_a_damaged_checkpoint_is_refused_and_the_one_before_is_used(uninterrupted, tmp_path, stopped):
+def test_a_damaged_checkpoint_is_refused_and_the_one_before_is_used(
+    uninterrupted, tmp_path, stopped
+):
     folder = tmp_path / "run"
     stopped(folder, 16, **TINY)
     path = folder / "checkpoint.npz"
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
-    with pytest.warns(UserWarning, match=r"checkpoint\.npz is damaged: the checksum.*previous, was taken instead"):
+    with pytest.warns(
+        UserWarning, match=r"checkpoint\.npz is damaged: the checksum.*previous, was taken instead"
+    ):
         run(configure(folder / "config.toml"), folder, progress=False)
     assert_same(folder, uninterrupted["plain"])
 
 
 @pytest.mark.filterwarnings("default")
-def test_what_the_command_says_of_configurations_and_checkpoints_that_do_not_fit(tmp_path, capsys, stopped):
+def test_what_the_command_says_of_configurations_and_checkpoints_that_do_not_fit(
+    tmp_path, capsys, stopped
+):
     folder = tmp_path / "run"
     stopped(folder, 16, **TINY)
-    config, path = folder / "config.toml", folder / "checkpoint.npz"
+    config = folder / "config.toml"
+    path = folder / "checkpoint.npz"
     whole = config.read_text(encoding="utf-8")
 
     def resumed(text):
@@ -195,7 +263,12 @@ def test_what_the_command_says_of_configurations_and_checkpoints_that_do_not_fit
     assert code == 2 and "lacks keys of a run's configuration" in err and len(err.splitlines()) == 1
     path.write_bytes(path.read_bytes()[:-1])
     code, err = resumed(whole)
-    assert code == 0 and err.startswith("ibpcl: ") and "was taken instead" in err and len(err.splitlines()) == 1
+    assert (
+        code == 0
+        and err.startswith("ibpcl: ")
+        and "was taken instead" in err
+        and len(err.splitlines()) == 1
+    )
 
 
 def test_when_every_checkpoint_is_damaged_the_user_is_told_what_to_do(tmp_path, capsys, stopped):
@@ -220,20 +293,30 @@ def typed(settings):
     return ["run", "split-glyphs", "--quiet", *texts(settings)]
 
 
-def test_an_interrupted_run_that_is_typed_again_goes_on(uninterrupted, tmp_path, monkeypatch, interrupted, capsys):
+def test_an_interrupted_run_that_is_typed_again_goes_on(
+    uninterrupted, tmp_path, monkeypatch, interrupted, capsys
+):
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "runs" / "split-glyphs-npbcl-seed0"
     with interrupted(16):
         assert main([*typed(TINY), "--fresh"]) == 130
     err = capsys.readouterr().err
-    assert err.startswith("ibpcl: interrupted; to continue: ibpcl run split-glyphs") and "--fresh" not in err
+    assert (
+        err.startswith("ibpcl: interrupted; to continue: ibpcl run split-glyphs")
+        and "--fresh" not in err
+    )
     again = err.strip().rpartition("continue: ibpcl ")[2].split()
-    learned, learn = [], NPBCL.learn
-    monkeypatch.setattr(NPBCL, "learn", lambda self, task, *rest: learned.append(task.name) or learn(self, task, *rest))
+    learned = []
+    learn = NPBCL.learn
+    monkeypatch.setattr(
+        NPBCL,
+        "learn",
+        lambda self, task, *rest: learned.append(task.name) or learn(self, task, *rest),
+    )
     assert main(again) == 0
-    assert learned == ["E/F"]                                # two of the three tasks were behind it
+    assert learned == ["E/F"]  # two of the three tasks were behind it
     assert_same(folder, uninterrupted["plain"])
-    assert not list(folder.glob("checkpoint*"))              # nothing is left to continue
+    assert not list(folder.glob("checkpoint*"))  # nothing is left to continue
 
 
 def test_a_finished_run_is_kept_and_said_to_be_there(uninterrupted, monkeypatch, tmp_path, capsys):
@@ -242,15 +325,20 @@ def test_a_finished_run_is_kept_and_said_to_be_there(uninterrupted, monkeypatch,
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     learn = NPBCL.learn
     monkeypatch.setattr(NPBCL, "learn", None)
-    for arguments in (["run", "--resume", str(folder), "--quiet"], [*typed(TINY), "--out", str(folder)],
-                      [*typed(TINY)[:2], *texts(TINY), "--out", str(folder)]):
+    for arguments in (
+        ["run", "--resume", str(folder), "--quiet"],
+        [*typed(TINY), "--out", str(folder)],
+        [*typed(TINY)[:2], *texts(TINY), "--out", str(folder)],
+    ):
         (folder / "checkpoint.npz").write_text("of a run that was killed at its very end")
         assert main(arguments) == 0
-        assert f"{folder} holds this run, finished; --fresh starts it again" in capsys.readouterr().err
+        assert (
+            f"{folder} holds this run, finished; --fresh starts it again" in capsys.readouterr().err
+        )
         assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     monkeypatch.setattr(NPBCL, "learn", learn)
     assert main([*typed(TINY), "--out", str(folder), "--fresh"]) == 0
-    assert (folder / "result.json").read_bytes() != before["result.json"]    # other times
+    assert (folder / "result.json").read_bytes() != before["result.json"]  # other times
     assert_same(folder, uninterrupted["plain"])
 
 
@@ -263,23 +351,39 @@ def test_a_finished_run_with_a_damaged_file_is_made_again(name, uninterrupted, t
     path.write_bytes(path.read_bytes()[:-20])
     assert main([*typed(TINY), "--out", str(folder)]) == 0
     err = capsys.readouterr().err
-    assert f"{name} is damaged" in err and err.endswith("the run is made again\n") and len(err.splitlines()) == 1
+    assert (
+        f"{name} is damaged" in err
+        and err.endswith("the run is made again\n")
+        and len(err.splitlines()) == 1
+    )
     assert_same(folder, uninterrupted["plain"])
 
 
-def test_a_learner_in_the_place_of_a_checkpoint_is_not_taken_for_one(uninterrupted, tmp_path, stopped, capsys):
+def test_a_learner_in_the_place_of_a_checkpoint_is_not_taken_for_one(
+    uninterrupted, tmp_path, stopped, capsys
+):
     folder = tmp_path / "run"
     stopped(folder, 16, **TINY)
     run(configure("split-glyphs", **TINY), tmp_path / "whole", progress=False)
     (folder / "checkpoint.npz").write_bytes((tmp_path / "whole" / "learner.npz").read_bytes())
-    with pytest.warns(UserWarning, match=r"it holds no config, seconds, done; the one before it.*was taken instead"):
+    with pytest.warns(
+        UserWarning,
+        match=r"it holds no config, seconds, done; the one before it.*was taken instead",
+    ):
         run(configure(folder / "config.toml"), folder, progress=False)
     assert_same(folder, uninterrupted["plain"])
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    (["--resume", "nowhere"], "nowhere is not the folder of a run: it has no config.toml"),
-    (["--resume", "nowhere", "--seed", "3"], "--resume continues a run as it was configured; leave out seed")])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--resume", "nowhere"], "nowhere is not the folder of a run: it has no config.toml"),
+        (
+            ["--resume", "nowhere", "--seed", "3"],
+            "--resume continues a run as it was configured; leave out seed",
+        ),
+    ],
+)
 def test_what_cannot_be_resumed_is_refused_in_one_line(arguments, message, capsys):
     assert main(["run", *arguments]) == 2
     assert message in capsys.readouterr().err

@@ -18,10 +18,29 @@ from ibpcl.methods import METHODS
 from ibpcl.methods.npbcl import NPBCL
 from ibpcl.options import option
 
-TINY = {"hidden": (6,), "samples": 1, "prediction_samples": 2, "epochs": 2, "finetune_epochs": 1, "batch": 20,
-        "backend": "numpy"}
-FILES = {"config.toml", ".lock", "result.json", "history.csv", "learner.npz", "report.html", "accuracy_curves.png",
-         "accuracy_matrix.png", "masks.png", "receptive_fields.png", "sharing.png", "history.png"}
+TINY = {
+    "hidden": (6,),
+    "samples": 1,
+    "prediction_samples": 2,
+    "epochs": 2,
+    "finetune_epochs": 1,
+    "batch": 20,
+    "backend": "numpy",
+}
+FILES = {
+    "config.toml",
+    ".lock",
+    "result.json",
+    "history.csv",
+    "learner.npz",
+    "report.html",
+    "accuracy_curves.png",
+    "accuracy_matrix.png",
+    "masks.png",
+    "receptive_fields.png",
+    "sharing.png",
+    "history.png",
+}
 TIMES = ("seconds", "peak_memory_mb", "seal")
 
 
@@ -50,7 +69,8 @@ def finished(tmp_path_factory, drawing):
         return run(configure(**TINY), tmp_path_factory.mktemp("runs") / "run")
 
 
-TIMED = ("result.json", "report.html", ".lock")              # times; and of locks there is nothing to compare
+# times; and of locks there is nothing to compare
+TIMED = ("result.json", "report.html", ".lock")
 
 
 def without_times(values):
@@ -58,7 +78,8 @@ def without_times(values):
 
 
 def test_the_result_is_what_the_learner_can_do(finished):
-    stream, values = make_stream(finished.config), finished.result
+    stream = make_stream(finished.config)
+    values = finished.result
     R = np.array(values["accuracy_matrix"], float)
     for j in range(len(stream)):
         measured = metrics.accuracy(finished.learner.predict(stream[j].x_test, j), stream[j].y_test)
@@ -71,7 +92,8 @@ def test_the_result_is_what_the_learner_can_do(finished):
 
 
 def test_the_result_tells_how_the_network_is_used(finished):
-    values, masks = finished.result, [finished.learner.masks(t)[0] for t in range(5)]
+    values = finished.result
+    masks = [finished.learner.masks(t)[0] for t in range(5)]
     assert values["mask_density"] == [[mask.mean()] for mask in masks]
     assert values["share_used"][-1] == np.logical_or.reduce(masks).mean()
     assert values["sharing"][1][0] == (masks[0] & masks[1]).sum() / masks[1].sum()
@@ -82,8 +104,14 @@ def test_the_result_tells_what_the_run_was(finished):
     values = finished.result
     assert (values["experiment"], values["method"], values["seed"]) == ("split-glyphs", "npbcl", 0)
     assert (values["dataset"], values["stream"], values["backend"]) == ("glyphs", "split", "numpy")
-    assert values["elbo_weights"] == {"weight_kl_weight": 1.0, "mask_kl_weight": 0.0021, "stick_kl_weight": 1.0,
-                                      "mask_kl": "bernoulli", "mask_link": "log", "unused_prior": "none"}
+    assert values["elbo_weights"] == {
+        "weight_kl_weight": 1.0,
+        "mask_kl_weight": 0.0021,
+        "stick_kl_weight": 1.0,
+        "mask_kl": "bernoulli",
+        "mask_link": "log",
+        "unused_prior": "none",
+    }
     assert values["versions"].keys() == {"python", "ibpcl", "numpy", "scipy", "numba", "matplotlib"}
     assert values["versions"]["numpy"] == np.__version__
     seconds = values["seconds"]
@@ -105,7 +133,12 @@ def test_the_history_has_a_row_an_epoch_and_counts_tasks(finished):
     history = storage.read_csv(finished.folder / "history.csv")
     assert history["task"].tolist() == [t for t in range(5) for _ in range(3)]
     assert history["phase"].tolist() == ["masked", "masked", "finetune"] * 5
-    parts = history["log_likelihood"] - history["kl_weights"] - history["kl_masks"] - history["kl_sticks"]
+    parts = (
+        history["log_likelihood"]
+        - history["kl_weights"]
+        - history["kl_masks"]
+        - history["kl_sticks"]
+    )
     np.testing.assert_allclose(history["elbo"], parts, rtol=1e-9)
 
 
@@ -121,15 +154,21 @@ def test_the_resolved_configuration_gives_the_same_bytes(finished, tmp_path, fig
     for path in finished.folder.iterdir():
         if not path.name.startswith(TIMED):
             assert (again.folder / path.name).read_bytes() == path.read_bytes(), path.name
-    first, second = (storage.read_json(result.folder / "result.json") for result in (finished, again))
+    first, second = (
+        storage.read_json(result.folder / "result.json") for result in (finished, again)
+    )
     assert without_times(first) == without_times(second)
 
 
 def test_a_flipped_bit_in_the_result_is_seen(finished, tmp_path):
     text = (finished.folder / "result.json").read_text()
-    (tmp_path / "result.json").write_text(text.replace('"average_accuracy": 0.', '"average_accuracy": 1.', 1))
+    (tmp_path / "result.json").write_text(
+        text.replace('"average_accuracy": 0.', '"average_accuracy": 1.', 1)
+    )
     storage.read_sealed_json(finished.folder / "result.json")
-    with pytest.raises(ValueError, match=r"result\.json is damaged: its values are not those that were sealed"):
+    with pytest.raises(
+        ValueError, match=r"result\.json is damaged: its values are not those that were sealed"
+    ):
         storage.read_sealed_json(tmp_path / "result.json")
     for text in ("{}", "[]", "{"):
         (tmp_path / "result.json").write_text(text)
@@ -139,8 +178,10 @@ def test_a_flipped_bit_in_the_result_is_seen(finished, tmp_path):
 
 def test_a_run_over_itself_leaves_one_run(finished, figures):
     def contents():
-        return {path.name: None if path.name.startswith(TIMED) else path.read_bytes()
-                for path in finished.folder.iterdir()}
+        return {
+            path.name: None if path.name.startswith(TIMED) else path.read_bytes()
+            for path in finished.folder.iterdir()
+        }
 
     before = contents()
     for fresh in (False, True):
@@ -157,7 +198,7 @@ def test_without_a_folder_nothing_is_written(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = run(configure(**TINY, tasks=1))
     assert result.folder is None and not list(tmp_path.iterdir())
-    assert np.isnan(result.result["backward_transfer"])      # a single task has no later one
+    assert np.isnan(result.result["backward_transfer"])  # a single task has no later one
 
 
 def test_reports_come_as_the_matrix_grows(finished):
@@ -166,7 +207,9 @@ def test_reports_come_as_the_matrix_grows(finished):
     assert [report.names for report in reports] == [("A/B", "C/D")] * 2
     np.testing.assert_array_equal(reports[-1].progress.accuracy, result.result["accuracy_matrix"])
     assert np.isnan(reports[0].progress.accuracy[1]).all()
-    assert [report.mask_density for report in reports] == [row[0] for row in result.result["mask_density"]]
+    assert [report.mask_density for report in reports] == [
+        row[0] for row in result.result["mask_density"]
+    ]
 
 
 def test_several_hidden_layers(tmp_path):
@@ -179,12 +222,19 @@ def test_several_hidden_layers(tmp_path):
 
 def test_limits_and_permutations_make_the_stream():
     stream = make_stream(configure("permuted-mnist", tasks=3, train_limit=20, test_limit=10))
-    assert (len(stream), len(stream[0].x_train), len(stream[0].x_test), stream[0].classes) == (3, 20, 10, 10)
+    assert (len(stream), len(stream[0].x_train), len(stream[0].x_test), stream[0].classes) == (
+        3,
+        20,
+        10,
+        10,
+    )
     assert not np.array_equal(stream[0].x_train, stream[1].x_train)
     # The seed is the learner's alone: methods and seeds are compared on the same tasks.
     again = make_stream(configure("permuted-mnist", tasks=3, train_limit=20, test_limit=10, seed=5))
     np.testing.assert_array_equal(stream[2].x_train, again[2].x_train)
-    other = make_stream(configure("permuted-mnist", tasks=3, train_limit=20, test_limit=10, data_seed=5))
+    other = make_stream(
+        configure("permuted-mnist", tasks=3, train_limit=20, test_limit=10, data_seed=5)
+    )
     assert not np.array_equal(stream[2].x_train, other[2].x_train)
 
 
@@ -196,14 +246,19 @@ def test_a_split_stream_has_five_tasks_at_most():
 
 
 def test_the_papers_fashion_mnist_is_all_images_cut_anew():
-    published, cut = (make_stream(configure(name))[1] for name in ("split-fashion-mnist", "fashion-resplit"))
+    published, cut = (
+        make_stream(configure(name))[1] for name in ("split-fashion-mnist", "fashion-resplit")
+    )
     assert (len(published.x_train), len(published.x_test), cut.name) == (40, 20, published.name)
-    assert (len(cut.x_train), len(cut.x_test)) == (42, 18)    # 2/7 of 30 of each class, rounded, are for tests
+    # 2/7 of 30 of each class, rounded, are for tests
+    assert (len(cut.x_train), len(cut.x_test)) == (42, 18)
     everything = [np.concatenate([task.x_train, task.x_test]) for task in (published, cut)]
     np.testing.assert_array_equal(*(np.unique(images, axis=0) for images in everything))
     other = make_stream(configure("fashion-resplit", data_seed=1))[1]
-    assert not np.array_equal(cut.x_test, other.x_test)       # which images is the tasks' seed's
-    np.testing.assert_array_equal(cut.x_test, make_stream(configure("fashion-resplit", seed=1))[1].x_test)
+    assert not np.array_equal(cut.x_test, other.x_test)  # which images is the tasks' seed's
+    np.testing.assert_array_equal(
+        cut.x_test, make_stream(configure("fashion-resplit", seed=1))[1].x_test
+    )
 
 
 def test_a_data_error_is_the_users_and_stops_before_the_folder(tmp_path, monkeypatch):
@@ -220,11 +275,18 @@ def task(x=((0.0, 1.0),), y=(0,)):
     return Task("t", x, y, [[0.0] * len(x[0])], [0], 2)
 
 
-@pytest.mark.parametrize("builders, problem", [
-    ([task, lambda: task([[0.0, np.nan]])], "finite"), ([lambda: task(y=[2])], "labels"),
-    ([task, lambda: task([[0.0, 1.0, 2.0]])], "'t': inputs are 3 wide, but those of task 't' are 2 wide"),
-    ([lambda: task([["a", "b"]])], "real numbers"),
-])
+@pytest.mark.parametrize(
+    "builders, problem",
+    [
+        ([task, lambda: task([[0.0, np.nan]])], "finite"),
+        ([lambda: task(y=[2])], "labels"),
+        (
+            [task, lambda: task([[0.0, 1.0, 2.0]])],
+            "'t': inputs are 3 wide, but those of task 't' are 2 wide",
+        ),
+        ([lambda: task([["a", "b"]])], "real numbers"),
+    ],
+)
 def test_a_bad_task_is_found_before_training(builders, problem):
     class Stream(list):
         def __getitem__(self, t):
@@ -244,11 +306,16 @@ class NearestMean(Saved):
     """Knows nothing of masks or histories: class means, one set a task."""
 
     def __init__(self, settings, seed, backend_name):
-        self.settings, self.seed, self.backend = settings, seed, backend(backend_name)
-        self.scale, self.means = settings.scale, []
+        self.settings = settings
+        self.seed = seed
+        self.backend = backend(backend_name)
+        self.scale = settings.scale
+        self.means = []
 
     def learn(self, task, progress=None):
-        self.means.append(np.stack([task.x_train[task.y_train == c].mean(axis=0) for c in range(task.classes)]))
+        self.means.append(
+            np.stack([task.x_train[task.y_train == c].mean(axis=0) for c in range(task.classes)])
+        )
         return []
 
     def predict(self, x, task_id):
@@ -264,27 +331,40 @@ class NearestMeanSettings:
     scale: float = option(1.0, "Sharpness of the probabilities.", above=0)
 
 
-@pytest.mark.parametrize("name, method_name, alike", [
-    ("domain-glyphs", "naive", True), ("split-glyphs", "naive", False), ("permuted-mnist-10-domain", "vcl", True)])
+@pytest.mark.parametrize(
+    "name, method_name, alike",
+    [
+        ("domain-glyphs", "naive", True),
+        ("split-glyphs", "naive", False),
+        ("permuted-mnist-10-domain", "vcl", True),
+    ],
+)
 def test_with_one_head_the_number_of_the_task_says_nothing(name, method_name, alike):
     tiny = {key: value for key, value in TINY.items() if key in keys(method_name)}
     result = run(configure(name, method=method_name, train_limit=40, test_limit=20, **tiny))
     stream = make_stream(result.config)
     assert len(stream) == (10 if name.startswith("permuted") else 5)
-    first, last = (result.learner.predict(stream[2].x_test, task_id) for task_id in (0, len(stream) - 1))
+    first, last = (
+        result.learner.predict(stream[2].x_test, task_id) for task_id in (0, len(stream) - 1)
+    )
     np.testing.assert_allclose(first.sum(axis=1), 1, rtol=1e-5)
     assert np.array_equal(first.argmax(axis=1), last.argmax(axis=1)) == alike
 
 
 def test_a_method_needs_no_more_than_the_face_of_a_learner(tmp_path, monkeypatch, figures):
     module = type(sys)("ibpcl.methods.nearest")
-    module.__doc__, module.Settings, module.NearestMean = "Nearest class mean.", NearestMeanSettings, NearestMean
+    module.__doc__ = "Nearest class mean."
+    module.Settings = NearestMeanSettings
+    module.NearestMean = NearestMean
     monkeypatch.setitem(sys.modules, "ibpcl.methods.nearest", module)
     monkeypatch.setitem(METHODS, "nearest", "NearestMean")
     result = run(configure(method="nearest", scale=2), tmp_path / "run")
-    assert result.result["average_accuracy"] == 1.0          # the bright pixel tells the class
+    assert result.result["average_accuracy"] == 1.0  # the bright pixel tells the class
     assert result.result["mask_density"] is None and result.result["elbo_weights"] == {}
-    assert {path.name for path in (tmp_path / "run").glob("*.png")} == {"accuracy_curves.png", "accuracy_matrix.png"}
+    assert {path.name for path in (tmp_path / "run").glob("*.png")} == {
+        "accuracy_curves.png",
+        "accuracy_matrix.png",
+    }
     assert configure(tmp_path / "run" / "config.toml") == result.config
     with pytest.raises(UserError, match=r"^scale must be finite and above 0, got 0\.0$"):
         configure(method="nearest", scale=0)

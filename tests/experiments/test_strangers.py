@@ -1,4 +1,6 @@
-"""A folder from another person is safe to look at: no link is followed, no module imported, nothing else is decoded."""
+"""A folder from another person is safe to look at: no link is followed, no module imported, nothing
+else is decoded.
+"""
 
 import os
 import struct
@@ -16,8 +18,15 @@ from ibpcl.experiments import page
 from ibpcl.experiments.door import load_run
 
 links = pytest.mark.skipif(os.name != "posix", reason="needs symbolic links")
-KEYS = {"method": "naive", "epochs": 1, "hidden": (3,), "tasks": 2, "train_limit": 40, "test_limit": 20,
-        "backend": "numpy"}
+KEYS = {
+    "method": "naive",
+    "epochs": 1,
+    "hidden": (3,),
+    "tasks": 2,
+    "train_limit": 40,
+    "test_limit": 20,
+    "backend": "numpy",
+}
 EVIL = """
 import pathlib
 pathlib.Path("was_here").touch()
@@ -46,15 +55,24 @@ def workplace(tmp_path, monkeypatch):
 
 def png(width, height):
     """Return a PNG of one grey that announces a size, in a few bytes."""
-    def chunk(name, data):
-        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
 
-    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0))
-            + chunk(b"IDAT", zlib.compress(b"\0" * 100)) + chunk(b"IEND", b""))
+    def chunk(name, data):
+        return (
+            struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+        )
+
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0))
+        + chunk(b"IDAT", zlib.compress(b"\0" * 100))
+        + chunk(b"IEND", b"")
+    )
 
 
 @links
-@pytest.mark.parametrize("name", ["history.png", "report.html", "result.json", "config.toml", "history.csv"])
+@pytest.mark.parametrize(
+    "name", ["history.png", "report.html", "result.json", "config.toml", "history.csv"]
+)
 def test_no_link_is_followed(name, folder):
     secret = folder.parent / "secret"
     secret.write_text("a secret, \n1\n", encoding="utf-8")
@@ -83,12 +101,21 @@ def test_a_run_does_not_write_through_a_link(name, folder):
     assert target.read_bytes() == b"mine"
 
 
-@pytest.mark.parametrize("data", [b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n", b"", b"\x89PNG\r\n\x1a\n",
-                                  png(20_000, 20_000), png(2**31 - 1, 2**31 - 1), png(0, 5)])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n",
+        b"",
+        b"\x89PNG\r\n\x1a\n",
+        png(20_000, 20_000),
+        png(2**31 - 1, 2**31 - 1),
+        png(0, 5),
+    ],
+)
 def test_no_picture_but_a_png_of_some_size_is_read(data, folder, monkeypatch):
     Image = pytest.importorskip("PIL.Image")
     monkeypatch.setattr(Image, "open", lambda *arguments, **options: pytest.fail("it was decoded"))
-    monkeypatch.setattr(page, "MOST", 0)                     # so that figures must shrink
+    monkeypatch.setattr(page, "MOST", 0)  # so that figures must shrink
     (folder / "history.png").write_bytes(data)
     text = page.write(folder).read_text(encoding="utf-8")
     assert "history.png is left out" in text and "<img" not in text
@@ -117,8 +144,14 @@ def test_a_module_is_imported_only_if_the_user_names_it(folder, workplace):
     path = folder / "config.toml"
     storage.write_toml(path, storage.read_toml(path) | {"method": "evil_module:Class"})
     (folder / "result.json").unlink()
-    trace, alone = workplace / "was_here", ["run", str(path), "--quiet", "--out", "new"]
-    for words in (["run", "--resume", str(folder), "--quiet"], alone, ["report", str(folder)], ["runs", "."]):
+    trace = workplace / "was_here"
+    alone = ["run", str(path), "--quiet", "--out", "new"]
+    for words in (
+        ["run", "--resume", str(folder), "--quiet"],
+        alone,
+        ["report", str(folder)],
+        ["runs", "."],
+    ):
         main(words)
         assert not trace.exists(), words
     with pytest.raises(UserError, match="evil_module"):
@@ -137,7 +170,9 @@ def test_trust_imports_what_a_file_names(folder, workplace):
 
 
 def test_a_prior_of_a_file_is_not_imported(folder, workplace):
-    (workplace / "x.toml").write_text('method = "npbcl"\nprior = "evil_module:Class"\n', encoding="utf-8")
+    (workplace / "x.toml").write_text(
+        'method = "npbcl"\nprior = "evil_module:Class"\n', encoding="utf-8"
+    )
     assert main(["run", "x.toml", "--quiet"]) == 2
     assert not (workplace / "was_here").exists()
 

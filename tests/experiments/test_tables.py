@@ -27,13 +27,14 @@ PAPER = Printed(99.82, 0.1, "table 1")
 def test_mean_deviation_and_difference():
     entry = Entry("ours", "MNIST", (1.0, 2.0, 6.0), PERCENT, Printed(2.5, None, "here"))
     assert entry.mean == 3.0
-    assert entry.deviation == pytest.approx(math.sqrt((4 + 1 + 9) / 2))      # divided by n - 1
+    assert entry.deviation == pytest.approx(math.sqrt((4 + 1 + 9) / 2))  # divided by n - 1
     assert entry.difference == pytest.approx(0.5)
 
 
 @given(st.lists(st.floats(0, 100), min_size=2, max_size=9), st.floats(-50, 50))
 def test_a_shift_moves_the_mean_and_leaves_the_deviation(values, shift):
-    entry, moved = Entry("r", "c", tuple(values)), Entry("r", "c", tuple(value + shift for value in values))
+    entry = Entry("r", "c", tuple(values))
+    moved = Entry("r", "c", tuple(value + shift for value in values))
     assert moved.mean - entry.mean == pytest.approx(shift, abs=1e-9)
     assert moved.deviation == pytest.approx(entry.deviation, abs=1e-9)
     assert entry.deviation <= np.ptp(values)
@@ -42,38 +43,65 @@ def test_a_shift_moves_the_mean_and_leaves_the_deviation(values, shift):
 def test_one_seed_has_no_deviation_and_none_has_no_mean():
     assert math.isnan(Entry("r", "c", (3.0,)).deviation) and Entry("r", "c", (3.0,)).mean == 3.0
     assert math.isnan(Entry("r", "c", ()).mean)
-    assert math.isnan(Entry("r", "c", (1.0, math.nan)).mean)                 # never the mean of fewer
+    # never the mean of fewer
+    assert math.isnan(Entry("r", "c", (1.0, math.nan)).mean)
 
 
 def test_what_others_report_stands_below():
-    table = Table("t", (Entry("ours", "A", (99.5, 99.7), PERCENT, PAPER), Entry("ours", "B", (50.0, 51.0)),
-                        Entry("other", "A", (99.0, 99.0))), "method")
+    table = Table(
+        "t",
+        (
+            Entry("ours", "A", (99.5, 99.7), PERCENT, PAPER),
+            Entry("ours", "B", (50.0, 51.0)),
+            Entry("other", "A", (99.0, 99.0)),
+        ),
+        "method",
+    )
     header, lines = grid(table)
     assert header == ["method", "A", "B"]
-    assert lines == [["ours", "99.60 ± 0.14", "50.50 ± 0.71"], ["  paper", "99.82 ± 0.1", ""],
-                     ["  difference", "-0.22", ""], ["other", "99.00 ± 0.00", ""]]
+    assert lines == [
+        ["ours", "99.60 ± 0.14", "50.50 ± 0.71"],
+        ["  paper", "99.82 ± 0.1", ""],
+        ["  difference", "-0.22", ""],
+        ["other", "99.00 ± 0.00", ""],
+    ]
 
 
-@pytest.mark.parametrize(("unit", "value", "written"), [
-    (PERCENT, 99.756, "99.76"), (SHARE, 15.02, "15.0"), (POINTS, 0.514, "+0.51"), (POINTS, -0.514, "-0.51"),
-    (FINE_POINTS, 0.00133, "+0.001"), (PERCENT, math.nan, "-")])
+@pytest.mark.parametrize(
+    ("unit", "value", "written"),
+    [
+        (PERCENT, 99.756, "99.76"),
+        (SHARE, 15.02, "15.0"),
+        (POINTS, 0.514, "+0.51"),
+        (POINTS, -0.514, "-0.51"),
+        (FINE_POINTS, 0.00133, "+0.001"),
+        (PERCENT, math.nan, "-"),
+    ],
+)
 def test_units(unit, value, written):
     _, ((_, cell),) = grid(Table("t", (Entry("r", "c", (value,), unit),)))
     assert cell == written
 
 
 def test_the_number_of_seeds_is_said():
-    two, one = Entry("r", "a", (1.0, 2.0)), Entry("r", "b", (1.0,))
+    two = Entry("r", "a", (1.0, 2.0))
+    one = Entry("r", "b", (1.0,))
     assert caption(Table("t", (two,))) == "t (mean ± sd over 2 seeds)"
     assert caption(Table("t", (one,))) == "t (one seed)"
     assert caption(Table("t", (one, two))) == "t (mean ± sd over 1 to 2 seeds)"
 
 
 def test_both_writings_hold_the_same_cells():
-    table = Table("t", (Entry("ours", "A", (99.5,), PERCENT, PAPER), Entry("ours", "B", (98.0,))), "method")
+    table = Table(
+        "t", (Entry("ours", "A", (99.5,), PERCENT, PAPER), Entry("ours", "B", (98.0,))), "method"
+    )
     lines = text(table).splitlines()[2:]
-    assert len({len(line) for line in lines if line.endswith(("B", "98.00"))}) == 1      # aligned to the right
-    rows = [[cell.strip() for cell in line.strip("| ").split("|")] for line in markdown(table).splitlines()[4:]]
+    # aligned to the right
+    assert len({len(line) for line in lines if line.endswith(("B", "98.00"))}) == 1
+    rows = [
+        [cell.strip() for cell in line.strip("| ").split("|")]
+        for line in markdown(table).splitlines()[4:]
+    ]
     assert rows[0] == ["ours", "99.50", "98.00"] and rows[1][1] == "99.82 ± 0.1"
     assert all(line.count("|") == 4 for line in markdown(table).splitlines()[2:])
 
@@ -81,4 +109,9 @@ def test_both_writings_hold_the_same_cells():
 def test_json_has_every_seed_and_the_place():
     entry = Entry("ours", "A", (99.5, 99.7), PERCENT, PAPER).to_dict()
     assert entry["values"] == [99.5, 99.7] and entry["seeds"] == 2 and entry["unit"] == "percent"
-    assert entry["printed"] == {"value": 99.82, "deviation": 0.1, "place": "table 1", "source": "paper"}
+    assert entry["printed"] == {
+        "value": 99.82,
+        "deviation": 0.1,
+        "place": "table 1",
+        "source": "paper",
+    }

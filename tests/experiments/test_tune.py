@@ -1,4 +1,6 @@
-"""Searches for settings: what is tried, what it is scored on, what is recorded, and the records that are kept."""
+"""Searches for settings: what is tried, what it is scored on, what is recorded, and the records
+that are kept.
+"""
 
 import csv
 import math
@@ -33,10 +35,14 @@ RECORDS = Path(__file__).parents[2] / "docs" / "search"
 
 def lines(path):
     with open(path, newline="", encoding="utf-8") as file:
-        return [{key: cell for key, cell in row.items() if key != "seconds"} for row in csv.DictReader(file)]
+        return [
+            {key: cell for key, cell in row.items() if key != "seconds"}
+            for row in csv.DictReader(file)
+        ]
 
 
 # What is tried.
+
 
 def test_every_method_can_be_searched():
     assert set(SPACES) == set(METHODS)
@@ -51,7 +57,11 @@ def test_whatever_is_drawn_can_be_run(method):
         settings = configure("split-glyphs", method=method, **drawn).settings
         assert {key: getattr(settings, key) for key in drawn} == drawn
         for key, where in SPACES[method].items():
-            assert drawn[key] in where.values if isinstance(where, Choice) else where.low <= drawn[key] <= where.high
+            assert (
+                drawn[key] in where.values
+                if isinstance(where, Choice)
+                else where.low <= drawn[key] <= where.high
+            )
 
 
 def test_the_first_trial_has_the_settings_as_they_are():
@@ -67,20 +77,31 @@ def test_a_trial_is_a_function_of_the_seed_and_its_number():
 
 
 def test_methods_share_what_they_have_in_common():
-    naive, ewc, hat = (settings_of(plan("split-glyphs", method), 5) for method in ("naive", "ewc", "hat"))
+    naive, ewc, hat = (
+        settings_of(plan("split-glyphs", method), 5) for method in ("naive", "ewc", "hat")
+    )
     assert naive.items() <= ewc.items() and naive.items() <= hat.items()
 
 
 def test_no_method_has_more_epochs_than_npbcl_and_each_may_have_as_many():
-    most = {"split-mnist": 12_000, "split-notmnist": 3_000, "permuted-mnist": 60_000, "split-fashion-mnist": 12_000}
+    most = {
+        "split-mnist": 12_000,
+        "split-notmnist": 3_000,
+        "permuted-mnist": 60_000,
+        "split-fashion-mnist": 12_000,
+    }
     for experiment, examples in most.items():
         allowed = sum(configure(experiment, method="npbcl").settings.epochs_for(examples))
         for method in SPACES.keys() - {"npbcl"}:
             values = plan(experiment, method).space["epochs"].values
-            assert max(values) == allowed or (experiment, max(values)) == ("split-mnist", 15), (experiment, method)
+            assert max(values) == allowed or (experiment, max(values)) == ("split-mnist", 15), (
+                experiment,
+                method,
+            )
 
 
 # What it is scored on.
+
 
 def test_the_test_set_changes_nothing(tmp_path, drawn, monkeypatch):
     results = []
@@ -89,8 +110,14 @@ def test_the_test_set_changes_nothing(tmp_path, drawn, monkeypatch):
         if blank:
             images = images._replace(test_images=np.zeros_like(images.test_images))
         monkeypatch.setattr(registry, "load", lambda *rest, images=images: images)
-        search = plan("split-glyphs", "naive", texts=TINY | {"rate": "0.05", "epochs": "9"}, out=tmp_path / str(tests))
-        assert tune(search, 2)[0].accuracy > 0.7             # it has learned: blank images are told by chance
+        search = plan(
+            "split-glyphs",
+            "naive",
+            texts=TINY | {"rate": "0.05", "epochs": "9"},
+            out=tmp_path / str(tests),
+        )
+        # it has learned: blank images are told by chance
+        assert tune(search, 2)[0].accuracy > 0.7
         results.append(lines(search.record))
     assert results[0] == results[1]
 
@@ -100,12 +127,19 @@ def test_the_score_is_the_mean_over_learners_on_examples_held_out_of_training(tm
     search = plan("split-glyphs", "naive", repeats=2, texts=texts, out=tmp_path)
     (trial,) = tune(search, 1)
     texts |= {"validation": str(VALIDATION)}
-    found = [tune_module.run(configure("split-glyphs", texts, method="naive", seed=LEARNER_SEED + i), progress=False)
-             for i in range(2)]
-    assert trial.accuracy == pytest.approx(np.mean([one.result["average_accuracy"] for one in found]), abs=1e-6)
+    found = [
+        tune_module.run(
+            configure("split-glyphs", texts, method="naive", seed=LEARNER_SEED + i), progress=False
+        )
+        for i in range(2)
+    ]
+    assert trial.accuracy == pytest.approx(
+        np.mean([one.result["average_accuracy"] for one in found]), abs=1e-6
+    )
     assert len({one.result["average_accuracy"] for one in found}) == 2
     task = make_stream(found[0].config)[0]
-    assert (len(task.x_train), len(task.x_test)) == (36, 4)                  # of 40, not the 20 for tests
+    # of 40, not the 20 for tests
+    assert (len(task.x_train), len(task.x_test)) == (36, 4)
 
 
 def test_the_validation_of_a_file_counts(tmp_path):
@@ -114,7 +148,9 @@ def test_the_validation_of_a_file_counts(tmp_path):
     assert plan("split-glyphs", "naive").fixed["validation"] == VALIDATION
 
 
-def test_that_the_record_can_be_written_is_made_sure_before_the_first_trial(tmp_path, drawn, monkeypatch):
+def test_that_the_record_can_be_written_is_made_sure_before_the_first_trial(
+    tmp_path, drawn, monkeypatch
+):
     (tmp_path / "file").write_text("here already")
     monkeypatch.setattr(tune_module, "_attempt", None)
     with pytest.raises(UserError, match=r"cannot write .*--out"):
@@ -123,8 +159,15 @@ def test_that_the_record_can_be_written_is_made_sure_before_the_first_trial(tmp_
 
 def test_a_search_for_nothing_is_refused(tmp_path):
     with pytest.raises(UserError, match="are all given: nothing is left to search"):
-        plan("split-glyphs", "naive", texts={key: str(getattr(configure(method="naive").settings, key))
-                                             for key in SPACES["naive"]}, out=tmp_path)
+        plan(
+            "split-glyphs",
+            "naive",
+            texts={
+                key: str(getattr(configure(method="naive").settings, key))
+                for key in SPACES["naive"]
+            },
+            out=tmp_path,
+        )
 
 
 def test_a_search_does_not_go_without_validation(tmp_path):
@@ -134,10 +177,13 @@ def test_a_search_does_not_go_without_validation(tmp_path):
 
 # What is recorded.
 
+
 def test_a_search_that_was_stopped_goes_on_to_the_same_record(tmp_path, drawn, monkeypatch):
     whole = plan("split-glyphs", "ewc", texts=TINY, out=tmp_path / "whole")
     tune(whole, 4)
-    parts, seen, run = plan("split-glyphs", "ewc", texts=TINY, out=tmp_path / "parts"), [], tune_module.run
+    parts = plan("split-glyphs", "ewc", texts=TINY, out=tmp_path / "parts")
+    seen = []
+    run = tune_module.run
 
     def stopping(config, *folder, **options):
         if len(seen) == 2:
@@ -154,9 +200,11 @@ def test_a_search_that_was_stopped_goes_on_to_the_same_record(tmp_path, drawn, m
     trials = tune(parts, 4, new.append)
     assert [trial.number for trial in new] == [2, 3]
     assert lines(parts.record) == lines(whole.record)
-    first, second = ([trial._replace(seconds=0.0) for trial in each] for each in (trials, recorded(whole)))
+    first, second = (
+        [trial._replace(seconds=0.0) for trial in each] for each in (trials, recorded(whole))
+    )
     assert first == second
-    assert len(tune(parts, 3)) == 3 and len(lines(parts.record)) == 4        # a longer record stays
+    assert len(tune(parts, 3)) == 3 and len(lines(parts.record)) == 4  # a longer record stays
 
 
 def test_what_is_set_is_not_searched_and_stands_in_the_record(tmp_path, drawn):
@@ -164,16 +212,25 @@ def test_what_is_set_is_not_searched_and_stands_in_the_record(tmp_path, drawn):
     assert "weight" not in search.space and "epochs" not in search.space and "rate" in search.space
     tune(search, 2)
     for line in lines(search.record):
-        assert (line["weight"], line["epochs"], line["tasks"], line["hidden"]) == ("7.0", "2", "2", "[6]")
+        assert (line["weight"], line["epochs"], line["tasks"], line["hidden"]) == (
+            "7.0",
+            "2",
+            "2",
+            "[6]",
+        )
         assert (line["validation"], line["search_seed"]) == (str(VALIDATION), "0")
     assert search.record == tmp_path / "split-glyphs-ewc.csv"
 
 
-@pytest.mark.parametrize("other, difference", [
-    ({"seed": 1}, "search_seed = 0 in line 2, not 1"), ({"repeats": 2}, "repeats = 1"),
-    ({"texts": TINY | {"tasks": "3"}}, "tasks = 2 in line 2, not 3"),
-    ({"texts": TINY | {"decay": "0.5"}}, "columns"),
-])
+@pytest.mark.parametrize(
+    "other, difference",
+    [
+        ({"seed": 1}, "search_seed = 0 in line 2, not 1"),
+        ({"repeats": 2}, "repeats = 1"),
+        ({"texts": TINY | {"tasks": "3"}}, "tasks = 2 in line 2, not 3"),
+        ({"texts": TINY | {"decay": "0.5"}}, "columns"),
+    ],
+)
 def test_the_record_of_another_search_is_left_alone(tmp_path, drawn, other, difference):
     search = plan("split-glyphs", "ewc", texts=TINY, out=tmp_path)
     tune(search, 1)
@@ -184,8 +241,11 @@ def test_the_record_of_another_search_is_left_alone(tmp_path, drawn, other, diff
     assert search.record.read_bytes() == before
 
 
-def test_the_record_of_a_file_is_not_gone_on_with_once_the_file_says_something_else(tmp_path, drawn, monkeypatch):
-    path, texts = tmp_path / "mine.toml", {key: text for key, text in TINY.items() if key != "tasks"}
+def test_the_record_of_a_file_is_not_gone_on_with_once_the_file_says_something_else(
+    tmp_path, drawn, monkeypatch
+):
+    path = tmp_path / "mine.toml"
+    texts = {key: text for key, text in TINY.items() if key != "tasks"}
 
     def say(tasks, more=""):
         path.write_text(f'dataset = "glyphs"\ntasks = {tasks}\n{more}', encoding="utf-8")
@@ -195,12 +255,17 @@ def test_the_record_of_a_file_is_not_gone_on_with_once_the_file_says_something_e
     tune(search, 2)
     before = search.record.read_bytes()
     for other in ((2,), (1, 'start = "he"\n')):
-        with pytest.raises(UserError, match="record of another search: it differs in keys that have no column"):
+        with pytest.raises(
+            UserError, match="record of another search: it differs in keys that have no column"
+        ):
             tune(say(*other), 3)
     run = tune_module.run
     with monkeypatch.context() as patched:
-        patched.setattr(tune_module, "run", lambda config, *rest, **options: say(2) and run(config, *rest,
-                                                                                                         **options))
+        patched.setattr(
+            tune_module,
+            "run",
+            lambda config, *rest, **options: say(2) and run(config, *rest, **options),
+        )
         with pytest.raises(UserError, match=r"mine\.toml was changed during the search"):
             tune(say(1), 3)
     assert search.record.read_bytes() == before
@@ -212,20 +277,25 @@ def test_a_record_without_the_digest_is_gone_on_with(tmp_path, drawn):
     tune(search, 1)
     columns = storage.read_csv(search.record)
     del columns[DIGEST]
-    storage.write_csv(search.record, columns)                # as those of docs/search are
+    storage.write_csv(search.record, columns)  # as those of docs/search are
     assert [trial.number for trial in tune(search, 2)] == [0, 1]
     assert len({line[DIGEST] for line in lines(search.record)}) == 1
 
 
 def test_two_processes_share_the_trials(tmp_path, drawn, monkeypatch):
-    search, run, seen, told = plan("split-glyphs", "naive", texts=TINY, out=tmp_path), tune_module.run, [], []
+    search = plan("split-glyphs", "naive", texts=TINY, out=tmp_path)
+    run = tune_module.run
+    seen = []
+    told = []
 
     def shared(config, folder, *rest, **options):
         seen.append(folder.name)
-        if len(seen) == 1:                                   # while the first process is at work on trial 0
+        # while the first process is at work on trial 0
+        if len(seen) == 1:
             with ThreadPoolExecutor() as pool:
                 second = pool.submit(tune, search, 3)
-                while len(recorded(search)) < 2:             # it takes the other two, and waits for this one
+                # it takes the other two, and waits for this one
+                while len(recorded(search)) < 2:
                     assert not second.done()
                     time.sleep(0.02)
                 waiting.append(second)
@@ -234,21 +304,31 @@ def test_two_processes_share_the_trials(tmp_path, drawn, monkeypatch):
 
     waiting = []
     monkeypatch.setattr(tune_module, "run", shared)
-    monkeypatch.setattr(ThreadPoolExecutor, "__exit__", lambda self, *error: self.shutdown(wait=False))
+    monkeypatch.setattr(
+        ThreadPoolExecutor, "__exit__", lambda self, *error: self.shutdown(wait=False)
+    )
     trials = tune(search, 3, told.append)
     assert waiting[0].result() == trials == recorded(search)
-    assert sorted(seen) == ["trial-0-0", "trial-1-0", "trial-2-0"]           # none twice
+    assert sorted(seen) == ["trial-0-0", "trial-1-0", "trial-2-0"]  # none twice
     assert sorted(trial.number for trial in told) == [0, 1, 2]
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".split-glyphs-naive.csv.lock",
-                                                                "split-glyphs-naive.csv"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        ".split-glyphs-naive.csv.lock",
+        "split-glyphs-naive.csv",
+    ]
 
 
 def test_a_trial_that_was_killed_goes_on_where_it_was(tmp_path, drawn, interrupted, monkeypatch):
     search = plan("split-glyphs", "naive", texts=TINY, repeats=2, out=tmp_path / "parts")
-    with interrupted(7), pytest.raises(KeyboardInterrupt):   # in the second task of the second learner, two epochs each
+    # in the second task of the second learner, two epochs each
+    with interrupted(7), pytest.raises(KeyboardInterrupt):
         tune(search, 1)
-    learned, learn = [], Naive.learn
-    monkeypatch.setattr(Naive, "learn", lambda self, task, *rest: learned.append(task.name) or learn(self, task, *rest))
+    learned = []
+    learn = Naive.learn
+    monkeypatch.setattr(
+        Naive,
+        "learn",
+        lambda self, task, *rest: learned.append(task.name) or learn(self, task, *rest),
+    )
     tune(search, 1)
     assert learned == ["C/D"]
     whole = plan("split-glyphs", "naive", texts=TINY, repeats=2, out=tmp_path / "whole")
@@ -279,7 +359,9 @@ def test_a_trial_that_fails_is_recorded_and_never_the_best(tmp_path, drawn, only
 
 
 def test_the_first_of_several_best_trials_is_the_best():
-    trials = [Trial(n, {}, accuracy, 0.0, 1.0) for n, accuracy in enumerate((0.5, 0.9, math.nan, 0.9))]
+    trials = [
+        Trial(n, {}, accuracy, 0.0, 1.0) for n, accuracy in enumerate((0.5, 0.9, math.nan, 0.9))
+    ]
     assert best(trials).number == 1
 
 
@@ -294,27 +376,51 @@ def halved(out, **options):
 
 def test_halving_lets_the_better_half_go_on_to_the_same_scores(tmp_path, drawn, monkeypatch):
     whole = tune(plan("split-glyphs", "ewc", texts=HALVED, out=tmp_path / "whole"), 4)
-    told, search, learned, learn = [], halved(tmp_path / "halved"), [], EWC.learn
-    monkeypatch.setattr(EWC, "learn", lambda self, task, *rest: learned.append(task.name) or learn(self, task, *rest))
+    told = []
+    search = halved(tmp_path / "halved")
+    learned = []
+    learn = EWC.learn
+    monkeypatch.setattr(
+        EWC,
+        "learn",
+        lambda self, task, *rest: learned.append(task.name) or learn(self, task, *rest),
+    )
     trials = tune(search, 4, told.append)
     assert [learned.count(name) for name in ("A/B", "C/D", "E/F", "G/H")] == [4, 2, 1, 1]
-    assert [trial.tasks for trial in trials].count(1) == 2 and [trial.tasks for trial in trials].count(2) == 1
-    assert trials[0].tasks == 4                              # the settings as they are, for comparison
+    assert [trial.tasks for trial in trials].count(1) == 2 and [
+        trial.tasks for trial in trials
+    ].count(2) == 1
+    # the settings as they are, for comparison
+    assert trials[0].tasks == 4
     for trial in trials:
         if trial.tasks == 4:
             assert trial._replace(tasks=None, seconds=0) == whole[trial.number]._replace(seconds=0)
-    assert sorted(trial.number for trial in told) == [0, 1, 2, 3] and str(trials) == str(recorded(search))
+    assert sorted(trial.number for trial in told) == [0, 1, 2, 3] and str(trials) == str(
+        recorded(search)
+    )
     assert best(trials).tasks == 4
-    assert sorted(path.name for path in search.record.parent.iterdir()) == [".split-glyphs-ewc.csv.lock",
-                                                                            "split-glyphs-ewc.csv"]
+    assert sorted(path.name for path in search.record.parent.iterdir()) == [
+        ".split-glyphs-ewc.csv.lock",
+        "split-glyphs-ewc.csv",
+    ]
 
 
 def test_a_round_ranks_by_the_log_likelihood_on_the_tasks_so_far(tmp_path, drawn):
     search = halved(tmp_path)
     trials = tune(search, 4)
-    first = [tune_module.run(configure("split-glyphs", search.texts | {"tasks": "1"}, method="ewc", seed=LEARNER_SEED,
-                                       **settings_of(search, number)), progress=False).result["log_likelihood"][0]
-             for number in range(4)]
+    first = [
+        tune_module.run(
+            configure(
+                "split-glyphs",
+                search.texts | {"tasks": "1"},
+                method="ewc",
+                seed=LEARNER_SEED,
+                **settings_of(search, number),
+            ),
+            progress=False,
+        ).result["log_likelihood"][0]
+        for number in range(4)
+    ]
     stopped = [first[trial.number] for trial in trials if trial.tasks == 1]
     others = [first[trial.number] for trial in trials if trial.tasks > 1 and trial.number > 0]
     assert len(stopped) == 2 and max(stopped) < min(others)
@@ -330,8 +436,11 @@ def test_a_trial_that_another_process_has_let_go_on_goes_on(tmp_path, drawn):
 
 
 @pytest.mark.parametrize("after", [20, 45, 60])
-def test_a_search_with_halving_that_was_interrupted_goes_on_to_the_same_record(tmp_path, drawn, interrupted, after):
-    whole, parts = halved(tmp_path / "whole"), halved(tmp_path / "parts")
+def test_a_search_with_halving_that_was_interrupted_goes_on_to_the_same_record(
+    tmp_path, drawn, interrupted, after
+):
+    whole = halved(tmp_path / "whole")
+    parts = halved(tmp_path / "parts")
     tune(whole, 4)
     with interrupted(after), pytest.raises(KeyboardInterrupt):
         tune(parts, 4)
@@ -354,7 +463,8 @@ class Backwards:
     """An executor that begins with what was submitted last."""
 
     def __init__(self, pool):
-        self.pool, self.waiting = pool, []
+        self.pool = pool
+        self.waiting = []
 
     def submit(self, *call):
         future = Future()
@@ -363,7 +473,7 @@ class Backwards:
         return future
 
     def work(self):
-        time.sleep(0.02)                                     # until all are there
+        time.sleep(0.02)  # until all are there
         future, (function, *arguments) = self.waiting.pop()
         future.set_result(function(*arguments))
 
@@ -378,15 +488,22 @@ def test_a_failed_trial_never_goes_on(tmp_path, drawn, only_default_trains):
 def test_a_trial_whose_workers_died_is_named_and_not_recorded_and_the_others_are(tmp_path, drawn):
     class Dying(ThreadPoolExecutor):
         def submit(self, function, run, *rest):
-            if run.args[1] != 1:                             # the number of the trial
+            if run.args[1] != 1:  # the number of the trial
                 return super().submit(function, run, *rest)
             future = Future()
-            future.set_exception(RuntimeError("Attempted on 3 workers, which died. Look at the logs."))
+            future.set_exception(
+                RuntimeError("Attempted on 3 workers, which died. Look at the logs.")
+            )
             return future
 
     search = plan("split-glyphs", "naive", texts=TINY, out=tmp_path)
-    with pytest.raises(TrainingError, match=r"trial 1: no worker .*: Attempted on 3 workers, which died; the record"), \
-            Dying(1) as pool:
+    with (
+        pytest.raises(
+            TrainingError,
+            match=r"trial 1: no worker .*: Attempted on 3 workers, which died; the record",
+        ),
+        Dying(1) as pool,
+    ):
         tune(search, 3, workers=Workers(pool))
     assert [trial.number for trial in recorded(search)] == [0, 2]
     assert [trial.number for trial in tune(search, 3)] == [0, 1, 2]
@@ -402,13 +519,18 @@ def test_halving_is_planned_for_a_number_of_trials(tmp_path, drawn):
 
 # The command.
 
+
 def test_the_command_prints_trials_and_how_to_use_the_best(tmp_path, drawn, capsys):
     texts = [f"--set={key}={text}" for key, text in TINY.items()]
-    code = main(["tune", "split-glyphs", "--method", "ewc", "--trials", "2", "--out", str(tmp_path), *texts])
+    code = main(
+        ["tune", "split-glyphs", "--method", "ewc", "--trials", "2", "--out", str(tmp_path), *texts]
+    )
     out, err = capsys.readouterr()
     assert (code, err) == (0, "")
     found = best(recorded(plan("split-glyphs", "ewc", texts=TINY, out=tmp_path)))
-    assert f"best of 2: trial {found.number}, {100 * found.accuracy:.2f} % on validation data" in out
+    assert (
+        f"best of 2: trial {found.number}, {100 * found.accuracy:.2f} % on validation data" in out
+    )
     command = next(line for line in out.splitlines() if line.startswith("use it:")).split()[3:]
     assert command[:3] == ["run", "split-glyphs", "--method"]
     values = dict(word.split("=") for word in command if "=" in word)
@@ -416,31 +538,73 @@ def test_the_command_prints_trials_and_how_to_use_the_best(tmp_path, drawn, caps
     assert float(values["rate"]) == found.settings["rate"]
 
 
-def test_the_command_to_use_the_best_is_of_the_same_experiment_but_on_all_data(tmp_path, drawn, capsys):
-    texts = {"preset": "unweighted", "stream": "permuted", "data_dir": "here", "validation": "0.2", "train_limit": "30"}
-    assert main(["tune", "split-glyphs", "--method", "npbcl", "--trials", "1", "--out", str(tmp_path),
-                 *(f"--set={key}={text}" for key, text in (TINY | texts | {"start_rho": "4"}).items())]) == 0
-    command = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("use it:")).split()
+def test_the_command_to_use_the_best_is_of_the_same_experiment_but_on_all_data(
+    tmp_path, drawn, capsys
+):
+    texts = {
+        "preset": "unweighted",
+        "stream": "permuted",
+        "data_dir": "here",
+        "validation": "0.2",
+        "train_limit": "30",
+    }
+    assert (
+        main(
+            [
+                "tune",
+                "split-glyphs",
+                "--method",
+                "npbcl",
+                "--trials",
+                "1",
+                "--out",
+                str(tmp_path),
+                *(
+                    f"--set={key}={text}"
+                    for key, text in (TINY | texts | {"start_rho": "4"}).items()
+                ),
+            ]
+        )
+        == 0
+    )
+    command = next(
+        line for line in capsys.readouterr().out.splitlines() if line.startswith("use it:")
+    ).split()
     given = dict(word.split("=") for word in command if "=" in word)
     used = configure("split-glyphs", given, method="npbcl")
-    assert (used.preset, used.stream, used.tasks, used.data_dir) == ("unweighted", "permuted", 2, "here")
+    assert (used.preset, used.stream, used.tasks, used.data_dir) == (
+        "unweighted",
+        "permuted",
+        2,
+        "here",
+    )
     assert used.validation is used.train_limit is None
     alone = configure("split-glyphs", {"preset": "unweighted"}, method="npbcl")
     assert used.settings.mask_link == alone.settings.mask_link
 
 
-@pytest.mark.parametrize(("arguments", "words"), [
-    (["nosuch", "--method", "ewc"], ["unknown experiment 'nosuch'"]),
-    (["split-glyphs", "--method", "nobody"], ["unknown method 'nobody'", "known:"]),
-    (["split-glyphs"], ["--method"]), (["domain-glyphs", "--method", "hat"], ["hat does not do domain", "naive"]),
-    (["split-glyphs", "--method", "ewc", "--trials", "0"], ["--trials: must be in 1 .. 1000000"]),
-    (["split-glyphs", "--method", "ewc", "--trials", "99999999999"], ["--trials: must be in 1 .. 1000000"]),
-    (["split-glyphs", "--method", "ewc", "--repeats", "0"], ["repeats must be in 1 .."]),
-    (["split-glyphs", "--method", "ewc", "--seed", "-1"], ["seed must be in 0 .."]),
-    (["split-glyphs", "--method", "ewc", "--set", "seed=3"], ["--seed"]),
-    (["split-glyphs", "--method", "ewc", "--set", "epoch=3"], ["did you mean 'epochs'"]),
-    (["terrain", "--method", "npbcl"], ["R^2"]),
-])
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nosuch", "--method", "ewc"], ["unknown experiment 'nosuch'"]),
+        (["split-glyphs", "--method", "nobody"], ["unknown method 'nobody'", "known:"]),
+        (["split-glyphs"], ["--method"]),
+        (["domain-glyphs", "--method", "hat"], ["hat does not do domain", "naive"]),
+        (
+            ["split-glyphs", "--method", "ewc", "--trials", "0"],
+            ["--trials: must be in 1 .. 1000000"],
+        ),
+        (
+            ["split-glyphs", "--method", "ewc", "--trials", "99999999999"],
+            ["--trials: must be in 1 .. 1000000"],
+        ),
+        (["split-glyphs", "--method", "ewc", "--repeats", "0"], ["repeats must be in 1 .."]),
+        (["split-glyphs", "--method", "ewc", "--seed", "-1"], ["seed must be in 0 .."]),
+        (["split-glyphs", "--method", "ewc", "--set", "seed=3"], ["--seed"]),
+        (["split-glyphs", "--method", "ewc", "--set", "epoch=3"], ["did you mean 'epochs'"]),
+        (["terrain", "--method", "npbcl"], ["R^2"]),
+    ],
+)
 def test_a_slip_is_one_line(arguments, words, tmp_path, capsys):
     code = main(["tune", *arguments, "--out", str(tmp_path / "out")])
     out, err = capsys.readouterr()
@@ -451,25 +615,39 @@ def test_a_slip_is_one_line(arguments, words, tmp_path, capsys):
 
 # The records that are kept.
 
+
 def test_the_tuned_settings_are_the_best_trials_of_the_records():
     names = {f"{experiment}-{method}" for experiment in PRESETS for method in METHODS}
     found = {path.stem: lines(path) for path in RECORDS.glob("*.csv") if path.stem in names}
-    assert found.keys() == {f"{experiment}-{method}" for experiment, methods in TUNED.items() for method in methods}
+    assert found.keys() == {
+        f"{experiment}-{method}" for experiment, methods in TUNED.items() for method in methods
+    }
     for experiment, methods in TUNED.items():
         for method, settings in methods.items():
             first = found[f"{experiment}-{method}"][0]
-            texts = {"validation": str(VALIDATION)} | {key: first[key] for key in ("train_limit",) if key in first}
-            search = plan(experiment, method, repeats=int(first["repeats"]), texts=texts, out=RECORDS,
-                          halving=int(first[HALVING]) if HALVING in first else None)
-            trials = recorded(search)                        # it is of the space that is declared now
+            texts = {"validation": str(VALIDATION)} | {
+                key: first[key] for key in ("train_limit",) if key in first
+            }
+            search = plan(
+                experiment,
+                method,
+                repeats=int(first["repeats"]),
+                texts=texts,
+                out=RECORDS,
+                halving=int(first[HALVING]) if HALVING in first else None,
+            )
+            # it is of the space that is declared now
+            trials = recorded(search)
             assert best(trials).settings == settings
-            assert len(trials) == TRIALS                     # the same budget for all
+            assert len(trials) == TRIALS  # the same budget for all
             config = configure(experiment, method=method, preset="tuned")
             assert {key: getattr(config.settings, key) for key in settings} == settings
 
 
 def test_there_is_no_tuned_preset_without_a_search():
-    with pytest.raises(UserError, match="preset must be one of default for method naive here, got 'tuned'"):
+    with pytest.raises(
+        UserError, match="preset must be one of default for method naive here, got 'tuned'"
+    ):
         configure("split-glyphs", method="naive", preset="tuned")
 
 
@@ -483,4 +661,5 @@ def test_tuned_settings_are_shown_with_the_presets(capsys, monkeypatch):
 def test_tuned_settings_are_over_those_of_the_experiment(monkeypatch):
     monkeypatch.setitem(TUNED, "split-glyphs", {"npbcl": {"alpha": 20.0}})
     config = configure("split-glyphs", preset="tuned")
-    assert (config.settings.alpha, config.settings.samples) == (20.0, 4)     # a search starts from 4 samples there
+    # a search starts from 4 samples there
+    assert (config.settings.alpha, config.settings.samples) == (20.0, 4)

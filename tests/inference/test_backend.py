@@ -1,4 +1,6 @@
-"""Backends: a compiled twin has the name and the signature of its reference, and what has none is the reference."""
+"""Backends: a compiled twin has the name and the signature of its reference, and what has none is
+the reference.
+"""
 
 import copy
 import inspect
@@ -14,7 +16,9 @@ MODULES = [module.name for module in pkgutil.iter_modules(ibpcl.kernels.__path__
 
 
 def has_reference(module):
-    """Return whether NumPy functions of this name exist; a module of the kernels without them is machinery."""
+    """Return whether NumPy functions of this name exist; a module of the kernels without them is
+    machinery.
+    """
     try:
         return bool(reference(module))
     except ModuleNotFoundError:
@@ -37,16 +41,30 @@ def test_a_function_and_its_gradient_are_compiled_both_or_not_at_all(module, nam
 
 
 def test_twins_are_found_where_they_are_known_to_be():
-    assert {("linear", "apply"), ("gaussian", "kl_vjp"), ("noise", "draw"), ("adam", "update")} <= set(TWINS)
+    assert {
+        ("linear", "apply"),
+        ("gaussian", "kl_vjp"),
+        ("noise", "draw"),
+        ("adam", "update"),
+    } <= set(TWINS)
     assert set(APART) <= set(MODULES)
 
 
 def test_what_has_no_twin_is_the_reference():
-    compiled, plain = backend("numba"), backend("numpy")
+    compiled = backend("numba")
+    plain = backend("numpy")
     assert compiled.gaussian.kl is not plain.gaussian.kl
-    for module, name in (("gaussian", "sample"), ("likelihoods", "bernoulli_probit"), ("weibull", "kl_to_gamma")):
+    for module, name in (
+        ("gaussian", "sample"),
+        ("likelihoods", "bernoulli_probit"),
+        ("weibull", "kl_to_gamma"),
+    ):
         exact = getattr(reference(module), name)
-        assert getattr(getattr(compiled, module), name) is exact is getattr(getattr(plain, module), name)
+        assert (
+            getattr(getattr(compiled, module), name)
+            is exact
+            is getattr(getattr(plain, module), name)
+        )
 
 
 def test_what_does_not_exist_is_refused():
@@ -54,7 +72,9 @@ def test_what_does_not_exist_is_refused():
         _ = backend("numpy").gausian
     with pytest.raises(AttributeError):
         _ = backend("numpy").gaussian.no_such_function
-    with pytest.raises(ValueError, match=r"backend: name must be one of \('numba', 'numpy'\), got 'jax'"):
+    with pytest.raises(
+        ValueError, match=r"backend: name must be one of \('numba', 'numpy'\), got 'jax'"
+    ):
         backend("jax")
 
 

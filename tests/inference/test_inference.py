@@ -24,7 +24,8 @@ def test_the_first_step_is_the_learning_rate_against_the_sign():
 
 
 def test_adam_finds_the_minimum_of_a_quadratic_and_a_rate_of_zero_stays():
-    x, target = np.zeros(3), np.array([1.0, -2.0, 3.0])
+    x = np.zeros(3)
+    target = np.array([1.0, -2.0, 3.0])
     state = adam.start(x)
     for _ in range(2000):
         x, state = adam.update(x, 2 * (x - target), state, np.array([0.02, 0.02, 0.0]))
@@ -91,19 +92,34 @@ def test_the_last_steps_are_averaged(average, count):
 
 @pytest.mark.parametrize("name", ["numpy", "numba"])
 def test_who_watches_sees_every_epoch_and_changes_nothing(name):
-    seen, start = [], np.zeros(2)
+    seen = []
+    start = np.zeros(2)
     watch = loop.Watch(False, lambda record, vector: seen.append((record, vector.copy())))
-    alone, watched = (loop.fit(start, wandering, np.full(2, 0.1), 10, HOW._replace(progress=who, backend=backend(name)))
-                      for who in (False, watch))
-    assert watched[0].tobytes() == alone[0].tobytes() and watched[1] == alone[1] == [record for record, _ in seen]
-    assert seen[-1][1].tobytes() == alone[0].tobytes() and not start.any()    # where it starts is the caller's
+    alone, watched = (
+        loop.fit(
+            start, wandering, np.full(2, 0.1), 10, HOW._replace(progress=who, backend=backend(name))
+        )
+        for who in (False, watch)
+    )
+    assert watched[0].tobytes() == alone[0].tobytes() and watched[1] == alone[1] == [
+        record for record, _ in seen
+    ]
+    # where it starts is the caller's
+    assert seen[-1][1].tobytes() == alone[0].tobytes() and not start.any()
 
 
-@pytest.mark.parametrize(("step", "culprit"), [
-    (loop.Step(Elbo(float("nan"), 1.0, 2.0, 3.0), np.ones(2)), "the ELBO is not finite"),
-    (loop.Step(Elbo(1.0, float("inf"), 2.0, 3.0), np.ones(2)), "the ELBO is not finite"),
-    (loop.Step(Elbo(1.0), np.ones(2), penalty=float("inf")), "the ELBO is not finite"),
-    (loop.Step(Elbo(1.0, 1.0, 2.0, 3.0), np.array([1.0, np.nan])), "the gradient is not finite")])
+@pytest.mark.parametrize(
+    ("step", "culprit"),
+    [
+        (loop.Step(Elbo(float("nan"), 1.0, 2.0, 3.0), np.ones(2)), "the ELBO is not finite"),
+        (loop.Step(Elbo(1.0, float("inf"), 2.0, 3.0), np.ones(2)), "the ELBO is not finite"),
+        (loop.Step(Elbo(1.0), np.ones(2), penalty=float("inf")), "the ELBO is not finite"),
+        (
+            loop.Step(Elbo(1.0, 1.0, 2.0, 3.0), np.array([1.0, np.nan])),
+            "the gradient is not finite",
+        ),
+    ],
+)
 def test_a_non_finite_objective_stops_with_its_place(step, culprit):
     with pytest.raises(NonFiniteError, match=f"masked, epoch 1, step 0: {culprit}.*kl_weights"):
         fit(lambda *_: step)

@@ -40,7 +40,8 @@ def many_cores(monkeypatch):
 
 def everything():
     """Run each kernel on inputs of several pieces and return all results."""
-    eps, logistic = noise.normal((1, 0, 0, 0), (3, 300, 120)), noise.logistic((1, 0, 0, 1), (3, 300, 120))
+    eps = noise.normal((1, 0, 0, 0), (3, 300, 120))
+    logistic = noise.logistic((1, 0, 0, 1), (3, 300, 120))
     mu, scale, rho = (noise.normal((1, 0, 0, i), (300, 120)) for i in (2, 3, 4))
     results = [eps, logistic, noise.uniform((1, 0, 0, 5), 500_000)]
     for mask_kl in ("bernoulli", "concrete"):
@@ -51,12 +52,16 @@ def everything():
     results += [divergence, *gaussian.kl_vjp(1.0, cache)]
     vector, state = adam.update(big[0], big[1], State(big[2], big[3] ** 2, 3), big[0] ** 2)
     results += [vector, state.first, state.second]
-    for x in (np.where(mu > 1, mu, 0).T, mu.T, logistic.swapaxes(1, 2)):       # sparse, dense, of each sample its own
+    # sparse, dense, of each sample its own
+    for x in (np.where(mu > 1, mu, 0).T, mu.T, logistic.swapaxes(1, 2)):
         h, cache = linear.apply(x, results[3], out[1])
         results += [h, *linear.apply_vjp(h, cache)]
     for columns, x in ((120, np.where(mu > 1, mu, 0)), (50, logistic), (10, logistic)):
-        noise_of, weights = np.ascontiguousarray(eps[..., :columns]), (mu[:120, :columns], scale[:120, :columns])
-        h, cache = local_linear.sample(noise_of, x, *weights, mu[0, :columns], scale[0, :columns], None, "relu")
+        noise_of = np.ascontiguousarray(eps[..., :columns])
+        weights = (mu[:120, :columns], scale[:120, :columns])
+        h, cache = local_linear.sample(
+            noise_of, x, *weights, mu[0, :columns], scale[0, :columns], None, "relu"
+        )
         results += [h, *local_linear.sample_vjp(h, cache)]
     kept = rho > 1
     h, cache = local_linear.sample(eps[:, :120], mu.T, mu[kept], scale[kept], mu[0], scale[0], kept)
@@ -79,8 +84,11 @@ def test_the_same_bits_for_any_number_of_threads(many_cores):
 
 def test_four_callers_at_once(many_cores):
     threads.set_count(3)
-    expected, found = everything(), {}
-    callers = [threading.Thread(target=lambda i=i: found.update({i: everything()})) for i in range(4)]
+    expected = everything()
+    found = {}
+    callers = [
+        threading.Thread(target=lambda i=i: found.update({i: everything()})) for i in range(4)
+    ]
     for caller in callers:
         caller.start()
     for caller in callers:
@@ -92,7 +100,9 @@ def test_four_callers_at_once(many_cores):
 
 @numba.njit(nogil=True)
 def count_pieces(job, done, rounds, who):
-    """Count how often each piece is done, and take a while for it; fail on a helper (1), on the caller (0), or not."""
+    """Count how often each piece is done, and take a while for it; fail on a helper (1), on the
+    caller (0), or not.
+    """
     for i in threads.taken(job):
         if job[0] == who:
             raise FloatingPointError
@@ -126,7 +136,7 @@ def test_helpers_that_have_fallen_asleep_are_woken(many_cores):
 def test_an_error_is_not_lost_and_does_no_harm(who, many_cores):
     threads.set_count(3)
     with pytest.raises(FloatingPointError):
-        for _ in range(200):                                 # a helper may come too late to fail
+        for _ in range(200):  # a helper may come too late to fail
             threads.run(count_pieces, 20, np.zeros(20, np.int64), 20_000, who)
     for _ in range(20):
         done = np.zeros(20, np.int64)
@@ -152,7 +162,13 @@ def test_never_more_threads_than_cores_that_may_be_used(monkeypatch, tmp_path):
     threads.set_count(5)
     assert threads.count() == min(5, threads.available()) <= len(os.sched_getaffinity(0))
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: range(6), raising=False)
-    for words, cores in (("max 100000", 6), ("400000 100000", 4), ("150000 100000", 2), ("10000 100000", 1), ("", 6)):
+    for words, cores in (
+        ("max 100000", 6),
+        ("400000 100000", 4),
+        ("150000 100000", 2),
+        ("10000 100000", 1),
+        ("", 6),
+    ):
         (tmp_path / "cpu.max").write_text(words)
         monkeypatch.setattr(processors, "QUOTA", tmp_path / "cpu.max")
         threads.available.cache_clear()
@@ -164,18 +180,29 @@ def test_never_more_threads_than_cores_that_may_be_used(monkeypatch, tmp_path):
 
 def python(code, check=True, **environment):
     """Run code in another process and return what it printed to both outputs."""
-    return subprocess.run([sys.executable, "-c", code], check=check, text=True, capture_output=True, timeout=300,
-                          env=os.environ | {"PYTHONWARNINGS": "ignore"} | environment)
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        check=check,
+        text=True,
+        capture_output=True,
+        timeout=300,
+        env=os.environ | {"PYTHONWARNINGS": "ignore"} | environment,
+    )
 
 
-DRAW = ("import hashlib; from ibpcl.kernels import noise; draw = lambda: "
-        "hashlib.sha256(noise.normal((1, 2, 3, 4), 500_000).tobytes()).hexdigest(); ")
+DRAW = (
+    "import hashlib; from ibpcl.kernels import noise; draw = lambda: "
+    "hashlib.sha256(noise.normal((1, 2, 3, 4), 500_000).tobytes()).hexdigest(); "
+)
 
 
 def test_a_forked_child_has_threads_of_its_own():
-    code = (DRAW + "import os; from ibpcl.kernels import threads; threads.available = lambda: 2; threads.set_count(2); "
-            "a = draw(); child = os.fork(); same = draw() == a; "
-            "os._exit(not same) if child == 0 else print(same and os.waitpid(child, 0)[1] == 0)")
+    code = (
+        DRAW + "import os; from ibpcl.kernels import threads; threads.available = lambda: 2; "
+        "threads.set_count(2); "
+        "a = draw(); child = os.fork(); same = draw() == a; "
+        "os._exit(not same) if child == 0 else print(same and os.waitpid(child, 0)[1] == 0)"
+    )
     assert python(code).stdout.strip() == "True"
 
 
@@ -200,18 +227,26 @@ def counts():
 
 
 def test_dense_products_leave_blas_as_it_was(two_blas_threads):
-    a, b, c = (noise.normal((1, 0, 0, i), shape) for i, shape in enumerate(((3, 300, 40), (3, 40, 50), (3, 50))))
+    a, b, c = (
+        noise.normal((1, 0, 0, i), shape)
+        for i, shape in enumerate(((3, 300, 40), (3, 40, 50), (3, 50)))
+    )
     before = counts()
     linear.apply_vjp(*linear.apply(a, b, c))
     assert counts() == before
 
 
-limited = pytest.mark.skipif(not blas_threads.libraries(), reason="a BLAS whose threads cannot be counted")
+limited = pytest.mark.skipif(
+    not blas_threads.libraries(), reason="a BLAS whose threads cannot be counted"
+)
 
 
 @limited
-def test_blas_has_one_thread_from_the_first_to_the_last_who_wants_it_so_and_then_what_it_had(two_blas_threads):
-    two, one = counts(), [1] * len(counts())
+def test_blas_has_one_thread_from_the_first_to_the_last_who_wants_it_so_and_then_what_it_had(
+    two_blas_threads,
+):
+    two = counts()
+    one = [1] * len(counts())
     with blas_threads.one_thread():
         with blas_threads.one_thread():
             assert counts() == one
@@ -226,18 +261,27 @@ def test_blas_has_one_thread_from_the_first_to_the_last_who_wants_it_so_and_then
 
 @limited
 def test_the_second_blas_is_found_when_it_is_loaded_later():
-    code = ("from ibpcl import blas_threads; a = blas_threads.libraries(); import scipy.linalg.cython_blas; "
-            "print(len(a), len(blas_threads.libraries()))")
+    code = (
+        "from ibpcl import blas_threads; a = blas_threads.libraries(); import "
+        "scipy.linalg.cython_blas; print(len(a), len(blas_threads.libraries()))"
+    )
     first, second = map(int, python(code).stdout.split())
     assert 1 <= first <= second
 
 
 def test_a_blas_that_counts_by_thread_is_limited_in_the_helper(monkeypatch):
-    here, found = threading.local(), []
-    library = blas_threads.Library("libopenblas.so", True, lambda: getattr(here, "number", 2),
-                                   lambda number: setattr(here, "number", number))
+    here = threading.local()
+    found = []
+    library = blas_threads.Library(
+        "libopenblas.so",
+        True,
+        lambda: getattr(here, "number", 2),
+        lambda number: setattr(here, "number", number),
+    )
     monkeypatch.setattr(blas_threads, "libraries", lambda: [library])
-    helper = threading.Thread(target=lambda: (blas_threads.limit_helper(), found.append(library.get())))
+    helper = threading.Thread(
+        target=lambda: (blas_threads.limit_helper(), found.append(library.get()))
+    )
     helper.start()
     helper.join()
     assert found == [1] and library.get() == 2
@@ -246,7 +290,8 @@ def test_a_blas_that_counts_by_thread_is_limited_in_the_helper(monkeypatch):
 @limited
 def test_any_thread_limits_blas(two_blas_threads):
     """threadpoolctl 3.7 lets the first thread only."""
-    found, two = [], counts()
+    found = []
+    two = counts()
 
     def limit():
         with blas_threads.one_thread():
@@ -267,7 +312,9 @@ def test_each_helper_limits_blas_as_it_begins(monkeypatch):
 
 
 @pytest.mark.parametrize("variable", ["OMP_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"])
-def test_a_blas_that_cannot_be_limited_is_named_once_unless_it_has_one_thread(variable, monkeypatch):
+def test_a_blas_that_cannot_be_limited_is_named_once_unless_it_has_one_thread(
+    variable, monkeypatch
+):
     for name in blas_threads.VARIABLES:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(blas_threads, "libraries", list)

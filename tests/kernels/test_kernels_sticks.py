@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from ibpcl.kernels import sticks
 from ibpcl.primitives import sticks as reference
 
-SHAPES = st.sampled_from([(1, 500), (3, 1), (2, 0), (0, 4), (10, 33), (2, 3, 7), (1, 5, 40), (2, 0, 3), (2, 3, 0)])
+SHAPES = st.sampled_from(
+    [(1, 500), (3, 1), (2, 0), (0, 4), (10, 33), (2, 3, 7), (1, 5, 40), (2, 0, 3), (2, 3, 0)]
+)
 LINKS = pytest.mark.parametrize("link", ["logit", "log"])
 
 
@@ -19,7 +21,9 @@ def single(*arrays):
 
 def same(found, expected, tolerance):
     assert np.asarray(found).dtype == np.float32 and np.shape(found) == np.shape(expected)
-    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance * np.abs(expected).max(initial=1e-3))
+    np.testing.assert_allclose(
+        found, expected, rtol=tolerance, atol=tolerance * np.abs(expected).max(initial=1e-3)
+    )
 
 
 @LINKS
@@ -32,12 +36,20 @@ def test_log_odds_and_their_gradient(link, shape, seed, spread):
     found, cache = sticks.log_odds(*given_, link)
     same(found, exact, 2e-6)
     cotangent = rng.normal(size=shape)
-    for one, other in zip(sticks.log_odds_vjp(*single(cotangent), cache),
-                          reference.log_odds_vjp(cotangent, exact_cache), strict=True):
-        same(one, other, 5e-6 if spread < 5 else 5e-5)       # e^s loses |s| units of the last place
+    for one, other in zip(
+        sticks.log_odds_vjp(*single(cotangent), cache),
+        reference.log_odds_vjp(cotangent, exact_cache),
+        strict=True,
+    ):
+        same(one, other, 5e-6 if spread < 5 else 5e-5)  # e^s loses |s| units of the last place
 
 
-@given(SHAPES, st.integers(0, 2**32 - 1), st.sampled_from([0.1, 1.0, 5.0]), st.sampled_from([0.3, 20.0]))
+@given(
+    SHAPES,
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([0.1, 1.0, 5.0]),
+    st.sampled_from([0.3, 20.0]),
+)
 @settings(deadline=None, max_examples=40)
 def test_divergence_and_its_gradient(shape, seed, spread, alpha):
     rng = np.random.default_rng(seed)
@@ -45,7 +57,9 @@ def test_divergence_and_its_gradient(shape, seed, spread, alpha):
     exact, exact_cache = reference.divergence(*(array.astype(float) for array in raw), alpha)
     found, cache = sticks.divergence(*raw, alpha)
     same(found, exact, 2e-6)
-    for one, other in zip(sticks.divergence_vjp(-0.7, cache), reference.divergence_vjp(-0.7, exact_cache), strict=True):
+    for one, other in zip(
+        sticks.divergence_vjp(-0.7, cache), reference.divergence_vjp(-0.7, exact_cache), strict=True
+    ):
         same(one, other, 5e-6)
 
 
@@ -55,35 +69,48 @@ def test_the_divergence_is_right_at_the_ends_of_the_range(raw_a, raw_b):
     a, b = (np.logaddexp(0, float(np.float32(raw))) for raw in (raw_a, raw_b))
     raw = single(np.array([raw_a]), np.array([raw_b]))
     with mpmath.workdps(50):
-        harmonic, trigamma = float(mpmath.harmonic(b)), float(mpmath.polygamma(1, mpmath.mpf(b) + 1))
+        harmonic = float(mpmath.harmonic(b))
+        trigamma = float(mpmath.polygamma(1, mpmath.mpf(b) + 1))
         rest = float(1 / mpmath.mpf(b) - mpmath.polygamma(1, mpmath.mpf(b) + 1))
     terms = np.array([-harmonic, 7 / a * harmonic, np.log(a), np.log(b), -np.log(7), -1, 1 / b])
     found, cache = sticks.divergence(*raw, 7.0)
     np.testing.assert_allclose(found, terms.sum(), rtol=0, atol=1e-6 * np.abs(terms).sum())
     slopes = np.exp(-np.logaddexp(0, -np.array([raw_a, raw_b])))
-    by_a, by_b = [1 / a, -7 * harmonic / a**2], [7 / a * trigamma, rest, -1 / b**2]
+    by_a = [1 / a, -7 * harmonic / a**2]
+    by_b = [7 / a * trigamma, rest, -1 / b**2]
     for one, parts, slope in zip(cache.cache, (by_a, by_b), slopes, strict=False):
-        np.testing.assert_allclose(one, slope * sum(parts), rtol=0, atol=2e-6 * slope * np.abs(parts).sum())
+        np.testing.assert_allclose(
+            one, slope * sum(parts), rtol=0, atol=2e-6 * slope * np.abs(parts).sum()
+        )
 
 
 @pytest.mark.parametrize("b", [1e-12, 1e-3, 0.1, 1.0, 3.0, 20.0, 1e4, 1e8])
 def test_harmonic_numbers_and_their_slopes_are_right_to_nine_digits(b):
     with mpmath.workdps(50):
         trigamma = mpmath.polygamma(1, mpmath.mpf(b) + 1)
-        exact = [float(value) for value in (mpmath.harmonic(b), trigamma, 1 / mpmath.mpf(b) - trigamma)]
+        exact = [
+            float(value) for value in (mpmath.harmonic(b), trigamma, 1 / mpmath.mpf(b) - trigamma)
+        ]
     np.testing.assert_allclose(sticks._harmonic(b), exact, rtol=3e-10, atol=0)
 
 
 @LINKS
-@pytest.mark.parametrize(("raw_a", "raw_b"), [(-60, 1), (60, 1), (1, -60), (1, 60), (-60, -60), (60, 60), (60, -60)])
+@pytest.mark.parametrize(
+    ("raw_a", "raw_b"), [(-60, 1), (60, 1), (1, -60), (1, 60), (-60, -60), (60, 60), (60, -60)]
+)
 def test_the_log_odds_are_right_at_the_ends_of_the_range(link, raw_a, raw_b):
     u = np.array([[1e-6, 0.3, 0.9999999]], np.float32).T
     raw = single(np.array([raw_a]), np.array([raw_b]))
-    exact, exact_cache = reference.log_odds(u.astype(float), *(value.astype(float) for value in raw), link)
+    exact, exact_cache = reference.log_odds(
+        u.astype(float), *(value.astype(float) for value in raw), link
+    )
     found, cache = sticks.log_odds(u, *raw, link)
     np.testing.assert_allclose(found, exact, rtol=2e-6, atol=1e-11)
-    for one, other in zip(sticks.log_odds_vjp(np.ones_like(u), cache),
-                          reference.log_odds_vjp(np.ones(u.shape), exact_cache), strict=True):
+    for one, other in zip(
+        sticks.log_odds_vjp(np.ones_like(u), cache),
+        reference.log_odds_vjp(np.ones(u.shape), exact_cache),
+        strict=True,
+    ):
         np.testing.assert_allclose(one, other, rtol=5e-6, atol=1e-30)
 
 
@@ -102,5 +129,7 @@ def test_what_is_not_a_number_comes_out_again():
 def test_shapes_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match=r"sticks\.log_odds: u must have shape"):
         sticks.log_odds(*(np.full(shape, 0.5, np.float32) for shape in ((1, 4), (3,), (3,))))
-    with pytest.raises(ValueError, match=r"sticks\.divergence: raw_a and raw_b must have one shape"):
+    with pytest.raises(
+        ValueError, match=r"sticks\.divergence: raw_a and raw_b must have one shape"
+    ):
         sticks.divergence(*(np.zeros(n, np.float32) for n in (3, 4)), 20.0)

@@ -10,8 +10,10 @@ from ibpcl import numerics
 from ibpcl.kernels import adam, gaussian
 from ibpcl.primitives import gaussian as reference_gaussian
 
-shapes = st.one_of(st.sampled_from([(0,), (1,), (0, 3), (1023,), (1025,), (16385,), (3, 7, 5)]),
-                   st.tuples(st.integers(1, 40), st.integers(1, 40)))
+shapes = st.one_of(
+    st.sampled_from([(0,), (1,), (0, 3), (1023,), (1025,), (16385,), (3, 7, 5)]),
+    st.tuples(st.integers(1, 40), st.integers(1, 40)),
+)
 seeds = st.integers(0, 2**32 - 1)
 PRECISION = pytest.mark.parametrize(("dtype", "tolerance"), [(np.float32, 5e-6)])
 
@@ -35,7 +37,9 @@ def test_gaussian_divergence_and_gradient(dtype, tolerance, shape, seed, spread)
 def test_gaussian_divergence_of_equals_is_zero_and_of_neighbours_is_positive():
     mu, log_sigma = np.random.default_rng(0).standard_normal((2, 5000)).astype(np.float32)
     assert gaussian.kl(mu, log_sigma, mu, log_sigma)[0] == 0
-    assert gaussian.kl(mu, log_sigma, mu, log_sigma + np.float32(0.01))[0] == pytest.approx(0.5, rel=0.02)
+    assert gaussian.kl(mu, log_sigma, mu, log_sigma + np.float32(0.01))[0] == pytest.approx(
+        0.5, rel=0.02
+    )
 
 
 def test_gaussian_refuses_shapes_that_differ():
@@ -44,23 +48,38 @@ def test_gaussian_refuses_shapes_that_differ():
 
 
 @PRECISION
-@given(st.sampled_from([0, 1, 2, 1023, 1025, 16383, 16385, 40_000]), seeds, st.integers(0, 10_000),
-       st.sampled_from([0.0, 0.3, 1.0]))
+@given(
+    st.sampled_from([0, 1, 2, 1023, 1025, 16383, 16385, 40_000]),
+    seeds,
+    st.integers(0, 10_000),
+    st.sampled_from([0.0, 0.3, 1.0]),
+)
 @settings(deadline=None, max_examples=30)
 def test_adam_takes_the_same_steps(dtype, tolerance, size, seed, steps, factor):
     rng = np.random.default_rng(seed)
-    vector, rates = rng.standard_normal(size).astype(dtype), rng.uniform(0, 0.1, size).astype(dtype)
-    first, second = rng.standard_normal(size), rng.standard_normal(size) ** 2
+    vector = rng.standard_normal(size).astype(dtype)
+    rates = rng.uniform(0, 0.1, size).astype(dtype)
+    first = rng.standard_normal(size)
+    second = rng.standard_normal(size) ** 2
     state = reference_adam.State(first.astype(dtype), second.astype(dtype), steps)
-    exact = [vector.astype(float), reference_adam.State(state.first.astype(float), state.second.astype(float), steps)]
+    exact = [
+        vector.astype(float),
+        reference_adam.State(state.first.astype(float), state.second.astype(float), steps),
+    ]
     found = [vector, state]
     for _ in range(2):
         gradient = rng.standard_normal(size).astype(dtype)
         chosen = (0.8, 0.95, 1e-6, factor)
-        exact = reference_adam.update(exact[0], gradient.astype(float), exact[1], rates.astype(float), *chosen)
+        exact = reference_adam.update(
+            exact[0], gradient.astype(float), exact[1], rates.astype(float), *chosen
+        )
         found = adam.update(found[0], gradient, found[1], rates, *chosen)
     assert isinstance(found[1], reference_adam.State) and found[1].step == steps + 2
-    for a, b in ((found[0], exact[0]), (found[1].first, exact[1].first), (found[1].second, exact[1].second)):
+    for a, b in (
+        (found[0], exact[0]),
+        (found[1].first, exact[1].first),
+        (found[1].second, exact[1].second),
+    ):
         assert a.dtype == dtype
         np.testing.assert_allclose(a, b, rtol=20 * tolerance, atol=tolerance)
 
@@ -69,12 +88,20 @@ def test_adam_overwrites_nothing_but_the_moments():
     vector, gradient, rates = (np.full(70_000, value, np.float32) for value in (1, 2, 3))
     state = reference_adam.start(vector)
     moved, new = adam.update(vector, gradient, state, rates)
-    assert (vector == 1).all() and (gradient == 2).all() and (rates == 3).all() and (moved < 0).all()
-    assert new.first is state.first and new.second is state.second and state.step == 0 and new.step == 1
+    assert (
+        (vector == 1).all() and (gradient == 2).all() and (rates == 3).all() and (moved < 0).all()
+    )
+    assert (
+        new.first is state.first
+        and new.second is state.second
+        and state.step == 0
+        and new.step == 1
+    )
 
 
 def test_adam_leaves_its_arguments_and_elements_without_a_rate_alone():
-    vector, rates = np.arange(2000.0), np.where(np.arange(2000) % 2, 0.1, 0.0)
+    vector = np.arange(2000.0)
+    rates = np.where(np.arange(2000) % 2, 0.1, 0.0)
     state = reference_adam.start(vector)
     moved, new = adam.update(vector, np.ones(2000), state, rates)
     assert np.array_equal(vector, np.arange(2000.0)) and not state.first.any() and state.step == 0
@@ -100,7 +127,7 @@ def test_one_number_that_is_not_finite_is_found(dtype, tolerance, size, seed, ba
     assert numerics.finite(x)
     x[rng.integers(size)] = bad
     assert not numerics.finite(x)
-    x[rng.integers(size)] = -bad                             # two infinities do not cancel
+    x[rng.integers(size)] = -bad  # two infinities do not cancel
     assert not numerics.finite(x)
 
 
@@ -119,24 +146,38 @@ def test_nothing_is_finite():
 def test_elements_that_come_later_take_the_steps_of_a_fresh_start():
     """Kingma and Ba's correction counts an element's own steps, in both backends."""
     rng = np.random.default_rng(0)
-    x, rates, gradients = rng.normal(size=6), np.full(6, 0.1), rng.normal(size=(20, 6))
+    x = rng.normal(size=6)
+    rates = np.full(6, 0.1)
+    gradients = rng.normal(size=(20, 6))
     for update in (reference_adam.update, adam.update):
-        vector, state = x[:4], reference_adam.start(x[:4])
+        vector = x[:4]
+        state = reference_adam.start(x[:4])
         for gradient in gradients[:12]:
             vector, state = update(vector, gradient[:4], state, rates[:4])
         vector = np.append(vector, x[4:])
-        state = reference_adam.State(np.append(state.first, [0, 0]), np.append(state.second, [0, 0]),
-                                     np.append(np.full(4, state.step), [0, 0]))
-        late, late_state = x[4:], reference_adam.start(x[4:])
+        state = reference_adam.State(
+            np.append(state.first, [0, 0]),
+            np.append(state.second, [0, 0]),
+            np.append(np.full(4, state.step), [0, 0]),
+        )
+        late = x[4:]
+        late_state = reference_adam.start(x[4:])
         for gradient in gradients[12:]:
             vector, state = update(vector, gradient, state, rates)
             late, late_state = update(late, gradient[4:], late_state, rates[4:])
         np.testing.assert_allclose(vector[4:], late, rtol=1e-12)
         assert state.step.tolist() == [20] * 4 + [8] * 2
-        early, early_state = x[:4], reference_adam.start(x[:4])
+        early = x[:4]
+        early_state = reference_adam.start(x[:4])
         for gradient in gradients:
             early, early_state = update(early, gradient[:4], early_state, rates[:4])
         np.testing.assert_allclose(vector[:4], early, rtol=1e-12)
-        single = reference_adam.State(*(moment.astype(np.float32) for moment in state[:2]), state.step)
-        moved = update(*(array.astype(np.float32) for array in (vector, gradient)), single, rates.astype(np.float32))[0]
+        single = reference_adam.State(
+            *(moment.astype(np.float32) for moment in state[:2]), state.step
+        )
+        moved = update(
+            *(array.astype(np.float32) for array in (vector, gradient)),
+            single,
+            rates.astype(np.float32),
+        )[0]
         assert moved.dtype == np.float32

@@ -15,27 +15,47 @@ from ibpcl.kernels import machine_code
 
 def python(code, *flags, check=True, **environment):
     """Run code in another process and return what it printed to both outputs."""
-    return subprocess.run([sys.executable, *flags, "-c", code], check=check, text=True, capture_output=True,
-                          timeout=300, env=os.environ | {"PYTHONWARNINGS": "ignore"} | environment)
+    return subprocess.run(
+        [sys.executable, *flags, "-c", code],
+        check=check,
+        text=True,
+        capture_output=True,
+        timeout=300,
+        env=os.environ | {"PYTHONWARNINGS": "ignore"} | environment,
+    )
 
 
-LOAD = "from ibpcl.inference.backend import backend; b = backend('numba'); print(b.name, b.compile_seconds > 0)"
+LOAD = (
+    "from ibpcl.inference.backend import backend; b = backend('numba'); print(b.name, "
+    "b.compile_seconds > 0)"
+)
 
 
-@pytest.mark.parametrize(("environment", "words"), [
-    ({"NUMBA_NUM_THREADS": "0"}, "Numba cannot be imported"), ({"NUMBA_NUM_THREADS": "-1"}, "Numba cannot be imported"),
-    ({"NUMBA_DISABLE_JIT": "1"}, "NUMBA_DISABLE_JIT is set"),
-])
+@pytest.mark.parametrize(
+    ("environment", "words"),
+    [
+        ({"NUMBA_NUM_THREADS": "0"}, "Numba cannot be imported"),
+        ({"NUMBA_NUM_THREADS": "-1"}, "Numba cannot be imported"),
+        ({"NUMBA_DISABLE_JIT": "1"}, "NUMBA_DISABLE_JIT is set"),
+    ],
+)
 def test_where_numba_cannot_be_used_numpy_computes_and_a_line_says_why(environment, words):
     done = python(LOAD, **environment)
-    assert done.stdout == "numpy False\n" and len(done.stderr.splitlines()) == 1 and words in done.stderr
+    assert (
+        done.stdout == "numpy False\n"
+        and len(done.stderr.splitlines()) == 1
+        and words in done.stderr
+    )
 
 
-@pytest.mark.parametrize(("broken", "words"), [
-    ("sys.modules['numba'] = None", "Numba is not installed"),
-    ("sys.modules['llvmlite'] = None", "Numba is broken"),
-    ("import numpy; numpy.__version__ = '99.0.0'", "Numba cannot be imported"),
-])
+@pytest.mark.parametrize(
+    ("broken", "words"),
+    [
+        ("sys.modules['numba'] = None", "Numba is not installed"),
+        ("sys.modules['llvmlite'] = None", "Numba is broken"),
+        ("import numpy; numpy.__version__ = '99.0.0'", "Numba cannot be imported"),
+    ],
+)
 def test_a_numba_that_is_broken_is_not_called_missing(broken, words):
     done = python(f"import sys; {broken}; {LOAD}")
     assert done.stdout == "numpy False\n" and done.stderr.startswith(f"ibpcl: {words}")
@@ -43,11 +63,16 @@ def test_a_numba_that_is_broken_is_not_called_missing(broken, words):
 
 
 # Two modules that are compiled in little time, one of them elsewhere, stand for all.
-FEW = ("from types import SimpleNamespace; import ibpcl.kernels.compilation as few; few.ELSEWHERE = ('adam',); "
-       "few.pkgutil.iter_modules = lambda path: [SimpleNamespace(name=name) for name in ('activations', 'adam')]; ")
-BEND = ("import numpy as np; from ibpcl.kernels import activations; print("
-        "activations.relu_vjp(*activations.relu(np.sin(np.arange(9, dtype=np.float32)).reshape(1, 3, 3)))"
-        ".tobytes().hex())")
+FEW = (
+    "from types import SimpleNamespace; import ibpcl.kernels.compilation as few; few.ELSEWHERE = "
+    "('adam',); few.pkgutil.iter_modules = lambda path: [SimpleNamespace(name=name) for name in "
+    "('activations', 'adam')]; "
+)
+BEND = (
+    "import numpy as np; from ibpcl.kernels import activations; "
+    "print(activations.relu_vjp(*activations.relu(np.sin(np.arange(9, "
+    "dtype=np.float32)).reshape(1, 3, 3))).tobytes().hex())"
+)
 SAY = f"{FEW}{LOAD}; {BEND}"
 OTHER = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
 
@@ -79,9 +104,11 @@ def test_another_processor_and_python_without_docstrings_have_folders_of_their_o
     folder, _ = cache
     (mine,) = of(folder)
     before = machine_code.digests(mine)
-    for compiles in ("True", "False"):                       # once each, whoever came between
-        assert [python(SAY, *flags, NUMBA_CACHE_DIR=str(folder), **environment).stdout.split()[1]
-                for flags, environment in (((), OTHER), (("-OO",), {}))] == [compiles] * 2
+    for compiles in ("True", "False"):  # once each, whoever came between
+        assert [
+            python(SAY, *flags, NUMBA_CACHE_DIR=str(folder), **environment).stdout.split()[1]
+            for flags, environment in (((), OTHER), (("-OO",), {}))
+        ] == [compiles] * 2
     assert len(of(folder)) == 3 and machine_code.digests(mine) == before
     assert python(SAY, NUMBA_CACHE_DIR=str(folder)).stdout.startswith("numba False\n")
     for path in of(folder):
@@ -91,18 +118,36 @@ def test_another_processor_and_python_without_docstrings_have_folders_of_their_o
             path.rmdir()
 
 
-@pytest.mark.parametrize(("kind", "damage"), [
-    ("nbi", b""), ("nbc", b"nonsense" * 1000),
-    *(pytest.param(kind, damage, marks=pytest.mark.slow) for kind, damage in (
-        ("nbi", None), ("nbi", b"nonsense" * 1000), ("nbc", b""), ("nbc", None)))])
+@pytest.mark.parametrize(
+    ("kind", "damage"),
+    [
+        ("nbi", b""),
+        ("nbc", b"nonsense" * 1000),
+        *(
+            pytest.param(kind, damage, marks=pytest.mark.slow)
+            for kind, damage in (
+                ("nbi", None),
+                ("nbi", b"nonsense" * 1000),
+                ("nbc", b""),
+                ("nbc", None),
+            )
+        ),
+    ],
+)
 def test_damaged_machine_code_is_found_and_compiled_again(cache, kind, damage):
     folder, expected = cache
     paths = sorted(folder.glob(f"**/*.{kind}"))
     assert paths
     for path in paths:
-        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2] if damage is None else damage)
+        path.write_bytes(
+            path.read_bytes()[: path.stat().st_size // 2] if damage is None else damage
+        )
     for compiles in ("True", "False"):
-        assert python(SAY, NUMBA_CACHE_DIR=str(folder)).stdout.split() == ["numba", compiles, expected]
+        assert python(SAY, NUMBA_CACHE_DIR=str(folder)).stdout.split() == [
+            "numba",
+            compiles,
+            expected,
+        ]
 
 
 # Root may write everywhere, so what the system calls refuse is refused here.
@@ -124,19 +169,21 @@ def test_machine_code_that_can_only_be_read_is_used(cache):
 def test_a_folder_that_cannot_be_written_is_said_once_and_costs_only_time(cache):
     done = python(BEND, NUMBA_CACHE_DIR=os.devnull + "/folder")
     assert done.stdout.strip() == cache[1]
-    assert len(done.stderr.splitlines()) == 1 and "compiled kernels cannot be kept in" in done.stderr
+    assert (
+        len(done.stderr.splitlines()) == 1 and "compiled kernels cannot be kept in" in done.stderr
+    )
 
 
 def test_a_full_disk_is_said_once_and_costs_only_time(cache, tmp_path):
-    fill = ("import errno, os; import numba; keep = os.replace\n"
-            "def full(*names):\n"
-            "    if '.nb' in str(names[-1]): raise OSError(errno.ENOSPC, 'No space left on device')\n"
-            "    return keep(*names)\n"
-            "os.replace = full\n")
+    fill = (
+        "import errno, os; import numba; keep = os.replace\ndef full(*names):\n    if '.nb' in "
+        "str(names[-1]): raise OSError(errno.ENOSPC, 'No space left on device')\n    return "
+        "keep(*names)\nos.replace = full\n"
+    )
     done = python(fill + BEND, NUMBA_CACHE_DIR=str(tmp_path))
     assert done.stdout.strip() == cache[1]
     assert len(done.stderr.splitlines()) == 1 and "there is no room" in done.stderr
-    assert not list(tmp_path.iterdir())                      # what is not complete does not stay
+    assert not list(tmp_path.iterdir())  # what is not complete does not stay
 
 
 def store(folder):
@@ -147,7 +194,8 @@ def store(folder):
 
 
 def test_of_two_that_compile_at_once_the_first_one_stays(tmp_path):
-    first, second = store(tmp_path), store(tmp_path)
+    first = store(tmp_path)
+    second = store(tmp_path)
     assert first.building != second.building and not machine_code.Store(tmp_path).complete
     first.publish()
     second.publish()
@@ -165,7 +213,8 @@ def test_a_folder_that_cannot_be_published_is_dropped(tmp_path, monkeypatch):
 def test_only_what_is_outdated_or_unused_for_long_is_removed(tmp_path):
     made = store(tmp_path)
     outdated = tmp_path / f"ibpcl-{made.maker}-0123456789"
-    unused, used = tmp_path / "ibpcl-0123456789-0123456789", tmp_path / "ibpcl-abcdefabcd-0123456789"
+    unused = tmp_path / "ibpcl-0123456789-0123456789"
+    used = tmp_path / "ibpcl-abcdefabcd-0123456789"
     others = [tmp_path / "ibpcl-mine", tmp_path / "numba"]
     for folder in (outdated, unused, used, *others):
         folder.mkdir()
@@ -178,10 +227,13 @@ def test_only_what_is_outdated_or_unused_for_long_is_removed(tmp_path):
 
 def test_the_name_stands_for_processor_python_numba_and_installation(monkeypatch):
     names = {machine_code.maker()}
-    for place, name, value in ((machine_code.numba, "__version__", "0.1"), (machine_code, "HERE", Path("elsewhere")),
-                               (machine_code.llvmlite, "__version__", "0.1"),
-                               (machine_code.numba.config, "CPU_NAME", "generic"),
-                               (machine_code.sys.implementation, "cache_tag", "cpython-399")):
+    for place, name, value in (
+        (machine_code.numba, "__version__", "0.1"),
+        (machine_code, "HERE", Path("elsewhere")),
+        (machine_code.llvmlite, "__version__", "0.1"),
+        (machine_code.numba.config, "CPU_NAME", "generic"),
+        (machine_code.sys.implementation, "cache_tag", "cpython-399"),
+    ):
         with monkeypatch.context() as patch:
             patch.setattr(place, name, value)
             names.add(machine_code.maker())
@@ -192,7 +244,7 @@ def test_paths_are_short_enough_for_windows(tmp_path):
     """Windows allows 260 characters, and Numba's temporary files have 21 more than its files."""
     made = machine_code.Store(tmp_path)
     longest = max(len(path.as_posix()) for path in (machine_code.HERE.glob("*.py")))
-    assert longest                                           # the kernels are there
+    assert longest  # the kernels are there
     local = r"C:\Users\twenty.characters.xx\AppData\Local\ibpcl\kernels"
     folder = f".{made.folder.name}-01234567\\kernels_{'0' * 40}"
     files = [len(name.split("/")[-1]) for name in machine_code.digests(machine_code.store.folder)]
@@ -201,10 +253,14 @@ def test_paths_are_short_enough_for_windows(tmp_path):
 
 @pytest.mark.parametrize("home", ["none", "/"])
 def test_without_a_home_the_code_is_kept_in_a_private_folder(home, tmp_path, monkeypatch):
-    """In a container with any user id there is no home, or it is the root, which cannot be written."""
+    """In a container with any user id there is no home, or it is the root, which cannot be
+    written.
+    """
     monkeypatch.setattr(machine_code.numba.config, "CACHE_DIR", "")
     monkeypatch.setattr(places.tempfile, "gettempdir", lambda: str(tmp_path))
-    monkeypatch.setattr(places, "user_cache", lambda: None if home == "none" else Path(os.devnull, "ibpcl"))
+    monkeypatch.setattr(
+        places, "user_cache", lambda: None if home == "none" else Path(os.devnull, "ibpcl")
+    )
     found = machine_code.choose()
     assert found.below == tmp_path / f"ibpcl-{os.getuid()}" / "kernels" and found.below.is_dir()
     assert not found.below.parent.stat().st_mode & 0o077

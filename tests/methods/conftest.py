@@ -19,7 +19,9 @@ def blobs(t, classes=2, examples=120, inputs=6):
 
 
 def bars(t, examples=120):
-    """Bars: images of 5 x 5 with one bright row (even tasks) or column (odd ones), at one of five places."""
+    """Bars: images of 5 x 5 with one bright row (even tasks) or column (odd ones), at one of five
+    places.
+    """
     rng = np.random.default_rng(t)
     parts = []
     for count in (examples, 40):

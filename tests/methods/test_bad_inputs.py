@@ -6,29 +6,44 @@ import pytest
 from ibpcl.errors import NonFiniteError
 from ibpcl.methods import METHODS, method
 
-SMALL = {"hidden": (8,), "epochs": 1, "batch": 40, "samples": 1, "prediction_samples": 2, "finetune_epochs": 1,
-         "likelihood_epochs": 0, "start_rho": 9.0, "trials": 1}
+SMALL = {
+    "hidden": (8,),
+    "epochs": 1,
+    "batch": 40,
+    "samples": 1,
+    "prediction_samples": 2,
+    "finetune_epochs": 1,
+    "likelihood_epochs": 0,
+    "start_rho": 9.0,
+    "trials": 1,
+}
 
 
 @pytest.fixture(scope="module", params=METHODS)
 def learned(request, make_task):
     found = method(request.param)
-    known = {key: value for key, value in SMALL.items() if key in found.settings.__dataclass_fields__}
+    known = {
+        key: value for key, value in SMALL.items() if key in found.settings.__dataclass_fields__
+    }
     learner = found.learner(found.settings(**known), 0, "numpy")
     learner.learn(make_task(0), progress=False)
     return learner
 
 
-@pytest.mark.parametrize(("x", "task_id", "error", "message"), [
-    ([[0.0] * 5 + [np.nan]], 0, ValueError, r"x must be finite, got 1 NaN .* row 0, column 5"),
-    ([[0.0] * 5 + [np.inf]], 0, ValueError, "x must be finite"),
-    (np.full((1, 6), 1e300), 0, ValueError, "x must be finite"),
-    ([[0.0] * 6, [0.0] * 5], 0, ValueError, "x must have rows of one length"),
-    (np.zeros((2, 5)), 0, ValueError, r"x must have shape \(N, 6\), got \(2, 5\)"),
-    ([["a"] * 6], 0, TypeError, "x must hold real numbers"),
-    (np.zeros((2, 6)), 0.0, TypeError, "task_id must be an integer, got 0.0"),
-    (np.zeros((2, 6)), "a", TypeError, "task_id must be an integer, got 'a'"),
-    (np.zeros((2, 6)), 1, ValueError, r"unknown task_id 1; 0 \.\.\. 0")])
+@pytest.mark.parametrize(
+    ("x", "task_id", "error", "message"),
+    [
+        ([[0.0] * 5 + [np.nan]], 0, ValueError, r"x must be finite, got 1 NaN .* row 0, column 5"),
+        ([[0.0] * 5 + [np.inf]], 0, ValueError, "x must be finite"),
+        (np.full((1, 6), 1e300), 0, ValueError, "x must be finite"),
+        ([[0.0] * 6, [0.0] * 5], 0, ValueError, "x must have rows of one length"),
+        (np.zeros((2, 5)), 0, ValueError, r"x must have shape \(N, 6\), got \(2, 5\)"),
+        ([["a"] * 6], 0, TypeError, "x must hold real numbers"),
+        (np.zeros((2, 6)), 0.0, TypeError, "task_id must be an integer, got 0.0"),
+        (np.zeros((2, 6)), "a", TypeError, "task_id must be an integer, got 'a'"),
+        (np.zeros((2, 6)), 1, ValueError, r"unknown task_id 1; 0 \.\.\. 0"),
+    ],
+)
 def test_what_cannot_be_predicted_is_refused_and_named(learned, x, task_id, error, message):
     with pytest.raises(error, match=rf"\w+\.predict: {message}"):
         learned.predict(x, task_id)
@@ -36,7 +51,12 @@ def test_what_cannot_be_predicted_is_refused_and_named(learned, x, task_id, erro
 
 def test_information_that_is_not_finite_is_not_kept(make_task):
     task = make_task(0)
-    huge = type(task)("huge", 1e20 * task.x_train, task.y_train, task.x_test, task.y_test, 2, ("a", "b"))
+    huge = type(task)(
+        "huge", 1e20 * task.x_train, task.y_train, task.x_test, task.y_test, 2, ("a", "b")
+    )
     learner = method("ewc").learner(method("ewc").settings(epochs=0), 0, "numpy")
-    with pytest.raises(NonFiniteError, match="Fisher information is not finite"), np.errstate(all="ignore"):
+    with (
+        pytest.raises(NonFiniteError, match="Fisher information is not finite"),
+        np.errstate(all="ignore"),
+    ):
         learner.learn(huge, progress=False)

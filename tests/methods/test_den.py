@@ -1,4 +1,6 @@
-"""DEN: its limits are naive training and selective retraining; time stamps keep what earlier tasks predict."""
+"""DEN: its limits are naive training and selective retraining; time stamps keep what earlier tasks
+predict.
+"""
 
 import dataclasses
 
@@ -63,7 +65,9 @@ def widths_drifted(learner, before):
 
 
 def test_without_penalties_and_thresholds_it_is_naive_bit_for_bit(make_task):
-    """Every unit is selected by a head that does not learn first; nothing is held, added or split."""
+    """Every unit is selected by a head that does not learn first; nothing is held, added or
+    split.
+    """
     nothing = dict.fromkeys(("head_epochs", "sparsity", "decay", "drift", "group_sparsity"), 0)
     tasks = [make_task(t, classes=2 + t % 2) for t in range(3)]
     den = learned(tasks, 3, hidden=(8, 7), **nothing, **NEVER)
@@ -81,7 +85,8 @@ def plain_phase(network, vector, task, key, epochs, trained, mu=0.0, pulls=()):
     weights = np.zeros(network.layout.size, np.float32)
     for weight, _ in network.weights(weights):
         weight[...] = 1
-    rates, state = np.float32(COMMON["rate"]) * trained, adam.start(vector)
+    rates = np.float32(COMMON["rate"]) * trained
+    state = adam.start(vector)
     for epoch in range(epochs):
         for rows in minibatches(len(task.x_train), COMMON["batch"], key._replace(step=epoch)):
             _, cache = network.log_likelihood(vector, task.x_train[rows], task.y_train[rows], NUMPY)
@@ -99,29 +104,41 @@ def plain_phase(network, vector, task, key, epochs, trained, mu=0.0, pulls=()):
 def test_with_infinite_thresholds_it_is_selective_retraining_bit_for_bit(make_task, hidden):
     """Yoon et al. (2018), Algorithm 2, for the second of two tasks."""
     settings = {"hidden": hidden, "sparsity": 0.02, "decay": 0.01, "drift": 0.3, **NEVER}
-    first, second = make_task(0), make_task(1)
+    first = make_task(0)
+    second = make_task(1)
     learner = learned([first], **settings)
-    network, key = plain_network(6, hidden, 2), Key(1, 1, 0, 0)
+    network = plain_network(6, hidden, 2)
+    key = Key(1, 1, 0, 0)
     start = network.start(generator(key))
-    for (weight, bias), (old_weight, old_bias) in zip(network.weights(start), layers(learner)[:-1], strict=False):
-        weight[...], bias[...] = old_weight, old_bias
+    for (weight, bias), (old_weight, old_bias) in zip(
+        network.weights(start), layers(learner)[:-1], strict=False
+    ):
+        weight[...] = old_weight
+        bias[...] = old_bias
 
     head = np.arange(len(start)) >= len(start) - network.head_size
     vector = plain_phase(network, start, second, key, 2, head, mu=0.02)
     np.testing.assert_array_equal(vector[~head], start[~head])
     units = expandable.reached(network.weights(vector))
-    assert 0 < sum(unit.sum() for unit in units) < sum(hidden), "nothing to select: choose other penalties"
+    assert 0 < sum(unit.sum() for unit in units) < sum(hidden), (
+        "nothing to select: choose other penalties"
+    )
     trained = expandable.between(network, units)
 
-    decay, drift = np.float32(0.01) * trained, np.float32(0.3) * trained
+    decay = np.float32(0.01) * trained
+    drift = np.float32(0.3) * trained
     drift[head] = 0
-    vector = plain_phase(network, vector, second, key, 3, trained, pulls=((decay, 0 * start), (drift, start)))
+    vector = plain_phase(
+        network, vector, second, key, 3, trained, pulls=((decay, 0 * start), (drift, start))
+    )
     learner.learn(second, progress=False)
     np.testing.assert_array_equal(learner.assemble(1)[1], vector)
 
 
 def test_what_is_retrained_is_the_selected_network_alone(make_task):
-    """Cut out of the rest, the selected units compute the same logits: nothing else has a say in the new task."""
+    """Cut out of the rest, the selected units compute the same logits: nothing else has a say in
+    the new task.
+    """
     learner = learned([make_task(0), make_task(1)], hidden=(8, 7), sparsity=0.02, **NEVER)
     network, vector = learner.assemble(1)
     units = expandable.reached(network.weights(vector))
@@ -133,7 +150,8 @@ def test_what_is_retrained_is_the_selected_network_alone(make_task):
 
 @pytest.mark.parametrize("hidden", [(8,), (8, 7)])
 def test_with_threshold_0_no_earlier_prediction_changes_by_a_bit(make_task, hidden):
-    learner, before = learner_of(hidden=hidden, split_threshold=0.0, loss_threshold=0.0), {}
+    learner = learner_of(hidden=hidden, split_threshold=0.0, loss_threshold=0.0)
+    before = {}
     for t in range(4):
         learner.learn(make_task(t, classes=2 + t % 2), progress=False)
         for s, expected in before.items():
@@ -144,9 +162,12 @@ def test_with_threshold_0_no_earlier_prediction_changes_by_a_bit(make_task, hidd
 
 def test_expansion_alone_changes_no_earlier_prediction(make_task, monkeypatch):
     """Nothing selected, so only what is new learns."""
-    monkeypatch.setattr(expandable, "reached", lambda layers: tuple(np.zeros(len(b), bool) for _, b in layers[:-1]))
+    monkeypatch.setattr(
+        expandable, "reached", lambda layers: tuple(np.zeros(len(b), bool) for _, b in layers[:-1])
+    )
     learner = learned([make_task(0)], loss_threshold=0.0, split_threshold=np.inf)
-    first, weights = learner.predict(make_task(0).x_test, 0), layers(learner)[0][0]
+    first = learner.predict(make_task(0).x_test, 0)
+    weights = layers(learner)[0][0]
     learner.learn(make_task(1), progress=False)
     assert learner.widths(1)[0] > 8
     np.testing.assert_array_equal(layers(learner)[0][0][:, :8], weights)
@@ -156,7 +177,8 @@ def test_expansion_alone_changes_no_earlier_prediction(make_task, monkeypatch):
 
 
 def test_no_unit_moves_further_than_the_threshold(make_task):
-    learner, copied = learner_of(hidden=(8, 7), split_threshold=0.2, loss_threshold=np.inf, drift=0.01), 0
+    learner = learner_of(hidden=(8, 7), split_threshold=0.2, loss_threshold=np.inf, drift=0.01)
+    copied = 0
     learner.learn(make_task(0), progress=False)
     for t in range(1, 3):
         before = newest(learner)
@@ -170,12 +192,16 @@ def test_no_unit_moves_further_than_the_threshold(make_task):
 
 def test_it_grows_only_while_the_loss_is_not_below_its_threshold(make_task):
     for threshold, grown in ((np.inf, 0), (0.0, 3)):
-        learner = learned([make_task(0), make_task(1)], loss_threshold=threshold, split_threshold=np.inf)
+        learner = learned(
+            [make_task(0), make_task(1)], loss_threshold=threshold, split_threshold=np.inf
+        )
         assert widths(learner) == [(8,), (8 + grown,)]
 
 
 def test_group_sparsity_takes_new_units_away_again(make_task):
-    learner = learned([make_task(0), make_task(1)], loss_threshold=0.0, split_threshold=np.inf, group_sparsity=3.0)
+    learner = learned(
+        [make_task(0), make_task(1)], loss_threshold=0.0, split_threshold=np.inf, group_sparsity=3.0
+    )
     assert widths(learner) == [(8,), (8,)]
 
 
@@ -198,15 +224,25 @@ def test_it_learns_and_keeps(make_task):
 
 def test_a_task_goes_through_every_phase(make_task):
     """The network grows twice on the way."""
-    learner, sizes = learned([make_task(0)], hidden=(8, 7), loss_threshold=0.0, split_threshold=0.3, drift=0.01), []
+    learner = learned(
+        [make_task(0)], hidden=(8, 7), loss_threshold=0.0, split_threshold=0.3, drift=0.01
+    )
+    sizes = []
     watch = Watch(False, lambda record, vector: sizes.append((record.phase, vector.size)))
     learner.learn(make_task(1), progress=watch)
-    assert list(dict.fromkeys(phase for phase, _ in sizes)) == ["head", "selected", "expanded", "split"]
+    assert list(dict.fromkeys(phase for phase, _ in sizes)) == [
+        "head",
+        "selected",
+        "expanded",
+        "split",
+    ]
     assert sizes[0][1] < sizes[-4][1] < sizes[-1][1]
 
 
 def test_a_saved_learner_is_the_learner(make_task, tmp_path):
-    learner = learned([make_task(t, classes=2 + t) for t in range(2)], loss_threshold=0.0, hidden=(8, 7))
+    learner = learned(
+        [make_task(t, classes=2 + t) for t in range(2)], loss_threshold=0.0, hidden=(8, 7)
+    )
     learner.save(tmp_path / "den.npz")
     copy = DEN.load(tmp_path / "den.npz")
     same(copy, learner)
@@ -231,8 +267,16 @@ def test_it_refuses_what_it_cannot_learn(make_task):
     learner.learn(make_task(0), progress=False)
     with pytest.raises(ValueError, match="den: task 'task 1' has 5 inputs, the network 6"):
         learner.learn(make_task(1, inputs=5), progress=False)
-    for wrong in ({"hidden": ()}, {"sparsity": -1.0}, {"drift": np.inf}, {"loss_threshold": np.nan},
-                  {"split_threshold": -0.1}, {"expand_units": 0}, {"head_epochs": -1}, {"single_head": True}):
+    for wrong in (
+        {"hidden": ()},
+        {"sparsity": -1.0},
+        {"drift": np.inf},
+        {"loss_threshold": np.nan},
+        {"split_threshold": -0.1},
+        {"expand_units": 0},
+        {"head_epochs": -1},
+        {"single_head": True},
+    ):
         with pytest.raises(ValueError, match=f"den: {next(iter(wrong))} must"):
             Settings(**wrong)
     assert method("den").learner is DEN

@@ -20,7 +20,8 @@ def learned(make_task, tasks=2, **settings):
 
 @pytest.mark.parametrize("variant", ["separate", "online"])
 def test_without_weight_it_is_naive_bit_for_bit(make_task, variant):
-    one, other = learned(make_task, 3, weight=0.0, variant=variant), Naive(NaiveSettings(**SMALL), seed=3)
+    one = learned(make_task, 3, weight=0.0, variant=variant)
+    other = Naive(NaiveSettings(**SMALL), seed=3)
     for t in range(3):
         other.learn(make_task(t), progress=False)
     np.testing.assert_array_equal(one.shared, other.shared)
@@ -40,10 +41,12 @@ def test_with_a_large_weight_nothing_moves_that_matters(make_task):
 @pytest.mark.parametrize("kind", fisher.DEFINITIONS)
 def test_the_penalty_is_half_of_the_weighted_square(make_task, kind):
     """The half of the Laplace approximation, N examples, and one anchor a task."""
-    learner, task = learned(make_task, variant="separate", weight=7.0, fisher=kind, fisher_examples=50), make_task(2)
+    learner = learned(make_task, variant="separate", weight=7.0, fisher=kind, fisher_examples=50)
+    task = make_task(2)
     vector = np.random.default_rng(0).normal(size=len(learner.shared) + 5)
     value, gradient = learner.penalty(vector, slice(len(learner.shared)), task)
-    expected, slope = 0.0, np.zeros_like(vector)
+    expected = 0.0
+    slope = np.zeros_like(vector)
     for s in range(2):
         shift = vector[:-5] - learner.memory[f"anchor{s}"]
         expected += 7.0 / 2 * 120 * (learner.memory[f"fisher{s}"] * shift**2).sum()
@@ -55,7 +58,9 @@ def test_the_penalty_is_half_of_the_weighted_square(make_task, kind):
 def test_online_and_separate_agree_while_there_is_one_anchor(make_task):
     one, other = (learned(make_task, 2, variant=variant) for variant in ("online", "separate"))
     np.testing.assert_array_equal(one.shared, other.shared)
-    np.testing.assert_allclose(one.memory["fisher"], other.memory["fisher0"] + other.memory["fisher1"], rtol=1e-6)
+    np.testing.assert_allclose(
+        one.memory["fisher"], other.memory["fisher0"] + other.memory["fisher1"], rtol=1e-6
+    )
     np.testing.assert_array_equal(one.memory["anchor"], other.memory["anchor1"])
 
 
@@ -63,18 +68,30 @@ def test_what_decays_is_forgotten(make_task):
     one = learned(make_task, 2, decay=0.0)
     last = one.memory["fisher"]
     vector = np.concatenate([one.shared, one.own[1]])
-    np.testing.assert_allclose(last, fisher.diagonal(one.network(2), vector, make_task(1).x_train, None, "exact",
-                                                     None)[: len(one.shared)], rtol=1e-5)
+    np.testing.assert_allclose(
+        last,
+        fisher.diagonal(one.network(2), vector, make_task(1).x_train, None, "exact", None)[
+            : len(one.shared)
+        ],
+        rtol=1e-5,
+    )
 
 
 def test_the_fisher_is_of_what_is_shared(make_task):
     head = (8 + 1) * 2
     assert len(learned(make_task, 1, single_head=True).memory["fisher"]) == (
-        len(learned(make_task, 1).memory["fisher"]) + head)
+        len(learned(make_task, 1).memory["fisher"]) + head
+    )
 
 
 def test_settings_out_of_range_are_refused():
-    for wrong in ({"weight": -1.0}, {"variant": "both"}, {"fisher": "true"}, {"fisher_examples": 0}, {"decay": 1.5},
-                  {"decay": -0.1}):
+    for wrong in (
+        {"weight": -1.0},
+        {"variant": "both"},
+        {"fisher": "true"},
+        {"fisher_examples": 0},
+        {"decay": 1.5},
+        {"decay": -0.1},
+    ):
         with pytest.raises(ValueError, match=f"ewc: {next(iter(wrong))} must"):
             Settings(**wrong)

@@ -1,4 +1,6 @@
-"""HAT: with gates at one it is a plain network, what is used does not move, and its factors are the paper's."""
+"""HAT: with gates at one it is a plain network, what is used does not move, and its factors are the
+paper's.
+"""
 
 import numpy as np
 import pytest
@@ -17,16 +19,20 @@ SMALL = {"hidden": (8,), "epochs": 4, "batch": 20, "rate": 0.02}
 
 
 def test_with_gates_at_one_the_network_is_plain():
-    rng, model, plain = np.random.default_rng(0), plain_network(5, (6, 4), 3, Gated), plain_network(5, (6, 4), 3)
-    vector, gates_block = np.append(rng.normal(size=plain.layout.size), np.full(10, 6.0)), model.layout.block("gates")
-    x, y = rng.normal(size=(7, 5)), rng.integers(0, 3, 7)
+    rng = np.random.default_rng(0)
+    model = plain_network(5, (6, 4), 3, Gated)
+    plain = plain_network(5, (6, 4), 3)
+    vector = np.append(rng.normal(size=plain.layout.size), np.full(10, 6.0))
+    gates_block = model.layout.block("gates")
+    x = rng.normal(size=(7, 5))
+    y = rng.integers(0, 3, 7)
     parts, cache = elbo(model, vector, None, x, y, {}, 7, NUMPY, {}, 1 / 400)
     total, plain_cache = plain.log_likelihood(vector[:-10], x, y, NUMPY)
     assert parts.log_likelihood == total
     assert gates(vector[gates_block], 400.0)[0] @ prices(np.zeros(10)) == pytest.approx(1)
     gradient = elbo_vjp(Elbo(1.0), cache)
     np.testing.assert_array_equal(gradient[:-10], plain.log_likelihood_vjp(1.0, plain_cache))
-    np.testing.assert_array_equal(gradient[-10:], 0)         # a saturated gate has no gradient
+    np.testing.assert_array_equal(gradient[-10:], 0)  # a saturated gate has no gradient
 
 
 def test_training_with_gates_at_one_is_naive(make_task, monkeypatch):
@@ -40,7 +46,7 @@ def test_training_with_gates_at_one_is_naive(make_task, monkeypatch):
         for learner in (one, other):
             learner.learn(make_task(t), progress=False)
     np.testing.assert_array_equal(one.shared, other.shared)
-    for a, b in zip(one.own, other.own, strict=True):        # a head, then eight gates
+    for a, b in zip(one.own, other.own, strict=True):  # a head, then eight gates
         np.testing.assert_array_equal(a[:-8], b)
     x = make_task(0).x_test
     np.testing.assert_array_equal(one.predict(x, 0), other.predict(x, 0))
@@ -56,14 +62,20 @@ class Sixes:
 def test_what_a_task_uses_does_not_move(make_task):
     learner = HAT(Settings(**{**SMALL, "hidden": (8, 7), "epochs": 10, "sparsity": 0.1}))
     learner.learn(make_task(0), progress=False)
-    used, before = learner.used, learner.shared
+    used = learner.used
+    before = learner.shared
     x = make_task(0).x_test
     first = learner.predict(x, 0)
     assert ((used > 0.999) | (used < 0.001)).mean() > 0.8 and used.max() > 0.999
     learner.learn(make_task(1), progress=False)
-    hidden = [view for name, view in learner.network(2).layout.views(
-        np.append(learner.shared == before, np.ones(len(learner.own[0]), bool))).items()]
-    open_first, open_second = used[:8] == 1, used[8:] == 1
+    hidden = [
+        view
+        for name, view in learner.network(2)
+        .layout.views(np.append(learner.shared == before, np.ones(len(learner.own[0]), bool)))
+        .items()
+    ]
+    open_first = used[:8] == 1
+    open_second = used[8:] == 1
     assert hidden[0][:, open_first].all() and hidden[1][open_first].all()
     assert hidden[2][np.ix_(open_first, open_second)].all() and hidden[3][open_second].all()
     assert (learner.used >= used).all()
@@ -72,7 +84,8 @@ def test_what_a_task_uses_does_not_move(make_task):
 
 
 def test_freedom_is_one_minus_the_smaller_gate():
-    model, used = plain_network(2, (2, 1), 2, Gated), np.array([0.3, 1.0, 0.6])
+    model = plain_network(2, (2, 1), 2, Gated)
+    used = np.array([0.3, 1.0, 0.6])
     views = model.layout.views(freedom(model, used))
     np.testing.assert_allclose(views["hidden0.weight.mu"], [[0.7, 0.0], [0.7, 0.0]])
     np.testing.assert_allclose(views["hidden0.bias.mu"], [0.7, 0.0])
@@ -83,9 +96,13 @@ def test_freedom_is_one_minus_the_smaller_gate():
 
 def test_compensation_turns_the_slope_at_one_scale_into_that_of_another():
     """A gate's slope s a (1 - a) times the factor is s_max a' (1 - a') at scale one."""
-    e, scale, largest = np.array([-2.0, 0.1, 1.5]), 3.0, 20.0
+    e = np.array([-2.0, 0.1, 1.5])
+    scale = 3.0
+    largest = 20.0
     slope = scale * sigmoid(scale * e) * sigmoid(-scale * e)
-    np.testing.assert_allclose(slope * compensation(e, scale, largest), largest * sigmoid(e) * sigmoid(-e), rtol=1e-12)
+    np.testing.assert_allclose(
+        slope * compensation(e, scale, largest), largest * sigmoid(e) * sigmoid(-e), rtol=1e-12
+    )
     assert np.isfinite(compensation(np.array([6.0, -6.0]), 400.0, 400.0)).all()
 
 
@@ -118,16 +135,26 @@ def test_sparsity_opens_fewer_gates(make_task):
 
 
 def test_settings_out_of_range_are_refused():
-    for wrong in ({"scale": 0.5}, {"sparsity": -1.0}, {"embedding_rate": -1.0}, {"single_head": True}):
+    for wrong in (
+        {"scale": 0.5},
+        {"sparsity": -1.0},
+        {"embedding_rate": -1.0},
+        {"single_head": True},
+    ):
         with pytest.raises(ValueError, match=f"hat: {next(iter(wrong))} must"):
             Settings(**wrong)
 
 
 @pytest.mark.parametrize("scale", [1.0, 25.0, 100.0, 400.0])
 def test_float32_gates_open_and_closed_have_the_slope_of_the_paper(scale):
-    r"""Eq. 4: slope times compensation is s_max / (4 cosh^2(e / 2)) on both sides, up to where it is clipped."""
+    r"""Eq. 4: slope times compensation is s_max / (4 cosh^2(e / 2)) on both sides, up to where it
+    is clipped.
+    """
     e = np.linspace(-49, 49, 99, dtype=np.float32) / np.float32(scale)
     slope = gates_vjp(np.ones_like(e), gates(e, np.float32(scale))[1])
     assert slope.dtype == np.float32
-    np.testing.assert_allclose(slope * compensation(e, np.float32(scale), 400.0),
-                               400 / (4 * np.cosh(e.astype(float) / 2) ** 2), rtol=2e-5)
+    np.testing.assert_allclose(
+        slope * compensation(e, np.float32(scale), 400.0),
+        400 / (4 * np.cosh(e.astype(float) / 2) ** 2),
+        rtol=2e-5,
+    )

@@ -40,9 +40,16 @@ def layers(learner, task_id):
     return network.layout.layers(vector)
 
 
-@pytest.mark.parametrize(("name", "changes"), [
-    ("vae_ewc", {"weight": 0.0}), ("vae_ewc", {"weight": 0.0, "variant": "separate"}), ("vae_si", {"weight": 0.0}),
-    ("vae_laplace", {"weight": 0.0}), ("vae_imm", {"transfer": 0.0})])
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("vae_ewc", {"weight": 0.0}),
+        ("vae_ewc", {"weight": 0.0, "variant": "separate"}),
+        ("vae_si", {"weight": 0.0}),
+        ("vae_laplace", {"weight": 0.0}),
+        ("vae_imm", {"transfer": 0.0}),
+    ],
+)
 def test_without_its_weight_a_method_trains_as_naive_training_does(name, changes, make_images):
     same(learn("vae_naive", 3, make_images), learn(name, 3, make_images, **changes))
 
@@ -52,26 +59,37 @@ def test_with_one_task_all_penalties_are_naive_training(make_images):
         same(learn("vae_naive", 1, make_images), learn(name, 1, make_images, weight=1e6), "shared")
 
 
-@pytest.mark.parametrize(("name", "weights"), [("vae_ewc", (1e4, 1.0)), ("vae_si", (1e4, 10.0)),
-                                               ("vae_laplace", (10.0, 0.1))])
+@pytest.mark.parametrize(
+    ("name", "weights"),
+    [("vae_ewc", (1e4, 1.0)), ("vae_si", (1e4, 10.0)), ("vae_laplace", (10.0, 0.1))],
+)
 def test_a_heavy_weight_holds_what_mattered(name, weights, make_images):
     def drift(weight):
         first, second = (learn(name, tasks, make_images, weight=weight) for tasks in (1, 2))
-        return (first.memory[{"vae_ewc": "fisher", "vae_si": "importance", "vae_laplace": "precision"}[name]]
-                * (second.shared - first.shared)**2).sum()
+        return (
+            first.memory[
+                {"vae_ewc": "fisher", "vae_si": "importance", "vae_laplace": "precision"}[name]
+            ]
+            * (second.shared - first.shared) ** 2
+        ).sum()
 
     heavy, light = weights
     assert drift(heavy) < drift(light) < drift(0.0)
 
 
 def test_the_online_sum_decays(make_images):
-    """With gamma the information of the first task counts gamma times; at 0 the second one's alone is left."""
+    """With gamma the information of the first task counts gamma times; at 0 the second one's alone
+    is left.
+    """
+
     def information(decay):
         return learn("vae_ewc", 2, make_images, weight=0.0, decay=decay).memory["fisher"]
 
     first = learn("vae_ewc", 1, make_images, weight=0.0).memory["fisher"]
     assert first.max() > 0
-    np.testing.assert_allclose(information(0.4), information(0.0) + np.float32(0.4) * first, rtol=1e-5)
+    np.testing.assert_allclose(
+        information(0.4), information(0.0) + np.float32(0.4) * first, rtol=1e-5
+    )
     np.testing.assert_allclose(information(1.0), information(0.0) + first, rtol=1e-5)
 
 
@@ -86,13 +104,15 @@ def test_merged_decoders_are_the_mean_of_the_tasks(make_images):
 def test_laplace_adds_the_information_of_all_images(make_images):
     learner = learn("vae_laplace", 1, make_images, prior_sigma=0.5, fisher_examples=None)
     network, vector = learner.assemble(0)
-    x, rng = make_images(0).x_train, generator(learner.key("fisher", 0))
+    x = make_images(0).x_train
+    rng = generator(learner.key("fisher", 0))
     found = fisher.diagonal(network, vector, x, x, "sampled", rng)[learner.places(network)]
     np.testing.assert_allclose(learner.memory["precision"], 4 + len(x) * found, rtol=1e-6)
 
 
 def test_a_prediction_is_the_reconstruction(make_images):
-    learner, x = learn("vae_naive", 1, make_images), make_images(0).x_test
+    learner = learn("vae_naive", 1, make_images)
+    x = make_images(0).x_test
     model = learner.latent_model(0)
     np.testing.assert_array_equal(learner.predict(x, 0), model.decode(model.encode(x)[0]))
     with pytest.raises(ValueError, match=r"vae_naive.predict: x must have shape \(N, 25\)"):
@@ -101,18 +121,31 @@ def test_a_prediction_is_the_reconstruction(make_images):
 
 @pytest.mark.parametrize("weight", [1.0, 0.3])
 def test_vcl_with_one_task_is_bayes_by_backprop(make_images, weight):
-    """The same ELBO, fitted by hand: a Gaussian decoder end under N(0, 1), plain layers before it."""
-    task, found = make_images(0), method("vae_vcl")
+    """The same ELBO, fitted by hand: a Gaussian decoder end under N(0, 1), plain layers before
+    it.
+    """
+    task = make_images(0)
+    found = method("vae_vcl")
     learner = found.learner(found.settings(**SMALL, prior_sigma=0.7, weight_kl_weight=weight), 1)
-    model = autoencoder(25, (9, 8), 3, Bernoulli(), ("plain",) * 5 + ("gaussian",) * 2, "leaky_relu")
+    model = autoencoder(
+        25, (9, 8), 3, Bernoulli(), ("plain",) * 5 + ("gaussian",) * 2, "leaky_relu"
+    )
     learner.inputs = 25
-    start, key = learner.begin(task), learner.key("train")
+    start = learner.begin(task)
+    key = learner.key("train")
     count = len(start[model.layout.block("mu")])
     prior = Prior(np.zeros(count, np.float32), np.full(count, np.log(0.7), np.float32), {})
     how = Fit("fit", 6, 32, 1, key, backend(), False, rate_end=0.1)
-    _, vector, _ = objectives.train(model, start, prior, Data(task.x_train, task.x_train), how,
-                                    {"plain": 0.01, "mu": 0.01, "log_sigma": 0.01},
-                                    Weighted(Elbo(1.0, -weight, kl_latent=-1.0), learner.settings.warm_up), {})
+    _, vector, _ = objectives.train(
+        model,
+        start,
+        prior,
+        Data(task.x_train, task.x_train),
+        how,
+        {"plain": 0.01, "mu": 0.01, "log_sigma": 0.01},
+        Weighted(Elbo(1.0, -weight, kl_latent=-1.0), learner.settings.warm_up),
+        {},
+    )
     learner.learn(task, progress=False)
     np.testing.assert_array_equal(learner.assemble(0)[1], vector)
 
@@ -120,10 +153,19 @@ def test_vcl_with_one_task_is_bayes_by_backprop(make_images, weight):
 def test_vcl_s_prior_is_its_last_posterior_and_scales_start_again(make_images):
     learner = learn("vae_vcl", 2, make_images)
     model = learner.network(25)
-    prior, start = learner.prior(model), model.layout.views(learner.begin(make_images(2)))
+    prior = learner.prior(model)
+    start = model.layout.views(learner.begin(make_images(2)))
     last = layers(learner, 1)
-    np.testing.assert_array_equal(prior.mu, np.concatenate([
-        last[name][f"{kind}.mu"].ravel() for name in ("decoder1", "pixels") for kind in ("weight", "bias")]))
+    np.testing.assert_array_equal(
+        prior.mu,
+        np.concatenate(
+            [
+                last[name][f"{kind}.mu"].ravel()
+                for name in ("decoder1", "pixels")
+                for kind in ("weight", "bias")
+            ]
+        ),
+    )
     np.testing.assert_array_equal(start["pixels.weight.mu"], last["pixels"]["weight.mu"])
     np.testing.assert_allclose(start["pixels.weight.log_sigma"], -6, rtol=1e-6)
     assert (last["pixels"]["weight.log_sigma"] != start["pixels.weight.log_sigma"]).any()
@@ -131,12 +173,19 @@ def test_vcl_s_prior_is_its_last_posterior_and_scales_start_again(make_images):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_encoders_and_first_layers_are_each_task_s_own(name, make_images):
-    for changes, shared in (({}, {"decoder1", "pixels"}), ({"shared_layers": 3}, {"decoder0", "decoder1", "pixels"})):
+    for changes, shared in (
+        ({}, {"decoder1", "pixels"}),
+        ({"shared_layers": 3}, {"decoder0", "decoder1", "pixels"}),
+    ):
         one, two = (learn(name, tasks, make_images, **changes) for tasks in (1, 2))
         np.testing.assert_array_equal(one.own[0], two.own[0])
-        before, after = layers(one, 0), layers(two, 0)
-        assert shared == {layer for layer, parts in before.items() if any(
-            not np.array_equal(value, after[layer][part]) for part, value in parts.items())}
+        before = layers(one, 0)
+        after = layers(two, 0)
+        assert shared == {
+            layer
+            for layer, parts in before.items()
+            if any(not np.array_equal(value, after[layer][part]) for part, value in parts.items())
+        }
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -163,14 +212,28 @@ def test_what_does_not_fit_is_refused(name, make_images, make_task):
         learner.learn(Task("wide", x_train=np.zeros((4, 9)), x_test=np.zeros((2, 9))))
     with pytest.raises(ValueError, match=f"{name}.latent_model: unknown task_id 1"):
         learner.latent_model(1)
-    for change in ({"hidden": ()}, {"shared_layers": 0}, {"activation": "gelu"}, {"rate": -1.0}, {"batch": 0}):
+    for change in (
+        {"hidden": ()},
+        {"shared_layers": 0},
+        {"activation": "gelu"},
+        {"rate": -1.0},
+        {"batch": 0},
+    ):
         with pytest.raises(ValueError, match=f"{name}: {next(iter(change))}"):
             dataclasses.replace(learner.settings, **change)
 
 
-@pytest.mark.parametrize(("name", "change"), [
-    ("vae_ewc", {"weight": -1.0}), ("vae_ewc", {"fisher": "exact"}), ("vae_ewc", {"variant": "one"}),
-    ("vae_ewc", {"fisher_examples": 0}), ("vae_vcl", {"prior_sigma": 0.0}), ("vae_vcl", {"start_sigma": -1.0})])
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("vae_ewc", {"weight": -1.0}),
+        ("vae_ewc", {"fisher": "exact"}),
+        ("vae_ewc", {"variant": "one"}),
+        ("vae_ewc", {"fisher_examples": 0}),
+        ("vae_vcl", {"prior_sigma": 0.0}),
+        ("vae_vcl", {"start_sigma": -1.0}),
+    ],
+)
 def test_a_method_s_own_settings_are_checked(name, change):
     with pytest.raises(ValueError, match=f"{name}: {next(iter(change))}"):
         method(name).settings(**change)

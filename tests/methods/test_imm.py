@@ -20,11 +20,16 @@ def learned(make_task, tasks=3, **settings):
 @pytest.mark.parametrize("last", [None, 0.7])
 def test_the_mode_of_equal_informations_is_the_mean(last):
     rng = np.random.default_rng(0)
-    solutions, weights = rng.normal(size=(4, 30)), alphas(4, last)
+    solutions = rng.normal(size=(4, 30))
+    weights = alphas(4, last)
     information = np.tile(rng.exponential(size=30), (4, 1))
-    np.testing.assert_allclose(merge_mode(solutions, information, weights), weights @ solutions, rtol=1e-12)
-    zero = np.zeros((4, 30))                                 # nothing known of any: the mean again
-    np.testing.assert_allclose(merge_mode(solutions, zero, weights), weights @ solutions, rtol=1e-12)
+    np.testing.assert_allclose(
+        merge_mode(solutions, information, weights), weights @ solutions, rtol=1e-12
+    )
+    zero = np.zeros((4, 30))  # nothing known of any: the mean again
+    np.testing.assert_allclose(
+        merge_mode(solutions, zero, weights), weights @ solutions, rtol=1e-12
+    )
 
 
 def test_a_learner_with_equal_fishers_predicts_with_the_mean(make_task):
@@ -39,7 +44,9 @@ def test_a_learner_with_equal_fishers_predicts_with_the_mean(make_task):
 def test_the_mode_maximizes_the_product_of_the_gaussians():
     """It is where the weighted squared distances to all solutions are least."""
     rng = np.random.default_rng(1)
-    solutions, information, weights = rng.normal(size=(3, 5)), rng.exponential(size=(3, 5)), alphas(3, 0.5)
+    solutions = rng.normal(size=(3, 5))
+    information = rng.exponential(size=(3, 5))
+    weights = alphas(3, 0.5)
     mode = merge_mode(solutions, information, weights)
 
     def distance(theta):
@@ -57,18 +64,25 @@ def test_alphas_add_up_to_one():
 
 
 def test_training_does_not_see_the_merging(make_task):
-    learner, naive = learned(make_task, transfer=0.0), Naive(NaiveSettings(**SMALL), seed=2)
+    learner = learned(make_task, transfer=0.0)
+    naive = Naive(NaiveSettings(**SMALL), seed=2)
     for t in range(3):
         naive.learn(make_task(t), progress=False)
     np.testing.assert_array_equal(learner.shared, naive.shared)
     assert (learner.shared_for(0) != naive.shared).any()
     only = learned(make_task, transfer=0.0, alpha_last=1.0, merge="mean")
-    np.testing.assert_array_equal(only.predict(make_task(0).x_test, 0), naive.predict(make_task(0).x_test, 0))
+    np.testing.assert_array_equal(
+        only.predict(make_task(0).x_test, 0), naive.predict(make_task(0).x_test, 0)
+    )
 
 
 def test_transfer_keeps_solutions_close(make_task):
-    far, close = learned(make_task, 2, transfer=0.0), learned(make_task, 2, transfer=1.0)
-    distances = [np.abs(learner.memory["solution1"] - learner.memory["solution0"]).sum() for learner in (far, close)]
+    far = learned(make_task, 2, transfer=0.0)
+    close = learned(make_task, 2, transfer=1.0)
+    distances = [
+        np.abs(learner.memory["solution1"] - learner.memory["solution0"]).sum()
+        for learner in (far, close)
+    ]
     assert distances[1] < distances[0] / 2
 
 

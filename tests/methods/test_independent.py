@@ -35,7 +35,8 @@ def learned(count=2, **settings):
 def test_it_learns_and_nothing_is_ever_lost():
     _, last = learned(3)
     assert last.accuracy[-1].min() > 0.95
-    for j in range(3):                                       # a later task changes no bit of an earlier one
+    # a later task changes no bit of an earlier one
+    for j in range(3):
         assert np.ptp(last.accuracy[j:, j]) == 0
 
 
@@ -49,9 +50,11 @@ def test_a_task_is_learned_as_if_it_were_the_only_one_of_its_number():
 
 def test_without_hidden_weights_it_is_softmax_regression():
     """The head's gradient has a closed form: h^T (onehot - p)."""
-    rng, network = np.random.default_rng(0), plain_network(3, (5,), 4)
+    rng = np.random.default_rng(0)
+    network = plain_network(3, (5,), 4)
     vector = rng.normal(size=network.layout.size)
-    x, y = rng.normal(size=(6, 3)), rng.integers(0, 4, 6)
+    x = rng.normal(size=(6, 3))
+    y = rng.integers(0, 4, 6)
     total, cache = network.log_likelihood(vector, x, y, backend("numpy"))
     (w0, b0), (w1, b1) = network.weights(vector)
     h = np.maximum(x @ w0 + b0, 0)
@@ -81,7 +84,7 @@ def test_more_epochs_fit_better_and_the_history_says_so():
     history = learner.learn(task(0), progress=False)
     assert [record.epoch for record in history] == list(range(6))
     assert history[-1].log_likelihood > history[0].log_likelihood
-    assert history[-1].elbo == history[-1].log_likelihood    # there is no divergence
+    assert history[-1].elbo == history[-1].log_likelihood  # there is no divergence
 
 
 def test_a_saved_learner_is_the_learner(tmp_path):
@@ -104,8 +107,18 @@ def test_the_two_starts_differ_and_have_their_spread():
         assert weight.std() == pytest.approx(deviation, rel=0.02)
 
 
-@pytest.mark.parametrize("settings", [{"hidden": ()}, {"hidden": (0,)}, {"epochs": -1}, {"batch": 0},
-                                      {"rate": -1.0}, {"rate": np.nan}, {"start": "zeros"}])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"hidden": ()},
+        {"hidden": (0,)},
+        {"epochs": -1},
+        {"batch": 0},
+        {"rate": -1.0},
+        {"rate": np.nan},
+        {"start": "zeros"},
+    ],
+)
 def test_settings_out_of_range_are_refused(settings):
     with pytest.raises(ValueError, match=f"independent: {next(iter(settings))} must"):
         Settings(**settings)

@@ -10,7 +10,9 @@ SMALL = {"hidden": (8,), "epochs": 8, "batch": 20, "rate": 0.02}
 
 
 def test_nothing_is_forgotten(make_task):
-    *_, last = learn_stream(Joint(Settings(**SMALL)), [make_task(t) for t in range(3)], progress=False)
+    *_, last = learn_stream(
+        Joint(Settings(**SMALL)), [make_task(t) for t in range(3)], progress=False
+    )
     assert last.accuracy[-1].min() > 0.9
 
 
@@ -31,7 +33,9 @@ def test_the_groups_of_a_minibatch_are_the_pool(make_task):
 
 @pytest.mark.parametrize("single_head", [False, True])
 def test_a_restart_forgets_how_it_got_there(make_task, single_head):
-    """Without training, a restarted network is the start of the first task again, with fresh heads."""
+    """Without training, a restarted network is the start of the first task again, with fresh
+    heads.
+    """
     learner = Joint(Settings(**SMALL, single_head=single_head))
     learner.learn(make_task(0), progress=False)
     fresh = Joint(Settings(**{**SMALL, "epochs": 0}, single_head=single_head))

@@ -19,7 +19,8 @@ def learned(make_task, tasks=2, **settings):
 
 
 def test_without_weight_it_is_naive_bit_for_bit(make_task):
-    one, other = learned(make_task, 3, weight=0.0), Naive(NaiveSettings(**SMALL), seed=3)
+    one = learned(make_task, 3, weight=0.0)
+    other = Naive(NaiveSettings(**SMALL), seed=3)
     for t in range(3):
         other.learn(make_task(t), progress=False)
     np.testing.assert_array_equal(one.shared, other.shared)
@@ -28,11 +29,16 @@ def test_without_weight_it_is_naive_bit_for_bit(make_task):
 
 
 def test_the_precision_adds_up_over_examples_and_tasks(make_task):
-    one, two = learned(make_task, 1, prior_sigma=0.5), learned(make_task, 2, prior_sigma=0.5)
+    one = learned(make_task, 1, prior_sigma=0.5)
+    two = learned(make_task, 2, prior_sigma=0.5)
     for learner, before, t in ((one, 4.0, 0), (two, one.memory["precision"], 1)):
         vector = np.concatenate([learner.shared, learner.own[t]])
-        found = fisher.diagonal(learner.network(2), vector, make_task(t).x_train, None, "exact", None)
-        np.testing.assert_allclose(learner.memory["precision"], before + 120 * found[: len(learner.shared)], rtol=1e-5)
+        found = fisher.diagonal(
+            learner.network(2), vector, make_task(t).x_train, None, "exact", None
+        )
+        np.testing.assert_allclose(
+            learner.memory["precision"], before + 120 * found[: len(learner.shared)], rtol=1e-5
+        )
         np.testing.assert_array_equal(learner.memory["mean"], learner.shared)
 
 
@@ -48,8 +54,10 @@ def test_the_penalty_is_minus_the_logarithm_of_the_prior(make_task):
 
 
 def test_a_narrow_prior_keeps_the_weights_at_zero(make_task):
-    assert np.abs(learned(make_task, 1, prior_sigma=0.01, epochs=10).shared).max() < np.abs(
-        learned(make_task, 1, prior_sigma=10.0, epochs=10).shared).max() / 2
+    assert (
+        np.abs(learned(make_task, 1, prior_sigma=0.01, epochs=10).shared).max()
+        < np.abs(learned(make_task, 1, prior_sigma=10.0, epochs=10).shared).max() / 2
+    )
 
 
 def test_settings_out_of_range_are_refused():

@@ -1,4 +1,6 @@
-"""Names are written down where a reader looks for them: of methods, of their classes, of the phases that draw noise."""
+"""Names are written down where a reader looks for them: of methods, of their classes, of the phases
+that draw noise.
+"""
 
 import inspect
 import re
@@ -24,7 +26,9 @@ def test_settings_have_their_method_s_name_and_presets(name):
 @pytest.mark.parametrize("name", ALL)
 def test_a_learner_is_a_class_in_the_source(name):
     learner = method(name).learner
-    assert re.search(rf"^class {learner.__name__}\b", inspect.getsource(inspect.getmodule(learner)), re.MULTILINE)
+    assert re.search(
+        rf"^class {learner.__name__}\b", inspect.getsource(inspect.getmodule(learner)), re.MULTILINE
+    )
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -1,4 +1,6 @@
-"""NPBCL on small problems: it learns, keeps what it learned, repeats itself bit for bit, and refuses what is wrong."""
+"""NPBCL on small problems: it learns, keeps what it learned, repeats itself bit for bit, and
+refuses what is wrong.
+"""
 
 import dataclasses
 
@@ -12,18 +14,34 @@ from ibpcl.methods import npbcl
 from ibpcl.methods.npbcl import NPBCL, Settings
 from ibpcl.methods.npbcl_settings import FIRST
 
-SMALL = Settings(**{
-    **FIRST, "hidden": (12,), "samples": 2, "prediction_samples": 10, "epochs": 12, "finetune_epochs": 6, "batch": 32,
-    "alpha": 4.0, "weight_rate": 0.01, "mask_rate": 0.1, "finetune_rate": 0.01, "mask_kl_weight": 1 / 784})
+SMALL = Settings(
+    **{
+        **FIRST,
+        "hidden": (12,),
+        "samples": 2,
+        "prediction_samples": 10,
+        "epochs": 12,
+        "finetune_epochs": 6,
+        "batch": 32,
+        "alpha": 4.0,
+        "weight_rate": 0.01,
+        "mask_rate": 0.1,
+        "finetune_rate": 0.01,
+        "mask_kl_weight": 1 / 784,
+    }
+)
 
 
 class Blobs:
-    """Binary tasks that each look at two inputs of their own, of eight: a network can keep them apart."""
+    """Binary tasks that each look at two inputs of their own, of eight: a network can keep them
+    apart.
+    """
 
     name = "blobs"
 
     def __init__(self, tasks=2, classes=2):
-        self.tasks, self.classes = tasks, classes
+        self.tasks = tasks
+        self.classes = classes
 
     def __len__(self):
         return self.tasks
@@ -97,17 +115,24 @@ def test_a_loaded_learner_predicts_the_same_and_goes_on_the_same(learned):
     copy.learn(Blobs(4)[3], progress=False)
     original = NPBCL(SMALL, seed=1)
     run(original, Blobs(4))
-    np.testing.assert_array_equal(copy.posterior["hidden0"]["weight.mu"], original.posterior["hidden0"]["weight.mu"])
+    np.testing.assert_array_equal(
+        copy.posterior["hidden0"]["weight.mu"], original.posterior["hidden0"]["weight.mu"]
+    )
 
 
 def test_weights_that_a_task_does_not_use_do_not_move():
-    """Given its mask, an unused weight's best posterior is its prior: yesterday's posterior, or the initial prior."""
-    learner, stream = NPBCL(dataclasses.replace(SMALL, unused_prior="gaussian"), seed=0), Blobs(2)
+    """Given its mask, an unused weight's best posterior is its prior: yesterday's posterior, or the
+    initial prior.
+    """
+    learner = NPBCL(dataclasses.replace(SMALL, unused_prior="gaussian"), seed=0)
+    stream = Blobs(2)
     learner.learn(stream[0], progress=False)
-    before, first = learner.posterior["hidden0"]["weight.mu"].copy(), learner.masks(0)[0]
+    before = learner.posterior["hidden0"]["weight.mu"].copy()
+    first = learner.masks(0)[0]
     np.testing.assert_array_equal(before[~first], 0)
     learner.learn(stream[1], progress=False)
-    second, after = learner.masks(1)[0], learner.posterior["hidden0"]["weight.mu"]
+    second = learner.masks(1)[0]
+    after = learner.posterior["hidden0"]["weight.mu"]
     np.testing.assert_array_equal(after[first & ~second], before[first & ~second])
     np.testing.assert_array_equal(after[~first & ~second], 0)
     assert (after[second] != before[second]).all()
@@ -132,7 +157,9 @@ def test_alpha_never_falls_and_heads_may_differ_in_classes():
 
 
 def test_two_hidden_layers_and_a_likelihood_start():
-    settings = dataclasses.replace(SMALL, hidden=(12, 8), likelihood_epochs=2, activation="tanh", mask_kl="concrete")
+    settings = dataclasses.replace(
+        SMALL, hidden=(12, 8), likelihood_epochs=2, activation="tanh", mask_kl="concrete"
+    )
     learner = NPBCL(settings)
     history = learner.learn(Blobs(1)[0], progress=False)
     assert [mask.shape for mask in learner.masks(0)] == [(8, 12), (12, 8)]
@@ -141,17 +168,30 @@ def test_two_hidden_layers_and_a_likelihood_start():
 
 
 CHOICES = {
-    "alpha fixed": {"alpha_rule": "fixed"}, "alpha grows": {"alpha_rule": "increment", "alpha_increment": 2.0},
-    "alpha learned": {"alpha_rule": "learned"}, "no masked prior": {"masked_prior": False, "reset_unused": False},
-    "flat prior": {"unused_prior": "flat"}, "gaussian prior": {"unused_prior": "gaussian"},
-    "mean field": {"structured": False}, "log link": {"mask_link": "log"}, "sticks of each row": {"row_sticks": True},
+    "alpha fixed": {"alpha_rule": "fixed"},
+    "alpha grows": {"alpha_rule": "increment", "alpha_increment": 2.0},
+    "alpha learned": {"alpha_rule": "learned"},
+    "no masked prior": {"masked_prior": False, "reset_unused": False},
+    "flat prior": {"unused_prior": "flat"},
+    "gaussian prior": {"unused_prior": "gaussian"},
+    "mean field": {"structured": False},
+    "log link": {"mask_link": "log"},
+    "sticks of each row": {"row_sticks": True},
     "sticks of each row, alpha learned": {"row_sticks": True, "alpha_rule": "learned"},
-    "concrete": {"mask_kl": "concrete"}, "one head": {"single_head": True}, "weight of one": {"mask_kl_weight": 1.0},
-    "one mask": {"shared_mask": True}, "random coreset": {"coreset": "random", "coreset_size": 20, "coreset_epochs": 5},
+    "concrete": {"mask_kl": "concrete"},
+    "one head": {"single_head": True},
+    "weight of one": {"mask_kl_weight": 1.0},
+    "one mask": {"shared_mask": True},
+    "random coreset": {"coreset": "random", "coreset_size": 20, "coreset_epochs": 5},
     "k-center coreset": {"coreset": "k_center", "coreset_size": 20, "coreset_epochs": 5},
     "growing": {"expand": True, "hidden": (3,), "empty_units": 2, "expand_every": 5},
-    "growing with sticks of each row": {"expand": True, "row_sticks": True, "hidden": (3, 3), "empty_units": 2,
-                                        "expand_every": 5},
+    "growing with sticks of each row": {
+        "expand": True,
+        "row_sticks": True,
+        "hidden": (3, 3),
+        "empty_units": 2,
+        "expand_every": 5,
+    },
     "growing, two layers": {"expand": True, "hidden": (3, 3), "empty_units": 2, "expand_every": 5},
 }
 
@@ -165,7 +205,9 @@ def test_every_choice_learns_and_comes_back_from_its_state(choice):
     copy = NPBCL(settings, seed=1)
     copy.load_state(learner.state())
     for t in range(2):
-        np.testing.assert_array_equal(copy.predict(Blobs(2)[t].x_test, t), learner.predict(Blobs(2)[t].x_test, t))
+        np.testing.assert_array_equal(
+            copy.predict(Blobs(2)[t].x_test, t), learner.predict(Blobs(2)[t].x_test, t)
+        )
     for one in (learner, copy):
         one.learn(Blobs(3)[2], progress=False)
     for name, value in learner.state().items():
@@ -185,10 +227,14 @@ def test_alpha_follows_its_rule():
 
 
 def test_a_large_task_has_fewer_epochs():
-    """200 examples in batches of 50 are 4 steps an epoch: of 12 + 6 epochs, 36 steps leave one half."""
+    """200 examples in batches of 50 are 4 steps an epoch: of 12 + 6 epochs, 36 steps leave one
+    half.
+    """
     settings = dataclasses.replace(SMALL, batch=50, epochs=12, finetune_epochs=6, max_steps=36)
     history = NPBCL(settings).learn(Blobs()[0], progress=False)
-    assert [sum(record.phase == phase for record in history) for phase in ("masked", "finetune")] == [6, 3]
+    assert [
+        sum(record.phase == phase for record in history) for phase in ("masked", "finetune")
+    ] == [6, 3]
     assert settings.epochs_for(100) == (12, 6)
     assert dataclasses.replace(settings, max_steps=1, finetune_epochs=0).epochs_for(200) == (1, 0)
 
@@ -204,7 +250,8 @@ def test_where_rho_starts_says_how_full_the_first_masks_are():
 
 def test_masks_of_an_input_that_is_always_zero_are_as_the_sticks_say():
     """All others stay as open as they start; of this one nothing is known, so its rho is 0."""
-    task, dead = Blobs()[0], 3
+    task = Blobs()[0]
+    dead = 3
     x = task.x_train.copy()
     x[:, dead] = 0
 
@@ -213,7 +260,8 @@ def test_masks_of_an_input_that_is_always_zero_are_as_the_sticks_say():
         learner.learn(dataclasses.replace(task, x_train=x), progress=False)
         return learner.masks(0)[0]
 
-    by_sticks, wide_open = mask(0.0), mask(50.0)
+    by_sticks = mask(0.0)
+    wide_open = mask(50.0)
     assert (by_sticks == by_sticks[0]).all() and 0 < by_sticks[0].sum() < 12
     np.testing.assert_array_equal(wide_open[dead], by_sticks[0])
     assert np.delete(wide_open, dead, axis=0).all()
@@ -230,7 +278,9 @@ def test_growth_keeps_old_heads_and_masks_exact():
     settings = dataclasses.replace(SMALL, expand=True, hidden=(3,), empty_units=2, expand_every=5)
     learner = NPBCL(settings, seed=1)
     learner.learn(Blobs(2)[0], progress=False)
-    first, mask, x = head(learner), learner.masks(0)[0], Blobs(2)[0].x_test
+    first = head(learner)
+    mask = learner.masks(0)[0]
+    x = Blobs(2)[0].x_test
     assert learner.hidden[0] == mask.shape[1] > 3
     learner.learn(Blobs(2)[1], progress=False)
     np.testing.assert_array_equal(head(learner), first)
@@ -248,7 +298,13 @@ def test_a_coreset_leaves_the_training_data_and_the_posterior_alone():
         np.testing.assert_array_equal(learner.state()[name], value)
     assert before["memory.x0"].shape == (20, 8)
     plain = NPBCL(dataclasses.replace(settings, coreset="none"), seed=1)
-    plain.load_state({name: value for name, value in before.items() if not name.startswith(("memory.x", "memory.y"))})
+    plain.load_state(
+        {
+            name: value
+            for name, value in before.items()
+            if not name.startswith(("memory.x", "memory.y"))
+        }
+    )
     assert not np.array_equal(plain.predict(Blobs(2)[0].x_test, 0), refined)
 
 
@@ -260,28 +316,38 @@ def sine(t, noise=0.2):
 
 
 def test_a_regression_learns_its_noise_and_knows_what_it_does_not_know():
-    settings = dataclasses.replace(SMALL, epochs=60, finetune_epochs=30, hidden=(30,), alpha=20.0, noise_sigma=0.5)
+    settings = dataclasses.replace(
+        SMALL, epochs=60, finetune_epochs=30, hidden=(30,), alpha=20.0, noise_sigma=0.5
+    )
     learner = NPBCL(settings, seed=0)
     accuracy = run(learner, [sine(0), sine(1)])
-    assert accuracy[1].min() > 0.7                           # R^2; the noise alone leaves 0.92
+    assert accuracy[1].min() > 0.7  # R^2; the noise alone leaves 0.92
     prediction = learner.predict_with_uncertainty(sine(0).x_test, 0)
     inside = np.abs(sine(0).y_test - prediction.mean) < 1.645 * prediction.sigma
-    assert 0.8 < inside.mean() < 0.98                        # of a 90 % interval, 100 points
+    assert 0.8 < inside.mean() < 0.98  # of a 90 % interval, 100 points
     assert (prediction.sigma > prediction.model_sigma).all()
     with pytest.raises(TypeError, match="task 'b' must be of kind regression, got classification"):
-        learner.learn(Task("b", np.zeros((4, 2)), np.zeros(4, int), np.zeros((2, 2)), np.zeros(2, int)))
-    with pytest.raises(TypeError, match="task 'c' must be of kind classification or regression, got images"):
+        learner.learn(
+            Task("b", np.zeros((4, 2)), np.zeros(4, int), np.zeros((2, 2)), np.zeros(2, int))
+        )
+    with pytest.raises(
+        TypeError, match="task 'c' must be of kind classification or regression, got images"
+    ):
         NPBCL(SMALL).learn(Task("c", x_train=np.zeros((4, 2)), x_test=np.zeros((2, 2))))
 
 
 def test_with_one_head_each_regression_keeps_its_noise():
-    settings = dataclasses.replace(SMALL, epochs=60, finetune_epochs=30, alpha=20.0, noise_sigma=0.5, single_head=True)
+    settings = dataclasses.replace(
+        SMALL, epochs=60, finetune_epochs=30, alpha=20.0, noise_sigma=0.5, single_head=True
+    )
     learner = NPBCL(settings, seed=0)
     run(learner, [sine(0, 0.5), sine(0, 0.1)])
     first, second = (learner.predict_with_uncertainty(sine(0).x_test, t) for t in range(2))
-    assert [own.shape for own in learner.knowledge.own] == [(1,)] * 2 and "head" in learner.posterior
+    assert [own.shape for own in learner.knowledge.own] == [
+        (1,)
+    ] * 2 and "head" in learner.posterior
     quiet, loud = ((p.sigma**2 - p.model_sigma**2).mean() for p in (second, first))
-    assert 4 * quiet < loud                                  # the noise alone, a variance
+    assert 4 * quiet < loud  # the noise alone, a variance
 
 
 def test_one_head_needs_one_number_of_classes():
@@ -304,7 +370,9 @@ def test_a_task_with_another_width_is_refused(learned):
 
 def test_a_network_that_switches_itself_off_says_so():
     settings = dataclasses.replace(SMALL, alpha=0.01, mask_rate=0.0)
-    with pytest.raises(TrainingError, match="switched off every weight of layer hidden0; raise alpha or epochs"):
+    with pytest.raises(
+        TrainingError, match="switched off every weight of layer hidden0; raise alpha or epochs"
+    ):
         NPBCL(settings).learn(Blobs()[0], progress=False)
 
 
@@ -313,13 +381,21 @@ def test_an_elbo_that_is_not_finite_stops_the_run():
         NPBCL(dataclasses.replace(SMALL, weight_rate=1e5)).learn(Blobs()[0], progress=False)
 
 
-@pytest.mark.parametrize(("change", "message"), [
-    ({"samples": 0}, "samples must be in 1 .. 1000, got 0"),
-    ({"tau_end": 0.0}, "tau_end must be finite and above 0"),
-    ({"finetune_average": 1.5}, "finetune_average must be in 0 .. 1, got 1.5"),
-    ({"alpha": -1.0}, "alpha"), ({"mask_kl_weight": -1.0}, "mask_kl_weight"), ({"hidden": ()}, "hidden"),
-    ({"activation": "gelu"}, "activation"), ({"weight_rate": float("nan")}, "weight_rate"),
-    ({"alpha_rule": "random"}, "alpha_rule must be one of fixed, max"), ({"coreset": "all"}, "coreset")])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"samples": 0}, "samples must be in 1 .. 1000, got 0"),
+        ({"tau_end": 0.0}, "tau_end must be finite and above 0"),
+        ({"finetune_average": 1.5}, "finetune_average must be in 0 .. 1, got 1.5"),
+        ({"alpha": -1.0}, "alpha"),
+        ({"mask_kl_weight": -1.0}, "mask_kl_weight"),
+        ({"hidden": ()}, "hidden"),
+        ({"activation": "gelu"}, "activation"),
+        ({"weight_rate": float("nan")}, "weight_rate"),
+        ({"alpha_rule": "random"}, "alpha_rule must be one of fixed, max"),
+        ({"coreset": "all"}, "coreset"),
+    ],
+)
 def test_settings_that_make_no_sense_are_refused(change, message):
     with pytest.raises(ValueError, match=message):
         dataclasses.replace(SMALL, **change)
@@ -327,11 +403,15 @@ def test_settings_that_make_no_sense_are_refused(change, message):
 
 def test_one_head_that_grows_has_new_rows_like_a_new_head():
     """Their prior is p0 and they start afresh; those of old units are where they were."""
-    settings = dataclasses.replace(SMALL, single_head=True, expand=True, hidden=(6,), prior_sigma=0.3, start_sigma=0.05)
+    settings = dataclasses.replace(
+        SMALL, single_head=True, expand=True, hidden=(6,), prior_sigma=0.3, start_sigma=0.05
+    )
     learner = NPBCL(settings, seed=1)
     learner.learn(Blobs(2)[0], progress=False)
-    rows, before = learner.hidden[0], learner.posterior["head"]
-    larger = learner.context.next_network(2, (rows + 5,))            # as if the second task grew by five units
+    rows = learner.hidden[0]
+    before = learner.posterior["head"]
+    # as if the second task grew by five units
+    larger = learner.context.next_network(2, (rows + 5,))
     prior = npbcl.masked_prior(learner.context, larger)
     start = larger.layout.layers(npbcl.start(learner.context, larger, None))["head"]
     sigma = np.exp(start["weight.log_sigma"])
@@ -349,6 +429,8 @@ def test_what_a_mask_drops_goes_to_its_prior_where_it_has_one(unused_prior):
     learner.learn(Blobs(1)[0], progress=False)
     dropped = ~learner.masks(0)[0]
     at_prior = (learner.posterior["hidden0"]["weight.mu"][dropped] == 0) & (
-        learner.posterior["hidden0"]["weight.log_sigma"][dropped] == np.float32(np.log(SMALL.prior_sigma)))
+        learner.posterior["hidden0"]["weight.log_sigma"][dropped]
+        == np.float32(np.log(SMALL.prior_sigma))
+    )
     assert dropped.any()
     assert at_prior.all() if unused_prior == "gaussian" else not at_prior.any()

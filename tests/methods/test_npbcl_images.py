@@ -1,4 +1,6 @@
-"""NPBCL for images on small problems: it learns, keeps what it learned, and repeats itself bit for bit."""
+"""NPBCL for images on small problems: it learns, keeps what it learned, and repeats itself bit for
+bit.
+"""
 
 import dataclasses
 
@@ -14,9 +16,22 @@ from ibpcl.models.masked import MaskModel
 from ibpcl.models.point_autoencoder import PointAutoencoder
 from ibpcl.primitives.sticks import prior_log_odds
 
-SMALL = ImageSettings(hidden=(10, 8), latent=3, epochs=8, finetune_epochs=4, batch=32, alpha=5.0, latent_alpha=3.0,
-                 weight_rate=0.02, finetune_rate=0.02, rate_end=1.0, mask_samples=20, weight_kl_weight=0.01,
-                 hold_used=False, start_spread=1.0)
+SMALL = ImageSettings(
+    hidden=(10, 8),
+    latent=3,
+    epochs=8,
+    finetune_epochs=4,
+    batch=32,
+    alpha=5.0,
+    latent_alpha=3.0,
+    weight_rate=0.02,
+    finetune_rate=0.02,
+    rate_end=1.0,
+    mask_samples=20,
+    weight_kl_weight=0.01,
+    hold_used=False,
+    start_spread=1.0,
+)
 
 
 def learn(tasks, make_images, seed=1, **changes):
@@ -36,10 +51,14 @@ def learned(make_images):
 
 
 def test_it_learns_to_code_what_varies_and_keeps_it(make_images):
-    """Bars at one of five places: without codes the best that a model of pixels can do is its mean image."""
+    """Bars at one of five places: without codes the best that a model of pixels can do is its mean
+    image.
+    """
     task = make_images(0)
     mean = task.x_train.mean(axis=0).clip(1e-3, 1 - 1e-3)
-    without_codes = (task.x_test * np.log(mean) + (1 - task.x_test) * np.log(1 - mean)).sum(axis=1).mean()
+    without_codes = (
+        (task.x_test * np.log(mean) + (1 - task.x_test) * np.log(1 - mean)).sum(axis=1).mean()
+    )
     learner = learn(1, make_images, epochs=40, finetune_epochs=20)
     first = score(learner, 0, task)
     assert first > without_codes + 1
@@ -48,25 +67,36 @@ def test_it_learns_to_code_what_varies_and_keeps_it(make_images):
 
 
 def test_the_same_seed_gives_the_same_bits_and_another_does_not(learned, make_images):
-    again, other = learn(3, make_images), learn(1, make_images, seed=2)
+    again = learn(3, make_images)
+    other = learn(1, make_images, seed=2)
     for name, value in learned.state().items():
         np.testing.assert_array_equal(value, again.state()[name], err_msg=name)
     assert not np.array_equal(other.knowledge.own[0], learned.knowledge.own[0])
 
 
 def test_softplus_units_leave_the_shared_pixels_free_in_the_first_task(make_images):
-    """They are never zero, so the pixels hear all of them: yet no weight is a task's before there was one."""
-    free = {"activation": "softplus", "output": "shared", "hold_used": True, "epochs": 2, "finetune_epochs": 1}
-    short, longer = learn(1, make_images, **free), learn(1, make_images, **free | {"finetune_epochs": 2})
+    """They are never zero, so the pixels hear all of them: yet no weight is a task's before there
+    was one.
+    """
+    free = {
+        "activation": "softplus",
+        "output": "shared",
+        "hold_used": True,
+        "epochs": 2,
+        "finetune_epochs": 1,
+    }
+    short = learn(1, make_images, **free)
+    longer = learn(1, make_images, **free | {"finetune_epochs": 2})
     means = [learner.posterior["pixels"]["weight.mu"] for learner in (short, longer)]
     assert (means[0] != means[1]).all()
-    longer.learn(make_images(1), progress=False)             # from now on they are held
+    longer.learn(make_images(1), progress=False)  # from now on they are held
     np.testing.assert_array_equal(longer.posterior["pixels"]["weight.mu"], means[1])
 
 
 def test_a_task_s_model_is_deterministic(learned, make_images):
     x = make_images(1).x_test
-    one, other = learned.latent_model(1), learned.latent_model(1)
+    one = learned.latent_model(1)
+    other = learned.latent_model(1)
     for first, second in zip(one.encode(x), other.encode(x), strict=True):
         np.testing.assert_array_equal(first, second)
     assert one.decode(one.encode(x)[0]).shape == x.shape
@@ -75,7 +105,8 @@ def test_a_task_s_model_is_deterministic(learned, make_images):
 
 def test_a_loaded_learner_goes_on_the_same(learned, make_images, tmp_path):
     learned.save(tmp_path / "learner.npz")
-    copy, original = ImageNPBCL.load(tmp_path / "learner.npz"), learn(4, make_images)
+    copy = ImageNPBCL.load(tmp_path / "learner.npz")
+    original = learn(4, make_images)
     assert copy.settings == learned.settings
     copy.learn(make_images(3), progress=False)
     for name, value in original.state().items():
@@ -86,37 +117,48 @@ def test_a_loaded_learner_goes_on_the_same(learned, make_images, tmp_path):
 
 
 def test_what_a_task_does_not_use_does_not_move(make_images):
-    """An unused weight's best posterior is its prior: the last posterior, or p0; rows of switched off units too."""
+    """An unused weight's best posterior is its prior: the last posterior, or p0; rows of switched
+    off units too.
+    """
     learner = learn(1, make_images, output="shared")
-    before, first = {name: layer["weight.mu"].copy() for name, layer in learner.posterior.items()}, learner.masks(0)
+    before = {name: layer["weight.mu"].copy() for name, layer in learner.posterior.items()}
+    first = learner.masks(0)
     names = [name for name in before if name != "pixels"]
     for name, mask in zip(names, first, strict=True):
         np.testing.assert_array_equal(before[name][~mask], 0)
     silent = ~first[-1].any(axis=0)
     np.testing.assert_array_equal(before["pixels"][silent], 0)
     learner.learn(make_images(1), progress=False)
-    after, second = {name: layer["weight.mu"] for name, layer in learner.posterior.items()}, learner.masks(1)
+    after = {name: layer["weight.mu"] for name, layer in learner.posterior.items()}
+    second = learner.masks(1)
     for name, one, other in zip(names, first, second, strict=True):
         np.testing.assert_array_equal(after[name][~other], before[name][~other])
-        assert (after[name][one & other] != before[name][one & other]).any() or not (one & other).any()
+        assert (after[name][one & other] != before[name][one & other]).any() or not (
+            one & other
+        ).any()
     still = ~second[-1].any(axis=0)
     np.testing.assert_array_equal(after["pixels"][still], before["pixels"][still])
 
 
 def first_model_before_and_after(learner, make_images):
     """Learn a second task; return what the first task's model gives before and after."""
-    x, before = make_images(0).x_test, learner.latent_model(0)
+    x = make_images(0).x_test
+    before = learner.latent_model(0)
     learner.learn(make_images(1), progress=False)
-    after, z = learner.latent_model(0), np.ones((2, len(x), 3), np.float32)
+    after = learner.latent_model(0)
+    z = np.ones((2, len(x), 3), np.float32)
     return [(before.encode(x), after.encode(x)), (before.outputs(z), after.outputs(z))]
 
 
 @pytest.mark.parametrize("output", ["own", "shared"])
 def test_disjoint_masks_leave_old_tasks_bit_for_bit(make_images, output, monkeypatch):
-    """A second task that may use only other units than the first: nothing of the first model can change."""
+    """A second task that may use only other units than the first: nothing of the first model can
+    change.
+    """
+
     def disjoint(context, network, vector, x):
         masks = cut(context, network, vector, x)
-        for mask in masks.values():                          # units of one parity for each task
+        for mask in masks.values():  # units of one parity for each task
             mask[...] = np.arange(mask.shape[1]) % 2 == context.state.learned % 2
         return masks
 
@@ -142,22 +184,36 @@ def test_held_weights_leave_old_tasks_bit_for_bit(make_images, output, activatio
 @pytest.mark.parametrize("activation", ["leaky_relu", "softplus"])
 @pytest.mark.parametrize("output", ["own", "shared"])
 def test_what_is_kept_is_the_model_that_was_trained(make_images, output, activation):
-    learner = ImageNPBCL(dataclasses.replace(SMALL, output=output, activation=activation, hidden=(16, 20)), 1)
+    learner = ImageNPBCL(
+        dataclasses.replace(SMALL, output=output, activation=activation, hidden=(16, 20)), 1
+    )
     for t in range(2):
-        turn = npbcl.learn_task(dataclasses.replace(learner.context, progress=False), make_images(t))
+        turn = npbcl.learn_task(
+            dataclasses.replace(learner.context, progress=False), make_images(t)
+        )
         trained = PointAutoencoder(turn.network, turn.tuned, turn.masks)
         learner.load_state(turn.state.arrays())
-        x, z, kept = make_images(t).x_test, np.ones((2, 5, 3), np.float32), learner.latent_model(t)
+        x = make_images(t).x_test
+        z = np.ones((2, 5, 3), np.float32)
+        kept = learner.latent_model(t)
         np.testing.assert_array_equal(kept.encode(x), trained.encode(x))
         np.testing.assert_array_equal(kept.outputs(z), trained.outputs(z))
-        assert not learner.masks(t)[-1].any(axis=0).all()    # some units have no weight
+        assert not learner.masks(t)[-1].any(axis=0).all()  # some units have no weight
 
 
 def test_masks_that_start_at_unused_columns_leave_the_earlier_task_s_alone(make_images):
     """With masks that stay where they start: the second task takes as many units, but others."""
+
     def columns(choice):
-        learner = learn(2, make_images, first_columns=choice, mask_rate=0.0, alpha=2.0, hidden=(40, 40),
-                        alpha_rule="fixed")
+        learner = learn(
+            2,
+            make_images,
+            first_columns=choice,
+            mask_rate=0.0,
+            alpha=2.0,
+            hidden=(40, 40),
+            alpha_rule="fixed",
+        )
         return [learner.masks(t)[0].any(axis=0) for t in range(2)]
 
     first, second = columns("unused")
@@ -176,13 +232,20 @@ def test_each_task_s_codes_lie_around_a_place_of_their_own(make_images):
 
 
 CHOICES = {
-    "learned prior": {"latent_prior": "learned"}, "standard prior": {"latent_prior": "standard"},
+    "learned prior": {"latent_prior": "learned"},
+    "standard prior": {"latent_prior": "standard"},
     "masks start at the sticks' columns": {"first_columns": "sticks"},
-    "gaussian pixels": {"likelihood": "gaussian", "pixel_sigma": 0.3}, "relu": {"activation": "relu"},
-    "softplus": {"activation": "softplus"}, "beta": {"beta": 4.0}, "two samples": {"samples": 2},
-    "mean field": {"structured": False}, "log link": {"mask_link": "log", "epochs": 20, "mask_rate": 0.5, "beta": 0.0},
+    "gaussian pixels": {"likelihood": "gaussian", "pixel_sigma": 0.3},
+    "relu": {"activation": "relu"},
+    "softplus": {"activation": "softplus"},
+    "beta": {"beta": 4.0},
+    "two samples": {"samples": 2},
+    "mean field": {"structured": False},
+    "log link": {"mask_link": "log", "epochs": 20, "mask_rate": 0.5, "beta": 0.0},
     "concrete": {"mask_kl": "concrete"},
-    "alpha fixed": {"alpha_rule": "fixed"}, "one layer": {"hidden": (9,)}, "no warm-up": {"warm_up": 0.0},
+    "alpha fixed": {"alpha_rule": "fixed"},
+    "one layer": {"hidden": (9,)},
+    "no warm-up": {"warm_up": 0.0},
     "shared output": {"output": "shared"},
     "weights of one": {"weight_kl_weight": 1.0, "mask_kl_weight": 1.0},
 }
@@ -202,8 +265,10 @@ def test_every_choice_learns_and_comes_back_from_its_state(choice, make_images):
 
 
 def test_the_codes_prior_is_each_task_s_or_everybody_s(make_images):
-    per_task, shared, standard = (learn(2, make_images, latent_prior=choice).latent_model(0).prior()
-                                  for choice in ("per_task", "learned", "standard"))
+    per_task, shared, standard = (
+        learn(2, make_images, latent_prior=choice).latent_model(0).prior()
+        for choice in ("per_task", "learned", "standard")
+    )
     np.testing.assert_array_equal(standard, 0)
     assert np.abs(per_task[0]).max() > 0
     assert np.abs(shared[0]).max() > 0
@@ -221,9 +286,23 @@ def test_the_history_has_the_codes_divergence(make_images):
 
 
 def test_alpha_rises_in_every_layer_and_starts_as_printed(learned):
-    assert ImageNPBCL(ImageSettings(**IMAGE_PRESETS["paper"])).alpha.tolist() == [40, 40, 20, 20, 40, 40]
+    assert ImageNPBCL(ImageSettings(**IMAGE_PRESETS["paper"])).alpha.tolist() == [
+        40,
+        40,
+        20,
+        20,
+        40,
+        40,
+    ]
     assert (learned.alpha >= SMALL.alphas).all()
-    assert [mask.shape for mask in learned.masks(0)] == [(25, 10), (10, 8), (8, 3), (8, 3), (3, 8), (8, 10)]
+    assert [mask.shape for mask in learned.masks(0)] == [
+        (25, 10),
+        (10, 8),
+        (8, 3),
+        (8, 3),
+        (3, 8),
+        (8, 10),
+    ]
 
 
 def test_what_does_not_fit_is_refused(learned, make_task):
@@ -239,7 +318,9 @@ def test_what_does_not_fit_is_refused(learned, make_task):
 
 
 def test_a_network_that_switches_itself_off_says_so(make_images):
-    with pytest.raises(TrainingError, match="switched off every weight of layer encoder0; raise alpha"):
+    with pytest.raises(
+        TrainingError, match="switched off every weight of layer encoder0; raise alpha"
+    ):
         learn(1, make_images, alpha=0.01, mask_rate=0.0)
 
 
@@ -248,10 +329,18 @@ def test_an_elbo_that_is_not_finite_stops_the_run(make_images):
         learn(1, make_images, weight_rate=1e6)
 
 
-@pytest.mark.parametrize(("change", "message"), [
-    ({"samples": 0}, "samples must be in 1 .. 1000"), ({"tau_end": 0.0}, "tau_end must be finite and above 0"),
-    ({"hidden": ()}, "hidden"), ({"beta": -1.0}, "beta"), ({"latent_prior": "vamp"}, "latent_prior must be one of"),
-    ({"likelihood": "poisson"}, "likelihood"), ({"latent": 0}, "latent")])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"samples": 0}, "samples must be in 1 .. 1000"),
+        ({"tau_end": 0.0}, "tau_end must be finite and above 0"),
+        ({"hidden": ()}, "hidden"),
+        ({"beta": -1.0}, "beta"),
+        ({"latent_prior": "vamp"}, "latent_prior must be one of"),
+        ({"likelihood": "poisson"}, "likelihood"),
+        ({"latent": 0}, "latent"),
+    ],
+)
 def test_settings_that_make_no_sense_are_refused(change, message):
     with pytest.raises(ValueError, match=message):
         dataclasses.replace(SMALL, **change)
@@ -264,11 +353,20 @@ def test_every_preset_is_a_setting_that_holds(name):
     assert settings.beta == pytest.approx(128 / 6000 if name == "authors" else 1.0)
 
 
-@pytest.mark.parametrize("model", [MaskModel(), MaskModel(link="log"), MaskModel(structured=False),
-                                   MaskModel(link="log", structured=False)])
+@pytest.mark.parametrize(
+    "model",
+    [
+        MaskModel(),
+        MaskModel(link="log"),
+        MaskModel(structured=False),
+        MaskModel(link="log", structured=False),
+    ],
+)
 def test_unused_columns_get_the_probabilities_of_the_first_ones(model):
-    known, alpha = np.zeros((5, 6), bool), 3.0
-    known[:2, [0, 2]] = True                                 # columns 1, 3, 4, 5, 0, 2 from least to most used
+    known = np.zeros((5, 6), bool)
+    alpha = 3.0
+    # columns 1, 3, 4, 5, 0, 2 from least to most used
+    known[:2, [0, 2]] = True
     log_pi = np.arange(1, 7) * np.log(alpha / (alpha + 1))
     sticks = prior_log_odds(log_pi, model.link)[0]
     odds = _towards_unused(known, alpha, model) + (sticks if model.structured else 0)

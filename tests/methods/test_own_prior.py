@@ -1,4 +1,6 @@
-"""A prior of one's own: its divergence and gradient reach the ELBO, and what is none is refused in a line."""
+"""A prior of one's own: its divergence and gradient reach the ELBO, and what is none is refused in
+a line.
+"""
 
 import re
 import sys
@@ -18,8 +20,15 @@ from ibpcl.models.elbo import Prior, _add_kl_weights_vjp, _kl_weights
 from ibpcl.primitives import gaussian
 
 PAGE = Path(ibpcl.__file__).parents[1] / "docs" / "own-prior.md"
-TINY = {"hidden": (6,), "samples": 1, "prediction_samples": 2, "epochs": 3, "finetune_epochs": 1, "batch": 20,
-        "backend": "numpy"}
+TINY = {
+    "hidden": (6,),
+    "samples": 1,
+    "prediction_samples": 2,
+    "epochs": 3,
+    "finetune_epochs": 1,
+    "batch": 20,
+    "backend": "numpy",
+}
 
 
 class Standard:
@@ -56,19 +65,27 @@ def laplace(tmp_path, monkeypatch):
 def test_the_pages_prior_is_verified_and_is_the_divergence(laplace):
     import laplace as module
 
-    mu, log_sigma = np.array([0.0, 0.4, -1.5]), np.array([-1.0, 0.2, -0.5])
+    mu = np.array([0.0, 0.4, -1.5])
+    log_sigma = np.array([-1.0, 0.2, -0.5])
     assert ibpcl.check(module.kl, module.kl_vjp, (mu, log_sigma)).ok
     x = stats.norm(mu[1], np.exp(log_sigma[1])).rvs(400_000, random_state=0)
     ratio = stats.norm(mu[1], np.exp(log_sigma[1])).logpdf(x) - stats.laplace(0, module.B).logpdf(x)
-    assert abs(laplace.kl(mu[1:2], log_sigma[1:2])[0] - ratio.mean()) < 4 * ratio.std() / np.sqrt(len(x))
+    assert abs(laplace.kl(mu[1:2], log_sigma[1:2])[0] - ratio.mean()) < 4 * ratio.std() / np.sqrt(
+        len(x)
+    )
 
 
 def test_an_own_gaussian_gives_the_elbo_and_gradient_of_the_packages():
-    rng, P = np.random.default_rng(0), 12
+    rng = np.random.default_rng(0)
+    P = 12
     vector = rng.normal(size=2 * P)
-    layout = SimpleNamespace(blocks=("mu", "log_sigma"), size=2 * P,
-                             block=lambda name: slice(0, P) if name == "mu" else slice(P, 2 * P))
-    known, zeros = np.array([1, 4, 7]), np.zeros(P)
+    layout = SimpleNamespace(
+        blocks=("mu", "log_sigma"),
+        size=2 * P,
+        block=lambda name: slice(0, P) if name == "mu" else slice(P, 2 * P),
+    )
+    known = np.array([1, 4, 7])
+    zeros = np.zeros(P)
     mine = Prior(zeros, zeros, {}, known, Standard())
     found = []
     for prior in (Prior(zeros, zeros, {}), mine):
@@ -81,19 +98,29 @@ def test_an_own_gaussian_gives_the_elbo_and_gradient_of_the_packages():
 
 
 def test_a_run_with_an_own_prior_is_another_one(laplace):
-    x, y = np.random.default_rng(0).random((60, 9), np.float32), np.arange(60) % 2
+    x = np.random.default_rng(0).random((60, 9), np.float32)
+    y = np.arange(60) % 2
     x[np.arange(60), y] += 1
     stream = ibpcl.tasks_from_arrays(x, y)
     runs = [ibpcl.run(stream, **TINY, unused_prior=name) for name in ("none", "laplace:Laplace")]
     none, mine = (run.history["kl_weights"] for run in runs)
-    assert mine[0] > none[0] + 10                            # the divergence of the unused weights is there
+    # the divergence of the unused weights is there
+    assert mine[0] > none[0] + 10
 
 
-@pytest.mark.parametrize(("name", "words"), [
-    ("nowhere:Prior", "prior nowhere:Prior: nowhere cannot be imported"),
-    (f"{__name__}:Nothing", "has no class Nothing"), (f"{__name__}:SimpleNamespace", "it needs kl"),
-    (f"{__name__}:Unshaped", r"kl_vjp must return dmu and dlog_sigma .* got shapes \[\(\), \(\)\]"),
-    (f"{__name__}:Unsummed", "kl must return a finite number of nats")])
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("nowhere:Prior", "prior nowhere:Prior: nowhere cannot be imported"),
+        (f"{__name__}:Nothing", "has no class Nothing"),
+        (f"{__name__}:SimpleNamespace", "it needs kl"),
+        (
+            f"{__name__}:Unshaped",
+            r"kl_vjp must return dmu and dlog_sigma .* got shapes \[\(\), \(\)\]",
+        ),
+        (f"{__name__}:Unsummed", "kl must return a finite number of nats"),
+    ],
+)
 def test_what_is_no_prior_is_refused_in_a_line(name, words):
     with pytest.raises(UserError, match=words) as refused:
         own_prior(name)
@@ -102,4 +129,6 @@ def test_what_is_no_prior_is_refused_in_a_line(name, words):
 
 def test_a_word_that_is_no_prior_is_refused_by_the_settings(capsys):
     assert main(["run", "--set", "unused_prior=laplace"]) == 2
-    assert "unused_prior must be one of gaussian, flat, none, got 'laplace'" in capsys.readouterr().err
+    assert (
+        "unused_prior must be one of gaussian, flat, none, got 'laplace'" in capsys.readouterr().err
+    )

@@ -34,50 +34,61 @@ def choosing(monkeypatch, added):
 
 @pytest.mark.parametrize("backend", ["numpy", "numba"])
 @pytest.mark.parametrize("hidden", [(8,), (7, 6)])
-def test_predictions_of_earlier_tasks_are_the_same_for_ever_bit_for_bit(make_task, monkeypatch, hidden, backend):
-    choosing(monkeypatch, (4, 3)[:len(hidden)])
-    learner, first = RCL(Settings(**{**SMALL, "hidden": hidden}), 0, backend), []
+def test_predictions_of_earlier_tasks_are_the_same_for_ever_bit_for_bit(
+    make_task, monkeypatch, hidden, backend
+):
+    choosing(monkeypatch, (4, 3)[: len(hidden)])
+    learner = RCL(Settings(**{**SMALL, "hidden": hidden}), 0, backend)
+    first = []
     x = np.vstack([make_task(t).x_test for t in range(3)])
     for t in range(4):
         learner.learn(make_task(t, classes=2 + t % 2), progress=False)
         first.append(learner.predict(x, t))
         for earlier in range(t):
             np.testing.assert_array_equal(learner.predict(x, earlier), first[earlier])
-    assert learner.widths(3) == tuple(np.array(hidden) + 3 * np.array((4, 3)[:len(hidden)]))
+    assert learner.widths(3) == tuple(np.array(hidden) + 3 * np.array((4, 3)[: len(hidden)]))
 
 
 def test_what_was_there_does_not_move_a_bit_and_what_is_new_is_trained(make_task, monkeypatch):
     choosing(monkeypatch, (3, 2))
     learner = learned(make_task, 1, hidden=(8, 6))
-    old, key = learner.shared_layout().views(learner.shared), learner.key()
+    old = learner.shared_layout().views(learner.shared)
+    key = learner.key()
     learner.learn(make_task(1, classes=3), progress=False)
     before = learner.shared_layout()
-    fresh = plain_network(6, (11, 8), 3).start(generator(key))[:before.size]
+    fresh = plain_network(6, (11, 8), 3).start(generator(key))[: before.size]
     for name, view in before.views(learner.shared).items():
         inside = np.zeros(view.shape, bool)
         inside[tuple(slice(0, size) for size in old[name].shape)] = True
         np.testing.assert_array_equal(view[inside], old[name].ravel())
         moved = view[~inside] != before.views(fresh)[name][~inside]
-        assert moved.mean() > 0.7, name                      # a unit that is never on does not move
+        assert moved.mean() > 0.7, name  # a unit that is never on does not move
 
 
 def test_without_room_the_shared_part_does_not_move_and_a_task_trains_its_head_alone(make_task):
-    """The head is what softmax regression on the frozen features is, trained by a loop of its own."""
+    """The head is what softmax regression on the frozen features is, trained by a loop of its
+    own.
+    """
     settings = {**SMALL, "most_units": 0, "rate_end": 1.0}
     learner = learned(make_task, 1, **settings)
-    shared, network, task = learner.shared.copy(), plain_network(6, (8,), 3), make_task(1, classes=3)
-    key, start = learner.key(), network.start(generator(learner.key()))
+    shared = learner.shared.copy()
+    network = plain_network(6, (8,), 3)
+    task = make_task(1, classes=3)
+    key = learner.key()
+    start = network.start(generator(learner.key()))
     learner.learn(task, progress=False)
     np.testing.assert_array_equal(learner.shared, shared)
     assert learner.widths(1) == (8,)
 
     part = with_validation([task], 0.1, 1)[0]
     weight, bias = learner.shared_layout().views(shared).values()
-    features, head = np.maximum(part.x_train @ weight + bias, 0), start[shared.size:]
+    features = np.maximum(part.x_train @ weight + bias, 0)
+    head = start[shared.size :]
     state = adam.start(head)
     for epoch in range(settings["epochs"]):
         for rows in minibatches(len(features), settings["batch"], key._replace(step=epoch)):
-            w, b = head[:24].reshape(8, 3), head[24:]
+            w = head[:24].reshape(8, 3)
+            b = head[24:]
             p = np.exp(features[rows] @ w + b)
             delta = (p / p.sum(axis=1, keepdims=True) - np.eye(3)[part.y_train[rows]]) / len(rows)
             gradient = np.append(features[rows].T @ delta, delta.sum(axis=0))
@@ -86,13 +97,15 @@ def test_without_room_the_shared_part_does_not_move_and_a_task_trains_its_head_a
 
 
 def test_the_first_task_is_naive(make_task):
-    one, other = learned(make_task, 1, seed=3), Naive(NaiveSettings(**SHORT), 3, "numpy")
+    one = learned(make_task, 1, seed=3)
+    other = Naive(NaiveSettings(**SHORT), 3, "numpy")
     other.learn(make_task(0), progress=False)
     np.testing.assert_array_equal(one.shared, other.shared)
     np.testing.assert_array_equal(one.own[0], other.own[0])
 
 
-@pytest.mark.parametrize("seed", [0, 3])                     # the best trial is neither always the first nor the last
+# the best trial is neither always the first nor the last
+@pytest.mark.parametrize("seed", [0, 3])
 def test_the_network_that_is_kept_is_the_one_with_the_largest_reward(make_task, seed):
     learner = learned(make_task, seed=seed, trials=8, unit_cost=0.01, epochs=2)
     for t in (1, 2):
@@ -110,23 +123,34 @@ def test_units_that_cost_more_than_they_are_worth_are_not_added(make_task):
     learner = learned(make_task, trials=8, unit_cost=10.0, epochs=1)
     for t in (1, 2):
         trials = learner.memory[f"trials{t}"]
-        assert learner.widths(t)[0] - learner.widths(t - 1)[0] == trials[:, 0].min() < trials[:, 0].max()
+        assert (
+            learner.widths(t)[0] - learner.widths(t - 1)[0]
+            == trials[:, 0].min()
+            < trials[:, 0].max()
+        )
 
 
 def test_a_choice_that_was_tried_before_is_not_trained_again(make_task, monkeypatch):
-    learner, grown = learned(make_task, 1, trials=12, epochs=1), []
+    learner = learned(make_task, 1, trials=12, epochs=1)
+    grown = []
     grow = learner.grow
-    monkeypatch.setattr(learner, "grow", lambda task, added, progress: grown.append(tuple(added)) or grow(task, added))
+    monkeypatch.setattr(
+        learner,
+        "grow",
+        lambda task, added, progress: grown.append(tuple(added)) or grow(task, added),
+    )
     learner.learn(make_task(1), progress=False)
     trials = learner.memory["trials1"]
     assert len(grown) == len(set(grown)) == len(np.unique(trials[:, 0])) < 12
-    for added in grown:                                      # and is worth the same every time
+    for added in grown:  # and is worth the same every time
         assert np.ptp(trials[trials[:, 0] == added, 1]) == 0
 
 
 def test_the_held_out_examples_are_not_trained_on(make_task, monkeypatch):
-    seen, elbo = [], objectives.elbo
-    learner, task = learned(make_task, 1), make_task(1)
+    seen = []
+    elbo = objectives.elbo
+    learner = learned(make_task, 1)
+    task = make_task(1)
 
     def watched(network, vector, prior, x, *rest):
         seen.append(x)
@@ -134,9 +158,12 @@ def test_the_held_out_examples_are_not_trained_on(make_task, monkeypatch):
 
     monkeypatch.setattr(objectives, "elbo", watched)
     learner.learn(task, progress=False)
-    seen, part = {row.tobytes() for row in np.vstack(seen)}, with_validation([task], 0.1, 1)[0]
+    seen = {row.tobytes() for row in np.vstack(seen)}
+    part = with_validation([task], 0.1, 1)[0]
     assert len(part.x_test) == 12
-    assert seen == {row.tobytes() for row in part.x_train} and not seen & {row.tobytes() for row in part.x_test}
+    assert seen == {row.tobytes() for row in part.x_train} and not seen & {
+        row.tobytes() for row in part.x_test
+    }
 
 
 class Right:
@@ -151,10 +178,19 @@ class Right:
 
 
 def test_the_controller_learns_from_the_rewards(make_task, monkeypatch):
-    """Every unit makes the network better: at first it chooses any number of them, in the end mostly five."""
+    """Every unit makes the network better: at first it chooses any number of them, in the end
+    mostly five.
+    """
     learner = learned(make_task, 1, trials=150, controller_rate=0.02, unit_cost=0.0)
-    monkeypatch.setattr(learner, "grow", lambda task, added, progress: (
-        Right(task.y_test, added[0] / 5), np.empty(0, np.float32), []))
+    monkeypatch.setattr(
+        learner,
+        "grow",
+        lambda task, added, progress: (
+            Right(task.y_test, added[0] / 5),
+            np.empty(0, np.float32),
+            [],
+        ),
+    )
     learner.search(make_task(1), progress=False)
     chosen = learner.memory["trials1"][:, 0]
     assert chosen[:30].mean() < 3.5 and chosen[-30:].mean() > 4.5
@@ -164,7 +200,8 @@ def test_a_saved_learner_with_grown_layers_is_the_learner(make_task, tmp_path, m
     choosing(monkeypatch, (2, 4))
     learner = learned(make_task, hidden=(7, 6))
     learner.save(tmp_path / "learner.npz")
-    copy, x = RCL.load(tmp_path / "learner.npz"), make_task(0).x_test
+    copy = RCL.load(tmp_path / "learner.npz")
+    x = make_task(0).x_test
     assert copy.settings == learner.settings and copy.widths(2) == (11, 14)
     for t in range(3):
         np.testing.assert_array_equal(copy.predict(x, t), learner.predict(x, t))
@@ -174,7 +211,9 @@ def test_a_saved_learner_with_grown_layers_is_the_learner(make_task, tmp_path, m
 
 
 def test_a_task_stores_its_units_its_head_and_its_trials(make_task, monkeypatch):
-    """Four bytes a parameter: of new units with a weight from each input, and of a head from all units."""
+    """Four bytes a parameter: of new units with a weight from each input, and of a head from all
+    units.
+    """
     choosing(monkeypatch, (4,))
 
     def stored(learner):
@@ -185,13 +224,30 @@ def test_a_task_stores_its_units_its_head_and_its_trials(make_task, monkeypatch)
         before = stored(learner)
         learner.learn(make_task(t), progress=False)
         units = 8 + 4 * t
-        widths, trials, outputs = 8, 8 * 3 * 2, 8
-        assert stored(learner) - before == 4 * (4 * (6 + 1) + 2 * (units + 1)) + widths + trials + outputs
+        widths = 8
+        trials = 8 * 3 * 2
+        outputs = 8
+        assert (
+            stored(learner) - before
+            == 4 * (4 * (6 + 1) + 2 * (units + 1)) + widths + trials + outputs
+        )
 
 
-@pytest.mark.parametrize("wrong", [{"trials": 0}, {"most_units": -1}, {"unit_cost": -1.0}, {"unit_cost": np.nan},
-                                   {"held_out": 0.0}, {"held_out": 1.0}, {"controller_units": 0},
-                                   {"controller_rate": -1.0}, {"value_rate": np.inf}, {"single_head": True}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"trials": 0},
+        {"most_units": -1},
+        {"unit_cost": -1.0},
+        {"unit_cost": np.nan},
+        {"held_out": 0.0},
+        {"held_out": 1.0},
+        {"controller_units": 0},
+        {"controller_rate": -1.0},
+        {"value_rate": np.inf},
+        {"single_head": True},
+    ],
+)
 def test_settings_out_of_range_are_refused(wrong):
     with pytest.raises(ValueError, match=f"rcl: {next(iter(wrong))} must"):
         Settings(**wrong)
@@ -199,5 +255,8 @@ def test_settings_out_of_range_are_refused(wrong):
 
 def test_a_task_too_small_to_hold_anything_out_is_refused(make_task):
     learner = learned(make_task, 1)
-    with pytest.raises(TrainingError, match=r"held_out = 0\.1 of the 4 training examples of task 'task 1' leaves none"):
+    with pytest.raises(
+        TrainingError,
+        match=r"held_out = 0\.1 of the 4 training examples of task 'task 1' leaves none",
+    ):
         learner.learn(make_task(1, examples=4), progress=False)

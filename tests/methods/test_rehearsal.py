@@ -14,7 +14,8 @@ def test_with_the_whole_data_it_is_joint_training(make_task, single_head):
     one = joint.Joint(joint.Settings(**SMALL, restart=False, single_head=single_head))
     other = Rehearsal(Settings(**SMALL, buffer_size=1000, single_head=single_head))
     for t in range(3):
-        task = make_task(t, examples=80 + 20 * t)            # tasks of several sizes: they count by their size
+        # tasks of several sizes: they count by their size
+        task = make_task(t, examples=80 + 20 * t)
         histories = [learner.learn(task, progress=False) for learner in (one, other)]
         for a, b in zip(*histories, strict=True):
             assert a.log_likelihood == pytest.approx(b.log_likelihood, rel=1e-4)
@@ -25,21 +26,26 @@ def test_with_the_whole_data_it_is_joint_training(make_task, single_head):
 
 def test_its_gradient_is_joint_trainings(make_task):
     """Of one step, in float64: loss and gradient are the same to rounding."""
-    learners = (joint.Joint(joint.Settings(**{**SMALL, "epochs": 0}, restart=False), 0, "numpy"),
-                Rehearsal(Settings(**{**SMALL, "epochs": 0}, buffer_size=1000), 0, "numpy"))
+    learners = (
+        joint.Joint(joint.Settings(**{**SMALL, "epochs": 0}, restart=False), 0, "numpy"),
+        Rehearsal(Settings(**{**SMALL, "epochs": 0}, buffer_size=1000), 0, "numpy"),
+    )
     found = []
     for learner in learners:
         learner.learn(make_task(0, examples=50), progress=False)
         task = make_task(1, examples=70)
         vector = np.random.default_rng(0).normal(size=len(learner.begin_all(task)))
-        parts, gradient, *_ = learner.objective(task)(vector, np.arange(learner.pool_size(task)), 0, 1)
+        parts, gradient, *_ = learner.objective(task)(
+            vector, np.arange(learner.pool_size(task)), 0, 1
+        )
         found.append((parts.log_likelihood, gradient))
     assert found[0][0] == pytest.approx(found[1][0], rel=1e-12)
     np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-9, atol=1e-13)
 
 
 def test_without_weight_it_is_naive(make_task):
-    one, other = naive.Naive(naive.Settings(**SMALL)), Rehearsal(Settings(**SMALL, weight=0.0))
+    one = naive.Naive(naive.Settings(**SMALL))
+    other = Rehearsal(Settings(**SMALL, weight=0.0))
     for t in range(3):
         for learner in (one, other):
             learner.learn(make_task(t, examples=80), progress=False)
@@ -57,9 +63,11 @@ def test_its_weight_says_how_many_examples_a_buffer_stands_for(make_task):
 
 @pytest.mark.parametrize("buffer", ["random", "k_center"])
 def test_a_buffer_holds_examples_of_its_task(make_task, buffer):
-    learner, task = Rehearsal(Settings(**{**SMALL, "epochs": 0}, buffer=buffer, buffer_size=7)), make_task(0)
+    learner = Rehearsal(Settings(**{**SMALL, "epochs": 0}, buffer=buffer, buffer_size=7))
+    task = make_task(0)
     learner.learn(task, progress=False)
-    x, y = learner.memory["x0"], learner.memory["y0"]
+    x = learner.memory["x0"]
+    y = learner.memory["y0"]
     assert len(np.unique(x, axis=0)) == 7
     for row, label in zip(x, y, strict=True):
         (n,) = np.flatnonzero((task.x_train == row).all(axis=1))

@@ -1,4 +1,6 @@
-"""Every method: a run that is killed within a task learns the task again, and ends where it would have ended."""
+"""Every method: a run that is killed within a task learns the task again, and ends where it would
+have ended.
+"""
 
 from typing import NamedTuple
 
@@ -10,14 +12,32 @@ from ibpcl.experiments.journal import RunJournal
 from ibpcl.inference.loop import Watch
 from ibpcl.methods import GENERATIVE, METHODS, method
 
-SMALL = {"hidden": (8, 7), "epochs": 3, "batch": 20, "samples": 1, "prediction_samples": 2, "finetune_epochs": 2,
-         "head_epochs": 1, "alpha": 20.0, "latent_alpha": 20.0, "mask_link": "logit", "latent": 3, "trials": 3,
-         "loss_threshold": 0.0, "buffer_size": 10, "expand": True, "empty_units": 2, "expand_every": 3}
+SMALL = {
+    "hidden": (8, 7),
+    "epochs": 3,
+    "batch": 20,
+    "samples": 1,
+    "prediction_samples": 2,
+    "finetune_epochs": 2,
+    "head_epochs": 1,
+    "alpha": 20.0,
+    "latent_alpha": 20.0,
+    "mask_link": "logit",
+    "latent": 3,
+    "trials": 3,
+    "loss_threshold": 0.0,
+    "buffer_size": 10,
+    "expand": True,
+    "empty_units": 2,
+    "expand_every": 3,
+}
 
 
 def learner_of(name):
     found = method(name)
-    known = {key: value for key, value in SMALL.items() if key in found.settings.__dataclass_fields__}
+    known = {
+        key: value for key, value in SMALL.items() if key in found.settings.__dataclass_fields__
+    }
     return found.learner(found.settings(**known), 4, "numpy")
 
 
@@ -58,7 +78,8 @@ def go_on(learner, stream, journal):
 def test_a_killed_run_learns_its_task_again_bit_for_bit(name, make_task, make_images, tmp_path):
     stream = [(make_images if name in GENERATIVE else make_task)(t) for t in range(2)]
     whole, first, again = (learner_of(name) for _ in range(3))
-    one, other = tmp_path / "whole", tmp_path / "run"
+    one = tmp_path / "whole"
+    other = tmp_path / "run"
     one.mkdir(), other.mkdir()
     uninterrupted = RunJournal(one, {}, Done)
     go_on(whole, stream, uninterrupted)
@@ -72,5 +93,6 @@ def test_a_killed_run_learns_its_task_again_bit_for_bit(name, make_task, make_im
     for key, value in whole.state().items():
         np.testing.assert_array_equal(again.state()[key], value, err_msg=key)
     assert [done.history for done in journal.done] == [done.history for done in uninterrupted.done]
-    if name != "rcl":                                        # it shows all trials, and keeps the history of the best
+    # it shows all trials, and keeps the history of the best
+    if name != "rcl":
         assert (other / "history.csv").read_bytes() == (one / "history.csv").read_bytes()

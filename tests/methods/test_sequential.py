@@ -1,4 +1,6 @@
-"""What methods that train one network on task after task promise: they learn, save, and refuse what is wrong."""
+"""What methods that train one network on task after task promise: they learn, save, and refuse what
+is wrong.
+"""
 
 import numpy as np
 import pytest
@@ -10,8 +12,10 @@ from ibpcl.methods.sequential import Sequential
 
 # What each method changes in the common small settings; the ones here are all of the base class.
 OWN = {name: {} for name in METHODS if issubclass(method(name).learner, Sequential)}
-del OWN["independent"]                                       # nothing is shared, so nothing has to fit
-OWN |= {"rcl": {"trials": 4, "controller_units": 5}}         # it keeps a trial where the others keep an epoch
+# nothing is shared, so nothing has to fit
+del OWN["independent"]
+# it keeps a trial where the others keep an epoch
+OWN |= {"rcl": {"trials": 4, "controller_units": 5}}
 SMALL = {"hidden": (8,), "epochs": 4, "batch": 20, "rate": 0.02}
 
 
@@ -32,7 +36,9 @@ def same(one, other):
 
 @pytest.mark.parametrize("name", OWN)
 def test_it_learns_what_it_is_given(name, make_task):
-    *_, last = learn_stream(learner_of(name, epochs=8), [make_task(t) for t in range(2)], progress=False)
+    *_, last = learn_stream(
+        learner_of(name, epochs=8), [make_task(t) for t in range(2)], progress=False
+    )
     assert np.diagonal(last.accuracy).min() > 0.9
     phases = {"den": ("head", "selected", "expanded", "split")}.get(name, (name,))
     for record in last.history:
@@ -63,7 +69,9 @@ def test_it_refuses_what_it_cannot_learn(name, make_task):
     learner = learner_of(name)
     with pytest.raises(ValueError, match="unknown task_id 0"):
         learner.predict(np.zeros((1, 6)), 0)
-    with pytest.raises(TypeError, match=f"{name}: .*must be of kind classification, got regression"):
+    with pytest.raises(
+        TypeError, match=f"{name}: .*must be of kind classification, got regression"
+    ):
         learner.learn(Task("r", [[0.0]], [[0.0]], [[1.0]], [[1.0]]))
     learner.learn(make_task(0), progress=False)
     with pytest.raises(ValueError, match=f"{name}: task 'task 1' has 5 inputs, the network 6"):

@@ -12,7 +12,8 @@ SMALL = {"hidden": (8,), "epochs": 4, "batch": 20, "rate": 0.02}
 
 
 def test_without_weight_it_is_naive_bit_for_bit(make_task):
-    one, other = SI(Settings(**SMALL, weight=0.0), seed=3), Naive(NaiveSettings(**SMALL), seed=3)
+    one = SI(Settings(**SMALL, weight=0.0), seed=3)
+    other = Naive(NaiveSettings(**SMALL), seed=3)
     for t in range(3):
         for learner in (one, other):
             learner.learn(make_task(t), progress=False)
@@ -24,12 +25,19 @@ def test_without_weight_it_is_naive_bit_for_bit(make_task):
 def test_the_path_integral_adds_up_to_the_fall_of_the_loss(make_task):
     """With small steps on the whole data; one head, so that all weights are in the sum."""
     task = make_task(0)
-    learner = SI(Settings(**{**SMALL, "rate": 0.0005, "batch": 120, "epochs": 60, "single_head": True}), 0, "numpy")
+    learner = SI(
+        Settings(**{**SMALL, "rate": 0.0005, "batch": 120, "epochs": 60, "single_head": True}),
+        0,
+        "numpy",
+    )
     learner.inputs = task.inputs
     begin = learner.begin(task)
     vector, _ = learner.train(task, False)
-    losses = [-learner.network(2).log_likelihood(weights, task.x_train, task.y_train, backend("numpy"))[0] / 120
-              for weights in (begin, vector)]
+    losses = [
+        -learner.network(2).log_likelihood(weights, task.x_train, task.y_train, backend("numpy"))[0]
+        / 120
+        for weights in (begin, vector)
+    ]
     fall = losses[0] - losses[1]
     assert fall > 0.01
     assert learner.path.sum() == pytest.approx(fall, rel=0.05)
@@ -46,7 +54,7 @@ def test_importance_is_the_integral_over_the_squared_path(make_task):
     np.testing.assert_allclose(learner.memory["importance"], expected, rtol=1e-5)
     first = learner.memory["importance"]
     learner.learn(make_task(1), progress=False)
-    assert (learner.memory["importance"] >= first).all()     # it adds up, and never falls
+    assert (learner.memory["importance"] >= first).all()  # it adds up, and never falls
     np.testing.assert_array_equal(learner.memory["anchor"], learner.shared)
 
 
@@ -56,8 +64,12 @@ def test_the_penalty_is_the_weighted_square_without_a_half(make_task):
     vector = np.random.default_rng(0).normal(size=len(learner.shared) + 4)
     value, gradient = learner.penalty(vector, slice(len(learner.shared)), make_task(1))
     shift = vector[:-4] - learner.memory["anchor"]
-    assert value == pytest.approx(3.0 * 120 * (learner.memory["importance"] * shift**2).sum(), rel=1e-5)
-    np.testing.assert_allclose(gradient[:-4], 6.0 * 120 * learner.memory["importance"] * shift, rtol=1e-5)
+    assert value == pytest.approx(
+        3.0 * 120 * (learner.memory["importance"] * shift**2).sum(), rel=1e-5
+    )
+    np.testing.assert_allclose(
+        gradient[:-4], 6.0 * 120 * learner.memory["importance"] * shift, rtol=1e-5
+    )
     assert not gradient[-4:].any()
 
 
@@ -66,7 +78,8 @@ def test_a_large_weight_holds_the_weights(make_task):
     for weight in (0.0, 1e3):
         learner = SI(Settings(**SMALL, weight=weight))
         learner.learn(make_task(0), progress=False)
-        first, importance = learner.shared, learner.memory["importance"]
+        first = learner.shared
+        importance = learner.memory["importance"]
         learner.learn(make_task(1), progress=False)
         moved.append((importance * (learner.shared - first) ** 2).sum())
     assert moved[1] < moved[0] / 5

@@ -13,8 +13,9 @@ CHILD = """
     from ibpcl.continual.task import Task
     from ibpcl.methods import GENERATIVE, METHODS, method
 
-    small = {"hidden": (120,), "epochs": 1, "batch": 300, "samples": 1, "prediction_samples": 2, "finetune_epochs": 1,
-             "likelihood_epochs": 1, "start_rho": 9.0, "latent": 20, "trials": 2, "coreset_size": 20, "alpha": 90.0,
+    small = {"hidden": (120,), "epochs": 1, "batch": 300, "samples": 1, "prediction_samples": 2,
+             "finetune_epochs": 1, "likelihood_epochs": 1, "start_rho": 9.0, "latent": 20,
+             "trials": 2, "coreset_size": 20, "alpha": 90.0,
              "latent_alpha": 90.0}
     rng = np.random.default_rng(0)
     x = rng.random((2, 300, 300))
@@ -22,7 +23,8 @@ CHILD = """
     for name in [*METHODS, *GENERATIVE]:
         for who in ("numpy", "numba"):
             found = method(name)
-            known = {key: value for key, value in small.items() if key in found.settings.__dataclass_fields__}
+            fields = found.settings.__dataclass_fields__
+            known = {key: value for key, value in small.items() if key in fields}
             learner, digest = found.learner(found.settings(**known), 0, who), hashlib.sha256()
             for t in range(2):
                 learner.learn(Task(f"{t}", x_train=x[t], x_test=x[t, :5]) if name in GENERATIVE else
@@ -36,13 +38,17 @@ CHILD = """
 
 
 def digests(threads):
-    environment = os.environ | {"OPENBLAS_NUM_THREADS": str(threads), "NUMBA_NUM_THREADS": str(threads)}
+    environment = os.environ | {
+        "OPENBLAS_NUM_THREADS": str(threads),
+        "NUMBA_NUM_THREADS": str(threads),
+    }
     command = [sys.executable, "-c", textwrap.dedent(CHILD)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     return done.stdout.splitlines()
 
 
 def test_one_thread_and_two_learn_the_same_bits():
-    one, two = digests(1), digests(2)
+    one = digests(1)
+    two = digests(2)
     assert len(one) == 2 * len((*METHODS, *GENERATIVE))
     assert [line for line, other in zip(one, two, strict=True) if line != other] == []

@@ -27,7 +27,9 @@ from ibpcl.noise import Key, generator
 from ibpcl.primitives import gaussian
 
 NUMPY = backend("numpy")
-SMALL = Settings(hidden=(8,), epochs=4, likelihood_epochs=3, batch=20, rate=0.02, prediction_samples=10)
+SMALL = Settings(
+    hidden=(8,), epochs=4, likelihood_epochs=3, batch=20, rate=0.02, prediction_samples=10
+)
 
 
 def learner_of(seed=1, **changes):
@@ -40,7 +42,8 @@ def same(one, other):
 
 
 def random_model(seed=0, examples=7):
-    rng, model = np.random.default_rng(seed), classifier(6, (5, 4), Softmax(), 3, Drawn, head=Drawn)
+    rng = np.random.default_rng(seed)
+    model = classifier(6, (5, 4), Softmax(), 3, Drawn, head=Drawn)
     vector = rng.normal(scale=0.5, size=model.layout.size)
     count = model.layout.block("mu").stop
     prior = Prior(rng.normal(size=count), rng.normal(scale=0.3, size=count), {})
@@ -48,26 +51,39 @@ def random_model(seed=0, examples=7):
 
 
 def test_npbcl_with_all_masks_on_is_vcl_when_weights_are_sampled():
-    """The whole relaxed ELBO, masks saturated at one: same likelihood, divergence of the weights, and gradients."""
+    """The whole relaxed ELBO, masks saturated at one: same likelihood, divergence of the weights,
+    and gradients.
+    """
     plain, gaussians, prior, x, y = random_model()
     model = classifier(6, (5, 4), Softmax(), 3, Masked)
     vector = np.zeros(model.layout.size)
     vector[: len(gaussians)] = gaussians
-    vector[model.layout.block("rho")] = 200.0                # sigmoid(200) is 1
+    vector[model.layout.block("rho")] = 200.0  # sigmoid(200) is 1
     vector[model.layout.block("sticks")] = 3.0
-    for own in (vector, gaussians):                          # NPBCL draws the head's outputs, not weights
+    # NPBCL draws the head's outputs, not weights
+    for own in (vector, gaussians):
         for side in ("weight", "bias"):
-            (model if own is vector else plain).layout.view(own, f"head.{side}.log_sigma")[...] = -60.0
+            (model if own is vector else plain).layout.view(own, f"head.{side}.log_sigma")[
+                ...
+            ] = -60.0
     noise = model.noise(Key(0, 0, 0, 0), 2, len(x), NUMPY, np.float64)
-    weights = {name: {part: noise[name][part] for part in ("weight", "bias")} for name in model.masked}
+    weights = {
+        name: {part: noise[name][part] for part in ("weight", "bias")} for name in model.masked
+    }
     weights["head"] = {"weight": np.zeros((2, 4, 3)), "bias": np.zeros((2, 3))}
     sticks = dict.fromkeys(model.masked, 3.0)
-    masked, masked_cache = elbo(model, vector, prior._replace(sticks=sticks), x, y, noise, 70, NUMPY, None, 0.5)
+    masked, masked_cache = elbo(
+        model, vector, prior._replace(sticks=sticks), x, y, noise, 70, NUMPY, None, 0.5
+    )
     drawn, drawn_cache = elbo(plain, gaussians, prior, x, y, weights, 70, NUMPY, {})
     np.testing.assert_allclose(masked[:2], drawn[:2], rtol=1e-9)
     down = Elbo(-1.0, 1.0)
-    np.testing.assert_allclose(elbo_vjp(down, masked_cache)[: len(gaussians)], elbo_vjp(down, drawn_cache), rtol=1e-9,
-                               atol=1e-9)
+    np.testing.assert_allclose(
+        elbo_vjp(down, masked_cache)[: len(gaussians)],
+        elbo_vjp(down, drawn_cache),
+        rtol=1e-9,
+        atol=1e-9,
+    )
 
 
 def context_of(task, **settings):
@@ -77,43 +93,65 @@ def context_of(task, **settings):
 
 
 def test_npbcls_own_objective_with_all_masks_on_is_vcls(make_task):
-    """The prior of the first task, all parts of the ELBO, and its gradient are the same, bit by bit."""
+    """The prior of the first task, all parts of the ELBO, and its gradient are the same, bit by
+    bit.
+    """
     task = make_task(0)
     vcl = learner_of(likelihood_epochs=0, epochs=0)
-    context = context_of(task, epochs=0, finetune_epochs=0, prior_sigma=1.0, unused_prior="gaussian", alpha=4.0)
+    context = context_of(
+        task, epochs=0, finetune_epochs=0, prior_sigma=1.0, unused_prior="gaussian", alpha=4.0
+    )
     vcl.inputs = task.inputs
-    ours, theirs = context.next_network(2), vcl.network(2)
+    ours = context.next_network(2)
+    theirs = vcl.network(2)
     for a, b in zip(masked_prior(context, ours)[:2], vcl.prior(theirs)[:2], strict=True):
         np.testing.assert_array_equal(a, b)
-    vector, noise = vcl.begin(task), ours.noise(Key(1, 0, 0, 0), 2, 120, NUMPY, relaxed=False)
+    vector = vcl.begin(task)
+    noise = ours.noise(Key(1, 0, 0, 0), 2, 120, NUMPY, relaxed=False)
     masked = np.concatenate([vector, np.zeros(ours.layout.size - len(vector), np.float32)])
-    found = [elbo(model, own, prior, task.x_train, task.y_train, noise, 120, NUMPY, masks) for model, own, prior, masks
-             in ((ours, masked, masked_prior(context, ours), {"hidden0": np.ones((6, 8), bool)}),
-                 (theirs, vector, vcl.prior(theirs), {}))]
+    found = [
+        elbo(model, own, prior, task.x_train, task.y_train, noise, 120, NUMPY, masks)
+        for model, own, prior, masks in (
+            (ours, masked, masked_prior(context, ours), {"hidden0": np.ones((6, 8), bool)}),
+            (theirs, vector, vcl.prior(theirs), {}),
+        )
+    ]
     assert found[0][0] == found[1][0]
     ours, theirs = (elbo_vjp(Elbo(-1.0, 1.0), cache) for _, cache in found)
     np.testing.assert_array_equal(ours[: len(theirs)], theirs)
 
 
 def test_npbcls_finetuning_with_all_masks_on_is_vcls_training(make_task):
-    task, learner = make_task(0), learner_of(likelihood_epochs=0)
+    task = make_task(0)
+    learner = learner_of(likelihood_epochs=0)
     learner.learn(task, progress=False)
     fresh = learner_of()
     fresh.inputs = task.inputs
     how = Fit("finetune", 4, 20, 1, fresh.key("elbo", 0), NUMPY, False)
     context = context_of(task, prior_sigma=1.0)
-    network, start = context.next_network(2), fresh.begin(task)
+    network = context.next_network(2)
+    start = fresh.begin(task)
     start = np.concatenate([start, np.zeros(network.layout.size - len(start), np.float32)])
-    prior, masks = fresh.prior(fresh.network(2)), {"hidden0": np.ones((6, 8), bool)}
-    _, vector, _ = objectives.train(network, start, prior, Data(task.x_train, task.y_train), how,
-                                    dict.fromkeys(("mu", "log_sigma"), SMALL.rate), context.model.weighted(network, {}),
-                                    masks)
+    prior = fresh.prior(fresh.network(2))
+    masks = {"hidden0": np.ones((6, 8), bool)}
+    _, vector, _ = objectives.train(
+        network,
+        start,
+        prior,
+        Data(task.x_train, task.y_train),
+        how,
+        dict.fromkeys(("mu", "log_sigma"), SMALL.rate),
+        context.model.weighted(network, {}),
+        masks,
+    )
     _, expected = learner.assemble(0)
     np.testing.assert_array_equal(vector[: len(expected)], expected)
 
 
 def test_one_task_is_bayes_by_backprop():
-    """Blundell et al. (2015), Sec. 3.2: the gradient of a plain network at sampled weights, plus the prior's pull."""
+    """Blundell et al. (2015), Sec. 3.2: the gradient of a plain network at sampled weights, plus
+    the prior's pull.
+    """
     model, vector, _, x, y = random_model(3)
     learner = VCL(Settings(hidden=(5, 4), prior_sigma=0.7), 0, "numpy")
     learner.inputs = 6
@@ -121,31 +159,50 @@ def test_one_task_is_bayes_by_backprop():
     prior = prior._replace(mu=prior.mu.astype(float), log_sigma=prior.log_sigma.astype(float))
     noise = model.noise(Key(0, 0, 0, 0), 1, len(x), NUMPY, np.float64)
     parts, cache = elbo(model, vector, prior, x, y, noise, len(x), NUMPY, {})
-    layers, gradient = (model.layout.layers(own) for own in (vector, elbo_vjp(Elbo(-1.0, 1.0), cache)))
+    layers, gradient = (
+        model.layout.layers(own) for own in (vector, elbo_vjp(Elbo(-1.0, 1.0), cache))
+    )
 
-    plain, flat = plain_network(6, (5, 4), 3), []
+    plain = plain_network(6, (5, 4), 3)
+    flat = []
     for name, layer in layers.items():
         for kind, one in noise[name].items():
             flat.append((layer[f"{kind}.mu"] + np.exp(layer[f"{kind}.log_sigma"]) * one[0]).ravel())
     total, plain_cache = plain.log_likelihood(np.concatenate(flat), x, y, NUMPY)
     assert parts.log_likelihood == pytest.approx(total, rel=1e-12)
     block = model.layout.block
-    divergence, _ = gaussian.kl(vector[block("mu")], vector[block("log_sigma")], 0.0, np.log(np.float32(0.7)))
+    divergence, _ = gaussian.kl(
+        vector[block("mu")], vector[block("log_sigma")], 0.0, np.log(np.float32(0.7))
+    )
     assert parts.kl_weights == pytest.approx(divergence, rel=1e-6)
     slopes = plain.weights(plain.log_likelihood_vjp(-1.0, plain_cache))
     for name, slope in zip(layers, slopes, strict=True):
-        layer, found = layers[name], gradient[name]
+        layer = layers[name]
+        found = gradient[name]
         for kind, one, dw in zip(("weight", "bias"), noise[name].values(), slope, strict=True):
-            mu, sigma = layer[f"{kind}.mu"], np.exp(layer[f"{kind}.log_sigma"])
+            mu = layer[f"{kind}.mu"]
+            sigma = np.exp(layer[f"{kind}.log_sigma"])
             np.testing.assert_allclose(found[f"{kind}.mu"], dw + mu / 0.49, rtol=1e-6)
-            np.testing.assert_allclose(found[f"{kind}.log_sigma"], dw * sigma * one[0] + sigma**2 / 0.49 - 1,
-                                       rtol=1e-6, atol=1e-8)
+            np.testing.assert_allclose(
+                found[f"{kind}.log_sigma"],
+                dw * sigma * one[0] + sigma**2 / 0.49 - 1,
+                rtol=1e-6,
+                atol=1e-8,
+            )
 
 
-@pytest.mark.parametrize("changes", [{}, {"local": False, "samples": 2}, {"coreset": "k_center", "coreset_size": 10,
-                                                                          "coreset_epochs": 5}])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"local": False, "samples": 2},
+        {"coreset": "k_center", "coreset_size": 10, "coreset_epochs": 5},
+    ],
+)
 def test_it_learns_and_keeps(make_task, changes):
-    *_, last = learn_stream(learner_of(epochs=8, **changes), [make_task(t) for t in range(2)], progress=False)
+    *_, last = learn_stream(
+        learner_of(epochs=8, **changes), [make_task(t) for t in range(2)], progress=False
+    )
     assert last.accuracy[1].min() > 0.9
 
 
@@ -153,7 +210,8 @@ def test_the_posterior_is_the_next_prior(make_task):
     learner = learner_of()
     learner.learn(make_task(0), progress=False)
     model = learner.network(2)
-    prior, vector = learner.prior(model), learner.begin(make_task(1))
+    prior = learner.prior(model)
+    vector = learner.begin(make_task(1))
     shared = (6 + 1) * 8
     for block, values in (("mu", prior.mu), ("log_sigma", prior.log_sigma)):
         np.testing.assert_array_equal(values[:shared], vector[model.layout.block(block)][:shared])
@@ -161,11 +219,15 @@ def test_the_posterior_is_the_next_prior(make_task):
     np.testing.assert_array_equal(prior.log_sigma[shared:], 0)
 
 
-@pytest.mark.parametrize("changes", [{}, {"coreset": "random", "coreset_size": 10, "coreset_epochs": 3,
-                                          "single_head": True}])
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"coreset": "random", "coreset_size": 10, "coreset_epochs": 3, "single_head": True}],
+)
 def test_it_is_saved_and_goes_on_bit_for_bit(make_task, tmp_path, changes):
     whole = learner_of(**changes)
-    assert [record.phase for record in whole.learn(make_task(0), progress=False)] == ["likelihood"] * 3 + ["vcl"] * 4
+    assert [record.phase for record in whole.learn(make_task(0), progress=False)] == [
+        "likelihood"
+    ] * 3 + ["vcl"] * 4
     whole.save(tmp_path / "vcl.npz")
     copy = VCL.load(tmp_path / "vcl.npz")
     for learner in (whole, copy):
@@ -173,12 +235,14 @@ def test_it_is_saved_and_goes_on_bit_for_bit(make_task, tmp_path, changes):
     same(copy, whole)
     x = make_task(0).x_test
     np.testing.assert_array_equal(copy.predict(x, 0), whole.predict(x, 0))
-    if changes:                                              # one head, one network: tasks are predicted alike
+    # one head, one network: tasks are predicted alike
+    if changes:
         np.testing.assert_array_equal(copy.predict(x, 0), copy.predict(x, 1))
 
 
 def test_a_coreset_is_taken_out_of_the_training_data(make_task):
-    learner, task = learner_of(coreset="random", coreset_size=10, epochs=0, likelihood_epochs=0), make_task(0)
+    learner = learner_of(coreset="random", coreset_size=10, epochs=0, likelihood_epochs=0)
+    task = make_task(0)
     learner.learn(task, progress=False)
     data, _ = coresets.take_out("vcl", task, "random", 10, generator(learner_of().key("coreset")))
     coreset = learner.memory["x0"]
@@ -198,7 +262,16 @@ def test_it_refuses_what_it_cannot_learn(make_task):
         learner.learn(make_task(1, inputs=5))
     with pytest.raises(ValueError, match="3 outputs, the one head 2"):
         learner.learn(make_task(1, classes=3))
-    for wrong in ({"hidden": ()}, {"samples": 0}, {"rate": -1.0}, {"prior_sigma": 0.0}, {"coreset": "best"}):
+    for wrong in (
+        {"hidden": ()},
+        {"samples": 0},
+        {"rate": -1.0},
+        {"prior_sigma": 0.0},
+        {"coreset": "best"},
+    ):
         with pytest.raises(ValueError, match=f"vcl: {next(iter(wrong))} must"):
             Settings(**wrong)
-    assert len(set(VCL.streams.values())) == len(VCL.streams) <= VCL.stride and method("vcl").learner is VCL
+    assert (
+        len(set(VCL.streams.values())) == len(VCL.streams) <= VCL.stride
+        and method("vcl").learner is VCL
+    )

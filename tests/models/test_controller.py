@@ -1,4 +1,6 @@
-"""The policy: a distribution over all choices, whose estimated gradient has the right mean, and which learns."""
+"""The policy: a distribution over all choices, whose estimated gradient has the right mean, and
+which learns.
+"""
 
 from itertools import product
 
@@ -11,7 +13,7 @@ from ibpcl.models.controller import Controller
 from ibpcl.noise import Key, uniform
 
 POLICY = Controller(layers=2, actions=3, units=4)
-ALL = np.array(list(product(range(3), repeat=2)))            # every choice there is
+ALL = np.array(list(product(range(3), repeat=2)))  # every choice there is
 
 
 def somewhere(seed=0, policy=POLICY):
@@ -33,13 +35,17 @@ def test_the_probabilities_of_all_choices_add_up_to_one():
     choices = np.array(list(product(range(4), repeat=3)))
     p = probabilities(somewhere(1, policy), policy, choices)
     assert p.sum() == pytest.approx(1, abs=1e-12) and (p > 0).all()
-    assert probabilities(np.zeros(policy.layout.size), policy, choices) == pytest.approx(np.full(64, 1 / 64))
+    assert probabilities(np.zeros(policy.layout.size), policy, choices) == pytest.approx(
+        np.full(64, 1 / 64)
+    )
 
 
 def test_a_choice_depends_on_the_choices_before_it_and_on_no_other():
-    p = POLICY.probabilities(somewhere(), ALL)               # (L, N, A)
+    p = POLICY.probabilities(somewhere(), ALL)  # (L, N, A)
     first = {tuple(row) for row in p[0].round(12)}
-    second = {choice: {tuple(row) for row in p[1, ALL[:, 0] == choice].round(12)} for choice in range(3)}
+    second = {
+        choice: {tuple(row) for row in p[1, ALL[:, 0] == choice].round(12)} for choice in range(3)
+    }
     assert len(first) == 1
     assert all(len(rows) == 1 for rows in second.values())
     assert len(set.union(*second.values())) == 3
@@ -47,10 +53,15 @@ def test_a_choice_depends_on_the_choices_before_it_and_on_no_other():
 
 @pytest.mark.parametrize("baseline", [0.0, 0.4, -3.0])
 def test_reinforce_is_unbiased_by_exact_expectation(baseline):
-    """Over all choices, the mean of (R - B) grad log p is the gradient of the mean reward, whatever the baseline."""
-    vector, rewards = somewhere(), np.random.default_rng(5).normal(size=len(ALL))
+    """Over all choices, the mean of (R - B) grad log p is the gradient of the mean reward, whatever
+    the baseline.
+    """
+    vector = somewhere()
+    rewards = np.random.default_rng(5).normal(size=len(ALL))
     p = probabilities(vector)
-    estimated = sum(p[n] * (rewards[n] - baseline) * score(vector, choice) for n, choice in enumerate(ALL))
+    estimated = sum(
+        p[n] * (rewards[n] - baseline) * score(vector, choice) for n, choice in enumerate(ALL)
+    )
     exact = np.empty_like(vector)
     for i in range(len(vector)):
         moved = vector.astype(complex)
@@ -61,32 +72,41 @@ def test_reinforce_is_unbiased_by_exact_expectation(baseline):
 
 
 def test_the_loss_pulls_the_policy_by_reinforce_and_the_value_to_the_mean_reward():
-    """A choice drawn as often as it is likely: the exact expectation of the loss's gradient, in one batch."""
-    vector, rewards = somewhere(), np.random.default_rng(5).normal(size=len(ALL))
-    value, p = POLICY.value(vector), probabilities(vector)
+    """A choice drawn as often as it is likely: the exact expectation of the loss's gradient, in one
+    batch.
+    """
+    vector = somewhere()
+    rewards = np.random.default_rng(5).normal(size=len(ALL))
+    value = POLICY.value(vector)
+    p = probabilities(vector)
     gradients = []
     for choice, reward in zip(ALL, rewards, strict=True):
         _, cache = POLICY.loss(vector, choice[None], np.array([reward]), value)
         gradients.append(POLICY.loss_vjp(1.0, cache))
-    expected = -sum(weight * reward * score(vector, choice) for weight, reward, choice in zip(p, rewards, ALL,
-                                                                                             strict=True))
+    expected = -sum(
+        weight * reward * score(vector, choice)
+        for weight, reward, choice in zip(p, rewards, ALL, strict=True)
+    )
     expected[POLICY.layout.block("value")] = value - p @ rewards
     np.testing.assert_allclose(p @ np.stack(gradients), expected, rtol=1e-9, atol=1e-13)
 
 
 def test_the_baseline_makes_the_estimate_less_noisy():
     """Rewards like accuracies, all near one: without a baseline their differences drown."""
-    vector, rewards = somewhere(), 0.97 + 0.01 * np.random.default_rng(5).normal(size=len(ALL))
-    p, scores = probabilities(vector), np.stack([score(vector, choice) for choice in ALL])
+    vector = somewhere()
+    rewards = 0.97 + 0.01 * np.random.default_rng(5).normal(size=len(ALL))
+    p = probabilities(vector)
+    scores = np.stack([score(vector, choice) for choice in ALL])
     noise = []
     for baseline in (0.0, p @ rewards):
         estimates = (rewards - baseline)[:, None] * scores
-        noise.append((p @ estimates**2 - (p @ estimates)**2).sum())
+        noise.append((p @ estimates**2 - (p @ estimates) ** 2).sum())
     assert noise[1] < noise[0] / 1000
 
 
 def test_choices_are_drawn_with_their_probabilities():
-    vector, draws = somewhere(2), 2000
+    vector = somewhere(2)
+    draws = 2000
     noise = uniform(Key(0, 0, 0, 0), (draws, 2), np.float64)
     drawn = np.stack([POLICY.sample(vector, u) for u in noise])
     counts = [(drawn == choice).all(axis=1).sum() for choice in ALL]
@@ -108,11 +128,15 @@ def test_with_one_action_there_is_nothing_to_choose():
 
 
 def test_it_finds_the_best_choice_by_trial():
-    """A reward that needs both numbers to be right at once; three hundred trials among sixteen choices."""
+    """A reward that needs both numbers to be right at once; three hundred trials among sixteen
+    choices.
+    """
     policy = Controller(2, 4, 16)
     vector = policy.initial(np.random.default_rng(0))
-    assert np.ptp(policy.probabilities(vector, np.zeros((1, 2), int))) < 0.1    # it starts nearly uniform
-    state, rates = adam.start(vector), np.full(len(vector), 0.02)
+    # it starts nearly uniform
+    assert np.ptp(policy.probabilities(vector, np.zeros((1, 2), int))) < 0.1
+    state = adam.start(vector)
+    rates = np.full(len(vector), 0.02)
     for trial in range(300):
         choice = policy.sample(vector, uniform(Key(4, 0, trial, 0), 2, np.float64))
         reward = np.array([1.0 - 0.3 * np.abs(choice - [2, 1]).sum()])

@@ -36,14 +36,19 @@ def test_at_the_prior_every_divergence_is_zero():
     model = classifier(6, (5, 4), Softmax(), 3, Masked)
     vector = model.initial(starts.normal(np.random.default_rng(0), 0.5), 0.3, ALPHA, np.float64)
     block = model.layout.block
-    prior = Prior(vector[block("mu")].copy(), vector[block("log_sigma")].copy(),
-                  dict(zip(model.masked, ALPHA, strict=True)))
+    prior = Prior(
+        vector[block("mu")].copy(),
+        vector[block("log_sigma")].copy(),
+        dict(zip(model.masked, ALPHA, strict=True)),
+    )
     parts, _ = evaluate(model, vector, prior, np.ones((2, 6)), np.zeros(2, int))
     assert parts[1:] == pytest.approx((0, 0, 0, 0, 0), abs=1e-12)
 
 
 def test_masks_that_are_surely_on_give_the_plain_bayesian_network():
-    """rho far up: every mask is 1, so the relaxed network with the masks' limit is the one with all-ones masks."""
+    """rho far up: every mask is 1, so the relaxed network with the masks' limit is the one with
+    all-ones masks.
+    """
     model, vector, _, x, _, _ = network()
     vector[model.layout.block("rho")] = 500.0
     vector[model.layout.block("log_sigma")] = -40.0
@@ -63,7 +68,9 @@ def test_both_backends_compute_the_same(mask_kl, kind):
         parts, cache = evaluate(model, vector, prior, x, labels, who=who)
         results.append((parts, elbo_vjp(GRADIENT, cache)))
     np.testing.assert_allclose(results[0][0], results[1][0], rtol=1e-9)
-    np.testing.assert_allclose(results[0][1], results[1][1], rtol=1e-7, atol=1e-9 * np.abs(results[0][1]).max())
+    np.testing.assert_allclose(
+        results[0][1], results[1][1], rtol=1e-7, atol=1e-9 * np.abs(results[0][1]).max()
+    )
 
 
 def test_the_estimate_averages_over_samples():
@@ -72,10 +79,15 @@ def test_the_estimate_averages_over_samples():
     noise = draw(model, x, samples=4)
 
     def half(rows):
-        return {name: {part: array[rows] for part, array in drawn.items()} for name, drawn in noise.items()}
+        return {
+            name: {part: array[rows] for part, array in drawn.items()}
+            for name, drawn in noise.items()
+        }
 
-    estimates = [elbo(model, vector, prior, x, labels, n, 70, NUMPY, None, 0.7)[0]
-                 for n in (noise, half(slice(0, 2)), half(slice(2, 4)))]
+    estimates = [
+        elbo(model, vector, prior, x, labels, n, 70, NUMPY, None, 0.7)[0]
+        for n in (noise, half(slice(0, 2)), half(slice(2, 4)))
+    ]
     np.testing.assert_allclose(estimates[0], np.mean(estimates[1:], axis=0), rtol=1e-12)
 
 
@@ -85,7 +97,9 @@ def test_an_unknown_backend_is_refused():
 
 
 def test_a_flat_prior_is_the_limit_of_a_wide_one():
-    """The wider a Gaussian, the nearer its divergence to minus the logarithms of sigma, and a constant."""
+    """The wider a Gaussian, the nearer its divergence to minus the logarithms of sigma, and a
+    constant.
+    """
     model, vector, prior, x, labels, masks = network()
     count = len(prior.mu)
     flat = prior._replace(informative=np.arange(0, count, 2), others=Flat)
@@ -98,7 +112,9 @@ def test_a_flat_prior_is_the_limit_of_a_wide_one():
 
     value, gradient = divergence(flat)
     for width, tolerance in ((1e3, 1e-4), (1e5, 1e-8)):
-        wide = prior._replace(log_sigma=np.where(np.isin(np.arange(count), others), np.log(width), prior.log_sigma))
+        wide = prior._replace(
+            log_sigma=np.where(np.isin(np.arange(count), others), np.log(width), prior.log_sigma)
+        )
         wide_value, wide_gradient = divergence(wide)
         constant = len(others) * (np.log(width) - 0.5)
         np.testing.assert_allclose(wide_value - constant, value, atol=tolerance)
@@ -111,28 +127,45 @@ def test_a_flat_prior_is_the_limit_of_a_wide_one():
 
 def with_row_sticks(model):
     rows = MaskModel(row_sticks=True)
-    return replace(model, stages=tuple(replace(layer, model=rows) if isinstance(layer, Masked) else layer
-                                       for layer in model.stages))
+    return replace(
+        model,
+        stages=tuple(
+            replace(layer, model=rows) if isinstance(layer, Masked) else layer
+            for layer in model.stages
+        ),
+    )
 
 
 def test_sticks_that_rows_have_of_their_own_but_equal_are_those_that_rows_share():
-    """The same sticks in every row: same outputs and masks' divergence; and the sticks' divergence counts D times."""
+    """The same sticks in every row: same outputs and masks' divergence; and the sticks' divergence
+    counts D times.
+    """
     model, vector, prior, x, labels, _ = network()
     each = with_row_sticks(model)
     vector_each = np.zeros(each.layout.size)
     for name, view in each.layout.views(vector_each).items():
-        view[...] = model.layout.views(vector)[name]          # (K,) to (D, K)
+        view[...] = model.layout.views(vector)[name]  # (K,) to (D, K)
     noise = draw(model, x)
-    same = noise | {name: noise[name] | {"stick": np.repeat(noise[name]["stick"][:, None], layer.inputs, axis=1)}
-                    for name, layer in model.masked.items()}
+    same = noise | {
+        name: noise[name]
+        | {"stick": np.repeat(noise[name]["stick"][:, None], layer.inputs, axis=1)}
+        for name, layer in model.masked.items()
+    }
     parts, cache = elbo(model, vector, prior, x, labels, noise, 70, NUMPY, None, 0.7)
     parts_each, cache_each = elbo(each, vector_each, prior, x, labels, same, 70, NUMPY, None, 0.7)
     np.testing.assert_allclose(parts_each[:3], parts[:3], rtol=1e-12)
-    once = [kumaraswamy.kl_to_beta(*sticks(own["raw_a"], own["raw_b"])[0], alpha)[0]
-            for own, alpha in zip(model.layout.layers(vector).values(), ALPHA, strict=False)]
-    assert parts_each.kl_sticks == pytest.approx(np.dot([layer.inputs for layer in model.masked.values()], once))
+    once = [
+        kumaraswamy.kl_to_beta(*sticks(own["raw_a"], own["raw_b"])[0], alpha)[0]
+        for own, alpha in zip(model.layout.layers(vector).values(), ALPHA, strict=False)
+    ]
+    assert parts_each.kl_sticks == pytest.approx(
+        np.dot([layer.inputs for layer in model.masked.values()], once)
+    )
     weights = Elbo(1, -1, -1)
-    one, other = (of.layout.views(elbo_vjp(weights, kept)) for of, kept in ((model, cache), (each, cache_each)))
+    one, other = (
+        of.layout.views(elbo_vjp(weights, kept))
+        for of, kept in ((model, cache), (each, cache_each))
+    )
     for name, gradient in one.items():
         summed = other[name].sum(axis=0) if ".raw" in name else other[name]
         np.testing.assert_allclose(summed, gradient, rtol=1e-9, atol=1e-12)
@@ -141,7 +174,8 @@ def test_sticks_that_rows_have_of_their_own_but_equal_are_those_that_rows_share(
 @pytest.mark.parametrize("mask_kl", ["bernoulli", "concrete"])
 def test_sticks_of_each_row_are_compiled_as_they_are_written(mask_kl):
     model, vector, prior, x, labels, _ = network(2, mask_kl, row_sticks=True)
-    noise, found = draw(model, x, samples=3), []
+    noise = draw(model, x, samples=3)
+    found = []
     for which in (NUMPY, backend("numba")):
         parts, cache = elbo(model, vector, prior, x, labels, noise, 70, which, None, 0.7)
         found.append((parts, elbo_vjp(GRADIENT, cache)))
@@ -152,19 +186,36 @@ def test_sticks_of_each_row_are_compiled_as_they_are_written(mask_kl):
 def test_an_input_that_is_always_zero_may_rest_with_its_own_sticks():
     """At its prior a row adds nothing to any part, and its sticks and masks are pulled nowhere."""
     model, vector, prior, x, labels, _ = network(row_sticks=True)
-    dead, layer = 2, hidden(model, vector)
-    x[:, dead], layer["rho"][dead] = 0, 0
+    dead = 2
+    layer = hidden(model, vector)
+    x[:, dead] = 0
+    layer["rho"][dead] = 0
     layer["raw_a"][dead], layer["raw_b"][dead] = inverse_softplus(ALPHA[0]), inverse_softplus(1.0)
-    layer["bias.mu"][...], layer["bias.log_sigma"][...] = 0, -40     # or a mask of the row could be its unit's largest
+    # or a mask of the row could be its unit's largest
+    layer["bias.mu"][...] = 0
+    layer["bias.log_sigma"][...] = -40
     noise = draw(model, x)
     parts, cache = elbo(model, vector, prior, x, labels, noise, 70, NUMPY, None, 0.7)
     gradient = hidden(model, elbo_vjp(GRADIENT._replace(kl_weights=0.0), cache))
     for name in ("rho", "raw_a", "raw_b"):
         np.testing.assert_allclose(gradient[name][dead], 0, atol=1e-9)
     part = subnetwork.usable(model, x)
-    kept, drawn = part.sides["hidden0"][0], noise["hidden0"]
-    smaller = noise | {"hidden0": drawn | {name: drawn[name][:, kept] for name in ("weight", "stick", "mask")}}
-    without, _ = elbo(part.network, vector[part.index], subnetwork.cut_prior(part, model, prior), part.columns(x),
-                      labels, smaller, 70, NUMPY, None, 0.7)
+    kept = part.sides["hidden0"][0]
+    drawn = noise["hidden0"]
+    smaller = noise | {
+        "hidden0": drawn | {name: drawn[name][:, kept] for name in ("weight", "stick", "mask")}
+    }
+    without, _ = elbo(
+        part.network,
+        vector[part.index],
+        subnetwork.cut_prior(part, model, prior),
+        part.columns(x),
+        labels,
+        smaller,
+        70,
+        NUMPY,
+        None,
+        0.7,
+    )
     assert kept.tolist() == [True, True, False, True, True, True]
     np.testing.assert_allclose((without[0], *without[2:]), (parts[0], *parts[2:]), rtol=1e-9)

@@ -1,4 +1,6 @@
-"""Networks that grow: what a head reaches, what is new, and changes that leave the function as it is."""
+"""Networks that grow: what a head reaches, what is new, and changes that leave the function as it
+is.
+"""
 
 from itertools import product
 
@@ -14,7 +16,8 @@ NUMPY = backend("numpy")
 
 
 def random_network(seed=0, hidden=(5, 4), density=1.0):
-    rng, network = np.random.default_rng(seed), plain_network(6, hidden, 3)
+    rng = np.random.default_rng(seed)
+    network = plain_network(6, hidden, 3)
     vector = rng.normal(size=network.layout.size) * (rng.random(network.layout.size) < density)
     return network, vector, rng.normal(size=(9, 6))
 
@@ -30,10 +33,15 @@ def test_a_unit_is_reached_where_a_path_leads_to_the_head(seed):
     units = expandable.reached(layers)
     for i, found in enumerate(units):
         for k, reached in enumerate(found):
-            paths = product([k], *(range(width) for width in network.hidden[i + 1:]), range(3))
-            weights = [weight for weight, _ in layers[i + 1:]]
-            assert reached == any(all(weight[here, there] != 0 for weight, here, there in
-                                      zip(weights, path, path[1:], strict=False)) for path in paths)
+            paths = product([k], *(range(width) for width in network.hidden[i + 1 :]), range(3))
+            weights = [weight for weight, _ in layers[i + 1 :]]
+            assert reached == any(
+                all(
+                    weight[here, there] != 0
+                    for weight, here, there in zip(weights, path, path[1:], strict=False)
+                )
+                for path in paths
+            )
 
 
 def test_what_lies_between_units():
@@ -57,7 +65,9 @@ def test_a_unit_that_nothing_enters_can_be_cut_out():
 
 
 def moved_network(hidden, moved, new=(1, 1)):
-    """A network, that before some units moved and one was added to each layer, and the parameters of that."""
+    """A network, that before some units moved and one was added to each layer, and the parameters
+    of that.
+    """
     network, vector, x = random_network(1, hidden)
     old = network.resized(tuple(width - extra for width, extra in zip(hidden, new, strict=False)))
     before = vector[old.layout.within(network.layout)]
@@ -70,20 +80,29 @@ def moved_network(hidden, moved, new=(1, 1)):
 def test_drift_is_the_distance_of_what_enters_a_unit():
     network, vector, old, before, _ = moved_network((5, 4), [[0], [1, 2]])
     first, second = expandable.drift(network, vector, old, before)
-    np.testing.assert_allclose(first, np.sqrt(6 * 0.25 + 0.0625) * np.array([1, 0, 0, 0]), atol=1e-15)
+    np.testing.assert_allclose(
+        first, np.sqrt(6 * 0.25 + 0.0625) * np.array([1, 0, 0, 0]), atol=1e-15
+    )
     np.testing.assert_allclose(second, np.sqrt(4 * 0.25 + 0.0625) * np.array([0, 1, 1]), atol=1e-15)
 
 
-@pytest.mark.parametrize("hidden, moved", [((5,), [[0, 3]]), ((5, 4), [[1, 2], [0, 1, 2]]), ((5, 4), [[], [1]])])
+@pytest.mark.parametrize(
+    "hidden, moved", [((5,), [[0, 3]]), ((5, 4), [[1, 2], [0, 1, 2]]), ((5, 4), [[], [1]])]
+)
 def test_a_split_keeps_the_function_and_puts_units_back(hidden, moved):
     """Exact where everything that follows a copied unit is new, or a copy too."""
     moved = [np.array(units, int) for units in moved]
     network, vector, old, before, x = moved_network(hidden, moved)
-    if len(hidden) == 2 and len(moved[0]):                   # the one unit that stays hears no moved one
+    # the one unit that stays hears no moved one
+    if len(hidden) == 2 and len(moved[0]):
         network.weights(vector)[1][0][:, 3] = 0
     larger, grown = expandable.split(network, vector, old, before, moved)
-    assert larger.hidden == tuple(width + len(units) for width, units in zip(hidden, moved, strict=True))
-    np.testing.assert_allclose(logits(larger, grown, x), logits(network, vector, x), rtol=1e-9, atol=1e-12)
+    assert larger.hidden == tuple(
+        width + len(units) for width, units in zip(hidden, moved, strict=True)
+    )
+    np.testing.assert_allclose(
+        logits(larger, grown, x), logits(network, vector, x), rtol=1e-9, atol=1e-12
+    )
     distances = expandable.drift(larger, grown, old, before)
     assert max(map(np.max, distances)) == 0
 
@@ -93,7 +112,8 @@ def test_copies_are_heard_by_copies_alone_and_units_that_stay_by_all_others():
     network, vector, old, before, _ = moved_network((5, 4), moved)
     larger, grown = expandable.split(network, vector, old, before, moved)
     weight = larger.weights(grown)[1][0] != 0
-    np.testing.assert_array_equal(weight[:, :4], np.arange(7)[:, None] < [4, 5, 5, 5])     # the first one was put back
+    # the first one was put back
+    np.testing.assert_array_equal(weight[:, :4], np.arange(7)[:, None] < [4, 5, 5, 5])
     np.testing.assert_array_equal(weight[:, 4], [1, 0, 0, 1, 1, 1, 1])
 
 

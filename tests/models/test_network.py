@@ -11,36 +11,75 @@ from ibpcl.models.network import autoencoder, classifier
 
 def test_the_layers_are_where_they_belong():
     model = autoencoder(6, (5, 4), 3, Bernoulli())
-    assert tuple(model.layers) == ("encoder0", "encoder1", "mean", "scale", "decoder0", "decoder1", "pixels")
+    assert tuple(model.layers) == (
+        "encoder0",
+        "encoder1",
+        "mean",
+        "scale",
+        "decoder0",
+        "decoder1",
+        "pixels",
+    )
     shapes = [layer.shape for layer in model.layers.values()]
     assert shapes == [*pairwise((6, 5, 4, 3)), (4, 3), *pairwise((3, 4, 5, 6))]
     assert tuple(model.masked) == tuple(model.layers)[:-1]
-    assert model.sources == {"encoder0": "inputs", "encoder1": "encoder0", "mean": "encoder1", "scale": "encoder1",
-                             "decoder0": "codes", "decoder1": "decoder0", "pixels": "decoder1"}
+    assert model.sources == {
+        "encoder0": "inputs",
+        "encoder1": "encoder0",
+        "mean": "encoder1",
+        "scale": "encoder1",
+        "decoder0": "codes",
+        "decoder1": "decoder0",
+        "pixels": "decoder1",
+    }
 
 
 def test_the_parameters_lie_by_block_and_within_it_by_layer():
-    layout = classifier(4, (3,), Gaussian(0.1, True), 2, Masked, model=MaskModel(learns_alpha=True)).layout
+    layout = classifier(
+        4, (3,), Gaussian(0.1, True), 2, Masked, model=MaskModel(learns_alpha=True)
+    ).layout
     assert [entry.name for entry in layout.entries] == [
-        *(f"{layer}.{side}.{part}" for part in ("mu", "log_sigma") for layer in ("hidden0", "head")
-          for side in ("weight", "bias")),
-        "hidden0.rho", "hidden0.raw_a", "hidden0.raw_b", "hidden0.raw_shape", "hidden0.raw_scale", "noise.log_sigma"]
+        *(
+            f"{layer}.{side}.{part}"
+            for part in ("mu", "log_sigma")
+            for layer in ("hidden0", "head")
+            for side in ("weight", "bias")
+        ),
+        "hidden0.rho",
+        "hidden0.raw_a",
+        "hidden0.raw_b",
+        "hidden0.raw_shape",
+        "hidden0.raw_scale",
+        "noise.log_sigma",
+    ]
 
 
-@pytest.mark.parametrize(("arguments", "options", "message"), [
-    ((0, (3,), Softmax(), 2, Masked), {}, "at least 1"), ((4, (), Softmax(), 2, Masked), {}, "a hidden layer"),
-    ((4, (0,), Softmax(), 2, Masked), {}, "at least 1"), ((4, (3,), Softmax(), 2, Masked, "gelu"), {}, "activation"),
-    ((4, (3,), Softmax(), 2, Masked), {"model": MaskModel("exact")}, "mask_kl"),
-    ((4, (3,), Softmax(), 2, Masked), {"model": MaskModel(link="probit")}, "mask_link")])
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        ((0, (3,), Softmax(), 2, Masked), {}, "at least 1"),
+        ((4, (), Softmax(), 2, Masked), {}, "a hidden layer"),
+        ((4, (0,), Softmax(), 2, Masked), {}, "at least 1"),
+        ((4, (3,), Softmax(), 2, Masked, "gelu"), {}, "activation"),
+        ((4, (3,), Softmax(), 2, Masked), {"model": MaskModel("exact")}, "mask_kl"),
+        ((4, (3,), Softmax(), 2, Masked), {"model": MaskModel(link="probit")}, "mask_link"),
+    ],
+)
 def test_a_network_that_cannot_be_is_refused(arguments, options, message):
     with pytest.raises(ValueError, match=message):
         classifier(*arguments, **options)
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    ((0, (3,), 2, Bernoulli()), "at least 1"), ((4, (), 2, Bernoulli()), "a hidden layer"),
-    ((4, (3,), 2, Bernoulli(), ("masked",)), "kinds"), ((4, (3,), 2, Bernoulli(), ("mask",) * 5), "kinds"),
-    ((4, (3,), 2, Bernoulli(), None, "gelu"), "activation")])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((0, (3,), 2, Bernoulli()), "at least 1"),
+        ((4, (), 2, Bernoulli()), "a hidden layer"),
+        ((4, (3,), 2, Bernoulli(), ("masked",)), "kinds"),
+        ((4, (3,), 2, Bernoulli(), ("mask",) * 5), "kinds"),
+        ((4, (3,), 2, Bernoulli(), None, "gelu"), "activation"),
+    ],
+)
 def test_an_autoencoder_that_cannot_be_is_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         autoencoder(*arguments)

@@ -5,8 +5,12 @@ import pytest
 
 from ibpcl.models.parameters import Entry, Layout
 
-ENTRIES = [Entry("w.mu", (2, 3), "mu"), Entry("b.mu", (3,), "mu"), Entry("rho", (2, 3), "rho"),
-           Entry("none", (0,), "rho")]
+ENTRIES = [
+    Entry("w.mu", (2, 3), "mu"),
+    Entry("b.mu", (3,), "mu"),
+    Entry("rho", (2, 3), "rho"),
+    Entry("none", (0,), "rho"),
+]
 
 
 def test_views_cover_the_vector_once_and_write_through():

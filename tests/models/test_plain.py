@@ -13,7 +13,9 @@ def test_predictions_are_the_softmax_of_the_logits():
     p = plain.predict(vector, x, backend("numpy"))
     (w0, b0), (w1, b1) = plain.weights(vector)
     logits = np.maximum(x @ w0 + b0, 0) @ w1 + b1
-    np.testing.assert_allclose(np.log(p[:, 1] / p[:, 0]), logits[:, 1] - logits[:, 0], rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(
+        np.log(p[:, 1] / p[:, 0]), logits[:, 1] - logits[:, 0], rtol=1e-4, atol=1e-6
+    )
     np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-6)
 
 

@@ -1,4 +1,6 @@
-"""Predictions: what they are without noise, their limits, and what each likelihood makes of the outputs."""
+"""Predictions: what they are without noise, their limits, and what each likelihood makes of the
+outputs.
+"""
 
 import numpy as np
 import pytest
@@ -61,7 +63,8 @@ def test_the_variance_of_values_is_that_of_the_outputs_without_bias():
     """Mean over many pairs of samples: what many samples say at once."""
     model = classifier(3, (4,), likelihoods.Gaussian(0.25, True), 1, Masked)
     vector = model.initial(starts.normal(np.random.default_rng(0), 0.5), 0.5, (2.0,), np.float64)
-    masks, x = {"hidden0": np.ones((3, 4), bool)}, np.ones((4000, 3))
+    masks = {"hidden0": np.ones((3, 4), bool)}
+    x = np.ones((4000, 3))
     pairs = predict(model, vector, masks, x, 2, Key(0, 0, 0, 0), NUMPY)
     many = predict(model, vector, masks, x[:1], 4000, Key(1, 0, 0, 0), NUMPY)
     assert (pairs.model_sigma**2).mean() == pytest.approx(many.model_sigma[0, 0] ** 2, rel=0.1)
@@ -70,6 +73,9 @@ def test_the_variance_of_values_is_that_of_the_outputs_without_bias():
 
 
 def test_a_likelihood_of_two_classes_refuses_three():
-    assert likelihoods.of_classes("probit").width(2) == 1 and likelihoods.of_classes("softmax").width(3) == 3
+    assert (
+        likelihoods.of_classes("probit").width(2) == 1
+        and likelihoods.of_classes("softmax").width(3) == 3
+    )
     with pytest.raises(ValueError, match="the likelihood probit is of two classes, got 3"):
         likelihoods.of_classes("probit").width(3)

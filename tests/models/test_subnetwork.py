@@ -17,21 +17,37 @@ NUMPY = backend("numpy")
 
 
 def assert_same_part(model, vector, prior, x, targets, masks, part, who):
-    """Compare likelihood and gradient of a part with those of the whole network, at the same noise."""
-    small, whole = part.network, model.noise(Key(0, 0, 0, 0), 2, len(x), who, np.float64, relaxed=False)
-    noise = whole | {name: {"eps": whole[name]["eps"][..., columns]} for name, (_, columns) in part.sides.items()}
-    parts, cache = elbo(small, vector[part.index], subnetwork.cut_prior(part, model, prior), part.columns(x), targets,
-                        noise, 70, who, part.masks)
+    """Compare likelihood and gradient of a part with those of the whole network, at the same
+    noise.
+    """
+    small = part.network
+    whole = model.noise(Key(0, 0, 0, 0), 2, len(x), who, np.float64, relaxed=False)
+    noise = whole | {
+        name: {"eps": whole[name]["eps"][..., columns]} for name, (_, columns) in part.sides.items()
+    }
+    parts, cache = elbo(
+        small,
+        vector[part.index],
+        subnetwork.cut_prior(part, model, prior),
+        part.columns(x),
+        targets,
+        noise,
+        70,
+        who,
+        part.masks,
+    )
     expected, whole_cache = elbo(model, vector, prior, x, targets, whole, 70, who, masks)
     assert parts.log_likelihood == pytest.approx(expected.log_likelihood, rel=1e-12)
     assert parts.kl_latent == pytest.approx(expected.kl_latent, rel=1e-12)
     weights = Elbo(1.0, -1.0, kl_latent=-1.0)
-    np.testing.assert_allclose(elbo_vjp(weights, cache), elbo_vjp(weights, whole_cache)[part.index], rtol=1e-9,
-                               atol=1e-9)
+    np.testing.assert_allclose(
+        elbo_vjp(weights, cache), elbo_vjp(weights, whole_cache)[part.index], rtol=1e-9, atol=1e-9
+    )
     assert "rho" not in small.layout.blocks and "sticks" not in small.layout.blocks
     off = np.setdiff1d(np.arange(model.layout.block("log_sigma").stop), part.index)
     gradient = elbo_vjp(weights._replace(kl_weights=0.0), whole_cache)
-    np.testing.assert_allclose(gradient[off], 0, atol=1e-12)         # what is left out has no gradient but the prior's
+    # what is left out has no gradient but the prior's
+    np.testing.assert_allclose(gradient[off], 0, atol=1e-12)
 
 
 @pytest.mark.parametrize("who", ["numpy", "numba"])
@@ -39,12 +55,14 @@ def test_only_the_weights_that_a_mask_keeps_are_trained(who):
     model, vector, prior, x, labels, masks = networks.network()
     x[:, 2] = 0
     masks["hidden0"][:, 0] = False
-    masks["hidden0"][:, 1] = [False, False, True, False, False, False]       # to an input that is always zero alone
-    masks["hidden0"][4] = False                              # no weight reads this input
+    # to an input that is always zero alone
+    masks["hidden0"][:, 1] = [False, False, True, False, False, False]
+    masks["hidden0"][4] = False  # no weight reads this input
     part = subnetwork.usable(model, x, masks)
     assert not part.sides["hidden0"][0][4]
     assert {name: layer.weight_count for name, layer in part.network.masked.items()} == {
-        name: mask.sum() for name, mask in part.masks.items()}
+        name: mask.sum() for name, mask in part.masks.items()
+    }
     assert_same_part(model, vector, prior, x, labels, masks, part, backend(who))
 
 
@@ -53,10 +71,18 @@ def test_the_part_of_an_autoencoder_that_a_task_can_use_computes_the_same(activa
     model, vector, prior, x, masks = autoencoders.network(activation=activation)
     x[:, 2] = 0
     masks["encoder1"][:, 0] = masks["decoder0"][:, 3] = False
-    masks["encoder0"][:, 4] = [False, False, True, False, False, False]      # connected to the dead input alone
+    # connected to the dead input alone
+    masks["encoder0"][:, 4] = [False, False, True, False, False, False]
     part = subnetwork.usable(model, x, masks)
     assert {name: layer.units for name, layer in part.network.layers.items()} == {
-        "encoder0": 5, "encoder1": 3, "mean": 3, "scale": 3, "decoder0": 3, "decoder1": 5, "pixels": 6}
+        "encoder0": 5,
+        "encoder1": 3,
+        "mean": 3,
+        "scale": 3,
+        "decoder0": 3,
+        "decoder1": 5,
+        "pixels": 6,
+    }
     assert_same_part(model, vector, prior, x, x, masks, part, NUMPY)
 
 
@@ -66,15 +92,19 @@ def test_a_learned_noise_stays_where_masks_are_given():
     mask = np.array([[True, False], [False, False], [True, True]])
     part = subnetwork.usable(model, np.ones((1, 3)), {"hidden0": mask})
     assert part.network.layers["hidden0"].weight_count == 3
-    assert part.network.layout.view(vector[part.index], "noise.log_sigma").tolist() == [np.log(np.float32(0.25))]
+    assert part.network.layout.view(vector[part.index], "noise.log_sigma").tolist() == [
+        np.log(np.float32(0.25))
+    ]
 
 
 @pytest.mark.parametrize("activation", ["leaky_relu", "tanh", "softplus"])
 @pytest.mark.parametrize("seed", range(4))
 def test_weights_that_change_nothing_are_switched_off_and_no_others(activation, seed):
-    """On images with dead pixels the model is the same without them; without one more weight it is another.
+    """On images with dead pixels the model is the same without them; without one more weight it is
+    another.
 
-    Biases are 0: a unit that only dead pixels lead to has a weight, so it says its bias, and is dropped with it.
+    Biases are 0: a unit that only dead pixels lead to has a weight, so it says its bias, and is
+    dropped with it.
     """
     rng = np.random.default_rng(seed)
     model = autoencoder(9, (6, 5), 4, Bernoulli(), None, activation)

@@ -1,6 +1,8 @@
-"""The numbers that models and methods gave before their code was joined; they are compared, not explained.
+"""The numbers that models and methods gave before their code was joined; they are compared, not
+explained.
 
-``python tests/oracles/test_oracles.py`` writes them again: only where a change of the numbers is meant.
+``python tests/oracles/test_oracles.py`` writes them again: only where a change of the numbers is
+meant.
 """
 
 import json
@@ -16,7 +18,8 @@ from fingerprints import fingerprint, gap
 from ibpcl.inference.backend import backend
 
 FILE = Path(__file__).with_name("oracles.json")
-# Of models in float64 and float32; of runs, whose steps multiply what float32 rounds, otherwise on another processor.
+# Of models in float64 and float32; of runs, whose steps multiply what float32 rounds, otherwise on
+# another processor.
 TOLERANCES = {"numpy": 1e-10, "numba": 1e-5, "run": 1e-4}
 DTYPES = {"numpy": np.float64, "numba": np.float32}
 
@@ -38,12 +41,19 @@ def stored(group):
 
 
 def compare(found, kept, tolerance):
-    """Compare fingerprints; parts of a history are all in nats and have one scale, that of the log likelihood."""
+    """Compare fingerprints; parts of a history are all in nats and have one scale, that of the log
+    likelihood.
+    """
     assert kept.keys() <= found.keys()
-    wrong = {name: found[name] for name in found.keys() - kept.keys() if found[name][0] != 0}    # what it did not have
+    # what it did not have
+    wrong = {name: found[name] for name in found.keys() - kept.keys() if found[name][0] != 0}
     for name in kept:
         task, _, part = name.partition(".")
-        scale = kept[f"{task}.log_likelihood"][0] if part and part != "tau" and task.startswith("history") else None
+        scale = (
+            kept[f"{task}.log_likelihood"][0]
+            if part and part != "tau" and task.startswith("history")
+            else None
+        )
         difference = gap(found[name], kept[name], scale)
         if not difference <= tolerance:
             wrong[name] = difference
@@ -63,12 +73,18 @@ def test_a_method_learns_what_it_learned(name, who):
 
 
 if __name__ == "__main__":
+
     def timed(f, name, who):
         start = time.perf_counter()
         found = f(name, who)
         print(f"{time.perf_counter() - start:6.2f} s  {name}/{who}")
         return {key: [float(f"{value:.15g}") for value in values] for key, values in found.items()}
 
-    whole = {group: {f"{name}/{who}": timed(f, name, who) for name in names for who in DTYPES}
-             for group, f, names in (("models", model, oracle_models.CASES), ("methods", run, oracle_methods.cases()))}
+    whole = {
+        group: {f"{name}/{who}": timed(f, name, who) for name in names for who in DTYPES}
+        for group, f, names in (
+            ("models", model, oracle_models.CASES),
+            ("methods", run, oracle_methods.cases()),
+        )
+    }
     FILE.write_text(json.dumps(whole, separators=(",", ":")).replace('},"', '},\n"') + "\n")

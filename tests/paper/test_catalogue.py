@@ -1,4 +1,6 @@
-"""The catalogue: everything passes, nothing is left out, and a wrong distribution or a crash is told."""
+"""The catalogue: everything passes, nothing is left out, and a wrong distribution or a crash is
+told.
+"""
 
 import inspect
 import os
@@ -34,21 +36,39 @@ def test_names_are_unique_and_groups_known():
 
 def functions(prefix):
     """The functions of the primitives whose name begins like that, as module.function."""
-    return [f"{module.__name__.rsplit('.', 1)[1]}.{name}" for module in pairs.modules()
-            if module.__name__.startswith("ibpcl.primitives.") for name, value in vars(module).items()
-            if name.startswith(prefix) and not name.endswith("_vjp") and inspect.isfunction(value)
-            and value.__module__ == module.__name__]
+    return [
+        f"{module.__name__.rsplit('.', 1)[1]}.{name}"
+        for module in pairs.modules()
+        if module.__name__.startswith("ibpcl.primitives.")
+        for name, value in vars(module).items()
+        if name.startswith(prefix)
+        and not name.endswith("_vjp")
+        and inspect.isfunction(value)
+        and value.__module__ == module.__name__
+    ]
 
 
-@pytest.mark.parametrize(("prefix", "groups"), [
-    ("log_density", ["densities"]), ("sample", ["samplers", "estimators"]),
-    ("kl", ["divergences", "estimators"]), ("expected", ["divergences"]), ("moments", ["divergences"])])
+@pytest.mark.parametrize(
+    ("prefix", "groups"),
+    [
+        ("log_density", ["densities"]),
+        ("sample", ["samplers", "estimators"]),
+        ("kl", ["divergences", "estimators"]),
+        ("expected", ["divergences"]),
+        ("moments", ["divergences"]),
+    ],
+)
 def test_no_distribution_of_the_package_is_left_out(prefix, groups):
     found = functions(prefix)
     assert found
     for function in found:
-        assert any(name.startswith(f"{group}/{function}"[:len(group) + 1 + len("stick_breaking.expected_active")])
-                   for group in groups for name in NAMES), f"no check of {function} in {groups}"
+        assert any(
+            name.startswith(
+                f"{group}/{function}"[: len(group) + 1 + len("stick_breaking.expected_active")]
+            )
+            for group in groups
+            for name in NAMES
+        ), f"no check of {function} in {groups}"
 
 
 def test_every_kind_of_noise_is_checked():
@@ -58,7 +78,7 @@ def test_every_kind_of_noise_is_checked():
 
 
 def outcome(name):
-    check, = (check for check in CHECKS if str(check) == name)
+    (check,) = (check for check in CHECKS if str(check) == name)
     return catalogue.run(check).outcome
 
 
@@ -82,46 +102,72 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("module", "function", "factor", "name"), WRONG, ids=[entry[-1] for entry in WRONG])
+@pytest.mark.parametrize(
+    ("module", "function", "factor", "name"), WRONG, ids=[entry[-1] for entry in WRONG]
+)
 def test_a_wrong_distribution_is_noticed(monkeypatch, module, function, factor, name):
     monkeypatch.setattr(module, function, scaled(getattr(module, function), factor))
     assert not outcome(name).ok
 
 
-@pytest.mark.parametrize(("module", "name"), [
-    (gaussian, "estimators/gaussian.sample.log_sigma"), (kumaraswamy, "estimators/kumaraswamy.sample.b"),
-    (weibull, "estimators/weibull.sample.k")])
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        (gaussian, "estimators/gaussian.sample.log_sigma"),
+        (kumaraswamy, "estimators/kumaraswamy.sample.b"),
+        (weibull, "estimators/weibull.sample.k"),
+    ],
+)
 def test_a_biased_gradient_is_noticed(monkeypatch, module, name):
     right = module.sample_vjp
-    monkeypatch.setattr(module, "sample_vjp", lambda d, cache: tuple(1.1 * part for part in right(d, cache)))
+    monkeypatch.setattr(
+        module, "sample_vjp", lambda d, cache: tuple(1.1 * part for part in right(d, cache))
+    )
     assert not outcome(name).ok
 
 
 def test_a_density_of_another_place_is_noticed(monkeypatch):
     """It integrates to one, too."""
     right = gaussian.log_density
-    monkeypatch.setattr(gaussian, "log_density", lambda x, mu, log_sigma: right(x, mu + 1e-6, log_sigma))
+    monkeypatch.setattr(
+        gaussian, "log_density", lambda x, mu, log_sigma: right(x, mu + 1e-6, log_sigma)
+    )
     assert not outcome("densities/gaussian.log_density").ok
 
 
 def test_a_series_that_understates_its_error_is_noticed(monkeypatch):
     right = kumaraswamy.kl_to_general_beta
-    monkeypatch.setattr(kumaraswamy, "kl_to_general_beta",
-                        lambda *point, tolerance=1e-5: (right(*point, tolerance=1e-5)[0] + 1e-8, 0.0))
+    monkeypatch.setattr(
+        kumaraswamy,
+        "kl_to_general_beta",
+        lambda *point, tolerance=1e-5: (right(*point, tolerance=1e-5)[0] + 1e-8, 0.0),
+    )
     assert not outcome("divergences/kumaraswamy.kl_to_general_beta").ok
 
 
-@pytest.mark.parametrize(("module", "function", "shown"), [
-    (weibull, "moments", (3.0,)), (weibull, "kl_to_gamma", (3.0,)), (gaussian, "kl", (0.7, -1.0)),
-    (bernoulli, "kl", logit(np.array([0.5, 0.9, 0.01])))])
-def test_a_form_that_is_wrong_away_from_the_points_shown_is_noticed(monkeypatch, module, function, shown):
-    """It is right where its first parameter is one of those that the catalogue prints, and nowhere else."""
+@pytest.mark.parametrize(
+    ("module", "function", "shown"),
+    [
+        (weibull, "moments", (3.0,)),
+        (weibull, "kl_to_gamma", (3.0,)),
+        (gaussian, "kl", (0.7, -1.0)),
+        (bernoulli, "kl", logit(np.array([0.5, 0.9, 0.01]))),
+    ],
+)
+def test_a_form_that_is_wrong_away_from_the_points_shown_is_noticed(
+    monkeypatch, module, function, shown
+):
+    """It is right where its first parameter is one of those that the catalogue prints, and nowhere
+    else.
+    """
     right = getattr(module, function)
 
     def spoiled(first, *rest):
         out, cache = right(first, *rest)
         factor = 1.0 if np.isin(first, shown).all() else 1.001
-        return (tuple(factor * part for part in out) if isinstance(out, tuple) else factor * out), cache
+        return (
+            tuple(factor * part for part in out) if isinstance(out, tuple) else factor * out
+        ), cache
 
     monkeypatch.setattr(module, function, spoiled)
     assert not outcome(f"divergences/{module.__name__.rpartition('.')[2]}.{function}").ok
@@ -135,13 +181,19 @@ def test_noise_of_equal_streams_is_noticed(monkeypatch):
 
 def test_targets_select():
     assert {check.group for check in catalogue.select(["errata"])} == {"errata"}
-    assert [str(check) for check in catalogue.select(["divergences/gaussian.kl", "errata/acc-unit"])] == [
-        "divergences/gaussian.kl", "errata/acc-unit"]
+    assert [
+        str(check) for check in catalogue.select(["divergences/gaussian.kl", "errata/acc-unit"])
+    ] == ["divergences/gaussian.kl", "errata/acc-unit"]
     assert {check.group for check in catalogue.select(["kumaraswamy.sample"])} == {
-        "gradients", "samplers", "estimators"}
+        "gradients",
+        "samplers",
+        "estimators",
+    }
     assert all(check.name.endswith(".kl") for check in catalogue.select(["*.kl"]))
     assert len(catalogue.select([])) == len(CHECKS)
-    with pytest.raises(UserError, match=r"no check is called 'kumaraswmy.sample'; did you mean kumaraswamy.sample"):
+    with pytest.raises(
+        UserError, match=r"no check is called 'kumaraswmy.sample'; did you mean kumaraswamy.sample"
+    ):
         catalogue.select(["kumaraswmy.sample"])
 
 
@@ -181,7 +233,9 @@ def test_processes_share_the_checks_and_change_no_outcome(monkeypatch, cores):
     for result in results:
         alone = catalogue.run(result.check, seed=1)
         assert (result.verdict, result.outcome.words) == (alone.verdict, alone.outcome.words)
-        assert result.report is None or (result.report.inputs == alone.report.inputs and not result.report.curves)
+        assert result.report is None or (
+            result.report.inputs == alone.report.inputs and not result.report.curves
+        )
 
 
 def test_curves_are_kept_where_they_are_wanted():
@@ -197,8 +251,11 @@ def test_a_check_in_another_process_that_raises_or_takes_too_long_ends_no_other(
         while True:
             pass
 
-    chosen = [Check("errata", "raises", lambda seed: 1 / 0), Check("errata", "endless", endless),
-              Check("errata", "right", lambda seed: Outcome(True, "right"))]
+    chosen = [
+        Check("errata", "raises", lambda seed: 1 / 0),
+        Check("errata", "endless", endless),
+        Check("errata", "right", lambda seed: Outcome(True, "right")),
+    ]
     results = list(catalogue.run_all(chosen, timeout=0.5))
     assert [result.verdict for result in results] == ["wrong", "undecided", "ok"]
     assert "ZeroDivisionError" in results[0].outcome.words and "0.5 s" in results[1].outcome.words

@@ -1,4 +1,6 @@
-"""The map of the paper: nothing is missing, nothing named there is gone, and a verdict is what its checks say."""
+"""The map of the paper: nothing is missing, nothing named there is gone, and a verdict is what its
+checks say.
+"""
 
 import pytest
 
@@ -10,9 +12,30 @@ from ibpcl.paper.errata import ERRATA
 CHECKS = {str(check) for check in catalogue.checks()}
 # First and last source line of every display of the paper: equation, align, align* and \[ \].
 DISPLAYS = (
-    (129, 131), (160, 166), (174, 177), (193, 195), (204, 206), (208, 210), (214, 217), (220, 223), (232, 234),
-    (247, 249), (307, 309), (502, 502), (504, 507), (515, 515), (520, 520), (522, 526), (530, 530), (532, 532),
-    (535, 538), (593, 593), (603, 603), (606, 606), (627, 634), (636, 636),
+    (129, 131),
+    (160, 166),
+    (174, 177),
+    (193, 195),
+    (204, 206),
+    (208, 210),
+    (214, 217),
+    (220, 223),
+    (232, 234),
+    (247, 249),
+    (307, 309),
+    (502, 502),
+    (504, 507),
+    (515, 515),
+    (520, 520),
+    (522, 526),
+    (530, 530),
+    (532, 532),
+    (535, 538),
+    (593, 593),
+    (603, 603),
+    (606, 606),
+    (627, 634),
+    (636, 636),
 )
 # In which display each number is printed; the third display has two.
 NUMBERED = {1: 0, 2: 1, 3: 2, 4: 2, 5: 3, 6: 4, 7: 5, 8: 6, 9: 7, 10: 8, 11: 9, 12: 10, 13: 15}
@@ -31,7 +54,8 @@ def test_there_is_no_display_too_many_and_each_number_stands_where_the_paper_pri
             assert inside == [NUMBERED[row.number]]
     assert [row.number for row in ROWS if row.number] == list(range(1, 14))
     assert [row.line for row in ROWS] == sorted(row.line for row in ROWS)
-    assert sum(row.kind == "display" and 627 <= row.line <= 634 for row in ROWS) == 6     # one for each line
+    # one for each line
+    assert sum(row.kind == "display" and 627 <= row.line <= 634 for row in ROWS) == 6
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.line} {row.formula[:30]}")
@@ -73,8 +97,11 @@ def test_the_table_can_be_printed_and_read_by_a_person():
     lines = equations.TABLE.strip().splitlines()
     assert max(map(len, lines)) <= 120
     assert sum(not line.startswith(" ") for line in lines) == len(ROWS)
-    assert all(row.formula in equations.TABLE and name.removeprefix("ibpcl.") in equations.TABLE
-               for row in ROWS for name in (*row.functions, *row.checks))
+    assert all(
+        row.formula in equations.TABLE and name.removeprefix("ibpcl.") in equations.TABLE
+        for row in ROWS
+        for name in (*row.functions, *row.checks)
+    )
 
 
 @pytest.mark.parametrize("line", ["3.1   159   inline   perhaps   W = B V", "W = B V"])

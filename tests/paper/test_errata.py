@@ -1,5 +1,6 @@
-"""Every erratum is shown: the printed form fails, the right one holds; and the printed form, put into the package, is
-caught by its own check."""
+"""Every erratum is shown: the printed form fails, the right one holds; and the printed form, put
+into the package, is caught by its own check.
+"""
 
 import numpy as np
 import pytest
@@ -19,12 +20,14 @@ BY_NAME = {entry.name: entry for entry in ERRATA}
 
 def run(name):
     groups = [name.partition("/")[0]]
-    check, = (check for check in catalogue.checks(groups) if str(check) == name)
+    (check,) = (check for check in catalogue.checks(groups) if str(check) == name)
     return catalogue.run(check).outcome
 
 
 def printed_kl(a, b, alpha):
-    return sum(sticks.eleven_terms(x, y, alpha, 1.0, -y / (1 - y)) for x, y in zip(a, b, strict=True)), None
+    return sum(
+        sticks.eleven_terms(x, y, alpha, 1.0, -y / (1 - y)) for x, y in zip(a, b, strict=True)
+    ), None
 
 
 def eleven_terms(a, b, alpha, beta):
@@ -50,30 +53,92 @@ def independent_bernoullis(logits, labels):
 
 # What is put in place of what, and the checks that must notice.
 ACCEPTED = [
-    (kumaraswamy, "kl_to_beta", printed_kl, ["errata/kumaraswamy-kl-constant", "divergences/kumaraswamy.kl_to_beta"]),
-    (kumaraswamy, "kl_to_general_beta", eleven_terms,
-     ["errata/kumaraswamy-kl-11-terms", "divergences/kumaraswamy.kl_to_general_beta"]),
-    (concrete, "kl", bernoulli.kl, ["errata/mask-kl-which", "errata/mask-kl-sampled", "divergences/concrete.kl"]),
-    (concrete, "log_density", density_of_the_logit,
-     ["errata/mask-density", "densities/concrete.log_density", "densities/concrete.jacobian"]),
-    (stick_breaking, "logit_probabilities", lambda log_pi: (log_pi, None), ["errata/mask-odds", "definitions/theta"]),
-    (metrics, "mean_accuracy_over_pairs", without_last_pairs,
-     ["errata/acc-denominator", "errata/acc-column", "definitions/metrics.mean_accuracy_over_pairs"]),
-    (metrics, "backward_transfer", lambda R: -0.036, ["errata/bwt-naive", "definitions/metrics.backward_transfer"]),
-    (hard_masks, "union", lambda masks, shape: np.zeros(shape, bool),
-     ["errata/union-order", "definitions/masked-prior"]),
-    (priors, "select", mixed, ["errata/masked-prior", "definitions/masked-prior", "errata/union-order"]),
-    (likelihoods, "categorical", independent_bernoullis,
-     ["errata/link-of-ten-classes", "densities/likelihoods.categorical"]),
-    (stick_breaking, "expected_weights", lambda alpha, units: 1.1 * alpha,
-     ["errata/fifteen-percent", "divergences/stick_breaking.expected_weights"]),
-    (kumaraswamy, "expected_kl_to_beta", lambda a, b, mean, mean_log: kumaraswamy.kl_to_beta(a, b, mean),
-     ["errata/learned-alpha-sampled", "divergences/kumaraswamy.expected_kl_to_beta"]),
+    (
+        kumaraswamy,
+        "kl_to_beta",
+        printed_kl,
+        ["errata/kumaraswamy-kl-constant", "divergences/kumaraswamy.kl_to_beta"],
+    ),
+    (
+        kumaraswamy,
+        "kl_to_general_beta",
+        eleven_terms,
+        ["errata/kumaraswamy-kl-11-terms", "divergences/kumaraswamy.kl_to_general_beta"],
+    ),
+    (
+        concrete,
+        "kl",
+        bernoulli.kl,
+        ["errata/mask-kl-which", "errata/mask-kl-sampled", "divergences/concrete.kl"],
+    ),
+    (
+        concrete,
+        "log_density",
+        density_of_the_logit,
+        ["errata/mask-density", "densities/concrete.log_density", "densities/concrete.jacobian"],
+    ),
+    (
+        stick_breaking,
+        "logit_probabilities",
+        lambda log_pi: (log_pi, None),
+        ["errata/mask-odds", "definitions/theta"],
+    ),
+    (
+        metrics,
+        "mean_accuracy_over_pairs",
+        without_last_pairs,
+        [
+            "errata/acc-denominator",
+            "errata/acc-column",
+            "definitions/metrics.mean_accuracy_over_pairs",
+        ],
+    ),
+    (
+        metrics,
+        "backward_transfer",
+        lambda R: -0.036,
+        ["errata/bwt-naive", "definitions/metrics.backward_transfer"],
+    ),
+    (
+        hard_masks,
+        "union",
+        lambda masks, shape: np.zeros(shape, bool),
+        ["errata/union-order", "definitions/masked-prior"],
+    ),
+    (
+        priors,
+        "select",
+        mixed,
+        ["errata/masked-prior", "definitions/masked-prior", "errata/union-order"],
+    ),
+    (
+        likelihoods,
+        "categorical",
+        independent_bernoullis,
+        ["errata/link-of-ten-classes", "densities/likelihoods.categorical"],
+    ),
+    (
+        stick_breaking,
+        "expected_weights",
+        lambda alpha, units: 1.1 * alpha,
+        ["errata/fifteen-percent", "divergences/stick_breaking.expected_weights"],
+    ),
+    (
+        kumaraswamy,
+        "expected_kl_to_beta",
+        lambda a, b, mean, mean_log: kumaraswamy.kl_to_beta(a, b, mean),
+        ["errata/learned-alpha-sampled", "divergences/kumaraswamy.expected_kl_to_beta"],
+    ),
 ]
 
 
-@pytest.mark.parametrize(("module", "function", "printed", "names"), ACCEPTED, ids=lambda value: getattr(
-    value, "__name__", None) or (value if isinstance(value, str) else None))
+@pytest.mark.parametrize(
+    ("module", "function", "printed", "names"),
+    ACCEPTED,
+    ids=lambda value: (
+        getattr(value, "__name__", None) or (value if isinstance(value, str) else None)
+    ),
+)
 def test_the_printed_form_in_the_package_is_caught(monkeypatch, module, function, printed, names):
     monkeypatch.setattr(module, function, printed)
     assert [name for name in names if run(name).ok] == []
@@ -104,7 +169,10 @@ def test_the_numbers_are_those_of_the_derivation():
     exact = [sticks.divergence_by_quadrature(*point) for point in sticks.POINTS]
     np.testing.assert_allclose(exact, [0.261294, 0.177550, 0.305091, 1.583622], atol=1e-6)
     same = logit(0.9)
-    costs = [masks.relaxed_divergence(same, same, *taus) for taus in ((10.0, 0.05), (0.3, 0.05), (0.3, 0.25))]
+    costs = [
+        masks.relaxed_divergence(same, same, *taus)
+        for taus in ((10.0, 0.05), (0.3, 0.05), (0.3, 0.25))
+    ]
     np.testing.assert_allclose(costs, [5.70, 1.93, 0.047], atol=5e-3)
     point = (31.0, 2.0, 30.0, 3.0)
     general = [sticks.eleven_terms(*point, -0.5), kumaraswamy.kl_to_general_beta(*point)[0]]
@@ -116,7 +184,8 @@ def test_the_numbers_are_those_of_the_derivation():
 
 
 def test_a_form_must_hold_at_all_points_and_fail_at_all():
-    assert not equal([1.5, 1.0], [1.0, 1.0], 1.0, 1e-9).printed_fails       # accepted at the second point
+    # accepted at the second point
+    assert not equal([1.5, 1.0], [1.0, 1.0], 1.0, 1e-9).printed_fails
     assert not equal([1.5, 1.5], [1.0, 1.5], 1.0, 1e-9).right_holds
     assert equal(np.nan, 1.0, 1.0, 1e-9).printed_fails
     assert not equal(1.5, np.nan, 1.0, 1e-9).right_holds
@@ -131,4 +200,5 @@ def test_entries_and_notes_say_where_they_are():
     assert len(set(names)) == len(names)
     assert all(0 < entry.line < 713 and entry.where for entry in (*ERRATA, *NOTES))
     assert all(entry.printed != entry.right for entry in ERRATA)
-    assert all(set(note._fields) == {"name", "where", "line", "head", "words"} for note in NOTES)    # no number
+    # no number
+    assert all(set(note._fields) == {"name", "where", "line", "head", "words"} for note in NOTES)

@@ -5,14 +5,23 @@ import pytest
 from ibpcl.paper import numbers as paper
 
 
-@pytest.mark.parametrize(("row", "benchmark", "value", "deviation"), [
-    ("npbcl", "split-mnist", 99.819, 0.1), ("npbcl", "split-notmnist", 97.152, 0.2),
-    ("npbcl", "permuted-mnist", 98.180, 0.2), ("npbcl", "split-fashion-mnist", 98.986, 0.2),
-    ("npbcl-coreset", "split-mnist", 99.834, 0.1), ("npbcl-coreset", "permuted-mnist", 98.163, 0.3),
-    ("naive", "split-mnist", 79.615, 0.7), ("vcl", "split-notmnist", 93.732, 0.3),
-    ("vcl-coreset", "split-fashion-mnist", 98.154, 0.3), ("rcl", "permuted-mnist", 98.005, 0.2),
-    ("imm", "split-fashion-mnist", 88.765, 0.4), ("ewc", "split-notmnist", 90.297, 0.6),
-])
+@pytest.mark.parametrize(
+    ("row", "benchmark", "value", "deviation"),
+    [
+        ("npbcl", "split-mnist", 99.819, 0.1),
+        ("npbcl", "split-notmnist", 97.152, 0.2),
+        ("npbcl", "permuted-mnist", 98.180, 0.2),
+        ("npbcl", "split-fashion-mnist", 98.986, 0.2),
+        ("npbcl-coreset", "split-mnist", 99.834, 0.1),
+        ("npbcl-coreset", "permuted-mnist", 98.163, 0.3),
+        ("naive", "split-mnist", 79.615, 0.7),
+        ("vcl", "split-notmnist", 93.732, 0.3),
+        ("vcl-coreset", "split-fashion-mnist", 98.154, 0.3),
+        ("rcl", "permuted-mnist", 98.005, 0.2),
+        ("imm", "split-fashion-mnist", 88.765, 0.4),
+        ("ewc", "split-notmnist", 90.297, 0.6),
+    ],
+)
 def test_the_table_of_accuracies(row, benchmark, value, deviation):
     printed = paper.accuracy(row, benchmark)
     assert (printed.value, printed.deviation) == (value, deviation)
@@ -20,7 +29,11 @@ def test_the_table_of_accuracies(row, benchmark, value, deviation):
 
 
 def test_fashion_mnist_of_the_paper_is_that_which_is_cut_anew():
-    assert paper.accuracy("npbcl", "fashion-resplit") == paper.accuracy("npbcl", "split-fashion-mnist") is not None
+    assert (
+        paper.accuracy("npbcl", "fashion-resplit")
+        == paper.accuracy("npbcl", "split-fashion-mnist")
+        is not None
+    )
 
 
 def test_the_table_of_other_metrics():

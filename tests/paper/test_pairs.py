@@ -1,4 +1,6 @@
-"""Every hand-derived gradient of the package is found by introspection and proved; a new one is tested by existing."""
+"""Every hand-derived gradient of the package is found by introspection and proved; a new one is
+tested by existing.
+"""
 
 import numpy as np
 import pytest
@@ -23,9 +25,11 @@ def as_tuple(value):
 
 @pytest.mark.parametrize("pair", PRIMITIVES, ids=str)
 @settings(max_examples=8, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.fixed_dictionaries({axis: st.integers(0, 3) for axis in "SNDKC"}))
+@given(
+    st.integers(0, 2**32 - 1), st.fixed_dictionaries({axis: st.integers(0, 3) for axis in "SNDKC"})
+)
 def test_the_gradient_is_right_for_any_size(pair, seed, sizes):
-    sizes["C"] = max(sizes["C"], 1)                          # a label needs a class
+    sizes["C"] = max(sizes["C"], 1)  # a label needs a class
     report = pairs.check_pair(pair, seed, sizes)
     assert report.ok, f"{sizes}\n{report}"
 
@@ -34,12 +38,17 @@ def test_the_gradient_is_right_for_any_size(pair, seed, sizes):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
 def test_the_type_that_goes_in_comes_out(pair, dtype):
     inputs = pairs.make_inputs(pair, np.random.default_rng(0))
-    inputs = {name: value.astype(dtype) if isinstance(value, np.ndarray) and value.dtype.kind == "f" else value
-              for name, value in inputs.items()}
+    inputs = {
+        name: value.astype(dtype)
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f"
+        else value
+        for name, value in inputs.items()
+    }
     out, cache = call(pair, inputs)
     assert {np.asarray(part).dtype for part in as_tuple(out)} == {np.dtype(dtype)}
     if dtype == np.complex128:
-        return                                               # the complex step needs the forward alone
+        # the complex step needs the forward alone
+        return
     dout = tuple(np.ones_like(part) for part in as_tuple(out))
     gradients = as_tuple(pair.f_vjp(dout if isinstance(out, tuple) else dout[0], cache))
     assert {np.asarray(gradient).dtype for gradient in gradients} == {np.dtype(dtype)}
@@ -53,8 +62,10 @@ def test_nothing_is_changed_in_place_and_the_gradient_is_linear(pair):
     out, cache = call(pair, inputs)
     first, second = ([rng.normal(size=np.shape(part)) for part in as_tuple(out)] for _ in range(2))
     wrap = tuple if isinstance(out, tuple) else (lambda parts: parts[0])
-    pulled = [as_tuple(pair.f_vjp(wrap(parts), cache)) for parts in (
-        first, second, [2 * a - 3 * b for a, b in zip(first, second, strict=True)])]
+    pulled = [
+        as_tuple(pair.f_vjp(wrap(parts), cache))
+        for parts in (first, second, [2 * a - 3 * b for a, b in zip(first, second, strict=True)])
+    ]
     for one, other, both in zip(*pulled, strict=True):
         np.testing.assert_allclose(both, 2 * one - 3 * other, rtol=1e-9, atol=1e-10)
     for name, value in before.items():
@@ -71,7 +82,9 @@ def test_no_gradient_of_the_package_goes_unproved():
 @pytest.mark.parametrize("mask_kl", ["bernoulli", "concrete"])
 @pytest.mark.parametrize("activation", ["relu", "leaky_relu", "softplus", "tanh"])
 def test_the_whole_elbo_agrees_with_the_complex_step(mask_kl, activation):
-    """For every parameter at once, at fixed noise, to 1e-9; without the checker, so as not to trust it."""
+    """For every parameter at once, at fixed noise, to 1e-9; without the checker, so as not to trust
+    it.
+    """
     model, vector, prior, x, labels, _ = networks.network(5, mask_kl, activation)
     reference = networks.backend("numpy")
     noise = model.noise(networks.Key(5, 0, 0, 0), 2, len(x), reference, np.float64)
@@ -110,6 +123,10 @@ def test_a_name_without_a_domain_and_a_wrong_docstring_are_refused():
         """
         return x + mu, None
 
-    for f, message in ((undocumented, "no Parameters section"), (strange, "DOMAINS"), (incomplete, "are not its arg")):
+    for f, message in (
+        (undocumented, "no Parameters section"),
+        (strange, "DOMAINS"),
+        (incomplete, "are not its arg"),
+    ):
         with pytest.raises(TypeError, match=message):
             pairs.make_inputs(pairs.Pair("f", f, None, {}, f), np.random.default_rng(0))

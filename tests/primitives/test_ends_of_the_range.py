@@ -1,8 +1,10 @@
-"""Every primitive at the ends of the number range, in both types: value and gradient against three hundred digits.
+"""Every primitive at the ends of the number range, in both types: value and gradient against three
+hundred digits.
 
-Of each, the table has what it computes as terms.  Their sum is the value, and an error is measured by their size, for
-they may cancel by themselves, as those of a log density do.  Divergences of masks and weights, probabilities and masks
-are one term each: they and their gradients must be right to their own size, however small that is.
+Of each, the table has what it computes as terms.  Their sum is the value, and an error is measured
+by their size, for they may cancel by themselves, as those of a log density do.  Divergences of
+masks and weights, probabilities and masks are one term each: they and their gradients must be right
+to their own size, however small that is.
 """
 
 import functools
@@ -31,19 +33,33 @@ from ibpcl.primitives import (
 
 TYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 DIGITS = 300
-H = mpf(10) ** -100                                          # of central differences, right to a hundred digits
-LEAST = {np.float32: 1e-37, np.float64: mpf(10) ** -150}     # the type has none, or the differences
+# of central differences, right to a hundred digits
+H = mpf(10) ** -100
+LEAST = {np.float32: 1e-37, np.float64: mpf(10) ** -150}  # the type has none, or the differences
 TOLERANCE = {np.float32: 4e-6, np.float64: 4e-14}
-# Linear algebra and compositions of what is below, with no ends of their own; the integral is right to 1e-6 by design.
-COMPOSED = {"linear", "local_linear", "lstm", "masked_linear", "masked_weights", "proximal", "quadratic",
-            "stick_divergence", "stick_breaking.log_probabilities"}
+# Linear algebra and compositions of what is below, with no ends of their own; the integral is right
+# to 1e-6 by design.
+COMPOSED = {
+    "linear",
+    "local_linear",
+    "lstm",
+    "masked_linear",
+    "masked_weights",
+    "proximal",
+    "quadratic",
+    "stick_divergence",
+    "stick_breaking.log_probabilities",
+}
 
 
-digamma = functools.cache(mpmath.digamma)                 # always with all digits, of few numbers, and slow
+# always with all digits, of few numbers, and slow
+digamma = functools.cache(mpmath.digamma)
 
 
 class Case(NamedTuple):
-    """A primitive of one element: dimensions (None: a number) and values of its inputs, the terms of each output."""
+    """A primitive of one element: dimensions (None: a number) and values of its inputs, the terms
+    of each output.
+    """
 
     dimensions: tuple
     values: tuple
@@ -59,7 +75,9 @@ def softplus(x):
 
 
 def binary_kl(t, p):
-    return [[sigmoid(t) * log(sigmoid(t) / sigmoid(p)) + sigmoid(-t) * log(sigmoid(-t) / sigmoid(-p))]]
+    return [
+        [sigmoid(t) * log(sigmoid(t) / sigmoid(p)) + sigmoid(-t) * log(sigmoid(-t) / sigmoid(-p))]
+    ]
 
 
 def gaussian_kl(m, s, m0, s0):
@@ -77,7 +95,12 @@ def relaxed_kl(t, p):
 
 def relaxed_estimate(noise, t, p, tau, prior_tau):
     y = (t + noise) / tau
-    return [[*logistic_log_density(y, t, tau), *(-term for term in logistic_log_density(y, p, prior_tau))]]
+    return [
+        [
+            *logistic_log_density(y, t, tau),
+            *(-term for term in logistic_log_density(y, p, prior_tau)),
+        ]
+    ]
 
 
 def to_beta(a, b, alpha):
@@ -90,57 +113,124 @@ def log_power(u, b):
 
 
 def weibull_kl(k, scale, shape, rate):
-    mean, mean_log = scale * mpmath.gamma(1 + 1 / k), log(scale) - mpmath.euler / k
-    return [[-mpmath.euler, mpmath.euler / k, -log(scale), log(k), -1, -shape * log(rate), loggamma(shape),
-             -shape * mean_log, mean_log, rate * mean]]
+    mean = scale * mpmath.gamma(1 + 1 / k)
+    mean_log = log(scale) - mpmath.euler / k
+    return [
+        [
+            -mpmath.euler,
+            mpmath.euler / k,
+            -log(scale),
+            log(k),
+            -1,
+            -shape * log(rate),
+            loggamma(shape),
+            -shape * mean_log,
+            mean_log,
+            rate * mean,
+        ]
+    ]
 
 
-REAL, EDGE = (-80.0, -9.0, -1e-3, 0.0, 0.4, 20.0, 80.0), (-60.0, -1.0, 0.0, 2.5, 60.0)
+REAL = (-80.0, -9.0, -1e-3, 0.0, 0.4, 20.0, 80.0)
+EDGE = (-60.0, -1.0, 0.0, 2.5, 60.0)
 NEAR = (-80.0, -79.5, -7.0, -6.999, 0.0, 1e-4, 0.3, 19.0, 20.0, 80.0)
-SCALE, UNIT, SHAPE = (-30.0, -0.7, 0.0, 30.0), (1e-6, 0.3, 0.999999), (1e-3, 0.5, 1.0, 31.0, 1e4)
+SCALE = (-30.0, -0.7, 0.0, 30.0)
+UNIT = (1e-6, 0.3, 0.999999)
+SHAPE = (1e-3, 0.5, 1.0, 31.0, 1e4)
 CASES = {
     activations.relu: Case((1,), (REAL[:3] + REAL[4:],), lambda x: [[max(x, 0)]]),
     activations.leaky_relu: Case((1,), (REAL[:3] + REAL[4:],), lambda x: [[max(x, x / 100)]]),
     activations.softplus: Case((1,), (REAL,), lambda x: [[softplus(x)]]),
     activations.tanh: Case((1,), (REAL,), lambda x: [[mpmath.tanh(x)]]),
     gaussian.sample: Case((3, 2, 2), (EDGE[1:4], EDGE, SCALE), lambda e, m, s: [[m, exp(s) * e]]),
-    gaussian.log_density: Case((3, 2, 2), (EDGE, EDGE, SCALE[1:]), lambda x, m, s: [
-        [-log(2 * mpmath.pi) / 2, -s, -((x - m) * exp(-s)) ** 2 / 2]]),
-    gaussian.kl: Case((2, 2, 2, 2), ((0.0, 3.0), (-30.0, -1.0, -0.9999, 0.3), (0.0, 3.0), (-1.0, 0.0)), gaussian_kl),
+    gaussian.log_density: Case(
+        (3, 2, 2),
+        (EDGE, EDGE, SCALE[1:]),
+        lambda x, m, s: [[-log(2 * mpmath.pi) / 2, -s, -(((x - m) * exp(-s)) ** 2) / 2]],
+    ),
+    gaussian.kl: Case(
+        (2, 2, 2, 2),
+        ((0.0, 3.0), (-30.0, -1.0, -0.9999, 0.3), (0.0, 3.0), (-1.0, 0.0)),
+        gaussian_kl,
+    ),
     latent.sample: Case((3, 3, 3), (EDGE[1:4], EDGE, SCALE), lambda e, m, s: [[m, exp(s) * e]]),
-    latent.kl: Case((3, 3, 1, 1), ((0.0, 3.0), (-30.0, -1.0, -0.9999, 0.3), (0.0, 3.0), (-1.0, 0.0)), gaussian_kl),
-    bernoulli.log_density: Case((3, 3), ((0.0, 1.0), REAL), lambda z, t: [
-        [-z * softplus(-t) - (1 - z) * softplus(t)]]),
+    latent.kl: Case(
+        (3, 3, 1, 1),
+        ((0.0, 3.0), (-30.0, -1.0, -0.9999, 0.3), (0.0, 3.0), (-1.0, 0.0)),
+        gaussian_kl,
+    ),
+    bernoulli.log_density: Case(
+        (3, 3), ((0.0, 1.0), REAL), lambda z, t: [[-z * softplus(-t) - (1 - z) * softplus(t)]]
+    ),
     bernoulli.kl: Case((3, 2), (NEAR, NEAR), binary_kl),
-    concrete.sample: Case((3, 3, None), (EDGE, EDGE, (0.1, 1.0, 10.0)), lambda n, t, tau: [[sigmoid((t + n) / tau)]]),
-    concrete.log_density_logit: Case((3, 3, None), (EDGE, EDGE, (0.1, 1.0, 10.0)), lambda *at: [
-        logistic_log_density(*at)]),
-    concrete.log_density: Case((3, 3, None), (UNIT, EDGE, (0.1, 1.0)), lambda z, t, tau: [
-        [*logistic_log_density(log(z) - log1p(-z), t, tau), -log(z), -log1p(-z)]]),
+    concrete.sample: Case(
+        (3, 3, None), (EDGE, EDGE, (0.1, 1.0, 10.0)), lambda n, t, tau: [[sigmoid((t + n) / tau)]]
+    ),
+    concrete.log_density_logit: Case(
+        (3, 3, None), (EDGE, EDGE, (0.1, 1.0, 10.0)), lambda *at: [logistic_log_density(*at)]
+    ),
+    concrete.log_density: Case(
+        (3, 3, None),
+        (UNIT, EDGE, (0.1, 1.0)),
+        lambda z, t, tau: [
+            [*logistic_log_density(log(z) - log1p(-z), t, tau), -log(z), -log1p(-z)]
+        ],
+    ),
     concrete.kl: Case((3, 2), (NEAR, NEAR), relaxed_kl),
-    concrete.kl_monte_carlo: Case((3, 3, 2, None, None), (EDGE[1:4], EDGE, EDGE, (0.5,), (0.5, 2.0)), relaxed_estimate),
-    kumaraswamy.sample: Case((2, 1, 1), (UNIT, SHAPE, SHAPE), lambda u, a, b: [[log_power(u, b) / a]]),
-    kumaraswamy.log_density: Case((2, 1, 1), ((-9.0, -0.3, -1e-4), SHAPE, SHAPE), lambda v, a, b: [
-        [log(a), log(b), a * v, -v, b * log(-expm1(a * v)), -log(-expm1(a * v))]]),
+    concrete.kl_monte_carlo: Case(
+        (3, 3, 2, None, None), (EDGE[1:4], EDGE, EDGE, (0.5,), (0.5, 2.0)), relaxed_estimate
+    ),
+    kumaraswamy.sample: Case(
+        (2, 1, 1), (UNIT, SHAPE, SHAPE), lambda u, a, b: [[log_power(u, b) / a]]
+    ),
+    kumaraswamy.log_density: Case(
+        (2, 1, 1),
+        ((-9.0, -0.3, -1e-4), SHAPE, SHAPE),
+        lambda v, a, b: [[log(a), log(b), a * v, -v, b * log(-expm1(a * v)), -log(-expm1(a * v))]],
+    ),
     kumaraswamy.kl_to_beta: Case((1, 1, 1), (SHAPE, SHAPE, SHAPE), to_beta),
-    kumaraswamy.expected_kl_to_beta: Case((1, 1, None, None), (SHAPE, SHAPE, (0.3, 40.0), (-2.0, 3.0)),
-        lambda a, b, mean, mean_log: [[*to_beta(a, b, mean)[0][:4], -mean_log, -1, 1 / b]]),
-    weibull.sample: Case((2, 1, 1), (UNIT, (0.5, 1.0, 31.0), SHAPE), lambda u, k, s: [[s * (-log(u)) ** (1 / k)]]),
-    weibull.log_density: Case((2, 1, 1), ((1e-3, 0.5, 30.0), (0.5, 1.0, 7.0), (0.1, 1.0, 40.0)), lambda x, k, s: [
-        [log(k), -log(s), k * log(x / s), -log(x / s), -(x / s) ** k]]),
-    weibull.moments: Case((1, 1), ((0.1, 1.0, 31.0, 1e4), SHAPE), lambda k, s: [
-        [s * mpmath.gamma(1 + 1 / k)], [log(s), -mpmath.euler / k]]),
-    weibull.kl_to_gamma: Case((1, 1, None, None), ((0.1, 1.0, 31.0, 1e4), SHAPE, (0.5, 5.0), (1.0, 0.1)), weibull_kl),
-    stick_breaking.logit_probabilities: Case((2,), ((-80.0, -9.0, -0.7, -0.1, -1e-3, -1e-6),), lambda p: [
-        [p, -log(-expm1(p))]]),
-    sticks.divergence: Case((1, 1, 1), (EDGE[1:4], EDGE[1:4], (0.3, 40.0)), lambda a, b, alpha: to_beta(
-        softplus(a), softplus(b), alpha)),
-    likelihoods.bernoulli_logistic: Case((3, 2), (REAL, (0.0, 0.25, 1.0)), lambda f, y: [
-        [-y * softplus(-f), -(1 - y) * softplus(f)]]),
-    likelihoods.bernoulli_probit: Case((3, 2), ((-13.0, -3.0, 0.0, 0.4, 13.0), (0.0, 1.0)), lambda f, y: [
-        [y * log(mpmath.ncdf(f)), (1 - y) * log(mpmath.ncdf(-f))]]),
-    likelihoods.gaussian: Case((3, 1, 2), (EDGE, SCALE[1:], EDGE), lambda f, s, y: [
-        [-log(2 * mpmath.pi) / 2, -s, -((y - f) * exp(-s)) ** 2 / 2]]),
+    kumaraswamy.expected_kl_to_beta: Case(
+        (1, 1, None, None),
+        (SHAPE, SHAPE, (0.3, 40.0), (-2.0, 3.0)),
+        lambda a, b, mean, mean_log: [[*to_beta(a, b, mean)[0][:4], -mean_log, -1, 1 / b]],
+    ),
+    weibull.sample: Case(
+        (2, 1, 1), (UNIT, (0.5, 1.0, 31.0), SHAPE), lambda u, k, s: [[s * (-log(u)) ** (1 / k)]]
+    ),
+    weibull.log_density: Case(
+        (2, 1, 1),
+        ((1e-3, 0.5, 30.0), (0.5, 1.0, 7.0), (0.1, 1.0, 40.0)),
+        lambda x, k, s: [[log(k), -log(s), k * log(x / s), -log(x / s), -((x / s) ** k)]],
+    ),
+    weibull.moments: Case(
+        (1, 1),
+        ((0.1, 1.0, 31.0, 1e4), SHAPE),
+        lambda k, s: [[s * mpmath.gamma(1 + 1 / k)], [log(s), -mpmath.euler / k]],
+    ),
+    weibull.kl_to_gamma: Case(
+        (1, 1, None, None), ((0.1, 1.0, 31.0, 1e4), SHAPE, (0.5, 5.0), (1.0, 0.1)), weibull_kl
+    ),
+    stick_breaking.logit_probabilities: Case(
+        (2,), ((-80.0, -9.0, -0.7, -0.1, -1e-3, -1e-6),), lambda p: [[p, -log(-expm1(p))]]
+    ),
+    sticks.divergence: Case(
+        (1, 1, 1),
+        (EDGE[1:4], EDGE[1:4], (0.3, 40.0)),
+        lambda a, b, alpha: to_beta(softplus(a), softplus(b), alpha),
+    ),
+    likelihoods.bernoulli_logistic: Case(
+        (3, 2), (REAL, (0.0, 0.25, 1.0)), lambda f, y: [[-y * softplus(-f), -(1 - y) * softplus(f)]]
+    ),
+    likelihoods.bernoulli_probit: Case(
+        (3, 2),
+        ((-13.0, -3.0, 0.0, 0.4, 13.0), (0.0, 1.0)),
+        lambda f, y: [[y * log(mpmath.ncdf(f)), (1 - y) * log(mpmath.ncdf(-f))]],
+    ),
+    likelihoods.gaussian: Case(
+        (3, 1, 2),
+        (EDGE, SCALE[1:], EDGE),
+        lambda f, s, y: [[-log(2 * mpmath.pi) / 2, -s, -(((y - f) * exp(-s)) ** 2) / 2]],
+    ),
 }
 
 
@@ -155,43 +245,73 @@ def points(case, dtype):
 def check(found, exact, size, dtype, where):
     assert np.asarray(found).dtype == dtype, where
     allowed = TOLERANCE[dtype] * size + LEAST[dtype]
-    assert abs(mpf(np.asarray(found).item()) - exact) <= allowed, (where, np.asarray(found).item(), float(exact))
+    assert abs(mpf(np.asarray(found).item()) - exact) <= allowed, (
+        where,
+        np.asarray(found).item(),
+        float(exact),
+    )
 
 
 @TYPES
-@pytest.mark.parametrize("f", CASES, ids=lambda f: f"{f.__module__.rpartition('.')[2]}.{f.__name__}")
+@pytest.mark.parametrize(
+    "f", CASES, ids=lambda f: f"{f.__module__.rpartition('.')[2]}.{f.__name__}"
+)
 def test_value_and_gradient_are_right_far_out(f, dtype):
-    case, f_vjp = CASES[f], getattr(inspect.getmodule(f), f"{f.__name__}_vjp")
+    case = CASES[f]
+    f_vjp = getattr(inspect.getmodule(f), f"{f.__name__}_vjp")
     names = list(inspect.signature(f).parameters)
-    varies = [i for i, name in enumerate(names[:len(case.dimensions)]) if name not in pairs.CONSTANT]
+    varies = [
+        i for i, name in enumerate(names[: len(case.dimensions)]) if name not in pairs.CONSTANT
+    ]
     for point in points(case, dtype):
-        inputs = [at if n is None else np.full((1,) * n, at, dtype)
-                  for at, n in zip(point, case.dimensions, strict=True)]
+        inputs = [
+            at if n is None else np.full((1,) * n, at, dtype)
+            for at, n in zip(point, case.dimensions, strict=True)
+        ]
         out, cache = f(*inputs)
         parts = out if isinstance(out, tuple) else (out,)
         with mpmath.workdps(DIGITS):
             exact_point = [mpf(at) for at in point]
             terms = case.terms(*exact_point)
             for i, (part, each) in enumerate(zip(parts, terms, strict=True)):
-                check(part, sum(each), sum(abs(term) for term in each), dtype, (point, f"output {i}"))
-                dout = tuple(np.asarray(np.ones_like(other) if other is part else np.zeros_like(other))
-                             for other in parts)
+                check(
+                    part, sum(each), sum(abs(term) for term in each), dtype, (point, f"output {i}")
+                )
+                dout = tuple(
+                    np.asarray(np.ones_like(other) if other is part else np.zeros_like(other))
+                    for other in parts
+                )
                 gradients = f_vjp(dout if isinstance(out, tuple) else dout[0], cache)
                 gradients = gradients if isinstance(gradients, tuple) else (gradients,)
                 for j, gradient in zip(varies, gradients, strict=True):
-                    slopes = [(after - before) / (2 * H) for before, after in zip(*(case.terms(
-                        *exact_point[:j], exact_point[j] + h, *exact_point[j + 1:])[i] for h in (-H, H)), strict=True)]
+                    slopes = [
+                        (after - before) / (2 * H)
+                        for before, after in zip(
+                            *(
+                                case.terms(
+                                    *exact_point[:j], exact_point[j] + h, *exact_point[j + 1 :]
+                                )[i]
+                                for h in (-H, H)
+                            ),
+                            strict=True,
+                        )
+                    ]
                     size = sum(abs(slope) for slope in slopes)
                     check(gradient, sum(slopes), size, dtype, (point, f"at {names[j]}"))
 
 
 def test_no_primitive_is_left_out():
-    wanted = {f"{pair.f.__module__.rpartition('.')[2]}.{pair.f.__name__}" for pair in pairs.documented_pairs()
-              if pair.f.__module__.startswith("ibpcl.primitives.")}
+    wanted = {
+        f"{pair.f.__module__.rpartition('.')[2]}.{pair.f.__name__}"
+        for pair in pairs.documented_pairs()
+        if pair.f.__module__.startswith("ibpcl.primitives.")
+    }
     here = {f"{f.__module__.rpartition('.')[2]}.{f.__name__}" for f in CASES}
     assert here <= wanted
     assert {name for name in wanted - here if not {name, name.partition(".")[0]} & COMPOSED} == {
-        "likelihoods.categorical", "sticks.log_odds"}        # below, and in the tests of sticks
+        "likelihoods.categorical",
+        "sticks.log_odds",
+    }  # below, and in the tests of sticks
 
 
 @TYPES
@@ -215,7 +335,14 @@ def test_the_gradient_at_b_of_the_sticks_divergence(dtype, b, alpha):
     a, b, alpha = (np.array([value], dtype) for value in (2.0, b, alpha))
     _, cache = kumaraswamy.kl_to_beta(a, b, alpha)
     with mpmath.workdps(50):
-        exact_b, share = mpf(float(b[0])), mpf(float(alpha[0])) / 2
+        exact_b = mpf(float(b[0]))
+        share = mpf(float(alpha[0])) / 2
         exact = (1 - 1 / exact_b) / exact_b - (1 - share) * mpmath.polygamma(1, exact_b + 1)
         # Two terms of opposite sign are left; what matters is their size.
-        check(kumaraswamy.kl_to_beta_vjp(dtype(1), cache)[1][0], exact, abs(exact) + share / exact_b, dtype, b)
+        check(
+            kumaraswamy.kl_to_beta_vjp(dtype(1), cache)[1][0],
+            exact,
+            abs(exact) + share / exact_b,
+            dtype,
+            b,
+        )

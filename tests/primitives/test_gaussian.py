@@ -7,12 +7,17 @@ from hypothesis import strategies as st
 
 from ibpcl.primitives import gaussian
 
-REAL, SCALE = st.floats(-3, 3), st.floats(-1.5, 1.5)
+REAL = st.floats(-3, 3)
+SCALE = st.floats(-1.5, 1.5)
 
 
 @given(REAL, SCALE, REAL, SCALE)
-def test_the_divergence_is_never_negative_and_zero_for_equals(mu, log_sigma, prior_mu, prior_log_sigma):
-    mu, log_sigma, prior_mu, prior_log_sigma = (np.array([v]) for v in (mu, log_sigma, prior_mu, prior_log_sigma))
+def test_the_divergence_is_never_negative_and_zero_for_equals(
+    mu, log_sigma, prior_mu, prior_log_sigma
+):
+    mu, log_sigma, prior_mu, prior_log_sigma = (
+        np.array([v]) for v in (mu, log_sigma, prior_mu, prior_log_sigma)
+    )
     assert gaussian.kl(mu, log_sigma, prior_mu, prior_log_sigma)[0] >= 0
     assert gaussian.kl(mu, log_sigma, mu, log_sigma)[0] == 0
 

@@ -1,4 +1,6 @@
-"""The LSTM: against a plain loop, in the limits in which a gate is open or shut, and with a planted mistake."""
+"""The LSTM: against a plain loop, in the limits in which a gate is open or shut, and with a planted
+mistake.
+"""
 
 import numpy as np
 import pytest
@@ -6,8 +8,13 @@ import pytest
 from ibpcl.primitives import lstm
 from ibpcl.verify import check
 
-N, D, K, T = 3, 4, 2, 6
-OPEN, SHUT = 50.0, -50.0                                     # biases at which a gate is 1 or 0 to the last bit
+N = 3
+D = 4
+K = 2
+T = 6
+# biases at which a gate is 1 or 0 to the last bit
+OPEN = 50.0
+SHUT = -50.0
 
 
 def parameters(seed=0, inputs=D):
@@ -23,10 +30,18 @@ def test_it_is_what_the_equations_say_unit_by_unit():
     (w, r, b), x = parameters(), sequence()
     outputs, _ = lstm.unroll(x, w, r, b)
     for n in range(N):
-        h, c = [0.0] * K, [0.0] * K
+        h = [0.0] * K
+        c = [0.0] * K
         for t in range(T):
-            gates = [[sum(x[t, n, d] * w[gate, d, k] for d in range(D)) + sum(h[j] * r[gate, j, k] for j in range(K))
-                      + b[gate, k] for k in range(K)] for gate in range(4)]
+            gates = [
+                [
+                    sum(x[t, n, d] * w[gate, d, k] for d in range(D))
+                    + sum(h[j] * r[gate, j, k] for j in range(K))
+                    + b[gate, k]
+                    for k in range(K)
+                ]
+                for gate in range(4)
+            ]
             i, f, o = (1 / (1 + np.exp(-np.array(gate))) for gate in gates[:3])
             c = f * c + i * np.tanh(gates[3])
             h = o * np.tanh(c)
@@ -34,11 +49,16 @@ def test_it_is_what_the_equations_say_unit_by_unit():
 
 
 def test_an_open_forget_gate_and_a_shut_input_gate_carry_memory_and_gradient_unchanged():
-    """The constant error carousel: whatever the inputs are, and however many steps it goes through."""
+    """The constant error carousel: whatever the inputs are, and however many steps it goes
+    through.
+    """
     w, r, b = parameters()
-    w[:2], r[:2] = 0, 0
-    b[0], b[1] = SHUT, OPEN
-    rng, caches = np.random.default_rng(2), []
+    w[:2] = 0
+    r[:2] = 0
+    b[0] = SHUT
+    b[1] = OPEN
+    rng = np.random.default_rng(2)
+    caches = []
     first = c = rng.normal(size=(N, K))
     h = np.zeros((N, K))
     for x_t in sequence():
@@ -54,17 +74,20 @@ def test_an_open_forget_gate_and_a_shut_input_gate_carry_memory_and_gradient_unc
 
 def test_a_shut_forget_gate_has_no_past():
     w, r, b = parameters()
-    w[1], r[:] = 0, 0                                        # outputs do not come back either
+    # outputs do not come back either
+    w[1] = 0
+    r[:] = 0
     b[1] = SHUT
     x = sequence()
     outputs, _ = lstm.unroll(x, w, r, b)
     for t in range(T):
-        np.testing.assert_allclose(outputs[t], lstm.unroll(x[t:t + 1], w, r, b)[0][0], rtol=1e-12)
+        np.testing.assert_allclose(outputs[t], lstm.unroll(x[t : t + 1], w, r, b)[0][0], rtol=1e-12)
 
 
 def test_a_shut_output_gate_says_nothing_and_keeps_the_memory():
     w, r, b = parameters()
-    w[2], b[2] = 0, SHUT
+    w[2] = 0
+    b[2] = SHUT
     r[2] = 0
     (h, c), _ = lstm.cell(sequence()[0], np.zeros((N, K)), np.ones((N, K)), w, r, b)
     np.testing.assert_allclose(h, 0, atol=1e-15)
@@ -88,12 +111,15 @@ def test_examples_do_not_see_each_other():
     (w, r, b), x = parameters(), sequence()
     outputs, _ = lstm.unroll(x, w, r, b)
     for n in range(N):
-        np.testing.assert_allclose(outputs[:, n:n + 1], lstm.unroll(x[:, n:n + 1], w, r, b)[0], rtol=1e-12)
+        np.testing.assert_allclose(
+            outputs[:, n : n + 1], lstm.unroll(x[:, n : n + 1], w, r, b)[0], rtol=1e-12
+        )
 
 
 @pytest.mark.parametrize("gate", range(4))
 def test_a_planted_sign_is_found(gate):
     """The sign of what comes back to one gate's bias, and everything else right."""
+
     def spoiled_vjp(dout, cache):
         *rest, db = lstm.cell_vjp(dout, cache)
         return *rest, np.where(np.arange(4)[:, None] == gate, -db, db)

@@ -1,4 +1,6 @@
-"""Concrete and Bernoulli masks in the limits where they are exact, and at the ends of their range."""
+"""Concrete and Bernoulli masks in the limits where they are exact, and at the ends of their
+range.
+"""
 
 import mpmath
 import numpy as np
@@ -10,7 +12,8 @@ from scipy.special import expit
 from ibpcl.noise import Key, logistic
 from ibpcl.primitives import bernoulli, concrete
 
-LOGIT, TAU = st.floats(-6, 6), st.floats(0.2, 5.0)
+LOGIT = st.floats(-6, 6)
+TAU = st.floats(0.2, 5.0)
 
 
 def at(logit_theta, logit_pi):
@@ -22,7 +25,8 @@ def test_a_cold_mask_is_bernoulli(logit_theta):
     noise = logistic(Key(1, 0, 0, 0), (1, 2000, 1), np.float64)
     z, _ = concrete.sample(noise, np.full((1, 2000, 1), logit_theta), 1e-4)
     on = (noise + logit_theta > 0).astype(float)
-    assert np.abs(z - on).mean() < 2e-3                      # binary, but for draws within 1e-3 of the threshold
+    # binary, but for draws within 1e-3 of the threshold
+    assert np.abs(z - on).mean() < 2e-3
     theta = expit(logit_theta)
     assert abs(z.mean() - theta) < 4 * np.sqrt(theta * (1 - theta) / 2000) + 2e-3
 

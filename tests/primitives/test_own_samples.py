@@ -1,4 +1,5 @@
-"""Densities at what their own samplers return, divergences near equality, and the compiled twins far out.
+"""Densities at what their own samplers return, divergences near equality, and the compiled twins
+far out.
 
 Everything is held to mpmath, in both types, to the digits that the type has.
 """
@@ -33,7 +34,10 @@ def logistic(dtype):
 def close(found, exact, dtype, digits=40):
     """Compare with ``digits`` units of the last place of the type."""
     found = mpf(np.asarray(found).item())
-    assert abs(found - exact) <= digits * mpf(float(np.finfo(dtype).eps)) * abs(exact), (float(found), float(exact))
+    assert abs(found - exact) <= digits * mpf(float(np.finfo(dtype).eps)) * abs(exact), (
+        float(found),
+        float(exact),
+    )
 
 
 @TYPES
@@ -43,7 +47,9 @@ def test_the_density_of_relaxed_masks_is_finite_at_its_samples(tau, logit_theta,
     z, _ = concrete.sample(logistic(dtype), np.full((SAMPLES, 1, 1), logit_theta, dtype), tau)
     log_q, cache = concrete.log_density(z, np.full_like(z, logit_theta), tau)
     assert np.isfinite(log_q).all()
-    assert all(np.isfinite(part).all() for part in concrete.log_density_vjp(np.ones_like(log_q), cache))
+    assert all(
+        np.isfinite(part).all() for part in concrete.log_density_vjp(np.ones_like(log_q), cache)
+    )
 
 
 @TYPES
@@ -60,18 +66,22 @@ def test_a_mask_at_an_end_counts_as_the_next_number_inside(z, dtype):
 @pytest.mark.parametrize("a", [0.01, 0.2, 1.0, 50.0])
 @pytest.mark.parametrize("b", [0.001, 0.05, 1.0, 50.0])
 def test_the_density_of_sticks_is_finite_at_their_samples(a, b, dtype):
-    a, b = np.array([a], dtype), np.array([b], dtype)
+    a = np.array([a], dtype)
+    b = np.array([b], dtype)
     log_v, _ = kumaraswamy.sample(uniform(dtype), a, b)
     assert (log_v < 0).all()
     log_p, cache = kumaraswamy.log_density(log_v, a, b)
     assert np.isfinite(log_p).all()
-    assert all(np.isfinite(part).all() for part in kumaraswamy.log_density_vjp(np.ones_like(log_p), cache))
+    assert all(
+        np.isfinite(part).all() for part in kumaraswamy.log_density_vjp(np.ones_like(log_p), cache)
+    )
 
 
 @TYPES
 @pytest.mark.parametrize("k", [1e-3, 0.05, 1.0, 1e4])
 def test_the_density_of_a_concentration_is_finite_at_its_samples(k, dtype):
-    k, scale = np.array([k], dtype), np.array([30], dtype)
+    k = np.array([k], dtype)
+    scale = np.array([30], dtype)
     alpha, _ = weibull.sample(uniform(dtype), k, scale)
     assert ((alpha > 0) & np.isfinite(alpha)).all()
     log_p, _ = weibull.log_density(alpha, k, scale)
@@ -84,7 +94,9 @@ def test_the_density_of_a_concentration_is_finite_at_its_samples(k, dtype):
 def test_the_density_of_a_concentration_keeps_its_digits_near_the_scale(k, steps, dtype):
     scale = dtype(30.0)
     alpha = dtype(30.0) * (1 + steps * np.finfo(dtype).eps)
-    _, cache = weibull.log_density(np.array([[alpha]], dtype), np.array([k], dtype), np.array([scale]))
+    _, cache = weibull.log_density(
+        np.array([[alpha]], dtype), np.array([k], dtype), np.array([scale])
+    )
     _, _, dscale = weibull.log_density_vjp(np.ones((1, 1), dtype), cache)
     excess = expm1(mpf(k) * log(mpf(float(alpha)) / mpf(30)))
     close(dscale, mpf(k) * excess / 30, dtype)
@@ -110,14 +122,18 @@ def test_the_divergence_of_sticks_keeps_its_digits_near_equality(a, near, b, dty
     a, b, alpha = dtype(a), dtype(b), dtype(a * (1 + near))
     found, _ = kumaraswamy.kl_to_beta(np.array([a]), np.array([b]), alpha)
     a, b, alpha = (mpf(float(number)) for number in (a, b, alpha))
-    exact = ((1 - alpha / a) * -(mpmath.digamma(b + 1) + mpmath.euler) + log(a * b / alpha) - 1 + 1 / b)
+    exact = (
+        (1 - alpha / a) * -(mpmath.digamma(b + 1) + mpmath.euler) + log(a * b / alpha) - 1 + 1 / b
+    )
     assert found >= 0
     close(found, exact, dtype)
 
 
 @TYPES
 def test_the_slope_of_a_stick_near_one_keeps_its_digits(dtype):
-    log_v, a, b = dtype(-1e-30), dtype(2), dtype(3)
+    log_v = dtype(-1e-30)
+    a = dtype(2)
+    b = dtype(3)
     _, cache = kumaraswamy.log_density(np.array([[log_v]]), np.array([a]), np.array([b]))
     _, da, _ = kumaraswamy.log_density_vjp(np.ones((1, 1), dtype), cache)
     v = mpf(float(log_v))
@@ -127,10 +143,14 @@ def test_the_slope_of_a_stick_near_one_keeps_its_digits(dtype):
 @TYPES
 def test_the_estimated_divergence_has_the_slope_of_its_prior_only(dtype):
     """The two paths through the posterior cancel exactly, however cold the prior is."""
-    tau, prior_tau = 10.0, 1e-3
-    ell, theta, pi = dtype(1.7), dtype(0.4), dtype(-0.6)
-    _, cache = concrete.kl_monte_carlo(np.full((1, 1, 1), ell), np.full((1, 1, 1), theta), np.full((1, 1), pi), tau,
-                                       prior_tau)
+    tau = 10.0
+    prior_tau = 1e-3
+    ell = dtype(1.7)
+    theta = dtype(0.4)
+    pi = dtype(-0.6)
+    _, cache = concrete.kl_monte_carlo(
+        np.full((1, 1, 1), ell), np.full((1, 1, 1), theta), np.full((1, 1), pi), tau, prior_tau
+    )
     slope, _ = concrete.kl_monte_carlo_vjp(np.ones(1, dtype), cache)
     ell, theta, pi = (mpf(float(number)) for number in (ell, theta, pi))
     r = pi - mpf(prior_tau) * (theta + ell) / mpf(tau)
@@ -143,34 +163,63 @@ NUMBA = pytest.mark.skipif(backend("numba").name != "numba", reason="needs Numba
 @NUMBA
 @pytest.mark.parametrize("gap", [0.5, 10.0, 17.0, 40.0])
 def test_compiled_likelihoods_keep_the_digits_of_sure_outputs(gap):
-    compiled, logits, one = backend("numba").likelihoods, np.float32([[[gap, 0, -1]]]), np.ones((1, 1), np.float32)
+    compiled = backend("numba").likelihoods
+    logits = np.float32([[[gap, 0, -1]]])
+    one = np.ones((1, 1), np.float32)
     for label in range(3):
         value, cache = compiled.categorical(logits, np.array([label]))
         exact, exact_cache = likelihoods.categorical(logits.astype(float), np.array([label]))
         np.testing.assert_allclose(value, exact, rtol=2e-6)
-        np.testing.assert_allclose(compiled.categorical_vjp(one, cache),
-                                   likelihoods.categorical_vjp(one, exact_cache), rtol=2e-6)
+        np.testing.assert_allclose(
+            compiled.categorical_vjp(one, cache),
+            likelihoods.categorical_vjp(one, exact_cache),
+            rtol=2e-6,
+        )
     targets = np.array([[1, 0, 0.25]])
     _, cache = compiled.bernoulli_logistic(logits, targets.astype(np.float32))
     _, exact_cache = likelihoods.bernoulli_logistic(logits.astype(float), targets)
-    np.testing.assert_allclose(compiled.bernoulli_logistic_vjp(one, cache),
-                               likelihoods.bernoulli_logistic_vjp(one, exact_cache), rtol=2e-6)
+    np.testing.assert_allclose(
+        compiled.bernoulli_logistic_vjp(one, cache),
+        likelihoods.bernoulli_logistic_vjp(one, exact_cache),
+        rtol=2e-6,
+    )
 
 
 @NUMBA
-@pytest.mark.parametrize(("theta", "pi"), [(-40, -120), (-40, -150), (0, -100), (2, -86), (40, -80), (1000, -80),
-                                           (90, 170), (0, 95), (-60, 60), (-39, 39), (3, -38)])
+@pytest.mark.parametrize(
+    ("theta", "pi"),
+    [
+        (-40, -120),
+        (-40, -150),
+        (0, -100),
+        (2, -86),
+        (40, -80),
+        (1000, -80),
+        (90, 170),
+        (0, 95),
+        (-60, 60),
+        (-39, 39),
+        (3, -38),
+    ],
+)
 def test_the_compiled_divergence_of_masks_is_right_far_out(theta, pi):
-    """The masks of the other column and row are ordinary ones; they are right beside those far out."""
-    zero, kernel = np.zeros((2, 2, 2), np.float32), backend("numba").masked_weights
+    """The masks of the other column and row are ordinary ones; they are right beside those far
+    out.
+    """
+    zero = np.zeros((2, 2, 2), np.float32)
+    kernel = backend("numba").masked_weights
     logit_pi = np.array([[pi, 0.5], [pi, -0.5]], np.float32)
     rho = np.array([[theta - pi, 0.25], [0.25, -0.75]], np.float32)
-    (w, activity, divergence), cache = kernel.sample(zero, zero, zero[0], zero[0], rho, logit_pi, 1.0)
+    (w, activity, divergence), cache = kernel.sample(
+        zero, zero, zero[0], zero[0], rho, logit_pi, 1.0
+    )
     slopes = kernel.sample_vjp((0 * w, 0 * activity, np.ones_like(divergence)), cache)
 
     def parts(s, d, k):
-        t, p = mpf(float(rho[d, k])) + mpf(float(logit_pi[s, k])), mpf(float(logit_pi[s, k]))
-        on, off = 1 / (1 + exp(-t)), 1 / (1 + exp(t))
+        t = mpf(float(rho[d, k])) + mpf(float(logit_pi[s, k]))
+        p = mpf(float(logit_pi[s, k]))
+        on = 1 / (1 + exp(-t))
+        off = 1 / (1 + exp(t))
         kl = on * (log1p(exp(-p)) - log1p(exp(-t))) + off * (log1p(exp(p)) - log1p(exp(t)))
         return kl, on * off * (t - p), on * off * (t - p) + 1 / (1 + exp(-p)) - on
 
@@ -182,12 +231,16 @@ def test_the_compiled_divergence_of_masks_is_right_far_out(theta, pi):
         assert abs(mpf(slopes[2][d, k].item()) - exact) <= 1e-5 * abs(exact) + mpf(10) ** -37
     for s, k in ((0, 0), (1, 1)):
         exact = [parts(s, d, k)[2] for d in range(2)]
-        assert abs(mpf(slopes[3][s, k].item()) - sum(exact)) <= 1e-5 * sum(map(abs, exact)) + mpf(10) ** -37
+        assert (
+            abs(mpf(slopes[3][s, k].item()) - sum(exact))
+            <= 1e-5 * sum(map(abs, exact)) + mpf(10) ** -37
+        )
 
 
 @NUMBA
 def test_a_gradient_of_shape_nothing_is_one_number():
-    raw, kernel = np.float32([1.0, 2.0]), backend("numba").sticks
+    raw = np.float32([1.0, 2.0])
+    kernel = backend("numba").sticks
     _, cache = kernel.divergence(raw, raw, np.float32(3))
     for one in (np.float32(2), np.array(2, np.float32)):
         assert [np.shape(part) for part in kernel.divergence_vjp(one, cache)] == [(2,), (2,), ()]

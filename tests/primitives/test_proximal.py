@@ -1,4 +1,6 @@
-"""Proximal operators: the optimality condition of what they minimize, and the cases with a formula."""
+"""Proximal operators: the optimality condition of what they minimize, and the cases with a
+formula.
+"""
 
 import numpy as np
 import pytest
@@ -14,7 +16,8 @@ SEEDS = st.integers(0, 2**32 - 1)
 def drawn(seed, count=2):
     """Points and thresholds of very different sizes, some of them 0."""
     rng = np.random.default_rng(seed)
-    scale, zeros = 10.0 ** rng.uniform(-3, 2, (count, 1, SHAPE[1])), rng.choice([0.0, 0.3, 0.9])
+    scale = 10.0 ** rng.uniform(-3, 2, (count, 1, SHAPE[1]))
+    zeros = rng.choice([0.0, 0.3, 0.9])
     values = rng.normal(size=(count, *SHAPE)) * scale * (rng.random((count, *SHAPE)) >= zeros)
     values[1:] = np.abs(values[1:])
     return values
@@ -30,8 +33,10 @@ def is_optimal(w, v, threshold):
     alive = r > 0
     residual = (w - v + threshold * w / np.where(alive, r, 1))[:, alive]
     np.testing.assert_allclose(residual, 0, atol=1e-9 * (1 + np.abs(v).max() + threshold.max()))
-    dead_v, dead_t = v[:, ~alive], threshold[:, ~alive]
-    np.testing.assert_array_equal(dead_v[dead_t == 0], 0)    # what no threshold pulls at cannot have gone to 0
+    dead_v = v[:, ~alive]
+    dead_t = threshold[:, ~alive]
+    # what no threshold pulls at cannot have gone to 0
+    np.testing.assert_array_equal(dead_v[dead_t == 0], 0)
     inverse = np.divide(dead_v, dead_t, out=np.zeros_like(dead_v), where=dead_t > 0)
     assert ((inverse * inverse).sum(axis=0) <= 1 + 1e-9).all()
 
@@ -54,7 +59,9 @@ def test_group_shrink_is_optimal(seed):
 @settings(max_examples=30)
 @given(SEEDS, st.floats(0, 3))
 def test_one_after_the_other_is_the_operator_of_both(seed, single):
-    """No other point has a smaller sum of both penalties and the squared distance, in any metric."""
+    """No other point has a smaller sum of both penalties and the squared distance, in any
+    metric.
+    """
     v, sizes = drawn(seed)
     sizes = sizes + 0.1
     w = group_shrink(soft_threshold(v, single * sizes), 1.7 * sizes)
@@ -64,7 +71,11 @@ def test_one_after_the_other_is_the_operator_of_both(seed, single):
 
     rng = np.random.default_rng(seed)
     for scale in (1e-4, 1e-2, 1.0):
-        for other in (w + rng.normal(scale=scale, size=SHAPE), w + scale * (v - w), w * (1 - scale)):
+        for other in (
+            w + rng.normal(scale=scale, size=SHAPE),
+            w + scale * (v - w),
+            w * (1 - scale),
+        ):
             assert objective(w) <= objective(other) + 1e-9 * (1 + objective(w))
 
 
@@ -79,16 +90,20 @@ def test_with_one_threshold_the_length_falls_by_it(seed, threshold):
 def test_points_do_not_move_apart(seed):
     """A proximal operator does not expand, in the metric of its step sizes."""
     v, threshold, step = drawn(seed, 3)
-    threshold, other = threshold + 0.1, v - step
+    threshold = threshold + 0.1
+    other = v - step
     apart = ((group_shrink(v, threshold) - group_shrink(other, threshold)) ** 2 / threshold).sum()
     assert apart <= ((v - other) ** 2 / threshold).sum() * (1 + 1e-9)
 
 
 def test_thresholds_may_differ_by_many_orders():
-    v, threshold = np.array([[1.0], [0.5]]), np.array([[1e-13], [2.0]])
+    v = np.array([[1.0], [0.5]])
+    threshold = np.array([[1e-13], [2.0]])
     expected = group_shrink(v, threshold)
-    np.testing.assert_allclose(expected, [[1], [1 / 6]], rtol=0.02)            # r is near 1
-    np.testing.assert_allclose(group_shrink(v.astype(np.float32), threshold.astype(np.float32)), expected, rtol=1e-6)
+    np.testing.assert_allclose(expected, [[1], [1 / 6]], rtol=0.02)  # r is near 1
+    np.testing.assert_allclose(
+        group_shrink(v.astype(np.float32), threshold.astype(np.float32)), expected, rtol=1e-6
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -1,4 +1,6 @@
-"""Stick breaking: what falls with the unit, extremes, and what is known of the Indian buffet process."""
+"""Stick breaking: what falls with the unit, extremes, and what is known of the Indian buffet
+process.
+"""
 
 import numpy as np
 import pytest
@@ -18,12 +20,15 @@ def test_probabilities_fall_with_the_unit(log_v):
 @given(arrays(np.float64, (5,), elements=st.floats(-600, -1e-9)))
 def test_the_logit_is_that_of_the_probability(log_pi):
     from scipy.special import expit
+
     logit_pi, _ = stick_breaking.logit_probabilities(log_pi)
     np.testing.assert_allclose(expit(logit_pi), np.exp(log_pi), rtol=1e-12)
 
 
 def test_probabilities_that_round_to_one_have_finite_log_odds_and_gradients():
-    """Sticks near one: in single precision log pi may be 0, or so small that 1 / (1 - pi) would overflow."""
+    """Sticks near one: in single precision log pi may be 0, or so small that 1 / (1 - pi) would
+    overflow.
+    """
     log_pi = -np.array([[0.0, 1e-38, 1e-31, 1e-29, 1e-3]], np.float32)
     logit_pi, cache = stick_breaking.logit_probabilities(log_pi)
     slopes = stick_breaking.logit_probabilities_vjp(np.full_like(log_pi, 1e3), cache)
@@ -35,13 +40,21 @@ def test_probabilities_that_round_to_one_have_finite_log_odds_and_gradients():
 
 def test_without_truncation_the_active_units_are_the_buffet_s():
     harmonic = sum(1 / d for d in range(1, 51))
-    assert stick_breaking.expected_active_units(2.0, 60, 50) == pytest.approx(2.0 * harmonic, rel=1e-6)
+    assert stick_breaking.expected_active_units(2.0, 60, 50) == pytest.approx(
+        2.0 * harmonic, rel=1e-6
+    )
 
 
-@pytest.mark.parametrize(("alpha", "units", "inputs"), [(1e-3, 10, 1000), (1e-6, 3, 100), (0.002, 50, 784)])
+@pytest.mark.parametrize(
+    ("alpha", "units", "inputs"), [(1e-3, 10, 1000), (1e-6, 3, 100), (0.002, 50, 784)]
+)
 def test_a_small_alpha_has_few_active_units(alpha, units, inputs):
-    """Of the first order in alpha only the first unit counts: alpha times the harmonic number of D."""
+    """Of the first order in alpha only the first unit counts: alpha times the harmonic number of
+    D.
+    """
     harmonic = sum(1 / d for d in range(1, inputs + 1))
     found = stick_breaking.expected_active_units(alpha, units, inputs)
-    assert found == pytest.approx(alpha * harmonic, rel=10 * alpha) and stick_breaking.expected_active_units(
-        alpha, 1, inputs) <= found
+    assert (
+        found == pytest.approx(alpha * harmonic, rel=10 * alpha)
+        and stick_breaking.expected_active_units(alpha, 1, inputs) <= found
+    )

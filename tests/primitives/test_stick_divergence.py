@@ -22,14 +22,17 @@ def test_against_the_first_prior_it_is_the_closed_form(a, b, alpha):
 
 @given(SHAPE, st.floats(0.1, 20), SHAPE, st.floats(0.1, 20))
 def test_it_is_never_negative_and_0_at_equality(a, b, prior_a, prior_b):
-    assert kl(a, b, prior_a, prior_b) >= -1e-3 * prior_b     # what 16 points are off by, at their worst
+    # what 16 points are off by, at their worst
+    assert kl(a, b, prior_a, prior_b) >= -1e-3 * prior_b
     assert kl(a, b, a, b) == pytest.approx(0, abs=1e-5 * b)
 
 
 def test_with_one_a_it_is_the_divergence_of_two_exponentials():
     """-log(1 - v^a) is exponential with rate b."""
     for b, prior_b in ((2.0, 3.0), (0.7, 5.0)):
-        assert kl(4.0, b, 4.0, prior_b) == pytest.approx(np.log(b / prior_b) + prior_b / b - 1, rel=1e-6)
+        assert kl(4.0, b, 4.0, prior_b) == pytest.approx(
+            np.log(b / prior_b) + prior_b / b - 1, rel=1e-6
+        )
 
 
 @pytest.mark.parametrize("b", [0.02, 0.3, 50.0])
@@ -38,4 +41,6 @@ def test_it_is_finite_in_float32_where_sticks_round_to_one(b):
     value, cache = stick_divergence.kl(a, b, prior_a, prior_b)
     gradient = stick_divergence.kl_vjp(np.float32(1), cache)
     assert np.isfinite([value, *np.concatenate(gradient)]).all()
-    assert value == pytest.approx(kl(*(float(part[0]) for part in (a, b, prior_a, prior_b))), rel=1e-4)
+    assert value == pytest.approx(
+        kl(*(float(part[0]) for part in (a, b, prior_a, prior_b))), rel=1e-4
+    )

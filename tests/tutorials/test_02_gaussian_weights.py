@@ -12,19 +12,26 @@ def test_it_runs_as_all_do_and_every_number_in_the_text_is_held_by_a_test():
 
 @found.says("This was one parameter, and the last digits differ")
 def test_the_difference_has_fewer_digits_than_the_derivation():
-    derived, difference = (float(found.printed.split(name)[1].split()[0]) for name in ("by hand", "difference   "))
+    derived, difference = (
+        float(found.printed.split(name)[1].split()[0]) for name in ("by hand", "difference   ")
+    )
     assert derived != difference and abs(derived - difference) < 1e-9
 
 
-@found.says("No. NumPy broadcasts, and from then on every sample quietly has a mean of its own.",
-            "NumPy does not complain, `check` does.")
+@found.says(
+    "No. NumPy broadcasts, and from then on every sample quietly has a mean of its own.",
+    "NumPy does not complain, `check` does.",
+)
 def test_the_wrong_gradient_gives_every_sample_a_mean():
     assert "(6, 4)" in found.printed and "not_summed" in found.printed
     assert (found["S"], found["K"]) == (6, 4)
 
 
-@found.says("more than 1000 times more for the mean, more than 100 times for the width",
-            "With the mean of $f$ subtracted, 5 to 50 times.", "each mean is within a few standard errors of the truth")
+@found.says(
+    "more than 1000 times more for the mean, more than 100 times for the width",
+    "With the mean of $f$ subtracted, 5 to 50 times.",
+    "each mean is within a few standard errors of the truth",
+)
 def test_the_estimators_agree_and_their_variances_do_not():
     ratios = {}
     for which in (0, 1):
@@ -44,18 +51,30 @@ def test_the_plain_divergence_vanishes_near_the_prior():
     assert plain == 0 and abs(package - exact) < 1e-3 * exact and r == 1e-8
 
 
-@found.says("to the last digits of the arithmetic, in whatever order they come",
-            "the best $q$ is the exact posterior, because that is a Gaussian, so gradient ascent has to find it")
+@found.says(
+    "to the last digits of the arithmetic, in whatever order they come",
+    (
+        "the best $q$ is the exact posterior, because that is a Gaussian, so gradient ascent has "
+        "to find it"
+    ),
+)
 def test_task_by_task_is_all_data_at_once():
     np.testing.assert_allclose(found["beliefs_online"][-1], found["batch"], rtol=1e-12)
     belief = (0.0, 2.0)
     for y in found["tasks"][::-1]:
         belief = found["posterior"](y, *belief)
     np.testing.assert_allclose(belief, found["batch"], rtol=1e-12)
-    np.testing.assert_allclose([found["q_mu"][0], np.exp(found["q_log_sigma"][0])], found["batch"], atol=1e-9)
+    np.testing.assert_allclose(
+        [found["q_mu"][0], np.exp(found["q_log_sigma"][0])], found["batch"], atol=1e-9
+    )
 
 
-@found.says("The dashed curve lies on the last solid one; the dotted one has forgotten the first two tasks.")
+@found.says(
+    "The dashed curve lies on the last solid one; the dotted one has forgotten the first two tasks."
+)
 def test_a_fresh_prior_forgets():
-    assert abs(found["forgetful"][0] - found["batch"][0]) > 0.3 and found["forgetful"][1] > 1.5 * found["batch"][1]
+    assert (
+        abs(found["forgetful"][0] - found["batch"][0]) > 0.3
+        and found["forgetful"][1] > 1.5 * found["batch"][1]
+    )
     np.testing.assert_allclose(found["forgetful"], found["posterior"](found["tasks"][-1], 0.0, 2.0))

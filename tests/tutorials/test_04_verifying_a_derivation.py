@@ -13,26 +13,45 @@ def test_it_runs_as_all_do_and_every_number_in_the_text_is_held_by_a_test():
     found.check()
 
 
-@found.says("There are five mistakes.", "Begin with what is said clearly, here the shapes, and check again "
-            "after each step.",
-            "Shapes are right now and numbers are not; every input is wrong.")
+@found.says(
+    "There are five mistakes.",
+    "Begin with what is said clearly, here the shapes, and check again after each step.",
+    "Shapes are right now and numbers are not; every input is wrong.",
+)
 def test_the_first_attempt_has_wrong_shapes_and_the_second_wrong_numbers():
-    kinds = {name: {item.name: item.kind for item in
-                    check(found["log_likelihood"], found[name], found["inputs"]).inputs}
-             for name in ("first_vjp", "second_vjp")}
+    kinds = {
+        name: {
+            item.name: item.kind
+            for item in check(found["log_likelihood"], found[name], found["inputs"]).inputs
+        }
+        for name in ("first_vjp", "second_vjp")
+    }
     assert kinds["first_vjp"]["w"] == kinds["first_vjp"]["b"] == "wrong_shape"
     assert set(kinds["second_vjp"].values()) == {"wrong"} and len(kinds["second_vjp"]) == 4
 
 
-@found.says("*A term is missing, one path of several*", "`x`, `w` and `b` lack the same factor, $1/\\tau$",
-            "(Why not \"constant factor 1.7\"?", "It *is* 1.7 at this point.", "And $\\tau$ itself has the wrong sign")
+@found.says(
+    "*A term is missing, one path of several*",
+    "`x`, `w` and `b` lack the same factor, $1/\\tau$",
+    "(Why not \"constant factor 1.7\"?",
+    "It *is* 1.7 at this point.",
+    "And $\\tau$ itself has the wrong sign",
+)
 def test_the_later_reports_name_each_mistake():
-    assert check(found["pick"], found["pick_first_vjp"], (found["logits"], found["inputs"]["labels"]))[
-        "logits"].kind == "missing_term"
+    assert (
+        check(found["pick"], found["pick_first_vjp"], (found["logits"], found["inputs"]["labels"]))[
+            "logits"
+        ].kind
+        == "missing_term"
+    )
     report = check(found["log_likelihood"], found["third_vjp"], found["inputs"])
-    assert [report[name].kind for name in ("x", "w", "b", "tau")] == ["elementwise_factor"] * 3 + ["sign"]
+    assert [report[name].kind for name in ("x", "w", "b", "tau")] == ["elementwise_factor"] * 3 + [
+        "sign"
+    ]
     assert found["inputs"]["tau"] == 1.7
-    np.testing.assert_allclose(found["third_vjp"](found["dlog_p"], found["cache"])[1], 1.7 * found["exact"])
+    np.testing.assert_allclose(
+        found["third_vjp"](found["dlog_p"], found["cache"])[1], 1.7 * found["exact"]
+    )
 
 
 @found.says("the slope of the Taylor remainder, two for a right gradient")
@@ -48,19 +67,26 @@ def test_the_chain_names_the_stage():
     assert "head: ok" in found.printed and "hidden layer: ok" in found.printed
 
 
-@found.says("whose exit code is 0 only if everything is proved right: 1 stands for wrong, 3 for undecided",
-            "1 stands for wrong, 3 for undecided, as after the time that `--timeout` allows.")
+@found.says(
+    "whose exit code is 0 only if everything is proved right: 1 stands for wrong, 3 for undecided",
+    "1 stands for wrong, 3 for undecided, as after the time that `--timeout` allows.",
+)
 def test_the_command_has_these_exit_codes(tmp_path, capsys):
     file = tmp_path / "mine.py"
-    text = ("import time\nimport numpy as np\n\ndef f(x):\n    return x**2, x\n\ndef f_vjp(dy, x):\n    return {}\n\n"
-            "def check_inputs():\n    return {{'x': np.arange(3.0)}}\n")
+    text = (
+        "import time\nimport numpy as np\n\ndef f(x):\n    return x**2, x\n\ndef f_vjp(dy, x):\n "
+        "   return {}\n\ndef check_inputs():\n    return {{'x': np.arange(3.0)}}\n"
+    )
     for gradient, code in (("2 * dy * x", 0), ("dy * x", 1), ("time.sleep(30)", 3)):
         file.write_text(text.format(gradient), encoding="utf-8")
         assert main(["check", f"{file}:f", "--timeout", "5"]) == code
     capsys.readouterr()
 
 
-@found.says("All correct: this *is* the gradient of that function.", "The zero gradient of `tau` draws a remark")
+@found.says(
+    "All correct: this *is* the gradient of that function.",
+    "The zero gradient of `tau` draws a remark",
+)
 def test_the_cold_forward_passes_and_a_known_value_finds_it():
     assert check(found["cold_likelihood"], found["cold_likelihood_vjp"], found["inputs"]).ok
     assert "zero everywhere here" in found.printed

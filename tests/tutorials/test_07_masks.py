@@ -13,7 +13,7 @@ found = Tutorial(__file__)
 
 def rows(after, count, skip=1):
     """Return the numbers of a printed table."""
-    lines = found.printed.split(after)[1].splitlines()[skip:skip + count]
+    lines = found.printed.split(after)[1].splitlines()[skip : skip + count]
     return [[float(word.rstrip("%")) for word in line.replace("+-", " ").split()] for line in lines]
 
 
@@ -21,20 +21,27 @@ def test_it_runs_as_all_do_and_every_number_in_the_text_is_held_by_a_test():
     found.check()
 
 
-@found.says("The mean goes from nearly one half to $0.3$; the share is $0.3$ all the time.",
-            "Hot masks are all near one half; cold ones are coins.")
+@found.says(
+    "The mean goes from nearly one half to $0.3$; the share is $0.3$ all the time.",
+    "Hot masks are all near one half; cold ones are coins.",
+)
 def test_the_temperature_moves_the_mean_and_not_the_rounded_mask():
     table = rows("share with z > 1/2", 7)
     assert table[0][1] > 0.45 and abs(table[-1][1] - 0.3) < 0.01
-    assert all(abs(row[4] - 0.3) < 0.01 for row in table) and table[-1][2] < 0.001 and table[0][3] == 0
+    assert (
+        all(abs(row[4] - 0.3) < 0.01 for row in table) and table[-1][2] < 0.001 and table[0][3] == 0
+    )
 
 
-@found.says("Nearly always zero, and now and then huge.", "The mean is almost right and the spread grows "
-            "without bound.",
-            "Cold gradients have the right mean and a wild spread.")
+@found.says(
+    "Nearly always zero, and now and then huge.",
+    "The mean is almost right and the spread grows without bound.",
+    "Cold gradients have the right mean and a wild spread.",
+)
 def test_cold_gradients_have_the_right_mean_and_a_wild_spread():
     table = rows("standard deviation   largest", 6)
-    hot, cold = table[0], table[-1]
+    hot = table[0]
+    cold = table[-1]
     assert abs(cold[1] - 0.21) < 4 * cold[2] and cold[3] > 5 * 0.21 and cold[4] > 20
     assert hot[1] < 0.05 and [row[3] for row in table] == sorted(row[3] for row in table)
     one, cache = concrete.sample(found["noise"], logit(found["theta"]), 0.01)
@@ -55,9 +62,11 @@ def test_the_closed_form_agrees_with_its_witnesses_and_bounds_the_coins():
         assert abs(sampled - closed) < 4 * error + 1e-3 and coins < closed
 
 
-@found.says("Then the divergence is positive even if $\\theta = \\pi$",
-            "With a colder prior a mask that has learned nothing pays all the same.",
-            "the term draws the mask beyond $\\pi$, towards zero or one")
+@found.says(
+    "Then the divergence is positive even if $\\theta = \\pi$",
+    "With a colder prior a mask that has learned nothing pays all the same.",
+    "the term draws the mask beyond $\\pi$, towards zero or one",
+)
 def test_a_colder_prior_costs_a_mask_that_has_learned_nothing():
     table = rows("best theta   KL there", 8)
     for pi, tau, prior_tau, kl, _, _, best, _ in table:
@@ -65,31 +74,44 @@ def test_a_colder_prior_costs_a_mask_that_has_learned_nothing():
         assert pi == 0.5 or tau == prior_tau or best < pi
 
 
-@found.says("Near zero both forms subtract nearly equal numbers, and at zero they divide zero by zero.")
+@found.says(
+    "Near zero both forms subtract nearly equal numbers, and at zero they divide zero by zero."
+)
 def test_the_plain_divergence_is_lost_near_zero():
     last = found.printed.split("plain     package")[1].splitlines()[5].split()
     assert float(last[2]) == 0 and abs(float(last[3]) - 1e-16 / 6) < 1e-20
     assert last[4] in ("nan", "inf", "-inf", "0.000000")
 
 
-@found.says("and this never exceeds one half", "**This package's default settings use it** (`mask_link = \"log\"`)",
-            "`mask_link = \"logit\"` is the paper's")
+@found.says(
+    "and this never exceeds one half",
+    "**This package's default settings use it** (`mask_link = \"log\"`)",
+    "`mask_link = \"logit\"` is the paper's",
+)
 def test_the_log_link_caps_the_prior_and_is_the_default():
     assert all(row[2] < 0.5 and abs(row[2] - row[3]) < 1e-9 for row in rows("pi / (1 + pi)", 5))
     assert Settings().mask_link == "log" and Settings.preset("paper").mask_link == "logit"
     assert "the default link is log and that of the preset 'paper' is logit" in found.printed
 
 
-@found.says("`rho` is right, so the derivatives of the mask and of the divergence are, too",
-            "The mask's gradient never reaches the sticks.")
+@found.says(
+    "`rho` is right, so the derivatives of the mask and of the divergence are, too",
+    "The mask's gradient never reaches the sticks.",
+)
 def test_the_lost_path_is_named():
-    report = check(found["masks"], found["one_path_vjp"], (found["logistic"], found["rho"], found["log_pi"], 0.5),
-                   wrt=("rho", "log_pi"))
+    report = check(
+        found["masks"],
+        found["one_path_vjp"],
+        (found["logistic"], found["rho"], found["log_pi"], 0.5),
+        wrt=("rho", "log_pi"),
+    )
     assert report["rho"].ok and report["log_pi"].kind == "missing_term"
     assert "the gradient is zero everywhere" in found.printed
 
 
-@found.says("Coins make it cheap to switch a weight *off*", "for large $|\\rho|$, grows like $|\\rho| - 2$")
+@found.says(
+    "Coins make it cheap to switch a weight *off*", "for large $|\\rho|$, grows like $|\\rho| - 2$"
+)
 def test_coins_are_cheap_to_switch_off_and_concrete_masks_are_even():
     l = np.full((1, 1), logit(0.1))
     off, on = (bernoulli.kl(l[:, None, :] + rho, l)[0][0] for rho in (-30.0, 30.0))

@@ -1,4 +1,6 @@
-"""What tutorial 9 says in words is what its numbers show; above all, that the package computes the same."""
+"""What tutorial 9 says in words is what its numbers show; above all, that the package computes the
+same.
+"""
 
 import numpy as np
 from tutorial import Tutorial
@@ -13,7 +15,9 @@ def test_it_runs_as_all_do_and_every_number_in_the_text_is_held_by_a_test():
 @found.says("In about a hundred lines of NumPy, which are meant to be typed")
 def test_the_algorithm_has_about_a_hundred_lines():
     typed = found.text.split("# ## Beliefs")[1].split("# That was all.")[0].split("\n")
-    assert 90 < sum(bool(line.strip()) and not line.lstrip().startswith("#") for line in typed) < 120
+    assert (
+        90 < sum(bool(line.strip()) and not line.lstrip().startswith("#") for line in typed) < 120
+    )
 
 
 @found.says("every mask, and all parameters but for rounding")
@@ -32,19 +36,27 @@ def test_the_first_task_is_kept():
     assert (found["moved"][one & ~two] == 0).all() and found["moved"][one & two].mean() < 0.2
 
 
-@found.says("A/B uses nearly all weights of its first units and none of the others",
-            "E/F uses the same first units, and single weights of the rest")
+@found.says(
+    "A/B uses nearly all weights of its first units and none of the others",
+    "E/F uses the same first units, and single weights of the rest",
+)
 def test_masks_are_nearly_whole_units():
     one, two = (mask.mean(axis=0) for mask in found["masks"])
     in_use = int((one > 0).sum())
     assert one[:in_use].min() > 0.75 and (one[in_use:] == 0).all()
-    assert two[:in_use // 2].min() > 0.9 and 0 < two[in_use:].mean() < 0.3
+    assert two[: in_use // 2].min() > 0.9 and 0 < two[in_use:].mean() < 0.3
 
 
-@found.says("Only without Eq. 11 is something forgotten", "The other two cost the task that is being learned, if any.")
+@found.says(
+    "Only without Eq. 11 is something forgotten",
+    "The other two cost the task that is being learned, if any.",
+)
 def test_only_without_the_masked_prior_is_something_forgotten():
     accuracies = {name: pair[0] for name, pair in found["variants"].items()}
     whole = accuracies["Algorithm 1"]
-    assert accuracies["without Eq. 11"][0] < whole[0] - 0.2 and accuracies["without Eq. 11"][1] > whole[1] - 0.02
+    assert (
+        accuracies["without Eq. 11"][0] < whole[0] - 0.2
+        and accuracies["without Eq. 11"][1] > whole[1] - 0.02
+    )
     for name in ("without cooling", "without fine-tuning"):
         assert accuracies[name][0] > whole[0] - 0.03 and accuracies[name][1] > whole[1] - 0.06

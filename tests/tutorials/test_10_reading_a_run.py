@@ -10,9 +10,19 @@ def test_it_runs_as_all_do_and_every_number_in_the_text_is_held_by_a_test():
     found.check()
 
 
-@found.says("`config.toml`: the whole configuration", "the parts of the ELBO in nats for the whole task")
+@found.says(
+    "`config.toml`: the whole configuration", "the parts of the ELBO in nats for the whole task"
+)
 def test_the_folder_has_the_files_that_are_listed():
-    for name in ("config.toml", "result.json", "history.csv", "learner.npz", "report.html", "masks.png", "sharing.png"):
+    for name in (
+        "config.toml",
+        "result.json",
+        "history.csv",
+        "learner.npz",
+        "report.html",
+        "masks.png",
+        "sharing.png",
+    ):
         assert f"\n{name}\n" in found.printed
     assert not found["folder"].exists(), "the tutorial left its folder behind"
 
@@ -30,16 +40,23 @@ def test_the_union_is_nearly_that_of_random_masks():
     assert found["densities"].sum() > found["result"]["share_used"][-1] + 0.1
 
 
-@found.says("the column `elbo` *falls*, by more than a thousand nats",
-            "The default settings count the masks' divergence 0.0021, and *that* objective rises (red).",
-            "thousands of nats at full weight and a few at this one", "the curve jumps")
+@found.says(
+    "the column `elbo` *falls*, by more than a thousand nats",
+    "The default settings count the masks' divergence 0.0021, and *that* objective rises (red).",
+    "thousands of nats at full weight and a few at this one",
+    "the curve jumps",
+)
 def test_the_elbo_falls_while_the_objective_rises():
-    parts, masked = found["parts"], found["masked"]
+    parts = found["parts"]
+    masked = found["masked"]
     assert found["weight"] == 0.0021
     first, last, next_one = parts["elbo"][[0, masked - 1, masked]]
     assert last < first - 1000 and next_one > last + 1000
     assert found["objective"][masked - 1] > found["objective"][0] + 100
-    assert parts["kl_masks"][masked - 1] > 1000 and parts["kl_masks"][masked - 1] * found["weight"] < 20
+    assert (
+        parts["kl_masks"][masked - 1] > 1000
+        and parts["kl_masks"][masked - 1] * found["weight"] < 20
+    )
     assert (parts["kl_masks"][masked:] == 0).all()
 
 
@@ -49,12 +66,21 @@ def test_faint_pixels_have_fewer_weights():
     assert faint < 0.7 * strong
 
 
-@found.says("96 % of the strangers get more than 95 % for one of the two letters, as many as of the letters "
-            "that it knows",
-            "Noise has none, and there the samples disagree.")
+@found.says(
+    "96 % of the strangers get more than 95 % for one of the two letters, as many as of the "
+    "letters that it knows",
+    "Noise has none, and there the samples disagree.",
+)
 def test_strangers_are_met_with_confidence_and_noise_is_not():
-    sure = {name: np.mean(one.probabilities.max(axis=1) > 0.95) for name, one in found["uncertain"].items()}
-    assert abs(sure["E or F"] - 0.96) < 0.03 and abs(sure["E or F"] - sure["A or B"]) < 0.04 and sure["noise"] < 0.2
+    sure = {
+        name: np.mean(one.probabilities.max(axis=1) > 0.95)
+        for name, one in found["uncertain"].items()
+    }
+    assert (
+        abs(sure["E or F"] - 0.96) < 0.03
+        and abs(sure["E or F"] - sure["A or B"]) < 0.04
+        and sure["noise"] < 0.2
+    )
     information = {name: one.mutual_information.mean() for name, one in found["uncertain"].items()}
     assert information["noise"] > 10 * max(information["E or F"], information["A or B"])
 
@@ -67,14 +93,19 @@ def test_coresets_change_next_to_nothing():
 
 @found.says("It grew with every task", "one of the tasks suffers")
 def test_the_network_grows_and_a_small_one_suffers():
-    units = [int(word) for word in found.printed.split("units after each task: [")[1].split("]")[0].split(", ")]
+    units = [
+        int(word)
+        for word in found.printed.split("units after each task: [")[1].split("]")[0].split(", ")
+    ]
     assert units == sorted(set(units)) and units[0] > 8
     assert found["cramped_accuracies"].min() < found["grown_accuracies"].min() - 0.03
 
 
-@found.says("The rule `max` is a ratchet: $\\alpha$ rises with every task.",
-            "The learned one jumps once and stays, but where it ends depends on where its prior stands",
-            "The accuracies hardly depend on any of this")
+@found.says(
+    "The rule `max` is a ratchet: $\\alpha$ rises with every task.",
+    "The learned one jumps once and stays, but where it ends depends on where its prior stands",
+    "The accuracies hardly depend on any of this",
+)
 def test_a_learned_alpha_jumps_once_and_the_ratchet_rises():
     ratchet = found["alphas"]["max", 10.0]
     assert ratchet == sorted(set(ratchet))
@@ -84,6 +115,9 @@ def test_a_learned_alpha_jumps_once_and_the_ratchet_rises():
         assert first > start and max(abs(alpha - first) / first for alpha in later) < 0.1
         ends.append(later[-1])
     assert ends[1] > 2 * ends[0] and ends[2] > 2 * ends[1]
-    means = [float(line.split()[-1].rstrip("%")) for line in found.printed.splitlines()
-             if "alpha " in line and "->" in line]
+    means = [
+        float(line.split()[-1].rstrip("%"))
+        for line in found.printed.splitlines()
+        if "alpha " in line and "->" in line
+    ]
     assert len(means) == 4 and max(means) - min(means) < 1.5

@@ -10,12 +10,17 @@ def test_it_runs_as_all_do_and_every_number_in_the_text_is_held_by_a_test():
     found.check()
 
 
-@found.says("At $\\lambda = 0$ it is naive training, to the last bit.", "A/B is kept, and the third task "
-            "gets what a coin gets",
-            "In between it is a compromise that no $\\lambda$ makes well here")
+@found.says(
+    "At $\\lambda = 0$ it is naive training, to the last bit.",
+    "A/B is kept, and the third task gets what a coin gets",
+    "In between it is a compromise that no $\\lambda$ makes well here",
+)
 def test_ewc_goes_from_naive_training_to_a_frozen_network():
     springs = found["springs"]
-    assert "lambda         0" in found.printed and found.printed.count("(naive training, bit for bit)") == 1
+    assert (
+        "lambda         0" in found.printed
+        and found.printed.count("(naive training, bit for bit)") == 1
+    )
     np.testing.assert_array_equal(springs[0.0], found["R_naive"][-1])
     stiff = springs[1_000_000.0]
     assert stiff[0] > 0.97 and abs(stiff[-1] - 0.5) < 0.07
@@ -34,16 +39,20 @@ def test_widths_shrink_where_the_pixels_vary_with_every_task():
     assert (strong < faint - 0.1).all() and (np.diff(strong) < 0).all()
 
 
-@found.says("Few units are enough, later tasks use units of earlier ones as they are, and A/B's predictions "
-            "have not moved.")
+@found.says(
+    "Few units are enough, later tasks use units of earlier ones as they are, and A/B's "
+    "predictions have not moved."
+)
 def test_hat_shares_few_units_and_moves_nothing():
     open_gates = found["gates"] > 0.5
     assert open_gates.any(axis=0).sum() < 16 and open_gates.sum() > open_gates.any(axis=0).sum()
     assert found["hat_change"] < 1e-6
 
 
-@found.says("At infinity nothing is copied: few units, and A/B's predictions drift.",
-            "the network grows fastest, and what A/B predicts stays what it is, bit for bit")
+@found.says(
+    "At infinity nothing is copied: few units, and A/B's predictions drift.",
+    "the network grows fastest, and what A/B predicts stays what it is, bit for bit",
+)
 def test_den_copies_what_moved_further_than_its_threshold():
     units = [found["den"][threshold][0][-1] for threshold in (np.inf, 0.05, 0.0)]
     changes = [found["den"][threshold][2] for threshold in (np.inf, 0.05, 0.0)]
@@ -51,7 +60,9 @@ def test_den_copies_what_moved_further_than_its_threshold():
     assert changes[0] > 0.01 and changes[-1] == 0
 
 
-@found.says("the best network of all trials is kept", "With so few trials the controller hardly learns")
+@found.says(
+    "the best network of all trials is kept", "With so few trials the controller hardly learns"
+)
 def test_rcl_keeps_the_best_trial_and_moves_nothing():
     for t, rows in found["trials"].items():
         added = found["rcl"].memory[f"widths{t}"][0] - found["rcl"].memory[f"widths{t - 1}"][0]

@@ -9,18 +9,25 @@ found = Tutorial(__file__)
 
 
 def errors(after, before):
-    """Return the 3-NN errors in percent that are printed between two texts, by the way of encoding."""
+    """Return the 3-NN errors in percent that are printed between two texts, by the way of
+    encoding.
+    """
     lines = found.printed.split(after)[1].split(before)[0].splitlines()
-    return {line.split()[0].rstrip(":"): float(line.split("error ")[1].rstrip("%")) for line in lines
-            if "3-NN error" in line and "noise" not in line}
+    return {
+        line.split()[0].rstrip(":"): float(line.split("error ")[1].rstrip("%"))
+        for line in lines
+        if "3-NN error" in line and "noise" not in line
+    }
 
 
 def test_it_runs_as_all_do_and_every_number_in_the_text_is_held_by_a_test():
     found.check()
 
 
-@found.says("It rises, on average, from the ELBO at one sample to $\\log p(x)$",
-            "At the left end the estimate is the ELBO, and it climbs to the exact value.")
+@found.says(
+    "It rises, on average, from the ELBO at one sample to $\\log p(x)$",
+    "At the left end the estimate is the ELBO, and it climbs to the exact value.",
+)
 def test_importance_sampling_climbs_from_the_bound_to_the_likelihood():
     values = [told["log_likelihood"] for told in found["found"]]
     bound = found["exact"] - found["linear"].gap()
@@ -36,34 +43,54 @@ def test_the_first_letter_is_kept():
 
 @found.says("ELBO, $\\log p(x)$, score.", "The ELBO is the least of the three, and must be.")
 def test_the_three_numbers_are_in_this_order():
-    rows = [line.split() for line in found.printed.split("reconstruction score")[1].splitlines()[1:4]]
+    rows = [
+        line.split() for line in found.printed.split("reconstruction score")[1].splitlines()[1:4]
+    ]
     for _, elbo, likelihood, score in rows:
         assert float(elbo) < float(likelihood) < float(score)
 
 
-@found.says("its table has an error of 0.37 % on MNIST", "So how does the paper come to 0.37 %?",
-            "The codes are worse than pixels, even with the right encoder.",
-            "The oracle's error is zero now, for a model that has learned nothing new.",
-            "Not one probability changes", "The common encoder has not changed at all.")
+@found.says(
+    "its table has an error of 0.37 % on MNIST",
+    "So how does the paper come to 0.37 %?",
+    "The codes are worse than pixels, even with the right encoder.",
+    "The oracle's error is zero now, for a model that has learned nothing new.",
+    "Not one probability changes",
+    "The common encoder has not changed at all.",
+)
 def test_a_shift_of_codes_gives_the_oracle_an_error_of_zero():
-    before, after = errors("reconstruction score", " before, "), errors("C: log p(x)", "noise, which")
+    before = errors("reconstruction score", " before, ")
+    after = errors("C: log p(x)", "noise, which")
     assert min(before["oracle"], before["common"]) > before["pixels"] + 5
     assert after["oracle"] == 0 and after["common"] == before["common"]
     for line in found.printed.splitlines():
         if " before, " in line:
-            first, last = (float(part.split()[-1]) for part in line.replace(" after", "").split(" before, "))
+            first, last = (
+                float(part.split()[-1]) for part in line.replace(" after", "").split(" before, ")
+            )
             np.testing.assert_allclose(first, last, atol=0.01)
 
 
-@found.says("push the same uniform noise through each of the three (unmoved) encoders, and tell which one it was")
+@found.says(
+    "push the same uniform noise through each of the three (unmoved) encoders, and tell which one "
+    "it was"
+)
 def test_noise_tells_which_encoder_it_went_through():
     assert float(found.printed.split("noise, which encoder? 3-NN error ")[1].split("%")[0]) < 40
 
 
 def test_the_table_on_the_page_about_generative_models_is_what_is_printed():
     page = (Path(__file__).parents[2] / "docs" / "unsupervised.md").read_text(encoding="utf-8")
-    before, after = errors("reconstruction score", " before, "), errors("C: log p(x)", "noise, which")
-    for name, printed in (("prior N(0, I)", before), ("the same model, codes moved", before | after)):
-        (row,) = [line.split("|")[2:6] for line in page.splitlines() if line.startswith(f"| {name} |")]
+    before = errors("reconstruction score", " before, ")
+    after = errors("C: log p(x)", "noise, which")
+    for name, printed in (
+        ("prior N(0, I)", before),
+        ("the same model, codes moved", before | after),
+    ):
+        (row,) = [
+            line.split("|")[2:6] for line in page.splitlines() if line.startswith(f"| {name} |")
+        ]
         shown = [float(cell) for cell in row]
-        np.testing.assert_allclose(shown, [printed[way] for way in ("oracle", "inferred", "common", "pixels")], atol=3)
+        np.testing.assert_allclose(
+            shown, [printed[way] for way in ("oracle", "inferred", "common", "pixels")], atol=3
+        )

@@ -1,4 +1,6 @@
-"""Every tutorial opens, asks and answers as all do, describes its figures, and has solutions that are proved."""
+"""Every tutorial opens, asks and answers as all do, describes its figures, and has solutions that
+are proved.
+"""
 
 import json
 import re
@@ -13,18 +15,24 @@ each = pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem
 
 
 def check_formulas(body):
-    """Raise ``ValueError`` if a formula is left open, or if its second line would be read as the item of a list."""
+    """Raise ``ValueError`` if a formula is left open, or if its second line would be read as the
+    item of a list.
+    """
     dollars = 0
     for line in body:
         if dollars % 2 and re.match(r"# +([-+*]|\d+[.)]) ", line):
-            raise ValueError(f"a formula continues in a line that looks like the item of a list: {line!r}")
+            raise ValueError(
+                f"a formula continues in a line that looks like the item of a list: {line!r}"
+            )
         dollars += line.count("$")
     if dollars % 2:
         raise ValueError(f"unbalanced $ in the text cell that begins with {body[0]!r}")
 
 
 def check_format(text):
-    """Raise ``ValueError`` unless ``text`` is a percent-format script that begins with a title and ends clean."""
+    """Raise ``ValueError`` unless ``text`` is a percent-format script that begins with a title and
+    ends clean.
+    """
     found = cells(text)
     if found[0].kind != "markdown" or not found[0].lines[0].startswith("# # "):
         raise ValueError("a tutorial begins with a text cell, and that with a title")
@@ -35,7 +43,8 @@ def check_format(text):
             raise ValueError(f"there is an empty {cell.kind} cell")
         if cell.kind == "markdown":
             check_formulas(cell.lines)
-        if any(len(line) > 120 for line in cell.lines):      # ruff looks at the markers, too, and alt text is one line
+        # ruff looks at the markers, too, and alt text is one line
+        if any(len(line) > 120 for line in cell.lines):
             raise ValueError(f"a line is longer than 120: {max(cell.lines, key=len)!r}")
     if not text.endswith("\n") or text.endswith("\n\n"):
         raise ValueError("the file must end with one newline")
@@ -43,13 +52,23 @@ def check_format(text):
 
 def check_teaching(text):
     """Raise ``ValueError`` unless a tutorial opens, asks and sets exercises as all of them do."""
-    opening, found = "\n".join(cells(text)[0].lines), prose(text)
-    for wanted in (r"\*\*Prerequisites:\*\*", r"\*\*Time:\*\* about \d+ minutes", r"\*\*You will be able to\*\*"):
+    opening = "\n".join(cells(text)[0].lines)
+    found = prose(text)
+    for wanted in (
+        r"\*\*Prerequisites:\*\*",
+        r"\*\*Time:\*\* about \d+ minutes",
+        r"\*\*You will be able to\*\*",
+    ):
         if not re.search(wanted, opening):
             raise ValueError(f"the opening does not match {wanted}")
-    asked, folded = (sum(part.startswith(sign) for part in found) for sign in ("**Stop and predict.**", "<details>"))
+    asked, folded = (
+        sum(part.startswith(sign) for part in found)
+        for sign in ("**Stop and predict.**", "<details>")
+    )
     if not 2 <= asked <= 3 or folded != asked:
-        raise ValueError(f"two or three questions with a folded answer each, got {asked} and {folded}")
+        raise ValueError(
+            f"two or three questions with a folded answer each, got {asked} and {folded}"
+        )
     if text.count("</details>") != folded or text.count("<summary>Answer</summary>") != folded:
         raise ValueError("a folded answer is <details><summary>Answer</summary> ... </details>")
     if "# ## Exercises" not in text:
@@ -57,24 +76,33 @@ def check_teaching(text):
 
 
 def check_alt(text):
-    """Raise ``ValueError`` unless each cell that shows a figure describes it, in the metadata that MyST-NB reads."""
+    """Raise ``ValueError`` unless each cell that shows a figure describes it, in the metadata that
+    MyST-NB reads.
+    """
     for cell in cells(text):
         shows = "plt.show()" in cell.lines
         alt = json.loads(cell.metadata)["image"]["alt"] if cell.metadata else ""
         if shows != (len(alt) >= 30):
-            raise ValueError(f"a cell that shows a figure says in its alt text what is to be seen, got {alt!r} over "
-                             f"{cell.lines[:1]}")
+            raise ValueError(
+                f"a cell that shows a figure says in its alt text what is to be seen, got {alt!r} "
+                f"over {cell.lines[:1]}"
+            )
 
 
 def exercises(text):
     """Return the numbers of a tutorial's exercises."""
-    return [int(number) for number in re.findall(r"^# (\d+)\. \*\*", text.split("# ## Exercises")[1], re.MULTILINE)]
+    return [
+        int(number)
+        for number in re.findall(r"^# (\d+)\. \*\*", text.split("# ## Exercises")[1], re.MULTILINE)
+    ]
 
 
 def test_there_are_twelve_tutorials_and_each_is_run_by_its_own_tests():
     assert [script.stem[:2] for script in SCRIPTS] == [f"{number:02}" for number in range(1, 13)]
     for script in SCRIPTS:
-        assert "    found.check()\n" in Path(__file__).with_name(f"test_{script.name}").read_text(encoding="utf-8")
+        assert "    found.check()\n" in Path(__file__).with_name(f"test_{script.name}").read_text(
+            encoding="utf-8"
+        )
 
 
 @each
@@ -92,7 +120,9 @@ def test_every_exercise_has_a_solution_and_every_pair_of_it_is_proved(script, ca
     text = solutions.read_text(encoding="utf-8")
     wanted = exercises(script.read_text(encoding="utf-8"))
     assert wanted == list(range(1, len(wanted) + 1)) and len(wanted) >= 3
-    assert [int(number) for number in re.findall(r"^# Exercise (\d+)", text, re.MULTILINE)] == wanted
+    assert [
+        int(number) for number in re.findall(r"^# Exercise (\d+)", text, re.MULTILINE)
+    ] == wanted
     assert main(["check", str(solutions)]) == 0, capsys.readouterr().out
 
 
@@ -107,7 +137,9 @@ def test_the_solutions_say_what_comes_out(script, capsys):
 
 
 GOOD = "# %% [markdown]\n# # Title\n#\n# Text with $x$.\n\n# %%\nx = 1\n"
-TAUGHT = GOOD.replace("# Text", """# **Prerequisites:** none.  **Time:** about 5 minutes.
+TAUGHT = GOOD.replace(
+    "# Text",
+    """# **Prerequisites:** none.  **Time:** about 5 minutes.
 #
 # **You will be able to**
 #
@@ -133,7 +165,8 @@ TAUGHT = GOOD.replace("# Text", """# **Prerequisites:** none.  **Time:** about 5
 #
 # 1. **One.**
 #
-# Text""")
+# Text""",
+)
 SHOWING = '# %% mystnb={"image": {"alt": "A line that rises from left to right."}}\nplt.show()\n'
 
 
@@ -144,46 +177,68 @@ def test_a_good_script_passes():
     assert exercises(TAUGHT) == [1]
 
 
-@pytest.mark.parametrize("text", [
-    GOOD.replace("# %% [markdown]\n", ""),                   # does not begin with a cell
-    GOOD.replace("# # Title\n", "# Title\n"),                # no title
-    GOOD.replace(" [markdown]", ""),                         # begins with code
-    GOOD.split("\n# %%\n")[0],                               # no code
-    GOOD.replace("# Text", "Text"),                          # code in a text cell
-    GOOD.replace("$x$", "$x"),                               # formula left open
-    GOOD.replace("$x$", "$x\n# - y$"),                       # formula that turns into a list
-    GOOD.replace("# %%\n", "# %% [code]\n"),                 # unknown marker
-    GOOD + "#" * 121 + "\n",                                 # a long line
-    GOOD + "\n", GOOD.rstrip("\n"), GOOD + "\n# %%\n",       # does not end clean
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        GOOD.replace("# %% [markdown]\n", ""),  # does not begin with a cell
+        GOOD.replace("# # Title\n", "# Title\n"),  # no title
+        GOOD.replace(" [markdown]", ""),  # begins with code
+        GOOD.split("\n# %%\n")[0],  # no code
+        GOOD.replace("# Text", "Text"),  # code in a text cell
+        GOOD.replace("$x$", "$x"),  # formula left open
+        GOOD.replace("$x$", "$x\n# - y$"),  # formula that turns into a list
+        GOOD.replace("# %%\n", "# %% [code]\n"),  # unknown marker
+        GOOD + "#" * 121 + "\n",  # a long line
+        GOOD + "\n",
+        GOOD.rstrip("\n"),
+        GOOD + "\n# %%\n",  # does not end clean
+    ],
+)
 def test_a_malformed_script_fails_the_format_check(text):
     with pytest.raises(ValueError):
         check_format(text)
 
 
-@pytest.mark.parametrize("text", [
-    GOOD, TAUGHT.replace("**Time:** about 5 minutes", ""), TAUGHT.replace("**You will be able to**", ""),
-    TAUGHT.replace("</details>", "", 1), TAUGHT.replace("> **Stop and predict.**  Why?", "Why?"),
-    TAUGHT.replace("## Exercises", "## More"), TAUGHT.replace("**Prerequisites:** none.", ""),
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        GOOD,
+        TAUGHT.replace("**Time:** about 5 minutes", ""),
+        TAUGHT.replace("**You will be able to**", ""),
+        TAUGHT.replace("</details>", "", 1),
+        TAUGHT.replace("> **Stop and predict.**  Why?", "Why?"),
+        TAUGHT.replace("## Exercises", "## More"),
+        TAUGHT.replace("**Prerequisites:** none.", ""),
+    ],
+)
 def test_a_tutorial_that_does_not_teach_fails(text):
     with pytest.raises(ValueError):
         check_teaching(text)
 
 
-@pytest.mark.parametrize("text", [
-    GOOD + "# %%\nplt.show()\n", GOOD + SHOWING.replace("A line that rises from left to right.", "A line."),
-    GOOD + SHOWING.replace("plt.show()\n", "x = 2\n"),
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        GOOD + "# %%\nplt.show()\n",
+        GOOD + SHOWING.replace("A line that rises from left to right.", "A line."),
+        GOOD + SHOWING.replace("plt.show()\n", "x = 2\n"),
+    ],
+)
 def test_a_figure_without_a_description_fails(text):
     with pytest.raises(ValueError):
         check_alt(text)
 
 
-@pytest.mark.parametrize(("text", "found"), [
-    ("The loss fell to 0.3 nats.", 1), ("It has $3$ sides, see Eq. 11, Sec. 4.2 and tutorial 5.", 0),
-    ("Nothing here.  About 88 % of them moved.", 1), ("`x[3]` is shown by Kumar et al. (2021).", 0),
-    ("* a list with 3 items\n# * one without", 1), ("Over two\n# lines there are 12 of them.  And 13!", 2),
-])
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("The loss fell to 0.3 nats.", 1),
+        ("It has $3$ sides, see Eq. 11, Sec. 4.2 and tutorial 5.", 0),
+        ("Nothing here.  About 88 % of them moved.", 1),
+        ("`x[3]` is shown by Kumar et al. (2021).", 0),
+        ("* a list with 3 items\n# * one without", 1),
+        ("Over two\n# lines there are 12 of them.  And 13!", 2),
+    ],
+)
 def test_sentences_with_numbers_are_found(text, found):
     assert len(sentences_with_numbers(f"# %% [markdown]\n# # T 1\n#\n# {text}\n")) == found

@@ -1,10 +1,12 @@
-"""What each part of the diagnosis contributes: leave it out, and count the mistakes that lose their name.
+"""What each part of the diagnosis contributes: leave it out, and count the mistakes that lose their
+name.
 
     python tests/verify/ablation.py [--cases FILE.json ...] [PART ...]
 
-prints a row of a table for each part: its lines, and the names lost of the students' mistakes and of those in further
-files (by function: ``wrt``, and ``mistakes`` with ``source``, ``kinds`` and ``should_mention``).  A part is left out
-only of the mistakes for which it returns something; a first pass, which takes some minutes, finds out which these are.
+prints a row of a table for each part: its lines, and the names lost of the students' mistakes and
+of those in further files (by function: ``wrt``, and ``mistakes`` with ``source``, ``kinds`` and
+``should_mention``).  A part is left out only of the mistakes for which it returns something; a
+first pass, which takes some minutes, finds out which these are.
 """
 
 import argparse
@@ -37,12 +39,15 @@ import ibpcl.verify.whole as whole
 
 
 class Part(NamedTuple):
-    """A part of the diagnosis: (object, name) of its functions, what they return without it, and its code."""
+    """A part of the diagnosis: (object, name) of its functions, what they return without it, and
+    its code.
+    """
 
     hooks: tuple
-    nothing: object         # () -> what stands for the result
-    code: tuple             # modules and functions
-    everywhere: bool = False    # whether it acts without a result of its own, so that it is left out of all mistakes
+    nothing: object  # () -> what stands for the result
+    code: tuple  # modules and functions
+    # whether it acts without a result of its own, so that it is left out of all mistakes
+    everywhere: bool = False
 
 
 def none():
@@ -50,27 +55,46 @@ def none():
 
 
 PARTS = {
-    "whole gradient: one constant": Part(((whole, "_constant"),), none, (whole._constant, whole._sizes)),
-    "... right to some digits": Part(((whole, "digits_of"), (diagnosis, "digits_of")), none, (
-        whole.digits_of, whole._precision)),
-    "... a few entries": Part(((whole, "few_entries"), (diagnosis, "few_entries")), none, (whole.few_entries,)),
-    "... transposed, reversed, shifted, summed": Part(((whole, "ways"),), tuple, (whole.ways, whole.rearranged)),
+    "whole gradient: one constant": Part(
+        ((whole, "_constant"),), none, (whole._constant, whole._sizes)
+    ),
+    "... right to some digits": Part(
+        ((whole, "digits_of"), (diagnosis, "digits_of")), none, (whole.digits_of, whole._precision)
+    ),
+    "... a few entries": Part(
+        ((whole, "few_entries"), (diagnosis, "few_entries")), none, (whole.few_entries,)
+    ),
+    "... transposed, reversed, shifted, summed": Part(
+        ((whole, "ways"),), tuple, (whole.ways, whole.rearranged)
+    ),
     "... swapped": Part(((whole, "swapped"),), none, (whole.swapped,)),
-    "... another shape": Part(((whole, "wrong_shape"),), lambda: ("wrong_shape", ""), (whole.wrong_shape,)),
+    "... another shape": Part(
+        ((whole, "wrong_shape"),), lambda: ("wrong_shape", ""), (whole.wrong_shape,)
+    ),
     "edits: rules": Part(((edits, "by_rule"),), tuple, (rules,)),
     "... numbers": Part(((edits, "of_number"),), tuple, (indices.of_number,)),
     "... indices one off": Part(((edits, "of_index"),), tuple, (indices.of_index,)),
-    "... slices and subscripts": Part(((edits, "of_subscript"),), tuple, (
-        indices.of_subscript, indices._other_slices, indices._end, indices._number)),
+    "... slices and subscripts": Part(
+        ((edits, "of_subscript"),),
+        tuple,
+        (indices.of_subscript, indices._other_slices, indices._end, indices._number),
+    ),
     "... loops backwards": Part(((edits, "_other_order"),), none, (edits._other_order,)),
     "... names": Part(((edits, "of_names"),), tuple, (names,)),
     "... names exchanged": Part(((names, "_exchanged"),), tuple, (names._exchanged,)),
     "... names in every use": Part(((names, "_in_every_use"),), tuple, (names._in_every_use,)),
     "... names in some uses": Part(((names, "_subsets"),), tuple, (names._subsets,), True),
-    "suspects": Part(((suspects.Suspects, "suspect"), (suspects.Suspects, "allow")), lambda: True, (suspects,), True),
+    "suspects": Part(
+        ((suspects.Suspects, "suspect"), (suspects.Suspects, "allow")),
+        lambda: True,
+        (suspects,),
+        True,
+    ),
     "paths": Part(((diagnosis, "forgotten_path"),), dict, (paths,)),
     "... two at once": Part(((paths, "_pair"),), list, (paths._pair,)),
-    "places: measured at all": Part(((diagnosis, "holes"),), lambda: ([], set()), (holes, matches, known), True),
+    "places: measured at all": Part(
+        ((diagnosis, "holes"),), lambda: ([], set()), (holes, matches, known), True
+    ),
     "... what belongs there": Part(((diagnosis, "best_match"),), none, (matches, known)),
     **{f"... {stage}": Part((), none, (getattr(known.Known, stage),)) for stage in matches.STAGES},
     "... order": Part(((diagnosis, "patterned"),), none, (matches.patterned,)),
@@ -81,18 +105,25 @@ PARTS = {
 def without_stage(stage):
     """Leave out one stage of the search for what belongs in a place."""
     candidates = matches.candidates
-    diagnosis.candidates = lambda hole, found, at: [] if at == stage else candidates(hole, found, at)
+    diagnosis.candidates = lambda hole, found, at: (
+        [] if at == stage else candidates(hole, found, at)
+    )
 
 
 class Tracer:
-    """Notes which parts do something for a mistake: they return a result, or made the edit that is named."""
+    """Notes which parts do something for a mistake: they return a result, or made the edit that is
+    named.
+    """
 
     def __init__(self):
-        self.touched, self.origin, self.kept = set(), {}, []
+        self.touched = set()
+        self.origin = {}
+        self.kept = []
         for label, part in PARTS.items():
             for holder, name in part.hooks:
                 setattr(holder, name, self._traced(getattr(holder, name), label))
-        matched, named = diagnosis.Search._fit, diagnosis.Search._name_edits
+        matched = diagnosis.Search._fit
+        named = diagnosis.Search._name_edits
 
         def fits(search, hole, stage, *rest):
             found = matched(search, hole, stage, *rest)
@@ -105,7 +136,8 @@ class Tracer:
                 self.touched |= self.origin.get(id(edit.puts), set())
             return named(search)
 
-        diagnosis.Search._fit, diagnosis.Search._name_edits = fits, name_edits
+        diagnosis.Search._fit = fits
+        diagnosis.Search._name_edits = name_edits
 
     def _traced(self, function, label):
         def around(*arguments, **options):
@@ -119,23 +151,37 @@ class Tracer:
     def _note(self, label, result):
         if isinstance(result, rules.Edit):
             self.origin.setdefault(id(result.puts), set()).add(label)
-            self.kept.append(result)                    # so that no other edit gets its id
+            self.kept.append(result)  # so that no other edit gets its id
         elif result is not None and (not hasattr(result, "__len__") or len(result)):
             self.touched.add(label)
         return result
 
     def trace(self, case, folder):
         """Return whether a mistake is named, and the parts that did something for it."""
-        self.touched, self.origin, self.kept = set(), {}, []
+        self.touched = set()
+        self.origin = {}
+        self.kept = []
         return is_named(case, folder), sorted(self.touched)
 
 
 def cases(files):
     """Return (set, source, wrt, kinds, pattern) of every mistake."""
-    found = [("own", spoiled(mistake), None, mistake["kinds"], mistake["mentions"]) for mistake in MISTAKES]
+    found = [
+        ("own", spoiled(mistake), None, mistake["kinds"], mistake["mentions"])
+        for mistake in MISTAKES
+    ]
     for path in files:
-        found += [(Path(path).parent.name, mistake["source"], case["wrt"], mistake["kinds"], mistake["should_mention"])
-                  for case in json.loads(Path(path).read_text()).values() for mistake in case["mistakes"]]
+        found += [
+            (
+                Path(path).parent.name,
+                mistake["source"],
+                case["wrt"],
+                mistake["kinds"],
+                mistake["should_mention"],
+            )
+            for case in json.loads(Path(path).read_text()).values()
+            for mistake in case["mistakes"]
+        ]
     return found
 
 
@@ -144,17 +190,21 @@ def is_named(case, folder):
     _, source, wrt, kinds, pattern = case
     try:
         report = judged(source if wrt is None else f"{source}\nWRT = {wrt!r}\n", folder)
-    except Exception:                                   # without a part, anything may happen
+    except Exception:  # without a part, anything may happen
         return False
     if isinstance(report, str):
         return bool(re.search(pattern, report, re.IGNORECASE))
     wrong = [item for item in report.inputs if item.verdict == "wrong"]
-    return bool(wrong) and all(item.kind in (kinds.get(item.name, ()) if isinstance(kinds, dict) else kinds)
-                               for item in wrong)
+    return bool(wrong) and all(
+        item.kind in (kinds.get(item.name, ()) if isinstance(kinds, dict) else kinds)
+        for item in wrong
+    )
 
 
 def in_child(prepare, every):
-    """Prepare a process of its own, and return what the function that this returns says of each mistake."""
+    """Prepare a process of its own, and return what the function that this returns says of each
+    mistake.
+    """
     read, write = os.pipe()
     if os.fork() == 0:
         judge = prepare()
@@ -186,18 +236,29 @@ def main(arguments):
     options = parser.parse_args(arguments)
     every = cases(options.cases)
     before = in_child(lambda: Tracer().trace, every)
-    sets = {which: sum(ok for case, (ok, _) in zip(every, before, strict=True) if case[0] == which)
-            for which in dict.fromkeys(case[0] for case in every)}
-    print(f"| left out | lines | {' | '.join(f'{which} ({count} named)' for which, count in sets.items())} |")
+    sets = {
+        which: sum(ok for case, (ok, _) in zip(every, before, strict=True) if case[0] == which)
+        for which in dict.fromkeys(case[0] for case in every)
+    }
+    print(
+        "| left out | lines | "
+        f"{' | '.join(f'{which} ({count} named)' for which, count in sets.items())} |"
+    )
     print("| --- " + "| --: " * (1 + len(sets)) + "|", flush=True)
     for label in options.parts or PARTS:
         part = PARTS[label]
-        some = [case for case, (ok, touched) in zip(every, before, strict=True)
-                if ok and (part.everywhere or label in touched)]
+        some = [
+            case
+            for case, (ok, touched) in zip(every, before, strict=True)
+            if ok and (part.everywhere or label in touched)
+        ]
         after = in_child(lambda label=label: without(label), some)
         lost = [case[0] for case, ok in zip(some, after, strict=True) if not ok]
         lines = sum(len(inspect.getsource(item).splitlines()) for item in part.code)
-        print(f"| {label} | {lines} | {' | '.join(str(lost.count(which)) for which in sets)} |", flush=True)
+        print(
+            f"| {label} | {lines} | {' | '.join(str(lost.count(which)) for which in sets)} |",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

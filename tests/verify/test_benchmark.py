@@ -23,12 +23,26 @@ def test_a_case_says_what_is_true_of_it():
 
 @pytest.mark.parametrize("name", adapters.CHECKERS)
 def test_each_checker_catches_most_and_raises_no_false_alarm(name, tmp_path):
-    """In a process of its own: a framework that is loaded changes how later tests may start processes."""
+    """In a process of its own: a framework that is loaded changes how later tests may start
+    processes.
+    """
     if name not in installed():
         pytest.skip(f"{name} is not installed")
-    subprocess.run([sys.executable, "-m", "ibpcl.verify.benchmark", name, "--every", str(FEW), "--json",
-                    str(tmp_path / "scores.json")], check=True, capture_output=True)
-    result, = json.loads((tmp_path / "scores.json").read_text(encoding="utf-8"))
+    subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "ibpcl.verify.benchmark",
+            name,
+            "--every",
+            str(FEW),
+            "--json",
+            str(tmp_path / "scores.json"),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    (result,) = json.loads((tmp_path / "scores.json").read_text(encoding="utf-8"))
     assert result["caught"] >= 0.7 * result["mistakes"] and not result["alarms"]
     assert result["mistakes"] + result["right"] == len(cases(FEW)) == len(result["seconds"])
 
@@ -37,7 +51,11 @@ def test_checkers_without_opinion_score_nothing():
     blind = score("blind", lambda f, f_vjp, inputs, wrt: Verdict(False), cases(FEW))
     assert (blind.caught, blind.false_alarms, len(blind.missed)) == (0, 0, blind.mistakes)
     afraid = score("afraid", lambda f, f_vjp, inputs, wrt: Verdict(True, {"x": "sign"}), cases(FEW))
-    assert afraid.caught == afraid.mistakes and afraid.false_alarms == afraid.right and afraid.named < afraid.caught
+    assert (
+        afraid.caught == afraid.mistakes
+        and afraid.false_alarms == afraid.right
+        and afraid.named < afraid.caught
+    )
     broken = score("broken", lambda f, f_vjp, inputs, wrt: 1 / 0, cases(FEW))
     assert broken.failures >= broken.right and broken.false_alarms == 0
 
@@ -45,7 +63,7 @@ def test_checkers_without_opinion_score_nothing():
 def test_the_command_prints_a_row_for_each_checker(capsys, tmp_path):
     __main__.main(["ibpcl.check", "--every", "90", "--json", str(tmp_path / "scores.json")])
     assert capsys.readouterr().out.count("| ibpcl.check |") == 1
-    written, = json.loads((tmp_path / "scores.json").read_text(encoding="utf-8"))
+    (written,) = json.loads((tmp_path / "scores.json").read_text(encoding="utf-8"))
     assert written["caught"] == written["mistakes"] and written["names_kinds"]
     with pytest.raises(SystemExit, match="unknown"):
         __main__.main(["nothing"])

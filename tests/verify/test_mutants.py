@@ -1,4 +1,6 @@
-"""Planted mistakes are caught and named; what counts as a name is decided without the checker's help."""
+"""Planted mistakes are caught and named; what counts as a name is decided without the checker's
+help.
+"""
 
 import ast
 import doctest
@@ -28,9 +30,12 @@ def test_a_sample_of_every_kind_is_caught_and_named(sample):
     assert {verdict.kind for verdict in sample.verdicts} == set(KINDS)
     assert all(sample.row(kind).changed > 0 for kind in KINDS)
     assert not sample.missed, table
-    # The share that is asked of all of them (slow, below); of a sample, what it may miss that by, at two deviations.
+    # The share that is asked of all of them (slow, below); of a sample, what it may miss that by,
+    # at two deviations.
     n = sum(sample.row(kind).changed for kind in KINDS)
-    assert sample.row().share_named >= mutants.ENOUGH - 2 * np.sqrt(mutants.ENOUGH * (1 - mutants.ENOUGH) / n), table
+    assert sample.row().share_named >= mutants.ENOUGH - 2 * np.sqrt(
+        mutants.ENOUGH * (1 - mutants.ENOUGH) / n
+    ), table
 
 
 def test_the_report_fits_80_columns_and_json_knows_it_all(sample):
@@ -39,7 +44,11 @@ def test_the_report_fits_80_columns_and_json_knows_it_all(sample):
     assert [line.split()[0] for line in lines[1:11]] == [*KINDS, "all"]
     told = json.loads(json.dumps(sample.to_dict()))
     assert told["ok"] == sample.ok and not told["missed"]
-    assert told["kinds"]["all"]["made"] == sum(told["kinds"][kind]["made"] for kind in KINDS) == len(sample.verdicts)
+    assert (
+        told["kinds"]["all"]["made"]
+        == sum(told["kinds"][kind]["made"] for kind in KINDS)
+        == len(sample.verdicts)
+    )
 
 
 @pytest.mark.slow
@@ -72,8 +81,16 @@ def test_mutations_change_one_place_and_no_two_are_alike():
     made = mutations(gaussian.log_density_vjp, {"standard": ["inverse_sigma"]})
     sources = [mutation.source for mutation in made]
     assert len(set(sources)) == len(sources)
-    assert {mutation.kind for mutation in made} == {"sign", "factor", "term", "axis", "sum", "operands", "cache",
-                                                    "constant"}
+    assert {mutation.kind for mutation in made} == {
+        "sign",
+        "factor",
+        "term",
+        "axis",
+        "sum",
+        "operands",
+        "cache",
+        "constant",
+    }
     original = ast.unparse(ast.parse(sources[0])).count("\n")
     for mutation in made:
         assert mutation.source.count("\n") == original
@@ -81,7 +98,11 @@ def test_mutations_change_one_place_and_no_two_are_alike():
 
 
 def test_axes_indices_and_signatures_are_no_constants():
-    words = [mutation.words for mutation in mutations(likelihoods.gaussian_vjp, {}) if mutation.kind == "constant"]
+    words = [
+        mutation.words
+        for mutation in mutations(likelihoods.gaussian_vjp, {})
+        if mutation.kind == "constant"
+    ]
     assert words == ["2 for the constant 1", "0.5 for the constant 1"]
 
 
@@ -115,21 +136,31 @@ def test_values_of_expressions_are_those_of_the_run():
     subject = subject_of("gaussian.sample")
     dropped = mutant("gaussian.sample", "`dv * noise` without `noise`").mutation
     point = subject.inputs
-    np.testing.assert_array_equal(subject.values("sample_vjp")[dropped.path][0],
-                                  np.exp(point["log_sigma"]) * point["eps"])
-    assert subject_of("gaussian.kl").same_shape(gaussian.kl_vjp)["shift"] == ["excess", "prior_log_sigma"]
+    np.testing.assert_array_equal(
+        subject.values("sample_vjp")[dropped.path][0], np.exp(point["log_sigma"]) * point["eps"]
+    )
+    assert subject_of("gaussian.kl").same_shape(gaussian.kl_vjp)["shift"] == [
+        "excess",
+        "prior_log_sigma",
+    ]
 
 
 def test_a_mutant_that_changes_nothing_is_no_mistake():
-    # Where no pi is near one, it does not matter where 1 - pi is cut off; the point of the check decides.
-    fates = [mutants.judge(m).fate for m in mutants.make()
-             if m.subject.pair.name == "stick_breaking.logit_probabilities"
-             and m.mutation.words == "`LEAST_LOG_REST + 1` for `LEAST_LOG_REST`"]
+    # Where no pi is near one, it does not matter where 1 - pi is cut off; the point of the check
+    # decides.
+    fates = [
+        mutants.judge(m).fate
+        for m in mutants.make()
+        if m.subject.pair.name == "stick_breaking.logit_probabilities"
+        and m.mutation.words == "`LEAST_LOG_REST + 1` for `LEAST_LOG_REST`"
+    ]
     assert fates == ["same"]
 
 
 def test_a_mutant_that_raises_counts_as_caught():
-    verdict = mutants.judge(mutant("linear.apply", "`dh @ np.swapaxes(w, -1, -2)` the other way round"))
+    verdict = mutants.judge(
+        mutant("linear.apply", "`dh @ np.swapaxes(w, -1, -2)` the other way round")
+    )
     assert verdict.fate == "raises"
     assert "ValueError" in verdict.words
     assert mutants.Summary([verdict], 0.0).row("operands") == mutants.Row(1, 1, 1, 1, 0)
@@ -143,15 +174,29 @@ class Report:
 
 
 def judged(monkeypatch, which, **verdict):
-    """Judge a mutant of ``saturating.tanh`` or ``gaussian.kl`` with a checker that always says the same."""
+    """Judge a mutant of ``saturating.tanh`` or ``gaussian.kl`` with a checker that always says the
+    same.
+    """
     numbers = {key: verdict.pop(key) for key in ("where", "factor") if key in verdict}
-    monkeypatch.setattr(mutants, "check", lambda f, f_vjp, inputs, wrt, seed: Report(
-        [InputVerdict(name, words=verdict.get("words", ""), kind=verdict["kind"], numbers=numbers) for name in wrt]))
+    monkeypatch.setattr(
+        mutants,
+        "check",
+        lambda f, f_vjp, inputs, wrt, seed: Report(
+            [
+                InputVerdict(
+                    name, words=verdict.get("words", ""), kind=verdict["kind"], numbers=numbers
+                )
+                for name in wrt
+            ]
+        ),
+    )
     return mutants.judge(which)
 
 
 def test_a_checker_that_sees_nothing_misses_the_mutant(monkeypatch):
-    verdict = judged(monkeypatch, mutant("saturating.tanh", "`1 - cache * cache` without `1`"), kind="ok")
+    verdict = judged(
+        monkeypatch, mutant("saturating.tanh", "`1 - cache * cache` without `1`"), kind="ok"
+    )
     summary = mutants.Summary([verdict], 0.0)
     assert verdict.fate == "missed"
     assert not summary.ok
@@ -161,23 +206,55 @@ def test_a_checker_that_sees_nothing_misses_the_mutant(monkeypatch):
 def test_a_checker_that_blames_right_inputs_names_nothing(monkeypatch):
     which = mutant("gaussian.kl", "`ddivergence * excess` negated")
     assert mutants.judge(which).named
-    verdict = judged(monkeypatch, which, kind="sign")                # right for one input, and wrong for three
+    # right for one input, and wrong for three
+    verdict = judged(monkeypatch, which, kind="sign")
     assert (verdict.fate, verdict.named) == ("caught", False)
 
 
-@pytest.mark.parametrize(("words", "told", "named"), [
-    ("`1 - cache * cache` without `1`", {"kind": "missing_term"}, True),
-    ("`1 - cache * cache` without `1`", {"kind": "elementwise_factor", "words": "cache"}, False),
-    ("`1 - cache * cache` without `1`", {"kind": "wrong"}, False),
-    ("`1 - cache * cache` without `cache * cache`", {"kind": "elementwise_factor", "words": "off"}, False),
-    ("`1 - cache * cache` without `cache * cache`", {"kind": "elementwise_factor", "words": "1 - cache^2"}, True),
-    ("`dh * (1 - cache * cache)` without `1 - cache * cache`", {"kind": "elementwise_factor", "words": "x"}, False),
-    ("`dh * (1 - cache * cache)` without `dh`", {"kind": "elementwise_factor", "words": "dout is missing"}, True),
-    ("`dh * (1 - cache * cache)` negated", {"kind": "constant_factor"}, False),
-    ("2 for the constant 1", {"kind": "constant_factor"}, False),
-    ("2 for the constant 1", {"kind": "constant_factor", "where": "line 2: return dh * (2 - cache * cache)"}, True),
-    ("2 for the constant 1", {"kind": "constant_factor", "where": "line 1: def tanh_vjp(dh, cache):"}, False),
-])
+@pytest.mark.parametrize(
+    ("words", "told", "named"),
+    [
+        ("`1 - cache * cache` without `1`", {"kind": "missing_term"}, True),
+        (
+            "`1 - cache * cache` without `1`",
+            {"kind": "elementwise_factor", "words": "cache"},
+            False,
+        ),
+        ("`1 - cache * cache` without `1`", {"kind": "wrong"}, False),
+        (
+            "`1 - cache * cache` without `cache * cache`",
+            {"kind": "elementwise_factor", "words": "off"},
+            False,
+        ),
+        (
+            "`1 - cache * cache` without `cache * cache`",
+            {"kind": "elementwise_factor", "words": "1 - cache^2"},
+            True,
+        ),
+        (
+            "`dh * (1 - cache * cache)` without `1 - cache * cache`",
+            {"kind": "elementwise_factor", "words": "x"},
+            False,
+        ),
+        (
+            "`dh * (1 - cache * cache)` without `dh`",
+            {"kind": "elementwise_factor", "words": "dout is missing"},
+            True,
+        ),
+        ("`dh * (1 - cache * cache)` negated", {"kind": "constant_factor"}, False),
+        ("2 for the constant 1", {"kind": "constant_factor"}, False),
+        (
+            "2 for the constant 1",
+            {"kind": "constant_factor", "where": "line 2: return dh * (2 - cache * cache)"},
+            True,
+        ),
+        (
+            "2 for the constant 1",
+            {"kind": "constant_factor", "where": "line 1: def tanh_vjp(dh, cache):"},
+            False,
+        ),
+    ],
+)
 def test_a_name_must_be_the_right_one(monkeypatch, words, told, named):
     verdict = judged(monkeypatch, mutant("saturating.tanh", words), **told)
     assert (verdict.fate, verdict.named) == ("caught", named)
@@ -187,7 +264,11 @@ def test_a_factor_is_known_by_its_values(monkeypatch):
     which = mutant("saturating.tanh", "`dh * (1 - cache * cache)` without `1 - cache * cache`")
     derivative = 1 - np.tanh(which.subject.inputs["x"]) ** 2
     for scale, named in ((1, True), (1.1, False)):
-        factor = {"relation": "missing", "smallest": scale * derivative.min(), "largest": scale * derivative.max()}
+        factor = {
+            "relation": "missing",
+            "smallest": scale * derivative.min(),
+            "largest": scale * derivative.max(),
+        }
         assert judged(monkeypatch, which, kind="elementwise_factor", factor=factor).named == named
 
 

@@ -22,7 +22,9 @@ class Single:
         return get_single, ()
 
 
-SINGLE, LAYER, DRAWS = Single(), Layer(), np.random.default_rng(0)
+SINGLE = Single()
+LAYER = Layer()
+DRAWS = np.random.default_rng(0)
 MODEL = {"layer": LAYER, "lock": threading.Lock()}
 CALLS = {"layers": [LAYER], "n": np.zeros(1)}
 

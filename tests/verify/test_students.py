@@ -1,7 +1,9 @@
-"""Gradients as students get them wrong: every one is caught, and nine in ten are named; right ones are left alone.
+"""Gradients as students get them wrong: every one is caught, and nine in ten are named; right ones
+are left alone.
 
-``ibpcl/verify/benchmark/cases`` holds right pairs, and its ``mistakes.toml`` what was done to them: a text and what
-stands in its place, the kinds of verdict that name the mistake, and a pattern that a helpful sentence matches.
+``ibpcl/verify/benchmark/cases`` holds right pairs, and its ``mistakes.toml`` what was done to them:
+a text and what stands in its place, the kinds of verdict that name the mistake, and a pattern that
+a helpful sentence matches.
 """
 
 import importlib.util
@@ -17,9 +19,10 @@ from ibpcl.verify import KINDS, benchmark, check
 
 FOLDER = benchmark.FOLDER
 MISTAKES = tomllib.loads((FOLDER / "mistakes.toml").read_text(encoding="utf-8"))["mistake"]
-REFUSED = "wrong_arguments"         # what is refused in words before there is a verdict
+REFUSED = "wrong_arguments"  # what is refused in words before there is a verdict
 RIGHT = sorted(path.stem for path in FOLDER.glob("*.py"))
-NOT_MOVED = "right_strictly_symmetric"      # its forward refuses every matrix that is not symmetric to the last bit
+# its forward refuses every matrix that is not symmetric to the last bit
+NOT_MOVED = "right_strictly_symmetric"
 HABITS = {"changes_cotangent", "changes_cache", "changes_input", "accumulates", "stale"}
 NUMBERS = itertools.count()
 
@@ -35,8 +38,11 @@ def loaded(source, folder):
 
 def spoiled(mistake):
     source = (FOLDER / f"{mistake['function']}.py").read_text(encoding="utf-8")
-    old, new = mistake["replace"], mistake["by"]
-    for before, after in zip(*([item] if isinstance(item, str) else item for item in (old, new)), strict=True):
+    old = mistake["replace"]
+    new = mistake["by"]
+    for before, after in zip(
+        *([item] if isinstance(item, str) else item for item in (old, new)), strict=True
+    ):
         assert before in source, (mistake["function"], mistake["label"])
         source = source.replace(before, after, 1 if mistake.get("first") else -1)
     return source
@@ -48,7 +54,9 @@ def judged(source, folder):
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            return check(module.f, module.f_vjp, module.check_inputs(), getattr(module, "WRT", None))
+            return check(
+                module.f, module.f_vjp, module.check_inputs(), getattr(module, "WRT", None)
+            )
         except (ValueError, TypeError) as error:
             return str(error)
 
@@ -56,27 +64,57 @@ def judged(source, folder):
 def verdict_on(mistake, folder):
     """Return (caught, named, helpful) for a mistake.
 
-    A side effect that changes no numbers in normal use is caught by a note of its kind beside the verdict.
+    A side effect that changes no numbers in normal use is caught by a note of its kind beside the
+    verdict.
     """
-    report, kinds = judged(spoiled(mistake), folder), mistake["kinds"]
+    report = judged(spoiled(mistake), folder)
+    kinds = mistake["kinds"]
     if isinstance(report, str):
         helpful = bool(re.search(mistake["mentions"], report, re.IGNORECASE))
         return True, helpful, helpful
-    habits = [habit for habit in report.habits if isinstance(kinds, list) and habit["kind"] in kinds]
+    habits = [
+        habit for habit in report.habits if isinstance(kinds, list) and habit["kind"] in kinds
+    ]
     if report.verdict == "ok" and habits and set(kinds) & HABITS:
-        return True, True, any(re.search(mistake["mentions"], habit["words"], re.IGNORECASE) for habit in habits)
+        return (
+            True,
+            True,
+            any(re.search(mistake["mentions"], habit["words"], re.IGNORECASE) for habit in habits),
+        )
     wrong = [item for item in report.inputs if item.verdict == "wrong"]
     words = " ".join(f"{item.words} {item.numbers.get('where', '')}" for item in wrong)
-    named = bool(wrong) and all(item.kind in (kinds[item.name] if isinstance(kinds, dict) else kinds) for item in wrong)
-    return report.verdict == "wrong", named, bool(re.search(mistake["mentions"], words, re.IGNORECASE))
+    named = bool(wrong) and all(
+        item.kind in (kinds[item.name] if isinstance(kinds, dict) else kinds) for item in wrong
+    )
+    return (
+        report.verdict == "wrong",
+        named,
+        bool(re.search(mistake["mentions"], words, re.IGNORECASE)),
+    )
 
 
 def test_the_mistakes_are_many_and_of_every_kind():
-    kinds = {kind for mistake in MISTAKES for kind in (
-        itertools.chain(*mistake["kinds"].values()) if isinstance(mistake["kinds"], dict) else mistake["kinds"])}
+    kinds = {
+        kind
+        for mistake in MISTAKES
+        for kind in (
+            itertools.chain(*mistake["kinds"].values())
+            if isinstance(mistake["kinds"], dict)
+            else mistake["kinds"]
+        )
+    }
     assert len(MISTAKES) >= 300
     assert kinds - {REFUSED} <= set(KINDS)
-    assert set(KINDS) - kinds <= {"ok", "undecided", "wrong", "guard", "not_linear", "layout", "kink", "forward"}
+    assert set(KINDS) - kinds <= {
+        "ok",
+        "undecided",
+        "wrong",
+        "guard",
+        "not_linear",
+        "layout",
+        "kink",
+        "forward",
+    }
 
 
 @pytest.mark.parametrize("name", RIGHT)
@@ -97,7 +135,8 @@ def test_of_a_sample_every_mistake_is_caught_and_nearly_all_are_named(tmp_path):
     sample = MISTAKES[::9]
     missed, unnamed, _ = shares(sample, tmp_path)
     assert not missed
-    # Nine in ten of all of them (slow, below); of a sample, what it may miss that by, at two deviations.
+    # Nine in ten of all of them (slow, below); of a sample, what it may miss that by, at two
+    # deviations.
     assert len(unnamed) / len(sample) <= 0.1 + 2 * np.sqrt(0.09 / len(sample)), unnamed
 
 

@@ -8,7 +8,9 @@ import pytest
 from ibpcl.verify import Stage, check_chain
 
 RNG = np.random.default_rng(2)
-X, W, B = RNG.standard_normal((4, 3)), RNG.standard_normal((3, 2)), RNG.standard_normal(2)
+X = RNG.standard_normal((4, 3))
+W = RNG.standard_normal((3, 2))
+B = RNG.standard_normal(2)
 
 
 def affine(x, w, b):
@@ -37,8 +39,11 @@ def loss_vjp(d, x):
 
 
 def stages(**wrong):
-    return [Stage("affine", affine, wrong.get("affine", affine_vjp), (W, B)),
-            Stage("tanh", tanh, wrong.get("tanh", tanh_vjp)), ("loss", loss, wrong.get("loss", loss_vjp))]
+    return [
+        Stage("affine", affine, wrong.get("affine", affine_vjp), (W, B)),
+        Stage("tanh", tanh, wrong.get("tanh", tanh_vjp)),
+        ("loss", loss, wrong.get("loss", loss_vjp)),
+    ]
 
 
 def test_a_right_chain_passes():
@@ -50,12 +55,21 @@ def test_a_right_chain_passes():
     assert "chain: ok" in report.text()
 
 
-@pytest.mark.parametrize(("wrong", "first"), [
-    ({"affine": lambda d, c: (d @ c[1].T, c[0].T @ d, d.mean(axis=0))}, "affine"),
-    ({"tanh": lambda d, x: d * (1 - np.tanh(x))}, "tanh"),
-    ({"loss": lambda d, x: 2 * d * x}, "loss"),
-    ({"affine": lambda d, c: (-d @ c[1].T, c[0].T @ d, d.sum(axis=0)), "tanh": lambda d, x: -d}, "tanh"),
-])
+@pytest.mark.parametrize(
+    ("wrong", "first"),
+    [
+        ({"affine": lambda d, c: (d @ c[1].T, c[0].T @ d, d.mean(axis=0))}, "affine"),
+        ({"tanh": lambda d, x: d * (1 - np.tanh(x))}, "tanh"),
+        ({"loss": lambda d, x: 2 * d * x}, "loss"),
+        (
+            {
+                "affine": lambda d, c: (-d @ c[1].T, c[0].T @ d, d.sum(axis=0)),
+                "tanh": lambda d, x: -d,
+            },
+            "tanh",
+        ),
+    ],
+)
 def test_the_first_wrong_stage_in_backward_order_is_named(wrong, first):
     report = check_chain(stages(**wrong), X)
     assert not report.ok
@@ -77,7 +91,12 @@ def test_a_stage_with_two_outputs_is_refused():
 
 def test_a_chain_is_undecided_if_a_stage_is_and_none_is_wrong():
     report = check_chain(stages(), X, timeout=0.0)
-    assert (report.ok, report.undecided, report.verdict, report.first_wrong) == (False, True, "undecided", None)
+    assert (report.ok, report.undecided, report.verdict, report.first_wrong) == (
+        False,
+        True,
+        "undecided",
+        None,
+    )
     assert report.text().startswith("chain: UNDECIDED, first at stage 'loss'")
     assert report.text().count("not finished within") >= len(report.stages)
     assert report.to_dict()["verdict"] == "undecided"

@@ -23,12 +23,19 @@ def layer_vjp(dy, cache):
     return dh @ w.T, x.T @ dh, dh.sum(axis=0), (dy * t).sum(axis=0)
 
 
-POINT = (RNG.standard_normal((5, 3)), RNG.standard_normal((3, 3)), RNG.standard_normal(3), RNG.uniform(0.5, 2, 3))
+POINT = (
+    RNG.standard_normal((5, 3)),
+    RNG.standard_normal((3, 3)),
+    RNG.standard_normal(3),
+    RNG.uniform(0.5, 2, 3),
+)
 NAMES = ("x", "w", "b", "g")
 
 
 class planted:
-    """The right gradient function with some of its results changed; an object, so there is no source to read."""
+    """The right gradient function with some of its results changed; an object, so there is no
+    source to read.
+    """
 
     def __init__(self, **wrong):
         self.wrong = wrong
@@ -47,32 +54,51 @@ def at(place, change):
         array = array.copy()
         array[place] = change(array[place])
         return array
+
     return plant
 
 
-@pytest.mark.parametrize(("name", "plant", "kind", "words"), [
-    ("x", np.negative, "sign", "minus the true gradient"),
-    ("w", lambda g: g / 6, "constant_factor", "0.1667 (= 1/6)"),
-    ("w", lambda g: g * 2 * np.pi, "constant_factor", "2 * pi"),
-    ("x", lambda g: g / 5, "constant_factor", "the size of axis 0"),
-    ("b", lambda g: g / 5, "mean", "mean where the sum belongs"),
-    ("w", np.transpose, "transposed", "transposed"),
-    ("x", np.transpose, "transposed", "shape (3, 5), but the input has shape (5, 3)"),
-    ("x", lambda g: g.sum(axis=0), "summed", "summed over axis 0"),
-    ("w", lambda g: np.broadcast_to(g.mean(axis=1, keepdims=True), g.shape), "summed", "averaged over axis 1"),
-    ("w", at((1, 2), lambda v: v + 1), "few_entries", "wrong at 1 of 9 entries, worst at (1, 2)"),
-    ("x", at(4, lambda v: 0 * v), "few_entries", "wrong at 3 of 15 entries"),
-    ("x", shifted, "shifted", "shifted by one along axis 0"),
-    ("w", lambda g: g[::-1], "shifted", "reversed order along axis 0"),
-    ("w", lambda g: g.ravel(), "wrong_shape", "right numbers in the wrong shape"),
-    ("g", lambda g: g[:2], "wrong_shape", "shape (2,), but the input has shape (3,)"),
-    ("g", lambda g: np.append(g, 1.0), "wrong_shape", "shape (4,), but the input has shape (3,)"),
-    ("g", lambda g: None, "wrong_shape", "None"),
-    ("b", at(1, lambda v: np.nan), "non_finite", "not finite at 1 of 3 entries, first at (1,)"),
-    ("x", lambda g: 0 * g, "missing_term", "zero everywhere"),
-    ("x", lambda g: np.sort(g, axis=0), "shifted", "right numbers in another order (permuted)"),
-    ("x", lambda g: np.tanh(g) + g[::-1] ** 2, "wrong", "not linear in dout"),
-])
+@pytest.mark.parametrize(
+    ("name", "plant", "kind", "words"),
+    [
+        ("x", np.negative, "sign", "minus the true gradient"),
+        ("w", lambda g: g / 6, "constant_factor", "0.1667 (= 1/6)"),
+        ("w", lambda g: g * 2 * np.pi, "constant_factor", "2 * pi"),
+        ("x", lambda g: g / 5, "constant_factor", "the size of axis 0"),
+        ("b", lambda g: g / 5, "mean", "mean where the sum belongs"),
+        ("w", np.transpose, "transposed", "transposed"),
+        ("x", np.transpose, "transposed", "shape (3, 5), but the input has shape (5, 3)"),
+        ("x", lambda g: g.sum(axis=0), "summed", "summed over axis 0"),
+        (
+            "w",
+            lambda g: np.broadcast_to(g.mean(axis=1, keepdims=True), g.shape),
+            "summed",
+            "averaged over axis 1",
+        ),
+        (
+            "w",
+            at((1, 2), lambda v: v + 1),
+            "few_entries",
+            "wrong at 1 of 9 entries, worst at (1, 2)",
+        ),
+        ("x", at(4, lambda v: 0 * v), "few_entries", "wrong at 3 of 15 entries"),
+        ("x", shifted, "shifted", "shifted by one along axis 0"),
+        ("w", lambda g: g[::-1], "shifted", "reversed order along axis 0"),
+        ("w", lambda g: g.ravel(), "wrong_shape", "right numbers in the wrong shape"),
+        ("g", lambda g: g[:2], "wrong_shape", "shape (2,), but the input has shape (3,)"),
+        (
+            "g",
+            lambda g: np.append(g, 1.0),
+            "wrong_shape",
+            "shape (4,), but the input has shape (3,)",
+        ),
+        ("g", lambda g: None, "wrong_shape", "None"),
+        ("b", at(1, lambda v: np.nan), "non_finite", "not finite at 1 of 3 entries, first at (1,)"),
+        ("x", lambda g: 0 * g, "missing_term", "zero everywhere"),
+        ("x", lambda g: np.sort(g, axis=0), "shifted", "right numbers in another order (permuted)"),
+        ("x", lambda g: np.tanh(g) + g[::-1] ** 2, "wrong", "not linear in dout"),
+    ],
+)
 def test_planted_errors_are_named(name, plant, kind, words):
     report = check(layer, planted(**{name: plant}), POINT)
     assert not report.ok
@@ -101,22 +127,22 @@ def test_a_missing_sum_over_a_broadcast_axis_is_named():
 
 
 def density(x, a):
-    return a * np.log(x) - x * a ** 2, (x, a)
+    return a * np.log(x) - x * a**2, (x, a)
 
 
 def density_right(d, cache):
     x, a = cache
-    return d * (a / x - a ** 2), (d * (np.log(x) - 2 * x * a)).sum(axis=0)
+    return d * (a / x - a**2), (d * (np.log(x) - 2 * x * a)).sum(axis=0)
 
 
 def density_sign(d, cache):
     x, a = cache
-    return d * (a / x + a ** 2), (d * (np.log(x) - 2 * x * a)).sum(axis=0)
+    return d * (a / x + a**2), (d * (np.log(x) - 2 * x * a)).sum(axis=0)
 
 
 def density_factor(d, cache):
     x, a = cache
-    return d * (1 / x - a ** 2), (d * (np.log(x) - 2 * x * a)).sum(axis=0)
+    return d * (1 / x - a**2), (d * (np.log(x) - 2 * x * a)).sum(axis=0)
 
 
 def density_term(d, cache):
@@ -126,7 +152,7 @@ def density_term(d, cache):
 
 def density_constant(d, cache):
     x, a = cache
-    return d * (a / x - a ** 2), (d * (np.log(x) - 3 * x * a)).sum(axis=0)
+    return d * (a / x - a**2), (d * (np.log(x) - 3 * x * a)).sum(axis=0)
 
 
 def density_cached(d, cache):
@@ -136,17 +162,20 @@ def density_cached(d, cache):
 
 def density_cotangent(d, cache):
     x, a = cache
-    return d * (a / x - a ** 2), (np.log(x) - 2 * x * a).sum(axis=0)
+    return d * (a / x - a**2), (np.log(x) - 2 * x * a).sum(axis=0)
 
 
-@pytest.mark.parametrize(("vjp", "name", "kinds", "words"), [
-    (density_sign, "x", {"sign"}, "`a / x - a ** 2` belongs where `a / x + a ** 2` stands"),
-    (density_factor, "x", {"elementwise_factor"}, "`a`"),
-    (density_term, "x", {"missing_term"}, "a"),
-    (density_constant, "a", {"constant_factor"}, "the number 3 should be 2"),
-    (density_cached, "x", {"elementwise_factor"}, "`x` stands where `a` belongs"),
-    (density_cotangent, "a", {"elementwise_factor"}, "`d`"),
-])
+@pytest.mark.parametrize(
+    ("vjp", "name", "kinds", "words"),
+    [
+        (density_sign, "x", {"sign"}, "`a / x - a ** 2` belongs where `a / x + a ** 2` stands"),
+        (density_factor, "x", {"elementwise_factor"}, "`a`"),
+        (density_term, "x", {"missing_term"}, "a"),
+        (density_constant, "a", {"constant_factor"}, "the number 3 should be 2"),
+        (density_cached, "x", {"elementwise_factor"}, "`x` stands where `a` belongs"),
+        (density_cotangent, "a", {"elementwise_factor"}, "`d`"),
+    ],
+)
 def test_a_mistake_inside_one_term_is_found_on_its_line(vjp, name, kinds, words):
     inputs = (RNG.uniform(0.5, 2, (4, 3)), RNG.uniform(0.5, 2, 3))
     assert check(density, density_right, inputs).ok
@@ -172,11 +201,14 @@ def softmax_one_term(d, p):
     return p * d
 
 
-@pytest.mark.parametrize(("vjp", "kind", "words"), [
-    (softmax_wrong_axis, "summed", "axis 1 belongs there"),
-    (softmax_one_term, "missing_term", "`- sum(p * d, axis=1)`"),
-    (lambda d, p: p * (1 - p) * d, "missing_term", "`p * (d - sum(p * d, axis=1))` belongs"),
-])
+@pytest.mark.parametrize(
+    ("vjp", "kind", "words"),
+    [
+        (softmax_wrong_axis, "summed", "axis 1 belongs there"),
+        (softmax_one_term, "missing_term", "`- sum(p * d, axis=1)`"),
+        (lambda d, p: p * (1 - p) * d, "missing_term", "`p * (d - sum(p * d, axis=1))` belongs"),
+    ],
+)
 def test_softmax_whose_entries_mix(vjp, kind, words):
     report = check(softmax, vjp, (RNG.standard_normal((3, 3)),))
     assert report["x"].kind == kind
@@ -187,8 +219,11 @@ def test_a_factor_is_found_among_cached_values_and_functions_of_inputs():
     def f(x, s):
         return np.exp(s * x), (x, s)
 
-    report = check(f, lambda d, c: (d * np.exp(c[0] * c[1]), (d * c[0] * np.exp(c[0] * c[1])).sum()),
-                   (RNG.standard_normal(5), 1.3))
+    report = check(
+        f,
+        lambda d, c: (d * np.exp(c[0] * c[1]), (d * c[0] * np.exp(c[0] * c[1])).sum()),
+        (RNG.standard_normal(5), 1.3),
+    )
     assert report["x"].kind == "elementwise_factor"
     assert "missing: `c[1]`" in report["x"].words
     report = check(lambda x: (np.tanh(x), x), lambda d, x: d, (RNG.standard_normal(5),))
@@ -197,14 +232,18 @@ def test_a_factor_is_found_among_cached_values_and_functions_of_inputs():
 
 def test_a_candidate_of_the_user_is_used():
     secret = RNG.uniform(1, 2, 5)
-    report = check(lambda x: (secret * x, 0.0), lambda d, c: d, (RNG.standard_normal(5),),
-                   candidates={"secret": secret})
+    report = check(
+        lambda x: (secret * x, 0.0),
+        lambda d, c: d,
+        (RNG.standard_normal(5),),
+        candidates={"secret": secret},
+    )
     assert "secret" in report["x"].words
 
 
 def test_outputs_that_are_ignored_or_turned_are_named():
     def f(x):
-        return (np.sin(x), x ** 2), x
+        return (np.sin(x), x**2), x
 
     x = RNG.standard_normal(4)
     ignored = check(f, lambda d, x: d[0] * np.cos(x), (x,))["x"]
@@ -220,7 +259,7 @@ def test_a_scalar_input_does_not_make_every_mistake_a_constant_factor():
     def vjp(d, cache):
         x, tau = cache
         y = np.exp(-x / tau)
-        return -d * y / tau, (d * y * x / tau).sum()                # one more 1 / tau is due
+        return -d * y / tau, (d * y * x / tau).sum()  # one more 1 / tau is due
 
     report = check(f, vjp, (RNG.uniform(0.5, 1, 4), 0.6))
     assert report["tau"].kind == "elementwise_factor"
@@ -228,15 +267,25 @@ def test_a_scalar_input_does_not_make_every_mistake_a_constant_factor():
 
 
 def test_constant_arrays_in_place_of_gradients_are_caught():
-    report = check(layer, lambda d, c: tuple(np.ones(g.shape) * 0.37 for g in layer_vjp(d, c)), POINT)
+    report = check(
+        layer, lambda d, c: tuple(np.ones(g.shape) * 0.37 for g in layer_vjp(d, c)), POINT
+    )
     assert [item.ok for item in report.inputs] == [False] * 4
     assert all(item.kind in KINDS for item in report.inputs)
 
 
-@pytest.mark.parametrize(("value", "name"), [
-    (1 / 6, " (= 1/6)"), (np.pi, " (= pi)"), (-0.5, " (= -1/2)"), (np.sqrt(2 * np.pi), " (= sqrt(2 pi))"),
-    (0.1234567, ""), (2 * np.log(2), " (= 2 * log 2)"), (3.0, ""),
-])
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        (1 / 6, " (= 1/6)"),
+        (np.pi, " (= pi)"),
+        (-0.5, " (= -1/2)"),
+        (np.sqrt(2 * np.pi), " (= sqrt(2 pi))"),
+        (0.1234567, ""),
+        (2 * np.log(2), " (= 2 * log 2)"),
+        (3.0, ""),
+    ],
+)
 def test_constants_get_names(value, name):
     assert constant_name(value) == name
 
@@ -269,11 +318,14 @@ def other_order(d, cache):
 LOGISTIC = (RNG.standard_normal((5, 4)), RNG.standard_normal((4, 3)), RNG.uniform(0.5, 2, 3))
 
 
-@pytest.mark.parametrize(("vjp", "name", "kind", "words"), [
-    (other_axis, "s", "summed", "summed over the wrong axes, axis 0 belongs there"),
-    (other_order, "x", "swapped", "another input, w"),
-    (other_order, "w", "swapped", "another input, x"),
-])
+@pytest.mark.parametrize(
+    ("vjp", "name", "kind", "words"),
+    [
+        (other_axis, "s", "summed", "summed over the wrong axes, axis 0 belongs there"),
+        (other_order, "x", "swapped", "another input, w"),
+        (other_order, "w", "swapped", "another input, x"),
+    ],
+)
 def test_a_gradient_of_another_shape_is_explained(vjp, name, kind, words):
     assert check(logistic, logistic_right, LOGISTIC).ok
     verdict = check(logistic, vjp, LOGISTIC)[name]
@@ -282,17 +334,27 @@ def test_a_gradient_of_another_shape_is_explained(vjp, name, kind, words):
 
 
 def test_a_number_for_an_array_is_looked_at_as_if_it_were_one():
-    verdict = check(lambda x, s: (s * np.exp(x), (x, s)), lambda d, c: (d * c[1] * np.exp(c[0]), d[0, 0] * 0 + c[1]),
-                    (RNG.standard_normal((3, 2)), 1.5), wrt=("x", "s"))["s"]
+    verdict = check(
+        lambda x, s: (s * np.exp(x), (x, s)),
+        lambda d, c: (d * c[1] * np.exp(c[0]), d[0, 0] * 0 + c[1]),
+        (RNG.standard_normal((3, 2)), 1.5),
+        wrt=("x", "s"),
+    )["s"]
     assert verdict.kind == "elementwise_factor"
-    report = check(lambda x, s: (s * np.exp(x), (x, s)), lambda d, c: (d.sum() * c[1], (d * np.exp(c[0])).sum()),
-                   (RNG.standard_normal((3, 2)), 1.5))
+    report = check(
+        lambda x, s: (s * np.exp(x), (x, s)),
+        lambda d, c: (d.sum() * c[1], (d * np.exp(c[0])).sum()),
+        (RNG.standard_normal((3, 2)), 1.5),
+    )
     assert "shape (), but the input has shape (3, 2)" in report["x"].words
 
 
 def test_a_cotangent_that_was_forgotten_is_named_with_what_was_forgotten_beside_it():
-    x, s = RNG.uniform(0.5, 2, (4, 3)), RNG.uniform(0.5, 2, 3)
-    verdict = check(lambda x, s: (np.sin(x) * s, (x, s)), lambda d, c: np.cos(c[0]), (x, s), wrt=("x",))["x"]
+    x = RNG.uniform(0.5, 2, (4, 3))
+    s = RNG.uniform(0.5, 2, 3)
+    verdict = check(
+        lambda x, s: (np.sin(x) * s, (x, s)), lambda d, c: np.cos(c[0]), (x, s), wrt=("x",)
+    )["x"]
     assert verdict.kind == "elementwise_factor"
     assert "d * c[1]" in verdict.words
 
@@ -309,7 +371,9 @@ def test_a_term_that_was_forgotten_is_named_by_the_place_of_the_forward_that_it_
 
 
 def test_one_use_of_an_input_of_two_matrix_products_is_named():
-    x, w, v = RNG.standard_normal((5, 4)), RNG.standard_normal((4, 3)), RNG.standard_normal((4, 3))
+    x = RNG.standard_normal((5, 4))
+    w = RNG.standard_normal((4, 3))
+    v = RNG.standard_normal((4, 3))
 
     def f(x, w, v):
         return x @ w + np.sin(x) @ v, (x, w, v)
@@ -332,10 +396,14 @@ def test_a_wrong_number_beside_matrices_is_no_obstacle():
 
 
 def test_a_number_lost_in_one_term_is_found_there():
-    x, a = RNG.uniform(0.5, 2, (4, 3)), RNG.uniform(0.5, 2, 3)
-    verdict = check(lambda x, a: (np.log(x) + 0.7 / x + a * x, (x, a)),
-                    lambda d, c: d * (1 / c[0] - 1 / c[0]**2 + c[1]),
-                    (x, a), wrt=("x",))["x"]
+    x = RNG.uniform(0.5, 2, (4, 3))
+    a = RNG.uniform(0.5, 2, 3)
+    verdict = check(
+        lambda x, a: (np.log(x) + 0.7 / x + a * x, (x, a)),
+        lambda d, c: d * (1 / c[0] - 1 / c[0] ** 2 + c[1]),
+        (x, a),
+        wrt=("x",),
+    )["x"]
     assert verdict.kind == "constant_factor"
     assert "one term is off by the constant factor 1.42857 (= 10/7)" in verdict.words
 
@@ -362,7 +430,8 @@ def test_a_few_entries_that_are_in_no_row_of_the_matrix_are_no_constant_factor_o
 
 def test_an_error_within_the_slack_of_hypotheses_is_no_constant_factor_of_one():
     x = np.array([-3.0, 0, 1, 25])
-    class Spoiled:                                      # an object, so there is no source to read
+
+    class Spoiled:  # an object, so there is no source to read
         def __call__(self, d, x):
             return d * np.exp(x) * [1, 1, 1.1, 1]
 
@@ -372,13 +441,18 @@ def test_an_error_within_the_slack_of_hypotheses_is_no_constant_factor_of_one():
 
 def test_wrong_everywhere_is_said_only_where_it_is():
     x = np.array([0.0, 0.7, 1.2, -0.5])
-    verdict = check(lambda x: (np.tanh(x) * x[::-1], x), lambda d, x: d * np.sin(3 * x) * [1, 1, 1, 0], (x,))["x"]
+    verdict = check(
+        lambda x: (np.tanh(x) * x[::-1], x), lambda d, x: d * np.sin(3 * x) * [1, 1, 1, 0], (x,)
+    )["x"]
     assert "wrong at 3 of 4 entries" in verdict.words
 
 
 def test_a_size_as_a_factor_with_the_wrong_sign_is_named_with_both():
-    verdict = check(lambda x: (x.sum(axis=0), x), lambda d, x: -3 * np.broadcast_to(d, x.shape),
-                    (RNG.standard_normal((3, 4)),))["x"]
+    verdict = check(
+        lambda x: (x.sum(axis=0), x),
+        lambda d, x: -3 * np.broadcast_to(d, x.shape),
+        (RNG.standard_normal((3, 4)),),
+    )["x"]
     assert "-3 (= minus the size of axis 0" in verdict.words
     assert "the sign is wrong too" in verdict.words
 
@@ -401,8 +475,11 @@ LAYER = Scaled()
 
 def test_methods_are_followed_and_left_as_they_were():
     backward = Scaled.backward
-    report = check(lambda x, w: LAYER.forward(x, w), lambda dout, cache: LAYER.backward(dout, cache),
-                   (RNG.standard_normal((3, 2)), RNG.standard_normal((2, 4))))
+    report = check(
+        lambda x, w: LAYER.forward(x, w),
+        lambda dout, cache: LAYER.backward(dout, cache),
+        (RNG.standard_normal((3, 2)), RNG.standard_normal((2, 4))),
+    )
     assert "`h ** 2` belongs where `h` stands" in report["x"].words
     assert "da = dout * (1 - h)" in report["x"].numbers["where"]
     assert Scaled.backward is backward

@@ -10,9 +10,12 @@ from ibpcl.verify.kinks import kink_gap
 
 ONE = np.array(1.0)
 SMOOTH = [
-    (np.sin, np.cos), (np.exp, np.exp), (np.tanh, lambda x: 1 - np.tanh(x) ** 2),
-    (lambda x: x ** 3, lambda x: 3 * x ** 2),
-    (np.log1p, lambda x: 1 / (1 + x)), (lambda x: 1 / (1 + x * x), lambda x: -2 * x / (1 + x * x) ** 2),
+    (np.sin, np.cos),
+    (np.exp, np.exp),
+    (np.tanh, lambda x: 1 - np.tanh(x) ** 2),
+    (lambda x: x**3, lambda x: 3 * x**2),
+    (np.log1p, lambda x: 1 / (1 + x)),
+    (lambda x: 1 / (1 + x * x), lambda x: -2 * x / (1 + x * x) ** 2),
 ]
 
 
@@ -46,7 +49,8 @@ def test_complex_step_is_silently_zero_through_abs_and_richardson_is_not():
 
 
 def test_richardson_steps_back_into_the_domain():
-    estimate = richardson(np.log, np.array([1e-3, 1.0]), np.array([1.0, 0.0]), h=0.05)      # log of a negative number
+    # log of a negative number
+    estimate = richardson(np.log, np.array([1e-3, 1.0]), np.array([1.0, 0.0]), h=0.05)
     assert estimate.value[0] == pytest.approx(1000, rel=1e-7)
     assert estimate.step < 1e-3
 
@@ -59,7 +63,8 @@ def test_richardson_reports_a_large_error_for_a_coarse_forward():
 
 def test_hidden_noise_widens_the_error_estimate():
     def coarse(x):
-        return np.sin(x).astype(np.float32).astype(float)           # float32 inside, float64 outside
+        # float32 inside, float64 outside
+        return np.sin(x).astype(np.float32).astype(float)
 
     for x in np.linspace(0.1, 2, 20):
         estimate = richardson(coarse, np.array(x), ONE)
@@ -67,12 +72,23 @@ def test_hidden_noise_widens_the_error_estimate():
         assert estimate.error < 1e-3
 
 
-@pytest.mark.parametrize(("f", "x", "has_kink"), [
-    (np.abs, 0.0, True), (np.abs, 0.5, False), (lambda x: np.maximum(x, 0), 0.0, True), (np.floor, 2.0, True),
-    (lambda x: x ** 3, 0.0, False), (np.exp, 2.0, False), (lambda x: np.maximum(x, 1), 1 + 1e-11, True),
-    (lambda x: 1e6 + np.sin(x), 1.0, False), (np.sign, 1.0, False), (lambda x: np.sin(1e6 * x), 0.3, False),
-    (lambda x: (1e6 + np.sin(x)) - 1e6, 1.0, False), (lambda x: x ** 1.5, 1e-3, False),
-])
+@pytest.mark.parametrize(
+    ("f", "x", "has_kink"),
+    [
+        (np.abs, 0.0, True),
+        (np.abs, 0.5, False),
+        (lambda x: np.maximum(x, 0), 0.0, True),
+        (np.floor, 2.0, True),
+        (lambda x: x**3, 0.0, False),
+        (np.exp, 2.0, False),
+        (lambda x: np.maximum(x, 1), 1 + 1e-11, True),
+        (lambda x: 1e6 + np.sin(x), 1.0, False),
+        (np.sign, 1.0, False),
+        (lambda x: np.sin(1e6 * x), 0.3, False),
+        (lambda x: (1e6 + np.sin(x)) - 1e6, 1.0, False),
+        (lambda x: x**1.5, 1e-3, False),
+    ],
+)
 def test_kinks_are_told_from_curvature(f, x, has_kink):
     assert bool(kink_gap(f, np.array(x), ONE)) is has_kink
 

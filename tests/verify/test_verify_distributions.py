@@ -1,4 +1,6 @@
-"""Distributions that are right pass, and each way of being wrong is found, on distributions of SciPy."""
+"""Distributions that are right pass, and each way of being wrong is found, on distributions of
+SciPy.
+"""
 
 import json
 
@@ -16,8 +18,12 @@ from ibpcl.verify.distributions import (
 from ibpcl.verify.estimators import reparameterization_unbiased
 
 FROZEN = [
-    (stats.norm(0.3, 0.7), (-np.inf, np.inf)), (stats.gamma(2.5), (0, np.inf)), (stats.beta(0.7, 2.0), (0, 1)),
-    (stats.logistic(), (-np.inf, np.inf)), (stats.weibull_min(1.5), (0, np.inf)), (stats.expon(), (0, np.inf)),
+    (stats.norm(0.3, 0.7), (-np.inf, np.inf)),
+    (stats.gamma(2.5), (0, np.inf)),
+    (stats.beta(0.7, 2.0), (0, 1)),
+    (stats.logistic(), (-np.inf, np.inf)),
+    (stats.weibull_min(1.5), (0, np.inf)),
+    (stats.expon(), (0, np.inf)),
 ]
 
 
@@ -26,9 +32,12 @@ def test_right_distributions_pass_all(q, support):
     def sample(rng, size):
         return q.rvs(size, random_state=rng)
 
-    reports = [density_integrates_to_one(q.logpdf, support), sampler_matches_cdf(sample, q.cdf),
-               support_and_limits(q.logpdf, support, sample, cdf=q.cdf),
-               expectation_matches(-q.entropy(), q.logpdf, q.logpdf, support, sample)]
+    reports = [
+        density_integrates_to_one(q.logpdf, support),
+        sampler_matches_cdf(sample, q.cdf),
+        support_and_limits(q.logpdf, support, sample, cdf=q.cdf),
+        expectation_matches(-q.entropy(), q.logpdf, q.logpdf, support, sample),
+    ]
     assert [report.text() for report in reports if not report.ok] == []
     assert all(report.score == 1 for report in reports)
     json.dumps([report.to_dict() for report in reports], allow_nan=False)
@@ -40,12 +49,18 @@ def test_a_density_that_lacks_its_normalizer_or_jacobian_fails():
     assert report.numbers["integral"] == pytest.approx(np.sqrt(2 * np.pi))
     assert "not 1" in report.text()
     # The density of the logit taken for the density of the probability.
-    assert not density_integrates_to_one(lambda p: stats.logistic.logpdf(special.logit(p)), (0, 1)).ok
-    assert density_integrates_to_one(lambda p: stats.logistic.logpdf(special.logit(p)) - np.log(p * (1 - p)), (0, 1)).ok
+    assert not density_integrates_to_one(
+        lambda p: stats.logistic.logpdf(special.logit(p)), (0, 1)
+    ).ok
+    assert density_integrates_to_one(
+        lambda p: stats.logistic.logpdf(special.logit(p)) - np.log(p * (1 - p)), (0, 1)
+    ).ok
 
 
 def test_an_error_of_a_millionth_in_a_density_is_seen():
-    assert not density_integrates_to_one(lambda x: stats.norm.logpdf(x) + 1e-6, (-np.inf, np.inf)).ok
+    assert not density_integrates_to_one(
+        lambda x: stats.norm.logpdf(x) + 1e-6, (-np.inf, np.inf)
+    ).ok
 
 
 def test_a_narrow_peak_is_found_if_the_interval_is_cut_there():
@@ -55,7 +70,9 @@ def test_a_narrow_peak_is_found_if_the_interval_is_cut_there():
 
 @pytest.mark.parametrize("q", [stats.norm(0.05, 1), stats.norm(0, 1.06), stats.t(8)])
 def test_a_sampler_of_another_distribution_fails(q):
-    report = sampler_matches_cdf(lambda rng, size: q.rvs(size, random_state=rng), stats.norm.cdf, size=40_000)
+    report = sampler_matches_cdf(
+        lambda rng, size: q.rvs(size, random_state=rng), stats.norm.cdf, size=40_000
+    )
     assert not report.ok
     assert "the gap is largest at" in report.words
 
@@ -68,29 +85,38 @@ def test_draws_may_be_given_as_they_are_and_must_be_finite():
 
 
 def normal_kl(mean):
-    return 0.5 * mean ** 2
+    return 0.5 * mean**2
 
 
 def kl_of_normals(closed_form, mean=0.8, sampled_mean=0.8):
-    q, p = stats.norm(mean), stats.norm()
-    return expectation_matches(closed_form, lambda x: q.logpdf(x) - p.logpdf(x), q.logpdf, (-np.inf, np.inf),
-                               lambda rng, size: rng.normal(sampled_mean, 1, size))
+    q = stats.norm(mean)
+    p = stats.norm()
+    return expectation_matches(
+        closed_form,
+        lambda x: q.logpdf(x) - p.logpdf(x),
+        q.logpdf,
+        (-np.inf, np.inf),
+        lambda rng, size: rng.normal(sampled_mean, 1, size),
+    )
 
 
 def test_a_closed_form_is_held_against_quadrature_and_sampling():
     assert kl_of_normals(normal_kl(0.8)).ok
     assert "contradicts both" in kl_of_normals(0.8).words
     nearly = kl_of_normals(normal_kl(0.8) + 1e-5)
-    assert not nearly.ok                                        # far below what sampling can see
+    assert not nearly.ok  # far below what sampling can see
     assert "contradicts quadrature" in nearly.words
-    assert "density and sampler contradict each other" in kl_of_normals(normal_kl(0.8), sampled_mean=0.9).words
+    assert (
+        "density and sampler contradict each other"
+        in kl_of_normals(normal_kl(0.8), sampled_mean=0.9).words
+    )
     q = stats.norm(0.8)
     assert expectation_matches(0.8, lambda x: x, q.logpdf, (-np.inf, np.inf)).ok
     assert not expectation_matches(0.81, lambda x: x, q.logpdf, (-np.inf, np.inf)).ok
 
 
 def expectation_of_square(sigma):
-    return quadrature(lambda x: x ** 2 * stats.norm.pdf(x, 1, sigma), (-np.inf, np.inf))[0]
+    return quadrature(lambda x: x**2 * stats.norm.pdf(x, 1, sigma), (-np.inf, np.inf))[0]
 
 
 def test_an_unbiased_gradient_passes_and_a_biased_one_fails():
@@ -112,16 +138,23 @@ def test_an_unbiased_gradient_passes_and_a_biased_one_fails():
 
 def test_an_expectation_that_cannot_be_differentiated_is_no_proof():
     def estimator(sigma, rng, size):
-        return 5 + rng.standard_normal(size)                    # the derivative is 1.4
+        return 5 + rng.standard_normal(size)  # the derivative is 1.4
 
     noise = np.random.default_rng(0)
-    for expectation in (lambda sigma: 1 + sigma ** 2 + noise.normal(), lambda sigma: float(sigma >= 0.7)):
+    for expectation in (
+        lambda sigma: 1 + sigma**2 + noise.normal(),
+        lambda sigma: float(sigma >= 0.7),
+    ):
         report = reparameterization_unbiased(estimator, expectation, 0.7)
         assert not report.ok
         assert "cannot be differentiated" in report.words
-    for expectation, gradient, words in ((lambda sigma: np.nan, 5.0, "cannot be differentiated"),
-                                         (expectation_of_square, np.nan, "gradients are not finite")):
-        report = reparameterization_unbiased(lambda sigma, rng, size, g=gradient: np.full(size, g), expectation, 0.7)
+    for expectation, gradient, words in (
+        (lambda sigma: np.nan, 5.0, "cannot be differentiated"),
+        (expectation_of_square, np.nan, "gradients are not finite"),
+    ):
+        report = reparameterization_unbiased(
+            lambda sigma, rng, size, g=gradient: np.full(size, g), expectation, 0.7
+        )
         assert not report.ok
         assert words in report.words
         assert "biased" not in report.words
@@ -134,7 +167,9 @@ def test_support_and_limits_find_what_lies_outside():
     assert "lie outside" in support_and_limits(None, (0, 1), uniform).words
     assert "outside the support" in support_and_limits(lambda x: -x, (0, np.inf)).words
     assert "not from 0 to 1" in support_and_limits(None, (0, 1), cdf=lambda x: 0.5 * x).words
-    assert "falls" in support_and_limits(None, (0, 1), cdf=lambda x: x + np.sin(2 * np.pi * x)).words
+    assert (
+        "falls" in support_and_limits(None, (0, 1), cdf=lambda x: x + np.sin(2 * np.pi * x)).words
+    )
     assert support_and_limits(stats.expon.logpdf, (0, np.inf), cdf=stats.expon.cdf).ok
 
 

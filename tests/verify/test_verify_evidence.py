@@ -17,8 +17,15 @@ def problem_of(f, *inputs, wrt=None):
 def test_the_neighbour_keeps_probabilities_signs_masks_and_integers(seed):
     rng = np.random.default_rng(seed)
     mask = rng.integers(0, 2, 5).astype(float)
-    start = problem_of(lambda *v: (sum(np.sum(x) for x in v), None), rng.uniform(0, 1, 5), -rng.uniform(0, 3, 5), mask,
-                       np.arange(3), 0.7, wrt=(0, 1, 4))
+    start = problem_of(
+        lambda *v: (sum(np.sum(x) for x in v), None),
+        rng.uniform(0, 1, 5),
+        -rng.uniform(0, 3, 5),
+        mask,
+        np.arange(3),
+        0.7,
+        wrt=(0, 1, 4),
+    )
     near = neighbour(start, rng)
     probability, negative, kept, integers, tau = near.point
     assert np.all((probability > 0) & (probability < 1))
@@ -51,5 +58,9 @@ def test_sampled_entries_hold_the_suspects_and_the_corners(shape, seed):
     entries = entries_to_look_at(tuple(shape), 10, np.random.default_rng(seed), [suspect])
     assert suspect in entries
     assert {0, size - 1} <= set(entries.tolist())
-    assert len(set(entries.tolist())) == len(entries) <= max(size if size <= MOST_ENTRIES else 0, MOST_ENTRIES)
+    assert (
+        len(set(entries.tolist()))
+        == len(entries)
+        <= max(size if size <= MOST_ENTRIES else 0, MOST_ENTRIES)
+    )
     assert np.array_equal(entries, np.sort(entries))

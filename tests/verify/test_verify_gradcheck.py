@@ -35,21 +35,34 @@ def test_a_right_gradient_passes_with_two_witnesses_at_1e_9():
 
 @pytest.mark.parametrize("size", [1e-3, 1e-6, 1e-8])
 def test_small_errors_are_caught_far_below_the_reach_of_differences(size):
-    report = check(affine, lambda d, c: tuple(g * s for g, s in zip(affine_vjp(d, c), (1, 1 + size, 1), strict=True)),
-                   POINT)
+    report = check(
+        affine,
+        lambda d, c: tuple(g * s for g, s in zip(affine_vjp(d, c), (1, 1 + size, 1), strict=True)),
+        POINT,
+    )
     assert [item.ok for item in report.inputs] == [True, False, True]
-    assert check(affine, lambda d, c: tuple(g * (1 + size) for g in affine_vjp(d, c)), POINT, rtol=2 * size).ok
+    assert check(
+        affine, lambda d, c: tuple(g * (1 + size) for g in affine_vjp(d, c)), POINT, rtol=2 * size
+    ).ok
 
 
 ELEMENTWISE = [
-    (np.sin, np.cos), (np.exp, np.exp), (lambda x: x ** 2, lambda x: 2 * x),
-    (np.tanh, lambda x: 1 - np.tanh(x) ** 2), (lambda x: x * np.sin(x), lambda x: np.sin(x) + x * np.cos(x)),
+    (np.sin, np.cos),
+    (np.exp, np.exp),
+    (lambda x: x**2, lambda x: 2 * x),
+    (np.tanh, lambda x: 1 - np.tanh(x) ** 2),
+    (lambda x: x * np.sin(x), lambda x: np.sin(x) + x * np.cos(x)),
     (lambda x: 1 / (1 + np.exp(-x)), lambda x: np.exp(-x) / (1 + np.exp(-x)) ** 2),
 ]
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.sampled_from(ELEMENTWISE), st.lists(st.integers(0, 4), max_size=3), st.integers(0, 9), st.data())
+@given(
+    st.sampled_from(ELEMENTWISE),
+    st.lists(st.integers(0, 4), max_size=3),
+    st.integers(0, 9),
+    st.data(),
+)
 def test_random_functions_shapes_and_broadcasts(pair, shape, seed, data):
     f, derivative = pair
     rng = np.random.default_rng(seed)
@@ -67,7 +80,9 @@ def test_random_functions_shapes_and_broadcasts(pair, shape, seed, data):
     inputs = (rng.uniform(-1, 1, shape), rng.uniform(0.5, 2, small))
     assert_correct(forward, backward, inputs, seed=seed)
     if inputs[0].size:
-        report = check(forward, lambda d, c: (backward(d, c)[0], -backward(d, c)[1]), inputs, seed=seed)
+        report = check(
+            forward, lambda d, c: (backward(d, c)[0], -backward(d, c)[1]), inputs, seed=seed
+        )
         assert (report["x"].kind, report["scale"].kind) == ("ok", "sign")
 
 
@@ -86,7 +101,7 @@ def test_scalars_integers_and_constants_are_told_apart():
         x, tau, labels = cache
         dx = np.zeros_like(x)
         np.add.at(dx, labels, dout / tau)
-        return dx, -dout * x[labels].sum() / tau ** 2
+        return dx, -dout * x[labels].sum() / tau**2
 
     inputs = (RNG.standard_normal(4), 0.7, np.array([0, 2, 2]))
     assert check(forward, backward, inputs).ok
@@ -95,8 +110,11 @@ def test_scalars_integers_and_constants_are_told_apart():
 
 
 def test_several_outputs_and_an_integer_one():
-    report = check(lambda x: ((np.sin(x), x.sum(), np.arange(3)), x), lambda d, x: d[0] * np.cos(x) + d[1],
-                   (RNG.standard_normal(4),))
+    report = check(
+        lambda x: ((np.sin(x), x.sum(), np.arange(3)), x),
+        lambda d, x: d[0] * np.cos(x) + d[1],
+        (RNG.standard_normal(4),),
+    )
     assert report.ok
 
 
@@ -108,7 +126,9 @@ def test_float32_is_promoted_and_that_is_said():
 
 
 def test_a_miscount_of_gradients_asks_for_wrt():
-    with pytest.raises(ValueError, match=r"returned 2 gradients, but f has 3 .* \(x, w, b\); pass wrt"):
+    with pytest.raises(
+        ValueError, match=r"returned 2 gradients, but f has 3 .* \(x, w, b\); pass wrt"
+    ):
         check(affine, lambda d, c: affine_vjp(d, c)[:2], POINT)
     with pytest.raises(ValueError, match="wrt names 1 inputs"):
         check(affine, affine_vjp, POINT, wrt=["x"])
@@ -129,12 +149,20 @@ def test_bad_arguments_are_named():
         check(lambda n: (n, n), lambda d, c: d, (3,))
 
 
-@pytest.mark.parametrize(("forward", "backward"), [
-    (lambda x: (expit(x), expit(x)), lambda d, s: d * s * (1 - s)),                     # TypeError for complex
-    (lambda x: (np.abs(x) * x, x), lambda d, x: 2 * d * np.abs(x)),                     # loses the imaginary part
-    (lambda x: (np.sin(np.asarray(x, dtype=float)), x), lambda d, x: d * np.cos(x)),    # casts it away
-])
-def test_a_forward_that_is_not_complex_safe_is_named_and_not_blamed_on_the_gradient(forward, backward):
+@pytest.mark.parametrize(
+    ("forward", "backward"),
+    [
+        # TypeError for complex
+        (lambda x: (expit(x), expit(x)), lambda d, s: d * s * (1 - s)),
+        # loses the imaginary part
+        (lambda x: (np.abs(x) * x, x), lambda d, x: 2 * d * np.abs(x)),
+        # casts it away
+        (lambda x: (np.sin(np.asarray(x, dtype=float)), x), lambda d, x: d * np.cos(x)),
+    ],
+)
+def test_a_forward_that_is_not_complex_safe_is_named_and_not_blamed_on_the_gradient(
+    forward, backward
+):
     x = np.array([0.3, -1.2, 2.0])
     report = check(forward, backward, (x,))
     assert report.ok
@@ -192,9 +220,17 @@ def test_kinks_that_the_inputs_do_not_meet_are_made():
 def test_ties_may_go_to_one_or_be_shared_but_not_more():
     tie = np.array([[1.0, 1.0, 0.0], [2.0, 1.0, 0.0]])
     for share in (1.0, 0.5):
-        report = check(lambda x: (x.max(axis=1), x), lambda d, x, share=share: d[:, None] * np.where(
-            np.sum(x == x.max(axis=1, keepdims=True), axis=1, keepdims=True) > 1, share, 1.0)
-            * (x == x.max(axis=1, keepdims=True)), (tie,))
+        report = check(
+            lambda x: (x.max(axis=1), x),
+            lambda d, x, share=share: (
+                d[:, None]
+                * np.where(
+                    np.sum(x == x.max(axis=1, keepdims=True), axis=1, keepdims=True) > 1, share, 1.0
+                )
+                * (x == x.max(axis=1, keepdims=True))
+            ),
+            (tie,),
+        )
         assert report.ok
 
     def squared(dout, x):
@@ -209,7 +245,11 @@ def test_wrong_elsewhere_is_wrong_at_kinks_or_not():
     wrong = check(lambda x: (np.maximum(x, 0), x), lambda d, x: d, (x,))
     assert not wrong.ok
     tie = np.array([[1.0, 1.0, 0.0], [2.0, 1.0, 0.0]])
-    report = check(lambda x: (x.max(axis=1), x), lambda d, x: d[:, None] * (x == x.max(axis=1, keepdims=True)), (tie,))
+    report = check(
+        lambda x: (x.max(axis=1), x),
+        lambda d, x: d[:, None] * (x == x.max(axis=1, keepdims=True)),
+        (tie,),
+    )
     assert report.ok
     assert report["x"].numbers["kinks"] == 2
 
@@ -256,7 +296,9 @@ def test_a_derivative_that_vanishes_up_to_rounding_is_zero():
 
 
 def test_a_large_offset_does_not_hide_an_error():
-    report = check(lambda x: (1e6 + 1e-3 * x, x), lambda d, x: 1.00001e-3 * d, (np.array([0.5, 0.7]),))
+    report = check(
+        lambda x: (1e6 + 1e-3 * x, x), lambda d, x: 1.00001e-3 * d, (np.array([0.5, 0.7]),)
+    )
     assert not report.ok
 
 
@@ -279,8 +321,15 @@ def test_large_inputs_go_by_random_directions():
     assert report.ok
     assert report["w"].numbers["directions"] > 0
     assert "directions" not in report["x"].numbers
-    assert "directions" not in check(lambda x, w: big(x, w[:, :30]), lambda d, c: (
-        big_vjp(d, c)[0], np.pad(big_vjp(d, c)[1], ((0, 0), (0, 10)))), LARGE, mode="full")["w"].numbers
+    assert (
+        "directions"
+        not in check(
+            lambda x, w: big(x, w[:, :30]),
+            lambda d, c: (big_vjp(d, c)[0], np.pad(big_vjp(d, c)[1], ((0, 0), (0, 10)))),
+            LARGE,
+            mode="full",
+        )["w"].numbers
+    )
 
 
 def test_one_wrong_entry_of_a_large_input_is_found():
@@ -296,7 +345,10 @@ def test_one_wrong_entry_of_a_large_input_is_found():
 
 
 def test_the_verdict_is_a_function_of_the_seed():
-    first, second = (check(affine, lambda d, c: tuple(2 * g for g in affine_vjp(d, c)), POINT, seed=3) for _ in "ab")
+    first, second = (
+        check(affine, lambda d, c: tuple(2 * g for g in affine_vjp(d, c)), POINT, seed=3)
+        for _ in "ab"
+    )
     assert first.to_dict() == second.to_dict()
 
 
@@ -324,10 +376,12 @@ def test_the_error_is_the_one_that_was_measured_not_zero_below_the_tolerance(off
 
 def square_but(wrong):
     """Return the gradient of a square with the entries at ``wrong`` set to zero."""
+
     def vjp(dout, x):
         dx = 2 * x * dout
         dx[wrong] = 0
         return dx
+
     return vjp
 
 
@@ -335,7 +389,9 @@ def square_but(wrong):
 @pytest.mark.parametrize("mode", ["auto", "directional"])
 def test_a_wrong_column_of_a_large_input_is_found_whatever_the_seed(mode, seed):
     x = np.random.default_rng(0).normal(size=(100, 300))
-    report = check(lambda x: ((x * x).sum(), x), square_but(np.s_[:, 77]), (x,), seed=seed, mode=mode)
+    report = check(
+        lambda x: ((x * x).sum(), x), square_but(np.s_[:, 77]), (x,), seed=seed, mode=mode
+    )
     assert report["x"].kind == "few_entries"
     assert "all at index 77 of axis 1" in report["x"].words
 
@@ -350,7 +406,9 @@ def test_a_single_wrong_entry_is_found_where_few_columns_fit_into_memory():
 def test_wrong_entries_that_are_spread_over_a_large_input_are_found():
     rng = np.random.default_rng(1)
     x = rng.normal(size=200_000)
-    report = check(lambda x: ((x * x).sum(), x), square_but(rng.choice(x.size, 198, replace=False)), (x,))
+    report = check(
+        lambda x: ((x * x).sum(), x), square_but(rng.choice(x.size, 198, replace=False)), (x,)
+    )
     assert not report.ok
     assert report["x"].numbers["wrong"] > 1
 
@@ -366,7 +424,8 @@ def test_directions_that_fail_are_enough_to_call_a_gradient_wrong(monkeypatch):
 
 
 @pytest.mark.parametrize("share", [0.001, 0.5])
-@pytest.mark.parametrize("smooth", [lambda x: x ** 2, lambda x: x * np.abs(x)])     # the second is not complex-safe
+# the second is not complex-safe
+@pytest.mark.parametrize("smooth", [lambda x: x**2, lambda x: x * np.abs(x)])
 def test_kinks_of_a_large_input_are_left_out_and_the_rest_is_judged(smooth, share):
     rng = np.random.default_rng(2)
     x = rng.normal(size=3000)
@@ -383,7 +442,9 @@ def test_kinks_of_a_large_input_are_left_out_and_the_rest_is_judged(smooth, shar
     assert report["x"].numbers["directions"] == 5
     assert report["x"].numbers["kinks"] == np.sum(x == 0)
     place = np.flatnonzero(x)[-1]
-    report = check(forward, lambda d, x: np.where(np.arange(x.size) == place, 0, backward(d, x)), (x,))
+    report = check(
+        forward, lambda d, x: np.where(np.arange(x.size) == place, 0, backward(d, x)), (x,)
+    )
     assert report["x"].numbers["worst"] == (place,)
 
 
@@ -395,11 +456,18 @@ def test_a_wrong_gradient_behind_exact_zeros_is_found():
     right = check(lambda x: (np.maximum(x, 0).sum(), x), lambda d, x: d * (x > 0), (x,))
     assert right.ok
     assert right["x"].numbers["kinks"] == np.sum(x == 0)
-    assert check(lambda x: (np.maximum(x, 0).sum(), x), lambda d, x: d * (x > 0) * (x < 2.5), (x,)).verdict == "wrong"
+    assert (
+        check(
+            lambda x: (np.maximum(x, 0).sum(), x), lambda d, x: d * (x > 0) * (x < 2.5), (x,)
+        ).verdict
+        == "wrong"
+    )
 
 
-@pytest.mark.parametrize(("size", "factor"), [
-    pytest.param(200_000, -1.0, marks=pytest.mark.slow), (20_000, -1.0), (20_000, 2.0)])
+@pytest.mark.parametrize(
+    ("size", "factor"),
+    [pytest.param(200_000, -1.0, marks=pytest.mark.slow), (20_000, -1.0), (20_000, 2.0)],
+)
 def test_a_float32_mean_hides_neither_a_sign_nor_a_factor(size, factor):
     x = np.random.default_rng(4).normal(size=size)
 
@@ -427,7 +495,9 @@ def test_a_gradient_that_vanishes_up_to_rounding_is_zero_along_directions_too():
 
 
 def test_a_jump_is_a_kink_and_confirms_nothing():
-    report = check(lambda x: (np.where(x.real >= 1, x + 1, x), x), lambda d, x: d, (np.array([0.0, 1.0, 2.0]),))
+    report = check(
+        lambda x: (np.where(x.real >= 1, x + 1, x), x), lambda d, x: d, (np.array([0.0, 1.0, 2.0]),)
+    )
     assert (report["x"].numbers["compared"], report["x"].numbers["kinks"]) == (2, 1)
     assert report["x"].numbers["agreement"] < 1e-7
 
@@ -442,7 +512,9 @@ def test_a_forward_in_loops_is_looked_at_along_directions_by_its_steps_not_by_th
     x = np.linspace(0.1, 1, 40)
     report = check(looped, lambda d, c: d * 2 * c[0] * (c[1] / c[0].size), (x,))
     assert report.ok and report["x"].numbers["directions"] == 5
-    assert "random directions stand for its 40 entries (mode='full' looks at each)" in " ".join(report.text().split())
+    assert "random directions stand for its 40 entries (mode='full' looks at each)" in " ".join(
+        report.text().split()
+    )
     again = check(looped, lambda d, c: d * 2 * c[0] * (c[1] / c[0].size), (x,))
     assert again.to_dict() == report.to_dict()
 
@@ -471,8 +543,11 @@ def test_an_ill_conditioned_forward_that_drops_the_imaginary_part_is_no_false_al
 
 
 def test_noise_confirms_nothing_and_that_is_said():
-    report = check(lambda x: (np.sin(x) + 1e-3 * np.sin(1e9 * x.real), x.real), lambda d, x: d * np.cos(x),
-                   (np.array([0.3, 1.0, 2.0]),))
+    report = check(
+        lambda x: (np.sin(x) + 1e-3 * np.sin(1e9 * x.real), x.real),
+        lambda d, x: d * np.cos(x),
+        (np.array([0.3, 1.0, 2.0]),),
+    )
     assert "confirmed by" not in report.text()
     assert "the complex step in x is not confirmed" in report.text()
 
@@ -484,7 +559,9 @@ def test_an_input_without_entries_proves_nothing_and_that_is_said():
     assert "confirmed" not in report.text()
 
 
-@pytest.mark.parametrize("step", [lambda x: x > 0, lambda x: (x > 0) * 1, lambda x: np.rint(x).astype(int)])
+@pytest.mark.parametrize(
+    "step", [lambda x: x > 0, lambda x: (x > 0) * 1, lambda x: np.rint(x).astype(int)]
+)
 def test_a_forward_that_returns_no_floats_is_not_judged(step):
     """Any gradient would fit: such an output has none."""
     with pytest.raises(TypeError, match="which has no derivative; return floats"):

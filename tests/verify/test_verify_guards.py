@@ -1,4 +1,6 @@
-"""Guards, casts and rounded constants are notes where they explain the difference, and hide no mistake."""
+"""Guards, casts and rounded constants are notes where they explain the difference, and hide no
+mistake.
+"""
 
 import numpy as np
 import pytest
@@ -21,11 +23,11 @@ def entropy_vjp(dout, p):
 
 
 def density(x):
-    return np.exp(-x**2 / 2) / np.sqrt(2 * 3.14159), x
+    return np.exp(-(x**2) / 2) / np.sqrt(2 * 3.14159), x
 
 
 def density_vjp(dout, x):
-    return -dout * x * np.exp(-x**2 / 2) / np.sqrt(2 * np.pi)
+    return -dout * x * np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi)
 
 
 def single(x):
@@ -36,7 +38,11 @@ def single_vjp(dout, x):
     return dout * (1 - np.tanh(x) ** 2)
 
 
-PAIRS = [(entropy, entropy_vjp, "1e-07"), (density, density_vjp, "3.14159"), (single, single_vjp, "float32")]
+PAIRS = [
+    (entropy, entropy_vjp, "1e-07"),
+    (density, density_vjp, "3.14159"),
+    (single, single_vjp, "float32"),
+]
 
 
 @pytest.mark.parametrize(("forward", "backward", "named"), PAIRS)
@@ -58,5 +64,5 @@ def test_a_mistyped_constant_is_named():
     def backward(dout, x):
         return dout * 2.4178 * x
 
-    report = check(lambda x: (1.2345 * x ** 2, x), backward, (X,))
+    report = check(lambda x: (1.2345 * x**2, x), backward, (X,))
     assert report["x"].kind == "constant_factor"

@@ -28,7 +28,12 @@ POINT = (X, np.array([0.1, 0.2]))
 
 
 def test_text_fits_80_columns_and_says_what_and_where():
-    for vjp in (right, wrong, lambda d, c: (d, d), lambda d, c: (d * np.cos(c[0]) * np.exp(c[0]), d.sum(axis=0))):
+    for vjp in (
+        right,
+        wrong,
+        lambda d, c: (d, d),
+        lambda d, c: (d * np.cos(c[0]) * np.exp(c[0]), d.sum(axis=0)),
+    ):
         text = str(check(forward, vjp, POINT))
         assert max(map(len, text.splitlines())) <= 80
     text = str(check(forward, wrong, POINT))
@@ -37,7 +42,11 @@ def test_text_fits_80_columns_and_says_what_and_where():
     assert "worst at (" in text
     assert "hint: look for a minus" in text
     assert re.search(r"Taylor remainder: slope 1\.0\d \(right: 2, wrong: 1\)", text)
-    assert re.search(r"^  b: error \de[+-]\d+ \(tolerance 1e-09\) over 2 entries, complex step$", text, re.MULTILINE)
+    assert re.search(
+        r"^  b: error \de[+-]\d+ \(tolerance 1e-09\) over 2 entries, complex step$",
+        text,
+        re.MULTILINE,
+    )
 
 
 def test_scores_are_shares():
@@ -83,7 +92,8 @@ def test_html_is_well_formed_and_shows_both_curves(vjp):
     html = check(forward, vjp, POINT).html()
     body = html.removeprefix("<!DOCTYPE html>").replace('<meta charset="utf-8">', "")
     tree = ElementTree.fromstring(body)
-    assert len(tree.findall(".//svg")) == 4                         # V-curve and Taylor plot of two inputs
+    # V-curve and Taylor plot of two inputs
+    assert len(tree.findall(".//svg")) == 4
     assert "V-curve" in html
     assert "Taylor remainder" in html
     assert "http" not in html

@@ -9,11 +9,14 @@ from ibpcl.verify import check, symmetric
 
 RNG = np.random.default_rng(5)
 B = RNG.standard_normal((4, 4))
-S, Y = B @ B.T + np.eye(4), RNG.standard_normal(4)
+S = B @ B.T + np.eye(4)
+Y = RNG.standard_normal(4)
 
 
 def likelihood(s, y):
-    """Minus the log density of a Gaussian with covariance ``s``; np.linalg.cholesky reads its lower triangle only."""
+    """Minus the log density of a Gaussian with covariance ``s``; np.linalg.cholesky reads its lower
+    triangle only.
+    """
     factor = np.linalg.cholesky(s)
     z = np.linalg.solve(factor, y)
     return z @ z / 2 + np.log(np.diag(factor)).sum(), (s, y)
@@ -34,12 +37,16 @@ def triangular_vjp(dout, cache):
 def test_the_gradient_of_matrix_calculus_is_right_and_the_report_says_for_what():
     report = check(likelihood, symmetric_vjp, (S, Y))
     assert report.ok, str(report)
-    assert any("reads its lower triangle only: the gradient is compared for symmetric changes" in note
-               for note in report.notes)
+    assert any(
+        "reads its lower triangle only: the gradient is compared for symmetric changes" in note
+        for note in report.notes
+    )
 
 
 def test_a_covariance_that_is_not_differentiated_stays_symmetric_near_by():
-    report = check(likelihood, lambda dout, cache: symmetric_vjp(dout, cache)[1], (S, Y), wrt=("y",))
+    report = check(
+        likelihood, lambda dout, cache: symmetric_vjp(dout, cache)[1], (S, Y), wrt=("y",)
+    )
     assert report.ok, str(report)
 
 
@@ -52,7 +59,8 @@ def test_an_ill_conditioned_covariance_raises_no_alarm():
 
 
 def test_the_gradient_by_entries_is_right_too():
-    def mirrored_first(s, y):                               # near by, where s is not symmetric, only this one is right
+    # near by, where s is not symmetric, only this one is right
+    def mirrored_first(s, y):
         return likelihood(np.tril(s) + np.tril(s, -1).T, y)
 
     report = check(mirrored_first, lambda dout, cache: triangular_vjp(dout, cache), (S, Y))
@@ -60,16 +68,24 @@ def test_the_gradient_by_entries_is_right_too():
     assert not any("symmetric changes" in note for note in report.notes)
 
 
-@pytest.mark.parametrize(("options", "kind"), [({"factor": 1.0}, "constant_factor"), ({"sign": -1.0}, None)])
+@pytest.mark.parametrize(
+    ("options", "kind"), [({"factor": 1.0}, "constant_factor"), ({"sign": -1.0}, None)]
+)
 def test_a_wrong_symmetric_gradient_is_wrong(options, kind):
-    verdict = check(likelihood, lambda dout, cache: symmetric_vjp(dout, cache, **options), (S, Y))["s"]
+    verdict = check(likelihood, lambda dout, cache: symmetric_vjp(dout, cache, **options), (S, Y))[
+        "s"
+    ]
     assert verdict.verdict == "wrong"
     assert kind in (None, verdict.kind)
 
 
 def test_where_all_entries_are_read_a_symmetrized_gradient_is_wrong():
     weights = RNG.standard_normal((4, 4))
-    report = check(lambda s: ((weights * s).sum(), None), lambda dout, cache: dout * (weights + weights.T) / 2, (S,))
+    report = check(
+        lambda s: ((weights * s).sum(), None),
+        lambda dout, cache: dout * (weights + weights.T) / 2,
+        (S,),
+    )
     assert report.verdict == "wrong"
 
 

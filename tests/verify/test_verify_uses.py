@@ -1,4 +1,6 @@
-"""Side effects are notes beside a verdict on the numbers, and mistakes only where a normal use gets other numbers."""
+"""Side effects are notes beside a verdict on the numbers, and mistakes only where a normal use gets
+other numbers.
+"""
 
 import numpy as np
 import pytest
@@ -37,7 +39,9 @@ def test_a_forward_that_draws_from_outside_is_judged_with_the_same_draws():
 
 
 def test_a_forward_whose_draws_cannot_be_repeated_is_unfit():
-    assert mistakes(lambda x: (x * np.random.default_rng().standard_normal(3), x), lambda d, x: d) == ["noisy_forward"]
+    assert mistakes(
+        lambda x: (x * np.random.default_rng().standard_normal(3), x), lambda d, x: d
+    ) == ["noisy_forward"]
 
 
 @pytest.mark.parametrize(("size", "ok"), [(1e-15, True), (1e-9, False)])
@@ -59,7 +63,9 @@ def test_a_forward_that_sums_in_another_order_each_time_is_not_noisy():
 
 def test_noise_in_the_gradient_is_a_mistake():
     rng = np.random.default_rng(0)
-    assert "noisy_gradient" in mistakes(lambda x: (2 * x, x), lambda d, x: 2 * d * (1 + 1e-6 * rng.random()))
+    assert "noisy_gradient" in mistakes(
+        lambda x: (2 * x, x), lambda d, x: 2 * d * (1 + 1e-6 * rng.random())
+    )
 
 
 def test_a_forward_that_is_not_finite_is_unfit():
@@ -81,11 +87,14 @@ def frees_cache(dout, cache):
     return 2 * cache.pop() * dout
 
 
-@pytest.mark.parametrize(("forward", "backward", "kind"), [
-    (lambda x: (2 * x, x), into_dout, "changes_cotangent"),
-    (lambda x: (x * x, [x.copy()]), into_cache, "changes_cache"),
-    (lambda x: (x * x, [x]), frees_cache, "changes_cache"),
-])
+@pytest.mark.parametrize(
+    ("forward", "backward", "kind"),
+    [
+        (lambda x: (2 * x, x), into_dout, "changes_cotangent"),
+        (lambda x: (x * x, [x.copy()]), into_cache, "changes_cache"),
+        (lambda x: (x * x, [x]), frees_cache, "changes_cache"),
+    ],
+)
 def test_what_a_backward_does_to_its_arguments_is_a_note(forward, backward, kind):
     assert habits(forward, backward) == [kind]
 
@@ -97,7 +106,7 @@ def test_an_overwritten_input_is_a_mistake_unless_the_next_call_gets_the_same_nu
 
     def residual_in_place(x):
         x -= 1
-        return x ** 2, x.copy()
+        return x**2, x.copy()
 
     assert habits(relu_in_place, lambda d, on: d * on) == ["changes_input"]
     assert mistakes(residual_in_place, lambda d, r: 2 * d * r) == ["changes_input"]
@@ -108,7 +117,8 @@ class Layer:
         self.dw = np.zeros_like(W)
 
     def forward(self, x, w):
-        self.x, self.w = x, w
+        self.x = x
+        self.w = w
         return x @ w
 
     def backward(self, dout):
@@ -133,7 +143,7 @@ def test_one_object_for_all_calls_is_judged_as_one_backward_after_each_forward()
 
 
 def test_a_hidden_buffer_that_adds_up_is_wrong_from_the_second_step_on():
-    def backward(dout, x, buffer=np.zeros(3)):      # noqa: B008
+    def backward(dout, x, buffer=np.zeros(3)):  # noqa: B008
         buffer += 2 * dout
         return buffer
 
@@ -160,10 +170,15 @@ def test_habits_survive_json_and_are_in_the_text():
     assert report.habits[0]["words"] in " ".join(report.text().split())
 
 
-@pytest.mark.parametrize(("a", "b", "same"), [
-    (np.array([1.0, np.nan]), np.array([1.0, np.nan]), True), (np.ones(2), np.ones(3), False),
-    (np.ones(2), np.ones(2, dtype=np.float32), False), (np.ones(1), np.ones(1) + 2.3e-16, False),
-])
+@pytest.mark.parametrize(
+    ("a", "b", "same"),
+    [
+        (np.array([1.0, np.nan]), np.array([1.0, np.nan]), True),
+        (np.ones(2), np.ones(3), False),
+        (np.ones(2), np.ones(2, dtype=np.float32), False),
+        (np.ones(1), np.ones(1) + 2.3e-16, False),
+    ],
+)
 def test_same_bits(a, b, same):
     assert same_bits(a, b) is same
     assert alike(a, b) or not same

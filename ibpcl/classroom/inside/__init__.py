@@ -1,1 +1,3 @@
-"""What runs inside the box: plain files that import the standard library and NumPy only, sent there as text."""
+"""What runs inside the box: plain files that import the standard library and NumPy only, sent there
+as text.
+"""

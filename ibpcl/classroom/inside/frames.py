@@ -1,9 +1,10 @@
-r"""Frames of raw bytes between the judge and the worker: arrays and plain values, never pickled objects.
+r"""Frames of raw bytes between the judge and the worker: arrays and plain values, never pickled
+objects.
 
-A frame is eight bytes of length of the header, eight bytes of length of the body (both little-endian), the header as
-JSON, and the body: the arrays' numbers one after another, in C order.  In the header an array is
-``{"array": ["<f8", [3, 4]]}``; numbers, text, tuples, lists and dicts have an entry each.  A long text is in the body,
-too: ``{"text": 70000}`` is its length there.
+A frame is eight bytes of length of the header, eight bytes of length of the body (both
+little-endian), the header as JSON, and the body: the arrays' numbers one after another, in C order.
+In the header an array is ``{"array": ["<f8", [3, 4]]}``; numbers, text, tuples, lists and dicts
+have an entry each.  A long text is in the body, too: ``{"text": 70000}`` is its length there.
 
 Both sides use this file.  It imports NumPy only when an array travels.
 """
@@ -12,10 +13,28 @@ import json
 import struct
 
 LENGTHS = struct.Struct("<QQ")
-MOST_HEADER, MOST_BODY = 1 << 20, 1 << 26
-TYPES = ("|b1", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<f2", "<f4", "<f8", "<c8", "<c16")
+MOST_HEADER = 1 << 20
+MOST_BODY = 1 << 26
+TYPES = (
+    "|b1",
+    "|i1",
+    "<i2",
+    "<i4",
+    "<i8",
+    "|u1",
+    "<u2",
+    "<u4",
+    "<u8",
+    "<f2",
+    "<f4",
+    "<f8",
+    "<c8",
+    "<c16",
+)
 MOST_DEPTH = 8
-SHORT_TEXT, MOST_TEXT = 1000, 1 << 23                    # characters; bytes: a hand-in of 1 MB and its checker fit
+# characters; bytes: a hand-in of 1 MB and its checker fit
+SHORT_TEXT = 1000
+MOST_TEXT = 1 << 23
 
 
 class FrameError(ValueError):
@@ -41,8 +60,10 @@ def pack(value, most_header=MOST_HEADER, most_body=MOST_BODY):
     header = json.dumps(_described(value, pieces, 0)).encode()
     size = sum(map(len, pieces))
     if len(header) > most_header or size > most_body:
-        raise FrameError(f"too much is returned: {size} bytes of numbers, {len(header)} bytes of shapes and texts; "
-                         f"allowed are {most_body} and {most_header}")
+        raise FrameError(
+            f"too much is returned: {size} bytes of numbers, {len(header)} bytes of shapes and "
+            f"texts; allowed are {most_body} and {most_header}"
+        )
     return LENGTHS.pack(len(header), size) + header + b"".join(pieces)
 
 
@@ -65,7 +86,9 @@ def unpack(header, body):
 
 
 def lengths(prefix, most_header=MOST_HEADER, most_body=MOST_BODY):
-    """Return the lengths of header and body from the first sixteen bytes, or raise :class:`FrameError`."""
+    """Return the lengths of header and body from the first sixteen bytes, or raise
+    :class:`FrameError`.
+    """
     header, body = LENGTHS.unpack(prefix)
     if header > most_header or body > most_body:
         raise FrameError(f"a frame of {header} + {body} bytes is too long")
@@ -84,11 +107,14 @@ def _described(value, pieces, depth):
         return {type(value).__name__: [_described(item, pieces, depth + 1) for item in value]}
     if type(value) is dict and all(type(key) is str for key in value):
         return {"dict": {key: _described(item, pieces, depth + 1) for key, item in value.items()}}
-    if isinstance(value, tuple):                          # a named tuple
+    if isinstance(value, tuple):  # a named tuple
         return _described(tuple(value), pieces, depth)
     import numpy as np
+
     if not isinstance(value, (np.ndarray, np.generic, complex)):
-        raise FrameError(f"{type(value).__name__} cannot be sent: return arrays, numbers, or tuples of these")
+        raise FrameError(
+            f"{type(value).__name__} cannot be sent: return arrays, numbers, or tuples of these"
+        )
     array = np.asarray(value)
     if array.dtype.kind not in "biufc":
         raise FrameError(f"an array of {array.dtype} cannot be sent: return numbers")
@@ -101,7 +127,9 @@ def _described(value, pieces, depth):
 
 
 def _text(value, pieces):
-    """Return the header's entry for a text; halves of a pair, which JSON cannot carry safely, travel in the body."""
+    """Return the header's entry for a text; halves of a pair, which JSON cannot carry safely,
+    travel in the body.
+    """
     if len(value) <= SHORT_TEXT and value.isprintable():
         return {"value": value}
     data = value.encode("utf-8", "surrogatepass")
@@ -115,12 +143,15 @@ def _restored(described, body, start, depth):
     """Return the value that a header describes, and where in the body the next one begins."""
     if depth > MOST_DEPTH or type(described) is not dict or len(described) != 1:
         raise FrameError("not a frame: bad header")
-    (name, item), = described.items()
-    if name == "value" and (item is None or type(item) in (bool, float, str) or (
-            type(item) is int and abs(item) < 1 << 63)):
+    ((name, item),) = described.items()
+    if name == "value" and (
+        item is None
+        or type(item) in (bool, float, str)
+        or (type(item) is int and abs(item) < 1 << 63)
+    ):
         return item, start
     if name == "text" and type(item) is int and 0 <= item <= min(MOST_TEXT, len(body) - start):
-        return bytes(body[start:start + item]).decode("utf-8", "surrogatepass"), start + item
+        return bytes(body[start : start + item]).decode("utf-8", "surrogatepass"), start + item
     if name in ("array", "scalar"):
         return _array(item, body, start, name)
     if name in ("tuple", "list") and type(item) is list:
@@ -139,14 +170,19 @@ def _restored(described, body, start, depth):
 
 def _array(item, body, start, name):
     import numpy as np
+
     kind, shape = item
-    if kind not in TYPES or type(shape) is not list or len(shape) > 16 or not all(
-            type(n) is int and 0 <= n <= MOST_BODY for n in shape):
+    if (
+        kind not in TYPES
+        or type(shape) is not list
+        or len(shape) > 16
+        or not all(type(n) is int and 0 <= n <= MOST_BODY for n in shape)
+    ):
         raise FrameError("not a frame: bad array")
     size = np.dtype(kind).itemsize
     for n in shape:
         size *= n
     if size > len(body) - start:
         raise FrameError("not a frame: an array is cut off")
-    array = np.frombuffer(body[start:start + size], dtype=kind).reshape(shape).copy()
+    array = np.frombuffer(body[start : start + size], dtype=kind).reshape(shape).copy()
     return (array if name == "array" else array[()]), start + size

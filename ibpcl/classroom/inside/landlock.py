@@ -1,16 +1,26 @@
 """Landlock: take from this process the right to read, write or run any file but those on a list.
 
-Three Linux system calls, through ctypes; in kernels since 5.13.  The restriction cannot be undone and is inherited.
+Three Linux system calls, through ctypes; in kernels since 5.13.  The restriction cannot be undone
+and is inherited.
 """
 
 import ctypes
 import os
 import struct
 
-CREATE, ADD_RULE, RESTRICT = 444, 445, 446              # the same numbers on every architecture
-EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1, 2, 4, 8
-RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}            # number of rights over files that each version knows
-TCP, SCOPES = 0b11, 0b11                                # bind and connect (4); abstract sockets and signals (6)
+# the same numbers on every architecture
+CREATE = 444
+ADD_RULE = 445
+RESTRICT = 446
+EXECUTE = 1
+WRITE_FILE = 2
+READ_FILE = 4
+READ_DIR = 8
+# number of rights over files that each version knows
+RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
+# bind and connect (4); abstract sockets and signals (6)
+TCP = 0b11
+SCOPES = 0b11
 NO_NEW_PRIVILEGES = 38
 
 _libc = ctypes.CDLL(None, use_errno=True) if os.name == "posix" else None
@@ -41,7 +51,7 @@ def restrict(readable, listable=()):
         raise OSError("this kernel has no Landlock")
     rights = (1 << RIGHTS.get(known, 16)) - 1
     attributes = struct.pack("<QQQ", rights, TCP if known >= 4 else 0, SCOPES if known >= 6 else 0)
-    attributes = attributes[:8 if known < 4 else 16 if known < 6 else 24]
+    attributes = attributes[: 8 if known < 4 else 16 if known < 6 else 24]
     ruleset = _call(CREATE, attributes, ctypes.c_size_t(len(attributes)), 0)
     try:
         for path in readable:

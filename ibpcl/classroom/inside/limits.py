@@ -1,4 +1,6 @@
-"""Limits on what a process may use, the giving up of privileges, and the end together with the judge."""
+"""Limits on what a process may use, the giving up of privileges, and the end together with the
+judge.
+"""
 
 import contextlib
 import ctypes
@@ -8,9 +10,11 @@ import struct
 import sys
 
 NOBODY = 65534
-CAPABILITIES = 0x20080522                               # version 3 of the kernel's structure
+CAPABILITIES = 0x20080522  # version 3 of the kernel's structure
 MOST_THREADS = 64
-PARENT_DEATH_SIGNAL, DROP_FROM_BOUNDING_SET = 1, 24     # for prctl
+# for prctl
+PARENT_DEATH_SIGNAL = 1
+DROP_FROM_BOUNDING_SET = 24
 
 
 def limit(seconds, memory_mb, count_threads):
@@ -25,9 +29,15 @@ def limit(seconds, memory_mb, count_threads):
     """
     try:
         import resource
-    except ImportError:                                   # Windows
+    except ImportError:  # Windows
         return
-    bounds = {"CPU": int(seconds) + 1, "AS": int(memory_mb) << 20, "FSIZE": 1 << 20, "NOFILE": 64, "CORE": 0}
+    bounds = {
+        "CPU": int(seconds) + 1,
+        "AS": int(memory_mb) << 20,
+        "FSIZE": 1 << 20,
+        "NOFILE": 64,
+        "CORE": 0,
+    }
     if count_threads:
         bounds["NPROC"] = MOST_THREADS
     if sys.platform == "darwin":
@@ -47,8 +57,8 @@ def drop_privileges(user):
     Parameters
     ----------
     user : int or None
-        Number of a user whom nobody else is.  Where such a number does not exist, as in a container with
-        few of them, the user nobody is taken.  None keeps the user.
+        Number of a user whom nobody else is.  Where such a number does not exist, as in a container
+        with few of them, the user nobody is taken.  None keeps the user.
 
     Raises
     ------
@@ -60,7 +70,7 @@ def drop_privileges(user):
     libc = ctypes.CDLL(None, use_errno=True)
     if os.geteuid() == 0 and user is not None:
         for capability in range(64):
-            libc.prctl(DROP_FROM_BOUNDING_SET, capability, 0, 0, 0)     # unknown ones are refused
+            libc.prctl(DROP_FROM_BOUNDING_SET, capability, 0, 0, 0)  # unknown ones are refused
         with contextlib.suppress(PermissionError):
             os.setgroups([])
         try:
@@ -103,5 +113,6 @@ def end_with(parent):
     if not sys.platform.startswith("linux"):
         return
     ctypes.CDLL(None, use_errno=True).prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() not in (0, 1, parent):                # 0, 1: the judge is outside of this namespace
+    # 0, 1: the judge is outside of this namespace
+    if os.getppid() not in (0, 1, parent):
         raise SystemExit("the judge has ended")

@@ -1,4 +1,6 @@
-"""The first program of the box, sent whole with ``python -c``: restrict this process, then serve its requests."""
+"""The first program of the box, sent whole with ``python -c``: restrict this process, then serve
+its requests.
+"""
 
 import importlib.util
 import json
@@ -19,40 +21,56 @@ def read(count):
 
 
 class Finder:
-    """Finds the packages of a hand-in by name, modules that came as texts, and nothing beside them."""
+    """Finds the packages of a hand-in by name, modules that came as texts, and nothing beside
+    them.
+    """
 
     def __init__(self, packages, texts):
-        self.packages, self.texts = packages, texts
+        self.packages = packages
+        self.texts = texts
 
     def find_spec(self, name, path=None, target=None):
-        """Return the specification of a package on the list, or of a module that there is a text of."""
+        """Return the specification of a package on the list, or of a module that there is a text
+        of.
+        """
         if name in self.packages:
             folder = self.packages[name]
-            return importlib.util.spec_from_file_location(name, os.path.join(folder, "__init__.py"),
-                                                          submodule_search_locations=[folder])
+            return importlib.util.spec_from_file_location(
+                name, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]
+            )
         package = any(other.startswith(f"{name}.") for other in self.texts)
-        return importlib.util.spec_from_loader(name, self, is_package=package) if name in self.texts else None
+        return (
+            importlib.util.spec_from_loader(name, self, is_package=package)
+            if name in self.texts
+            else None
+        )
 
     def create_module(self, spec):
         """Return None: an ordinary module will do."""
 
     def exec_module(self, module):
-        """Run the text of a module, under the path that it has in the package; there is no such file in the box."""
+        """Run the text of a module, under the path that it has in the package; there is no such
+        file in the box.
+        """
         module.__file__ = f"/library/{module.__name__.replace('.', '/')}.py"
         exec(compile(self.texts[module.__name__], module.__file__, "exec"), module.__dict__)
 
 
 def main():
-    """Load the modules that the judge sends, restrict this process as it asks, and serve its requests."""
+    """Load the modules that the judge sends, restrict this process as it asks, and serve its
+    requests.
+    """
     if os.name == "nt":
         import msvcrt
+
         for descriptor in (0, 1):
             msvcrt.setmode(descriptor, os.O_BINARY)
     order = json.loads(read(int.from_bytes(read(8), "little")))
-    requests, replies = os.dup(0), os.dup(1)
+    requests = os.dup(0)
+    replies = os.dup(1)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
-    os.dup2(2, 1)                                         # what the hand-in prints is not a reply
+    os.dup2(2, 1)  # what the hand-in prints is not a reply
     modules = {}
     for name, source in order["modules"].items():
         module = modules[name] = sys.modules[name] = types.ModuleType(name)

@@ -1,21 +1,28 @@
 """A file system of this process's own, which holds only what a hand-in may read.
 
-Landlock forbids reading and listing, but not asking whether a file exists, how large it is and when it was
-written.  In a mount namespace that has nothing else there is nothing to ask about.  Root may make one, and so may
-anybody whose kernel allows user namespaces; elsewhere Landlock stands alone.
+Landlock forbids reading and listing, but not asking whether a file exists, how large it is and when
+it was written.  In a mount namespace that has nothing else there is nothing to ask about.  Root may
+make one, and so may anybody whose kernel allows user namespaces; elsewhere Landlock stands alone.
 """
 
 import ctypes
 import os
 import struct
 
-NEW_MOUNTS, NEW_USER = 0x00020000, 0x10000000
-PRIVATE, RECURSIVE, BIND, NO_SUID, DETACH = 1 << 18, 1 << 14, 1 << 12, 2, 2
+NEW_MOUNTS = 0x00020000
+NEW_USER = 0x10000000
+PRIVATE = 1 << 18
+RECURSIVE = 1 << 14
+BIND = 1 << 12
+NO_SUID = 2
+DETACH = 2
 PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
-MOUNT_SETATTR, APPLY_BELOW, CURRENT_FOLDER = 442, 0x8000, -100
+MOUNT_SETATTR = 442
+APPLY_BELOW = 0x8000
+CURRENT_FOLDER = -100
 READ_ONLY_NO_SUID = 1 | 2
 NOBODY = 65534
-PLACES = ("/tmp", "/var/tmp", "/mnt", "/run", "/srv")    # where the tree is put together
+PLACES = ("/tmp", "/var/tmp", "/mnt", "/run", "/srv")  # where the tree is put together
 
 
 def enter(readable):
@@ -50,8 +57,15 @@ def enter(readable):
         for path in paths:
             _bind(libc, path, place)
         attributes = struct.pack("<QQQQ", READ_ONLY_NO_SUID, 0, 0, 0)
-        _call(libc.syscall, ctypes.c_long(MOUNT_SETATTR), CURRENT_FOLDER, place.encode(), APPLY_BELOW, attributes,
-              ctypes.c_size_t(len(attributes)))
+        _call(
+            libc.syscall,
+            ctypes.c_long(MOUNT_SETATTR),
+            CURRENT_FOLDER,
+            place.encode(),
+            APPLY_BELOW,
+            attributes,
+            ctypes.c_size_t(len(attributes)),
+        )
         os.chdir(place)
         _call(libc.syscall, ctypes.c_long(pivot), b".", b".")
     except OSError:
@@ -59,22 +73,29 @@ def enter(readable):
         if mounted:
             libc.umount2(place.encode(), DETACH)
         return False
-    _call(libc.umount2, b".", DETACH)                     # the old root, which pivot_root put on top
+    # the old root, which pivot_root put on top
+    _call(libc.umount2, b".", DETACH)
     os.chdir("/")
     return True
 
 
 def _is_free(path, needed):
-    """Return whether a folder exists and hides none of the needed paths when something is mounted on it."""
-    return os.path.isdir(path) and not os.path.islink(path) and not any(
-        each == path or each.startswith(path + "/") for each in needed)
+    """Return whether a folder exists and hides none of the needed paths when something is mounted
+    on it.
+    """
+    return (
+        os.path.isdir(path)
+        and not os.path.islink(path)
+        and not any(each == path or each.startswith(path + "/") for each in needed)
+    )
 
 
 def _unshare(libc):
     """Return whether this process has mounts of its own now."""
     if os.geteuid() == 0 and libc.unshare(NEW_MOUNTS) == 0:
         return True
-    user, group = os.geteuid(), os.getegid()
+    user = os.geteuid()
+    group = os.getegid()
     if libc.unshare(NEW_USER | NEW_MOUNTS):
         return False
     texts = {"setgroups": "deny", "uid_map": f"{NOBODY} {user} 1", "gid_map": f"{NOBODY} {group} 1"}
@@ -105,7 +126,9 @@ def _bind(libc, source, place):
         os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o644))
     else:
         return
-    _call(libc.mount, source.encode(), target.encode(), None, ctypes.c_ulong(BIND | RECURSIVE), None)
+    _call(
+        libc.mount, source.encode(), target.encode(), None, ctypes.c_ulong(BIND | RECURSIVE), None
+    )
 
 
 def _call(function, *arguments):

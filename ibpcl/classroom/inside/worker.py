@@ -1,7 +1,8 @@
-"""The worker: runs a hand-in's functions for the judge and answers in frames; knows no right answer.
+"""The worker: runs a hand-in's functions for the judge and answers in frames; knows no right
+answer.
 
-Everything here shares a process with the hand-in, so nothing that it answers is believed: the judge compares numbers.
-A cache stays here; the judge has its number.
+Everything here shares a process with the hand-in, so nothing that it answers is believed: the judge
+compares numbers. A cache stays here; the judge has its number.
 """
 
 import __future__
@@ -25,7 +26,8 @@ except ImportError:
 
 MOST_CACHES = 64
 MOST_WORDS = 1000
-NOTEBOOK = "# %% notebook\n"                              # how the reader begins the text of a notebook
+# how the reader begins the text of a notebook
+NOTEBOOK = "# %% notebook\n"
 CELL = re.compile(r"^# %% (?:code cell (\d+)|\[markdown\])$", re.MULTILINE)
 MOST_CELL_SECONDS = 5.0
 MOST_SKIPPED = 50
@@ -36,17 +38,24 @@ class Worker:
     """A loaded hand-in and the caches of its last forward calls."""
 
     def __init__(self):
-        self.module, self.file, self.caches, self.last = None, "", OrderedDict(), 0
+        self.module = None
+        self.file = ""
+        self.caches = OrderedDict()
+        self.last = 0
 
     def load(self, source, file, lenient=False):
         """Run the hand-in's module; if ``lenient``, statements that raise are skipped."""
-        self.module, self.file = types.ModuleType("handin"), file
+        self.module = types.ModuleType("handin")
+        self.file = file
         self.module.__file__ = file
-        sys.modules["handin"] = self.module               # dataclasses look their module up
+        sys.modules["handin"] = self.module  # dataclasses look their module up
         linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
         builtins.display = builtins.get_ipython = _Nothing()
         if source.startswith(NOTEBOOK):
-            return {"loaded": True, "skipped": run_cells(source, file, self.module.__dict__, lenient)}
+            return {
+                "loaded": True,
+                "skipped": run_cells(source, file, self.module.__dict__, lenient),
+            }
         if lenient:
             run_statements(ast.parse(source, file), file, self.module.__dict__)
         else:
@@ -60,7 +69,9 @@ class Worker:
         return getattr(self.module, name)
 
     def forward(self, function, inputs):
-        """Call ``out, cache = f(*inputs)``, keep the cache, and return the output with the cache's number."""
+        """Call ``out, cache = f(*inputs)``, keep the cache, and return the output with the cache's
+        number.
+        """
         before = frames.pack({"inputs": inputs})
         start = time.perf_counter()
         result = self.function(function)(*inputs)
@@ -71,11 +82,17 @@ class Worker:
         self.caches[self.last] = result[1]
         while len(self.caches) > MOST_CACHES:
             self.caches.popitem(last=False)
-        return {"out": result[0], "cache": self.last, "seconds": seconds,
-                "changed": before != frames.pack({"inputs": inputs})}
+        return {
+            "out": result[0],
+            "cache": self.last,
+            "seconds": seconds,
+            "changed": before != frames.pack({"inputs": inputs}),
+        }
 
     def pull(self, function, dout, cache):
-        """Call ``f_vjp(dout, cache)`` with a cache that was kept; what comes behind many gradients is cut off."""
+        """Call ``f_vjp(dout, cache)`` with a cache that was kept; what comes behind many gradients
+        is cut off.
+        """
         before = frames.pack({"dout": dout})
         start = time.perf_counter()
         out = self.function(function)(dout, self.caches[cache])
@@ -86,8 +103,12 @@ class Worker:
 
     def plain(self, function, inputs, without):
         """Call a function that returns a value alone, while the functions ``without`` raise."""
+
         def refused(*_, **__):
-            raise RuntimeError(f"{function} must not use {' or '.join(without)}: it is a second, independent way")
+            raise RuntimeError(
+                f"{function} must not use {' or '.join(without)}: it is a second, independent way"
+            )
+
         kept = {name: getattr(self.module, name) for name in without if hasattr(self.module, name)}
         vars(self.module).update(dict.fromkeys(kept, refused))
         try:
@@ -118,22 +139,41 @@ class Worker:
         Returns
         -------
         dict
-            ``found``: for each mistake that has a place the input, the mistake in words, and where it is.
+            ``found``: for each mistake that has a place the input, the mistake in words, and where
+            it is.
         """
-        check = importlib.import_module(checker).check    # a text that the judge has sent
-        report = check(self.function(forward), self.function(function), tuple(inputs.values()), list(wrt),
-                       names=list(inputs), timeout=seconds)
-        return {"found": [(item.name, item.words[:MOST_WORDS], item.numbers["where"][:MOST_WORDS])
-                          for item in report.inputs if not item.ok and item.numbers.get("where")]}
+        check = importlib.import_module(checker).check  # a text that the judge has sent
+        report = check(
+            self.function(forward),
+            self.function(function),
+            tuple(inputs.values()),
+            list(wrt),
+            names=list(inputs),
+            timeout=seconds,
+        )
+        return {
+            "found": [
+                (item.name, item.words[:MOST_WORDS], item.numbers["where"][:MOST_WORDS])
+                for item in report.inputs
+                if not item.ok and item.numbers.get("where")
+            ]
+        }
 
     def error(self, error):
         """Describe an exception: its type, its message, and the line of the hand-in."""
-        return {"error": {"type": type(error).__name__[:100], "message": _message(error)[:2000],
-                          "line": _line_in(error, self.file)}}
+        return {
+            "error": {
+                "type": type(error).__name__[:100],
+                "message": _message(error)[:2000],
+                "line": _line_in(error, self.file),
+            }
+        }
 
 
 class _Nothing:
-    """Stands for ``display`` and ``get_ipython``: it can be called, has every attribute, and does nothing."""
+    """Stands for ``display`` and ``get_ipython``: it can be called, has every attribute, and does
+    nothing.
+    """
 
     def __call__(self, *_, **__):
         return self
@@ -145,7 +185,9 @@ class _Nothing:
 
 
 def run_statements(tree, file, space):
-    """Run the statements of a module one by one; those that raise are skipped, but for want of time."""
+    """Run the statements of a module one by one; those that raise are skipped, but for want of
+    time.
+    """
     flags = 0
     for node in tree.body:
         if isinstance(node, ast.ImportFrom) and node.module == "__future__":
@@ -154,22 +196,25 @@ def run_statements(tree, file, space):
             exec(compile(ast.Module([node], []), file, "exec", flags, dont_inherit=True), space)
         except TimeoutError:
             raise
-        except BaseException:                             # the text was changed: it may be the judge's doing
+        # the text was changed: it may be the judge's doing
+        except BaseException:
             continue
 
 
 def run_cells(source, file, space, lenient=False):
-    """Run the code cells of a notebook in order; a cell that fails is skipped from the failing line on.
+    """Run the code cells of a notebook in order; a cell that fails is skipped from the failing line
+    on.
 
-    A cell that failed runs once more at the end if it defines a name that does not exist: notebooks are not always
-    run from top to bottom.
+    A cell that failed runs once more at the end if it defines a name that does not exist: notebooks
+    are not always run from top to bottom.
 
     Returns
     -------
     list of (int, int, str, str)
         Cell, line of the text, kind and message of each failure.
     """
-    failed, again = {}, []
+    failed = {}
+    again = []
     for number, tree in _cells(source, file):
         failure = _run_cell(tree, file, space, lenient)
         if failure is not None:
@@ -192,13 +237,14 @@ def _cells(source, file):
         end = heads[at + 1].start() if at + 1 < len(heads) else len(source)
         if head[1]:
             above = source.count("\n", 0, head.end())
-            yield int(head[1]), ast.parse("\n" * above + source[head.end():end], file)
+            yield int(head[1]), ast.parse("\n" * above + source[head.end() : end], file)
 
 
 def _run_cell(tree, file, space, lenient):
     """Run the statements of a cell; return line, kind and message of a failure.
 
-    An import that fails is passed over, since the box has NumPy and SciPy only and scratch cells draw figures.
+    An import that fails is passed over, since the box has NumPy and SciPy only and scratch cells
+    draw figures.
     """
     failure = None
     timed = hasattr(signal, "setitimer")
@@ -216,7 +262,7 @@ def _run_cell(tree, file, space, lenient):
                 failure = failure or (node.lineno, type(error).__name__, str(error)[:200])
                 if not isinstance(node, (ast.Import, ast.ImportFrom)):
                     return failure
-    except BaseException as error:                        # exit() in a cell ends the cell only
+    except BaseException as error:  # exit() in a cell ends the cell only
         return _line_in(error, file), type(error).__name__[:100], _message(error)[:200]
     finally:
         if timed:
@@ -231,8 +277,13 @@ def _late(*_):
 def _defined(tree):
     """Return the names of the functions and simple variables that a cell defines."""
     names = [node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
-    return names + [target.id for node in tree.body if isinstance(node, ast.Assign) for target in node.targets
-                    if isinstance(target, ast.Name)]
+    return names + [
+        target.id
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    ]
 
 
 def _message(error):
@@ -244,7 +295,8 @@ def _message(error):
 
 def _line_in(error, file):
     """Return the last line of the hand-in that an exception passed through, 0 if there is none."""
-    line, trace = 0, error.__traceback__
+    line = 0
+    trace = error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == file:
             line = trace.tb_lineno
@@ -257,7 +309,10 @@ def _line_in(error, file):
 def serve(requests, replies):
     """Answer requests until the pipe is closed."""
     worker = Worker()
-    actions = {name: getattr(worker, name) for name in ("load", "forward", "pull", "plain", "calls", "locate")}
+    actions = {
+        name: getattr(worker, name)
+        for name in ("load", "forward", "pull", "plain", "calls", "locate")
+    }
     while True:
         prefix = _read(requests, frames.LENGTHS.size)
         header, body = frames.lengths(prefix)
@@ -265,11 +320,12 @@ def serve(requests, replies):
         try:
             most = request.pop("most_header"), request.pop("most_body")
             reply = frames.pack(actions[request.pop("do")](**request), *most)
-        except BaseException as error:                    # SystemExit and KeyboardInterrupt are the hand-in's, too
+        # SystemExit and KeyboardInterrupt are the hand-in's, too
+        except BaseException as error:
             reply = frames.pack(worker.error(error))
         view = memoryview(reply)
         while view:
-            view = view[os.write(replies, view):]
+            view = view[os.write(replies, view) :]
 
 
 def _read(descriptor, count):

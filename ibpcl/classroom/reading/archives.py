@@ -1,7 +1,7 @@
 """Zips, unpacked piece by piece: no archive can take more memory or time than it is allowed.
 
-``zipfile`` unpacks a piece of bzip2 or LZMA whole, however long it becomes, and trusts the sizes that an archive
-states.  Here each decompressor is asked for a bounded number of bytes at a time.
+``zipfile`` unpacks a piece of bzip2 or LZMA whole, however long it becomes, and trusts the sizes
+that an archive states.  Here each decompressor is asked for a bounded number of bytes at a time.
 """
 
 import bz2
@@ -53,12 +53,22 @@ def members(data):
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             items = archive.infolist()
-    except (zipfile.BadZipFile, NotImplementedError, ValueError, EOFError, OSError, OverflowError) as error:
+    except (
+        zipfile.BadZipFile,
+        NotImplementedError,
+        ValueError,
+        EOFError,
+        OSError,
+        OverflowError,
+    ) as error:
         raise Damaged(_kind(data) or f"it is not a zip that can be read ({error})") from None
     if len(items) > MOST_MEMBERS:
         raise Damaged(f"it has {len(items)} files, more than {MOST_MEMBERS}")
-    return [Member(_name(item), item, item.date_time, stat.S_ISLNK(item.external_attr >> 16))
-            for item in items if not item.is_dir() and not item.filename.endswith("\\")]
+    return [
+        Member(_name(item), item, item.date_time, stat.S_ISLNK(item.external_attr >> 16))
+        for item in items
+        if not item.is_dir() and not item.filename.endswith("\\")
+    ]
 
 
 def content(data, item, most):
@@ -82,8 +92,10 @@ def content(data, item, most):
     if item.file_size > most:
         raise Damaged(f"it has more than {most >> 20} MB")
     start = _start(data, item)
-    packed = memoryview(data)[start:start + item.compress_size]
-    pieces, size, checksum = [], 0, 0
+    packed = memoryview(data)[start : start + item.compress_size]
+    pieces = []
+    size = 0
+    checksum = 0
     try:
         for piece in _unpacked(packed, item):
             size += len(piece)
@@ -100,10 +112,10 @@ def content(data, item, most):
 
 def _start(data, item):
     """Return where the packed bytes of a file begin."""
-    header = data[item.header_offset:item.header_offset + 30]
+    header = data[item.header_offset : item.header_offset + 30]
     if len(header) < 30 or header[:4] != b"PK\x03\x04":
         raise Damaged("it is damaged (its place in the zip is wrong)")
-    name, extra = (int.from_bytes(header[at:at + 2], "little") for at in (26, 28))
+    name, extra = (int.from_bytes(header[at : at + 2], "little") for at in (26, 28))
     return item.header_offset + 30 + name + extra
 
 
@@ -112,17 +124,20 @@ def _unpacked(packed, item):
     method = item.compress_type
     if method == zipfile.ZIP_STORED:
         for at in range(0, len(packed), PIECE):
-            yield bytes(packed[at:at + PIECE])
+            yield bytes(packed[at : at + PIECE])
         return
     if method == zipfile.ZIP_DEFLATED:
         yield from _inflated(packed)
         return
     if method == zipfile.ZIP_BZIP2:
-        decompressor, rest = bz2.BZ2Decompressor(), packed
+        decompressor = bz2.BZ2Decompressor()
+        rest = packed
     elif method == zipfile.ZIP_LZMA:
         decompressor, rest = _lzma(packed)
     else:
-        raise Damaged(f"it is packed by {METHODS.get(method, f'method {method}')}: make an ordinary zip")
+        raise Damaged(
+            f"it is packed by {METHODS.get(method, f'method {method}')}: make an ordinary zip"
+        )
     piece = decompressor.decompress(bytes(rest), PIECE)
     while True:
         yield piece
@@ -141,19 +156,31 @@ def _inflated(packed):
 
 
 def _lzma(packed):
-    """Return the decompressor and the rest: a zip puts its own head before the properties of LZMA."""
+    """Return the decompressor and the rest: a zip puts its own head before the properties of
+    LZMA.
+    """
     size = int.from_bytes(packed[2:4], "little")
-    properties = bytes(packed[4:4 + size])
+    properties = bytes(packed[4 : 4 + size])
     if len(properties) < 5:
         raise Damaged("it is damaged")
-    mode, dictionary = properties[0], int.from_bytes(properties[1:5], "little")
-    filters = [{"id": lzma.FILTER_LZMA1, "dict_size": max(4096, dictionary), "lc": mode % 9, "lp": mode // 9 % 5,
-                "pb": mode // 45}]
-    return lzma.LZMADecompressor(lzma.FORMAT_RAW, filters=filters), packed[4 + size:]
+    mode = properties[0]
+    dictionary = int.from_bytes(properties[1:5], "little")
+    filters = [
+        {
+            "id": lzma.FILTER_LZMA1,
+            "dict_size": max(4096, dictionary),
+            "lc": mode % 9,
+            "lp": mode // 9 % 5,
+            "pb": mode // 45,
+        }
+    ]
+    return lzma.LZMADecompressor(lzma.FORMAT_RAW, filters=filters), packed[4 + size :]
 
 
 def _name(item):
-    """Return a member's name; names in UTF-8 without the flag for it are common and are read as such."""
+    """Return a member's name; names in UTF-8 without the flag for it are common and are read as
+    such.
+    """
     name = item.filename
     if not item.flag_bits & 0x800:
         with contextlib.suppress(UnicodeError):
@@ -162,7 +189,11 @@ def _name(item):
 
 
 def _kind(data):
-    kinds = ((b"Rar!", "a RAR archive"), (b"7z\xbc\xaf", "a 7z archive"), (b"\x1f\x8b", "a gzip file"),
-             (b"%PDF", "a PDF"))
+    kinds = (
+        (b"Rar!", "a RAR archive"),
+        (b"7z\xbc\xaf", "a 7z archive"),
+        (b"\x1f\x8b", "a gzip file"),
+        (b"%PDF", "a PDF"),
+    )
     found = next((kind for magic, kind in kinds if data.startswith(magic)), "")
     return f"it is {found}, not a zip" if found else "it is empty" if not data else ""

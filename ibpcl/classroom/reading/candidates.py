@@ -10,25 +10,43 @@ from ibpcl.classroom.reading import archives, notebooks, texts
 from ibpcl.classroom.reading.inspection import inspect
 from ibpcl.classroom.reading.latex import mended
 
-MOST_BYTES = 1 << 20        # of code and text
-MOST_FILE = 64 << 20        # of a zip, or of a notebook with its outputs
-MOST_IN_ALL = 256 << 20     # unpacked, of one student
-MOST_DEPTH = 3              # zips in zips
+MOST_BYTES = 1 << 20  # of code and text
+MOST_FILE = 64 << 20  # of a zip, or of a notebook with its outputs
+MOST_IN_ALL = 256 << 20  # unpacked, of one student
+MOST_DEPTH = 3  # zips in zips
 MOST_FILES = 5000
 MOST_INSPECTED = 40
-MOST_SOURCES = 8 << 20      # in one answer
+MOST_SOURCES = 8 << 20  # in one answer
 SUFFIXES = (".py", ".ipynb", ".zip", ".py.txt", ".ipynb.txt", ".ipynb.json")
 FOLDERS = {
-    "__macosx": "what macOS adds to zips", "__pycache__": "compiled Python", ".ipynb_checkpoints": "old versions",
-    ".git": "the history of a repository", ".svn": "the history of a repository",
-    ".hg": "the history of a repository", ".github": "settings of a repository", "venv": "a virtual environment",
-    ".venv": "a virtual environment", "env": "a virtual environment", ".env": "a virtual environment",
-    "site-packages": "installed packages", "node_modules": "installed packages", ".tox": "installed packages",
-    ".conda": "installed packages", ".vscode": "settings of an editor", ".idea": "settings of an editor",
-    ".pytest_cache": "a cache", ".mypy_cache": "a cache", ".ruff_cache": "a cache", ".local": "settings",
-    ".cache": "a cache", ".config": "settings",
+    "__macosx": "what macOS adds to zips",
+    "__pycache__": "compiled Python",
+    ".ipynb_checkpoints": "old versions",
+    ".git": "the history of a repository",
+    ".svn": "the history of a repository",
+    ".hg": "the history of a repository",
+    ".github": "settings of a repository",
+    "venv": "a virtual environment",
+    ".venv": "a virtual environment",
+    "env": "a virtual environment",
+    ".env": "a virtual environment",
+    "site-packages": "installed packages",
+    "node_modules": "installed packages",
+    ".tox": "installed packages",
+    ".conda": "installed packages",
+    ".vscode": "settings of an editor",
+    ".idea": "settings of an editor",
+    ".pytest_cache": "a cache",
+    ".mypy_cache": "a cache",
+    ".ruff_cache": "a cache",
+    ".local": "settings",
+    ".cache": "a cache",
+    ".config": "settings",
 }
-JUNK = re.compile(r"^(\._.*|\.DS_Store|Thumbs\.db|desktop\.ini|\.gitignore|\.gitattributes|\.gitkeep)$", re.IGNORECASE)
+JUNK = re.compile(
+    r"^(\._.*|\.DS_Store|Thumbs\.db|desktop\.ini|\.gitignore|\.gitattributes|\.gitkeep)$",
+    re.IGNORECASE,
+)
 
 
 class File(NamedTuple):
@@ -60,8 +78,12 @@ class Opened:
 
     def __init__(self, words):
         self.marks = tuple(word.encode() for word in ("ASSIGNMENT", *words))
-        self.candidates, self.plain, self.ignored = [], [], {}
-        self.left, self.files, self.sources = MOST_IN_ALL, 0, 0
+        self.candidates = []
+        self.plain = []
+        self.ignored = {}
+        self.left = MOST_IN_ALL
+        self.files = 0
+        self.sources = 0
 
     def add(self, file):
         """Look at one file and, if it is a zip, at the files inside."""
@@ -70,15 +92,21 @@ class Opened:
             self.ignored.setdefault("...", f"the rest: more than {MOST_FILES} files")
             return
         path = PurePosixPath(file.name)
-        folder = next((at for at, part in enumerate(path.parts[:-1]) if part.lower() in FOLDERS), None)
+        folder = next(
+            (at for at, part in enumerate(path.parts[:-1]) if part.lower() in FOLDERS), None
+        )
         if folder is not None:
-            self.ignored.setdefault("/".join(path.parts[:folder + 1]) + "/", FOLDERS[path.parts[folder].lower()])
+            self.ignored.setdefault(
+                "/".join(path.parts[: folder + 1]) + "/", FOLDERS[path.parts[folder].lower()]
+            )
             return
         if JUNK.match(path.name):
             return
         kind = next((suffix for suffix in SUFFIXES if path.name.lower().endswith(suffix)), "")
         if not kind:
-            self.ignored[file.name] = f"a {path.suffix} file" if path.suffix else "a file without a suffix"
+            self.ignored[file.name] = (
+                f"a {path.suffix} file" if path.suffix else "a file without a suffix"
+            )
         elif kind == ".zip":
             self.add_zip(file)
         else:
@@ -100,8 +128,15 @@ class Opened:
             if member.link:
                 self.ignored[name] = "a link"
                 continue
-            self.add(File(file.piece, name, lambda most, item=member.item: archives.content(data, item, most),
-                          _seconds(member.time) or file.time, file.depth + 1))
+            self.add(
+                File(
+                    file.piece,
+                    name,
+                    lambda most, item=member.item: archives.content(data, item, most),
+                    _seconds(member.time) or file.time,
+                    file.depth + 1,
+                )
+            )
 
     def add_program(self, file, notebook):
         """Read a Python file or notebook; inspect it if it has one of the marks of a hand-in."""
@@ -126,8 +161,17 @@ class Opened:
             return _failed(file, str(error), marked=True)
         self.sources += len(source)
         if self.sources > MOST_SOURCES:
-            return _failed(file, f"all files together have more than {MOST_SOURCES >> 20} MB of text", marked=True)
-        return {**_failed(file, "", marked=True), "source": source, "note": note, "facts": inspect(source)}
+            return _failed(
+                file,
+                f"all files together have more than {MOST_SOURCES >> 20} MB of text",
+                marked=True,
+            )
+        return {
+            **_failed(file, "", marked=True),
+            "source": source,
+            "note": note,
+            "facts": inspect(source),
+        }
 
     def load(self, file, most):
         """Return the bytes of a file, within the limit for this student."""
@@ -184,15 +228,25 @@ def source_of(data, notebook):
 
 
 def _failed(file, problem, marked=False):
-    return {"piece": file.piece, "name": file.name, "time": file.time, "source": "", "note": "", "facts": None,
-            "problem": problem, "marked": marked}
+    return {
+        "piece": file.piece,
+        "name": file.name,
+        "time": file.time,
+        "source": "",
+        "note": "",
+        "facts": None,
+        "problem": problem,
+        "marked": marked,
+    }
 
 
 def _read(path, most):
     with open(path, "rb") as file:
         data = file.read(most + 1)
     if len(data) > most:
-        raise archives.Damaged(f"it has more than {max(1, most >> 20) if most >= MOST_FILE else 1} MB")
+        raise archives.Damaged(
+            f"it has more than {max(1, most >> 20) if most >= MOST_FILE else 1} MB"
+        )
     return data
 
 

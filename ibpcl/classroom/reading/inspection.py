@@ -1,4 +1,6 @@
-"""Facts about a hand-in from its text alone: names, imports, functions, and reasons to refuse it."""
+"""Facts about a hand-in from its text alone: names, imports, functions, and reasons to refuse
+it.
+"""
 
 import ast
 import re
@@ -13,17 +15,58 @@ from ibpcl.classroom.reading.texts import clean
 
 NAMES = ("ASSIGNMENT", "FORM", "STUDENT", "DERIVATION")
 # Modules of the standard library in daily use that open no file and start nothing.
-HARMLESS = ("__future__", "abc", "cmath", "collections", "contextlib", "copy", "dataclasses", "decimal", "enum",
-            "fractions", "functools", "itertools", "math", "numbers", "operator", "string", "textwrap", "time",
-            "typing", "typing_extensions", "warnings")
-# Packages for scratch cells.  None exists in the box, so in a notebook their import fails there and costs nothing.
-SCRATCH = ("matplotlib", "mpl_toolkits", "seaborn", "pandas", "plotly", "bokeh", "altair", "PIL", "IPython",
-           "ipywidgets", "tqdm", "google", "pytest", "sympy", "sklearn", "nbformat", "jupyter", "ipytest")
+HARMLESS = (
+    "__future__",
+    "abc",
+    "cmath",
+    "collections",
+    "contextlib",
+    "copy",
+    "dataclasses",
+    "decimal",
+    "enum",
+    "fractions",
+    "functools",
+    "itertools",
+    "math",
+    "numbers",
+    "operator",
+    "string",
+    "textwrap",
+    "time",
+    "typing",
+    "typing_extensions",
+    "warnings",
+)
+# Packages for scratch cells.  None exists in the box, so in a notebook their import fails there and
+# costs nothing.
+SCRATCH = (
+    "matplotlib",
+    "mpl_toolkits",
+    "seaborn",
+    "pandas",
+    "plotly",
+    "bokeh",
+    "altair",
+    "PIL",
+    "IPython",
+    "ipywidgets",
+    "tqdm",
+    "google",
+    "pytest",
+    "sympy",
+    "sklearn",
+    "nbformat",
+    "jupyter",
+    "ipytest",
+)
 CATCHING = ("ImportError", "ModuleNotFoundError", "Exception", "BaseException")
-# Seconds of processor time for parsing, and more for each million characters: a text is parsed again and again.
-MOST_PARSING, MORE_PARSING = 1.5, 5.0
-MOST_FOUND = 200            # of each kind that is reported
-MOST_ANSWERS = 2000         # nodes in the literal of ANSWERS
+# Seconds of processor time for parsing, and more for each million characters: a text is parsed
+# again and again.
+MOST_PARSING = 1.5
+MORE_PARSING = 5.0
+MOST_FOUND = 200  # of each kind that is reported
+MOST_ANSWERS = 2000  # nodes in the literal of ANSWERS
 
 
 def inspect(source):
@@ -36,28 +79,48 @@ def inspect(source):
     Returns
     -------
     dict
-        ``error`` is None or ``[line, words]``; ``said`` has the constants that the kit knows; ``imports`` and ``uses``
-        are lists of ``[line, name]`` that may have to be refused; ``suspicions`` of ``[line, words]``; ``functions``
-        is {name: whether it is filled in}, ``methods`` {name: its class}; ``skipped`` and ``markdown`` have the
-        reasons for skipped cells and the texts of Markdown cells.
+        ``error`` is None or ``[line, words]``; ``said`` has the constants that the kit knows;
+        ``imports`` and ``uses`` are lists of ``[line, name]`` that may have to be refused;
+        ``suspicions`` of ``[line, words]``; ``functions`` is {name: whether it is filled in},
+        ``methods`` {name: its class}; ``skipped`` and ``markdown`` have the reasons for skipped
+        cells and the texts of Markdown cells.
     """
-    found = {"error": None, "said": {}, "imports": [], "uses": [], "suspicions": [], "functions": {},
-             "methods": {},
-             "skipped": notebooks.skipped(source)[:MOST_FOUND], "markdown": notebooks.markdown(source)}
+    found = {
+        "error": None,
+        "said": {},
+        "imports": [],
+        "uses": [],
+        "suspicions": [],
+        "functions": {},
+        "methods": {},
+        "skipped": notebooks.skipped(source)[:MOST_FOUND],
+        "markdown": notebooks.markdown(source),
+    }
     start = time.process_time()
     try:
         tree = _parsed(source)
         if time.process_time() - start > MOST_PARSING + MORE_PARSING * len(source) / 1e6:
-            found["error"] = [0, "takes Python too long to parse; is one expression or f-string very long?"]
+            found["error"] = [
+                0,
+                "takes Python too long to parse; is one expression or f-string very long?",
+            ]
             return found
         found["said"] = {name: value for node in tree.body for name, value in _said(node)}
         guard = _Guards(tree, SCRATCH if source.startswith(notebooks.FIRST_LINE) else ())
         for node in ast.walk(tree):
             _look(node, guard, found)
-        found["methods"] = {each.name: node.name for node in tree.body if isinstance(node, ast.ClassDef)
-                            for each in node.body if isinstance(each, ast.FunctionDef)}
-        found["functions"] = {node.name: not _is_blank(node) for node in tree.body
-                              if isinstance(node, ast.FunctionDef)}
+        found["methods"] = {
+            each.name: node.name
+            for node in tree.body
+            if isinstance(node, ast.ClassDef)
+            for each in node.body
+            if isinstance(each, ast.FunctionDef)
+        }
+        found["functions"] = {
+            node.name: not _is_blank(node)
+            for node in tree.body
+            if isinstance(node, ast.FunctionDef)
+        }
         found["uses"] = [list(pair) for pair in escapes.uses(tree)[:MOST_FOUND]]
         packed = [list(pair) for pair in escapes.packed(tree)[:MOST_FOUND]]
         found["suspicions"] = packed + suspicions(tree)
@@ -80,7 +143,11 @@ def suspicions(tree):
         for inner in ast.walk(node) if name.endswith("_vjp") else ():
             if len(found) >= MOST_FOUND:
                 return found
-            if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name) and inner.func.id == forward:
+            if (
+                isinstance(inner, ast.Call)
+                and isinstance(inner.func, ast.Name)
+                and inner.func.id == forward
+            ):
                 found.append([inner.lineno, f"{name} calls {forward}"])
             if isinstance(inner, ast.Constant) and isinstance(inner.value, complex):
                 found.append([inner.lineno, f"{name} computes with complex numbers"])
@@ -91,7 +158,8 @@ def _parsed(source):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         tree = ast.parse(source)
-        if not source.startswith(notebooks.FIRST_LINE):   # of a notebook each cell was compiled already
+        # of a notebook each cell was compiled already
+        if not source.startswith(notebooks.FIRST_LINE):
             compile(tree, "handin", "exec", dont_inherit=True)
     return tree
 
@@ -105,7 +173,7 @@ def _said(node):
     if name in NAMES and isinstance(node.value, ast.Constant):
         value = node.value.value
         if isinstance(value, int) and abs(value) < 10**30:
-            value = str(value)                            # STUDENT = 12345
+            value = str(value)  # STUDENT = 12345
         if isinstance(value, str):
             yield name, clean(value)
     if name == "ANSWERS" and node.value is not None:
@@ -119,7 +187,9 @@ def _said(node):
 
 
 def _plain(value):
-    """Return a literal as JSON can hold it; the judge accepts numbers, texts and dictionaries of these only."""
+    """Return a literal as JSON can hold it; the judge accepts numbers, texts and dictionaries of
+    these only.
+    """
     if isinstance(value, dict):
         return {str(key): _plain(each) for key, each in value.items()}
     if isinstance(value, int) and abs(value) >= 1 << 53:
@@ -130,10 +200,14 @@ def _plain(value):
 
 
 def _said_by_lines(source):
-    """Return the names of a text that does not parse, line by line, so that it is known whose it is."""
+    """Return the names of a text that does not parse, line by line, so that it is known whose it
+    is.
+    """
     found = {}
     for name in NAMES[:3]:
-        match = re.search(rf"^{name}\s*=\s*([\"'])([^\"'\n\\]{{0,200}})\1", source, flags=re.MULTILINE)
+        match = re.search(
+            rf"^{name}\s*=\s*([\"'])([^\"'\n\\]{{0,200}})\1", source, flags=re.MULTILINE
+        )
         if match:
             found[name] = clean(match[2])
     return found
@@ -143,7 +217,11 @@ def _look(node, guard, found):
     """Add what a node imports that may have to be refused."""
     for name in _imported(node):
         top = name.split(".")[0]
-        if top not in HARMLESS and not guard.holds(node, top) and len(found["imports"]) < MOST_FOUND:
+        if (
+            top not in HARMLESS
+            and not guard.holds(node, top)
+            and len(found["imports"]) < MOST_FOUND
+        ):
             found["imports"].append([node.lineno, clean(name)])
 
 
@@ -158,14 +236,20 @@ def _imported(node):
 class _Guards:
     """The imports of a module that never run in the box, or whose failure is caught.
 
-    Packages that are neither the standard library's nor NumPy and SciPy do not exist in the box, so an import of one
-    in a ``try`` fails there as it does on a machine without it.
+    Packages that are neither the standard library's nor NumPy and SciPy do not exist in the box, so
+    an import of one in a ``try`` fails there as it does on a machine without it.
     """
 
     def __init__(self, tree, scratch):
-        self.never, self.caught, self.scratch = set(), set(), scratch
-        renamed = any(isinstance(node, ast.Name) and node.id in ("__name__", "TYPE_CHECKING")
-                      and not isinstance(node.ctx, ast.Load) for node in ast.walk(tree))
+        self.never = set()
+        self.caught = set()
+        self.scratch = scratch
+        renamed = any(
+            isinstance(node, ast.Name)
+            and node.id in ("__name__", "TYPE_CHECKING")
+            and not isinstance(node.ctx, ast.Load)
+            for node in ast.walk(tree)
+        )
         for node in ast.walk(tree):
             if isinstance(node, ast.If) and not renamed and _is_main(node.test):
                 self.never.update(id(inner) for each in node.body for inner in ast.walk(each))
@@ -183,21 +267,32 @@ def _is_main(test):
     """Return whether a condition is ``__name__ == "__main__"`` or ``TYPE_CHECKING``."""
     if isinstance(test, ast.Name):
         return test.id == "TYPE_CHECKING"
-    return (isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq)
-            and {ast.dump(test.left), ast.dump(test.comparators[0])}
-            == {ast.dump(ast.Name("__name__", ast.Load())), ast.dump(ast.Constant("__main__"))})
+    return (
+        isinstance(test, ast.Compare)
+        and len(test.ops) == 1
+        and isinstance(test.ops[0], ast.Eq)
+        and {ast.dump(test.left), ast.dump(test.comparators[0])}
+        == {ast.dump(ast.Name("__name__", ast.Load())), ast.dump(ast.Constant("__main__"))}
+    )
 
 
 def _catches(handler):
     """Return whether a handler catches the failure of an import."""
     kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    return any(kind is None or (isinstance(kind, ast.Name) and kind.id in CATCHING) for kind in kinds)
+    return any(
+        kind is None or (isinstance(kind, ast.Name) and kind.id in CATCHING) for kind in kinds
+    )
 
 
 def _is_blank(node):
-    """Return whether a function is as the stub has it: nothing but documentation and NotImplementedError."""
+    """Return whether a function is as the stub has it: nothing but documentation and
+    NotImplementedError.
+    """
     body = node.body[1:] if ast.get_docstring(node, clean=False) is not None else node.body
-    return all(isinstance(each, ast.Pass) or _raises_not_implemented(each) or _is_ellipsis(each) for each in body)
+    return all(
+        isinstance(each, ast.Pass) or _raises_not_implemented(each) or _is_ellipsis(each)
+        for each in body
+    )
 
 
 def _raises_not_implemented(node):

@@ -1,37 +1,99 @@
-r"""LaTeX in a string that is not raw: ``"\theta"`` means a Greek letter to its author and a tab to Python.
+r"""LaTeX in a string that is not raw: ``"\theta"`` means a Greek letter to its author and a tab to
+Python.
 
-The stubs of earlier versions ask for the derivation in such a string.  A backslash that begins a LaTeX command there is
-doubled, so that Python reads the text that was meant.  Lines keep their numbers; a text that was escaped as Python asks
-stays as it is.
+The stubs of earlier versions ask for the derivation in such a string.  A backslash that begins a
+LaTeX command there is doubled, so that Python reads the text that was meant.  Lines keep their
+numbers; a text that was escaped as Python asks stays as it is.
 """
 
 import re
 
-START = re.compile(r"^DERIVATION[ \t]*(?::[ \t]*str[ \t]*)?=[ \t]*\(?\s*(?P<prefix>[A-Za-z]{0,2})"
-                   r"(?P<quotes>\"\"\"|'''|\"|')", re.MULTILINE)
+START = re.compile(
+    r"^DERIVATION[ \t]*(?::[ \t]*str[ \t]*)?=[ \t]*\(?\s*(?P<prefix>[A-Za-z]{0,2})"
+    r"(?P<quotes>\"\"\"|'''|\"|')",
+    re.MULTILINE,
+)
 # Commands that begin like Python's escapes for a new line and a tab.
-COMMANDS = frozenset((
-    "nabla", "natural", "ne", "nearrow", "neg", "neq", "newcommand", "newline", "newpage",
-    "nexists", "ngeq", "ni", "nicefrac", "nleq", "nmid", "noindent", "nolimits", "nonumber", "norm",
-    "normalsize", "not", "notag", "notin", "nparallel", "nsubseteq", "nu", "nwarrow", "tag", "tan",
-    "tanh", "tau", "tbinom", "tcolorbox", "text", "textbf", "textit", "textnormal", "textrm",
-    "textsc", "textsf", "textstyle", "texttt", "textup", "tfrac", "th", "therefore", "theta",
-    "thetaup", "thinspace", "tilde", "times", "tiny", "title", "to", "top", "tr", "trace",
-    "triangle", "triangleleft", "triangleq", "triangleright",
-))
-ALWAYS = "abfrv"            # Python's escapes for a bell, a backspace and the like: nobody types these
+COMMANDS = frozenset(
+    (
+        "nabla",
+        "natural",
+        "ne",
+        "nearrow",
+        "neg",
+        "neq",
+        "newcommand",
+        "newline",
+        "newpage",
+        "nexists",
+        "ngeq",
+        "ni",
+        "nicefrac",
+        "nleq",
+        "nmid",
+        "noindent",
+        "nolimits",
+        "nonumber",
+        "norm",
+        "normalsize",
+        "not",
+        "notag",
+        "notin",
+        "nparallel",
+        "nsubseteq",
+        "nu",
+        "nwarrow",
+        "tag",
+        "tan",
+        "tanh",
+        "tau",
+        "tbinom",
+        "tcolorbox",
+        "text",
+        "textbf",
+        "textit",
+        "textnormal",
+        "textrm",
+        "textsc",
+        "textsf",
+        "textstyle",
+        "texttt",
+        "textup",
+        "tfrac",
+        "th",
+        "therefore",
+        "theta",
+        "thetaup",
+        "thinspace",
+        "tilde",
+        "times",
+        "tiny",
+        "title",
+        "to",
+        "top",
+        "tr",
+        "trace",
+        "triangle",
+        "triangleleft",
+        "triangleq",
+        "triangleright",
+    )
+)
+# Python's escapes for a bell, a backspace and the like: nobody types these
+ALWAYS = "abfrv"
 
 
 def mended(source):
     """Return the text of a program in which the derivation is what its author typed."""
-    pieces, at = [], 0
+    pieces = []
+    at = 0
     for found in START.finditer(source):
         if found.start() < at:
             continue
         end = _end(source, found.end(), found["quotes"])
         if end is None or found["prefix"].lower() not in ("", "u"):
             continue
-        pieces += [source[at:found.end()], _doubled(source[found.end():end])]
+        pieces += [source[at : found.end()], _doubled(source[found.end() : end])]
         at = end
     return "".join([*pieces, source[at:]])
 
@@ -57,7 +119,9 @@ def _doubled(body):
 
 
 def _one(found):
-    whole, first, rest = found[0], found[1], found[2]
+    whole = found[0]
+    first = found[1]
+    rest = found[2]
     word = re.match(r"[A-Za-z]*", first + rest)[0] if first.isalpha() else ""
     if first in ALWAYS or (first in "nt" and word in COMMANDS):
         return "\\" + whole
@@ -68,6 +132,5 @@ def _one(found):
     if first == "N":
         return whole if rest.startswith("{") else "\\" + whole
     if first.isalpha() and first not in "nt":
-        return "\\" + whole                               # Python keeps the backslash, and warns
+        return "\\" + whole  # Python keeps the backslash, and warns
     return whole
-

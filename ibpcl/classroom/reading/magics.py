@@ -1,38 +1,56 @@
 """IPython's own syntax in a code cell becomes Python, by IPython's rules.
 
-A line is IPython's only where a statement begins: not inside brackets or a string, and not after a backslash.  The
-lines keep their numbers and their indentation.
+A line is IPython's only where a statement begins: not inside brackets or a string, and not after a
+backslash.  The lines keep their numbers and their indentation.
 
-===========================  =======================================================================================
-in the cell                  becomes
-===========================  =======================================================================================
-``%time statement``          the statement
-``%name ...``, ``!command``  ``pass``, and the line as a comment
-``x = !ls``, ``x = %pwd``    ``x = None``, and the line as a comment
-``name?``, ``?name``         ``pass``, and the line as a comment
-``pip install x``, ``ls``    ``pass``, and the line as a comment
-``>>> line``, ``In [1]: ``   the line
-``%%time`` and the like      the rest of the cell
-``%%bash`` and others        comments: the cell is not Python
-===========================  =======================================================================================
+===========================
+======================================================================================= in the cell
+becomes ===========================
+======================================================================================= ``%time
+statement``          the statement ``%name ...``, ``!command``  ``pass``, and the line as a comment
+``x = !ls``, ``x = %pwd``    ``x = None``, and the line as a comment ``name?``, ``?name``
+``pass``, and the line as a comment ``pip install x``, ``ls``    ``pass``, and the line as a comment
+``>>> line``, ``In [1]: ``   the line ``%%time`` and the like      the rest of the cell ``%%bash``
+and others        comments: the cell is not Python ===========================
+=======================================================================================
 """
 
 import re
 
 # Cell magics whose cell is Python that defines names.
-PYTHON_CELLS = ("time", "capture", "prun", "python", "python3", "pypy", "px", "mypy", "nb_black", "snakeviz",
-                "memit", "mprun", "lprun", "heat", "scalene", "script_magic", "local")
+PYTHON_CELLS = (
+    "time",
+    "capture",
+    "prun",
+    "python",
+    "python3",
+    "pypy",
+    "px",
+    "mypy",
+    "nb_black",
+    "snakeviz",
+    "memit",
+    "mprun",
+    "lprun",
+    "heat",
+    "scalene",
+    "script_magic",
+    "local",
+)
 FILE_CELLS = re.compile(r"%%(writefile|file)\b.*\.py\s*$")
 LINE_MAGIC = re.compile(r"\s*(%[A-Za-z_]|!|\?\??\s*[%A-Za-z_])")
 ASSIGNED = re.compile(r"(\s*[A-Za-z_][\w.,\[\]'\" ]*=\s*)(!|%[A-Za-z_])(?!=)")
 HELP = re.compile(r"\s*%{0,2}[A-Za-z_][\w.]*(\[\d+\])?\s*\?\??\s*(#.*)?$")
 # Magics that work without "%", as students type them.
-BARE = re.compile(r"\s*((pip3?|conda|mamba)\s+(install|uninstall|list|show)\b"
-                  r"|(cd|ls|pwd|whos?|clear)(\s+[\w./~-]+)*\s*$"
-                  r"|(load_ext|reload_ext|autoreload|matplotlib)\s+\w+\s*$)")
+BARE = re.compile(
+    r"\s*((pip3?|conda|mamba)\s+(install|uninstall|list|show)\b"
+    r"|(cd|ls|pwd|whos?|clear)(\s+[\w./~-]+)*\s*$"
+    r"|(load_ext|reload_ext|autoreload|matplotlib)\s+\w+\s*$)"
+)
 TIMED = re.compile(r"(\s*)%time\s+(?=\S)")
 PROMPT = re.compile(r"(In \[\d*\]: ?|\s*\.{3,}: ?|>>> ?|\.\.\. ?)")
-OPENING, CLOSING = "([{", ")]}"
+OPENING = "([{"
+CLOSING = ")]}"
 
 
 def as_python(cell):
@@ -58,7 +76,7 @@ def as_python(cell):
 def _without_indent(lines):
     """Return the lines without the indentation that the first of them has."""
     first = next((line for line in lines if line.strip()), "")
-    indent = first[:len(first) - len(first.lstrip(" \t"))]
+    indent = first[: len(first) - len(first.lstrip(" \t"))]
     return [line.removeprefix(indent) for line in lines] if indent else lines
 
 
@@ -81,7 +99,7 @@ def _converted(lines):
             while lines[end].endswith("\\") and end + 1 < len(lines):
                 end += 1
             yield _replaced(line)
-            yield from (f"# {rest}" for rest in lines[at + 1:end + 1])
+            yield from (f"# {rest}" for rest in lines[at + 1 : end + 1])
         else:
             state.read(line)
             yield line
@@ -99,13 +117,14 @@ def _replaced(line):
         return TIMED.sub(r"\1", line)
     assigned = ASSIGNED.match(line)
     if assigned:
-        return f"{assigned[1]}None  # {line[assigned.end(1):]}"
-    indent = line[:len(line) - len(line.lstrip())]
+        return f"{assigned[1]}None  # {line[assigned.end(1) :]}"
+    indent = line[: len(line) - len(line.lstrip())]
     return f"{indent}pass  # {line.strip()}"
 
 
 class Scanner:
-    """State at the end of a line of Python: inside brackets, a long string or a continued line, or at a new statement.
+    """State at the end of a line of Python: inside brackets, a long string or a continued line, or
+    at a new statement.
 
     Attributes
     ----------
@@ -118,7 +137,9 @@ class Scanner:
     """
 
     def __init__(self):
-        self.depth, self.quotes, self.continued = 0, "", False
+        self.depth = 0
+        self.quotes = ""
+        self.continued = False
 
     @property
     def at_statement(self):
@@ -127,11 +148,13 @@ class Scanner:
 
     def read(self, line):
         """Take in one more line."""
-        at, self.continued = 0, False
+        at = 0
+        self.continued = False
         while at < len(line):
             at = self._in_string(line, at) if self.quotes else self._in_code(line, at)
         if len(self.quotes) == 1 and not self.continued:
-            self.quotes = ""                              # a string that was not closed: an error of this line only
+            # a string that was not closed: an error of this line only
+            self.quotes = ""
 
     def _in_code(self, line, at):
         """Return where to go on after one piece of code."""

@@ -1,8 +1,8 @@
 """A notebook becomes one Python text in cells: code to run cell by cell, Markdown as comments.
 
-The text begins with :data:`FIRST_LINE`; each cell begins with a line such as ``# %% code cell 3`` or
-``# %% [markdown]``.  Outputs are left out.  A cell that is not Python is a comment, below a line that gives the reason,
-so what the other cells define still counts.
+The text begins with :data:`FIRST_LINE`; each cell begins with a line such as ``# %% code cell 3``
+or ``# %% [markdown]``.  Outputs are left out.  A cell that is not Python is a comment, below a line
+that gives the reason, so what the other cells define still counts.
 """
 
 import json
@@ -45,7 +45,8 @@ def source_of(text):
     NotNotebook
         If it is not one.
     """
-    pieces, number = [FIRST_LINE], 0
+    pieces = [FIRST_LINE]
+    number = 0
     for kind, content in _cells(text):
         content = with_plain_lines(clean(content)).rstrip()
         if kind == "code":

@@ -1,4 +1,6 @@
-"""The judge's end of the process that reads: started when it is needed, and again after a hand-in has ended it."""
+"""The judge's end of the process that reads: started when it is needed, and again after a hand-in
+has ended it.
+"""
 
 import atexit
 import contextlib
@@ -10,9 +12,12 @@ import threading
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
-PROGRAM = "import sys; sys.path.append(sys.argv[1]); from ibpcl.classroom.reading.serving import serve; \
+PROGRAM = (
+    "import sys; sys.path.append(sys.argv[1]); from ibpcl.classroom.reading.serving import serve; \
 serve(int(sys.argv[2]))"
-SECONDS = 60.0              # for one request by the clock; the process itself counts its processor time
+)
+# for one request by the clock; the process itself counts its processor time
+SECONDS = 60.0
 MOST_ANSWER = 256 << 20
 
 
@@ -55,7 +60,8 @@ class Reader:
         except (OSError, EOFError, ValueError):
             self.close()
             raise ReadingError("it takes too long to read, or too much memory") from None
-        except BaseException:                             # an interrupt: a half answer must not be read later
+        # an interrupt: a half answer must not be read later
+        except BaseException:
             self.close()
             raise
         finally:
@@ -77,8 +83,12 @@ class Reader:
 
     def _start(self):
         self.process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-B", "-c", PROGRAM, str(ROOT), str(os.getpid())], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=os.name == "posix")
+            [sys.executable, "-I", "-S", "-B", "-c", PROGRAM, str(ROOT), str(os.getpid())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=os.name == "posix",
+        )
 
     def _read(self, count):
         data = self.process.stdout.read(count)
@@ -93,7 +103,8 @@ _readers = {}
 def ask(**request):
     """Ask the reader of this process; see :meth:`Reader.ask`."""
     if os.getpid() not in _readers:
-        _readers.clear()                                  # after a fork: the parent's reader is not ours
+        # after a fork: the parent's reader is not ours
+        _readers.clear()
         _readers[os.getpid()] = Reader()
         atexit.register(_readers[os.getpid()].close)
     return _readers[os.getpid()].ask(**request)

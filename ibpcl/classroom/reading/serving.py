@@ -1,4 +1,6 @@
-"""The process that reads hand-ins: answers requests until its input is closed, within limits on time and memory."""
+"""The process that reads hand-ins: answers requests until its input is closed, within limits on
+time and memory.
+"""
 
 import json
 import os
@@ -10,17 +12,20 @@ from ibpcl.classroom.reading import archives
 from ibpcl.classroom.reading.candidates import read_all
 from ibpcl.classroom.reading.inspection import inspect
 
-SECONDS = 10                # of processor time for a request
+SECONDS = 10  # of processor time for a request
 MEMORY = 1536 << 20
-MOST_CLASS = 512 << 20      # bytes of a zip of a whole class, packed
+MOST_CLASS = 512 << 20  # bytes of a zip of a whole class, packed
 MOST_UNPACKED = 2 << 30
 
 
 def serve(parent=None):
-    """Answer requests, each a length in eight bytes and JSON; ``parent`` is the process that asks."""
+    """Answer requests, each a length in eight bytes and JSON; ``parent`` is the process that
+    asks.
+    """
     end_with_parent(parent)
     _limit_memory()
-    requests, replies = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    requests = sys.stdin.buffer
+    replies = os.fdopen(os.dup(1), "wb")
     actions = {"read": read_all, "inspect": inspect, "unpack": unpack}
     while True:
         size = int.from_bytes(requests.read(8), "little")
@@ -40,12 +45,16 @@ def serve(parent=None):
 
 
 def unpack(path, target):
-    """Unpack the zip of a whole class to a folder and return the names that were left out, with reasons."""
+    """Unpack the zip of a whole class to a folder and return the names that were left out, with
+    reasons.
+    """
     with open(path, "rb") as file:
         data = file.read(MOST_CLASS + 1)
     if len(data) > MOST_CLASS:
         raise ValueError(f"it has more than {MOST_CLASS >> 20} MB: unpack it first")
-    left, ignored, root = MOST_UNPACKED, [], Path(target)
+    left = MOST_UNPACKED
+    ignored = []
+    root = Path(target)
     for member in archives.members(data):
         parts = [part for part in member.name.split("/") if part not in ("", ".", "..")]
         try:
@@ -64,7 +73,7 @@ def unpack(path, target):
 def _limit_memory():
     try:
         import resource
-    except ImportError:                                   # Windows
+    except ImportError:  # Windows
         return
     if sys.platform != "darwin":
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))

@@ -1,10 +1,17 @@
-"""Bytes become the text of a program: by mark or coding line, as Python reads it; else as UTF-16 or Windows-1252."""
+"""Bytes become the text of a program: by mark or coding line, as Python reads it; else as UTF-16 or
+Windows-1252.
+"""
 
 import codecs
 import re
 
-MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
-         (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
 CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 
 
@@ -34,12 +41,20 @@ def decoded(data):
         text = data.decode("cp1252", errors="replace")
         if "\ufffd" in text or not _plausible(text):
             raise NotText(f"byte {error.start} is not UTF-8; save the file as UTF-8") from None
-        line = data[:error.start].count(b"\n") + 1
-        return text, f"line {line} is not UTF-8 and was read as Windows-1252: Python itself reads UTF-8 only"
+        line = data[: error.start].count(b"\n") + 1
+        return (
+            text,
+            (
+                f"line {line} is not UTF-8 and was read as Windows-1252: Python itself reads UTF-8 "
+                "only"
+            ),
+        )
 
 
 def with_plain_lines(text):
-    """Return a text with ``\\n`` at the end of every line, and without the mark of the end that DOS wrote."""
+    """Return a text with ``\\n`` at the end of every line, and without the mark of the end that DOS
+    wrote.
+    """
     return text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\x1a")
 
 
@@ -66,7 +81,9 @@ def _coding_line(data):
             try:
                 codecs.lookup(name)
             except LookupError:
-                raise NotText(f"its coding line names {name[:40]}, which is not an encoding") from None
+                raise NotText(
+                    f"its coding line names {name[:40]}, which is not an encoding"
+                ) from None
             return None if codecs.lookup(name).name == "utf-8" else name
     return None
 
@@ -84,7 +101,8 @@ def _as(data, encoding):
 def _wide(data):
     """Return the text of UTF-16 without its mark."""
     start = data[:4096]
-    first, second = start[0::2].count(0), start[1::2].count(0)
+    first = start[0::2].count(0)
+    second = start[1::2].count(0)
     if min(first, second) * 8 > max(first, second) or max(first, second) * 4 < len(start):
         raise NotText("it has null bytes: it is not a text")
     text = _as(data, "utf-16-le" if second > first else "utf-16-be")

@@ -10,9 +10,11 @@ from . import canvas
 
 @styled
 def accuracy_curves(R, task_names=None, ax=None):
-    """Draw the accuracy on each task from when it was learned on, and the mean of the tasks learned so far.
+    """Draw the accuracy on each task from when it was learned on, and the mean of the tasks learned
+    so far.
 
-    Kumar et al. (2021), figure "Mean test accuracies of tasks seen so far" and its comparison with VCL, task by task.
+    Kumar et al. (2021), figure "Mean test accuracies of tasks seen so far" and its comparison with
+    VCL, task by task.
 
     Parameters
     ----------
@@ -21,24 +23,33 @@ def accuracy_curves(R, task_names=None, ax=None):
 
     Returns
     -------
-    Axes with T + 1 lines: the tasks in their order, then the mean; names and last values stand at their ends.
+    Axes with T + 1 lines: the tasks in their order, then the mean; names and last values stand at
+    their ends.
     """
     R = as_accuracy_matrix(R, "figures.accuracy_curves")
     T = len(R)
     names = canvas.task_labels(T, task_names, "figures.accuracy_curves")
     ax = canvas.new_axes() if ax is None else ax
-    steps, colors = np.arange(1, T + 1), canvas.task_colors(T)
-    few, mean = len(canvas.PALETTE) > T, 100 * average_accuracy_so_far(R)
+    steps = np.arange(1, T + 1)
+    colors = canvas.task_colors(T)
+    few = len(canvas.PALETTE) > T
+    mean = 100 * average_accuracy_so_far(R)
     labels = []
     for j in range(T):
-        ax.plot(steps[j:], 100 * R[j:, j], color=colors[j], linewidth=1.2 if few else 0.8,
-                marker=canvas.MARKERS[j] if few else None, markersize=3.5)
-        if few or j in (0, T // 2, T - 1):                # thirty names would hide the figure
+        ax.plot(
+            steps[j:],
+            100 * R[j:, j],
+            color=colors[j],
+            linewidth=1.2 if few else 0.8,
+            marker=canvas.MARKERS[j] if few else None,
+            markersize=3.5,
+        )
+        if few or j in (0, T // 2, T - 1):  # thirty names would hide the figure
             labels.append((f"{_task(names[j])}  {100 * R[-1, j]:.2f}", 100 * R[-1, j], colors[j]))
     ax.plot(steps, mean, color=canvas.INK, linewidth=2.2)
     labels.append((f"mean so far  {mean[-1]:.2f}", mean[-1], canvas.INK))
     canvas.style(ax, "tasks learned", "test accuracy (%)", grid="y")
-    canvas.percent_axis(ax, least=5.0)                    # half a point must not look like a fall
+    canvas.percent_axis(ax, least=5.0)  # half a point must not look like a fall
     _separate(ax.lines[:T] if few else (), ax)
     canvas.whole_ticks(ax, T)
     ax.set_xlim(0.8, T + 0.2)
@@ -47,18 +58,22 @@ def accuracy_curves(R, task_names=None, ax=None):
 
 
 def _separate(lines, ax):
-    """Move lines that lie on each other apart, by a little on paper; their data stay as they are."""
+    """Move lines that lie on each other apart, by a little on paper; their data stay as they
+    are.
+    """
     from matplotlib.transforms import ScaledTranslation
 
     low, high = ax.get_ylim()
-    ends = []                                             # of the lines before
+    ends = []  # of the lines before
     for line in lines:
         end = np.nan_to_num(line.get_ydata()[-1])
         same = sum(abs(end - other) < 0.015 * (high - low) for other in ends)
         ends.append(end)
         if same:
             points = 1.6 * (-1) ** same * ((same + 1) // 2)
-            line.set_transform(line.get_transform() + ScaledTranslation(0, points / 72, ax.figure.dpi_scale_trans))
+            line.set_transform(
+                line.get_transform() + ScaledTranslation(0, points / 72, ax.figure.dpi_scale_trans)
+            )
 
 
 @styled
@@ -72,8 +87,8 @@ def accuracy_matrix(R, task_names=None, ax=None, lowest=None):
     R : array_like, shape (T, T)
         Accuracy matrix, fractions in 0..1; entries that are NaN stay empty.
     lowest : float, optional
-        Accuracy in percent below which all is white, the same for figures that stand side by side; if not given, the
-        lowest one on a task already learned, rounded down to 5 %.
+        Accuracy in percent below which all is white, the same for figures that stand side by side;
+        if not given, the lowest one on a task already learned, rounded down to 5 %.
 
     Returns
     -------
@@ -83,7 +98,11 @@ def accuracy_matrix(R, task_names=None, ax=None, lowest=None):
     T = len(R)
     names = canvas.task_labels(T, task_names, "figures.accuracy_matrix")
     own_figure = ax is None
-    ax = canvas.new_axes(max(canvas.WIDTH + 15, 35 + 9 * T), max(72, 25 + 6 * T)) if own_figure else ax
+    ax = (
+        canvas.new_axes(max(canvas.WIDTH + 15, 35 + 9 * T), max(72, 25 + 6 * T))
+        if own_figure
+        else ax
+    )
     learned = 100 * R[np.tril_indices(T)]
     if lowest is None:
         lowest = min(95.0, 5 * np.floor(np.nanmin(learned, initial=100.0) / 5))
@@ -93,7 +112,9 @@ def accuracy_matrix(R, task_names=None, ax=None, lowest=None):
 
 
 def draw_map(ax, values, row_names, column_names, number, lowest, highest, bar=False):
-    """Draw a matrix of percentages: dark is much; numbers in the cells up to ten columns, a colour bar beyond."""
+    """Draw a matrix of percentages: dark is much; numbers in the cells up to ten columns, a colour
+    bar beyond.
+    """
     from matplotlib import colormaps
     from matplotlib.colors import Normalize
 
@@ -105,16 +126,24 @@ def draw_map(ax, values, row_names, column_names, number, lowest, highest, bar=F
         canvas.color_bar(image, ax, 0.8)
     if columns > 10:
         step = -(-columns // 10)
-        row_names, column_names = (               # a row below those of the tasks keeps its name
+        row_names, column_names = (  # a row below those of the tasks keeps its name
             [name if t % step == 0 or t >= columns else "" for t, name in enumerate(names)]
             for names in (row_names, column_names)
         )
     else:
         for i, j in np.argwhere(np.isfinite(values)):
             dark = scale(values[i, j]) > 0.6
-            ax.text(j, i, number.format(values[i, j]), ha="center", va="center", fontsize=canvas.TICK,
-                    color="white" if dark else canvas.INK)
-        ax.set_xticks(np.arange(columns + 1) - 0.5, minor=True)       # white lines between the cells
+            ax.text(
+                j,
+                i,
+                number.format(values[i, j]),
+                ha="center",
+                va="center",
+                fontsize=canvas.TICK,
+                color="white" if dark else canvas.INK,
+            )
+        # white lines between the cells
+        ax.set_xticks(np.arange(columns + 1) - 0.5, minor=True)
         ax.set_yticks(np.arange(rows + 1) - 0.5, minor=True)
         ax.grid(which="minor", color="white", linewidth=1.5)
         ax.tick_params(which="minor", length=0)
@@ -124,31 +153,42 @@ def draw_map(ax, values, row_names, column_names, number, lowest, highest, bar=F
 
 @styled
 def method_comparison(matrices, ax=None, order=()):
-    """Draw, for several methods, the mean accuracy of the tasks learned so far, with a band over seeds.
+    """Draw, for several methods, the mean accuracy of the tasks learned so far, with a band over
+    seeds.
 
-    Kumar et al. (2021), figure "Mean test accuracies of tasks seen so far as new tasks are observed".
+    Kumar et al. (2021), figure "Mean test accuracies of tasks seen so far as new tasks are
+    observed".
 
     Parameters
     ----------
     matrices : dict of str to array_like, shape (seeds, T, T)
-        Accuracy matrices of each method; a single one, (T, T), counts as one seed.  The band is one sample standard
-        deviation (divided by seeds - 1) to either side, and is left out for one seed.
+        Accuracy matrices of each method; a single one, (T, T), counts as one seed.  The band is one
+        sample standard deviation (divided by seeds - 1) to either side, and is left out for one
+        seed.
     order : sequence of str, optional
-        Names of methods that take their looks first, drawn here or not: so a method looks the same in several figures.
+        Names of methods that take their looks first, drawn here or not: so a method looks the same
+        in several figures.
 
     Returns
     -------
     Axes with one line per method, in order.
     """
     if not matrices:
-        raise ValueError("figures.method_comparison: matrices must hold at least one method, got none")
-    ax = canvas.new_axes(height=max(60, 16 + 4 * len(matrices))) if ax is None else ax      # 4 mm a name beside it
-    longest, looks = 1, canvas.looks([*order, *matrices])
+        raise ValueError(
+            "figures.method_comparison: matrices must hold at least one method, got none"
+        )
+    # 4 mm a name beside it
+    ax = canvas.new_axes(height=max(60, 16 + 4 * len(matrices))) if ax is None else ax
+    longest = 1
+    looks = canvas.looks([*order, *matrices])
     for name, seeds in matrices.items():
         seeds = [seeds] if np.ndim(seeds) == 2 else seeds
         curves = 100 * np.array([average_accuracy_so_far(R) for R in seeds])
         if curves.ndim != 2 or curves.size == 0:
-            raise ValueError(f"figures.method_comparison: {name} must have shape (seeds, T, T), got {np.shape(seeds)}")
+            raise ValueError(
+                f"figures.method_comparison: {name} must have shape (seeds, T, T), got "
+                f"{np.shape(seeds)}"
+            )
         canvas.mean_and_band(ax, np.arange(1, curves.shape[1] + 1), curves, name, looks[name])
         longest = max(longest, curves.shape[1])
     canvas.style(ax, "tasks learned", "mean accuracy so far (%)", grid="y")

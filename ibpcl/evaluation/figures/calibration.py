@@ -1,4 +1,6 @@
-"""Whether predictive intervals and class probabilities hold what they say, and what intervals look like on a line."""
+"""Whether predictive intervals and class probabilities hold what they say, and what intervals look
+like on a line.
+"""
 
 import numpy as np
 
@@ -7,16 +9,21 @@ from ibpcl.plotting import styled
 
 from . import canvas
 
-NOISE, MODEL = "#0072B2", "#D55E00"                       # blue and vermilion of the palette
-PALEST, STEP = 0.16, 0.3                                  # opacity of the widest band, and what each next one adds
+# blue and vermilion of the palette
+NOISE = "#0072B2"
+MODEL = "#D55E00"
+# opacity of the widest band, and what each next one adds
+PALEST = 0.16
+STEP = 0.3
 
 
 @styled
 def reliability(levels, observed, examples, task_names=None, ax=None):
     """Draw the observed against the nominal coverage of each task's predictive intervals.
 
-    A calibrated task lies on the diagonal; above it intervals are too wide.  The grey band holds 95 % of what chance
-    gives a calibrated task: see :func:`ibpcl.evaluation.calibration.binomial_band`.
+    A calibrated task lies on the diagonal; above it intervals are too wide.  The grey band holds 95
+    % of what chance gives a calibrated task: see
+    :func:`ibpcl.evaluation.calibration.binomial_band`.
 
     Parameters
     ----------
@@ -38,18 +45,30 @@ def reliability(levels, observed, examples, task_names=None, ax=None):
     """
     observed = np.asarray(observed, float)
     if observed.ndim != 2 or observed.shape[1] != len(levels):
-        raise ValueError(f"figures.reliability: observed must have shape (T, {len(levels)}), got {observed.shape}")
+        raise ValueError(
+            f"figures.reliability: observed must have shape (T, {len(levels)}), got "
+            f"{observed.shape}"
+        )
     names = canvas.task_labels(len(observed), task_names, "figures.reliability")
     ax = canvas.new_axes(height=72) if ax is None else ax
     nominal = np.linspace(0.005, 0.995, 199)
     low, high = binomial_band(nominal, examples)
-    ax.fill_between(100 * nominal, 100 * low, 100 * high, color=canvas.GRID, linewidth=0, label="chance, 95 %")
+    ax.fill_between(
+        100 * nominal, 100 * low, 100 * high, color=canvas.GRID, linewidth=0, label="chance, 95 %"
+    )
     ax.plot([0, 100], [0, 100], color=canvas.INK, linewidth=0.8, linestyle="--")
     few = len(canvas.PALETTE) > len(names)
     for t, color in enumerate(canvas.task_colors(len(names))):
         named = few or t in (0, len(names) // 2, len(names) - 1)
-        ax.plot(100 * np.asarray(levels), 100 * observed[t], color=color, linewidth=1.0,
-                marker=canvas.MARKERS[t] if few else None, markersize=3, label=names[t] if named else None)
+        ax.plot(
+            100 * np.asarray(levels),
+            100 * observed[t],
+            color=color,
+            linewidth=1.0,
+            marker=canvas.MARKERS[t] if few else None,
+            markersize=3,
+            label=names[t] if named else None,
+        )
     canvas.style(ax, "nominal coverage (%)", "observed coverage (%)")
     ax.set(xlim=(0, 100), ylim=(0, 100), aspect="equal")
     canvas.legend(ax)
@@ -60,8 +79,8 @@ def reliability(levels, observed, examples, task_names=None, ax=None):
 def class_reliability(tasks, task_names=None, ax=None):
     """Draw the accuracy against the confidence of each task's predictions, bin by bin.
 
-    A calibrated classifier lies on the diagonal; below it the classifier is too sure.  A marker is the larger, the more
-    examples its bin has; those of few examples are where chance has put them.
+    A calibrated classifier lies on the diagonal; below it the classifier is too sure.  A marker is
+    the larger, the more examples its bin has; those of few examples are where chance has put them.
 
     Parameters
     ----------
@@ -77,9 +96,19 @@ def class_reliability(tasks, task_names=None, ax=None):
     ax.plot([0, 100], [0, 100], color=canvas.INK, linewidth=0.8, linestyle="--")
     for name, look, bins in zip(names, canvas.looks(names).values(), tasks, strict=True):
         there = bins.examples > 0
-        x, y = 100 * bins.confidence[there], 100 * bins.accuracy[there]
-        ax.scatter(x, y, s=8 * (1 + np.log10(bins.examples[there])), color=look["color"], marker=look["marker"],
-                   linewidths=0, alpha=0.8, label=name, zorder=2)
+        x = 100 * bins.confidence[there]
+        y = 100 * bins.accuracy[there]
+        ax.scatter(
+            x,
+            y,
+            s=8 * (1 + np.log10(bins.examples[there])),
+            color=look["color"],
+            marker=look["marker"],
+            linewidths=0,
+            alpha=0.8,
+            label=name,
+            zorder=2,
+        )
     canvas.style(ax, "confidence (%)", "accuracy (%)")
     first = min(np.flatnonzero(bins.examples)[0] for bins in tasks)
     ax.set(xlim=(100 * first / len(tasks[0].examples), 102), ylim=(-4, 104))
@@ -100,13 +129,15 @@ def intervals(place, observed, mean, bands, model, breaks=(), ax=None):
     bands : dict of float to (low, high), each (N,)
         The predictive interval of each level, a fraction.
     model : (low, high), each (N,)
-        The interval of the mean alone, at the largest level: what more data would remove.  The rest is noise.
+        The interval of the mean alone, at the largest level: what more data would remove.  The rest
+        is noise.
     breaks : sequence of float
         Places where another task begins, marked by lines.
 
     Returns
     -------
-    Axes with a filled area for each level, widest first; two lines for the model; the mean; the observations.
+    Axes with a filled area for each level, widest first; two lines for the model; the mean; the
+    observations.
 
     Raises
     ------
@@ -117,17 +148,40 @@ def intervals(place, observed, mean, bands, model, breaks=(), ax=None):
     edges = [np.asarray(edge, float) for pair in (*bands.values(), model) for edge in pair]
     lengths = {array.shape for array in (place, np.asarray(observed), np.asarray(mean), *edges)}
     if not bands or len(lengths) != 1 or place.ndim != 1:
-        raise ValueError("figures.intervals: place, observed, mean and all edges of at least one band must have one "
-                         f"shape (N,), got {len(bands)} bands and shapes {sorted(lengths)}")
+        raise ValueError(
+            "figures.intervals: place, observed, mean and all edges of at least one band must "
+            f"have one shape (N,), got {len(bands)} bands and shapes {sorted(lengths)}"
+        )
     ax = canvas.new_axes(width=180, height=75) if ax is None else ax
     widest = max(bands)
     for i, level in enumerate(sorted(bands, reverse=True)):
-        ax.fill_between(place, *bands[level], color=NOISE, alpha=PALEST + STEP * i / len(bands), linewidth=0,
-                        label=f"{100 * level:g} % of observations")
-    for i, edge in enumerate(model):                       # lines: as an area it would hide the bands
-        ax.plot(place, edge, color=MODEL, linewidth=0.8, label=None if i else f"{100 * widest:g} %, model alone")
+        ax.fill_between(
+            place,
+            *bands[level],
+            color=NOISE,
+            alpha=PALEST + STEP * i / len(bands),
+            linewidth=0,
+            label=f"{100 * level:g} % of observations",
+        )
+    # lines: as an area it would hide the bands
+    for i, edge in enumerate(model):
+        ax.plot(
+            place,
+            edge,
+            color=MODEL,
+            linewidth=0.8,
+            label=None if i else f"{100 * widest:g} %, model alone",
+        )
     ax.plot(place, mean, color=canvas.INK, linewidth=1.0, label="predicted")
-    ax.plot(place, observed, color=canvas.INK, linestyle="none", marker="o", markersize=2.2, label="observed")
+    ax.plot(
+        place,
+        observed,
+        color=canvas.INK,
+        linestyle="none",
+        marker="o",
+        markersize=2.2,
+        label="observed",
+    )
     for start in breaks:
         ax.axvline(start, color=canvas.INK, linewidth=0.6, linestyle=":")
     canvas.style(ax, grid="y")

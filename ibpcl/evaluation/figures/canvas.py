@@ -9,31 +9,56 @@ from ibpcl import plotting
 from ibpcl.plotting import styled
 from ibpcl.storage import write_bytes
 
-# Okabe and Ito (2008), "Color universal design": told apart by people with any kind of colour blindness.  Their yellow
-# is left out, it does not show on white; markers and dashes tell lines apart in grey print, and where colours repeat.
+# Okabe and Ito (2008), "Color universal design": told apart by people with any kind of colour
+# blindness.  Their yellow is left out, it does not show on white; markers and dashes tell lines
+# apart in grey print, and where colours repeat.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES = ("-", "--", ":")
 # More colours, for figures with more lines: Tol (2021), "muted", and greys and earths between them.
-MORE = ("#332288", "#88CCEE", "#44AA99", "#117733", "#999933", "#DDCC77", "#CC6677", "#882255", "#AA4499", "#777777",
-        "#8C564B", "#AAAAAA", "#6699CC", "#997700")
-INK, GRID, EMPTY = "#222222", "#DDDDDD", "#F2F2F2"
-LABEL, TICK = 8, 7                                        # font sizes in points
-DASHED = 3.2                                              # length of a legend's line on which dashes show, font sizes
-MILLIMETRE = 1 / 25.4                                     # in inches, Matplotlib's unit
-WIDTH = 85                                                # of a column of print, mm
+MORE = (
+    "#332288",
+    "#88CCEE",
+    "#44AA99",
+    "#117733",
+    "#999933",
+    "#DDCC77",
+    "#CC6677",
+    "#882255",
+    "#AA4499",
+    "#777777",
+    "#8C564B",
+    "#AAAAAA",
+    "#6699CC",
+    "#997700",
+)
+INK = "#222222"
+GRID = "#DDDDDD"
+EMPTY = "#F2F2F2"
+# font sizes in points
+LABEL = 8
+TICK = 7
+# length of a legend's line on which dashes show, font sizes
+DASHED = 3.2
+MILLIMETRE = 1 / 25.4  # in inches, Matplotlib's unit
+WIDTH = 85  # of a column of print, mm
 
-# A file format's own time stamp or name of the program: left out, so that equal figures are equal files.
+# A file format's own time stamp or name of the program: left out, so that equal figures are equal
+# files.
 _METADATA = {".png": {"Software": None}, ".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
 
 
 @styled
 def new_axes(width=WIDTH, height=60, rows=1, columns=1, **options):
-    """Return the Axes of a new figure of the given size in mm; an array of Axes if there are several."""
+    """Return the Axes of a new figure of the given size in mm; an array of Axes if there are
+    several.
+    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width * MILLIMETRE, height * MILLIMETRE), layout="constrained", facecolor="white")
+    figure = Figure(
+        figsize=(width * MILLIMETRE, height * MILLIMETRE), layout="constrained", facecolor="white"
+    )
     FigureCanvasAgg(figure)
     return figure.subplots(rows, columns, **options)
 
@@ -47,7 +72,9 @@ def given_axes(axes, count, caller):
 
 
 def style(ax, xlabel=None, ylabel=None, title=None, grid=None):
-    """Give an Axes its labels, small type, thin lines, two spines and, if asked, a grid along "x" or "y"."""
+    """Give an Axes its labels, small type, thin lines, two spines and, if asked, a grid along "x"
+    or "y".
+    """
     ax.set_xlabel(xlabel or "", fontsize=LABEL, color=INK)
     ax.set_ylabel(ylabel or "", fontsize=LABEL, color=INK)
     if title is not None:
@@ -83,13 +110,21 @@ def color_bar(image, axes, shrink):
 
 
 def mean_and_band(ax, x, percentages, name, look):
-    """Draw the mean of repeats (R, N) in percent, and one sample standard deviation to either side within 0 .. 100."""
+    """Draw the mean of repeats (R, N) in percent, and one sample standard deviation to either side
+    within 0 .. 100.
+    """
     mean = percentages.mean(axis=0)
     ax.plot(x, mean, markersize=3.5, linewidth=1.4, label=name, **look)
     if len(percentages) > 1:
         spread = percentages.std(axis=0, ddof=1)
-        ax.fill_between(x, np.maximum(mean - spread, 0.0), np.minimum(mean + spread, 100.0), color=look["color"],
-                        alpha=0.18, linewidth=0)
+        ax.fill_between(
+            x,
+            np.maximum(mean - spread, 0.0),
+            np.minimum(mean + spread, 100.0),
+            color=look["color"],
+            alpha=0.18,
+            linewidth=0,
+        )
 
 
 def legend(ax, **options):
@@ -100,15 +135,26 @@ def legend(ax, **options):
 
 
 def looks(names):
-    """Return a look for each name, options of ``Axes.plot``: 21 colours, and with them markers or dashes."""
-    n, colors = len(PALETTE), (*PALETTE, *MORE)
-    return {name: {"color": colors[i % len(colors)], "marker": MARKERS[(i + i // n) % n],
-                   "linestyle": DASHES[i // n % 3]} for i, name in enumerate(dict.fromkeys(names))}
+    """Return a look for each name, options of ``Axes.plot``: 21 colours, and with them markers or
+    dashes.
+    """
+    n = len(PALETTE)
+    colors = (*PALETTE, *MORE)
+    return {
+        name: {
+            "color": colors[i % len(colors)],
+            "marker": MARKERS[(i + i // n) % n],
+            "linestyle": DASHES[i // n % 3],
+        }
+        for i, name in enumerate(dict.fromkeys(names))
+    }
 
 
 def task_colors(count):
-    """Return a colour per task: the palette for a few, a light-to-dark scale for more than it holds."""
-    if count <= len(PALETTE) - 1:                         # black is for the mean
+    """Return a colour per task: the palette for a few, a light-to-dark scale for more than it
+    holds.
+    """
+    if count <= len(PALETTE) - 1:  # black is for the mean
         return list(PALETTE[:count])
     plotting.load()
     from matplotlib import colormaps
@@ -121,13 +167,17 @@ def task_labels(count, names, caller):
     if names is None:
         return [str(t + 1) for t in range(count)]
     if len(names) != count:
-        raise ValueError(f"{caller}: task_names must hold {count} names, one a task, got {len(names)}")
+        raise ValueError(
+            f"{caller}: task_names must hold {count} names, one a task, got {len(names)}"
+        )
     return [str(name) for name in names]
 
 
 def narrow(names):
     """Break long names after a slash or at a space, for columns that stand side by side."""
-    return [name.replace("/", "/\n").replace(" ", "\n") if len(name) > 8 else name for name in names]
+    return [
+        name.replace("/", "/\n").replace(" ", "\n") if len(name) > 8 else name for name in names
+    ]
 
 
 def whole_ticks(ax, count):
@@ -136,13 +186,15 @@ def whole_ticks(ax, count):
 
 
 def percent_axis(ax, least=1.0):
-    """Fit the y axis to percentages, spanning ``least`` points or more, so that noise of a hundredth stays small."""
+    """Fit the y axis to percentages, spanning ``least`` points or more, so that noise of a
+    hundredth stays small.
+    """
     low, high = ax.dataLim.intervaly
-    if not np.isfinite([low, high]).all():                # nothing was drawn yet
+    if not np.isfinite([low, high]).all():  # nothing was drawn yet
         return
     span = max(high - low, least)
     top = min(high + (span - (high - low)) / 2, 100.0)
-    ax.set_ylim(min(low, top - span) - 0.04 * span, top + 0.04 * span)        # room for markers
+    ax.set_ylim(min(low, top - span) - 0.04 * span, top + 0.04 * span)  # room for markers
 
 
 def entitle(axes, title):
@@ -158,10 +210,15 @@ def label_lines(ax, labels):
     labels : list of (str, float, color)
         The name, the height of the line's end, in the units of the y axis, and the colour.
     """
-    text_height = 0.065                                                   # of a line of text, as a share of the axis
+    # of a line of text, as a share of the axis
+    text_height = 0.065
     low, high = ax.get_ylim()
-    places = {i: (value - low) / (high - low) for i, (_, value, _) in enumerate(labels) if np.isfinite(value)}
-    order = sorted(places, key=lambda i: -places[i])                      # from the top down
+    places = {
+        i: (value - low) / (high - low)
+        for i, (_, value, _) in enumerate(labels)
+        if np.isfinite(value)
+    }
+    order = sorted(places, key=lambda i: -places[i])  # from the top down
     top = 1.0
     for left, i in zip(range(len(order), 0, -1), order, strict=True):
         # As high as the line, but below the name above, and with room for those below.
@@ -169,8 +226,15 @@ def label_lines(ax, labels):
         top = places[i] - text_height
     for i, place in places.items():
         name, _, color = labels[i]
-        ax.annotate(name, (1.02, place), xycoords="axes fraction", va="center", fontsize=TICK, color=color,
-                    annotation_clip=False)
+        ax.annotate(
+            name,
+            (1.02, place),
+            xycoords="axes fraction",
+            va="center",
+            fontsize=TICK,
+            color=color,
+            annotation_clip=False,
+        )
 
 
 @styled

@@ -1,4 +1,6 @@
-"""Generative models in pictures: likelihoods over time, samples and reconstructions, maps of codes, few labels."""
+"""Generative models in pictures: likelihoods over time, samples and reconstructions, maps of codes,
+few labels.
+"""
 
 import numpy as np
 
@@ -10,36 +12,50 @@ from .accuracy import draw_map
 
 @styled
 def likelihood_curves(R, task_names=None, axes=None):
-    r"""Draw each task's likelihood from when it was learned on, and beside it the change since then.
+    r"""Draw each task's likelihood from when it was learned on, and beside it the change since
+    then.
 
     Kumar et al. (2021), supplement, figure "Test likelihood decays of individual tasks".
 
     Parameters
     ----------
     R : array_like, shape (T, T)
-        R[i, j] is the mean log-likelihood of task j's test images after learning task i; NaN where not evaluated.
+        R[i, j] is the mean log-likelihood of task j's test images after learning task i; NaN where
+        not evaluated.
 
     Returns
     -------
     ndarray of two Axes
-        The first with T lines; the second with the same less their first points, and the mean of the tasks so far.
+        The first with T lines; the second with the same less their first points, and the mean of
+        the tasks so far.
     """
     R = as_likelihood_matrix(R, "figures.likelihood_curves")
     T = len(R)
     names = canvas.task_labels(T, task_names, "figures.likelihood_curves")
     axes = canvas.new_axes(width=190, height=66, columns=2) if axes is None else axes
     axes = canvas.given_axes(axes, 2, "figures.likelihood_curves")
-    steps, colors, change = np.arange(1, T + 1), canvas.task_colors(T), R - R.diagonal()
+    steps = np.arange(1, T + 1)
+    colors = canvas.task_colors(T)
+    change = R - R.diagonal()
     for ax, values in zip(axes, (R, change), strict=True):
         for j in range(T):
-            ax.plot(steps[j:], values[j:, j], color=colors[j], linewidth=1.1, marker=canvas.MARKERS[j % 7],
-                    markersize=3, label=names[j])
+            ax.plot(
+                steps[j:],
+                values[j:, j],
+                color=colors[j],
+                linewidth=1.1,
+                marker=canvas.MARKERS[j % 7],
+                markersize=3,
+                label=names[j],
+            )
         canvas.whole_ticks(ax, T)
         ax.set_xlim(0.8, T + 0.2)
     if T > 1:
         # The task just learned has not changed: the mean is over those before it.
         so_far = [np.mean(change[i, :i]) for i in range(1, T)]
-        axes[1].plot(steps[1:], so_far, color=canvas.INK, linewidth=2.0, label="mean of earlier tasks")
+        axes[1].plot(
+            steps[1:], so_far, color=canvas.INK, linewidth=2.0, label="mean of earlier tasks"
+        )
     canvas.style(axes[0], "tasks learned", "log-likelihood (nats per image)", grid="y")
     canvas.style(axes[1], "tasks learned", "change since it was learned (nats)", grid="y")
     canvas.legend(axes[1], ncols=1 if T <= 15 else 2)
@@ -73,16 +89,20 @@ def as_likelihood_matrix(R, caller):
     """Return R as a float array after checking that it is square; None counts as NaN."""
     R = np.array(R, dtype=float)
     if R.ndim != 2 or R.shape[0] != R.shape[1] or R.size == 0:
-        raise ValueError(f"{caller}: R must be square, (T, T) with T at least 1, got shape {R.shape}")
+        raise ValueError(
+            f"{caller}: R must be square, (T, T) with T at least 1, got shape {R.shape}"
+        )
     return R
 
 
 @styled
-def image_rows(rows, image_shape, row_names=None, column_names=None, group=1, ax=None, labels=("", "")):
+def image_rows(
+    rows, image_shape, row_names=None, column_names=None, group=1, ax=None, labels=("", "")
+):
     """Draw images side by side, a row of them for each stage; dark is ink.
 
-    Kumar et al. (2021), figure "Generated samples": "each row represents the generated samples from all previously seen
-    tasks and the current task".
+    Kumar et al. (2021), figure "Generated samples": "each row represents the generated samples from
+    all previously seen tasks and the current task".
 
     Parameters
     ----------
@@ -110,16 +130,26 @@ def image_rows(rows, image_shape, row_names=None, column_names=None, group=1, ax
     """
     height, width = image_shape
     rows = [np.asarray(row, float) for row in rows]
-    if not rows or not max(map(len, rows)) or any(row.ndim != 2 or row.shape[1] != height * width for row in rows):
-        raise ValueError(f"figures.image_rows: rows must hold images of {height * width} pixels, (n, D) each, got "
-                         f"{[row.shape for row in rows]}")
-    columns, gap, wide = max(map(len, rows)), max(1, width // 14), max(2, width // 4)
-    lefts = np.array([c * (width + gap) + (c // group) * (wide if group > 1 else 0) for c in range(columns)])
+    if (
+        not rows
+        or not max(map(len, rows))
+        or any(row.ndim != 2 or row.shape[1] != height * width for row in rows)
+    ):
+        raise ValueError(
+            f"figures.image_rows: rows must hold images of {height * width} pixels, (n, D) each, "
+            f"got {[row.shape for row in rows]}"
+        )
+    columns = max(map(len, rows))
+    gap = max(1, width // 14)
+    wide = max(2, width // 4)
+    lefts = np.array(
+        [c * (width + gap) + (c // group) * (wide if group > 1 else 0) for c in range(columns)]
+    )
     sheet = np.full((len(rows) * (height + gap) - gap, lefts[-1] + width), np.nan)
     for r, row in enumerate(rows):
         for left, image in zip(lefts, row, strict=False):
             top = r * (height + gap)
-            sheet[top:top + height, left:left + width] = image.reshape(height, width)
+            sheet[top : top + height, left : left + width] = image.reshape(height, width)
     if ax is None:
         across = min(180.0, 9.0 * columns + 22)
         ax = canvas.new_axes(across, (across - 22) * sheet.shape[0] / sheet.shape[1] + 16)
@@ -130,9 +160,11 @@ def image_rows(rows, image_shape, row_names=None, column_names=None, group=1, ax
         ax.set_yticks(np.arange(len(rows)) * (height + gap) + height / 2, row_names)
     if column_names is not None:
         # The last group may be shorter than the others.
-        middles = [(lefts[first] + lefts[min(first + group, columns) - 1] + width) / 2
-                   for first in range(0, columns, group)]
-        ax.set_xticks(middles, canvas.narrow(column_names[:len(middles)]))
+        middles = [
+            (lefts[first] + lefts[min(first + group, columns) - 1] + width) / 2
+            for first in range(0, columns, group)
+        ]
+        ax.set_xticks(middles, canvas.narrow(column_names[: len(middles)]))
     return canvas.bare(ax)
 
 
@@ -156,11 +188,17 @@ def code_maps(maps, labels, class_names, axes=None):
     """
     from matplotlib import colormaps
 
-    axes = canvas.new_axes(62 * len(maps) + 18, 66, columns=len(maps), squeeze=False) if axes is None else axes
+    axes = (
+        canvas.new_axes(62 * len(maps) + 18, 66, columns=len(maps), squeeze=False)
+        if axes is None
+        else axes
+    )
     axes = canvas.given_axes(axes, len(maps), "figures.code_maps")
     classes = len(class_names)
-    colors = [colormaps["tab10" if classes <= 10 else "viridis"](c if classes <= 10 else c / classes)
-              for c in range(classes)]
+    colors = [
+        colormaps["tab10" if classes <= 10 else "viridis"](c if classes <= 10 else c / classes)
+        for c in range(classes)
+    ]
     for ax, (title, points) in zip(axes, maps.items(), strict=True):
         points = np.asarray(points)
         for c, name in enumerate(class_names):
@@ -173,19 +211,23 @@ def code_maps(maps, labels, class_names, axes=None):
 
 @styled
 def few_labels(results, ax=None):
-    """Draw the error against the number of labels a class, with a band over draws of the labelled images.
+    """Draw the error against the number of labels a class, with a band over draws of the labelled
+    images.
 
     Parameters
     ----------
     results : dict of str to pair (labels (P,), errors (P, draws))
-        :class:`ibpcl.evaluation.few_labels.FewLabels`, by name; errors are fractions and drawn in percent.
+        :class:`ibpcl.evaluation.few_labels.FewLabels`, by name; errors are fractions and drawn in
+        percent.
 
     Returns
     -------
-    Axes with a line each: the mean over draws; the band is one sample standard deviation to either side.
+    Axes with a line each: the mean over draws; the band is one sample standard deviation to either
+    side.
     """
     ax = canvas.new_axes(width=120) if ax is None else ax
-    ticks, looks = set(), canvas.looks(results)
+    ticks = set()
+    looks = canvas.looks(results)
     for name, (labels, errors) in results.items():
         canvas.mean_and_band(ax, labels, 100 * np.asarray(errors, float).T, name, looks[name])
         ticks |= set(np.asarray(labels).tolist())

@@ -10,16 +10,23 @@ from ibpcl.plotting import styled
 from . import canvas
 from .accuracy import draw_map
 
-COHERENT, USED = 0.1, 0.01                                # least correlation of neighbouring pixels, and share in use
-NEW, SHARED, OFF = "#0072B2", "#E69F00", "#FFFFFF"        # blue and orange of the palette
+# least correlation of neighbouring pixels, and share in use
+COHERENT = 0.1
+USED = 0.01
+# blue and orange of the palette
+NEW = "#0072B2"
+SHARED = "#E69F00"
+OFF = "#FFFFFF"
 
 
 @styled
 def mask_matrices(masks, task_names=None, axes=None):
-    """Draw each task's mask as a matrix: units from left to right, inputs from top to bottom, used weights dark.
+    """Draw each task's mask as a matrix: units from left to right, inputs from top to bottom, used
+    weights dark.
 
-    Many weights fall on one dot of the picture, which is as dark as the square root of the share of them that is used:
-    sparse parts stay visible.  The percentage in the title is the mask's density.
+    Many weights fall on one dot of the picture, which is as dark as the square root of the share of
+    them that is used: sparse parts stay visible.  The percentage in the title is the mask's
+    density.
 
     Kumar et al. (2021), figure "Learned masks for input to first hidden layer weights".
 
@@ -39,21 +46,34 @@ def mask_matrices(masks, task_names=None, axes=None):
     names = canvas.task_labels(T, task_names, "figures.mask_matrices")
     if axes is None:
         axes = canvas.new_axes(max(canvas.WIDTH, 16 * T), 80, columns=T, squeeze=False)
-        axes[0, 0].figure.get_layout_engine().set(w_pad=0.03, wspace=0.02)      # narrow panels, close together
+        # narrow panels, close together
+        axes[0, 0].figure.get_layout_engine().set(w_pad=0.03, wspace=0.02)
     axes = canvas.given_axes(axes, T, "figures.mask_matrices")
     ink = LinearSegmentedColormap.from_list("ink", ["white", "#08306B"])
     for ax, mask, name in zip(axes, layers, canvas.narrow(names), strict=True):
-        ax.imshow(mask.astype(float), cmap=ink, norm=PowerNorm(0.5, 0, 1), aspect="auto", interpolation="antialiased",
-                  interpolation_stage="data")
+        ax.imshow(
+            mask.astype(float),
+            cmap=ink,
+            norm=PowerNorm(0.5, 0, 1),
+            aspect="auto",
+            interpolation="antialiased",
+            interpolation_stage="data",
+        )
         D, K = mask.shape
-        canvas.style(ax, f"{K} units", f"{D} inputs" if ax is axes[0] else None, f"{name}\n{100 * mask.mean():.1f} %")
+        canvas.style(
+            ax,
+            f"{K} units",
+            f"{D} inputs" if ax is axes[0] else None,
+            f"{name}\n{100 * mask.mean():.1f} %",
+        )
         canvas.framed(ax, canvas.INK)
     return axes
 
 
 @styled
 def mask_maps(masks, task_names=None, image_shape=None, axes=None):
-    """Draw, for each task, which pixels its first layer uses: the share of the units in use that are on there.
+    """Draw, for each task, which pixels its first layer uses: the share of the units in use that
+    are on there.
 
     The percentage in the title is the mask's density.
 
@@ -71,59 +91,92 @@ def mask_maps(masks, task_names=None, image_shape=None, axes=None):
     ndarray of Axes, shape (T,), each with one image, in percent.
     """
     layers = [structure.as_mask(mask, "figures.mask_maps") for mask in masks]
-    T, shape = len(layers), _shape(layers[0], image_shape, "figures.mask_maps")
+    T = len(layers)
+    shape = _shape(layers[0], image_shape, "figures.mask_maps")
     names = canvas.task_labels(T, task_names, "figures.mask_maps")
     if axes is None:
         columns = min(T, 5)
         rows = -(-T // columns)
-        axes = canvas.new_axes(max(canvas.WIDTH, 30 * columns + 18), 12 + 38 * rows, rows=rows, columns=columns,
-                               squeeze=False)
+        axes = canvas.new_axes(
+            max(canvas.WIDTH, 30 * columns + 18),
+            12 + 38 * rows,
+            rows=rows,
+            columns=columns,
+            squeeze=False,
+        )
         for ax in axes.ravel()[T:]:
             ax.remove()
         axes = axes.ravel()[:T]
     axes = canvas.given_axes(axes, T, "figures.mask_maps")
-    shares = [100 * mask[:, mask.any(axis=0)].mean(axis=1) if mask.any() else np.zeros(len(mask)) for mask in layers]
+    shares = [
+        100 * mask[:, mask.any(axis=0)].mean(axis=1) if mask.any() else np.zeros(len(mask))
+        for mask in layers
+    ]
     highest = max(1.0, max(share.max() for share in shares))
     for ax, mask, share, name in zip(axes, layers, shares, names, strict=True):
-        image = ax.imshow(share.reshape(shape), cmap="Blues", vmin=0, vmax=highest, interpolation="nearest")
+        image = ax.imshow(
+            share.reshape(shape), cmap="Blues", vmin=0, vmax=highest, interpolation="nearest"
+        )
         used = int(mask.any(axis=0).sum())
-        canvas.style(ax, f"{used} of {mask.shape[1]} units", None, f"{_fitting(name)}\n{100 * mask.mean():.1f} %")
+        canvas.style(
+            ax,
+            f"{used} of {mask.shape[1]} units",
+            None,
+            f"{_fitting(name)}\n{100 * mask.mean():.1f} %",
+        )
         canvas.framed(ax, canvas.INK)
-    canvas.color_bar(image, list(axes), 0.7).set_label("units in use that are on (%)", fontsize=canvas.TICK)
+    canvas.color_bar(image, list(axes), 0.7).set_label(
+        "units in use that are on (%)", fontsize=canvas.TICK
+    )
     return axes
 
 
 def _shape(mask, image_shape, caller):
     height, width = image_shape or (math.isqrt(len(mask)), math.isqrt(len(mask)))
     if height * width != len(mask):
-        raise ValueError(f"{caller}: image_shape must have {len(mask)} pixels, the inputs of the masks, got {height} x "
-                         f"{width}")
+        raise ValueError(
+            f"{caller}: image_shape must have {len(mask)} pixels, the inputs of the masks, got "
+            f"{height} x {width}"
+        )
     return height, width
 
 
 def _fitting(name, width=16):
     """Shorten a name that is wider than its panel."""
-    return name if len(name) <= width else f"{name[:width - 1]}\u2026"
+    return name if len(name) <= width else f"{name[: width - 1]}\u2026"
 
 
 def structured_units(masks, image_shape, count):
-    """Return the units whose masks are most of all pictures and not noise: at most ``count``, those most in use first.
+    """Return the units whose masks are most of all pictures and not noise: at most ``count``, those
+    most in use first.
 
-    A mask is noise where neighbouring pixels do not go together: their correlation over the image is near 0.
+    A mask is noise where neighbouring pixels do not go together: their correlation over the image
+    is near 0.
 
     >>> stripe, noise = np.zeros((4, 4)), np.indices((4, 4)).sum(axis=0) % 2
     >>> stripe[:2] = 1
     >>> structured_units([np.stack([noise.ravel(), stripe.ravel()], axis=1)], (4, 4), 2).tolist()
     [1]
     """
-    images = np.array([np.asarray(mask, float).T.reshape(-1, *image_shape) for mask in masks])      # (T, K, h, w)
+    # (T, K, h, w)
+    images = np.array([np.asarray(mask, float).T.reshape(-1, *image_shape) for mask in masks])
     use = images.mean(axis=(0, 2, 3))
     centred = images - images.mean(axis=(2, 3), keepdims=True)
     spread = (centred**2).mean(axis=(2, 3))
-    together = sum((first * second).mean(axis=(2, 3)) for first, second in (
-        (centred[..., 1:, :], centred[..., :-1, :]), (centred[..., 1:], centred[..., :-1]))) / 2
+    together = (
+        sum(
+            (first * second).mean(axis=(2, 3))
+            for first, second in (
+                (centred[..., 1:, :], centred[..., :-1, :]),
+                (centred[..., 1:], centred[..., :-1]),
+            )
+        )
+        / 2
+    )
     # Over the tasks that use the unit; a mask that is all on or off has no correlation.
-    coherence = np.where(spread > 0, together, 0).sum(axis=0) / np.maximum(spread.sum(axis=0), 1e-12)
+    coherence = np.where(spread > 0, together, 0).sum(axis=0) / np.maximum(
+        spread.sum(axis=0), 1e-12
+    )
     found = np.flatnonzero((coherence > COHERENT) & (use > USED))
     found = found[np.argsort(-coherence[found], kind="stable")][:count]
     return found[np.argsort(-use[found], kind="stable")]
@@ -133,8 +186,8 @@ def structured_units(masks, image_shape, count):
 def receptive_fields(masks, task_names=None, units=10, image_shape=None, ax=None):
     """Draw the masks of single units as images over the input pixels: a row for each task.
 
-    Shown are units whose masks are pictures and not noise, those most in use first: :func:`structured_units`; where
-    there are none, those most in use.
+    Shown are units whose masks are pictures and not noise, those most in use first:
+    :func:`structured_units`; where there are none, those most in use.
 
     Kumar et al. (2021), "Learned Network Structures": the masks lie where the images have ink.
 
@@ -157,27 +210,34 @@ def receptive_fields(masks, task_names=None, units=10, image_shape=None, ax=None
         If D is not the number of pixels of ``image_shape``.
     """
     layers = _colored(masks, "figures.receptive_fields")
-    T, K = len(layers), layers[0].shape[1]
+    T = len(layers)
+    K = layers[0].shape[1]
     names = canvas.task_labels(T, task_names, "figures.receptive_fields")
     height, width = _shape(layers[0], image_shape, "figures.receptive_fields")
     if units < 1:
         raise ValueError(f"figures.receptive_fields: units must be at least 1, got {units}")
-    grown = structure.used_weights(masks, "figures.receptive_fields").reshape(T, -1, K)      # as wide as the last one
+    # as wide as the last one
+    grown = structure.used_weights(masks, "figures.receptive_fields").reshape(T, -1, K)
     chosen = structured_units(grown, (height, width), units)
     if not len(chosen):
-        chosen = np.argsort(-grown.mean(axis=(0, 1)), kind="stable")[:min(units, K)]
+        chosen = np.argsort(-grown.mean(axis=(0, 1)), kind="stable")[: min(units, K)]
     units = len(chosen)
     gap = max(1, width // 10)
-    sheet = np.full((T * (height + gap) - gap, units * (width + gap) - gap, 3), 0.87)      # light grey between tiles
+    # light grey between tiles
+    sheet = np.full((T * (height + gap) - gap, units * (width + gap) - gap, 3), 0.87)
     for t, colors in enumerate(layers):
         for i, k in enumerate(chosen):
-            top, left = t * (height + gap), i * (width + gap)
-            sheet[top:top + height, left:left + width] = colors[:, k].reshape(height, width, 3)
+            top = t * (height + gap)
+            left = i * (width + gap)
+            sheet[top : top + height, left : left + width] = colors[:, k].reshape(height, width, 3)
     own_figure = ax is None
     if own_figure:
         wide = 12.5 * units
-        ax = canvas.new_axes(max(canvas.WIDTH, wide + 14 + 1.3 * max(map(len, names))),          # room for names
-                             30 + wide * sheet.shape[0] / sheet.shape[1])
+        # room for names
+        ax = canvas.new_axes(
+            max(canvas.WIDTH, wide + 14 + 1.3 * max(map(len, names))),
+            30 + wide * sheet.shape[0] / sheet.shape[1],
+        )
     ax.imshow(sheet, interpolation="nearest")
     ax.set_xticks(np.arange(units) * (width + gap) + width / 2, [str(k + 1) for k in chosen])
     ax.set_yticks(np.arange(T) * (height + gap) + height / 2, names)
@@ -188,7 +248,8 @@ def receptive_fields(masks, task_names=None, units=10, image_shape=None, ax=None
 
 @styled
 def share_used(masks, task_names=None, ax=None):
-    """Draw how the network fills: what each task uses of it, new or shared, and what all tasks so far use.
+    """Draw how the network fills: what each task uses of it, new or shared, and what all tasks so
+    far use.
 
     Kumar et al. (2021), figure "percentage of network filled or used after learning k tasks".
 
@@ -201,14 +262,31 @@ def share_used(masks, task_names=None, ax=None):
     -------
     Axes with two sets of bars, the new part below the shared part, and one line.
     """
-    used, filled, added = structure.density(masks), structure.capacity_used(masks), structure.capacity_added(masks)
+    used = structure.density(masks)
+    filled = structure.capacity_used(masks)
+    added = structure.capacity_added(masks)
     T = len(used)
     names = canvas.task_labels(T, task_names, "figures.share_used")
     ax = canvas.new_axes() if ax is None else ax
     tasks = np.arange(1, T + 1)
     ax.bar(tasks, 100 * added, width=0.62, color=NEW, label="new weights")
-    ax.bar(tasks, 100 * (used - added), bottom=100 * added, width=0.62, color=SHARED, label="shared with earlier")
-    ax.plot(tasks, 100 * filled, color=canvas.INK, marker="o", markersize=3.5, linewidth=1.4, label="all tasks so far")
+    ax.bar(
+        tasks,
+        100 * (used - added),
+        bottom=100 * added,
+        width=0.62,
+        color=SHARED,
+        label="shared with earlier",
+    )
+    ax.plot(
+        tasks,
+        100 * filled,
+        color=canvas.INK,
+        marker="o",
+        markersize=3.5,
+        linewidth=1.4,
+        label="all tasks so far",
+    )
     canvas.style(ax, "task", "share of the network (%)", grid="y")
     step = -(-T // 10)
     ax.set_xticks(tasks[::step], canvas.narrow(names)[::step])
@@ -219,9 +297,11 @@ def share_used(masks, task_names=None, ax=None):
 
 @styled
 def sharing_matrix(masks, task_names=None, ax=None):
-    """Draw which share of each task's weights each other task uses, and below it what chance would give.
+    """Draw which share of each task's weights each other task uses, and below it what chance would
+    give.
 
-    Masks that lie independently of each other share as much as the density of the other task's mask: the last row.
+    Masks that lie independently of each other share as much as the density of the other task's
+    mask: the last row.
 
     Kumar et al. (2021), figure "Percentage of weight sharing across tasks".
 
@@ -238,7 +318,9 @@ def sharing_matrix(masks, task_names=None, ax=None):
     T = len(sharing)
     names = canvas.task_labels(T, task_names, "figures.sharing_matrix")
     ax = canvas.new_axes(height=78) if ax is None else ax
-    values = 100 * np.vstack([np.where(np.eye(T, dtype=bool), np.nan, sharing), structure.density(masks)])
+    values = 100 * np.vstack(
+        [np.where(np.eye(T, dtype=bool), np.nan, sharing), structure.density(masks)]
+    )
     draw_map(ax, values, [*names, "chance"], names, "{:.0f}", 0.0, 100.0)
     ax.axhline(T - 0.5, color="white", linewidth=5)
     canvas.style(ax, "also used by task", "weights of task (%)")
@@ -246,7 +328,9 @@ def sharing_matrix(masks, task_names=None, ax=None):
 
 
 def _colored(masks, caller):
-    """Return each mask as an image (D, K, 3) of weights that are off, new, or shared with an earlier task."""
+    """Return each mask as an image (D, K, 3) of weights that are off, new, or shared with an
+    earlier task.
+    """
     from matplotlib.colors import to_rgb
 
     layers = [structure.as_mask(mask, caller) for mask in masks]
@@ -254,16 +338,31 @@ def _colored(masks, caller):
     earlier = np.zeros_like(used)
     earlier[1:] = np.logical_or.accumulate(used)[:-1]
     kind = np.where(used, np.where(earlier, 2, 1), 0)
-    return np.array([to_rgb(OFF), to_rgb(NEW), to_rgb(SHARED)])[kind].reshape(len(layers), *layers[-1].shape, 3)
+    return np.array([to_rgb(OFF), to_rgb(NEW), to_rgb(SHARED)])[kind].reshape(
+        len(layers), *layers[-1].shape, 3
+    )
 
 
 def _color_key(ax, own_figure):
-    """Draw the key to the two colours of a mask: below our own figure, beside Axes that we were given."""
+    """Draw the key to the two colours of a mask: below our own figure, beside Axes that we were
+    given.
+    """
     from matplotlib.patches import Patch
 
-    patches = [Patch(color=NEW, label="used for the first time"), Patch(color=SHARED, label="used by an earlier task")]
+    patches = [
+        Patch(color=NEW, label="used for the first time"),
+        Patch(color=SHARED, label="used by an earlier task"),
+    ]
     if own_figure:
-        ax.figure.legend(handles=patches, loc="outside lower center", ncols=2, fontsize=canvas.TICK, frameon=False,
-                         handlelength=0.9, handleheight=0.9, labelcolor=canvas.INK)
+        ax.figure.legend(
+            handles=patches,
+            loc="outside lower center",
+            ncols=2,
+            fontsize=canvas.TICK,
+            frameon=False,
+            handlelength=0.9,
+            handleheight=0.9,
+            labelcolor=canvas.INK,
+        )
     else:
         canvas.legend(ax, handles=patches)

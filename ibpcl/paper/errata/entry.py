@@ -1,4 +1,6 @@
-"""An erratum: what is printed and what is right, each evaluated and held against a third, independent number."""
+"""An erratum: what is printed and what is right, each evaluated and held against a third,
+independent number.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +13,8 @@ from ibpcl.paper.checks import Outcome
 
 @dataclass(frozen=True)
 class Finding:
-    """The printed form, the right form and the truth, as numbers, and whether the one fails and the other holds.
+    """The printed form, the right form and the truth, as numbers, and whether the one fails and the
+    other holds.
 
     Attributes
     ----------
@@ -39,28 +42,47 @@ def _first(value):
 
 
 def equal(printed, right, truth, tolerance):
-    """Compare both forms with a truth that they have to equal within ``tolerance``; a NaN or infinity fails.
+    """Compare both forms with a truth that they have to equal within ``tolerance``; a NaN or
+    infinity fails.
 
     >>> finding = equal(printed=[1.5, 2.0], right=[1.0, 1.0], truth=1.0, tolerance=1e-9)
     >>> finding.printed_fails, finding.right_holds, finding.points
     (True, True, 2)
     """
-    printed, right, truth = np.broadcast_arrays(np.asarray(printed, float), np.asarray(right, float),
-                                                np.asarray(truth, float))
+    printed, right, truth = np.broadcast_arrays(
+        np.asarray(printed, float), np.asarray(right, float), np.asarray(truth, float)
+    )
     with np.errstate(invalid="ignore"):
-        accepted, holds = np.abs(printed - truth) <= tolerance, np.abs(right - truth) <= tolerance
-    return Finding(_first(printed), _first(right), _first(truth), "=", not accepted.any(), bool(holds.all()),
-                   printed.size)
+        accepted = np.abs(printed - truth) <= tolerance
+        holds = np.abs(right - truth) <= tolerance
+    return Finding(
+        _first(printed),
+        _first(right),
+        _first(truth),
+        "=",
+        not accepted.any(),
+        bool(holds.all()),
+        printed.size,
+    )
 
 
 def above(printed, right, bound):
     """Compare both forms with a number that they have to exceed."""
-    return Finding(_first(printed), _first(right), _first(bound), ">", not printed > bound, bool(right > bound))
+    return Finding(
+        _first(printed), _first(right), _first(bound), ">", not printed > bound, bool(right > bound)
+    )
 
 
 def below(printed, right, bound):
     """Compare both forms with a number that they must not exceed."""
-    return Finding(_first(printed), _first(right), _first(bound), "<", not printed <= bound, bool(right <= bound))
+    return Finding(
+        _first(printed),
+        _first(right),
+        _first(bound),
+        "<",
+        not printed <= bound,
+        bool(right <= bound),
+    )
 
 
 class Erratum(NamedTuple):
@@ -87,15 +109,23 @@ class Erratum(NamedTuple):
     find: Callable
 
     def run(self, seed=0):
-        """Evaluate both forms and return an :class:`ibpcl.paper.outcome.Outcome`: ok if one fails and one holds."""
+        """Evaluate both forms and return an :class:`ibpcl.paper.outcome.Outcome`: ok if one fails
+        and one holds.
+        """
         found = self.find(seed)
         ok = found.printed_fails and found.right_holds
-        words = f"{short(found.printed):>12} {short(found.right):>11} {found.relation} {short(found.truth):>10}"
-        text = (f"{self.where} (source line {self.line})\n  printed: {self.printed}\n  right:   {self.right}\n"
-                f"  printed {short(found.printed)}, right {short(found.right)}, "
-                f"must be {found.relation} {short(found.truth)}; {found.points} point{'s' * (found.points > 1)}: "
-                f"the printed form {'fails' if found.printed_fails else 'HOLDS'}, "
-                f"the right one {'holds' if found.right_holds else 'FAILS'}")
+        words = (
+            f"{short(found.printed):>12} {short(found.right):>11} {found.relation} "
+            f"{short(found.truth):>10}"
+        )
+        text = (
+            f"{self.where} (source line {self.line})\n  printed: {self.printed}\n  right:   "
+            f"{self.right}\n  printed {short(found.printed)}, right {short(found.right)}, must be "
+            f"{found.relation} {short(found.truth)}; {found.points} "
+            f"point{'s' * (found.points > 1)}: the printed form "
+            f"{'fails' if found.printed_fails else 'HOLDS'}, the right one "
+            f"{'holds' if found.right_holds else 'FAILS'}"
+        )
         return Outcome(ok, words, {**vars(found), "where": self.where, "line": self.line}, text)
 
 
@@ -114,7 +144,9 @@ def erratum(name, where, line, printed, right):
 
 
 class Note(NamedTuple):
-    """An editorial remark on the paper: there is nothing to compute.  ``head`` is it in a few words."""
+    """An editorial remark on the paper: there is nothing to compute.  ``head`` is it in a few
+    words.
+    """
 
     name: str
     where: str

@@ -1,8 +1,10 @@
-"""The paper's tables and figures by name: which runs each needs, what it measures, and the paper's value beside it.
+"""The paper's tables and figures by name: which runs each needs, what it measures, and the paper's
+value beside it.
 
-A target is a list of rows and benchmarks, from which :mod:`ibpcl.experiments.cells` makes resumable runs; ``measures``
-computes their numbers, the target turns these into tables and pictures, and ``target`` runs and writes one.  Nothing
-heavy is imported here: the command line's help lists the targets.
+A target is a list of rows and benchmarks, from which :mod:`ibpcl.experiments.cells` makes resumable
+runs; ``measures`` computes their numbers, the target turns these into tables and pictures, and
+``target`` runs and writes one.  Nothing heavy is imported here: the command line's help lists the
+targets.
 """
 
 TARGETS = {

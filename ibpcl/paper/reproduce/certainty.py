@@ -1,4 +1,6 @@
-"""Targets beyond the paper, about how sure a classifier is: of the class, and of the task that an example is of."""
+"""Targets beyond the paper, about how sure a classifier is: of the class, and of the task that an
+example is of.
+"""
 
 from typing import NamedTuple
 
@@ -20,16 +22,18 @@ from ibpcl.paper.reproduce.rows import OTHERS, OURS, REFERENCE, target
 
 SPLIT = ("split-mnist", "split-fashion-mnist")
 ROWS = (OURS, next(row for row in OTHERS if row.key == "vcl"), REFERENCE)
-SURE = 0.95                                                  # a probability
-IMAGES = Row("generative", "p(x | task)", "vae_npbcl", {"tasks": 10})     # all classes, one after another
+SURE = 0.95  # a probability
+# all classes, one after another
+IMAGES = Row("generative", "p(x | task)", "vae_npbcl", {"tasks": 10})
 BY_IMAGES = ("p(x | task), our head", "p(x | class) alone")
 
 
 class Predicted(NamedTuple):
-    """What the classifier of each task predicts for the test examples of all tasks, one task after another.
+    """What the classifier of each task predicts for the test examples of all tasks, one task after
+    another.
 
-    ``heads``: for each task its :class:`Classes`; ``tasks``, ``labels`` (N,): the truth; ``rules``: those by which a
-    task can be inferred from them; ``names``: of the tasks.
+    ``heads``: for each task its :class:`Classes`; ``tasks``, ``labels`` (N,): the truth; ``rules``:
+    those by which a task can be inferred from them; ``names``: of the tasks.
     """
 
     heads: tuple[Classes, ...]
@@ -39,27 +43,41 @@ class Predicted(NamedTuple):
     names: tuple[str, ...]
 
     def own(self):
-        """Return for each task the probabilities of its head for its own examples, and their labels."""
-        return [(head.probabilities[self.tasks == t], self.labels[self.tasks == t])
-                for t, head in enumerate(self.heads)]
+        """Return for each task the probabilities of its head for its own examples, and their
+        labels.
+        """
+        return [
+            (head.probabilities[self.tasks == t], self.labels[self.tasks == t])
+            for t, head in enumerate(self.heads)
+        ]
 
 
 def predicted(m):
-    """Return what a cell predicts for all test examples with every head, at the end of the stream."""
-    learned, stream = learner(m), make_stream(m.cell.config)
+    """Return what a cell predicts for all test examples with every head, at the end of the
+    stream.
+    """
+    learned = learner(m)
+    stream = make_stream(m.cell.config)
     tests = [(stream[t].x_test, stream[t].y_test) for t in range(len(stream))]
     x, labels = (np.concatenate(part) for part in zip(*tests, strict=True))
     tasks = np.repeat(np.arange(len(tests)), [len(labels) for _, labels in tests])
     if hasattr(learned, "predict_with_uncertainty"):
-        heads, rules = [learned.predict_with_uncertainty(x, t) for t in range(len(tests))], RULES
-    else:                                                    # the mean alone: no doubt can be put down to the weights
-        means = [np.maximum(learned.predict(x, t), np.finfo(np.float32).tiny) for t in range(len(tests))]
-        heads, rules = [mean_over_samples(np.log(mean)[None]) for mean in means], RULES[:2]
+        heads = [learned.predict_with_uncertainty(x, t) for t in range(len(tests))]
+        rules = RULES
+    # the mean alone: no doubt can be put down to the weights
+    else:
+        means = [
+            np.maximum(learned.predict(x, t), np.finfo(np.float32).tiny) for t in range(len(tests))
+        ]
+        heads = [mean_over_samples(np.log(mean)[None]) for mean in means]
+        rules = RULES[:2]
     return Predicted(tuple(heads), tasks, labels, rules, tuple(m.values["tasks"]))
 
 
 def inferred(found, chosen):
-    """Return the share of the examples whose task is chosen rightly, and of those whose class then is too, percent."""
+    """Return the share of the examples whose task is chosen rightly, and of those whose class then
+    is too, percent.
+    """
     of_task = found.tasks == chosen
     classes = np.stack([head.probabilities.argmax(axis=1) for head in found.heads])
     right = of_task & (classes[chosen, np.arange(len(chosen))] == found.labels)
@@ -67,18 +85,21 @@ def inferred(found, chosen):
 
 
 def by_images(m, found, stream):
-    """Return what :func:`inferred` does, of the task under whose images' model an example is most probable.
+    """Return what :func:`inferred` does, of the task under whose images' model an example is most
+    probable.
 
-    The model of each class gives log p(x | class); a task's is the mean of the densities of its two classes.  Twice:
-    with the class from the supervised heads that ``found`` has of the tasks of ``stream``, and with the most probable
-    class alone.
+    The model of each class gives log p(x | class); a task's is the mean of the densities of its two
+    classes.  Twice: with the class from the supervised heads that ``found`` has of the tasks of
+    ``stream``, and with the most probable class alone.
     """
-    config, learned = m.cell.config, learner(m)
-    pairs = CONSECUTIVE_PAIRS[:len(stream)]
+    config = m.cell.config
+    learned = learner(m)
+    pairs = CONSECUTIVE_PAIRS[: len(stream)]
     x = np.concatenate([stream[t].x_test for t in range(len(stream))])
     models = [learned.latent_model(label) for pair in pairs for label in pair]
     scores = codes.task_scores(models, x, config.measurement.inference_samples, config.seed)
-    best, truth = scores.argmax(axis=1), np.array(pairs)[found.tasks, found.labels]
+    best = scores.argmax(axis=1)
+    truth = np.array(pairs)[found.tasks, found.labels]
     tasks = logsumexp(scores.reshape(len(x), len(pairs), 2), axis=2).argmax(axis=1)
     alone = 100 * float((best // 2 == found.tasks).mean()), 100 * float((best == truth).mean())
     return inferred(found, tasks), alone
@@ -86,100 +107,182 @@ def by_images(m, found, stream):
 
 @target(SPLIT, lambda quick: (*ROWS, IMAGES))
 def without_task_names(found):
-    """Compare ways to infer the task of a test image, and the accuracy among the classes of all tasks."""
-    tables, benchmarks = [], [b for b in found.benchmarks if b.family == "task"]
+    """Compare ways to infer the task of a test image, and the accuracy among the classes of all
+    tasks.
+    """
+    tables = []
+    benchmarks = [b for b in found.benchmarks if b.family == "task"]
     for b in benchmarks:
         entries = []
         for row in (row for row in found.rows_on(b) if row.method not in GENERATIVE):
             of_seeds = [predicted(m) for m in found.of(row, b)]
-            entries += _both(f"{row.label}, told the task", [inferred(each, each.tasks) for each in of_seeds])
+            entries += _both(
+                f"{row.label}, told the task", [inferred(each, each.tasks) for each in of_seeds]
+            )
             for rule in of_seeds[0].rules:
-                entries += _both(f"{row.label}, {rule}", [inferred(each, confidence.infer_tasks(each.heads, rule))
-                                                          for each in of_seeds])
-        tables.append(Table(f"{b.label}: of all test images, percent", (*entries, *_by_images(found, b))))
+                entries += _both(
+                    f"{row.label}, {rule}",
+                    [inferred(each, confidence.infer_tasks(each.heads, rule)) for each in of_seeds],
+                )
+        tables.append(
+            Table(f"{b.label}: of all test images, percent", (*entries, *_by_images(found, b)))
+        )
     axes = pictures.panels(len(tables), height=22 + 3 * max(len(table.entries) for table in tables))
     for ax, b, table in zip(axes, benchmarks, tables, strict=True):
         pictures.compare([entry for entry in table.entries if entry.column == "class"], ax, b.label)
-    return Summary(tuple(tables), (
-        "Task: the share of the images that are given to the right task; class: that the head of that task then gives "
-        "to the right class too. By chance that is one in the number of tasks, and one in the number of classes.",
-        "Entropy and confidence: the head that is surest, by the entropy of its mean prediction or by its largest "
-        "probability; with two classes a head that is surer by one is so by the other. Mutual information: the head "
-        "whose prediction depends least on which weights are drawn.",
-        "p(x | task): the generative model of the same images, one class after another (`ibpcl reproduce knn`); the "
-        "task whose two classes make the image most probable, with our head, and the most probable class alone.",
-    ), {"class": axes})
+    return Summary(
+        tuple(tables),
+        (
+            "Task: the share of the images that are given to the right task; class: that the "
+            "head of that task then gives to the right class too. By chance that is one in the "
+            "number of tasks, and one in the number of classes.",
+            "Entropy and confidence: the head that is surest, by the entropy of its mean "
+            "prediction or by its largest probability; with two classes a head that is surer by "
+            "one is so by the other. Mutual information: the head whose prediction depends least "
+            "on which weights are drawn.",
+            "p(x | task): the generative model of the same images, one class after another "
+            "(`ibpcl reproduce knn`); the task whose two classes make the image most probable, "
+            "with our head, and the most probable class alone.",
+        ),
+        {"class": axes},
+    )
 
 
 def _both(label, pairs):
-    return [Entry(label, name, values) for name, values in zip(("task", "class"), zip(*pairs, strict=True),
-                                                               strict=True)]
+    return [
+        Entry(label, name, values)
+        for name, values in zip(("task", "class"), zip(*pairs, strict=True), strict=True)
+    ]
 
 
 def _by_images(found, b):
     """Return the entries of the generative models of the same images, seed by seed beside ours."""
     ours = {m.cell.seed: m for m in found.of(OURS, b)}
-    cells = [m for m in found.measured if m.cell.row.key == IMAGES.key and m.cell.seed in ours
-             and m.cell.config.dataset == ours[m.cell.seed].cell.config.dataset]
-    values = [by_images(m, predicted(ours[m.cell.seed]), make_stream(ours[m.cell.seed].cell.config)) for m in cells]
-    return [entry for label, pairs in zip(BY_IMAGES, zip(*values, strict=True), strict=False)
-            for entry in _both(label, pairs)]
+    cells = [
+        m
+        for m in found.measured
+        if m.cell.row.key == IMAGES.key
+        and m.cell.seed in ours
+        and m.cell.config.dataset == ours[m.cell.seed].cell.config.dataset
+    ]
+    values = [
+        by_images(m, predicted(ours[m.cell.seed]), make_stream(ours[m.cell.seed].cell.config))
+        for m in cells
+    ]
+    return [
+        entry
+        for label, pairs in zip(BY_IMAGES, zip(*values, strict=True), strict=False)
+        for entry in _both(label, pairs)
+    ]
 
 
 @target(SPLIT, lambda quick: ROWS)
 def calibration(found):
-    """Compare how well probabilities fit what is right, and how well doubt shows an image of another task."""
-    tables, drawn = [], {}
+    """Compare how well probabilities fit what is right, and how well doubt shows an image of
+    another task.
+    """
+    tables = []
+    drawn = {}
     for b in found.benchmarks:
-        means, tasks, areas = [], [], []
+        means = []
+        tasks = []
+        areas = []
         axes = pictures.panels(len(found.rows_on(b)), width=70, height=70, columns=3)
         for ax, row in zip(axes, found.rows_on(b), strict=True):
             of_seeds = [predicted(m) for m in found.of(row, b)]
-            errors = np.array([[100 * confidence.expected_calibration_error(*own) for own in each.own()]
-                               for each in of_seeds])
-            scores = np.array([[confidence.brier_score(*own) for own in each.own()] for each in of_seeds])
-            means += [Entry(row.label, "ECE", tuple(errors.mean(axis=1))),
-                      Entry(row.label, "largest ECE", tuple(errors.max(axis=1))),
-                      Entry(row.label, "Brier", tuple(scores.mean(axis=1)), SCORE),
-                      *(Entry(row.label, f"sure, {whose}", values) for whose, values in zip(
-                          ("own", "others"), zip(*map(sure, of_seeds), strict=True), strict=True))]
-            tasks += [Entry(row.label, name, tuple(errors[:, t])) for t, name in enumerate(of_seeds[0].names)]
+            errors = np.array(
+                [
+                    [100 * confidence.expected_calibration_error(*own) for own in each.own()]
+                    for each in of_seeds
+                ]
+            )
+            scores = np.array(
+                [[confidence.brier_score(*own) for own in each.own()] for each in of_seeds]
+            )
+            means += [
+                Entry(row.label, "ECE", tuple(errors.mean(axis=1))),
+                Entry(row.label, "largest ECE", tuple(errors.max(axis=1))),
+                Entry(row.label, "Brier", tuple(scores.mean(axis=1)), SCORE),
+                *(
+                    Entry(row.label, f"sure, {whose}", values)
+                    for whose, values in zip(
+                        ("own", "others"), zip(*map(sure, of_seeds), strict=True), strict=True
+                    )
+                ),
+            ]
+            tasks += [
+                Entry(row.label, name, tuple(errors[:, t]))
+                for t, name in enumerate(of_seeds[0].names)
+            ]
             for rule in of_seeds[0].rules:
                 found_areas = zip(*(out_of_task(each, rule) for each in of_seeds), strict=True)
-                areas += [Entry(f"{row.label}, {rule}", when, values, FRACTION)
-                          for when, values in zip(("all", "earlier", "later"), found_areas, strict=True)]
-            figures.class_reliability([confidence.reliability_bins(*own) for own in of_seeds[0].own()],
-                                      of_seeds[0].names, ax)
+                areas += [
+                    Entry(f"{row.label}, {rule}", when, values, FRACTION)
+                    for when, values in zip(("all", "earlier", "later"), found_areas, strict=True)
+                ]
+            figures.class_reliability(
+                [confidence.reliability_bins(*own) for own in of_seeds[0].own()],
+                of_seeds[0].names,
+                ax,
+            )
             ax.set_title(row.label, fontsize=canvas.LABEL, color=canvas.INK)
         pictures.one_legend(axes)
         drawn[f"reliability_{b.name}"] = axes
-        tables += [Table(f"{b.label}: calibration on each task's own test images, mean over tasks", tuple(means)),
-                   Table(f"{b.label}: expected calibration error of each task, percent", tuple(tasks)),
-                   Table(f"{b.label}: AUROC of doubt, images of other tasks against own ones", tuple(areas))]
-    return Summary(tuple(tables), (
-        f"ECE: expected calibration error, {confidence.BINS} bins of equal width, percent. Brier: mean squared "
-        "distance from the right answer, 0 to 2. Of each task's own head. Sure: the share of images whose predicted "
-        f"class has a probability above {SURE}, of a head's own task and of all others, percent.",
-        "AUROC: the probability that a head doubts an image of another task more than one of its own, the mean over "
-        "all pairs of a head and another task; 0.5 is chance. Earlier: images of tasks learned before the head's; "
-        "later: of tasks after it. All at the end of the stream.",
-        "The figures are of the first seed; a marker is the larger, the more examples its bin has.",
-    ), drawn)
+        tables += [
+            Table(
+                f"{b.label}: calibration on each task's own test images, mean over tasks",
+                tuple(means),
+            ),
+            Table(f"{b.label}: expected calibration error of each task, percent", tuple(tasks)),
+            Table(
+                f"{b.label}: AUROC of doubt, images of other tasks against own ones", tuple(areas)
+            ),
+        ]
+    return Summary(
+        tuple(tables),
+        (
+            f"ECE: expected calibration error, {confidence.BINS} bins of equal width, percent. "
+            "Brier: mean squared distance from the right answer, 0 to 2. Of each task's own "
+            "head. Sure: the share of images whose predicted class has a probability above "
+            f"{SURE}, of a head's own task and of all others, percent.",
+            "AUROC: the probability that a head doubts an image of another task more than one of "
+            "its own, the mean over all pairs of a head and another task; 0.5 is chance. "
+            "Earlier: images of tasks learned before the head's; later: of tasks after it. All "
+            "at the end of the stream.",
+            (
+                "The figures are of the first seed; a marker is the larger, the more examples "
+                "its bin has."
+            ),
+        ),
+        drawn,
+    )
 
 
 def sure(found):
-    """Return how many predictions have a probability above ``SURE``, for own images and others', percent."""
+    """Return how many predictions have a probability above ``SURE``, for own images and others',
+    percent.
+    """
     confidences = np.stack([head.probabilities.max(axis=1) for head in found.heads])
     own = found.tasks == np.arange(len(found.heads))[:, None]
     return tuple(100 * float((confidences[those] > SURE).mean()) for those in (own, ~own))
 
 
 def out_of_task(found, rule):
-    """Return the mean area under the ROC curve over all pairs of a head and another task's images; earlier; later."""
-    areas, tasks = {}, range(len(found.heads))
+    """Return the mean area under the ROC curve over all pairs of a head and another task's images;
+    earlier; later.
+    """
+    areas = {}
+    tasks = range(len(found.heads))
     for t in tasks:
         doubts = confidence.doubt(found.heads[t], rule)
-        areas |= {(t, other): confidence.auroc(doubts[found.tasks == t], doubts[found.tasks == other])
-                  for other in tasks if other != t}
-    kinds = (areas, [pair for pair in areas if pair[1] < pair[0]], [pair for pair in areas if pair[1] > pair[0]])
+        areas |= {
+            (t, other): confidence.auroc(doubts[found.tasks == t], doubts[found.tasks == other])
+            for other in tasks
+            if other != t
+        }
+    kinds = (
+        areas,
+        [pair for pair in areas if pair[1] < pair[0]],
+        [pair for pair in areas if pair[1] > pair[0]],
+    )
     return tuple(float(np.mean([areas[pair] for pair in kind])) for kind in kinds)

@@ -1,4 +1,5 @@
-"""What the paper says of the parts of its method and never measures: each part left out, or changed, alone.
+"""What the paper says of the parts of its method and never measures: each part left out, or
+changed, alone.
 
 Every row changes one setting of the first.  Without fine-tuning, a run also has fewer epochs.
 Growth, more and more epochs, and the weight of the masks' divergence have separate targets
@@ -15,12 +16,16 @@ from ibpcl.paper import numbers as paper
 from ibpcl.paper.reproduce import measures, pictures
 from ibpcl.paper.reproduce.rows import FOUR, target
 
-ENOUGH_ALPHA = 'Sec. 4.4: "a sufficiently large value of alpha without tuning" performs "reasonably"'
+ENOUGH_ALPHA = (
+    'Sec. 4.4: "a sufficiently large value of alpha without tuning" performs "reasonably"'
+)
 CORESETS = paper.CLAIMS["coreset"]
 
 
 class Claim(NamedTuple):
-    """A row: its key, what it is called, the settings in which it differs, and the paper's statement."""
+    """A row: its key, what it is called, the settings in which it differs, and the paper's
+    statement.
+    """
 
     key: str
     label: str
@@ -29,38 +34,79 @@ class Claim(NamedTuple):
 
 
 CLAIMS = (
-    Claim("mean-field", "masks without sticks", {"structured": False},
-          'Sec. 3.2: the structured mean field "performs better than normally used mean-field approximation"'),
-    Claim("last-posterior", "last posterior as prior", {"masked_prior": False},
-          "Sec. 4.1, Eq. 11: weights that no task uses have the initial prior, not the last posterior"),
-    Claim("no-fine-tuning", "no fine-tuning", {"finetune_epochs": 0},
-          'Sec. 4.5: masks that are not completely binary affect "task performance a bit", fine-tuning restores it'),
+    Claim(
+        "mean-field",
+        "masks without sticks",
+        {"structured": False},
+        (
+            'Sec. 3.2: the structured mean field "performs better than normally used mean-field '
+            'approximation"'
+        ),
+    ),
+    Claim(
+        "last-posterior",
+        "last posterior as prior",
+        {"masked_prior": False},
+        (
+            "Sec. 4.1, Eq. 11: weights that no task uses have the initial prior, not the last "
+            "posterior"
+        ),
+    ),
+    Claim(
+        "no-fine-tuning",
+        "no fine-tuning",
+        {"finetune_epochs": 0},
+        (
+            'Sec. 4.5: masks that are not completely binary affect "task performance a bit", '
+            'fine-tuning restores it'
+        ),
+    ),
     Claim("alpha-10", "alpha 10", {"alpha": 10.0}, ENOUGH_ALPHA),
     Claim("alpha-30", "alpha 30", {"alpha": 30.0}, ENOUGH_ALPHA),
     Claim("alpha-200", "alpha 200", {"alpha": 200.0}, ENOUGH_ALPHA),
     Claim("random-coreset", "random coreset", {"coreset": "random"}, CORESETS),
     Claim("k-center-coreset", "k-center coreset", {"coreset": "k_center"}, CORESETS),
     Claim("one-mask", "one mask for all", {"shared_mask": True}, paper.CLAIMS["shared-mask"]),
-    Claim("two-layers", "two hidden layers", {"hidden": (200, 200)},
-          "Sec. 3.1 is of L layers; every classifier of the paper has one (supplement B.1)"),
+    Claim(
+        "two-layers",
+        "two hidden layers",
+        {"hidden": (200, 200)},
+        "Sec. 3.1 is of L layers; every classifier of the paper has one (supplement B.1)",
+    ),
 )
 WHOLE = Row("npbcl", "nothing", "npbcl")
 
 
-@target(FOUR, lambda quick: (WHOLE, *(Row(claim.key, claim.label, "npbcl", claim.settings) for claim in CLAIMS)))
+@target(
+    FOUR,
+    lambda quick: (
+        WHOLE,
+        *(Row(claim.key, claim.label, "npbcl", claim.settings) for claim in CLAIMS),
+    ),
+)
 def claims(found):
     """Compare ours with ours without each part."""
-    tables, changes = [], []
+    tables = []
+    changes = []
     for b in found.benchmarks:
         whole = {m.cell.seed: findings.final_accuracy(m) for m in found.of(WHOLE, b)}
-        columns = (("accuracy", findings.final_accuracy, PERCENT), ("transfer", findings.backward_transfer, POINTS),
-                   ("density", lambda m: measures.used_by_task(m).mean(), SHARE),
-                   ("sharing", measures.pairwise_sharing, SHARE))
-        entries = [found.entry(row, b, number, name, unit) for row in found.rows_on(b)
-                   for name, number, unit in columns]
+        columns = (
+            ("accuracy", findings.final_accuracy, PERCENT),
+            ("transfer", findings.backward_transfer, POINTS),
+            ("density", lambda m: measures.used_by_task(m).mean(), SHARE),
+            ("sharing", measures.pairwise_sharing, SHARE),
+        )
+        entries = [
+            found.entry(row, b, number, name, unit)
+            for row in found.rows_on(b)
+            for name, number, unit in columns
+        ]
         for row in found.rows_on(b):
-            change = tuple(findings.final_accuracy(m) - whole[m.cell.seed] for m in found.of(row, b)
-                           if m.cell.seed in whole)
+            change = tuple(
+                findings.final_accuracy(m) - whole[m.cell.seed]
+                for m in found.of(row, b)
+                if m.cell.seed in whole
+            )
             if row.key != WHOLE.key and change:
                 changes.append(Entry(row.label, b.label, change, POINTS))
         tables.append(Table(f"{b.label}: what is changed", tuple(entries)))
@@ -68,8 +114,12 @@ def claims(found):
     statements = {claim.statement: [] for claim in CLAIMS}
     for claim in CLAIMS:
         statements[claim.statement].append(claim.label)
-    return Summary((change, *tables), (
-        "Accuracy, density and sharing in percent, backward transfer in points. Density is the mean over tasks, "
-        "sharing is with one earlier task.",
-        *(f"{', '.join(labels)}: {statement}." for statement, labels in statements.items()),
-    ), {"claims": pictures.compared(found, changes, 22)} if changes else {})
+    return Summary(
+        (change, *tables),
+        (
+            "Accuracy, density and sharing in percent, backward transfer in points. Density is "
+            "the mean over tasks, sharing is with one earlier task.",
+            *(f"{', '.join(labels)}: {statement}." for statement, labels in statements.items()),
+        ),
+        {"claims": pictures.compared(found, changes, 22)} if changes else {},
+    )

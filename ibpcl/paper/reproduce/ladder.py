@@ -1,8 +1,10 @@
-"""From the printed method to ours, one change at a time: which of them closes the gap to the paper's table.
+"""From the printed method to ours, one change at a time: which of them closes the gap to the
+paper's table.
 
-The first row is the preset ``paper``, every setting as printed.  Each row below keeps the changes of all rows above it
-and makes one more; after the last there is nothing left in which it differs from ``default``.  Beside this ladder stand
-``unweighted``, every divergence at weight one, and ``authors``, the settings of the released program.
+The first row is the preset ``paper``, every setting as printed.  Each row below keeps the changes
+of all rows above it and makes one more; after the last there is nothing left in which it differs
+from ``default``.  Beside this ladder stand ``unweighted``, every divergence at weight one, and
+``authors``, the settings of the released program.
 """
 
 from ibpcl.experiments import findings
@@ -14,19 +16,34 @@ from ibpcl.paper import numbers as paper
 from ibpcl.paper.reproduce import measures, pictures
 from ibpcl.paper.reproduce.rows import FOUR, target
 
-# What each step changes: its name, what it does in words, and the settings that it sets to those of ``default``.
+# What each step changes: its name, what it does in words, and the settings that it sets to those of
+# ``default``.
 STEPS = (
-    ("start", "no maximum-likelihood start, and 4 samples a step instead of 10", ("likelihood_epochs", "samples")),
-    ("epochs", "10 + 40 epochs a task instead of 5 + 5, and larger rates",
-     ("epochs", "finetune_epochs", "weight_rate", "mask_rate", "finetune_rate")),
-    ("temperatures", "the masks' temperature falls from 2 to 0.5, not from 10 to 0.25", ("tau_start", "tau_end")),
+    (
+        "start",
+        "no maximum-likelihood start, and 4 samples a step instead of 10",
+        ("likelihood_epochs", "samples"),
+    ),
+    (
+        "epochs",
+        "10 + 40 epochs a task instead of 5 + 5, and larger rates",
+        ("epochs", "finetune_epochs", "weight_rate", "mask_rate", "finetune_rate"),
+    ),
+    (
+        "temperatures",
+        "the masks' temperature falls from 2 to 0.5, not from 10 to 0.25",
+        ("tau_start", "tau_end"),
+    ),
     ("averaging", "the last 80 % of fine-tuning's steps are averaged", ("finetune_average",)),
     ("mask-weight", "the masks' divergence has weight 0.0021 instead of 1", ("mask_kl_weight",)),
     ("link", "the log-odds of the masks' prior are log pi instead of logit pi", ("mask_link",)),
     ("unused", "weights that no task uses yet have no divergence", ("unused_prior",)),
     ("reset", "what a task's mask drops returns to its prior", ("reset_unused",)),
-    ("default", "alpha 69 instead of 30, a wider prior and a wider start",
-     ("alpha", "prior_sigma", "start_sigma", "start_spread")),
+    (
+        "default",
+        "alpha 69 instead of 30, a wider prior and a wider start",
+        ("alpha", "prior_sigma", "start_sigma", "start_spread"),
+    ),
 )
 
 
@@ -42,33 +59,66 @@ def rungs():
     for key, _, changed in STEPS:
         settings |= {name: getattr(default, name) for name in changed}
         rows.append(Row(key, f"+ {key}", "npbcl", dict(settings)))
-    return (*rows, Row("unweighted", "unweighted", "npbcl", PRESETS["unweighted"]),
-            Row("authors", "authors", "npbcl", PRESETS["authors"]))
+    return (
+        *rows,
+        Row("unweighted", "unweighted", "npbcl", PRESETS["unweighted"]),
+        Row("authors", "authors", "npbcl", PRESETS["authors"]),
+    )
 
 
 @target(FOUR, lambda quick: rungs())
 def ladder(found):
     """Compare the printed settings with ours, one change a row."""
     kinds = (
-        ("accuracy", (("accuracy", findings.final_accuracy, PERCENT),
-                      ("transfer", findings.backward_transfer, POINTS))),
-        ("masks", (("density", lambda m: measures.used_by_task(m).mean(), SHARE),
-                   ("sharing", measures.pairwise_sharing, SHARE), ("chance", measures.pairwise_chance, SHARE),
-                   ("correlation", lambda m: measures.on_pixels(m)[2], CORRELATION))),
+        (
+            "accuracy",
+            (
+                ("accuracy", findings.final_accuracy, PERCENT),
+                ("transfer", findings.backward_transfer, POINTS),
+            ),
+        ),
+        (
+            "masks",
+            (
+                ("density", lambda m: measures.used_by_task(m).mean(), SHARE),
+                ("sharing", measures.pairwise_sharing, SHARE),
+                ("chance", measures.pairwise_chance, SHARE),
+                ("correlation", lambda m: measures.on_pixels(m)[2], CORRELATION),
+            ),
+        ),
     )
     tables = tuple(
-        Table(f"{b.label}: {kind}", tuple(found.entry(row, b, number, name, unit, _printed(row, b, name))
-                                          for row in found.rows_on(b) for name, number, unit in columns))
-        for b in found.benchmarks for kind, columns in kinds)
-    accuracies = [found.entry(row, b, findings.final_accuracy, b.label, PERCENT, _printed(row, b, "accuracy"))
-                  for b in found.benchmarks for row in found.rows_on(b)]
+        Table(
+            f"{b.label}: {kind}",
+            tuple(
+                found.entry(row, b, number, name, unit, _printed(row, b, name))
+                for row in found.rows_on(b)
+                for name, number, unit in columns
+            ),
+        )
+        for b in found.benchmarks
+        for kind, columns in kinds
+    )
+    accuracies = [
+        found.entry(row, b, findings.final_accuracy, b.label, PERCENT, _printed(row, b, "accuracy"))
+        for b in found.benchmarks
+        for row in found.rows_on(b)
+    ]
     changes = "; ".join(f"{key}, {what}" for key, what, _ in STEPS)
-    return Summary(tables, (
-        f"Each row keeps the changes of the rows above it: {changes}. Beside it: the presets unweighted and authors.",
-        "Accuracy, density and sharing in percent, backward transfer in points. Density is the mean over tasks, "
-        "sharing is with one earlier task, chance is what independent masks of that density would share. The "
-        "correlation is that of a pixel's mean with the share of its weights that are on.",
-    ), {"ladder": pictures.compared(found, accuracies, 22)})
+    return Summary(
+        tables,
+        (
+            (
+                f"Each row keeps the changes of the rows above it: {changes}. Beside it: the "
+                "presets unweighted and authors."
+            ),
+            "Accuracy, density and sharing in percent, backward transfer in points. Density is "
+            "the mean over tasks, sharing is with one earlier task, chance is what independent "
+            "masks of that density would share. The correlation is that of a pixel's mean with "
+            "the share of its weights that are on.",
+        ),
+        {"ladder": pictures.compared(found, accuracies, 22)},
+    )
 
 
 def _printed(row, b, name):

@@ -1,4 +1,6 @@
-"""Thirty permutations: what becomes of accuracy, and of the free part of the network, after the paper's five tasks."""
+"""Thirty permutations: what becomes of accuracy, and of the free part of the network, after the
+paper's five tasks.
+"""
 
 import numpy as np
 
@@ -11,38 +13,76 @@ from ibpcl.paper import numbers as paper
 from ibpcl.paper.reproduce import measures, pictures
 from ibpcl.paper.reproduce.rows import OURS, REFERENCE, target
 
-GROWING = Row("npbcl-growing", f"ours, from {paper.EXPANDING_UNITS} units", "npbcl",
-              {"hidden": (paper.EXPANDING_UNITS,), "expand": True})
-ROWS = (OURS, GROWING, Row("hat", "HAT", "hat"), Row("vcl", "VCL", "vcl"), Row("ewc", "EWC", "ewc"), REFERENCE)
-LOOKS = (1, 5, 10, 20, 30)                                   # tasks after which the table has a column
-CONTINUED = 97.82                                            # of the authors' code, continued by others to 30 tasks
+GROWING = Row(
+    "npbcl-growing",
+    f"ours, from {paper.EXPANDING_UNITS} units",
+    "npbcl",
+    {"hidden": (paper.EXPANDING_UNITS,), "expand": True},
+)
+ROWS = (
+    OURS,
+    GROWING,
+    Row("hat", "HAT", "hat"),
+    Row("vcl", "VCL", "vcl"),
+    Row("ewc", "EWC", "ewc"),
+    REFERENCE,
+)
+# tasks after which the table has a column
+LOOKS = (1, 5, 10, 20, 30)
+# of the authors' code, continued by others to 30 tasks
+CONTINUED = 97.82
 
 
 @target(("permuted-mnist-30",), lambda quick: ROWS)
 def long_stream(found):
     """Compare ours, fixed and growing, with other methods on a long stream."""
-    tables, axes = [], pictures.panels(2, height=90)
+    tables = []
+    axes = pictures.panels(2, height=90)
     for b in found.benchmarks:
-        accuracies, shares, matrices = [], [], {}
+        accuracies = []
+        shares = []
+        matrices = {}
         for row in found.rows_on(b):
             cells = found.of(row, b)
             matrices[row.label] = np.array([findings.matrix(m) for m in cells])
             means = np.array([metrics.average_accuracy_so_far(findings.matrix(m)) for m in cells])
-            accuracies += [Entry(row.label, f"after {t}", tuple(100 * means[:, t - 1]), PERCENT) for t in LOOKS
-                           if t <= means.shape[1]]
+            accuracies += [
+                Entry(row.label, f"after {t}", tuple(100 * means[:, t - 1]), PERCENT)
+                for t in LOOKS
+                if t <= means.shape[1]
+            ]
             accuracies.append(found.entry(row, b, findings.backward_transfer, "transfer", POINTS))
             if row.method == "npbcl":
                 filled = np.array([measures.filled(m) for m in cells])
-                shares += [Entry(row.label, f"after {t}", tuple(filled[:, t - 1]), SHARE) for t in LOOKS
-                           if t <= filled.shape[1]]
+                shares += [
+                    Entry(row.label, f"after {t}", tuple(filled[:, t - 1]), SHARE)
+                    for t in LOOKS
+                    if t <= filled.shape[1]
+                ]
                 shares.append(found.entry(row, b, lambda m: measures.units(m)[0], "units", COUNT))
-                pictures.bands({row.label: filled}, axes[1], list(range(1, filled.shape[1] + 1)), "tasks learned",
-                               "weights in use (%)", "Network", percent=False)
-        tables += [Table(f"{b.label}: mean accuracy on the tasks so far, percent", tuple(accuracies)),
-                   Table(f"{b.label}: weights in use, percent of the network", tuple(shares))]
+                pictures.bands(
+                    {row.label: filled},
+                    axes[1],
+                    list(range(1, filled.shape[1] + 1)),
+                    "tasks learned",
+                    "weights in use (%)",
+                    "Network",
+                    percent=False,
+                )
+        tables += [
+            Table(f"{b.label}: mean accuracy on the tasks so far, percent", tuple(accuracies)),
+            Table(f"{b.label}: weights in use, percent of the network", tuple(shares)),
+        ]
         pictures.curves(matrices, axes[0], b.label)
     axes[1].set_xticks(LOOKS)
     pictures.one_legend(axes)
-    return Summary(tuple(tables), (
-        f"A published continuation of the authors' code reports {CONTINUED} % after 30 permutations, of all images.",
-    ), {"long-stream": axes})
+    return Summary(
+        tuple(tables),
+        (
+            (
+                f"A published continuation of the authors' code reports {CONTINUED} % after 30 "
+                "permutations, of all images."
+            ),
+        ),
+        {"long-stream": axes},
+    )

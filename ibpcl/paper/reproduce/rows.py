@@ -10,16 +10,21 @@ from ibpcl.methods import METHODS
 FOUR = ("split-mnist", "split-notmnist", "permuted-mnist", "split-fashion-mnist")
 ONE_HEAD = ("permuted-mnist-10-domain", "domain-mnist")
 OURS = Row("npbcl", "ours", "npbcl")
-# What the search of all methods found for ours (``--tuned``); its default comes from searches of its own.
+# What the search of all methods found for ours (``--tuned``); its default comes from searches of
+# its own.
 OURS_SEARCHED = Row("npbcl-searched", "ours, same search", "npbcl")
 OURS_CORESET = Row("npbcl-coreset", "ours, coreset", "npbcl", {"coreset": "random"})
 REFERENCE = Row("independent", "independent", "independent")
 REFERENCE_HE = Row("independent-he", "independent, He", "independent", {"start": "he"})
 # The rows of the paper's table, in its order; a method is measured when it is there.
 OTHERS = (
-    Row("naive", "naive", "naive"), Row("rehearsal", "rehearsal", "rehearsal"), Row("ewc", "EWC", "ewc"),
-    Row("imm", "IMM (mode)", "imm"), Row("vcl", "VCL", "vcl"),
-    Row("vcl-coreset", "VCL, coreset", "vcl", {"coreset": "random"}), Row("den", "DEN", "den"),
+    Row("naive", "naive", "naive"),
+    Row("rehearsal", "rehearsal", "rehearsal"),
+    Row("ewc", "EWC", "ewc"),
+    Row("imm", "IMM (mode)", "imm"),
+    Row("vcl", "VCL", "vcl"),
+    Row("vcl-coreset", "VCL, coreset", "vcl", {"coreset": "random"}),
+    Row("den", "DEN", "den"),
     Row("rcl", "RCL", "rcl"),
 )
 
@@ -28,7 +33,9 @@ LABELS = {"si": "SI", "laplace": "online Laplace", "hat": "HAT", "ibp_vcl": "IBP
 
 # The rows of the paper's figures of generative models.
 GENERATIVE_ROWS = (
-    Row("naive", "naive", "vae_naive"), Row("ewc", "EWC", "vae_ewc"), Row("vcl", "VCL", "vae_vcl"),
+    Row("naive", "naive", "vae_naive"),
+    Row("ewc", "EWC", "vae_ewc"),
+    Row("vcl", "VCL", "vae_vcl"),
     Row("npbcl", "ours", "vae_npbcl"),
 )
 
@@ -43,7 +50,8 @@ class Target(NamedTuple):
     rows : callable
         ``rows(quick)`` returns what is compared, for a quick look or for the whole.
     summarize : callable
-        ``summarize(found)`` makes a :class:`ibpcl.experiments.findings.Summary` of what the cells gave.
+        ``summarize(found)`` makes a :class:`ibpcl.experiments.findings.Summary` of what the cells
+        gave.
     family : str
         Of the benchmarks.
     """
@@ -60,8 +68,18 @@ def target(benchmarks, rows, family="task"):
 
 
 def method_rows(*references, unlisted=True):
-    """Return a row for every method there is: the paper's table, others unless not ``unlisted``, ours, references."""
+    """Return a row for every method there is: the paper's table, others unless not ``unlisted``,
+    ours, references.
+    """
     listed = {row.method for row in (*OTHERS, OURS, REFERENCE)}
-    others = [row for row in OTHERS if row.method in METHODS and row.settings.keys() <= keys(row.method).keys()]
-    more = [Row(name, LABELS.get(name, name), name) for name in METHODS if name not in listed and unlisted]
+    others = [
+        row
+        for row in OTHERS
+        if row.method in METHODS and row.settings.keys() <= keys(row.method).keys()
+    ]
+    more = [
+        Row(name, LABELS.get(name, name), name)
+        for name in METHODS
+        if name not in listed and unlisted
+    ]
     return (*others, *more, OURS, OURS_CORESET, *references)

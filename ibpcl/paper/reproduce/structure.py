@@ -12,73 +12,115 @@ from ibpcl.paper.reproduce.rows import FOUR, OURS, target
 
 
 def _entries(found, benchmark, names, number, units):
-    """Return an entry for each of several numbers that are computed at once, in the row of the benchmark."""
+    """Return an entry for each of several numbers that are computed at once, in the row of the
+    benchmark.
+    """
     values = np.array([number(m) for m in found.of(OURS, benchmark)], float)
-    return [Entry(benchmark.label, name, tuple(values[:, i]), unit)
-            for i, (name, unit) in enumerate(zip(names, units, strict=True))]
+    return [
+        Entry(benchmark.label, name, tuple(values[:, i]), unit)
+        for i, (name, unit) in enumerate(zip(names, units, strict=True))
+    ]
 
 
 @target(("split-mnist", "split-notmnist", "split-fashion-mnist"), lambda quick: (OURS,))
 def masks(found):
-    """Show which pixels the masks lie on: a table, and three figures for each benchmark, of the first seed."""
-    entries, drawn = [], {}
+    """Show which pixels the masks lie on: a table, and three figures for each benchmark, of the
+    first seed.
+    """
+    entries = []
+    drawn = {}
     for b in found.benchmarks:
-        entries.append(found.entry(OURS, b, lambda m: measures.used_by_task(m).mean(), "density", SHARE,
-                                   label=b.label))
-        entries += _entries(found, b, ("dead pixels", "live pixels", "correlation"), measures.on_pixels,
-                            (SHARE, SHARE, CORRELATION))
+        entries.append(
+            found.entry(
+                OURS, b, lambda m: measures.used_by_task(m).mean(), "density", SHARE, label=b.label
+            )
+        )
+        entries += _entries(
+            found,
+            b,
+            ("dead pixels", "live pixels", "correlation"),
+            measures.on_pixels,
+            (SHARE, SHARE, CORRELATION),
+        )
         first = found.first(b)
-        layers, names = [task[0] for task in measures.masks(first)], first.values["tasks"]
+        layers = [task[0] for task in measures.masks(first)]
+        names = first.values["tasks"]
         shape = measures.image_shape(first)
         drawn[f"masks_{b.name}"] = figures.mask_matrices(layers, names)
         drawn[f"units_{b.name}"] = figures.receptive_fields(layers, names, image_shape=shape)
         drawn[f"pixels_{b.name}"] = pictures.pixel_maps({b.label: layers}, shape, names)
-    return Summary((Table("Density of the masks, percent of the weights; mean over tasks", tuple(entries)),), (
-        "Dead pixels are 0 in every training image of the task, live ones above 0.1 on average; the correlation, "
-        "over pixels, is that of the share of units that use a pixel with its mean.",
-        f"The paper's statement, {paper.CLAIMS['masks']}.",
-    ), drawn)
+    return Summary(
+        (Table("Density of the masks, percent of the weights; mean over tasks", tuple(entries)),),
+        (
+            "Dead pixels are 0 in every training image of the task, live ones above 0.1 on "
+            "average; the correlation, "
+            "over pixels, is that of the share of units that use a pixel with its mean.",
+            f"The paper's statement, {paper.CLAIMS['masks']}.",
+        ),
+        drawn,
+    )
 
 
 @target(FOUR, lambda quick: (OURS,))
 def sharing(found):
-    """Compare the share of its weights that a task has in common with others, with what chance gives."""
-    entries, axes = [], pictures.panels(len(found.benchmarks), height=74)
+    """Compare the share of its weights that a task has in common with others, with what chance
+    gives.
+    """
+    entries = []
+    axes = pictures.panels(len(found.benchmarks), height=74)
     for ax, b in zip(axes, found.benchmarks, strict=True):
-        for name, number in (("with one", measures.pairwise_sharing), ("chance", measures.pairwise_chance),
-                             ("with any", measures.sharing_with_earlier),
-                             ("chance of any", measures.chance_with_earlier)):
+        for name, number in (
+            ("with one", measures.pairwise_sharing),
+            ("chance", measures.pairwise_chance),
+            ("with any", measures.sharing_with_earlier),
+            ("chance of any", measures.chance_with_earlier),
+        ):
             entries.append(found.entry(OURS, b, number, name, SHARE, label=b.label))
         first = found.first(b)
         # The names of permutations say no more than their numbers, which fit.
         names = None if first.cell.config.stream == "permuted" else first.values["tasks"]
         figures.sharing_matrix(measures.masks(first), names, ax=ax)
         ax.set_title(b.label, fontsize=canvas.LABEL, color=canvas.INK)
-    return Summary((Table("Share of a task's weights that earlier tasks use too, percent", tuple(entries)),), (
-        "With one: the mean over all pairs of a task and one earlier task. With any: with the union of all earlier "
-        "ones. Chance: masks of the same densities that lie independently of each other.",
-        f"The paper's statement, {paper.CLAIMS['sharing']}. Its figures have no numbers.",
-    ), {"sharing": axes})
+    return Summary(
+        (Table("Share of a task's weights that earlier tasks use too, percent", tuple(entries)),),
+        (
+            "With one: the mean over all pairs of a task and one earlier task. With any: with the "
+            "union of all earlier "
+            "ones. Chance: masks of the same densities that lie independently of each other.",
+            f"The paper's statement, {paper.CLAIMS['sharing']}. Its figures have no numbers.",
+        ),
+        {"sharing": axes},
+    )
 
 
 @target(FOUR, lambda quick: (OURS,))
 def capacity(found):
     """Show how much of the network is in use, for each task alone and after it."""
-    used, full, axes = [], [], pictures.panels(len(found.benchmarks))
+    used = []
+    full = []
+    axes = pictures.panels(len(found.benchmarks))
     for ax, b in zip(axes, found.benchmarks, strict=True):
         cells = found.of(OURS, b)
         printed = paper.FIRST_TASK_SHARE if b.name in ("split-notmnist", "permuted-mnist") else None
         for entries, number in ((used, measures.used_by_task), (full, measures.filled)):
             values = np.array([number(m) for m in cells])
-            entries += [Entry(b.label, f"{t + 1}", tuple(values[:, t]), SHARE, printed if t == 0 else None)
-                        for t in range(values.shape[1])]
+            entries += [
+                Entry(b.label, f"{t + 1}", tuple(values[:, t]), SHARE, printed if t == 0 else None)
+                for t in range(values.shape[1])
+            ]
         figures.share_used(measures.masks(found.first(b)), None, ax=ax)
         ax.get_legend().remove()
         ax.set_title(b.label, fontsize=canvas.LABEL, color=canvas.INK)
     pictures.one_legend(axes)
-    return Summary((
-        Table("Weights that task t uses, percent of the network", tuple(used), "task"),
-        Table("Weights in use after task t, percent of the network", tuple(full), "after task"),
-    ), (f"The paper's number is a bound: {paper.FIRST_TASK_SHARE.place}. The prior alone gives 14.98 %: the mean "
-        "of 200 probabilities under alpha = 30.",
-        f"The paper's statement, {paper.CLAIMS['capacity']}."), {"capacity": axes})
+    return Summary(
+        (
+            Table("Weights that task t uses, percent of the network", tuple(used), "task"),
+            Table("Weights in use after task t, percent of the network", tuple(full), "after task"),
+        ),
+        (
+            f"The paper's number is a bound: {paper.FIRST_TASK_SHARE.place}. The prior alone "
+            "gives 14.98 %: the mean of 200 probabilities under alpha = 30.",
+            f"The paper's statement, {paper.CLAIMS['capacity']}.",
+        ),
+        {"capacity": axes},
+    )

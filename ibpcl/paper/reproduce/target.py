@@ -24,17 +24,32 @@ from ibpcl.paper.reproduce.rows import OURS, OURS_SEARCHED
 from ibpcl.plotting import styled
 
 KINDS = {
-    "ladder": ladder.ladder, "claims": claims.claims, "accuracy": accuracy.final,
-    "metrics": accuracy.other_metrics, "curves": accuracy.curves,
-    "forgetting": accuracy.forgetting, "domain": accuracy.domain, "masks": structure.masks,
-    "sharing": structure.sharing, "capacity": structure.capacity, "expansion": variants.expansion,
-    "long-stream": long_stream.long_stream, "over-training": variants.over_training,
-    "shared-mask": variants.shared_mask, "mask-kl": variants.mask_kl,
-    "without-task-names": certainty.without_task_names, "calibration": certainty.calibration,
-    "generative": generative.as_printed, "likelihood": generative.likelihood, "knn": generative.neighbours,
-    "samples": generative.samples, "tsne": generative.maps,
+    "ladder": ladder.ladder,
+    "claims": claims.claims,
+    "accuracy": accuracy.final,
+    "metrics": accuracy.other_metrics,
+    "curves": accuracy.curves,
+    "forgetting": accuracy.forgetting,
+    "domain": accuracy.domain,
+    "masks": structure.masks,
+    "sharing": structure.sharing,
+    "capacity": structure.capacity,
+    "expansion": variants.expansion,
+    "long-stream": long_stream.long_stream,
+    "over-training": variants.over_training,
+    "shared-mask": variants.shared_mask,
+    "mask-kl": variants.mask_kl,
+    "without-task-names": certainty.without_task_names,
+    "calibration": certainty.calibration,
+    "generative": generative.as_printed,
+    "likelihood": generative.likelihood,
+    "knn": generative.neighbours,
+    "samples": generative.samples,
+    "tsne": generative.maps,
 }
-QUICK_NOTE = "QUICK LOOK: small data, few samples; the order of the methods at most, not their numbers."
+QUICK_NOTE = (
+    "QUICK LOOK: small data, few samples; the order of the methods at most, not their numbers."
+)
 
 
 def reproduce(target, choice, progress=None, on_cell=None, workers=None):
@@ -62,21 +77,31 @@ def reproduce(target, choice, progress=None, on_cell=None, workers=None):
         If no cell could be trained.
     """
     if target not in KINDS:
-        raise UserError(f"unknown target {target!r}{nearest(target, TARGETS)} (known: {', '.join(TARGETS)})")
+        raise UserError(
+            f"unknown target {target!r}{nearest(target, TARGETS)} (known: {', '.join(TARGETS)})"
+        )
     kind = KINDS[target]
     offered = kind.rows(choice.quick)
-    rows = select((*offered, OURS_SEARCHED) if choice.tuned and OURS in offered else offered, choice.methods)
+    rows = select(
+        (*offered, OURS_SEARCHED) if choice.tuned and OURS in offered else offered, choice.methods
+    )
     if not rows:
         raise UserError("--methods names no row")
     choice.check_used(rows)
     chosen = (benchmark(name, kind.family) for name in choice.datasets or kind.benchmarks)
     benchmarks = list({b.name: b for b in chosen}.values())
     images = [row for row in rows if row.method in GENERATIVE]
-    if kind.family == "task" and images:                     # generative models learn the same images, class by class
+    # generative models learn the same images, class by class
+    if kind.family == "task" and images:
         benchmarks += [benchmark(b.name.removeprefix("split-"), "vae") for b in benchmarks]
-    planned = [cell for b in benchmarks for row in rows if (row in images) == (b.family == "vae")
-               if row != OURS_SEARCHED or tuned(b.experiment, row.method)
-               for cell in cells.plan((row,), (b,), _of(row, choice))]
+    planned = [
+        cell
+        for b in benchmarks
+        for row in rows
+        if (row in images) == (b.family == "vae")
+        if row != OURS_SEARCHED or tuned(b.experiment, row.method)
+        for cell in cells.plan((row,), (b,), _of(row, choice))
+    ]
     left_out = [cell for cell in planned if choice.methods is None and cells.hoards(cell)]
     wanted = [cell for cell in planned if cell not in left_out]
     title = heading(f"{target}: {TARGETS[target]}", choice, f"preset {choice.preset or 'default'}")
@@ -84,20 +109,39 @@ def reproduce(target, choice, progress=None, on_cell=None, workers=None):
     @styled
     def publish(found, *remarks):
         summary = kind.summarize(found)
-        summary = summary._replace(notes=(*remarks, *summary.notes, *epochs(found), *_not_run(left_out)))
-        report = Report(target, f"{QUICK_NOTE}\n\n{title}" if choice.quick else title, summary,
-                        choice.out / (f"{target}-quick" if choice.quick else target), found.failures)
-        write(report, {"target": target, "what": TARGETS[target], "quick": choice.quick,
-                       "command": ["ibpcl", "reproduce", target, *choice.words()],
-                       "preset": choice.preset or "default", "tuned": choice.tuned, "seeds": choice.seeds,
-                       "settings": choice.assignments}, found.measured)
+        summary = summary._replace(
+            notes=(*remarks, *summary.notes, *epochs(found), *_not_run(left_out))
+        )
+        report = Report(
+            target,
+            f"{QUICK_NOTE}\n\n{title}" if choice.quick else title,
+            summary,
+            choice.out / (f"{target}-quick" if choice.quick else target),
+            found.failures,
+        )
+        write(
+            report,
+            {
+                "target": target,
+                "what": TARGETS[target],
+                "quick": choice.quick,
+                "command": ["ibpcl", "reproduce", target, *choice.words()],
+                "preset": choice.preset or "default",
+                "tuned": choice.tuned,
+                "seeds": choice.seeds,
+                "settings": choice.assignments,
+            },
+            found.measured,
+        )
         return report
 
     return publish(gather(wanted, choice, rows, benchmarks, progress, on_cell, workers, publish))
 
 
 def _of(row, choice):
-    """Return the choice for a row: with ``--tuned`` ours has its default settings all the same, but in the last row."""
+    """Return the choice for a row: with ``--tuned`` ours has its default settings all the same, but
+    in the last row.
+    """
     if not choice.tuned:
         return choice
     return replace(choice, preset=None if row == OURS_SEARCHED else choice.preset or "default")
@@ -105,5 +149,10 @@ def _of(row, choice):
 
 def _not_run(left_out):
     """Return a remark for each row that was not run because of the data that it keeps."""
-    return [f"{row}, {label}: not run, for it keeps all training data, gigabytes; --methods with its name runs it."
-            for row, label in dict.fromkeys((cell.row.label, cell.benchmark.label) for cell in left_out)]
+    return [
+        (
+            f"{row}, {label}: not run, for it keeps all training data, gigabytes; --methods with "
+            "its name runs it."
+        )
+        for row, label in dict.fromkeys((cell.row.label, cell.benchmark.label) for cell in left_out)
+    ]

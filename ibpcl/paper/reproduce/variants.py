@@ -1,4 +1,6 @@
-"""Targets that change the method: growth, more epochs, one mask for all, the weight and the link of the masks."""
+"""Targets that change the method: growth, more epochs, one mask for all, the weight and the link of
+the masks.
+"""
 
 import numpy as np
 
@@ -11,21 +13,35 @@ from ibpcl.paper import numbers as paper
 from ibpcl.paper.reproduce import measures, pictures
 from ibpcl.paper.reproduce.rows import FOUR, REFERENCE, target
 
-NO_LIMIT = 10**9                                             # of steps, where the number of epochs is the question
+# of steps, where the number of epochs is the question
+NO_LIMIT = 10**9
 
 
 def _final_and_backward(found, title):
     """Return two tables, final accuracy and backward transfer, with a column per benchmark."""
-    final, backward = [], []
+    final = []
+    backward = []
     for row in found.rows:
         for b in found.benchmarks:
             if found.of(row, b):
-                final.append(found.entry(row, b, findings.final_accuracy, b.label, PERCENT,
-                                         paper.accuracy(row.key, b.name)))
+                final.append(
+                    found.entry(
+                        row,
+                        b,
+                        findings.final_accuracy,
+                        b.label,
+                        PERCENT,
+                        paper.accuracy(row.key, b.name),
+                    )
+                )
                 if row.key != REFERENCE.key:
-                    backward.append(found.entry(row, b, findings.backward_transfer, b.label, POINTS))
-    return [Table(f"Final mean accuracy, percent: {title}", tuple(final)),
-            Table(f"Backward transfer, points: {title}", tuple(backward))]
+                    backward.append(
+                        found.entry(row, b, findings.backward_transfer, b.label, POINTS)
+                    )
+    return [
+        Table(f"Final mean accuracy, percent: {title}", tuple(final)),
+        Table(f"Backward transfer, points: {title}", tuple(backward)),
+    ]
 
 
 def units_row(key, label, units, grows):
@@ -33,9 +49,13 @@ def units_row(key, label, units, grows):
     return Row(key, label, "npbcl", {"hidden": (units,), "expand": grows})
 
 
-WIDTHS = (units_row("npbcl", f"{paper.UNITS} units", paper.UNITS, False),
-          units_row("npbcl-growing", f"{paper.EXPANDING_UNITS} units, growing", paper.EXPANDING_UNITS, True),
-          units_row("npbcl-small", f"{paper.EXPANDING_UNITS} units, fixed", paper.EXPANDING_UNITS, False))
+WIDTHS = (
+    units_row("npbcl", f"{paper.UNITS} units", paper.UNITS, False),
+    units_row(
+        "npbcl-growing", f"{paper.EXPANDING_UNITS} units, growing", paper.EXPANDING_UNITS, True
+    ),
+    units_row("npbcl-small", f"{paper.EXPANDING_UNITS} units, fixed", paper.EXPANDING_UNITS, False),
+)
 
 
 @target(("permuted-mnist", "split-mnist"), lambda quick: (*WIDTHS, REFERENCE))
@@ -47,11 +67,16 @@ def expansion(found):
         for row in found.rows_on(b):
             if row.method == "npbcl":
                 counts = np.array([measures.units(m) for m in found.of(row, b)], float)
-                widths += [Entry(row.label, f"{b.label}, {name}", tuple(counts[:, i]), COUNT)
-                           for i, name in enumerate(("units", "in use"))]
+                widths += [
+                    Entry(row.label, f"{b.label}, {name}", tuple(counts[:, i]), COUNT)
+                    for i, name in enumerate(("units", "in use"))
+                ]
     tables.append(Table("Hidden units after the last task", tuple(widths)))
-    return Summary(tuple(tables), (f"The paper's statement, {paper.CLAIMS['expansion']}. Its figure has no "
-                                   "numbers.",), {"expansion": pictures.compared(found, tables[0].entries, 22)})
+    return Summary(
+        tuple(tables),
+        (f"The paper's statement, {paper.CLAIMS['expansion']}. Its figure has no numbers.",),
+        {"expansion": pictures.compared(found, tables[0].entries, 22)},
+    )
 
 
 def epochs(quick):
@@ -65,8 +90,10 @@ def trained_longer(quick):
     for name, label in (("npbcl", "ours"), ("vcl", "VCL")):
         known = [key for key in ("epochs", "finetune_epochs") if key in keys(name)]
         whole = {"max_steps": NO_LIMIT} if "max_steps" in keys(name) else {}
-        rows += [Row(f"{name}-{n}", f"{label}, {n} epochs", name, dict.fromkeys(known, n) | whole)
-                 for n in epochs(quick)]
+        rows += [
+            Row(f"{name}-{n}", f"{label}, {n} epochs", name, dict.fromkeys(known, n) | whole)
+            for n in epochs(quick)
+        ]
     return (*rows, REFERENCE)
 
 
@@ -74,21 +101,39 @@ def trained_longer(quick):
 def over_training(found):
     """Compare more and more epochs for each task."""
     tables = _final_and_backward(found, "more epochs a task")
-    numbers, axes = epochs(found.choice.quick), pictures.panels(len(found.benchmarks), width=110)
+    numbers = epochs(found.choice.quick)
+    axes = pictures.panels(len(found.benchmarks), width=110)
     for ax, b in zip(axes, found.benchmarks, strict=True):
-        lines, rows = {}, {row.key: row for row in found.rows_on(b)}
+        lines = {}
+        rows = {row.key: row for row in found.rows_on(b)}
         for name, label in (("npbcl", "ours"), ("vcl", "VCL")):
-            cells = [found.of(rows[key], b) for key in (f"{name}-{n}" for n in numbers) if key in rows]
+            cells = [
+                found.of(rows[key], b) for key in (f"{name}-{n}" for n in numbers) if key in rows
+            ]
             if len(cells) == len(numbers) and len({len(seeds) for seeds in cells}) == 1:
-                for number, when in ((findings.final_accuracy, "at the end"), (_learned, "as learned")):
-                    lines[f"{label}, {when}"] = np.array([[number(m) for m in seeds] for seeds in cells]).T
+                for number, when in (
+                    (findings.final_accuracy, "at the end"),
+                    (_learned, "as learned"),
+                ):
+                    lines[f"{label}, {when}"] = np.array(
+                        [[number(m) for m in seeds] for seeds in cells]
+                    ).T
         if lines:
-            pictures.bands(lines, ax, list(numbers), "epochs a task", "test accuracy (%)", b.label, log=True)
+            pictures.bands(
+                lines, ax, list(numbers), "epochs a task", "test accuracy (%)", b.label, log=True
+            )
     pictures.one_legend(axes)
-    return Summary(tuple(tables), (
-        "Each task is trained for so many epochs, and fine-tuned for as many.",
-        f"The paper's statement, {paper.CLAIMS['over-training']}: the first row's accuracy should hold.",
-    ), {"over_training": axes})
+    return Summary(
+        tuple(tables),
+        (
+            "Each task is trained for so many epochs, and fine-tuned for as many.",
+            (
+                f"The paper's statement, {paper.CLAIMS['over-training']}: the first row's accuracy "
+                "should hold."
+            ),
+        ),
+        {"over_training": axes},
+    )
 
 
 def _learned(m):
@@ -108,46 +153,92 @@ def shared_mask(found):
         own, shared = ({m.cell.seed: m for m in found.of(row, b)} for row in (OWN, SHARED))
         both = sorted(own.keys() & shared.keys())
         for name, number in (("at the end", findings.final_accuracy), ("as learned", _learned)):
-            costs.append(Entry(f"change, {name}", b.label, tuple(
-                number(shared[seed]) - number(own[seed]) for seed in both), POINTS))
+            costs.append(
+                Entry(
+                    f"change, {name}",
+                    b.label,
+                    tuple(number(shared[seed]) - number(own[seed]) for seed in both),
+                    POINTS,
+                )
+            )
     tables.append(Table("What one mask for all tasks costs, points, seed by seed", tuple(costs)))
-    return Summary(tuple(tables), (
-        f"The paper's statement, {paper.CLAIMS['shared-mask']}; it has no numbers. The mask is the first task's.",
-    ), {"shared_mask": pictures.compared(found, tables[0].entries, 22)})
+    return Summary(
+        tuple(tables),
+        (
+            (
+                f"The paper's statement, {paper.CLAIMS['shared-mask']}; it has no numbers. The "
+                "mask is the first task's."
+            ),
+        ),
+        {"shared_mask": pictures.compared(found, tables[0].entries, 22)},
+    )
 
 
-LINKS = tuple(Row(f"npbcl-{link}-{short}", f"{link}, {short}", "npbcl", {"mask_link": link, "mask_kl_weight": weight})
-              for link in ("logit", "log") for short, weight in (("1", 1.0), ("1/784", 1 / 784)))
+LINKS = tuple(
+    Row(
+        f"npbcl-{link}-{short}",
+        f"{link}, {short}",
+        "npbcl",
+        {"mask_link": link, "mask_kl_weight": weight},
+    )
+    for link in ("logit", "log")
+    for short, weight in (("1", 1.0), ("1/784", 1 / 784))
+)
 
 
 @target(("split-mnist",), lambda quick: LINKS)
 def mask_kl(found):
-    """Compare the masks' divergence at weight 1 or 1/784, and their prior's log-odds as logit pi or as log pi."""
-    tables, drawn = [], {}
+    """Compare the masks' divergence at weight 1 or 1/784, and their prior's log-odds as logit pi or
+    as log pi.
+    """
+    tables = []
+    drawn = {}
     for b in found.benchmarks:
-        entries, by_row, shape, names = [], {}, None, None
+        entries = []
+        by_row = {}
+        shape = None
+        names = None
         for row in found.rows_on(b):
             entries += _mask_entries(found, row, b)
             m = found.of(row, b)[0]
             by_row[row.label] = [task[0] for task in measures.masks(m)]
-            shape, names = measures.image_shape(m), m.values["tasks"]
+            shape = measures.image_shape(m)
+            names = m.values["tasks"]
         entries.sort(key=lambda entry: MEASURES.index(entry.row))
-        tables.append(Table(f"{b.label}: link of the masks' prior, weight of their divergence", tuple(entries)))
+        tables.append(
+            Table(
+                f"{b.label}: link of the masks' prior, weight of their divergence", tuple(entries)
+            )
+        )
         drawn[f"pixels_{b.name}"] = pictures.pixel_maps(by_row, shape, names)
-    return Summary(tuple(tables), (
-        "Accuracy, densities and sharing in percent, backward transfer in points; densities are means over tasks, "
-        "sharing is with one earlier task. Weight 1 is that of the ELBO; logit is the paper's link.",
-        f"The changed code's numbers: {paper.CODE}; its other settings differ from those here.",
-    ), drawn)
+    return Summary(
+        tuple(tables),
+        (
+            "Accuracy, densities and sharing in percent, backward transfer in points; densities "
+            "are means over tasks, sharing is with one earlier task. Weight 1 is that of the "
+            "ELBO; logit is the paper's link.",
+            f"The changed code's numbers: {paper.CODE}; its other settings differ from those here.",
+        ),
+        drawn,
+    )
 
 
-MEASURES = ("final accuracy", "backward transfer", "density", "dead pixels", "live pixels", "correlation", "sharing",
-            "chance")
+MEASURES = (
+    "final accuracy",
+    "backward transfer",
+    "density",
+    "dead pixels",
+    "live pixels",
+    "correlation",
+    "sharing",
+    "chance",
+)
 
 
 def _mask_entries(found, row, b):
     """Return the column of a variant."""
-    link, weight = row.settings["mask_link"], row.settings["mask_kl_weight"]
+    link = row.settings["mask_link"]
+    weight = row.settings["mask_kl_weight"]
     on_pixels = [measures.on_pixels(m) for m in found.of(row, b)]
     dead, live, correlation = (tuple(values) for values in zip(*on_pixels, strict=True))
 
@@ -160,8 +251,14 @@ def _mask_entries(found, row, b):
     columns = (
         (column(findings.final_accuracy), PERCENT, printed("accuracy")),
         (column(findings.backward_transfer), POINTS, None),
-        (column(lambda m: measures.used_by_task(m).mean()), SHARE, None), (dead, SHARE, printed("dead")),
-        (live, SHARE, printed("live")), (correlation, CORRELATION, None),
-        (column(measures.pairwise_sharing), SHARE, printed("sharing")), (column(measures.pairwise_chance), SHARE, None))
-    return [Entry(name, row.label, values, unit, theirs)
-            for name, (values, unit, theirs) in zip(MEASURES, columns, strict=True)]
+        (column(lambda m: measures.used_by_task(m).mean()), SHARE, None),
+        (dead, SHARE, printed("dead")),
+        (live, SHARE, printed("live")),
+        (correlation, CORRELATION, None),
+        (column(measures.pairwise_sharing), SHARE, printed("sharing")),
+        (column(measures.pairwise_chance), SHARE, None),
+    )
+    return [
+        Entry(name, row.label, values, unit, theirs)
+        for name, (values, unit, theirs) in zip(MEASURES, columns, strict=True)
+    ]

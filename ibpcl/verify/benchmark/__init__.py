@@ -1,10 +1,12 @@
 """A data set of mistakes in hand-written gradients, to measure checkers by.
 
-``cases/`` has pairs ``out, cache = f(*inputs)`` and ``gradients = f_vjp(dout, cache)`` in NumPy that are right, and
-``cases/mistakes.toml`` the mistakes: a text of a pair and what stands in its place, the kinds of
-:data:`ibpcl.verify.KINDS` that name the mistake, and a pattern that a helpful sentence matches.
+``cases/`` has pairs ``out, cache = f(*inputs)`` and ``gradients = f_vjp(dout, cache)`` in NumPy
+that are right, and ``cases/mistakes.toml`` the mistakes: a text of a pair and what stands in its
+place, the kinds of :data:`ibpcl.verify.KINDS` that name the mistake, and a pattern that a helpful
+sentence matches.
 
-``python -m ibpcl.verify.benchmark`` measures the checkers that are installed; :func:`score` measures your own.
+``python -m ibpcl.verify.benchmark`` measures the checkers that are installed; :func:`score`
+measures your own.
 """
 
 import importlib.util
@@ -97,8 +99,9 @@ class Score:
         """Return the score as a row of a Markdown table."""
         named = f"{self.named}" if self.names_kinds else "—"
         return (
-            f"| {self.checker} | {self.caught} of {self.mistakes} | {named} | {self.false_alarms} of {self.right} "
-            f"| {self.failures} | {1e3 * np.median(self.seconds or [0.0]):.0f} ms | {np.sum(self.seconds):.0f} s |"
+            f"| {self.checker} | {self.caught} of {self.mistakes} | {named} | {self.false_alarms} "
+            f"of {self.right} | {self.failures} | {1e3 * np.median(self.seconds or [0.0]):.0f} ms "
+            f"| {np.sum(self.seconds):.0f} s |"
         )
 
 
@@ -146,7 +149,8 @@ def cases(every=1):
 
 def spoiled(source, mistake):
     """Return the source of a right pair with a mistake of ``mistakes.toml`` in it."""
-    old, new = mistake["replace"], mistake["by"]
+    old = mistake["replace"]
+    new = mistake["by"]
     pairs = zip(*([item] if isinstance(item, str) else item for item in (old, new)), strict=True)
     for before, after in pairs:
         source = source.replace(before, after, 1 if mistake.get("first") else -1)
@@ -161,8 +165,9 @@ def score(name, checker: Callable, chosen, progress=None):
     name : str
         Name of the checker, for the table.
     checker : callable
-        ``checker(f, f_vjp, inputs, wrt)`` returns a :class:`Verdict`.  An exception counts as a failure if the pair is
-        right, or if the right version of the pair raises one, too.  Otherwise the mistake has been noticed.
+        ``checker(f, f_vjp, inputs, wrt)`` returns a :class:`Verdict`.  An exception counts as a
+        failure if the pair is right, or if the right version of the pair raises one, too.
+        Otherwise the mistake has been noticed.
     chosen : sequence of Case
         See :func:`cases`.
     progress : callable, optional
@@ -172,10 +177,12 @@ def score(name, checker: Callable, chosen, progress=None):
     -------
     Score
     """
-    result, untaken = Score(name), set()
+    result = Score(name)
+    untaken = set()
     for case in chosen:
         module = case.load()
-        inputs, wrt = module.check_inputs(), getattr(module, "WRT", None)
+        inputs = module.check_inputs()
+        wrt = getattr(module, "WRT", None)
         start = time.process_time()
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"):

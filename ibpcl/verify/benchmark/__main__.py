@@ -12,7 +12,8 @@ from ibpcl.verify.benchmark.adapters import CHECKERS, installed
 
 def chosen(names):
     """Return checkers by name; ``package.module:function`` is one of your own."""
-    found, known = {}, installed()
+    found = {}
+    known = installed()
     for name in names or known:
         if ":" in name:
             module, _, function = name.partition(":")
@@ -51,7 +52,8 @@ def main(arguments=None):
     options = parser.parse_args(arguments)
     if options.every < 1:
         parser.error("--every takes a number of at least 1")
-    every, scores = cases(options.every), []
+    every = cases(options.every)
+    scores = []
     print(HEAD)
     for name, checker in chosen(options.checkers).items():
         result = score(name, checker, every)

@@ -1,7 +1,8 @@
 """Other libraries' gradient checkers, called on the same pairs.
 
-Each adapter takes ``(f, f_vjp, inputs, wrt)`` and returns a :class:`~ibpcl.verify.benchmark.Verdict`.  The checker has
-its own defaults, except where it has none.  A library that is not installed is left out.
+Each adapter takes ``(f, f_vjp, inputs, wrt)`` and returns a
+:class:`~ibpcl.verify.benchmark.Verdict`.  The checker has its own defaults, except where it has
+none.  A library that is not installed is left out.
 """
 
 import importlib.util
@@ -48,7 +49,9 @@ class Flat:
         return self.problem.vector(self.point(values))
 
     def vjp(self, w, *values):
-        """Return the gradients of ``sum(w * out)`` in the shapes of the inputs, as far as they have them."""
+        """Return the gradients of ``sum(w * out)`` in the shapes of the inputs, as far as they have
+        them.
+        """
         gradients = self.problem.gradients(np.asarray(w), self.point(values))
         if len(gradients) != len(self.problem.wrt):
             raise ValueError("another number of gradients than inputs")

@@ -15,13 +15,14 @@ def check_adjoint(f, f_jvp, f_vjp, inputs, *, rtol=TIGHT, seed=0):
 
     .. math:: \langle w, J v \rangle = \langle J^\top w, v \rangle
 
-    Neither needs to be right for the other to be tested, and no difference is taken: the two agree to rounding, or one
-    of them is wrong.
+    Neither needs to be right for the other to be tested, and no difference is taken: the two agree
+    to rounding, or one of them is wrong.
 
     Parameters
     ----------
     f, f_jvp, f_vjp : callable
-        A forward, and its two products; forms as in :func:`jvp_pair` and :func:`ibpcl.verify.check`.
+        A forward, and its two products; forms as in :func:`jvp_pair` and
+        :func:`ibpcl.verify.check`.
     inputs : dict, sequence or array
     rtol : float
         Relative difference that is allowed.
@@ -51,10 +52,8 @@ def check_adjoint(f, f_jvp, f_vjp, inputs, *, rtol=TIGHT, seed=0):
     report = Report(f_jvp.__name__, [], numbers={"seed": seed})
     for name in forward.wrt:
         v = rng.standard_normal(np.shape(columns[name]))
-        a, b = (
-            float(np.sum(columns[name] * v)),
-            float(np.sum(np.asarray(rows.get(name, np.nan)) * v)),
-        )
+        a = float(np.sum(columns[name] * v))
+        b = float(np.sum(np.asarray(rows.get(name, np.nan)) * v))
         size = float(np.sum(np.abs(columns[name] * v))) + 1e-300
         error = abs(a - b) / size
         if error <= rtol:
@@ -66,8 +65,8 @@ def check_adjoint(f, f_jvp, f_vjp, inputs, *, rtol=TIGHT, seed=0):
                 InputVerdict(
                     name,
                     "wrong",
-                    f"<w, Jv> = {a:.6g}, but <J'w, v> = {b:.6g}: the two products are not adjoint, so one "
-                    "of them is wrong",
+                    f"<w, Jv> = {a:.6g}, but <J'w, v> = {b:.6g}: the two products are not "
+                    "adjoint, so one of them is wrong",
                     "check each of them with the forward: ibpcl.check(f, f_vjp, inputs)",
                     error,
                 )

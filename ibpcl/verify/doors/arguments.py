@@ -29,7 +29,9 @@ class Arguments:
         return found
 
     def rebuilt(self, values):
-        """Return the arguments by name with other values of the leaves, which stand in the same order."""
+        """Return the arguments by name with other values of the leaves, which stand in the same
+        order.
+        """
         made = dict(self.given)
         for leaf, value in zip(self.spread, values, strict=True):
             name, *path = leaf.keys
@@ -45,7 +47,9 @@ class Arguments:
 
 
 def is_moved(leaf):
-    """Return whether a leaf is a real floating-point array or number, so that it can be differentiated."""
+    """Return whether a leaf is a real floating-point array or number, so that it can be
+    differentiated.
+    """
     return leaves.is_array(leaf.value) or (isinstance(leaf.value, list) and _is_floats(leaf.value))
 
 

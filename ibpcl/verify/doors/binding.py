@@ -13,9 +13,9 @@ MOST = 24  # ways to call a function that are tried
 class Call(NamedTuple):
     """A way to call a gradient function: a role for each argument.
 
-    A role is "dout", "out", "cache" (what the forward returned besides its output), "rate", "kept" (the output that an
-    object keeps), an integer (one of several values in the cache), the name of an input in a tuple of one, or
-    ``("dout", n)`` for that of one of several outputs.
+    A role is "dout", "out", "cache" (what the forward returned besides its output), "rate", "kept"
+    (the output that an object keeps), an integer (one of several values in the cache), the name of
+    an input in a tuple of one, or ``("dout", n)`` for that of one of several outputs.
     """
 
     positional: tuple  # roles of the arguments by position
@@ -37,7 +37,9 @@ class Call(NamedTuple):
 
     @property
     def takes_rate(self):
-        """True if a learning rate is among them: the function then updates the parameters itself."""
+        """True if a learning rate is among them: the function then updates the parameters
+        itself.
+        """
         return "rate" in self.roles
 
     def rate(self, dout):
@@ -66,7 +68,8 @@ class Call(NamedTuple):
 
 
 def rate_for(dout):
-    """Return the learning rate for a backward that makes the step itself: the update is then as large as the weights.
+    """Return the learning rate for a backward that makes the step itself: the update is then as
+    large as the weights.
 
     The gradient is the update divided by the rate, and loses no digits for a small ``dout``.
 
@@ -79,7 +82,8 @@ def rate_for(dout):
 
 
 def calls_of(parameters, inputs, extras, method=False, outputs=1):
-    """Return the ways in which a gradient function may take its arguments, the most plausible first.
+    """Return the ways in which a gradient function may take its arguments, the most plausible
+    first.
 
     Parameters
     ----------
@@ -127,7 +131,8 @@ def calls_of(parameters, inputs, extras, method=False, outputs=1):
 
 
 def _are_decisive(names, inputs):
-    """Return whether names leave nothing open: one is a cotangent's, the others are those of inputs.
+    """Return whether names leave nothing open: one is a cotangent's, the others are those of
+    inputs.
 
     >>> _are_decisive(["dout", "x", "w"], ["x", "w"]), _are_decisive(["dout", "y"], ["x", "w"])
     (True, False)
@@ -184,7 +189,9 @@ def _optional(parameters, inputs):
 
 
 def _penalty(call, parameters, inputs, extras, method):
-    """Return how implausible a way to call is; what the forward kept is used, an order of arguments is kept."""
+    """Return how implausible a way to call is; what the forward kept is used, an order of arguments
+    is kept.
+    """
     cost = 0
     for name, role in zip(parameters.required, call.positional, strict=True):
         options = _options(name, inputs, extras, method)

@@ -69,7 +69,9 @@ def _names(holder, method):
 
 
 def _of_implied_loss(holder, given, keywords, methods, label):
-    """Return the pair of a backward with its loss inside, for the first usual loss whose gradient it is."""
+    """Return the pair of a backward with its loss inside, for the first usual loss whose gradient
+    it is.
+    """
     inputs = {name: value for name, value in given.items() if name != label}
     out = split(Opened(holder, inputs, keywords, methods).result, 1)[0]
     target = given[label] if label in given else implied.guessed_label(out)
@@ -80,13 +82,16 @@ def _of_implied_loss(holder, given, keywords, methods, label):
                     holder, {**inputs, label: target}, keywords, methods, (label, loss)
                 ).pair()
                 if fits(pair):
-                    note = f"the loss inside {methods.backward} is taken as {words_of_loss.format(y=label)}"
+                    note = (
+                        f"the loss inside {methods.backward} is taken as "
+                        f"{words_of_loss.format(y=label)}"
+                    )
                     return replace(pair, notes=(*pair.notes, note))
         except FormError:  # this loss does not fit the output
             continue
     title = f"{type(holder).__name__}.{methods.backward}"
     raise FormError(
-        f"check: {title} takes {label}, which {methods.forward} does not take: its loss is inside, and its "
-        f"gradients are those of no usual loss; let a method return loss, gradients, or give {title} "
-        "dout, then call ibpcl.check(layer, x)"
+        f"check: {title} takes {label}, which {methods.forward} does not take: its loss is "
+        "inside, and its gradients are those of no usual loss; let a method return loss, "
+        f"gradients, or give {title} dout, then call ibpcl.check(layer, x)"
     )

@@ -1,4 +1,6 @@
-"""An object of a class whose constructor's arguments are not given: guessed sizes, tried until the class works."""
+"""An object of a class whose constructor's arguments are not given: guessed sizes, tried until the
+class works.
+"""
 
 import inspect
 import re
@@ -89,8 +91,8 @@ def constructed(kind, inputs, given_arguments=None):
         errors[0]
         if errors
         else FormError(
-            f"check: {kind.__name__}({', '.join(wanted)}) could not be made with guessed arguments; give an object "
-            f"instead: ibpcl.check({kind.__name__}(...), x)"
+            f"check: {kind.__name__}({', '.join(wanted)}) could not be made with guessed "
+            f"arguments; give an object instead: ibpcl.check({kind.__name__}(...), x)"
         )
     )
 
@@ -128,7 +130,9 @@ def first_array(inputs):
 
 
 class PlainStep:
-    """Stands for an optimizer where a layer wants one: a step of a fixed rate along the gradient."""
+    """Stands for an optimizer where a layer wants one: a step of a fixed rate along the
+    gradient.
+    """
 
     rate = 1.0
 
@@ -140,11 +144,13 @@ class PlainStep:
 
 
 def set_up(holder, shape, options, variant=0):
-    """Call the methods by which layers learn their sizes and make their parameters; returns whether any was called.
+    """Call the methods by which layers learn their sizes and make their parameters; returns whether
+    any was called.
 
     ``variant`` 1 takes the last guess for each of their arguments, 0 the first.
     """
-    kind, called = type(holder), False
+    kind = type(holder)
+    called = False
     for name in SET_UP:
         if not inspect.isfunction(getattr(kind, name, None)):
             continue

@@ -1,4 +1,6 @@
-"""Classes with static ``forward(ctx, x)`` and ``backward(ctx, dout)``, as in PyTorch's and minitorch's functions."""
+"""Classes with static ``forward(ctx, x)`` and ``backward(ctx, dout)``, as in PyTorch's and
+minitorch's functions.
+"""
 
 import inspect
 
@@ -10,7 +12,9 @@ NAMES = {"ctx", "context", "self"}
 
 
 class Context:
-    """Context of a static function, where no framework makes one: it keeps values for the backward."""
+    """Context of a static function, where no framework makes one: it keeps values for the
+    backward.
+    """
 
     needs_input_grad = (True,) * 20
 
@@ -33,7 +37,9 @@ class Context:
 
 
 def is_function(kind):
-    """Return whether a class has a static forward and backward whose first argument is a context."""
+    """Return whether a class has a static forward and backward whose first argument is a
+    context.
+    """
     for name in ("forward", "backward"):
         found = inspect.getattr_static(kind, name, None)
         if not isinstance(found, (staticmethod, classmethod)):

@@ -1,4 +1,6 @@
-"""Targets in a file: pairs of functions by their names, classes, objects, losses with their gradient."""
+"""Targets in a file: pairs of functions by their names, classes, objects, losses with their
+gradient.
+"""
 
 import ast
 import inspect
@@ -59,13 +61,15 @@ def _is_own(value, module):
 
 def _pairs(own, functions, taken):
     """Return the pairs of functions that their names make."""
-    plain, marked = {}, {}
+    plain = {}
+    marked = {}
     for name in functions:
         parts = words.tokens(name)
         if any(part in words.FORWARD_WORDS for part in parts):
             marked.setdefault(_without(parts, words.FORWARD_WORDS), name)
         plain.setdefault(tuple(parts), name)
-    found, used = {}, set()
+    found = {}
+    used = set()
     for kind, marks in (
         ("pair", words.BACKWARD_WORDS),
         ("pair", words.DERIVATIVE_WORDS),
@@ -124,7 +128,9 @@ def _without(parts, marks):
 
 
 def returns_gradients(function):
-    """Return whether the source of a function returns something and then what its name calls a gradient."""
+    """Return whether the source of a function returns something and then what its name calls a
+    gradient.
+    """
     names = returned_names(function)
     return (
         isinstance(names, list)
@@ -163,7 +169,9 @@ def _classes(everything, module, found):
 
 
 def is_concrete(kind):
-    """Return whether a class has a forward with a backward, or a loss with its gradient, that do something."""
+    """Return whether a class has a forward with a backward, or a loss with its gradient, that do
+    something.
+    """
     methods = methods_of(kind)
     if methods is None:
         return loss_method(kind) is not None
@@ -209,7 +217,8 @@ def _is_not_implemented(value):
 def find(targets, name):
     """Return the target that a name means, None if there is none.
 
-    A name may be that of the forward, the gradient, the class or an object; ``softmax`` finds ``softmax_forward``.
+    A name may be that of the forward, the gradient, the class or an object; ``softmax`` finds
+    ``softmax_forward``.
     """
     if name in targets:
         return targets[name]
@@ -221,7 +230,9 @@ def find(targets, name):
 
 
 def takes_inputs(target):
-    """Return the :class:`Parameters` of what is called with the inputs: a function, or the forward of a class."""
+    """Return the :class:`Parameters` of what is called with the inputs: a function, or the forward
+    of a class.
+    """
     if target.kind in ("class", "object"):
         kind = target.forward if inspect.isclass(target.forward) else type(target.forward)
         methods = methods_of(kind)

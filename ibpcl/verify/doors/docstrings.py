@@ -43,7 +43,9 @@ def documented_shapes(function):
     {'x': (3, 4), 'w': (4, 5)}
     """
     text = inspect.getdoc(function) or ""
-    names, symbols, found = parameters_of(function).every, {}, {}
+    names = parameters_of(function).every
+    symbols = {}
+    found = {}
     image = bool(re.search(r"\(\s*N\s*,\s*C\s*,\s*H\s*,\s*W\s*\)", text))
     for name in names:
         match = re.search(
@@ -81,7 +83,9 @@ def _sizes(text, symbols, image):
 
 
 def _size_of(symbol, axes, known):
-    """Return a size for a symbol of a docstring: small for images, different from its neighbours else."""
+    """Return a size for a symbol of a docstring: small for images, different from its neighbours
+    else.
+    """
     if axes < 4:
         return 3 + known % 4
     return 3 if "ch" in symbol.lower() or symbol.lower().startswith("n_c") else 4

@@ -1,4 +1,6 @@
-"""NumPy's global generator, which layers such as dropout draw from: notice that, and repeat the draws."""
+"""NumPy's global generator, which layers such as dropout draw from: notice that, and repeat the
+draws.
+"""
 
 import numpy as np
 
@@ -10,7 +12,9 @@ def position():
 
 
 def repeated(function):
-    """Call a function with the same draws from the global generator each time, and leave the generator as it was."""
+    """Call a function with the same draws from the global generator each time, and leave the
+    generator as it was.
+    """
     kept = np.random.get_state()  # noqa: NPY002
     np.random.seed(0)  # noqa: NPY002
     try:

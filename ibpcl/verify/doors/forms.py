@@ -22,7 +22,8 @@ def opened(f, f_vjp, inputs, wrt=None, names=None):
     Parameters
     ----------
     f : callable, object or class
-        A forward, an object with a forward and a backward, or a function that returns a loss and its gradient.
+        A forward, an object with a forward and a backward, or a function that returns a loss and
+        its gradient.
     f_vjp : callable or None
         The gradient function, if there is one.
     inputs : dict, sequence or array
@@ -38,9 +39,9 @@ def opened(f, f_vjp, inputs, wrt=None, names=None):
         return _chosen(f, wrt)
     if f_vjp is not None and not callable(f_vjp):
         raise FormError(
-            f"check: the second argument is the gradient function or, for a class or a function that "
-            f"returns a loss and its gradient, the inputs; got {type(f_vjp).__name__}; calls that work: "
-            "ibpcl.check(f, f_vjp, (x, w)), ibpcl.check(layer, x)"
+            "check: the second argument is the gradient function or, for a class or a function "
+            f"that returns a loss and its gradient, the inputs; got {type(f_vjp).__name__}; calls "
+            "that work: ibpcl.check(f, f_vjp, (x, w)), ibpcl.check(layer, x)"
         )
     if f_vjp is None:
         return _chosen(_without_gradient(f, inputs, names), wrt)
@@ -57,7 +58,9 @@ def opened(f, f_vjp, inputs, wrt=None, names=None):
 
 
 def _without_gradient(f, inputs, names):
-    """Return the pair of an object, a class, or a function that returns a loss with its gradient."""
+    """Return the pair of an object, a class, or a function that returns a loss with its
+    gradient.
+    """
     framework = frameworks.pair_of_framework(f, inputs, names)
     if framework is not None:
         return framework
@@ -83,7 +86,9 @@ def _without_gradient(f, inputs, names):
 
 
 def named(inputs, parameters, names=None):
-    """Return inputs as a dict by the names of a function's parameters, and which of them go by keyword only."""
+    """Return inputs as a dict by the names of a function's parameters, and which of them go by
+    keyword only.
+    """
     if isinstance(inputs, dict):
         known = set(parameters.every)
         if set(inputs) <= known:
@@ -94,7 +99,8 @@ def named(inputs, parameters, names=None):
     if not isinstance(inputs, (tuple, list)):
         if inputs is None or isinstance(inputs, (str, bytes)):
             raise FormError(
-                "check: inputs must be an array, a tuple, a list or a dict of the forward's arguments, "
+                "check: inputs must be an array, a tuple, a list or a dict of the forward's "
+                "arguments, "
                 f"got {type(inputs).__name__}; a call that works: ibpcl.check(f, f_vjp, (x, w))"
             )
         inputs = (inputs,)
@@ -107,7 +113,9 @@ def named(inputs, parameters, names=None):
 
 
 def _is_standard(f, f_vjp, given, keywords):
-    """Return whether a pair has the checker's own form: ``out, cache = f(...)`` and ``f_vjp(dout, cache)``."""
+    """Return whether a pair has the checker's own form: ``out, cache = f(...)`` and ``f_vjp(dout,
+    cache)``.
+    """
     parameters = parameters_of(f_vjp)
     if any(leaves.is_container(value) for value in given.values()):
         return False
@@ -133,7 +141,9 @@ def _is_standard(f, f_vjp, given, keywords):
 
 
 def _refuse_what_raises(f, f_vjp, given, keywords):
-    """Call a pair of the checker's own form once, and answer an exception of the gradient in one line."""
+    """Call a pair of the checker's own form once, and answer an exception of the gradient in one
+    line.
+    """
     result = Arguments(given, tuple(keywords)).passed_to(
         f, {name: leaves.duplicate(value) for name, value in given.items()}
     )
@@ -145,11 +155,15 @@ def _refuse_what_raises(f, f_vjp, given, keywords):
             f_vjp(result[1], dout)
         except (Exception, SystemExit):
             title = getattr(f_vjp, "__name__", "f_vjp")
-            raise FormError(f"check: {raised(error, title)}; {usage(f, f_vjp, given)}", in_gradient=True) from error
+            raise FormError(
+                f"check: {raised(error, title)}; {usage(f, f_vjp, given)}", in_gradient=True
+            ) from error
 
 
 def _chosen(pair, wrt):
-    """Return a pair whose gradients are those that ``wrt`` names: a name, or the beginning of nested ones."""
+    """Return a pair whose gradients are those that ``wrt`` names: a name, or the beginning of
+    nested ones.
+    """
     if wrt is None:
         return pair
     from dataclasses import replace
@@ -176,7 +190,8 @@ def _chosen(pair, wrt):
     ]
     if missing:
         raise FormError(
-            f"check: wrt names {missing[0]!r}; gradients were found for {', '.join(pair.wrt) or 'none'}"
+            f"check: wrt names {missing[0]!r}; gradients were found for "
+            f"{', '.join(pair.wrt) or 'none'}"
         )
     inner = pair.backward
     chosen = Adapted(inner, lambda source, *arguments: tuple(source(*arguments)[n] for n in kept))

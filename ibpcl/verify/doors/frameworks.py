@@ -1,7 +1,8 @@
-"""Functions of frameworks with gradients written by hand: PyTorch, JAX and HIPS autograd, where they are installed.
+"""Functions of frameworks with gradients written by hand: PyTorch, JAX and HIPS autograd, where
+they are installed.
 
-They are called with arrays of the framework and give NumPy arrays back, so the same witnesses judge them.  Forwards of
-a framework take no complex numbers from outside, so differences are the witness.
+They are called with arrays of the framework and give NumPy arrays back, so the same witnesses judge
+them.  Forwards of a framework take no complex numbers from outside, so differences are the witness.
 """
 
 import inspect
@@ -21,7 +22,8 @@ def pair_of_framework(function, inputs, names=None):
     Parameters
     ----------
     function : object
-        A subclass of ``torch.autograd.Function``, a ``jax.custom_vjp``, or a primitive of autograd with ``defvjp``.
+        A subclass of ``torch.autograd.Function``, a ``jax.custom_vjp``, or a primitive of autograd
+        with ``defvjp``.
     inputs : dict, sequence or array
     names : sequence of str, optional
     """
@@ -57,13 +59,17 @@ def is_framework_function(value):
 
 
 def forward_parameters(function):
-    """Return the :class:`Parameters` of the forward of a framework's function, without a context."""
+    """Return the :class:`Parameters` of the forward of a framework's function, without a
+    context.
+    """
     source, skip = forward_of(function)
     return parameters_of(source, skip)
 
 
 def forward_of(function):
-    """Return the user's forward of a framework's function, and how many leading parameters are no inputs."""
+    """Return the user's forward of a framework's function, and how many leading parameters are no
+    inputs.
+    """
     if inspect.isclass(function):
         return function.forward, 0 if _has_setup_context(function) else 1
     return getattr(function, "fun", getattr(function, "__wrapped__", function)), 0

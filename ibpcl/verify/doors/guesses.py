@@ -1,7 +1,7 @@
 """Inputs where none are given, guessed from names, docstrings and annotations.
 
-A guess is a list of candidates, the likeliest first; the first combination with which the code runs is used, and the
-report lists it.
+A guess is a list of candidates, the likeliest first; the first combination with which the code runs
+is used, and the report lists it.
 """
 
 import inspect
@@ -51,7 +51,8 @@ MOST = 200  # combinations that are tried
 
 
 def candidates(function, skip=0, hint="", given=()):
-    """Return for each required parameter of a function the values that it may take, the likeliest first.
+    """Return for each required parameter of a function the values that it may take, the likeliest
+    first.
 
     Parameters
     ----------
@@ -67,10 +68,13 @@ def candidates(function, skip=0, hint="", given=()):
     -------
     dict of str to list
     """
-    parameters, shapes = parameters_of(function, skip), documented_shapes(function)
+    parameters = parameters_of(function, skip)
+    shapes = documented_shapes(function)
     annotations = getattr(function, "__annotations__", {})
     context = " ".join(words.tokens(f"{hint}_{getattr(function, '__name__', '')}"))
-    rng, found, text = np.random.default_rng(0), {}, inspect.getdoc(function) or ""
+    rng = np.random.default_rng(0)
+    found = {}
+    text = inspect.getdoc(function) or ""
     optional = [
         name for name in parameters.optional if words.is_label(name) or words.plain(name) == "y"
     ]
@@ -227,18 +231,28 @@ def _is_series(context):
 
 
 def documented(function):
-    """Return the names of arguments of which a docstring gives the shape, or that they are lists."""
+    """Return the names of arguments of which a docstring gives the shape, or that they are
+    lists.
+    """
     text = inspect.getdoc(function) or ""
-    listed = [name for name in parameters_of(function).every if re.search(LISTED.format(re.escape(name)), text)]
+    listed = [
+        name
+        for name in parameters_of(function).every
+        if re.search(LISTED.format(re.escape(name)), text)
+    ]
     return {*documented_shapes(function), *listed}
 
 
 def combinations(options, documented=()):
-    """Yield dicts of one candidate for each name, the likeliest first, :data:`MOST` of them at most."""
+    """Yield dicts of one candidate for each name, the likeliest first, :data:`MOST` of them at
+    most.
+    """
     names = list(options)
     if any(len(options[name]) > 1 for name in names):
         for found in schemes.fitting(names):
-            if all(_has_axes(found[name], options[name][0]) for name in names if name in documented):
+            if all(
+                _has_axes(found[name], options[name][0]) for name in names if name in documented
+            ):
                 yield found
     ranked = itertools.product(*(range(len(options[name])) for name in names))
     total = int(np.prod([len(options[name]) for name in names])) if names else 1

@@ -1,7 +1,9 @@
-"""Losses inside a backward: ``net.forward(x)`` and ``net.backward(x, y, learning_rate)``, as in many small networks.
+"""Losses inside a backward: ``net.forward(x)`` and ``net.backward(x, y, learning_rate)``, as in
+many small networks.
 
-Such a backward has no ``dout``; it begins with the derivative of a loss that is written nowhere else.  The usual losses
-are tried, and the gradient is judged as that of the loss that it fits.  If it fits none, nothing can be said.
+Such a backward has no ``dout``; it begins with the derivative of a loss that is written nowhere
+else.  The usual losses are tried, and the gradient is judged as that of the loss that it fits.  If
+it fits none, nothing can be said.
 """
 
 import numpy as np
@@ -36,7 +38,9 @@ LOSSES = {
 
 
 def label_of(parameters, given):
-    """Return the parameter of a backward that is a label which the forward does not take, None if there is none."""
+    """Return the parameter of a backward that is a label which the forward does not take, None if
+    there is none.
+    """
     return next(
         (
             name

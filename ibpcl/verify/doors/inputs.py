@@ -1,4 +1,6 @@
-"""The inputs of a target in a file: from ``check_inputs``, from shapes on the command line, or guessed."""
+"""The inputs of a target in a file: from ``check_inputs``, from shapes on the command line, or
+guessed.
+"""
 
 import inspect
 
@@ -92,8 +94,8 @@ def _required_keywords(target):
 def given_inputs(module, target, path):
     """Return what a file gives as inputs of a target: a dict or a tuple, empty if it gives nothing.
 
-    ``check_inputs_NAME`` is for one target; ``check_inputs`` is for all, or a dict of inputs by the names of targets.
-    Both may be functions or values.
+    ``check_inputs_NAME`` is for one target; ``check_inputs`` is for all, or a dict of inputs by the
+    names of targets. Both may be functions or values.
     """
     names = [target.name, *target.aliases]
     for name in names:
@@ -126,8 +128,8 @@ def _value_of(given, title, path):
             given = given()
         if trap.error is not None:
             raise UserError(
-                f"check: {path}: {raised(trap.error, title + '()')}; it must return a dict of the inputs "
-                "by name, or a tuple"
+                f"check: {path}: {raised(trap.error, title + '()')}; it must return a dict of the "
+                "inputs by name, or a tuple"
             ) from trap.error
     if isinstance(given, np.ndarray):
         return (given,)

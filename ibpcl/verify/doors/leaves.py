@@ -1,4 +1,5 @@
-"""Arrays inside nested lists, tuples, dicts and objects: find them, name them, put others in their place.
+"""Arrays inside nested lists, tuples, dicts and objects: find them, name them, put others in their
+place.
 
 A path is a tuple of steps: an integer or a key for an item, :class:`Attribute` for an attribute.
 """
@@ -37,7 +38,8 @@ def is_array(value):
 
 
 def is_container(value):
-    """Return whether an input is a nested collection, not an array: it holds an array or another collection.
+    """Return whether an input is a nested collection, not an array: it holds an array or another
+    collection.
 
     >>> is_container([1.0, 2.0]), is_container([np.ones(2), np.ones(3)]), is_container({"w": 1.0})
     (False, True, True)
@@ -82,7 +84,9 @@ def arrays_in(value, inside_objects=True):
     >>> arrays_in({"w": [np.ones(2), 3]})
     {('w', 0): array([1., 1.])}
     """
-    found, seen, waiting = {}, set(), [((), value)]
+    found = {}
+    seen = set()
+    waiting = [((), value)]
     while waiting and len(found) < MOST:
         path, item = waiting.pop(0)
         if is_array(item):
@@ -109,17 +113,22 @@ def text_of(path, root=""):
 
 
 def get(value, path):
-    """Return what is at a path; raises ``LookupError`` or ``AttributeError`` if nothing is there."""
+    """Return what is at a path; raises ``LookupError`` or ``AttributeError`` if nothing is
+    there.
+    """
     for step in path:
         value = getattr(value, step) if isinstance(step, Attribute) else value[step]
     return value
 
 
 def put(value, path, new):
-    """Put something at a path inside an object, a list or a dict, in place; a tuple on the way is replaced."""
+    """Put something at a path inside an object, a list or a dict, in place; a tuple on the way is
+    replaced.
+    """
     if not path:
         return
-    holder, step = get(value, path[:-1]), path[-1]
+    holder = get(value, path[:-1])
+    step = path[-1]
     if isinstance(step, Attribute):
         setattr(holder, step, new)
     elif isinstance(holder, tuple):
@@ -136,7 +145,8 @@ def replaced(value, path, new):
     """
     if not path:
         return new
-    step, rest = path[0], path[1:]
+    step = path[0]
+    rest = path[1:]
     if isinstance(value, dict):
         made = copy.copy(value)
         made[step] = replaced(value[step], rest, new)
@@ -149,7 +159,9 @@ def replaced(value, path, new):
 
 
 def duplicate(value, shared=()):
-    """Return a deep copy of an object; ``shared`` arrays, and what cannot be copied, are handed on."""
+    """Return a deep copy of an object; ``shared`` arrays, and what cannot be copied, are handed
+    on.
+    """
     memo = {id(item): item for item in shared}
     try:
         return copy.deepcopy(value, memo)

@@ -38,8 +38,8 @@ class Loaded(NamedTuple):
 def load(path):
     """Run a file, or the code cells of a notebook, and return a :class:`Loaded`.
 
-    A statement that raises is left out: a missing data set should not keep a derivation from being checked.  From there
-    on, only definitions, imports and assignments are run.
+    A statement that raises is left out: a missing data set should not keep a derivation from being
+    checked.  From there on, only definitions, imports and assignments are run.
 
     Raises
     ------
@@ -53,7 +53,8 @@ def load(path):
     module = _module(file)
     tree = _parsed(file, path, is_notebook)
     flags = _future_flags(tree)
-    failures, first = [], None
+    failures = []
+    first = None
     for statement in tree.body:
         if (first is not None and not isinstance(statement, DEFINITIONS)) or (
             is_notebook and notebooks.shows_only(statement)
@@ -63,7 +64,8 @@ def load(path):
         if isinstance(error, SystemExit):
             where = notebooks.place(file, statement.lineno)
             raise UserError(
-                f"check: {path} ends the process in {where} (SystemExit: {error}): guard what is a program "
+                f"check: {path} ends the process in {where} (SystemExit: {error}): guard what is "
+                "a program "
                 'by `if __name__ == "__main__":`'
             )
         if error is not None:
@@ -116,7 +118,9 @@ def _future_flags(tree):
 
 
 def _module(file):
-    """Return an empty module for a file; imports from its folder and relative imports find what they name."""
+    """Return an empty module for a file; imports from its folder and relative imports find what
+    they name.
+    """
     spec = (
         importlib.util.spec_from_file_location(f"checked_{file.stem}", file)
         if file.suffix == ".py"
@@ -129,13 +133,15 @@ def _module(file):
     sys.modules[module.__name__] = module  # dataclasses and pickles look their module up
     if str(file.parent) not in sys.path:
         sys.path.insert(0, str(file.parent))
-    parts, folder = [], file.parent
+    parts = []
+    folder = file.parent
     while (folder / "__init__.py").is_file():
         parts.insert(0, folder.name)
         folder = folder.parent
     if parts:
         sys.path.append(str(folder))
-        module.__package__, module.__spec__ = ".".join(parts), None
+        module.__package__ = ".".join(parts)
+        module.__spec__ = None
         for n in range(len(parts)):  # not run: an __init__ may import everything
             name = ".".join(parts[: n + 1])
             if name not in sys.modules:
@@ -170,7 +176,9 @@ def _run(statement, module, file, flags, is_notebook):
 
 
 def _add_ancestor(name, file):
-    """Make a module importable that lies beside a folder above the file; returns whether there is one."""
+    """Make a module importable that lies beside a folder above the file; returns whether there is
+    one.
+    """
     top = (name or "").partition(".")[0]
     for folder in list(file.parents)[1 : 1 + ANCESTORS]:
         found = (folder / f"{top}.py").is_file() or any((folder / top).glob("*.py"))

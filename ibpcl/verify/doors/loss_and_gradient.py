@@ -15,7 +15,8 @@ from ibpcl.verify.doors.signatures import returned_names
 def pair_of_loss(function, given, keywords=()):
     """Return the :class:`Pair` of a function, or a bound method, that returns a loss and gradients.
 
-    The gradients are of arguments, of items inside them, or of arrays in the attributes of a method's object.
+    The gradients are of arguments, of items inside them, or of arrays in the attributes of a
+    method's object.
 
     Raises
     ------
@@ -32,8 +33,8 @@ def pair_of_loss(function, given, keywords=()):
     title = getattr(function, "__name__", "f")
     usage = (
         f"expected: loss, gradient = {title}({', '.join(given)}), called as ibpcl.check({title}, "
-        f"({', '.join(given)},)), or a gradient function beside it: ibpcl.check({title}, {title}_vjp, "
-        f"({', '.join(given)},))"
+        f"({', '.join(given)},)), or a gradient function beside it: ibpcl.check({title}, "
+        f"{title}_vjp, ({', '.join(given)},))"
     )
 
     def run(called, values):
@@ -52,7 +53,8 @@ def pair_of_loss(function, given, keywords=()):
             ), copy
         return arguments.passed_to(lambda *a, **k: called(copy, *a, **k), made), copy
 
-    parameters, held_in_module = [], []
+    parameters = []
+    held_in_module = []
     plain = [leaf.value for leaf in arguments.spread]
     try:
         result, after = run(source, [leaves.duplicate(value) for value in plain])
@@ -82,10 +84,8 @@ def pair_of_loss(function, given, keywords=()):
     )
     if not paths:
         raise FormError(f"check: {title} returns no gradient of {', '.join(given)}; {usage}")
-    by_name, values_at = (
-        {leaf.name: leaf for leaf in moved + own},
-        {entry.path: entry.value for entry in entries},
-    )
+    by_name = {leaf.name: leaf for leaf in moved + own}
+    values_at = {entry.path: entry.value for entry in entries}
     found = [(by_name[name], values_at[path]) for name, path in paths.items()]
     modes = reading.modes_of(result[position], found, takes_cotangent=False)
     mode = modes[0] if modes else "loss"
@@ -123,8 +123,11 @@ def pair_of_loss(function, given, keywords=()):
 
 
 def _globals_of(function):
-    """Return the arrays of a module that a function reads, and that may be parameters: ``W`` beside ``def loss(x)``."""
-    code, scope = getattr(function, "__code__", None), getattr(function, "__globals__", {})
+    """Return the arrays of a module that a function reads, and that may be parameters: ``W`` beside
+    ``def loss(x)``.
+    """
+    code = getattr(function, "__code__", None)
+    scope = getattr(function, "__globals__", {})
     return [
         reading.Leaf(name, (name,), scope[name])
         for name in getattr(code, "co_names", ())
@@ -144,7 +147,8 @@ def _with_globals(function, values, call):
 
 
 def _position_of_loss(result, names):
-    """Return where in a result the loss is: the first single number, or the first item before what is named a gradient.
+    """Return where in a result the loss is: the first single number, or the first item before what
+    is named a gradient.
 
     None if a loss is missing.
     """

@@ -1,8 +1,8 @@
 """Notebooks as Python source: the code cells, without IPython's commands.
 
-A cell's lines keep their place, so that a verdict can name ``cell 3, line 2``.  IPython's commands are recognized where
-IPython recognizes them: ``%``, ``!`` and ``?`` at the start of a statement, ``%%`` at the start of a cell.  Elsewhere
-``%`` is the operator.
+A cell's lines keep their place, so that a verdict can name ``cell 3, line 2``.  IPython's commands
+are recognized where IPython recognizes them: ``%``, ``!`` and ``?`` at the start of a statement,
+``%%`` at the start of a cell.  Elsewhere ``%`` is the operator.
 """
 
 import ast
@@ -62,7 +62,8 @@ def read(path):
         raise UserError(
             f"check: {path} is not a notebook ({type(error).__name__}: {error})"
         ) from error
-    cells, line = [], 1
+    cells = []
+    line = 1
     for number, source in enumerate(sources, 1):
         text = "".join(source) if isinstance(source, list) else str(source)
         cells.append(Cell(number, line, without_commands(text)))
@@ -113,7 +114,8 @@ def without_commands(source):
         if not lines[first].startswith(TIMED):
             return "\n" * (len(lines) - 1)
         lines[first] = ""
-    pending, skipping = "", False
+    pending = ""
+    skipping = False
     for n, line in enumerate(lines):
         text = line.strip()
         if skipping:
@@ -162,7 +164,9 @@ def is_open(text):
 
 
 def shows_only(statement):
-    """Return whether a statement of a notebook only displays something: a plot, a printed line, a bare name."""
+    """Return whether a statement of a notebook only displays something: a plot, a printed line, a
+    bare name.
+    """
     if not isinstance(statement, ast.Expr):
         return False
     value = statement.value

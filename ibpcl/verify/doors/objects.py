@@ -1,7 +1,8 @@
 """An object under study: its parameters, the ways to call its backward, and the pair that it makes.
 
-Each forward works on a new copy of the object, in whose attributes the parameters are put; the copy is the cache.
-Gradients are taken from the result of the backward, from attributes, or from the update that it makes.
+Each forward works on a new copy of the object, in whose attributes the parameters are put; the copy
+is the cache. Gradients are taken from the result of the backward, from attributes, or from the
+update that it makes.
 """
 
 import inspect
@@ -33,7 +34,9 @@ class Found(NamedTuple):
 
 
 class Held(NamedTuple):
-    """The cache of a class: the object after the forward, the arguments, the output and everything else returned."""
+    """The cache of a class: the object after the forward, the arguments, the output and everything
+    else returned.
+    """
 
     holder: object
     arguments: dict
@@ -45,10 +48,13 @@ class Opened:
     """An object under study: its methods, its parameters, and the ways to call its backward."""
 
     def __init__(self, holder, given, keywords, methods, loss=None):
-        self.kind, self.methods, self.loss = type(holder), methods, loss
+        self.kind = type(holder)
+        self.methods = methods
+        self.loss = loss
         self.arguments = Arguments(given, tuple(keywords))
         self.forward, self.backward = (method_of(self.kind, name) for name in methods)
-        self.holder, self.draws = holder, False
+        self.holder = holder
+        self.draws = False
         after, self.result = self._probe(holder)
         if self._is_prepared_by_forward(after):
             self.holder = initialized(holder, after) or prepared(holder, after)
@@ -58,7 +64,8 @@ class Opened:
 
     def _probe(self, holder):
         """Call the forward on a copy of an object: returns the copy and the result."""
-        copy, before = leaves.duplicate(holder), draws.position()
+        copy = leaves.duplicate(holder)
+        before = draws.position()
         try:
             result = self._call(self.forward, copy, self._copies())
         except (Exception, SystemExit) as error:
@@ -83,7 +90,9 @@ class Opened:
         return {name: leaves.duplicate(value) for name, value in self.arguments.given.items()}
 
     def _is_prepared_by_forward(self, after):
-        """Return whether the first forward makes the parameters, as in layers that learn their sizes from the input."""
+        """Return whether the first forward makes the parameters, as in layers that learn their
+        sizes from the input.
+        """
         before = leaves.arrays_in(self.holder)
         new = [path for path in leaves.arrays_in(after) if path not in before]
         return any(
@@ -101,13 +110,16 @@ class Opened:
         inputs = ", ".join(self.arguments.given)
         return (
             f"expected: out = layer.{self.methods.forward}({inputs or 'x'}) and gradients from "
-            f"layer.{self.methods.backward}(dout), returned or in attributes such as layer.dW, called as "
-            f"ibpcl.check(layer, ({inputs or 'x'},))"
+            f"layer.{self.methods.backward}(dout), returned or in attributes such as layer.dW, "
+            f"called as ibpcl.check(layer, ({inputs or 'x'},))"
         )
 
     def pair(self):
-        """Return the pair of the way to call the backward whose numbers fit, or of the plainest one."""
-        ways, errors = [], []
+        """Return the pair of the way to call the backward whose numbers fit, or of the plainest
+        one.
+        """
+        ways = []
+        errors = []
         parameters = parameters_of(self.backward, skip=1)
         names = returned_names(self.backward)
         runs = []
@@ -140,11 +152,15 @@ class Opened:
                 if errors
                 else f"{self._title(self.methods.backward)} leaves no gradient that could be found"
             )
-            raise FormError(f"check: {why}; {self._usage()}", in_gradient=True) from (errors[0] if errors else None)
+            raise FormError(f"check: {why}; {self._usage()}", in_gradient=True) from (
+                errors[0] if errors else None
+            )
         return chosen([(found.way, pair) for found, pair in ways])
 
     def _is_consistent(self, found, result, after):
-        """Return whether gradients that an object keeps have shapes of which the way to read them makes sense."""
+        """Return whether gradients that an object keeps have shapes of which the way to read them
+        makes sense.
+        """
         if found.way.mode == "vjp" or found.returned:
             return True
         by_name = {leaf.name: leaf for leaf in self.arguments.spread}
@@ -156,7 +172,9 @@ class Opened:
         )
 
     def _is_large(self, way):
-        """Return whether the output has several entries, so that a gradient of it cannot be that of a loss."""
+        """Return whether the output has several entries, so that a gradient of it cannot be that of
+        a loss.
+        """
         out = self._output(way)
         return isinstance(out, (tuple, list)) or np.size(out) > 1
 
@@ -164,7 +182,9 @@ class Opened:
         return split(self.result, way.outputs)[0]
 
     def _run(self, call, dout):
-        """Call forward and backward on a new copy: returns the result and the object's arrays before and after."""
+        """Call forward and backward on a new copy: returns the result and the object's arrays
+        before and after.
+        """
         copy = leaves.duplicate(self.holder)
         made = self._copies()
         result = self._seeded(lambda: self._call(self.forward, copy, made))
@@ -177,7 +197,9 @@ class Opened:
         return returned, before, leaves.arrays_in(copy), values
 
     def _seeded(self, function):
-        """Call a function that draws from NumPy's global generator with the same draws each time."""
+        """Call a function that draws from NumPy's global generator with the same draws each
+        time.
+        """
         return draws.repeated(function) if self.draws else function()
 
     def _found(self, way, names, result, before, after, values):
@@ -198,7 +220,8 @@ class Opened:
                 returned = reading.assigned(entries, own)
         elif entries:
             returned = dict(way.paths)
-        kept, updated = {}, {}
+        kept = {}
+        updated = {}
         for leaf in moved:
             path = state.input_gradient_path(
                 leaf.name,
@@ -334,16 +357,22 @@ class Opened:
     def _notes(self, found, loss, wrt):
         title = self._title(self.methods.backward)
         if loss and found.way.call.takes_cotangent:
-            yield f"{title} ignores dout: it is the gradient of the loss itself, right as the last step only"
+            yield (
+                f"{title} ignores dout: it is the gradient of the loss itself, right as the last "
+                "step only"
+            )
         elif reading.MODES[found.way.mode]:
             yield reading.MODES[found.way.mode].format(name=title)
         if found.updated:
             yield (
-                f"{title} updates {', '.join(found.updated)} itself: the gradients are those updates, "
-                "divided by the learning rate"
+                f"{title} updates {', '.join(found.updated)} itself: the gradients are those "
+                "updates, divided by the learning rate"
             )
         if self.draws:
-            yield f"{self._title(self.methods.forward)} draws from np.random: the same numbers were drawn in every call"
+            yield (
+                f"{self._title(self.methods.forward)} draws from np.random: the same numbers were "
+                "drawn in every call"
+            )
         missing = [
             item.name
             for item in self.parameters
@@ -357,7 +386,9 @@ class Opened:
 
 
 def method_of(kind, name):
-    """Return a method as the plain function in the class, ready to be called with the object first."""
+    """Return a method as the plain function in the class, ready to be called with the object
+    first.
+    """
     found = inspect.getattr_static(kind, name)
     if isinstance(found, staticmethod):
         return lambda holder, *arguments, **options: found.__func__(*arguments, **options)

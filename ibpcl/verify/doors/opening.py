@@ -17,15 +17,20 @@ from ibpcl.verify.doors.pairs import fits
 from ibpcl.verify.doors.refusals import FormError, raised
 from ibpcl.verify.doors.second_order import hvp_pair, jvp_pair
 
-OPENED = 12  # guesses that can be opened, among which one is sought whose gradients have the right shapes
+# guesses that can be opened, among which one is sought whose gradients have the right shapes
+OPENED = 12
 
 
 class Disagreeing(Exception):
-    """A gradient that is right for some guessed inputs and wrong for others; the message lists both."""
+    """A gradient that is right for some guessed inputs and wrong for others; the message lists
+    both.
+    """
 
 
 class Ready(NamedTuple):
-    """Something that can be checked: a pair, or a forward with its gradient in the checker's own form."""
+    """Something that can be checked: a pair, or a forward with its gradient in the checker's own
+    form.
+    """
 
     forward: object  # a Pair, or a function
     gradient: object  # None beside a Pair
@@ -43,7 +48,8 @@ def with_inputs(target, inputs, wrt, guessed):
         return Ready(
             hvp_pair(target.forward, target.gradient, inputs, target.beside), None, None, guessed
         )
-    f, g = target.forward, target.gradient
+    f = target.forward
+    g = target.gradient
     if target.kind == "class" and is_function(f):
         given = (
             inputs
@@ -67,15 +73,21 @@ def with_inputs(target, inputs, wrt, guessed):
 
 
 def with_guesses(target, given, missing, path, wrt):
-    """Return a target with guessed inputs beside those given: the first that run and give gradients of right shapes."""
+    """Return a target with guessed inputs beside those given: the first that run and give gradients
+    of right shapes.
+    """
     if target.kind in ("class", "object"):
         kind = target.forward if inspect.isclass(target.forward) else type(target.forward)
         methods = methods_of(kind)
-        method, hint = methods.forward if methods else loss_method(kind), kind.__name__
+        method = methods.forward if methods else loss_method(kind)
+        hint = kind.__name__
         static = isinstance(inspect.getattr_static(kind, method), (staticmethod, classmethod))
-        function, skip = getattr(kind, method), (1 if is_function(kind) else 0) if static else 1
+        function = getattr(kind, method)
+        skip = (1 if is_function(kind) else 0) if static else 1
     else:
-        function, skip, hint = target.forward, 0, ""
+        function = target.forward
+        skip = 0
+        hint = ""
         if target.kind == "framework":
             function, skip = forward_of(function)
     arrays = [value for value in given.values() if isinstance(value, np.ndarray)]
@@ -85,7 +97,11 @@ def with_guesses(target, given, missing, path, wrt):
         ][:4]
     options = guesses.candidates(function, skip, hint, arrays)
     options = {name: values for name, values in options.items() if name not in given}
-    error, kept, tried, first, failed = None, None, 0, None, None
+    error = None
+    kept = None
+    tried = 0
+    first = None
+    failed = None
     for guess in guesses.combinations(options, guesses.documented(function)):
         named = {**given, **guess}
         try:
@@ -115,8 +131,8 @@ def with_guesses(target, given, missing, path, wrt):
                 return found
             if first is not None and fitting and _ranks(found) != _ranks(first):
                 raise Disagreeing(
-                    f"right for the guessed inputs {found.guessed}, wrong for {first.guessed}: give "
-                    "inputs that it is meant for, by check_inputs() or --shape"
+                    f"right for the guessed inputs {found.guessed}, wrong for {first.guessed}: "
+                    "give inputs that it is meant for, by check_inputs() or --shape"
                 )
             first = first or found
         kept = kept or (found if quality == 1 else None)
@@ -129,7 +145,8 @@ def with_guesses(target, given, missing, path, wrt):
     several = "it" if len(missing) == 1 else "them"
     why = f" ({str(error).removeprefix('check: ').partition('; ')[0]})" if error is not None else ""
     raise UserError(
-        f"check: {path}:{target.name}: no value for {', '.join(missing)}, and no guess works{why}; let a "
+        f"check: {path}:{target.name}: no value for {', '.join(missing)}, and no guess "
+        f"works{why}; let a "
         f"function check_inputs() in the file return a dict with {several}, or pass {sizes}"
     ) from error
 
@@ -140,7 +157,9 @@ def _ranks(found):
 
 
 def _quality(found):
-    """Return 2 if all gradients have the shapes of their inputs and the output is finite, 1 if it is finite, else 0."""
+    """Return 2 if all gradients have the shapes of their inputs and the output is finite, 1 if it
+    is finite, else 0.
+    """
     if isinstance(found.forward, Pair):
         pair = found.forward
         out, cache = pair.forward(*(leaves.duplicate(value) for value in pair.inputs))

@@ -1,8 +1,8 @@
 """The form that the checker judges: a forward, its gradient, and the user's functions behind them.
 
-A door turns code of another form into a :class:`Pair`.  Its two functions are :class:`Adapted`: they call the user's
-function, and :class:`ibpcl.verify.source.Code` reads, changes and compiles that function, not the one around it.  So a
-verdict names lines of the user's file.
+A door turns code of another form into a :class:`Pair`.  Its two functions are :class:`Adapted`:
+they call the user's function, and :class:`ibpcl.verify.source.Code` reads, changes and compiles
+that function, not the one around it.  So a verdict names lines of the user's file.
 """
 
 from collections.abc import Callable
@@ -17,9 +17,11 @@ class Adapted:
     source : callable
         The user's function, an unbound method, or another :class:`Adapted`.
     call : callable
-        ``call(source, *arguments)`` takes the checker's arguments and returns what the checker expects.
+        ``call(source, *arguments)`` takes the checker's arguments and returns what the checker
+        expects.
     owner : type, optional
-        The class if ``source`` is an unbound method; other methods that it calls on ``self`` are looked up there.
+        The class if ``source`` is an unbound method; other methods that it calls on ``self`` are
+        looked up there.
 
     Examples
     --------
@@ -29,7 +31,9 @@ class Adapted:
     """
 
     def __init__(self, source, call, owner=None):
-        self.source, self.call, self.owner = source, call, owner
+        self.source = source
+        self.call = call
+        self.owner = owner
         self.__name__ = getattr(source, "__name__", "f")
 
     def __call__(self, *arguments):
@@ -45,18 +49,21 @@ class Adapted:
 class Pair:
     """A forward and its gradient, ready for the checker.
 
-    Each call of ``forward`` of a class works on a new copy of the object, and that copy is the cache.  So one backward
-    per forward sees the object as a training step sees it.  A second ``backward`` with the same cache shows what the
-    object keeps: a gradient that is added up, a cache that is freed.
+    Each call of ``forward`` of a class works on a new copy of the object, and that copy is the
+    cache.  So one backward per forward sees the object as a training step sees it.  A second
+    ``backward`` with the same cache shows what the object keeps: a gradient that is added up, a
+    cache that is freed.
     """
 
     forward: Callable  # out, cache = forward(*inputs)
-    backward: Callable  # gradients = backward(dout, cache): a tuple, one item for each of wrt, in its order
+    # gradients = backward(dout, cache): a tuple, one item for each of wrt, in its order
+    backward: Callable
     names: tuple  # of the inputs as the report shows them: "x", "W", 'params["w"][0]'
     source_functions: tuple = ()  # the user's functions that ``forward`` and ``backward`` call
     fresh: Callable | None = (
         None  # fresh() returns an equal Pair that shares no state; None if nothing keeps state
     )
     inputs: tuple = ()  # the values, in the order of ``names``
-    wrt: tuple = ()  # names of the inputs that ``backward`` differentiates, in the order of its gradients
+    # names of the inputs that ``backward`` differentiates, in the order of its gradients
+    wrt: tuple = ()
     notes: tuple = field(default=())  # sentences about what was assumed, for the report

@@ -1,10 +1,11 @@
-"""Two functions in any of the usual forms: ``f`` and a gradient of it that is called in its own way.
+"""Two functions in any of the usual forms: ``f`` and a gradient of it that is called in its own
+way.
 
-The gradient may take the cotangent and a cache, the inputs, or the output; it may take no cotangent and return a
-derivative or a Jacobian; the forward may return its output alone.  What the names leave open is tried: the first way
-to call that gives gradients of the right shapes, and numbers that fit if any does, is the one that is judged.
+The gradient may take the cotangent and a cache, the inputs, or the output; it may take no cotangent
+and return a derivative or a Jacobian; the forward may return its output alone.  What the names
+leave open is tried: the first way to call that gives gradients of the right shapes, and numbers
+that fit if any does, is the one that is judged.
 """
-
 
 import numpy as np
 
@@ -15,7 +16,9 @@ from ibpcl.verify.doors.refusals import FormError, raised
 from ibpcl.verify.doors.signatures import parameters_of, returned_names
 from ibpcl.verify.doors.ways import cotangent, is_ambiguous, split, ways_of
 
-STEP, CLOSE = 1e-6, 1e-4  # of the quick comparison that decides between two ways to read a gradient
+# of the quick comparison that decides between two ways to read a gradient
+STEP = 1e-6
+CLOSE = 1e-4
 
 
 def pair_of(f, g, given, keywords=()):
@@ -38,7 +41,8 @@ def pair_of(f, g, given, keywords=()):
     FormError
         If ``f`` raises, or no way to call ``g`` is found.
     """
-    arguments, parameters = Arguments(given, tuple(keywords)), parameters_of(g)
+    arguments = Arguments(given, tuple(keywords))
+    parameters = parameters_of(g)
     try:
         result = arguments.passed_to(f, _copies(given))
     except (Exception, SystemExit) as error:
@@ -51,7 +55,8 @@ def pair_of(f, g, given, keywords=()):
         return g(*positional, **named)
 
     names = returned_names(g)
-    ways, errors = [], []
+    ways = []
+    errors = []
     try:
         for way in ways_of(result, parameters, arguments, call, names):
             if isinstance(way, Exception):
@@ -73,7 +78,9 @@ def pair_of(f, g, given, keywords=()):
             if errors
             else f"{_name(g)} returns no gradient of {', '.join(given)}"
         )
-        raise FormError(f"check: {why}; {usage(f, g, given)}", in_gradient=True) from (errors[0] if errors else None)
+        raise FormError(f"check: {why}; {usage(f, g, given)}", in_gradient=True) from (
+            errors[0] if errors else None
+        )
     made = [(way, _pair(f, g, arguments, way)) for way in ways]
     return chosen(made)
 
@@ -127,7 +134,9 @@ def _pair(f, g, arguments, way):
 
 
 def fits(pair):
-    """Return whether the gradients of a pair agree with a difference along one direction, roughly."""
+    """Return whether the gradients of a pair agree with a difference along one direction,
+    roughly.
+    """
     rng = np.random.default_rng(1)
     try:
         out, cache = pair.forward(*_values(pair.inputs))

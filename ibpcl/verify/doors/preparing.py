@@ -1,4 +1,6 @@
-"""Objects as they are before a forward: with their parameters made, and without traces of an earlier call."""
+"""Objects as they are before a forward: with their parameters made, and without traces of an
+earlier call.
+"""
 
 import inspect
 
@@ -11,7 +13,9 @@ from ibpcl.verify.doors.signatures import parameters_of
 
 
 def kept_output(holder):
-    """Return the output that a forward without a result has left in an attribute, None if there is none."""
+    """Return the output that a forward without a result has left in an attribute, None if there is
+    none.
+    """
     return next(
         (
             value
@@ -23,12 +27,15 @@ def kept_output(holder):
 
 
 def plain_steps(holder):
-    """Return every :class:`~ibpcl.verify.doors.construction.PlainStep` that a layer was given as its optimizer."""
+    """Return every :class:`~ibpcl.verify.doors.construction.PlainStep` that a layer was given as
+    its optimizer.
+    """
     return [item for _, item in leaves.children(holder) if isinstance(item, PlainStep)]
 
 
 def initialized(before, after):
-    """Return an object whose own method for that has made its parameters, None if it has no such method.
+    """Return an object whose own method for that has made its parameters, None if it has no such
+    method.
 
     Sizes that the first forward learned from its input are taken from ``after``.
     """
@@ -48,12 +55,14 @@ def initialized(before, after):
 
 
 def prepared(before, after):
-    """Return an object as it is before a forward, with everything that its first forward has made for good.
+    """Return an object as it is before a forward, with everything that its first forward has made
+    for good.
 
-    These are values that were None, flags, and items that were missing in the holders of parameters.  What a forward
-    keeps for its backward, in lists and counters, is left out.
+    These are values that were None, flags, and items that were missing in the holders of
+    parameters.  What a forward keeps for its backward, in lists and counters, is left out.
     """
-    made, source = leaves.duplicate(before), leaves.duplicate(after)
+    made = leaves.duplicate(before)
+    source = leaves.duplicate(after)
     waiting = [(made, source, False)]
     while waiting:
         old, new, is_holder = waiting.pop()

@@ -1,7 +1,8 @@
-"""Meaning of the result of a gradient function: the input of each gradient, and the function that it differentiates.
+"""Meaning of the result of a gradient function: the input of each gradient, and the function that
+it differentiates.
 
-``f_vjp(dout, cache)`` returns gradients of ``sum(dout * out)``.  Functions without ``dout`` return derivatives: of a
-loss, of every entry by itself, or a Jacobian.
+``f_vjp(dout, cache)`` returns gradients of ``sum(dout * out)``.  Functions without ``dout`` return
+derivatives: of a loss, of every entry by itself, or a Jacobian.
 """
 
 from typing import NamedTuple
@@ -23,7 +24,9 @@ MODES = {
 
 
 class Leaf(NamedTuple):
-    """An array whose gradient may be there: an argument, an item inside one, or a parameter of an object."""
+    """An array whose gradient may be there: an argument, an item inside one, or a parameter of an
+    object.
+    """
 
     name: str  # as the report shows it
     keys: tuple  # the steps to it: argument first
@@ -39,7 +42,8 @@ class Entry(NamedTuple):
 
 
 def entries_of(result, names=None):
-    """Return the arrays of a result with their paths and names; numbers count as arrays, None is left out.
+    """Return the arrays of a result with their paths and names; numbers count as arrays, None is
+    left out.
 
     ``names`` is what :func:`ibpcl.verify.doors.signatures.returned_names` read in the source.
     """
@@ -84,9 +88,10 @@ def _is_plain_list(value):
 def assigned(entries, found_leaves, ordered=False, beside_others=False):
     """Return which entry is the gradient of which leaf: {leaf name: path}.
 
-    Names decide first; the others are matched in order, by size.  With ``ordered``, and as many entries as leaves, the
-    order decides alone.  With ``beside_others``, the function also returns values that are not gradients, so that an
-    entry without a gradient's name is left out once names have been found.
+    Names decide first; the others are matched in order, by size.  With ``ordered``, and as many
+    entries as leaves, the order decides alone.  With ``beside_others``, the function also returns
+    values that are not gradients, so that an entry without a gradient's name is left out once names
+    have been found.
     """
     if (
         ordered
@@ -94,7 +99,8 @@ def assigned(entries, found_leaves, ordered=False, beside_others=False):
         and not any(_keyed(entry) for entry in entries)
     ):
         return {leaf.name: entry.path for leaf, entry in zip(found_leaves, entries, strict=True)}
-    chosen, used = {}, set()
+    chosen = {}
+    used = set()
     for leaf in found_leaves:
         fitting = [entry for entry in entries if entry.path not in used and _named_for(entry, leaf)]
         sized = [entry for entry in fitting if np.size(entry.value) == np.size(leaf.value)]
@@ -146,7 +152,9 @@ def assigned(entries, found_leaves, ordered=False, beside_others=False):
 
 
 def alternatives(entries, found_leaves):
-    """Return the other leaves that a single gradient without a name may belong to: those of the same shape."""
+    """Return the other leaves that a single gradient without a name may belong to: those of the
+    same shape.
+    """
     if (
         len(entries) != 1
         or len(found_leaves) < 2
@@ -219,7 +227,8 @@ def pulled(mode, dout, gradient, shape):
     """Return the gradient of ``sum(dout * out)`` made of the result of a function."""
     if mode == "vjp":
         return gradient
-    gradient, dout = np.asarray(gradient), np.asarray(dout)
+    gradient = np.asarray(gradient)
+    dout = np.asarray(dout)
     if mode in ("loss", "mean", "sum"):
         return gradient * dout.reshape(())
     if mode == "elementwise":
@@ -232,7 +241,9 @@ def pulled(mode, dout, gradient, shape):
 
 
 def reduced(mode, out):
-    """Return the output whose gradient is meant: its mean or sum, if the gradient is one of that."""
+    """Return the output whose gradient is meant: its mean or sum, if the gradient is one of
+    that.
+    """
     return np.mean(out) if mode == "mean" else np.sum(out) if mode == "sum" else out
 
 

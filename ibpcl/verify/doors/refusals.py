@@ -1,4 +1,6 @@
-"""Answers for code that has no form the checker knows: one line, with the expected form and a call that works."""
+"""Answers for code that has no form the checker knows: one line, with the expected form and a call
+that works.
+"""
 
 import traceback
 from pathlib import Path
@@ -9,7 +11,8 @@ OURS = Path(__file__).parents[2]
 
 
 class FormError(UserError, TypeError):
-    """Code that the checker cannot call; the message names the expected form and shows a call that works.
+    """Code that the checker cannot call; the message names the expected form and shows a call that
+    works.
 
     ``in_gradient`` is true if the forward could be called and the gradient could not.
     """
@@ -35,7 +38,9 @@ def raised(error, what):
 
 
 def place_of(error):
-    """Return the innermost line of the user's that an error came through, as ``line 12 of mine.py: x = y @ z``."""
+    """Return the innermost line of the user's that an error came through, as ``line 12 of mine.py:
+    x = y @ z``.
+    """
     frames = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)

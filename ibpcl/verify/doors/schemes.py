@@ -1,7 +1,8 @@
-"""Sets of inputs that fit together: a dense layer, a recurrent step, a convolution, a linear classifier.
+"""Sets of inputs that fit together: a dense layer, a recurrent step, a convolution, a linear
+classifier.
 
-A scheme gives a shape, or integers, to every parameter that one of its patterns matches.  It is tried if it knows all
-parameters that are missing.
+A scheme gives a shape, or integers, to every parameter that one of its patterns matches.  It is
+tried if it knows all parameters that are missing.
 """
 
 import re
@@ -10,41 +11,111 @@ import numpy as np
 
 from ibpcl.verify.doors import vocabulary as words
 
-CLASSES = "classes"     # stands for integer labels, one for each example
-SETTINGS = {"stride": 1, "pad": 1, "padding": 1, "pool_height": 2, "pool_width": 2, "mode": "train", "eps": 1e-5,
-            "momentum": 0.9, "p": 0.5, "seed": 0, "f": 2}
-NUMBERS = {"reg": 0.1, "lam": 0.1, "lambd": 0.1, "eps": 1e-5, "epsilon": 1e-5, "alpha": 0.3, "stride": 1, "pad": 1,
-           "padding": 1, "l2": 0.1, "weightdecay": 0.1, "lambda": 0.1}
-_STATE = r"(prev)?[hc](prev|0|init|t|tm1)?|(prev)?(hidden|state|cell)(prev|0|t)?|a0|aprev|initialstate"
+CLASSES = "classes"  # stands for integer labels, one for each example
+SETTINGS = {
+    "stride": 1,
+    "pad": 1,
+    "padding": 1,
+    "pool_height": 2,
+    "pool_width": 2,
+    "mode": "train",
+    "eps": 1e-5,
+    "momentum": 0.9,
+    "p": 0.5,
+    "seed": 0,
+    "f": 2,
+}
+NUMBERS = {
+    "reg": 0.1,
+    "lam": 0.1,
+    "lambd": 0.1,
+    "eps": 1e-5,
+    "epsilon": 1e-5,
+    "alpha": 0.3,
+    "stride": 1,
+    "pad": 1,
+    "padding": 1,
+    "l2": 0.1,
+    "weightdecay": 0.1,
+    "lambda": 0.1,
+}
+_STATE = (
+    r"(prev)?[hc](prev|0|init|t|tm1)?|(prev)?(hidden|state|cell)(prev|0|t)?|a0|aprev|initialstate"
+)
 _IN = r"w[xi][a-z]*|wax|u|win|winput|wx\w*|wih"
 _OUT = r"wh[a-z]*|waa|wrec|whh|wa|wh\w*"
 
 
-
-
 def _recurrent(x, width, h=(3, 5)):
     n = width * 5
-    return [(r"x|xs|inputs?|xt", x), (_STATE, h), (_IN, (4, n)), (_OUT, (5, n)), (r"b\w*", (n,)),
-            (r"mask\w*", None)]
+    return [
+        (r"x|xs|inputs?|xt", x),
+        (_STATE, h),
+        (_IN, (4, n)),
+        (_OUT, (5, n)),
+        (r"b\w*", (n,)),
+        (r"mask\w*", None),
+    ]
 
 
 SCHEMES = (
-    [(r"x|a|inputs?|features|aprev|h", (3, 4)), (r"w|weights?|theta|kernel", (4, 5)), (r"b|bias(es)?", (5,)),
-     (r"y|t|labels?|targets?|ytrue", CLASSES)],
-    [(r"x|a|inputs?|features|aprev|h", (3, 4)), (r"w|weights?|theta|kernel", (4, 5)), (r"b|bias(es)?", (5,)),
-     (r"y|t|labels?|targets?|ytrue", (3, 5))],
-    [(r"x|inputs?", (3, 4)), (r"w[01]|w", (4, 6)), (r"b[01]|b", (6,)), (r"w[2v]|v", (6, 5)), (r"b2|c", (5,)),
-     (r"y|t|labels?|targets?|ytrue", CLASSES)],
-    [(r"x|inputs?", (3, 4)), (r"w[01]|w", (4, 6)), (r"b[01]|b", (6,)), (r"w[2v]|v", (6, 5)), (r"b2|c", (5,)),
-     (r"y|t|labels?|targets?|ytrue", (3, 5))],
-    [(r"x|inputs?|images?", (2, 3, 4, 4)), (r"w|weights?|filters?|kernel", (2, 3, 3, 3)), (r"b|bias", (2,)),
-     (r"gamma|beta", (3,)), (r"g|groups", 3)],
+    [
+        (r"x|a|inputs?|features|aprev|h", (3, 4)),
+        (r"w|weights?|theta|kernel", (4, 5)),
+        (r"b|bias(es)?", (5,)),
+        (r"y|t|labels?|targets?|ytrue", CLASSES),
+    ],
+    [
+        (r"x|a|inputs?|features|aprev|h", (3, 4)),
+        (r"w|weights?|theta|kernel", (4, 5)),
+        (r"b|bias(es)?", (5,)),
+        (r"y|t|labels?|targets?|ytrue", (3, 5)),
+    ],
+    [
+        (r"x|inputs?", (3, 4)),
+        (r"w[01]|w", (4, 6)),
+        (r"b[01]|b", (6,)),
+        (r"w[2v]|v", (6, 5)),
+        (r"b2|c", (5,)),
+        (r"y|t|labels?|targets?|ytrue", CLASSES),
+    ],
+    [
+        (r"x|inputs?", (3, 4)),
+        (r"w[01]|w", (4, 6)),
+        (r"b[01]|b", (6,)),
+        (r"w[2v]|v", (6, 5)),
+        (r"b2|c", (5,)),
+        (r"y|t|labels?|targets?|ytrue", (3, 5)),
+    ],
+    [
+        (r"x|inputs?|images?", (2, 3, 4, 4)),
+        (r"w|weights?|filters?|kernel", (2, 3, 3, 3)),
+        (r"b|bias", (2,)),
+        (r"gamma|beta", (3,)),
+        (r"g|groups", 3),
+    ],
     [(r"x|inputs?|images?", (2, 3, 4, 4)), (r"gamma|beta", (1, 3, 1, 1)), (r"g|groups", 3)],
-    _recurrent((3, 4), 1), _recurrent((3, 2, 4), 1), _recurrent((3, 4), 4), _recurrent((3, 2, 4), 4),
-    [(r"x|xt", (4, 1)), (_STATE, (5, 1)), (_IN, (5, 4)), (_OUT, (5, 5)), (r"b\w*", (5, 1)), (r"wy\w*", (3, 5)),
-     (r"by", (3, 1))],
-    [(r"x|a|aprev|inputs?", (4, 3)), (r"w[01]?|weights?", (5, 4)), (r"b[01]?|bias", (5, 1)), (r"w2", (2, 5)),
-     (r"b2", (2, 1)), (r"y", (2, 3))],
+    _recurrent((3, 4), 1),
+    _recurrent((3, 2, 4), 1),
+    _recurrent((3, 4), 4),
+    _recurrent((3, 2, 4), 4),
+    [
+        (r"x|xt", (4, 1)),
+        (_STATE, (5, 1)),
+        (_IN, (5, 4)),
+        (_OUT, (5, 5)),
+        (r"b\w*", (5, 1)),
+        (r"wy\w*", (3, 5)),
+        (r"by", (3, 1)),
+    ],
+    [
+        (r"x|a|aprev|inputs?", (4, 3)),
+        (r"w[01]?|weights?", (5, 4)),
+        (r"b[01]?|bias", (5, 1)),
+        (r"w2", (2, 5)),
+        (r"b2", (2, 1)),
+        (r"y", (2, 3)),
+    ],
     [(r"x|scores|logits|ypred", (3, 2, 5)), (r"y|targets?|labels?", "grid"), (r"mask", "ones")],
     [(r"q|query|queries", (3, 4)), (r"k|keys?", (5, 4)), (r"v|values?", (5, 2)), (r"mask", None)],
 )
@@ -58,23 +129,34 @@ def fitting(missing):
     """
     seen = set()
     for scheme in SCHEMES:
-        rng, found = np.random.default_rng(0), {}
+        rng = np.random.default_rng(0)
+        found = {}
         for name in missing:
             value = _value(name, scheme, rng)
             if value is NotImplemented:
                 break
             found[name] = value
         else:
-            shapes = tuple((np.shape(value), getattr(value, "dtype", None)) for value in found.values())
+            shapes = tuple(
+                (np.shape(value), getattr(value, "dtype", None)) for value in found.values()
+            )
             if shapes not in seen:
                 seen.add(shapes)
                 yield found
 
 
 def is_settings(name):
-    """Return whether a parameter takes a dict of settings, such as the stride and padding of a convolution."""
-    return name.endswith("_param") or words.plain(name) in ("hparameters", "hparams", "hyperparameters", "config",
-                                                            "options", "settings")
+    """Return whether a parameter takes a dict of settings, such as the stride and padding of a
+    convolution.
+    """
+    return name.endswith("_param") or words.plain(name) in (
+        "hparameters",
+        "hparams",
+        "hyperparameters",
+        "config",
+        "options",
+        "settings",
+    )
 
 
 def _value(name, scheme, rng):

@@ -1,9 +1,11 @@
-r"""Derivatives beside the gradient: Jacobian-vector products, Hessian-vector products, and what binds them together.
+r"""Derivatives beside the gradient: Jacobian-vector products, Hessian-vector products, and what
+binds them together.
 
-A Jacobian-vector product :math:`v \mapsto J v` is judged column by column: with the unit vectors for :math:`v` it gives
-:math:`J`, and :math:`J^\top w` must be the gradient.  A Hessian-vector product is the same for the gradient function.
-Two witnesses need no other derivative at all: the adjoint identity :math:`\langle w, J v\rangle = \langle J^\top w,
-v\rangle` and the symmetry :math:`\langle u, H v\rangle = \langle v, H u\rangle`.
+A Jacobian-vector product :math:`v \mapsto J v` is judged column by column: with the unit vectors
+for :math:`v` it gives :math:`J`, and :math:`J^\top w` must be the gradient.  A Hessian-vector
+product is the same for the gradient function. Two witnesses need no other derivative at all: the
+adjoint identity :math:`\langle w, J v\rangle = \langle J^\top w, v\rangle` and the symmetry
+:math:`\langle u, H v\rangle = \langle v, H u\rangle`.
 """
 
 import numpy as np
@@ -16,7 +18,7 @@ from ibpcl.verify.doors.refusals import FormError, raised
 from ibpcl.verify.doors.signatures import parameters_of
 
 MOST = 1000  # entries of the inputs for which a product is called
-SKEWED = 1e-9     # relative asymmetry of a Hessian from which it is noted
+SKEWED = 1e-9  # relative asymmetry of a Hessian from which it is noted
 
 
 def jvp_pair(f, f_jvp, inputs):
@@ -27,8 +29,8 @@ def jvp_pair(f, f_jvp, inputs):
     f : callable
         ``f(*inputs)`` returns the output, or ``(out, cache)``.
     f_jvp : callable
-        ``f_jvp(*inputs, *tangents)``, ``f_jvp(inputs, tangents)`` or ``f_jvp(*tangents, cache)``; it returns the
-        tangent of the output, or ``(out, tangent)``.
+        ``f_jvp(*inputs, *tangents)``, ``f_jvp(inputs, tangents)`` or ``f_jvp(*tangents, cache)``;
+        it returns the tangent of the output, or ``(out, tangent)``.
     inputs : dict, sequence or array
     """
     given, keywords = named(inputs, parameters_of(f))
@@ -45,7 +47,8 @@ def jvp_pair(f, f_jvp, inputs):
         and len(result) == 2
         and len(parameters_of(f_jvp).required) == len(moved) + 1
     )
-    call, errors = None, []
+    call = None
+    errors = []
     for way in _tangent_calls(cached):
         try:
             tangents = {name: np.ones(np.shape(given[name])) for name in moved}
@@ -111,7 +114,9 @@ def _tangent_calls(cached):
 
 
 def _tangent_of(value, out):
-    """Return the tangent of what a product returned: all of it, or the second of ``(out, tangent)``."""
+    """Return the tangent of what a product returned: all of it, or the second of ``(out,
+    tangent)``.
+    """
     if isinstance(value, (tuple, list)) and len(value) == 2 and np.shape(out) == np.shape(value[1]):
         return value[1]
     return value
@@ -123,8 +128,8 @@ def _columns(product, made, moved, name, dout):
     size = int(np.prod(shape))
     if size > MOST:
         raise FormError(
-            f"check: {name} has {size} entries, but a product is checked for at most {MOST}: give smaller "
-            "inputs"
+            f"check: {name} has {size} entries, but a product is checked for at most {MOST}: give "
+            "smaller inputs"
         )
     gradient = np.zeros(size)
     for n in range(size):
@@ -137,7 +142,8 @@ def _columns(product, made, moved, name, dout):
 
 
 def hvp_pair(f, f_hvp, inputs, gradient=None):
-    """Return the :class:`Pair` of a gradient and a Hessian-vector product, which is its Jacobian-vector product.
+    """Return the :class:`Pair` of a gradient and a Hessian-vector product, which is its
+    Jacobian-vector product.
 
     Parameters
     ----------
@@ -147,8 +153,8 @@ def hvp_pair(f, f_hvp, inputs, gradient=None):
         ``f_hvp(x, v)`` returns :math:`H v` for the first input.
     inputs : dict, sequence or array
     gradient : callable, optional
-        The gradient function of ``f``, in any form that :func:`ibpcl.verify.check` takes.  Without one, the gradient is
-        the complex step of ``f``.
+        The gradient function of ``f``, in any form that :func:`ibpcl.verify.check` takes.  Without
+        one, the gradient is the complex step of ``f``.
     """
     given, _ = named(inputs, parameters_of(f))
     first = next(iter(given))
@@ -209,12 +215,15 @@ def _by_complex_step(f, x, others):
 
 
 def asymmetry(product, x, seed=0):
-    """Return how far a Hessian-vector product is from symmetric: ``|u.Hv - v.Hu|`` relative to their size."""
+    """Return how far a Hessian-vector product is from symmetric: ``|u.Hv - v.Hu|`` relative to
+    their size.
+    """
     rng = np.random.default_rng(seed)
     worst = 0.0
     for _ in range(3):
         u, v = rng.standard_normal((2, *x.shape))
-        a, b = float(np.sum(u * product(v))), float(np.sum(v * product(u)))
+        a = float(np.sum(u * product(v)))
+        b = float(np.sum(v * product(u)))
         worst = max(worst, abs(a - b) / (abs(a) + abs(b) + 1e-300))
     return worst
 

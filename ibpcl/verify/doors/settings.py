@@ -25,13 +25,16 @@ FRACTIONS = (
     "reg",
 )
 OUT = (
-    r"n?_?(num_?)?(out|output|outputs|units|neurons|nodes|nout)\w*|fan_?out|n_?hidden|hidden\w*|n_?filters?"
+    r"n?_?(num_?)?(out|output|outputs|units|neurons|nodes|nout)\w*"
+    r"|fan_?out|n_?hidden|hidden\w*|n_?filters?"
     r"|num_?filters|filters|depth|n_?classes|num_?classes|layer_depth|m|embed\w*_dim|out_?ch\w*"
 )
 
 
 def settings(kind, missing, shape):
-    """Yield guesses for missing constructor arguments that fit inputs of a shape, the likeliest first."""
+    """Yield guesses for missing constructor arguments that fit inputs of a shape, the likeliest
+    first.
+    """
     rng = np.random.default_rng(1)
     source = vars(inspect.getmodule(kind) or kind)
     annotations = getattr(kind.__init__, "__annotations__", {})
@@ -53,7 +56,8 @@ def settings(kind, missing, shape):
 
 def guesses_for(name, shape, size, annotation, source, rng):
     """Return the guesses for one constructor argument, the likeliest first."""
-    word, text = words.plain(name), name.lower()
+    word = words.plain(name)
+    text = name.lower()
     if word == "kernel":
         images = [[3, 3, shape[-1], 2], [2, shape[1], 3, 3], 3, (3, 3)] if len(shape) == 4 else []
         return [*images, 3, rng.normal(size=(size, 5))]

@@ -22,7 +22,9 @@ class Parameters(NamedTuple):
 
 
 def parameters_of(function, skip=0):
-    """Return the :class:`Parameters` of a function without the first ``skip`` of them (``self``)."""
+    """Return the :class:`Parameters` of a function without the first ``skip`` of them
+    (``self``).
+    """
     try:
         every = list(inspect.signature(function).parameters.values())[skip:]
     except (TypeError, ValueError):  # built-in functions have none
@@ -37,7 +39,9 @@ def parameters_of(function, skip=0):
 
 
 def method_parameters(kind, name):
-    """Return the :class:`Parameters` of a method of a class, without ``self``; a static method has none."""
+    """Return the :class:`Parameters` of a method of a class, without ``self``; a static method has
+    none.
+    """
     static = isinstance(inspect.getattr_static(kind, name, None), (staticmethod, classmethod))
     return parameters_of(getattr(kind, name), skip=0 if static else 1)
 

@@ -33,7 +33,8 @@ class Parameter(NamedTuple):
 
 
 def parameters_in(holder, after, arguments=()):
-    """Return the arrays of an object that may be parameters: those that a forward leaves where they are.
+    """Return the arrays of an object that may be parameters: those that a forward leaves where they
+    are.
 
     Parameters
     ----------
@@ -48,7 +49,8 @@ def parameters_in(holder, after, arguments=()):
     -------
     list of Parameter
     """
-    found, later = {}, leaves.arrays_in(after)
+    found = {}
+    later = leaves.arrays_in(after)
     handed = {id(value) for value in arguments}
     for path, value in leaves.arrays_in(holder).items():
         if id(value) in handed or _is_gradient_path(path) or _is_marked(path) or path not in later:
@@ -68,7 +70,9 @@ def parameters_in(holder, after, arguments=()):
 
 
 def _without_data(path):
-    """Return a path without a last step that only says that the array is the value: ``W.data`` is ``W``."""
+    """Return a path without a last step that only says that the array is the value: ``W.data`` is
+    ``W``.
+    """
     return (
         path[:-1] if len(path) > 1 and words.plain(path[-1]) in ("data", "value", "val") else path
     )
@@ -89,7 +93,9 @@ def _is_marked(path):
 
 
 def gradient_paths(parameter, after, before):
-    """Return the paths in an object that hold the gradient of a parameter after the backward, the best first."""
+    """Return the paths in an object that hold the gradient of a parameter after the backward, the
+    best first.
+    """
     found = []
     for path, value in after.items():
         if np.size(value) != np.size(parameter.value) or path in parameter.paths:
@@ -110,14 +116,17 @@ def gradient_paths(parameter, after, before):
 
 
 def _match(own, path):
-    """Return how well a path fits as that of the gradient of another path, None if it does not; 0 is best."""
-    left, right = _stripped(own), _stripped(path)
+    """Return how well a path fits as that of the gradient of another path, None if it does not; 0
+    is best.
+    """
+    left = _stripped(own)
+    right = _stripped(path)
     if len(left) != len(right) or (not left and len(own) == len(path) and own[:-1] != path[:-1]):
         return None
-    signal, cost = (
-        any(words.plain(step) in words.GRADIENT_HOLDERS for step in path if isinstance(step, str)),
-        0,
+    signal = any(
+        words.plain(step) in words.GRADIENT_HOLDERS for step in path if isinstance(step, str)
     )
+    cost = 0
     for a, b in zip(left, right, strict=True):
         if a == b:
             continue
@@ -146,7 +155,8 @@ def _stripped(path):
 
 
 def input_gradient_path(name, shape, after, before, only):
-    """Return the path at which an object keeps the gradient of a forward's argument, None if it does not.
+    """Return the path at which an object keeps the gradient of a forward's argument, None if it
+    does not.
 
     ``only`` is true if it is the only argument, so that ``dinputs`` can be meant.
     """

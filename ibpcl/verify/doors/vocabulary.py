@@ -1,51 +1,300 @@
 """The names that people give to functions, arguments and gradients, and what they mean.
 
-All comparisons use :func:`plain`: without case, underscores and primes at the end, so that ``dLdW``, ``dl_dw`` and
-``DL_DW`` are one name.
+All comparisons use :func:`plain`: without case, underscores and primes at the end, so that
+``dLdW``, ``dl_dw`` and ``DL_DW`` are one name.
 """
 
 import re
 
 FORWARD_WORDS = {"forward", "forwards", "fwd", "fprop", "forwardprop"}
 BACKWARD_WORDS = {"vjp", "backward", "backwards", "bwd", "bprop", "backprop", "back", "pullback"}
-DERIVATIVE_WORDS = {"grad", "gradient", "gradients", "prime", "derivative", "derivatives", "deriv", "derivate",
-                    "der", "diff", "d", "dx", "dz", "jac", "jacobian"}
+DERIVATIVE_WORDS = {
+    "grad",
+    "gradient",
+    "gradients",
+    "prime",
+    "derivative",
+    "derivatives",
+    "deriv",
+    "derivate",
+    "der",
+    "diff",
+    "d",
+    "dx",
+    "dz",
+    "jac",
+    "jacobian",
+}
 JVP_WORDS = {"jvp", "pushforward", "tangent"}
 HVP_WORDS = {"hvp", "hessp"}
-HVP_PHRASES = (("hess", "prod"), ("hessian", "product"), ("hessian", "vector", "product"), ("hess", "vec"))
+HVP_PHRASES = (
+    ("hess", "prod"),
+    ("hessian", "product"),
+    ("hessian", "vector", "product"),
+    ("hess", "vec"),
+)
 
-FORWARD_METHODS = ("forward", "forward_pass", "forward_propagation", "forward_prop", "forwardprop", "feedforward",
-                   "feed_forward", "propagate", "fprop", "fwd", "fn", "func", "function", "activate", "activation", "f",
-                   "loss", "compute_loss", "cost", "value", "call", "__call__")
-BACKWARD_METHODS = ("backward", "backward_pass", "backward_propagation", "backward_prop", "backpropagation",
-                    "back_propagation", "backpropagate", "back_propagate", "backprop", "bprop", "bwd", "back", "vjp",
-                    "pullback", "input_grad", "gradient", "grad", "derivative", "deriv", "prime", "fn_prime", "df",
-                    "d", "dfn", "loss_prime", "cost_prime", "loss_gradient", "loss_grad", "delta")
+FORWARD_METHODS = (
+    "forward",
+    "forward_pass",
+    "forward_propagation",
+    "forward_prop",
+    "forwardprop",
+    "feedforward",
+    "feed_forward",
+    "propagate",
+    "fprop",
+    "fwd",
+    "fn",
+    "func",
+    "function",
+    "activate",
+    "activation",
+    "f",
+    "loss",
+    "compute_loss",
+    "cost",
+    "value",
+    "call",
+    "__call__",
+)
+BACKWARD_METHODS = (
+    "backward",
+    "backward_pass",
+    "backward_propagation",
+    "backward_prop",
+    "backpropagation",
+    "back_propagation",
+    "backpropagate",
+    "back_propagate",
+    "backprop",
+    "bprop",
+    "bwd",
+    "back",
+    "vjp",
+    "pullback",
+    "input_grad",
+    "gradient",
+    "grad",
+    "derivative",
+    "deriv",
+    "prime",
+    "fn_prime",
+    "df",
+    "d",
+    "dfn",
+    "loss_prime",
+    "cost_prime",
+    "loss_gradient",
+    "loss_grad",
+    "delta",
+)
 
-COTANGENTS = {"dout", "dy", "gy", "dz", "da", "dh", "delta", "deltas", "upstream", "upstreamgrad", "gradoutput",
-              "outputgrad", "outputgradient", "gradoutputs", "gradout", "outgrad", "doutput", "doutputs", "dvalues",
-              "grad", "gradient", "grads", "g", "error", "err", "outputerror", "accumgrad", "accumgradient", "dl",
-              "dldy", "dldout", "dldz", "dlda", "dloss", "cotangent", "ct", "ybar", "outbar", "dnext", "dldh", "dhnext",
-              "gradientoutput", "topgrad", "topdiff", "backpropgrad", "incominggrad", "nextgrad", "gradnext",
-              "gradin", "dx", "derror", "nexterror", "residual", "lossgrad", "signal", "v", "dprev", "dld"}
-CACHES = {"cache", "ctx", "context", "saved", "tape", "memory", "residuals", "res", "caches", "state", "store"}
+COTANGENTS = {
+    "dout",
+    "dy",
+    "gy",
+    "dz",
+    "da",
+    "dh",
+    "delta",
+    "deltas",
+    "upstream",
+    "upstreamgrad",
+    "gradoutput",
+    "outputgrad",
+    "outputgradient",
+    "gradoutputs",
+    "gradout",
+    "outgrad",
+    "doutput",
+    "doutputs",
+    "dvalues",
+    "grad",
+    "gradient",
+    "grads",
+    "g",
+    "error",
+    "err",
+    "outputerror",
+    "accumgrad",
+    "accumgradient",
+    "dl",
+    "dldy",
+    "dldout",
+    "dldz",
+    "dlda",
+    "dloss",
+    "cotangent",
+    "ct",
+    "ybar",
+    "outbar",
+    "dnext",
+    "dldh",
+    "dhnext",
+    "gradientoutput",
+    "topgrad",
+    "topdiff",
+    "backpropgrad",
+    "incominggrad",
+    "nextgrad",
+    "gradnext",
+    "gradin",
+    "dx",
+    "derror",
+    "nexterror",
+    "residual",
+    "lossgrad",
+    "signal",
+    "v",
+    "dprev",
+    "dld",
+}
+CACHES = {
+    "cache",
+    "ctx",
+    "context",
+    "saved",
+    "tape",
+    "memory",
+    "residuals",
+    "res",
+    "caches",
+    "state",
+    "store",
+}
 OUTPUTS = {"out", "output", "y", "a", "s", "activation", "activated", "fx", "activationoutput"}
-KEPT_OUTPUTS = {"output", "out", "outputs", "y", "z", "a", "result", "activation", "activations", "yhat", "ypred"}
+KEPT_OUTPUTS = {
+    "output",
+    "out",
+    "outputs",
+    "y",
+    "z",
+    "a",
+    "result",
+    "activation",
+    "activations",
+    "yhat",
+    "ypred",
+}
 RATES = {"learningrate", "lr", "eta", "rate", "stepsize"}
-LABELS = {"ytrue", "target", "targets", "label", "labels", "t", "truth", "groundtruth", "yt", "gt", "expected",
-          "actual", "desired", "onehot", "ytrain", "yonehot"}
-_NOT_GRADIENTS = "at|im|ep|ec|t|ev|r|ilat|iv|ic|ur|eg|is|om|ef|en|es|et|oc|own|ouble|ay|eb|ummy"   # data, dim, dtype
-PREDICTIONS = {"yhat", "p", "ph", "prob", "probs", "output", "out", "outputs", "a", "scores", "score", "yp", "al"}
-GENERIC = {"x", "input", "inputs", "z", "inp", "inputdata", "xin", "features", "xs", "prev", "aprev"}
+LABELS = {
+    "ytrue",
+    "target",
+    "targets",
+    "label",
+    "labels",
+    "t",
+    "truth",
+    "groundtruth",
+    "yt",
+    "gt",
+    "expected",
+    "actual",
+    "desired",
+    "onehot",
+    "ytrain",
+    "yonehot",
+}
+# data, dim, dtype
+_NOT_GRADIENTS = "at|im|ep|ec|t|ev|r|ilat|iv|ic|ur|eg|is|om|ef|en|es|et|oc|own|ouble|ay|eb|ummy"
+PREDICTIONS = {
+    "yhat",
+    "p",
+    "ph",
+    "prob",
+    "probs",
+    "output",
+    "out",
+    "outputs",
+    "a",
+    "scores",
+    "score",
+    "yp",
+    "al",
+}
+GENERIC = {
+    "x",
+    "input",
+    "inputs",
+    "z",
+    "inp",
+    "inputdata",
+    "xin",
+    "features",
+    "xs",
+    "prev",
+    "aprev",
+}
 
-PARAMETER_HOLDERS = {"params", "parameters", "param", "parameter", "data", "value", "val", "values", "theta"}
-GRADIENT_HOLDERS = {"grads", "gradients", "grad", "gradient", "dparams", "derivatives", "paramgrads", "gradparams",
-                    "derivs", "diff", "g", "gradparameters", "paramsgrad", "weightgrads", "diffs", "gradvalues"}
-_PREFIXES = ("dldx", "dld", "dl", "gradients", "gradient", "grads", "grad", "delta", "nabla", "derivative", "deriv",
-             "partial", "dj", "de", "dloss", "g", "d")
-_SUFFIXES = ("gradients", "gradient", "grads", "grad", "derivative", "deriv", "delta", "bar", "diff", "error", "g")
-_SAME = ({"w", "weights", "weight", "kernel", "kernels", "filters", "filter", "ws"},
-         {"b", "bias", "biases", "intercept", "bs"}, GENERIC, {"gamma", "scale"}, {"beta", "shift"})
+PARAMETER_HOLDERS = {
+    "params",
+    "parameters",
+    "param",
+    "parameter",
+    "data",
+    "value",
+    "val",
+    "values",
+    "theta",
+}
+GRADIENT_HOLDERS = {
+    "grads",
+    "gradients",
+    "grad",
+    "gradient",
+    "dparams",
+    "derivatives",
+    "paramgrads",
+    "gradparams",
+    "derivs",
+    "diff",
+    "g",
+    "gradparameters",
+    "paramsgrad",
+    "weightgrads",
+    "diffs",
+    "gradvalues",
+}
+_PREFIXES = (
+    "dldx",
+    "dld",
+    "dl",
+    "gradients",
+    "gradient",
+    "grads",
+    "grad",
+    "delta",
+    "nabla",
+    "derivative",
+    "deriv",
+    "partial",
+    "dj",
+    "de",
+    "dloss",
+    "g",
+    "d",
+)
+_SUFFIXES = (
+    "gradients",
+    "gradient",
+    "grads",
+    "grad",
+    "derivative",
+    "deriv",
+    "delta",
+    "bar",
+    "diff",
+    "error",
+    "g",
+)
+_SAME = (
+    {"w", "weights", "weight", "kernel", "kernels", "filters", "filter", "ws"},
+    {"b", "bias", "biases", "intercept", "bs"},
+    GENERIC,
+    {"gamma", "scale"},
+    {"beta", "shift"},
+)
 
 
 def plain(name):
@@ -68,12 +317,14 @@ def tokens(name):
 
 
 def same(a, b):
-    """Return whether two names may mean the same array: equal, singular and plural, ``W`` and ``weights``.
+    """Return whether two names may mean the same array: equal, singular and plural, ``W`` and
+    ``weights``.
 
     >>> same("W", "weights"), same("W1", "w1"), same("W", "b")
     (True, True, False)
     """
-    a, b = plain(a), plain(b)
+    a = plain(a)
+    b = plain(b)
     if a == b or a.rstrip("s") == b.rstrip("s") != "":
         return True
     if min(len(a), len(b)) > 2 and (a.endswith(b) or b.endswith(a)):
@@ -84,24 +335,36 @@ def same(a, b):
 def is_gradient_of(name, parameter):
     """Return whether a name says that it is the gradient of a parameter.
 
-    >>> [is_gradient_of(name, "W1") for name in ("dW1", "grad_W1", "W1_grad", "dL_dW1", "dW2", "W1")]
+    >>> [is_gradient_of(name, "W1") for name in ("dW1", "grad_W1", "W1_grad", "dL_dW1", "dW2",
+    ...     "W1")]
     [True, True, True, True, False, False]
     """
     return any(same(rest, parameter) for rest in gradient_bases(name))
 
 
 def gradient_bases(name):
-    """Return the names of which this may be the gradient: it without ``d``, ``grad``, ``bar`` and so on."""
+    """Return the names of which this may be the gradient: it without ``d``, ``grad``, ``bar`` and
+    so on.
+    """
     word = plain(name)
-    found = [word[len(prefix):] for prefix in _PREFIXES if word.startswith(prefix) and len(word) > len(prefix)]
-    found += [word[:-len(suffix)] for suffix in _SUFFIXES if word.endswith(suffix) and len(word) > len(suffix)]
+    found = [
+        word[len(prefix) :]
+        for prefix in _PREFIXES
+        if word.startswith(prefix) and len(word) > len(prefix)
+    ]
+    found += [
+        word[: -len(suffix)]
+        for suffix in _SUFFIXES
+        if word.endswith(suffix) and len(word) > len(suffix)
+    ]
     return list(dict.fromkeys(found))
 
 
 def looks_like_gradient(name):
     """Return whether a name is usual for a gradient: ``dW``, ``grad``, ``grads``, ``W_grad``.
 
-    >>> [looks_like_gradient(name) for name in ("dW", "grads", "grad_x", "W_grad", "data", "delta", "W", "db2")]
+    >>> [looks_like_gradient(name) for name in ("dW", "grads", "grad_x", "W_grad", "data", "delta",
+    ...     "W", "db2")]
     [True, True, True, True, False, False, False, True]
     """
     word = plain(name)
@@ -109,19 +372,26 @@ def looks_like_gradient(name):
         return True
     if word.endswith(("grad", "grads", "gradient", "gradients")):
         return True
-    return bool(re.fullmatch(r"d(?:[A-Z]\w*|[a-z]\d*|theta\w*|x\w*|w\w*|b\d*|gamma|beta|params)", str(name)))
+    return bool(
+        re.fullmatch(r"d(?:[A-Z]\w*|[a-z]\d*|theta\w*|x\w*|w\w*|b\d*|gamma|beta|params)", str(name))
+    )
 
 
 def is_cotangent(name):
     """Return whether a parameter's name is usual for the gradient that arrives from above."""
     word = plain(name)
-    return word in COTANGENTS or word.startswith(("dout", "grad", "upstream", "dvalue")) \
-        or word.endswith(("grad", "gradient")) \
+    return (
+        word in COTANGENTS
+        or word.startswith(("dout", "grad", "upstream", "dvalue"))
+        or word.endswith(("grad", "gradient"))
         or bool(re.fullmatch(rf"d[A-Z_]\w*|d[a-z]\d*|d(?!{_NOT_GRADIENTS})[a-z]\w+", str(name)))
+    )
 
 
 def is_prediction(name):
-    """Return whether an argument's name is usual for the output of a model: ``y_pred``, ``logits``."""
+    """Return whether an argument's name is usual for the output of a model: ``y_pred``,
+    ``logits``.
+    """
     word = plain(name)
     return word in PREDICTIONS or "pred" in word or "logit" in word
 

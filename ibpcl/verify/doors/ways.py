@@ -40,7 +40,8 @@ def splits_of(result, parameters):
 
 
 def ways_of(result, parameters, arguments, call, names, method=False):
-    """Yield every :class:`Way` that gives gradients, and the errors of those that raise as ``Exception`` objects.
+    """Yield every :class:`Way` that gives gradients, and the errors of those that raise as
+    ``Exception`` objects.
 
     Parameters
     ----------
@@ -51,7 +52,8 @@ def ways_of(result, parameters, arguments, call, names, method=False):
     arguments : Arguments
         Arguments of the forward.
     call : callable
-        ``call(way, dout, out, extras)`` calls the gradient function on copies and returns its result.
+        ``call(way, dout, out, extras)`` calls the gradient function on copies and returns its
+        result.
     names : list or None
         What the source calls the results.
     method : bool
@@ -106,6 +108,8 @@ def cotangent(out, seed):
 
 
 def is_ambiguous(way, arguments):
-    """Return whether the only gradient of a way might as well be that of another input of the same shape."""
+    """Return whether the only gradient of a way might as well be that of another input of the same
+    shape.
+    """
     shapes = [np.shape(leaf.value) for leaf in arguments.spread if is_moved(leaf)]
     return len(way.paths) == 1 and len(shapes) > len(set(shapes))

@@ -1,7 +1,8 @@
 """The small changes of one place of a gradient function by which a wrong gradient may become right.
 
-Each edit undoes a slip that is usual in derivations by hand: a sign, a constant, an operand too many, a missing
-transpose, an index that is one off, another variable's name, ``=`` where ``+=`` belongs, a loop in the wrong order.
+Each edit undoes a slip that is usual in derivations by hand: a sign, a constant, an operand too
+many, a missing transpose, an index that is one off, another variable's name, ``=`` where ``+=``
+belongs, a loop in the wrong order.
 """
 
 import ast
@@ -29,8 +30,12 @@ def edits_of(code, recording, suspects):
 
     ``recording`` is a :class:`ibpcl.verify.bench.Recording` of a run of it.
     """
-    found = [edit for place in code.places if suspects.suspect(place.node)
-             for edit in _of_expression(place, recording.values)]
+    found = [
+        edit
+        for place in code.places
+        if suspects.suspect(place.node)
+        for edit in _of_expression(place, recording.values)
+    ]
     for name, tree in code.trees.items():
         scope = recording.scopes.get(name, {})
         places = [place for place in code.places if place.function == name]
@@ -56,15 +61,22 @@ def _of_known(place, values, scope, places, suspects):
     if isinstance(node, ast.Call) and place.inside == "formula":
         yield from of_arguments(place, values, scope, places)
     if not suspects.linear and place.whole:
-        entries = {text: value for name, holder in scope.items() if isinstance(holder, (tuple, list, dict))
-                   or hasattr(holder, "__dict__") for text, value in items_of(name, holder) if is_numeric(value)}
+        entries = {
+            text: value
+            for name, holder in scope.items()
+            if isinstance(holder, (tuple, list, dict)) or hasattr(holder, "__dict__")
+            for text, value in items_of(name, holder)
+            if is_numeric(value)
+        }
         for name in list(scope):
             if is_numeric(scope[name]) and np.ndim(scope[name]):
                 yield from of_derivative_at_dout(place, values, scope, entries, name)
 
 
 def _of_written_windows(loops, scope):
-    """Yield strides that are missing in what loops write to; a statement in nested loops is looked at once."""
+    """Yield strides that are missing in what loops write to; a statement in nested loops is looked
+    at once.
+    """
     for statement in dict.fromkeys(node for loop in loops for node in ast.walk(loop)):
         if isinstance(statement, (ast.Assign, ast.AugAssign)):
             held = ("targets", 0) if isinstance(statement, ast.Assign) else ("target", None)
@@ -90,16 +102,25 @@ def _of_expression(place, values):
 
 
 def of_statements(tree, scope):
-    """Yield the edits of the statements of a function; ``scope`` has its variables when it returned."""
+    """Yield the edits of the statements of a function; ``scope`` has its variables when it
+    returned.
+    """
     known = set()
     for parent in ast.walk(tree):
         for field in ("body", "orelse"):
             statements = getattr(parent, field, None)
             for index, statement in enumerate(statements if isinstance(statements, list) else ()):
-                target = getattr(statement, "target", None) or getattr(statement, "targets", [None])[0]
-                element, store = isinstance(target, ast.Subscript), ast.unparse(target) if target else ""
+                target = (
+                    getattr(statement, "target", None) or getattr(statement, "targets", [None])[0]
+                )
+                element = isinstance(target, ast.Subscript)
+                store = ast.unparse(target) if target else ""
                 slot = Slot(statement, parent, field, index, element or store in known)
-                known |= {node.id for node in ast.walk(target) if isinstance(node, ast.Name)} if target else set()
+                known |= (
+                    {node.id for node in ast.walk(target) if isinstance(node, ast.Name)}
+                    if target
+                    else set()
+                )
                 yield from by_rule(slot, {})
                 if isinstance(statement, ast.For):
                     yield _other_order(statement)
@@ -113,24 +134,40 @@ def of_statements(tree, scope):
 def _one_more_term(slot, target, scope):
     """Yield one more term of the shape of what is assigned."""
     for name, other in scope.items():
-        if name != target.id and is_numeric(other) and np.shape(other) == np.shape(scope[target.id]):
+        if (
+            name != target.id
+            and is_numeric(other)
+            and np.shape(other) == np.shape(scope[target.id])
+        ):
             for operator, sign in ((ast.Add(), "+"), (ast.Sub(), "-")):
                 new = ast.BinOp(slot.node.value, operator, ast.Name(name, ast.Load()))
-                yield replaced(5, "missing_term", slot, ast.Assign([target], new),
-                               f"a term is missing, `{sign} {name}`")
+                yield replaced(
+                    5,
+                    "missing_term",
+                    slot,
+                    ast.Assign([target], new),
+                    f"a term is missing, `{sign} {name}`",
+                )
 
 
 def _other_order(statement):
     """Return the edit that runs a loop in the opposite order."""
     order = statement.iter
     if isinstance(order, ast.Call) and name_of(order.func) == "reversed":
-        new, way = order.args[0], "forward"
+        new = order.args[0]
+        way = "forward"
     else:
         listed = ast.Call(ast.Name("list", ast.Load()), [order], [])
-        new, way = ast.Call(ast.Name("reversed", ast.Load()), [listed], []), "backward (reversed)"
+        new = ast.Call(ast.Name("reversed", ast.Load()), [listed], [])
+        way = "backward (reversed)"
 
     def words():
-        return f"the loop `for {ast.unparse(statement.target)} in {ast.unparse(order)}` runs in the wrong order: it " \
+        return (
+            f"the loop `for {ast.unparse(statement.target)} in {ast.unparse(order)}` runs in the "
+            "wrong order: it "
             f"must run {way}, so that terms of later steps flow back to earlier ones"
+        )
 
-    return Edit(2, "shifted", words, statement, (in_place(Slot(order, statement, "iter", None), new),))
+    return Edit(
+        2, "shifted", words, statement, (in_place(Slot(order, statement, "iter", None), new),)
+    )

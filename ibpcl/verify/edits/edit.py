@@ -1,4 +1,6 @@
-"""What an edit is, and how one is made: a node put in the place of another, with a sentence that names both."""
+"""What an edit is, and how one is made: a node put in the place of another, with a sentence that
+names both.
+"""
 
 import ast
 from collections.abc import Callable
@@ -9,13 +11,15 @@ import numpy as np
 
 
 class Edit(NamedTuple):
-    """A change of the source; of several that work, the one of smallest ``rank`` is the simplest."""
+    """A change of the source; of several that work, the one of smallest ``rank`` is the
+    simplest.
+    """
 
     rank: float
     kind: str
-    words: Callable         # () -> str, once it has been found to work
-    node: ast.AST           # where
-    puts: tuple             # (parent, field, index, new node)
+    words: Callable  # () -> str, once it has been found to work
+    node: ast.AST  # where
+    puts: tuple  # (parent, field, index, new node)
 
     def swap(self):
         """Carry the change out, and return the edit that undoes it."""
@@ -32,27 +36,35 @@ class Edit(NamedTuple):
 
 
 class Slot(NamedTuple):
-    """A statement, or what it writes to; :class:`ibpcl.verify.source.Place` is the same for an expression."""
+    """A statement, or what it writes to; :class:`ibpcl.verify.source.Place` is the same for an
+    expression.
+    """
 
     node: ast.AST
     parent: ast.AST
     field: str
     index: int | None
-    again: bool = False     # whether what the statement assigns to had a value before
+    again: bool = False  # whether what the statement assigns to had a value before
 
 
 def replaced(rank, kind, place, new, why):
     """Return the edit that puts ``new`` in a place; ``why`` opens its sentence."""
-    return Edit(rank, kind, lambda: f"{why}: {belongs(new, place)}", place.node, (in_place(place, new),))
+    return Edit(
+        rank, kind, lambda: f"{why}: {belongs(new, place)}", place.node, (in_place(place, new),)
+    )
 
 
 def in_place(place, new):
-    """Return the item of ``puts`` for a new node, which gets the position of the one that it replaces."""
+    """Return the item of ``puts`` for a new node, which gets the position of the one that it
+    replaces.
+    """
     return place.parent, place.field, place.index, ast.copy_location(new, place.node)
 
 
 def belongs(new, place):
-    """Return "`new` belongs where `old` stands", and for a single name or number what that is in."""
+    """Return "`new` belongs where `old` stands", and for a single name or number what that is
+    in.
+    """
     if isinstance(new, ast.Pass):
         return f"`{ast.unparse(place.node)}`"
     words = f"`{ast.unparse(new)}` belongs where `{ast.unparse(place.node)}` stands"
@@ -65,14 +77,21 @@ def around(place):
     """Return the smallest expression around a place that shows what it belongs to."""
     if getattr(place, "inside", "formula") != "formula":
         return place.around
-    return place.parent if isinstance(place.parent, (ast.BinOp, ast.Call, ast.Compare, ast.UnaryOp)) else place.node
+    return (
+        place.parent
+        if isinstance(place.parent, (ast.BinOp, ast.Call, ast.Compare, ast.UnaryOp))
+        else place.node
+    )
 
 
 def exchanges(items):
-    """Yield a sequence with two of its elements exchanged, for every pair: (list, first, second)."""
+    """Yield a sequence with two of its elements exchanged, for every pair: (list, first,
+    second).
+    """
     for a, b in combinations(range(len(items)), 2):
         changed = list(items)
-        changed[a], changed[b] = items[b], items[a]
+        changed[a] = items[b]
+        changed[b] = items[a]
         yield changed, items[a], items[b]
 
 
@@ -88,4 +107,7 @@ def value_at(node, values):
 
 def is_numeric(value, kinds="fc"):
     """Return whether a value is an array or a number of one of NumPy's kinds."""
-    return isinstance(value, (np.ndarray, np.generic, float, int)) and np.asarray(value).dtype.kind in kinds
+    return (
+        isinstance(value, (np.ndarray, np.generic, float, int))
+        and np.asarray(value).dtype.kind in kinds
+    )

@@ -1,4 +1,6 @@
-"""Edits of numbers, indices and slices: one off, reversed, mirrored, exchanged; and of the bounds of a loop."""
+"""Edits of numbers, indices and slices: one off, reversed, mirrored, exchanged; and of the bounds
+of a loop.
+"""
 
 import ast
 
@@ -6,23 +8,41 @@ from ibpcl.verify.edits.edit import exchanges, replaced
 
 
 def of_number(place):
-    """Yield other numbers in a formula: one more or less, half or twice as much, the negative, and small ones."""
-    c, parent = place.node.value, place.parent
+    """Yield other numbers in a formula: one more or less, half or twice as much, the negative, and
+    small ones.
+    """
+    c = place.node.value
+    parent = place.parent
     operator = type(parent.op) if isinstance(parent, ast.BinOp) else None
-    power = any(isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and node.right in (place.node, parent)
-                for node in ast.walk(place.statement))
+    power = any(
+        isinstance(node, ast.BinOp)
+        and isinstance(node.op, ast.Pow)
+        and node.right in (place.node, parent)
+        for node in ast.walk(place.statement)
+    )
     never_zero = operator in (ast.Add, ast.Sub) or (operator is ast.Div and place.field == "right")
     for value in dict.fromkeys((c - 1, c + 1, 0.5 * c, 2 * c, -c, 1, 2, 0.5, 3)):
         if value != c and not (value == 0 and never_zero):
-            yield replaced(2, "elementwise_factor" if power else "constant_factor", place, ast.Constant(value),
-                           f"a constant is wrong, the {'exponent' if power else 'number'} {c:g} should be {value:g}")
+            yield replaced(
+                2,
+                "elementwise_factor" if power else "constant_factor",
+                place,
+                ast.Constant(value),
+                (
+                    f"a constant is wrong, the {'exponent' if power else 'number'} {c:g} should be "
+                    f"{value:g}"
+                ),
+            )
 
 
 def of_index(place):
     """Yield an index, or a bound of a loop, that is one off."""
-    node, kind, why = place.node, "shifted", "off by one in an index (shifted)"
+    node = place.node
+    kind = "shifted"
+    why = "off by one in an index (shifted)"
     if place.inside == "range":
-        kind, why = "missing_term", "the loop leaves out a step, or takes one too many"
+        kind = "missing_term"
+        why = "the loop leaves out a step, or takes one too many"
     if isinstance(node, ast.Constant) and isinstance(node.value, int):
         for value in (node.value + 1, node.value - 1):
             yield replaced(2.5, kind, place, ast.Constant(value), why)
@@ -47,13 +67,22 @@ def of_subscript(place):
             alike = [m for m, other in enumerate(parts) if ast.dump(other) == ast.dump(part)]
             for new, why in _other_slices(part):
                 for some in ([n], alike) if alike[1:] and alike[0] == n else ([n],):
-                    yield edit(2 + len(some), "shifted", [new if m in some else p for m, p in enumerate(parts)], why)
+                    yield edit(
+                        2 + len(some),
+                        "shifted",
+                        [new if m in some else p for m, p in enumerate(parts)],
+                        why,
+                    )
     for changed, a, b in exchanges(parts):
         if ast.dump(a) != ast.dump(b):
             yield edit(4, "transposed", changed, "two indices are exchanged")
     if any(map(_mirrored, parts)):
-        yield edit(3, "shifted", [part.right if _mirrored(part) else part for part in parts],
-                   "an index is mirrored (the order is reversed)")
+        yield edit(
+            3,
+            "shifted",
+            [part.right if _mirrored(part) else part for part in parts],
+            "an index is mirrored (the order is reversed)",
+        )
 
 
 def _is_sum(node):
@@ -61,18 +90,27 @@ def _is_sum(node):
 
 
 def _mirrored(part):
-    return isinstance(part, ast.BinOp) and isinstance(part.op, ast.Sub) and isinstance(part.right, ast.Name)
+    return (
+        isinstance(part, ast.BinOp)
+        and isinstance(part.op, ast.Sub)
+        and isinstance(part.right, ast.Name)
+    )
 
 
 def _other_slices(part):
     """Yield slices one off at an end, and in the other order, with the reason."""
     start, stop, step = map(_end, (part.lower, part.upper, part.step))
     if step in (None, -1):
-        yield ast.Slice(part.lower, part.upper, _number(-1) if step is None else None), "in reversed (flipped) order"
+        yield (
+            ast.Slice(part.lower, part.upper, _number(-1) if step is None else None),
+            "in reversed (flipped) order",
+        )
     if "unknown" in (start, stop):
         return
-    lower, higher = (start - 1 if start else start), (start or 0) + 1
-    before, behind = (stop - 1 if stop is not None else -1), (stop + 1 if stop not in (None, -1) else None)
+    lower = start - 1 if start else start
+    higher = (start or 0) + 1
+    before = stop - 1 if stop is not None else -1
+    behind = stop + 1 if stop not in (None, -1) else None
     beside = ((higher, stop), (lower, stop), (start, before), (start, behind))
     for new in dict.fromkeys(((1, None), (None, -1), (None, None), *beside, (1, -1))):
         if new != (start, stop):
@@ -80,7 +118,9 @@ def _other_slices(part):
 
 
 def _end(node):
-    """Return an end of a slice as an integer, None if it is left out, "unknown" if it has to be computed."""
+    """Return an end of a slice as an integer, None if it is left out, "unknown" if it has to be
+    computed.
+    """
     try:
         value = None if node is None else ast.literal_eval(node)
     except ValueError:

@@ -1,4 +1,6 @@
-"""Edits of where numbers lie: strides, axes that are flattened in another order, blocks, axes of all sums at once."""
+"""Edits of where numbers lie: strides, axes that are flattened in another order, blocks, axes of
+all sums at once.
+"""
 
 import ast
 import copy
@@ -19,23 +21,39 @@ def parsed(text):
 
 
 def of_strides(node, place, scope):
-    """Yield a window's place with a stride that was forgotten in all its axes, or counted where there is none."""
+    """Yield a window's place with a stride that was forgotten in all its axes, or counted where
+    there is none.
+    """
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     names = list(dict.fromkeys(start for part in parts for start in [_start(part)] if start))
     if not names:
         return
-    strides = [name for name, value in scope.items() if isinstance(value, (int, np.integer))
-               and 1 < value <= MOST_STRIDE and name not in names and not isinstance(value, bool)]
+    strides = [
+        name
+        for name, value in scope.items()
+        if isinstance(value, (int, np.integer))
+        and 1 < value <= MOST_STRIDE
+        and name not in names
+        and not isinstance(value, bool)
+    ]
     for stride in strides:
         for some in ([names] if len(names) > 1 else []) + [[name] for name in names]:
             new = copy.deepcopy(node)
             _Scaled(some, stride).visit(new.slice)
-            yield Edit(2 + 0.1 * len(some), "shifted", _stride_words(node, new, stride), node, (in_place(place, new),))
+            yield Edit(
+                2 + 0.1 * len(some),
+                "shifted",
+                _stride_words(node, new, stride),
+                node,
+                (in_place(place, new),),
+            )
 
 
 def _stride_words(old, new, stride):
-    return lambda: f"the stride `{stride}` is missing in the index (shifted): `{ast.unparse(new)}` belongs where " \
-        f"`{ast.unparse(old)}` stands"
+    return lambda: (
+        f"the stride `{stride}` is missing in the index (shifted): `{ast.unparse(new)}` belongs "
+        f"where `{ast.unparse(old)}` stands"
+    )
 
 
 def _start(part):
@@ -49,11 +67,14 @@ class _Scaled(ast.NodeTransformer):
     """Multiply some names by a stride."""
 
     def __init__(self, names, stride):
-        self.names, self.stride = names, stride
+        self.names = names
+        self.stride = stride
 
     def visit_Name(self, node):
         if node.id in self.names:
-            return ast.BinOp(ast.Name(self.stride, ast.Load()), ast.Mult(), ast.Name(node.id, ast.Load()))
+            return ast.BinOp(
+                ast.Name(self.stride, ast.Load()), ast.Mult(), ast.Name(node.id, ast.Load())
+            )
         return node
 
 
@@ -61,40 +82,71 @@ def of_blocks(place):
     """Yield the sum over a block where one entry of each block is taken, ``A[::2, ::2]``."""
     node = place.node
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    steps = {n: part.step for n, part in enumerate(parts) if isinstance(part, ast.Slice) and part.step is not None
-             and part.lower is None and part.upper is None
-             and not (isinstance(part.step, ast.UnaryOp) or getattr(part.step, "value", 2) == 1)}
+    steps = {
+        n: part.step
+        for n, part in enumerate(parts)
+        if isinstance(part, ast.Slice)
+        and part.step is not None
+        and part.lower is None
+        and part.upper is None
+        and not (isinstance(part.step, ast.UnaryOp) or getattr(part.step, "value", 2) == 1)
+    }
     if not steps or not isinstance(getattr(node, "ctx", None), ast.Load):
         return
-    new_parts, loops = list(parts), []
+    new_parts = list(parts)
+    loops = []
     for n, step in steps.items():
         new_parts[n] = ast.Slice(ast.Name(f"i{n}", ast.Load()), None, step)
         loops.append(f" for i{n} in range({ast.unparse(step)})")
     index = new_parts[0] if len(new_parts) == 1 else ast.Tuple(new_parts, ast.Load())
     entry = ast.unparse(ast.Subscript(node.value, index, ast.Load()))
     new = parsed(f"sum({entry}{''.join(loops)})")
-    yield Edit(1.5, "not_summed", lambda: f"one entry of each block is taken, `{ast.unparse(node)}`: the sum over the "
-               f"block belongs there, `{ast.unparse(new)}`", node, (in_place(place, new),))
+    yield Edit(
+        1.5,
+        "not_summed",
+        lambda: (
+            f"one entry of each block is taken, `{ast.unparse(node)}`: the sum over the "
+            f"block belongs there, `{ast.unparse(new)}`"
+        ),
+        node,
+        (in_place(place, new),),
+    )
 
 
 def of_flattening(place, values):
     """Yield an array with its axes in another order before it is reshaped."""
     node = place.node
-    method = isinstance(node.func, ast.Attribute) and is_numeric(value_at(node.func.value, values), "fiubc")
+    method = isinstance(node.func, ast.Attribute) and is_numeric(
+        value_at(node.func.value, values), "fiubc"
+    )
     held = (node.func, "value", None) if method else (node, "args", 0)
     inner = node.func.value if method else node.args[0] if node.args else None
     array = value_at(inner, values) if inner is not None else None
-    if name_of(node.func) not in FLATTENING or not is_numeric(array) or not 1 < np.ndim(array) <= MOST_AXES:
+    if (
+        name_of(node.func) not in FLATTENING
+        or not is_numeric(array)
+        or not 1 < np.ndim(array) <= MOST_AXES
+    ):
         return
     bare = inner
     while (isinstance(bare, ast.Attribute) and bare.attr == "T") or (
-            isinstance(bare, ast.Call) and name_of(bare.func) in ("transpose", "swapaxes", "moveaxis")
-            and isinstance(bare.func, ast.Attribute) and is_numeric(value_at(bare.func.value, values))):
+        isinstance(bare, ast.Call)
+        and name_of(bare.func) in ("transpose", "swapaxes", "moveaxis")
+        and isinstance(bare.func, ast.Attribute)
+        and is_numeric(value_at(bare.func.value, values))
+    ):
         bare = bare.value if isinstance(bare, ast.Attribute) else bare.func.value
     size = np.ndim(value_at(bare, values)) if bare is not inner else np.ndim(array)
     for axes in permutations(range(size)):
-        new = ast.Call(ast.Attribute(bare, "transpose", ast.Load()), [ast.Constant(axis) for axis in axes], []) \
-            if axes != tuple(range(size)) else bare
+        new = (
+            ast.Call(
+                ast.Attribute(bare, "transpose", ast.Load()),
+                [ast.Constant(axis) for axis in axes],
+                [],
+            )
+            if axes != tuple(range(size))
+            else bare
+        )
         if ast.dump(new) == ast.dump(inner):
             continue
         puts = ((held[0], held[1], held[2], ast.copy_location(new, inner)),)
@@ -102,16 +154,24 @@ def of_flattening(place, values):
 
 
 def _flattening_words(old, new, node):
-    return lambda: "the axes are in the wrong order when the array is flattened or reshaped (a transpose is missing, " \
-        f"too many, or another one): `{ast.unparse(new)}` belongs where `{ast.unparse(old)}` stands in " \
-        f"`{ast.unparse(node)}`"
+    return lambda: (
+        "the axes are in the wrong order when the array is flattened or reshaped (a transpose is "
+        f"missing, too many, or another one): `{ast.unparse(new)}` belongs where "
+        f"`{ast.unparse(old)}` stands in `{ast.unparse(node)}`"
+    )
 
 
 def of_axes(tree):
-    """Yield every ``axis=...`` of a function, or of one statement, changed at once: another layer's formula."""
+    """Yield every ``axis=...`` of a function, or of one statement, changed at once: another layer's
+    formula.
+    """
     calls = {}
-    for statement in [node for node in ast.walk(tree) if isinstance(node, ast.stmt)
-                      and not isinstance(node, (ast.FunctionDef, ast.For, ast.While, ast.If, ast.With))]:
+    for statement in [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.stmt)
+        and not isinstance(node, (ast.FunctionDef, ast.For, ast.While, ast.If, ast.With))
+    ]:
         for node in ast.walk(statement):
             for word in node.keywords if isinstance(node, ast.Call) else ():
                 axis = _integer(word.value)
@@ -137,17 +197,31 @@ def _integer(node):
 
 
 def _other_axis(group, axis, other, keep):
-    """Return the edit that gives each call of a group another axis, and keeps that axis if asked for."""
+    """Return the edit that gives each call of a group another axis, and keeps that axis if asked
+    for.
+    """
     puts = []
     for call, word in group:
         kept = any(item.arg == "keepdims" for item in call.keywords)
-        new = _with_keepdims(other) if keep and not kept else ast.keyword("axis", ast.Constant(other))
+        new = (
+            _with_keepdims(other) if keep and not kept else ast.keyword("axis", ast.Constant(other))
+        )
         puts.append((call, "keywords", call.keywords.index(word), ast.copy_location(new, word)))
-    return Edit(4 + 0.5 * keep, "summed", lambda: f"`{ast.unparse(group[0][0])}` and {len(group) - 1} more run over "
-                f"axis {axis} where axis {other} belongs: the formula of another layer, such as layer norm for batch "
-                "norm", group[0][0], tuple(puts))
+    return Edit(
+        4 + 0.5 * keep,
+        "summed",
+        lambda: (
+            f"`{ast.unparse(group[0][0])}` and {len(group) - 1} more run over axis {axis} where "
+            f"axis {other} belongs: the formula of another layer, such as layer norm for batch "
+            "norm"
+        ),
+        group[0][0],
+        tuple(puts),
+    )
 
 
 def _with_keepdims(other):
-    """Return ``**dict(axis=..., keepdims=True)`` as the one keyword that stands for ``axis=...``."""
+    """Return ``**dict(axis=..., keepdims=True)`` as the one keyword that stands for
+    ``axis=...``.
+    """
     return ast.keyword(None, parsed(f"dict(axis={other}, keepdims=True)"))

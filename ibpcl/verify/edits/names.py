@@ -1,4 +1,6 @@
-"""Edits of names: another variable in one use or in all, two variables exchanged, one transposed throughout."""
+"""Edits of names: another variable in one use or in all, two variables exchanged, one transposed
+throughout.
+"""
 
 import ast
 import copy
@@ -9,22 +11,30 @@ import numpy as np
 from ibpcl.verify.edits.edit import Edit, around, in_place, is_numeric, value_at
 from ibpcl.verify.source import items_of
 
-MOST_USES = 6           # of a variable, of which some may stand for another one
+MOST_USES = 6  # of a variable, of which some may stand for another one
 
 
 def of_names(found, recording, scope, suspects):
-    """Yield another array of the same shape in the place of one: in one of its uses, in several, in all.
+    """Yield another array of the same shape in the place of one: in one of its uses, in several, in
+    all.
 
-    ``found`` are the places of a function, ``recording`` is one of a run, ``scope`` has its variables when it returned.
-    One use alone is changed of ``suspects`` only.
+    ``found`` are the places of a function, ``recording`` is one of a run, ``scope`` has its
+    variables when it returned. One use alone is changed of ``suspects`` only.
     """
-    entries = dict(item for name, holder in scope.items() if not isinstance(holder, (tuple, list))
-                   for item in items_of(name, holder))
+    entries = dict(
+        item
+        for name, holder in scope.items()
+        if not isinstance(holder, (tuple, list))
+        for item in items_of(name, holder)
+    )
     for types, known in (((ast.Name,), scope), ((ast.Subscript, ast.Attribute), entries)):
         uses = {}
         for place in found:
-            if place.inside == "formula" and isinstance(place.node, types) \
-                    and is_numeric(value_at(place.node, recording.values), "fiubc"):
+            if (
+                place.inside == "formula"
+                and isinstance(place.node, types)
+                and is_numeric(value_at(place.node, recording.values), "fiubc")
+            ):
                 uses.setdefault(place.text, []).append(place)
         arrays = {text: value_at(places[0].node, recording.values) for text, places in uses.items()}
         arrays.update((text, value) for text, value in known.items() if is_numeric(value, "fiubc"))
@@ -38,7 +48,10 @@ def of_names(found, recording, scope, suspects):
                 rank = None if other == name else _rank(arrays[name], value)
                 if rank == 4 or (rank == 5 and known is scope):
                     several = _subsets(places) if rank == 4 and known is scope else ()
-                    for some in (*([place] for place in places if suspects.suspect(place.node)), *several):
+                    for some in (
+                        *([place] for place in places if suspects.suspect(place.node)),
+                        *several,
+                    ):
                         more = (len(some) > 1) + (1 < len(some) < len(places))
                         yield _renamed(name, other, some, rank + more, arrays)
 
@@ -53,26 +66,41 @@ def _by_statement(uses):
 
 
 def _subsets(places):
-    """Return all of several uses, and some though not all of a few: the name stood for two values."""
+    """Return all of several uses, and some though not all of a few: the name stood for two
+    values.
+    """
     sizes = range(len(places), 1, -1) if len(places) <= MOST_USES else (len(places),)
     return [some for size in sizes if size > 1 for some in combinations(places, size)]
 
 
 def _exchanged(uses, arrays):
-    """Yield two of one shape exchanged in all their uses: gates, halves, coefficients, first and second weights."""
+    """Yield two of one shape exchanged in all their uses: gates, halves, coefficients, first and
+    second weights.
+    """
     for a, b in combinations(uses, 2):
         if np.shape(arrays[a]) == np.shape(arrays[b]) and a not in b and b not in a:
-            puts = tuple(in_place(place, copy.copy(uses[other][0].node))
-                         for name, other in ((a, b), (b, a)) for place in uses[name])
-            yield Edit(5.5, "swapped", lambda a=a, b=b: f"`{a}` and `{b}` are exchanged (swapped, in the wrong order)",
-                       uses[a][0].node, puts)
+            puts = tuple(
+                in_place(place, copy.copy(uses[other][0].node))
+                for name, other in ((a, b), (b, a))
+                for place in uses[name]
+            )
+            yield Edit(
+                5.5,
+                "swapped",
+                lambda a=a, b=b: f"`{a}` and `{b}` are exchanged (swapped, in the wrong order)",
+                uses[a][0].node,
+                puts,
+            )
 
 
 def _in_every_use(name, places, value):
     """Yield a variable transposed, and one minus it, wherever it stands."""
     ways = [(6, "elementwise_factor", "1 - {0}", f"`{name}` and `1 - {name}` are exchanged")]
-    ways += [(5, "transposed", "{0}.T", f"`{name}` must be transposed wherever it stands: `{name}.T`")] \
-        if np.ndim(value) == 2 else []
+    ways += (
+        [(5, "transposed", "{0}.T", f"`{name}` must be transposed wherever it stands: `{name}.T`")]
+        if np.ndim(value) == 2
+        else []
+    )
     for rank, kind, text, words in ways:
         puts = tuple(in_place(place, _parsed(text.format(name))) for place in places)
         yield Edit(rank, kind, lambda words=words: words, places[0].node, puts)
@@ -83,7 +111,9 @@ def _parsed(text):
 
 
 def _rank(value, other):
-    """Return how simple it is to confuse two variables: 4 if of one shape, 5 if one broadcasts, else None."""
+    """Return how simple it is to confuse two variables: 4 if of one shape, 5 if one broadcasts,
+    else None.
+    """
     if np.asarray(value).dtype.kind != np.asarray(other).dtype.kind:
         return None
     shapes = np.shape(value), np.shape(other)
@@ -100,15 +130,33 @@ def _renamed(name, other, places, rank, arrays):
         where = " and ".join(dict.fromkeys(ast.unparse(around(place)) for place in places))
         return f"`{name}` stands where `{other}` belongs, in `{where}`"
 
-    terms = all(isinstance(place.parent, ast.BinOp) and isinstance(place.parent.op, (ast.Add, ast.Sub))
-                for place in places)
-    kind = "constant_factor" if _proportional(arrays[name], arrays[other]) else \
-        "missing_term" if terms else "elementwise_factor"
-    return Edit(rank, kind, words, places[0].node, tuple(in_place(place, _parsed(other)) for place in places))
+    terms = all(
+        isinstance(place.parent, ast.BinOp) and isinstance(place.parent.op, (ast.Add, ast.Sub))
+        for place in places
+    )
+    kind = (
+        "constant_factor"
+        if _proportional(arrays[name], arrays[other])
+        else "missing_term"
+        if terms
+        else "elementwise_factor"
+    )
+    return Edit(
+        rank,
+        kind,
+        words,
+        places[0].node,
+        tuple(in_place(place, _parsed(other)) for place in places),
+    )
 
 
 def _proportional(a, b):
     """Return whether two arrays differ by a constant factor."""
-    a, b = np.asarray(a), np.asarray(b)
-    return a.shape == b.shape and a.size > 1 and bool(np.any(a) and np.any(b)) and np.allclose(
-        b * np.vdot(a, a), a * np.vdot(a, b), rtol=1e-9, atol=0)
+    a = np.asarray(a)
+    b = np.asarray(b)
+    return (
+        a.shape == b.shape
+        and a.size > 1
+        and bool(np.any(a) and np.any(b))
+        and np.allclose(b * np.vdot(a, a), a * np.vdot(a, b), rtol=1e-9, atol=0)
+    )

@@ -1,4 +1,6 @@
-"""The targets about doubt: what they measure, against predictions and models whose answers are known."""
+"""The targets about doubt: what they measure, against predictions and models whose answers are
+known.
+"""
 
 import json
 
@@ -21,26 +23,37 @@ def heads(*probabilities):
     return tuple(mean_over_samples(np.log(np.array([p]))) for p in probabilities)
 
 
-CERTAIN, UNSURE, OTHER = [0.99, 0.01], [0.6, 0.4], [0.2, 0.8]
-# Two tasks with two examples each; the last example is of task 1, but the head of task 0 is surer of it.
-FOUND = certainty.Predicted(heads([CERTAIN, CERTAIN, UNSURE, CERTAIN], [UNSURE, UNSURE, OTHER, OTHER]),
-                            np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1]), certainty.RULES, ("a", "b"))
+CERTAIN = [0.99, 0.01]
+UNSURE = [0.6, 0.4]
+OTHER = [0.2, 0.8]
+# Two tasks with two examples each; the last example is of task 1, but the head of task 0 is surer
+# of it.
+FOUND = certainty.Predicted(
+    heads([CERTAIN, CERTAIN, UNSURE, CERTAIN], [UNSURE, UNSURE, OTHER, OTHER]),
+    np.array([0, 0, 1, 1]),
+    np.array([0, 1, 1, 1]),
+    certainty.RULES,
+    ("a", "b"),
+)
 
 
 def test_task_and_class_of_four_examples_by_hand():
     chosen = np.array([0, 0, 1, 0])
-    assert certainty.inferred(FOUND, chosen) == (75, 50)     # the second has the right task and the wrong class
+    # the second has the right task and the wrong class
+    assert certainty.inferred(FOUND, chosen) == (75, 50)
     assert certainty.inferred(FOUND, FOUND.tasks) == (100, 75)
 
 
 def test_out_of_task_detection_by_hand():
-    # The first head doubts one of the two others more, the second both: 0.75 and 1; "earlier" is the second's.
+    # The first head doubts one of the two others more, the second both: 0.75 and 1; "earlier" is
+    # the second's.
     whole, earlier, later = certainty.out_of_task(FOUND, "entropy")
     assert (whole, earlier, later) == pytest.approx((0.875, 1.0, 0.75))
 
 
 def test_sure_predictions_by_hand():
-    # Own: two of the first head's with 0.99, none of the second's two with 0.8.  Others: one of two, none of two.
+    # Own: two of the first head's with 0.99, none of the second's two with 0.8.  Others: one of
+    # two, none of two.
     assert certainty.sure(FOUND) == (50, 25)
 
 
@@ -52,14 +65,16 @@ def measured(folder, row, benchmark, tiny):
 @pytest.mark.parametrize(("row", "rules"), [(OURS, 3), (REFERENCE, 2)])
 def test_every_head_predicts_all_test_examples(row, rules, tmp_path, tiny):
     m = measured(tmp_path, row, "split-glyphs", tiny)
-    found, stream = certainty.predicted(m), make_stream(m.cell.config)
+    found = certainty.predicted(m)
+    stream = make_stream(m.cell.config)
     assert len(found.heads) == 3 and found.tasks.tolist() == [0] * 20 + [1] * 20 + [2] * 20
     assert len(found.rules) == rules and found.names == ("A/B", "C/D", "E/F")
     for t, (probabilities, labels) in enumerate(found.own()):
         np.testing.assert_array_equal(labels, stream[t].y_test)
         np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=1e-5)
     accuracies = [metrics.accuracy(*own) for own in found.own()]
-    if row is REFERENCE:                                     # ours draws other weights for more examples
+    # ours draws other weights for more examples
+    if row is REFERENCE:
         assert 100 * np.mean(accuracies) == pytest.approx(findings.final_accuracy(m))
     told = certainty.inferred(found, found.tasks)
     assert told == (100, pytest.approx(100 * np.mean(accuracies)))
@@ -79,22 +94,58 @@ def test_the_task_under_whose_classes_an_image_is_most_probable(tmp_path, tiny, 
     monkeypatch.setattr(certainty, "learner", lambda m: Models())
     (cell,) = cells.plan((certainty.IMAGES,), (BENCHMARKS["vae-glyphs"],), Choice(1, out=tmp_path))
     with_head, alone = certainty.by_images(cells.Measured(cell, {}), found, stream)
-    assert with_head[0] > 90 and alone[0] > 90 and alone[1] > 90      # the bright pixel is the class
+    # the bright pixel is the class
+    assert with_head[0] > 90 and alone[0] > 90 and alone[1] > 90
     assert with_head[1] == pytest.approx(certainty.inferred(found, found.tasks)[1], abs=10)
 
 
 def test_generative_models_learn_the_same_images_class_by_class(tmp_path, tiny, capsys):
-    small = {"hidden": "8", "latent": "2", "epochs": "1", "finetune_epochs": "1", "batch": "50", "latent_alpha": "200",
-             "alpha": "200"}
-    texts = [f"--set={key}={text}" for key, text in tiny.items() if "independent" not in key and key != "tasks"]
+    small = {
+        "hidden": "8",
+        "latent": "2",
+        "epochs": "1",
+        "finetune_epochs": "1",
+        "batch": "50",
+        "latent_alpha": "200",
+        "alpha": "200",
+    }
+    texts = [
+        f"--set={key}={text}"
+        for key, text in tiny.items()
+        if "independent" not in key and key != "tasks"
+    ]
     texts += [f"--set=vae_npbcl.{key}={text}" for key, text in small.items()]
-    code = main(["reproduce", "without-task-names", "--out", str(tmp_path), "--quick", "--datasets", "glyphs",
-                 "--methods", "npbcl,generative", *texts])
+    code = main(
+        [
+            "reproduce",
+            "without-task-names",
+            "--out",
+            str(tmp_path),
+            "--quick",
+            "--datasets",
+            "glyphs",
+            "--methods",
+            "npbcl,generative",
+            *texts,
+        ]
+    )
     assert (code, capsys.readouterr().err) == (0, "")
-    table = json.loads((tmp_path / "without-task-names-quick" / "table.json").read_text(encoding="utf-8"))
-    assert [(cell["row"], cell["benchmark"]) for cell in table["cells"]] == [("npbcl", "split-glyphs"),
-                                                                             ("generative", "vae-glyphs")]
-    rows = {entry["row"]: entry["values"][0] for entry in table["tables"][0]["entries"] if entry["column"] == "class"}
-    assert set(rows) == {"ours, told the task", *(f"ours, {rule}" for rule in certainty.RULES), *certainty.BY_IMAGES}
+    table = json.loads(
+        (tmp_path / "without-task-names-quick" / "table.json").read_text(encoding="utf-8")
+    )
+    assert [(cell["row"], cell["benchmark"]) for cell in table["cells"]] == [
+        ("npbcl", "split-glyphs"),
+        ("generative", "vae-glyphs"),
+    ]
+    rows = {
+        entry["row"]: entry["values"][0]
+        for entry in table["tables"][0]["entries"]
+        if entry["column"] == "class"
+    }
+    assert set(rows) == {
+        "ours, told the task",
+        *(f"ours, {rule}" for rule in certainty.RULES),
+        *certainty.BY_IMAGES,
+    }
     assert all(0 <= value <= 100 for value in rows.values())
     assert rows["ours, entropy"] == rows["ours, confidence"] <= rows["ours, told the task"]

@@ -12,23 +12,43 @@ from ibpcl.paper.reproduce import differences
 from ibpcl.paper.reproduce.rows import method_rows
 
 ROWS = {row.key: row for row in method_rows()}
-MNIST, FASHION = "split-mnist", "split-fashion-mnist"        # on MNIST the paper has VCL at 98.952 +- 0.3
+# on MNIST the paper has VCL at 98.952 +- 0.3
+MNIST = "split-mnist"
+FASHION = "split-fashion-mnist"
 
 
 def found(accuracies):
-    """Make results with these final accuracies, percent: a list of seeds for each row and benchmark."""
-    measured = [Measured(Cell(ROWS[key], BENCHMARKS[name], seed, None, None), {"accuracy_matrix": [[value / 100]]})
-                for (key, name), values in accuracies.items() for seed, value in enumerate(values)]
+    """Make results with these final accuracies, percent: a list of seeds for each row and
+    benchmark.
+    """
+    measured = [
+        Measured(
+            Cell(ROWS[key], BENCHMARKS[name], seed, None, None),
+            {"accuracy_matrix": [[value / 100]]},
+        )
+        for (key, name), values in accuracies.items()
+        for seed, value in enumerate(values)
+    ]
     keys, names = (dict.fromkeys(pair[i] for pair in accuracies) for i in range(2))
-    return Results(Choice(), tuple(ROWS[key] for key in keys), tuple(BENCHMARKS[name] for name in names),
-                   tuple(measured))
+    return Results(
+        Choice(),
+        tuple(ROWS[key] for key in keys),
+        tuple(BENCHMARKS[name] for name in names),
+        tuple(measured),
+    )
 
 
-@pytest.mark.parametrize(("values", "differs"), [
-    ((98.4,), False), ((98.3,), True),                       # one seed: 2 x 0.3
-    ((97.8, 98.8), False), ((97.8, 98.0), True),             # the mean is 0.65 away, of 2 x 0.77; 1.05, of 2 x 0.33
-    ((99.6,), True),
-])
+@pytest.mark.parametrize(
+    ("values", "differs"),
+    [
+        ((98.4,), False),
+        ((98.3,), True),  # one seed: 2 x 0.3
+        # the mean is 0.65 away, of 2 x 0.77; 1.05, of 2 x 0.33
+        ((97.8, 98.8), False),
+        ((97.8, 98.0), True),
+        ((99.6,), True),
+    ],
+)
 def test_two_deviations_are_a_difference(values, differs):
     one = found({("vcl", MNIST): values})
     assert bool(differences.differing(one)) == differs
@@ -37,16 +57,29 @@ def test_two_deviations_are_a_difference(values, differs):
 
 
 def test_a_reason_is_told_once_and_what_has_none_is_named():
-    remarks = differences.notes(found({
-        ("naive", MNIST): (98.1,), ("naive", FASHION): (89.6,), ("npbcl", MNIST): (90.0,), ("vcl", MNIST): (98.952,),
-        ("vcl", FASHION): (97.97,), ("npbcl", FASHION): (98.9,)}))
+    remarks = differences.notes(
+        found(
+            {
+                ("naive", MNIST): (98.1,),
+                ("naive", FASHION): (89.6,),
+                ("npbcl", MNIST): (90.0,),
+                ("vcl", MNIST): (98.952,),
+                ("vcl", FASHION): (97.97,),
+                ("npbcl", FASHION): (98.9,),
+            }
+        )
+    )
     assert len(remarks) == 2
-    assert remarks[0].startswith("naive on Split MNIST, Fashion MNIST, not as printed: with a head a task")
+    assert remarks[0].startswith(
+        "naive on Split MNIST, Fashion MNIST, not as printed: with a head a task"
+    )
     assert remarks[1].endswith("do not know why: ours on Split MNIST.")
 
 
 def test_where_the_paper_prints_nothing_nothing_differs():
-    assert not differences.notes(found({("naive", "split-glyphs"): (10.0,), ("hat", MNIST): (10.0,)}))
+    assert not differences.notes(
+        found({("naive", "split-glyphs"): (10.0,), ("hat", MNIST): (10.0,)})
+    )
 
 
 def test_reasons_are_sentences_about_numbers_that_are_printed():

@@ -17,9 +17,21 @@ from ibpcl.paper.reproduce import GENERATIVE_TARGETS
 from ibpcl.paper.reproduce.generative import PRINTED_ROWS
 from ibpcl.paper.reproduce.rows import GENERATIVE_ROWS
 
-SMALL = {"hidden": "8", "latent": "2", "epochs": "1", "finetune_epochs": "1", "batch": "50", "backend": "numpy",
-         "tasks": "2", "vcl.hidden": "8,8", "vcl.latent": "2", "vcl.epochs": "1", "train_limit": "60",
-         "alpha": "200", "latent_alpha": "200"}
+SMALL = {
+    "hidden": "8",
+    "latent": "2",
+    "epochs": "1",
+    "finetune_epochs": "1",
+    "batch": "50",
+    "backend": "numpy",
+    "tasks": "2",
+    "vcl.hidden": "8,8",
+    "vcl.latent": "2",
+    "vcl.epochs": "1",
+    "train_limit": "60",
+    "alpha": "200",
+    "latent_alpha": "200",
+}
 
 
 @pytest.fixture(scope="module")
@@ -30,15 +42,28 @@ def cells(tmp_path_factory):
 
 def typed(capsys, out, target, *arguments):
     texts = [f"--set={key}={text}" for key, text in SMALL.items()]
-    code = main(["reproduce", target, "--out", str(out), "--quick", "--datasets", "glyphs", "--methods", "vcl,npbcl",
-                 *texts, *arguments])
+    code = main(
+        [
+            "reproduce",
+            target,
+            "--out",
+            str(out),
+            "--quick",
+            "--datasets",
+            "glyphs",
+            "--methods",
+            "vcl,npbcl",
+            *texts,
+            *arguments,
+        ]
+    )
     captured = capsys.readouterr()
     return code, captured.out, captured.err
 
 
 @pytest.mark.parametrize("target", GENERATIVE_TARGETS)
 def test_a_quick_look_from_beginning_to_end(target, cells, capsys, monkeypatch):
-    if target == "tsne":                                     # its own test is in tests/evaluation
+    if target == "tsne":  # its own test is in tests/evaluation
         monkeypatch.setattr(codes, "require_tsne", lambda: None)
         monkeypatch.setattr(codes, "tsne", lambda points, seed: np.asarray(points)[:, :2])
     code, out, err = typed(capsys, cells, target)
@@ -46,22 +71,39 @@ def test_a_quick_look_from_beginning_to_end(target, cells, capsys, monkeypatch):
     folder = cells / f"{target}-quick"
     table = json.loads((folder / "table.json").read_text(encoding="utf-8"))
     assert max(len(line) for line in out.splitlines() if not line.startswith("written to")) <= 80
-    assert {path.name for path in folder.iterdir()} == {"report.html", "table.md", "table.json", "values.csv",
-                                                        *table["pictures"]}
+    assert {path.name for path in folder.iterdir()} == {
+        "report.html",
+        "table.md",
+        "table.json",
+        "values.csv",
+        *table["pictures"],
+    }
     page = (folder / "report.html").read_text(encoding="utf-8")
-    assert page.count("<img ") == len(table["pictures"]) and "A figure: " not in page      # each has its own words
+    # each has its own words
+    assert page.count("<img ") == len(table["pictures"]) and "A figure: " not in page
     for picture in table["pictures"]:
         assert (folder / picture).read_bytes().startswith(b"\x89PNG")
     assert {cell["row"] for cell in table["cells"]} == {"vcl", "npbcl"} and "QUICK LOOK" in out
-    results = {cell["row"]: json.loads((folder / cell["folder"] / "result.json").read_text(encoding="utf-8"))
-               for cell in table["cells"]}
-    entries = {(one["title"], entry["row"], entry["column"]): entry["mean"]
-               for one in table["tables"] for entry in one["entries"]}
+    results = {
+        cell["row"]: json.loads(
+            (folder / cell["folder"] / "result.json").read_text(encoding="utf-8")
+        )
+        for cell in table["cells"]
+    }
+    entries = {
+        (one["title"], entry["row"], entry["column"]): entry["mean"]
+        for one in table["tables"]
+        for entry in one["entries"]
+    }
     if target == "likelihood":
         title = table["tables"][0]["title"]
         for row, label in (("vcl", "VCL"), ("npbcl", "ours")):
-            assert entries[title, label, "log p(x)"] == pytest.approx(results[row]["average_log_likelihood"])
-            assert entries[title, label, "change"] == pytest.approx(results[row]["backward_transfer"])
+            assert entries[title, label, "log p(x)"] == pytest.approx(
+                results[row]["average_log_likelihood"]
+            )
+            assert entries[title, label, "change"] == pytest.approx(
+                results[row]["backward_transfer"]
+            )
             R = results[row]["log_likelihood_matrix"]
             of_tasks = f"{title.split(':')[0]}, {label}: log p(x), nats per image"
             for j, name in enumerate(results[row]["tasks"]):
@@ -70,77 +112,121 @@ def test_a_quick_look_from_beginning_to_end(target, cells, capsys, monkeypatch):
     if target == "generative":
         title = "glyphs: test images in the end"
         for row, label in (("vcl", "VCL"), ("npbcl", "ours")):
-            assert entries[title, label, "log p(x)"] == pytest.approx(results[row]["average_log_likelihood"])
+            assert entries[title, label, "log p(x)"] == pytest.approx(
+                results[row]["average_log_likelihood"]
+            )
         shares = results["npbcl"]["sharing"]
         assert entries[title, "ours", "shared"] == pytest.approx(100 * shares[1][0])
         assert 0 < entries[title, "ours", "used"] <= 100 * results["npbcl"]["share_used"][-1]
         assert (title, "VCL", "used") not in entries
-        assert [entries["glyphs: k-NN error, inferred, sampled codes, percent", "ours, inferred", f"{k}-NN"]
-                for k in codes.NEIGHBOURS] == pytest.approx(
-                    [100 * error for error in results["npbcl"]["knn"]["inferred"]["samples"]])
+        assert [
+            entries[
+                "glyphs: k-NN error, inferred, sampled codes, percent", "ours, inferred", f"{k}-NN"
+            ]
+            for k in codes.NEIGHBOURS
+        ] == pytest.approx(
+            [100 * error for error in results["npbcl"]["knn"]["inferred"]["samples"]]
+        )
     if target == "knn":
         sampled = table["tables"][0]["title"]
         for way in codes.WAYS:
             told = results["npbcl"]["knn"][way]["samples"]
-            assert [entries[sampled, f"ours, {way}", f"{k}-NN"] for k in codes.NEIGHBOURS] == pytest.approx(
-                [100 * error for error in told])
-    assert len(list((cells / "cells").iterdir())) == 2       # all targets look at the same runs
+            assert [
+                entries[sampled, f"ours, {way}", f"{k}-NN"] for k in codes.NEIGHBOURS
+            ] == pytest.approx([100 * error for error in told])
+    assert len(list((cells / "cells").iterdir())) == 2  # all targets look at the same runs
 
 
 def test_a_single_task_has_no_change(tmp_path, capsys):
     code, _, err = typed(capsys, tmp_path, "likelihood", "--set=tasks=1")
     assert (code, err) == (0, "")
-    table = json.loads((tmp_path / "likelihood-quick" / "table.json").read_text(encoding="utf-8"))["tables"][0]
+    table = json.loads((tmp_path / "likelihood-quick" / "table.json").read_text(encoding="utf-8"))[
+        "tables"
+    ][0]
     assert {entry["column"]: entry["mean"] is None for entry in table["entries"]} == {
-        "log p(x)": False, "change": True, "worth": False, "reconstruction": False}
+        "log p(x)": False,
+        "change": True,
+        "worth": False,
+        "reconstruction": False,
+    }
 
 
 def test_too_few_images_to_tell_encoders_apart_leave_that_column_out(tmp_path, capsys):
     code, out, err = typed(capsys, tmp_path, "knn", "--set=code_test_images=4")
     assert (code, err) == (0, "") and "class not inferred" in out and "3-NN" in out
-    tables = json.loads((tmp_path / "knn-quick" / "table.json").read_text(encoding="utf-8"))["tables"]
+    tables = json.loads((tmp_path / "knn-quick" / "table.json").read_text(encoding="utf-8"))[
+        "tables"
+    ]
     assert {entry["column"] for entry in tables[-1]["entries"]} == {"class not inferred"}
 
 
-def test_without_scikit_learn_the_maps_are_refused_before_anything_is_trained(tmp_path, capsys, monkeypatch):
+def test_without_scikit_learn_the_maps_are_refused_before_anything_is_trained(
+    tmp_path, capsys, monkeypatch
+):
     monkeypatch.setitem(sys.modules, "sklearn.manifold", None)
     code, _, err = typed(capsys, tmp_path, "tsne")
     assert code == 2 and "ibpcl[analysis]" in err and not list(tmp_path.iterdir())
 
 
 def test_settings_go_to_whom_they_are_for():
-    choice = Choice(1, assignments={"beta": "0.5", "vcl.epochs": "7", "final_samples": "9", "vae_ewc.weight": "3"},
-                    ours="vae_npbcl", preset="default")
+    choice = Choice(
+        1,
+        assignments={"beta": "0.5", "vcl.epochs": "7", "final_samples": "9", "vae_ewc.weight": "3"},
+        ours="vae_npbcl",
+        preset="default",
+    )
     assert choice.texts("vae_npbcl") == {"beta": "0.5", "final_samples": "9", "preset": "default"}
     assert choice.texts("vae_vcl") == {"epochs": "7", "final_samples": "9"}
     assert choice.texts("vae_ewc") == {"weight": "3", "final_samples": "9"}
-    assert {row.method for row in GENERATIVE_ROWS} == {f"vae_{name}" for name in ("naive", "ewc", "vcl", "npbcl")}
+    assert {row.method for row in GENERATIVE_ROWS} == {
+        f"vae_{name}" for name in ("naive", "ewc", "vcl", "npbcl")
+    }
 
 
 def test_what_lies_between_the_printed_settings_and_ours_is_a_row_of_its_own():
-    benchmark, choice = BENCHMARKS["vae-mnist"], Choice(1, ours="vae_npbcl")
+    benchmark = BENCHMARKS["vae-mnist"]
+    choice = Choice(1, ours="vae_npbcl")
     settings = {row.key: choice.config(row, benchmark, 0).settings for row in PRINTED_ROWS}
-    assert settings["paper"] == ImageSettings.preset("paper") and settings["npbcl"] == ImageSettings()
+    assert (
+        settings["paper"] == ImageSettings.preset("paper") and settings["npbcl"] == ImageSettings()
+    )
     assert settings["unweighted"] == ImageSettings.preset("unweighted")
-    assert settings["weights-1"] == replace(settings["npbcl"], weight_kl_weight=settings["paper"].weight_kl_weight)
+    assert settings["weights-1"] == replace(
+        settings["npbcl"], weight_kl_weight=settings["paper"].weight_kl_weight
+    )
     assert settings["not-held"] == replace(settings["npbcl"], hold_used=settings["paper"].hold_used)
-    ours, vcl = settings["npbcl"], settings["vcl-schedule"]
+    ours = settings["npbcl"]
+    vcl = settings["vcl-schedule"]
     assert (vcl.epochs, vcl.rate, vcl.rate_end, vcl.warm_up, vcl.batch, vcl.weight_kl_weight) == (
-        ours.epochs + ours.finetune_epochs, ours.finetune_rate, ours.rate_end, ours.warm_up, ours.batch,
-        ours.weight_kl_weight)
+        ours.epochs + ours.finetune_epochs,
+        ours.finetune_rate,
+        ours.rate_end,
+        ours.warm_up,
+        ours.batch,
+        ours.weight_kl_weight,
+    )
     assert settings["vcl-0.001"] == replace(settings["vcl"], weight_kl_weight=ours.weight_kl_weight)
 
 
 @pytest.mark.parametrize("quick", [False, True])
 def test_all_methods_have_as_many_epochs(quick):
-    choice, benchmark = Choice(1, quick=quick, ours="vae_npbcl"), BENCHMARKS["vae-glyphs"]
+    choice = Choice(1, quick=quick, ours="vae_npbcl")
+    benchmark = BENCHMARKS["vae-glyphs"]
     settings = [choice.config(row, benchmark, 0).settings for row in PRINTED_ROWS]
     assert len({s.epochs + getattr(s, "finetune_epochs", 0) for s in settings}) == 1
 
 
-@pytest.mark.parametrize(("row", "benchmark", "k", "value"), [
-    ("npbcl", "vae-mnist", 3, 0.37), ("npbcl", "vae-notmnist", 10, 0.21), ("naive", "vae-notmnist", 5, 24.87),
-    ("ewc", "vae-mnist", 5, 19.48), ("vcl", "vae-mnist", 10, 30.2), ("vcl", "vae-notmnist", 3, 12.3)])
+@pytest.mark.parametrize(
+    ("row", "benchmark", "k", "value"),
+    [
+        ("npbcl", "vae-mnist", 3, 0.37),
+        ("npbcl", "vae-notmnist", 10, 0.21),
+        ("naive", "vae-notmnist", 5, 24.87),
+        ("ewc", "vae-mnist", 5, 19.48),
+        ("vcl", "vae-mnist", 10, 30.2),
+        ("vcl", "vae-notmnist", 3, 12.3),
+    ],
+)
 def test_the_papers_table_of_neighbours(row, benchmark, k, value):
     printed = paper.knn(row, benchmark, k)
     assert printed.value == value and "K-nearest neighbour" in printed.place

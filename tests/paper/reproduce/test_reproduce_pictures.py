@@ -1,4 +1,6 @@
-"""Pictures of several rows are whole, and a row looks the same in all panels and unlike any other."""
+"""Pictures of several rows are whole, and a row looks the same in all panels and unlike any
+other.
+"""
 
 import numpy as np
 import pytest
@@ -7,14 +9,19 @@ from ibpcl.evaluation import figures
 from ibpcl.paper.reproduce import pictures
 from ibpcl.paper.reproduce.rows import REFERENCE, method_rows
 
-LABELS = [row.label for row in method_rows(REFERENCE)]       # of the target with most
+LABELS = [row.label for row in method_rows(REFERENCE)]  # of the target with most
 RNG = np.random.default_rng(0)
 MASKS = [RNG.random((16, 5)) < 0.4 for _ in range(5)]
 
 
 def draw_curves(ax, labels=LABELS):
     R = np.where(np.tri(5, dtype=bool), 0.7, np.nan)
-    pictures.curves({label: [R + 0.01 * i] for i, label in enumerate(labels)}, ax, "Split MNIST", [(labels[0], 60.0)])
+    pictures.curves(
+        {label: [R + 0.01 * i] for i, label in enumerate(labels)},
+        ax,
+        "Split MNIST",
+        [(labels[0], 60.0)],
+    )
 
 
 def draw_bands(ax, labels=LABELS):
@@ -28,8 +35,10 @@ def draw_shares(ax):
 
 def looks(ax):
     """Return the look of each line in the legend, by name."""
-    return {line.get_label(): (line.get_color(), line.get_marker(), line.get_linestyle())
-            for line in ax.get_legend_handles_labels()[0]}
+    return {
+        line.get_label(): (line.get_color(), line.get_marker(), line.get_linestyle())
+        for line in ax.get_legend_handles_labels()[0]
+    }
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
@@ -40,15 +49,18 @@ def test_nothing_of_panels_and_their_legend_is_cut_off_or_overlaps(draw, count):
         draw(ax)
     pictures.one_legend(axes)
     figure = axes[0].figure
-    figure.set_dpi(150)                                      # a saved file's
+    figure.set_dpi(150)  # a saved file's
     figure.draw_without_rendering()
     (legend,) = figure.legends
     boxes = [legend.get_window_extent(), *(ax.get_tightbbox() for ax in axes)]
     for i, box in enumerate(boxes):
         assert box.x0 >= 0 and box.y0 >= 0 and box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1
         assert not any(box.overlaps(other) for other in boxes[:i])
-    assert [text.get_text() for text in legend.get_texts()] == axes[0].get_legend_handles_labels()[1]
-    assert min(ax.get_window_extent().height for ax in axes) > 40 / 25.4 * figure.dpi        # of 62 mm a panel
+    assert [text.get_text() for text in legend.get_texts()] == axes[0].get_legend_handles_labels()[
+        1
+    ]
+    # of 62 mm a panel
+    assert min(ax.get_window_extent().height for ax in axes) > 40 / 25.4 * figure.dpi
 
 
 def test_a_legend_has_no_more_rows_than_it_needs():
@@ -58,8 +70,11 @@ def test_a_legend_has_no_more_rows_than_it_needs():
         draw_curves(axes[0], labels)
         pictures.one_legend(axes)
         (legend,) = axes[0].figure.legends
-        heights.append(legend.get_window_extent().height / legend.get_texts()[0].get_window_extent().height)
-    assert len(LABELS) > heights[0] > 2 * heights[1] and heights[2] < 3      # in heights of a name: the last is one row
+        heights.append(
+            legend.get_window_extent().height / legend.get_texts()[0].get_window_extent().height
+        )
+    # in heights of a name: the last is one row
+    assert len(LABELS) > heights[0] > 2 * heights[1] and heights[2] < 3
 
 
 def test_panels_without_lines_have_no_legend():

@@ -31,10 +31,15 @@ def typed(capsys, out, tiny, target, *arguments):
     # A target that is about a key sets it itself.
     rows = KINDS[target].rows(True) if target in KINDS else ()
     about = {key for row in rows for key in row.settings}
-    chosen = arguments[arguments.index("--methods") + 1].split(",") if "--methods" in arguments else ()
+    chosen = (
+        arguments[arguments.index("--methods") + 1].split(",") if "--methods" in arguments else ()
+    )
     named = chosen or [row.key for row in rows]
-    texts = [f"--set={key}={text}" for key, text in tiny.items()
-             if key not in about and key.rpartition(".")[0] in ("", *named)]
+    texts = [
+        f"--set={key}={text}"
+        for key, text in tiny.items()
+        if key not in about and key.rpartition(".")[0] in ("", *named)
+    ]
     code = main(["reproduce", target, "--out", str(out), *texts, *arguments])
     captured = capsys.readouterr()
     return code, captured.out, captured.err.splitlines()
@@ -44,17 +49,30 @@ def test_the_names_are_the_targets():
     assert list(TARGETS) == list(KINDS)
 
 
-ROWS = {"accuracy": "npbcl,npbcl-coreset,independent", "metrics": "npbcl,independent",
-        "curves": "npbcl,independent", "forgetting": "npbcl,npbcl-coreset,independent", "domain": "npbcl,naive,ewc"}
-DATA = {"metrics": "permuted_glyphs", "sharing": "glyphs,permuted_glyphs", "domain": "domain-glyphs"}
+ROWS = {
+    "accuracy": "npbcl,npbcl-coreset,independent",
+    "metrics": "npbcl,independent",
+    "curves": "npbcl,independent",
+    "forgetting": "npbcl,npbcl-coreset,independent",
+    "domain": "npbcl,naive,ewc",
+}
+DATA = {
+    "metrics": "permuted_glyphs",
+    "sharing": "glyphs,permuted_glyphs",
+    "domain": "domain-glyphs",
+}
 
 
-@pytest.mark.parametrize("target", [target for target in TARGETS if target not in GENERATIVE_TARGETS])
+@pytest.mark.parametrize(
+    "target", [target for target in TARGETS if target not in GENERATIVE_TARGETS]
+)
 def test_a_quick_look_from_beginning_to_end(target, tmp_path, tiny, capsys):
     rows = ["--methods", ROWS[target]] if target in ROWS else []
     data = DATA.get(target, "glyphs")
-    steps = {"batch": "200", "independent.batch": "200"}     # one an epoch
-    code, out, err = typed(capsys, tmp_path, tiny | steps, target, "--quick", "--datasets", data, *rows)
+    steps = {"batch": "200", "independent.batch": "200"}  # one an epoch
+    code, out, err = typed(
+        capsys, tmp_path, tiny | steps, target, "--quick", "--datasets", data, *rows
+    )
     assert (code, err) == (0, [])
     folder = tmp_path / f"{target}-quick"
     table = json.loads((folder / "table.json").read_text(encoding="utf-8"))
@@ -65,10 +83,16 @@ def test_a_quick_look_from_beginning_to_end(target, tmp_path, tiny, capsys):
     for picture in table["pictures"]:
         assert (folder / picture).read_bytes().startswith(b"\x89PNG")
         assert picture in markdown
-    assert {path.name for path in folder.iterdir()} == {"report.html", "table.md", "table.json", "values.csv",
-                                                        *table["pictures"]}
+    assert {path.name for path in folder.iterdir()} == {
+        "report.html",
+        "table.md",
+        "table.json",
+        "values.csv",
+        *table["pictures"],
+    }
     page = (folder / "report.html").read_text(encoding="utf-8")
-    assert page.count("<img ") == len(table["pictures"]) and "A figure: " not in page      # each has its own words
+    # each has its own words
+    assert page.count("<img ") == len(table["pictures"]) and "A figure: " not in page
     for cell in table["cells"]:
         assert (folder / cell["folder"] / "result.json").is_file()
         assert cell["seconds"] >= 0 and cell["settings"]["seed"] == cell["seed"] == 0
@@ -76,8 +100,11 @@ def test_a_quick_look_from_beginning_to_end(target, tmp_path, tiny, capsys):
     minutes, rest = divmod(round(sum(seconds.values())), 60)
     assert f"{len(seconds)} runs, {minutes} min {rest} s in all" in markdown
     lines = storage.read_csv(folder / "values.csv")
-    values = [value for one in table["tables"] for entry in one["entries"] for value in entry["values"]]
-    np.testing.assert_array_equal(lines["value"], np.array(values, float))     # None, what there is none of, is NaN
+    values = [
+        value for one in table["tables"] for entry in one["entries"] for value in entry["values"]
+    ]
+    # None, what there is none of, is NaN
+    np.testing.assert_array_equal(lines["value"], np.array(values, float))
     for entry in (entry for one in table["tables"] for entry in one["entries"]):
         assert entry["seeds"] == 1 and entry["standard_deviation"] is None
         assert f"{entry['row']}" in out
@@ -87,16 +114,32 @@ def test_with_one_head_are_compared_who_can(tmp_path, tiny, capsys):
     rows = KINDS["domain"].rows(False)
     assert {row.method for row in rows} == {name for name in METHODS if "domain" in ABOUT[name].can}
     assert {"npbcl", "naive", "ewc", "vcl"} <= {row.method for row in rows}
-    code, out, _ = typed(capsys, tmp_path, tiny, "domain", "--seeds", "1", "--datasets", "domain-glyphs", "--methods",
-                         "npbcl,naive")
+    code, out, _ = typed(
+        capsys,
+        tmp_path,
+        tiny,
+        "domain",
+        "--seeds",
+        "1",
+        "--datasets",
+        "domain-glyphs",
+        "--methods",
+        "npbcl,naive",
+    )
     assert code == 0 and "but for those with a mask a task: ours." in " ".join(out.split())
     table = json.loads((tmp_path / "domain" / "table.json").read_text(encoding="utf-8"))
     assert all(cell["settings"]["single_head"] for cell in table["cells"])
     (one,) = table["tables"]
     assert {entry["column"] for entry in one["entries"]} == {"Glyph pairs", "Glyph pairs BWT"}
-    values = {entry["row"]: entry["values"][0] for entry in one["entries"] if entry["column"] == "Glyph pairs BWT"}
+    values = {
+        entry["row"]: entry["values"][0]
+        for entry in one["entries"]
+        if entry["column"] == "Glyph pairs BWT"
+    }
     for cell in table["cells"]:
-        result = json.loads((tmp_path / "domain" / cell["folder"] / "result.json").read_text(encoding="utf-8"))
+        result = json.loads(
+            (tmp_path / "domain" / cell["folder"] / "result.json").read_text(encoding="utf-8")
+        )
         label = {"npbcl": "ours"}.get(cell["row"], cell["row"])
         assert values[label] == pytest.approx(100 * result["backward_transfer"])
 
@@ -110,27 +153,51 @@ def test_a_quick_look_at_accuracies_has_the_rows_of_the_paper_and_one_reference(
 def test_tuned_rows_have_the_settings_of_the_search(tmp_path, monkeypatch):
     monkeypatch.setitem(TUNED, "split-glyphs", {"naive": {"rate": 0.02}})
     naive, ewc = (next(row for row in method_rows() if row.key == key) for key in ("naive", "ewc"))
-    one = {row.key: cells.plan((row,), (BENCHMARKS["split-glyphs"],), Choice(1, out=tmp_path, tuned=True))[0].config
-           for row in (naive, ewc, OURS)}
+    one = {
+        row.key: cells.plan(
+            (row,), (BENCHMARKS["split-glyphs"],), Choice(1, out=tmp_path, tuned=True)
+        )[0].config
+        for row in (naive, ewc, OURS)
+    }
     assert (one["naive"].preset, one["naive"].settings.rate) == ("tuned", 0.02)
     assert one["ewc"].preset == one["npbcl"].preset == "default"
     set_too = Choice(1, out=tmp_path, tuned=True, assignments={"naive.rate": "0.5"})
     assert set_too.config(naive, BENCHMARKS["split-glyphs"], 0).settings.rate == 0.5
 
 
-def test_ours_is_never_tuned_but_in_the_row_of_the_search_that_all_methods_had(tmp_path, tiny, capsys, monkeypatch):
+def test_ours_is_never_tuned_but_in_the_row_of_the_search_that_all_methods_had(
+    tmp_path, tiny, capsys, monkeypatch
+):
     monkeypatch.setitem(TUNED, "split-glyphs", {"npbcl": {"alpha": 20.0}, "naive": {"rate": 0.02}})
-    arguments = ["--seeds", "1", "--datasets", "glyphs", "--methods", "npbcl,npbcl-coreset,npbcl-searched,naive"]
+    arguments = [
+        "--seeds",
+        "1",
+        "--datasets",
+        "glyphs",
+        "--methods",
+        "npbcl,npbcl-coreset,npbcl-searched,naive",
+    ]
     code, _, _ = typed(capsys, tmp_path, tiny, "accuracy", "--tuned", *arguments)
     table = json.loads((tmp_path / "accuracy" / "table.json").read_text(encoding="utf-8"))
     assert code == 0 and [entry["row"] for entry in table["tables"][0]["entries"]] == [
-        "naive", "ours", "ours, coreset", "ours, same search"]
+        "naive",
+        "ours",
+        "ours, coreset",
+        "ours, same search",
+    ]
     presets = {cell["row"]: cell["settings"]["preset"] for cell in table["cells"]}
-    assert presets == {"naive": "tuned", "npbcl": "default", "npbcl-coreset": "default", "npbcl-searched": "tuned"}
+    assert presets == {
+        "naive": "tuned",
+        "npbcl": "default",
+        "npbcl-coreset": "default",
+        "npbcl-searched": "tuned",
+    }
     assert len({cell["folder"] for cell in table["cells"]}) == 4
-    code, _, err = typed(capsys, tmp_path, tiny, "accuracy", *arguments)     # not there without --tuned
+    # not there without --tuned
+    code, _, err = typed(capsys, tmp_path, tiny, "accuracy", *arguments)
     assert code == 2 and "no row 'npbcl-searched'" in err[0]
-    monkeypatch.delitem(TUNED["split-glyphs"], "npbcl")                      # nor where it was not searched
+    # nor where it was not searched
+    monkeypatch.delitem(TUNED["split-glyphs"], "npbcl")
     typed(capsys, tmp_path, tiny, "accuracy", "--tuned", *arguments)
     table = json.loads((tmp_path / "accuracy" / "table.json").read_text(encoding="utf-8"))
     assert [cell["row"] for cell in table["cells"]] == ["naive", "npbcl", "npbcl-coreset"]
@@ -138,38 +205,82 @@ def test_ours_is_never_tuned_but_in_the_row_of_the_search_that_all_methods_had(t
 
 def test_what_an_accuracy_took_stands_beside_it(tmp_path, tiny, capsys):
     """Each of three tasks has 40 examples in four minibatches."""
-    sizes = {"batch": "10", "epochs": "2", "finetune_epochs": "3", "independent.batch": "10", "independent.epochs": "4"}
-    code, _, _ = typed(capsys, tmp_path, tiny | sizes, "accuracy", "--seeds", "1", "--datasets", "glyphs", "--methods",
-                       "npbcl,independent")
+    sizes = {
+        "batch": "10",
+        "epochs": "2",
+        "finetune_epochs": "3",
+        "independent.batch": "10",
+        "independent.epochs": "4",
+    }
+    code, _, _ = typed(
+        capsys,
+        tmp_path,
+        tiny | sizes,
+        "accuracy",
+        "--seeds",
+        "1",
+        "--datasets",
+        "glyphs",
+        "--methods",
+        "npbcl,independent",
+    )
     table = json.loads((tmp_path / "accuracy" / "table.json").read_text(encoding="utf-8"))
-    took = {(entry["row"], entry["column"]): entry["values"][0] for entry in table["tables"][1]["entries"]}
-    assert code == 0 and table["tables"][1]["title"] == "glyphs: accuracy, percent, and what it took"
+    took = {
+        (entry["row"], entry["column"]): entry["values"][0]
+        for entry in table["tables"][1]["entries"]
+    }
+    assert (
+        code == 0 and table["tables"][1]["title"] == "glyphs: accuracy, percent, and what it took"
+    )
     for cell in table["cells"]:
         folder = tmp_path / "accuracy" / cell["folder"]
         label = {"npbcl": "ours"}.get(cell["row"], cell["row"])
         result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
         epochs = 5 if label == "ours" else 4
         with np.load(folder / "learner.npz") as arrays:
-            stored = sum(arrays[name].nbytes for name in arrays if arrays[name].ndim and name != "meta")
+            stored = sum(
+                arrays[name].nbytes for name in arrays if arrays[name].ndim and name != "meta"
+            )
         assert took[label, "accuracy"] == pytest.approx(100 * result["average_accuracy"])
         assert (took[label, "epochs a task"], took[label, "steps"]) == (epochs, epochs * 3 * 4)
-        assert took[label, "seconds"] == pytest.approx(3 * sorted(result["seconds"]["train_per_task"])[1])
+        assert took[label, "seconds"] == pytest.approx(
+            3 * sorted(result["seconds"]["train_per_task"])[1]
+        )
         assert stored > 0 and took[label, "stored, MB"] == pytest.approx(stored / 1e6)
 
 
 def test_the_steps_of_all_networks_that_rcl_tries_count(tmp_path, tiny, monkeypatch):
-    row, fits = next(row for row in method_rows() if row.method == "rcl"), []
+    row = next(row for row in method_rows() if row.method == "rcl")
+    fits = []
     grow = RCL.grow
     monkeypatch.setattr(RCL, "grow", lambda *arguments: fits.append(grow(*arguments)) or fits[-1])
-    m = measured(tmp_path, row, "split-glyphs", tiny | {"rcl.hidden": "6", "rcl.trials": "4", "rcl.epochs": "3"})
+    m = measured(
+        tmp_path,
+        row,
+        "split-glyphs",
+        tiny | {"rcl.hidden": "6", "rcl.trials": "4", "rcl.epochs": "3"},
+    )
     first = storage.read_csv(m.cell.folder / "history.csv")["steps"][:3]
     records = [*first, *(record.steps for *_, history in fits for record in history)]
-    assert len(fits) > 2 and (measures.steps(m), 3 * measures.epochs(m)) == (sum(records), len(records))
+    assert len(fits) > 2 and (measures.steps(m), 3 * measures.epochs(m)) == (
+        sum(records),
+        len(records),
+    )
 
 
 def test_means_over_seeds_are_those_of_the_runs(tmp_path, tiny, capsys):
-    code, out, _ = typed(capsys, tmp_path, tiny, "accuracy", "--seeds", "3", "--datasets", "mnist",
-                         "--methods", "npbcl,independent")
+    code, out, _ = typed(
+        capsys,
+        tmp_path,
+        tiny,
+        "accuracy",
+        "--seeds",
+        "3",
+        "--datasets",
+        "mnist",
+        "--methods",
+        "npbcl,independent",
+    )
     assert code == 0 and "QUICK" not in out and "mean ± sd over 3 seeds" in out
     table = json.loads((tmp_path / "accuracy" / "table.json").read_text(encoding="utf-8"))
     runs = [100 * cell["accuracy"] for cell in table["cells"] if cell["row"] == "npbcl"]
@@ -180,7 +291,10 @@ def test_means_over_seeds_are_those_of_the_runs(tmp_path, tiny, capsys):
     assert entry["standard_deviation"] == pytest.approx(np.std(runs, ddof=1))
     assert entry["printed"]["value"] == 99.819
     assert entry["difference"] == pytest.approx(np.mean(runs) - 99.819)
-    assert re.search(r"paper +99\.82 ± 0\.1", out) and f"{np.mean(runs):.2f} ± {np.std(runs, ddof=1):.2f}" in out
+    assert (
+        re.search(r"paper +99\.82 ± 0\.1", out)
+        and f"{np.mean(runs):.2f} ± {np.std(runs, ddof=1):.2f}" in out
+    )
 
 
 def test_a_second_target_takes_the_runs_of_the_first(tmp_path, tiny, capsys):
@@ -201,11 +315,14 @@ def test_accuracy_without_repeats_leaves_them_out(tmp_path, tiny):
     images = registry.load("notmnist")
     out = duplicates_of_training(images) | blank(images)
     assert out.sum() == 2 and measures.count_repeats(m.cell.config) == (1, 1)
-    learned, accuracies = findings.learner(m), []
+    learned = findings.learner(m)
+    accuracies = []
     for t in range(3):
         of_task = np.isin(images.test_labels, (2 * t, 2 * t + 1)) & ~out
         x = images.test_images[of_task].reshape(-1, 16).astype(np.float32) / np.float32(255)
-        accuracies.append(metrics.accuracy(learned.predict(x, t), images.test_labels[of_task].astype(int) - 2 * t))
+        accuracies.append(
+            metrics.accuracy(learned.predict(x, t), images.test_labels[of_task].astype(int) - 2 * t)
+        )
     measures._repeated_images.cache_clear()
     assert measures.accuracy_without_repeats(m) == pytest.approx(100 * np.mean(accuracies))
     measures._repeated_images.cache_clear()
@@ -213,16 +330,21 @@ def test_accuracy_without_repeats_leaves_them_out(tmp_path, tiny):
 
 def test_an_untrained_head_guesses(tmp_path, tiny):
     tiny |= {"independent.hidden": "30", "independent.rate": "0.05"}
-    for row, link in ((OURS, "logit"), (OURS, "log"), (REFERENCE, "logit")):     # 300 guesses among ten classes
+    # 300 guesses among ten classes
+    for row, link in ((OURS, "logit"), (OURS, "log"), (REFERENCE, "logit")):
         m = measured(tmp_path, row, "permuted-glyphs", tiny | {"mask_link": link, "mask_rate": "2"})
         assert abs(measures.untrained_accuracy(m) - 10) < 4 * 100 * np.sqrt(0.1 * 0.9 / 300)
-    assert findings.final_accuracy(m) > 30                    # the reference learns in so many epochs
+    # the reference learns in so many epochs
+    assert findings.final_accuracy(m) > 30
     assert np.isnan(measures.untrained_accuracy(measured(tmp_path, OURS, "split-glyphs", tiny)))
 
 
 def test_an_untrained_head_is_not_the_best_of_several(tmp_path, tiny, monkeypatch):
-    """RCL tries several networks for a task and keeps the one that labelled examples reward most."""
-    row, tried = next(row for row in method_rows() if row.method == "rcl"), []
+    """RCL tries several networks for a task and keeps the one that labelled examples reward
+    most.
+    """
+    row = next(row for row in method_rows() if row.method == "rcl")
+    tried = []
     train = RCL.train
 
     def watched(self, *arguments):
@@ -240,24 +362,40 @@ def test_numbers_of_the_masks(tmp_path, tiny):
     m = measured(tmp_path, OURS, "split-glyphs", tiny | {"alpha": "4"})
     masks = [layers[0] for layers in measures.masks(m)]
     used = np.stack([mask.ravel() for mask in masks])
-    assert len({int(count) for count in used.sum(axis=1)}) == 3              # the masks differ in size
+    # the masks differ in size
+    assert len({int(count) for count in used.sum(axis=1)}) == 3
     pairs = [(i, j) for i in range(3) for j in range(i)]
-    assert measures.pairwise_sharing(m) == pytest.approx(100 * np.mean(
-        [(used[i] & used[j]).sum() / used[i].sum() for i, j in pairs]))
-    assert measures.pairwise_chance(m) == pytest.approx(100 * np.mean([used[j].mean() for _, j in pairs]))
+    assert measures.pairwise_sharing(m) == pytest.approx(
+        100 * np.mean([(used[i] & used[j]).sum() / used[i].sum() for i, j in pairs])
+    )
+    assert measures.pairwise_chance(m) == pytest.approx(
+        100 * np.mean([used[j].mean() for _, j in pairs])
+    )
     assert measures.filled(m)[-1] == pytest.approx(100 * used.any(axis=0).mean())
     union = [used[:t].any(axis=0) for t in (1, 2)]
-    assert measures.sharing_with_earlier(m) == pytest.approx(100 * np.mean(
-        [(used[t] & union[t - 1]).sum() / used[t].sum() for t in (1, 2)]))
-    assert measures.chance_with_earlier(m) == pytest.approx(100 * np.mean([part.mean() for part in union]))
+    assert measures.sharing_with_earlier(m) == pytest.approx(
+        100 * np.mean([(used[t] & union[t - 1]).sum() / used[t].sum() for t in (1, 2)])
+    )
+    assert measures.chance_with_earlier(m) == pytest.approx(
+        100 * np.mean([part.mean() for part in union])
+    )
     assert measures.units(m) == (6, int(np.any([mask.any(axis=0) for mask in masks], axis=0).sum()))
     _, live, _ = measures.on_pixels(m)
     pixels = measures.mean_pixels(m)
-    assert live == pytest.approx(100 * np.mean([structure.input_density(mask)[mean > 0.1].mean()
-                                                for mask, mean in zip(masks, pixels, strict=True)]))
+    assert live == pytest.approx(
+        100
+        * np.mean(
+            [
+                structure.input_density(mask)[mean > 0.1].mean()
+                for mask, mean in zip(masks, pixels, strict=True)
+            ]
+        )
+    )
 
 
-def test_a_target_without_some_of_its_runs_is_written_and_fails(tmp_path, tiny, capsys, monkeypatch):
+def test_a_target_without_some_of_its_runs_is_written_and_fails(
+    tmp_path, tiny, capsys, monkeypatch
+):
     learn = NPBCL.learn
 
     def failing(self, task, *arguments, **options):
@@ -267,20 +405,33 @@ def test_a_target_without_some_of_its_runs_is_written_and_fails(tmp_path, tiny, 
 
     monkeypatch.setattr(NPBCL, "learn", failing)
     code, out, err = typed(capsys, tmp_path, tiny, "mask-kl", "--quick", "--datasets", "glyphs")
-    assert code == 1 and err == ["ibpcl: 2 of the runs could not be trained; the tables are without them"]
-    assert "Not trained: split-glyphs, npbcl-log-1, seed 0: no weight is left" in " ".join(out.split())
+    assert code == 1 and err == [
+        "ibpcl: 2 of the runs could not be trained; the tables are without them"
+    ]
+    assert "Not trained: split-glyphs, npbcl-log-1, seed 0: no weight is left" in " ".join(
+        out.split()
+    )
     table = json.loads((tmp_path / "mask-kl-quick" / "table.json").read_text(encoding="utf-8"))
     assert len(table["failures"]) == 2
-    assert {entry["column"] for entry in table["tables"][0]["entries"]} == {"logit, 1", "logit, 1/784"}
+    assert {entry["column"] for entry in table["tables"][0]["entries"]} == {
+        "logit, 1",
+        "logit, 1/784",
+    }
 
 
-def test_what_would_keep_too_much_is_left_out_unless_it_is_named(tmp_path, tiny, capsys, monkeypatch):
+def test_what_would_keep_too_much_is_left_out_unless_it_is_named(
+    tmp_path, tiny, capsys, monkeypatch
+):
     two = [row for row in method_rows() if row.key in ("naive", "joint")]
     monkeypatch.setitem(KINDS, "domain", KINDS["domain"]._replace(rows=lambda quick: two))
     monkeypatch.setattr(cells, "MUCH", 0)
-    few, arguments = {"tasks": "3"}, ["--quick", "--datasets", "domain-glyphs", "--set=joint.epochs=1"]
+    few = {"tasks": "3"}
+    arguments = ["--quick", "--datasets", "domain-glyphs", "--set=joint.epochs=1"]
     _, out, _ = typed(capsys, tmp_path, few, "domain", *arguments, "--set=naive.epochs=1")
-    assert "joint, seed" not in out and "joint, Glyph pairs: not run, for it keeps all training data" in out
+    assert (
+        "joint, seed" not in out
+        and "joint, Glyph pairs: not run, for it keeps all training data" in out
+    )
     _, out, _ = typed(capsys, tmp_path, few, "domain", *arguments, "--methods", "joint")
     assert "domain-glyphs, joint, seed 0:" in out and "not run" not in out
 
@@ -294,23 +445,38 @@ def test_if_nothing_can_be_trained_the_first_reason_is_told(tmp_path, tiny, caps
     assert code == 1 and len(err) == 1 and "no weight is left" in err[0]
 
 
-@pytest.mark.parametrize(("arguments", "words"), [
-    (["accuracies"], ["unknown target 'accuracies'", "did you mean 'accuracy'"]),
-    (["accuracy", "--datasets", "cifar"], ["no data set 'cifar' here"]),
-    (["accuracy", "--datasets", "glyphs", "--methods", "nobody"], ["no row 'nobody'"]),
-    (["accuracy", "--preset", "best"], ["preset must be one of", "'best'"]),
-    (["accuracy", "--seeds", "0"], ["seeds must be in 1 .. 1000"]),
-    (["accuracy", "--seeds", "two"], ["--seeds", "'two'"]),
-    (["accuracy", "--set", "epochs"], ["--set takes KEY=VALUE"]),
-    (["over-training", "--set", "epochs=3"], ["epochs is what the row", "npbcl-5"]),
-    (["masks", "--set", "epochs=many"], ["epochs must be a whole number"]),
-    (["accuracy", "--methods", "naive", "--set", "alpha=3"], ["alpha is for none of the rows"]),
-    (["accuracy", "--methods", "naive", "--set", "ewc.weight=3"], ["ewc.weight is for none of the rows"]),
-    (["accuracy", "--methods", "naive", "--preset", "paper"], ["--preset is for npbcl"]),
-    (["domain", "--datasets", "permuted-mnist"], ["no data set 'permuted-mnist' here", "domain-mnist"]),
-    (["accuracy", "--datasets", "vae-glyphs"], ["no data set 'vae-glyphs' here", "split-glyphs"]),
-    (["likelihood", "--datasets", "split-mnist"], ["no data set 'split-mnist' here", "vae-mnist"]),
-])
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["accuracies"], ["unknown target 'accuracies'", "did you mean 'accuracy'"]),
+        (["accuracy", "--datasets", "cifar"], ["no data set 'cifar' here"]),
+        (["accuracy", "--datasets", "glyphs", "--methods", "nobody"], ["no row 'nobody'"]),
+        (["accuracy", "--preset", "best"], ["preset must be one of", "'best'"]),
+        (["accuracy", "--seeds", "0"], ["seeds must be in 1 .. 1000"]),
+        (["accuracy", "--seeds", "two"], ["--seeds", "'two'"]),
+        (["accuracy", "--set", "epochs"], ["--set takes KEY=VALUE"]),
+        (["over-training", "--set", "epochs=3"], ["epochs is what the row", "npbcl-5"]),
+        (["masks", "--set", "epochs=many"], ["epochs must be a whole number"]),
+        (["accuracy", "--methods", "naive", "--set", "alpha=3"], ["alpha is for none of the rows"]),
+        (
+            ["accuracy", "--methods", "naive", "--set", "ewc.weight=3"],
+            ["ewc.weight is for none of the rows"],
+        ),
+        (["accuracy", "--methods", "naive", "--preset", "paper"], ["--preset is for npbcl"]),
+        (
+            ["domain", "--datasets", "permuted-mnist"],
+            ["no data set 'permuted-mnist' here", "domain-mnist"],
+        ),
+        (
+            ["accuracy", "--datasets", "vae-glyphs"],
+            ["no data set 'vae-glyphs' here", "split-glyphs"],
+        ),
+        (
+            ["likelihood", "--datasets", "split-mnist"],
+            ["no data set 'split-mnist' here", "vae-mnist"],
+        ),
+    ],
+)
 def test_a_slip_is_one_line(arguments, words, tmp_path, capsys):
     code = main(["reproduce", *arguments, "--out", str(tmp_path / "out")])
     out, err = capsys.readouterr()
@@ -320,10 +486,20 @@ def test_a_slip_is_one_line(arguments, words, tmp_path, capsys):
 
 
 def test_missing_data_are_one_line(tmp_path, capsys, monkeypatch):
-    monkeypatch.undo()                                       # the real registry
+    monkeypatch.undo()  # the real registry
     monkeypatch.delenv("IBPCL_DATA", raising=False)
-    code = main(["reproduce", "accuracy", "--datasets", "mnist", "--data-dir", str(tmp_path / "nowhere"),
-                 "--out", str(tmp_path / "out")])
+    code = main(
+        [
+            "reproduce",
+            "accuracy",
+            "--datasets",
+            "mnist",
+            "--data-dir",
+            str(tmp_path / "nowhere"),
+            "--out",
+            str(tmp_path / "out"),
+        ]
+    )
     err = capsys.readouterr().err.splitlines()
     assert code == 2 and len(err) == 1 and "missing" in err[0] and "--data-dir" in err[0]
 
@@ -340,12 +516,21 @@ def test_an_interrupt_is_one_line_and_the_next_time_goes_on(tmp_path, tiny, caps
     with monkeypatch.context() as patched:
         patched.setattr(NPBCL, "learn", interrupted)
         code, _, err = typed(capsys, tmp_path, tiny, "curves", *arguments)
-        assert code == 130 and len(err) == 1 and err[0].startswith("ibpcl: interrupted; to continue: ibpcl reproduce")
+        assert (
+            code == 130
+            and len(err) == 1
+            and err[0].startswith("ibpcl: interrupted; to continue: ibpcl reproduce")
+        )
     calls = []
-    monkeypatch.setattr(NPBCL, "learn", lambda self, task, *rest, **options: calls.append(task.name) or learn(
-        self, task, *rest, **options))
+    monkeypatch.setattr(
+        NPBCL,
+        "learn",
+        lambda self, task, *rest, **options: (
+            calls.append(task.name) or learn(self, task, *rest, **options)
+        ),
+    )
     code, _, _ = typed(capsys, tmp_path, tiny, "curves", *arguments)
-    assert code == 0 and calls == ["C/D", "E/F"]             # the first task was done
+    assert code == 0 and calls == ["C/D", "E/F"]  # the first task was done
 
 
 def test_what_the_command_line_gives():
@@ -359,7 +544,10 @@ def test_every_claim_changes_one_setting_of_the_default():
     default = NPBCL.settings_type()
     for claim in claims.CLAIMS:
         ((name, value),) = claim.settings.items()
-        assert getattr(default, name) != value and getattr(NPBCL.settings_type(**claim.settings), name) == value
+        assert (
+            getattr(default, name) != value
+            and getattr(NPBCL.settings_type(**claim.settings), name) == value
+        )
 
 
 def test_the_ladder_leads_from_the_printed_settings_to_the_default_with_a_change_at_every_step():
@@ -367,6 +555,9 @@ def test_the_ladder_leads_from_the_printed_settings_to_the_default_with_a_change
     settings = [NPBCL.settings_type(**row.settings) for row in rows[: len(ladder.STEPS) + 1]]
     assert settings[0] == NPBCL.settings_type.preset("paper")
     assert settings[-1] == NPBCL.settings_type()
-    for before, after, (_, _, changed) in zip(settings[:-1], settings[1:], ladder.STEPS, strict=True):
+    for before, after, (_, _, changed) in zip(
+        settings[:-1], settings[1:], ladder.STEPS, strict=True
+    ):
         differ = {name for name, value in vars(after).items() if value != getattr(before, name)}
-        assert differ == set(changed)                        # no step that changes nothing, or something else too
+        # no step that changes nothing, or something else too
+        assert differ == set(changed)

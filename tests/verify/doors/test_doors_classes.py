@@ -27,14 +27,17 @@ class Returned:
 
     def backward(self, dout):
         dz = self.slope(dout)
-        dx, dW, db = dz @ self.W.T, self.x.T @ dz, dz.sum(axis=0)
+        dx = dz @ self.W.T
+        dW = self.x.T @ dz
+        db = dz.sum(axis=0)
         return dx, dW, db
 
 
 class InAttributes(Returned):
     def backward(self, dout):
         dz = self.slope(dout)
-        self.dW, self.db = self.x.T @ dz, dz.sum(axis=0)
+        self.dW = self.x.T @ dz
+        self.db = dz.sum(axis=0)
         return dz @ self.W.T
 
 
@@ -88,7 +91,8 @@ class Kept:
 
 class Parameter:
     def __init__(self, data):
-        self.data, self.grad = data, np.zeros_like(data)
+        self.data = data
+        self.grad = np.zeros_like(data)
 
 
 class WithParameterObjects:
@@ -108,19 +112,24 @@ class Lazy:
     """Sizes come with the first forward; inputs are kept in a list."""
 
     def __init__(self, n_out):
-        self.n_out, self.n_in, self.ready = n_out, None, False
-        self.parameters, self.gradients, self.X = {"W": None}, {}, []
+        self.n_out = n_out
+        self.n_in = None
+        self.ready = False
+        self.parameters = {"W": None}
+        self.gradients = {}
+        self.X = []
 
     def forward(self, X):
         if not self.ready:
-            self.n_in, self.ready = X.shape[1], True
+            self.n_in = X.shape[1]
+            self.ready = True
             self.parameters["W"] = np.random.normal(size=(self.n_in, self.n_out))  # noqa: NPY002
             self.gradients["W"] = np.zeros_like(self.parameters["W"])
         self.X.append(X)
         return X @ self.parameters["W"]
 
     def backward(self, dLdy):
-        X, = self.X
+        (X,) = self.X
         self.gradients["W"] = X.T @ dLdy
         return dLdy @ self.parameters["W"].T
 
@@ -162,7 +171,8 @@ class SquareLoss:
 class LossWithoutDout:
     def forward(self, scores, labels):
         e = np.exp(scores - scores.max(axis=1, keepdims=True))
-        self.p, self.labels = e / e.sum(axis=1, keepdims=True), labels
+        self.p = e / e.sum(axis=1, keepdims=True)
+        self.labels = labels
         return -np.log(self.p[np.arange(len(labels)), labels]).mean()
 
     def backward(self):
@@ -185,12 +195,22 @@ class Scale:
         return dout * factor, (dout * x).sum()
 
 
-@pytest.mark.parametrize(("layer", "names"), [
-    (Returned(), ["x", "W", "b"]), (InAttributes(), ["x", "W", "b"]), (InADict(), ["x", "W", "b"]),
-    (InLists(), ["x", "W", "b"]), (Updating(), ["x", "W", "b"]), (Kept(), ["inputs", "weights"]),
-    (WithParameterObjects(), ["x", "W"]), (Lazy(5), ["X", 'parameters["W"]']), (Dropout(), ["x"]),
-    (Network(), ["x", "layers[0].W", "layers[0].b", "layers[1].W", "layers[1].b"]),
-], ids=lambda value: type(value).__name__ if not isinstance(value, list) else "")
+@pytest.mark.parametrize(
+    ("layer", "names"),
+    [
+        (Returned(), ["x", "W", "b"]),
+        (InAttributes(), ["x", "W", "b"]),
+        (InADict(), ["x", "W", "b"]),
+        (InLists(), ["x", "W", "b"]),
+        (Updating(), ["x", "W", "b"]),
+        (Kept(), ["inputs", "weights"]),
+        (WithParameterObjects(), ["x", "W"]),
+        (Lazy(5), ["X", 'parameters["W"]']),
+        (Dropout(), ["x"]),
+        (Network(), ["x", "layers[0].W", "layers[0].b", "layers[1].W", "layers[1].b"]),
+    ],
+    ids=lambda value: type(value).__name__ if not isinstance(value, list) else "",
+)
 def test_a_layer_and_its_parameters_are_right(layer, names):
     report = check(layer, X)
     assert report.ok, str(report)
@@ -211,7 +231,8 @@ def test_arguments_of_the_constructor_may_be_among_the_inputs():
 class WrongBias(InAttributes):
     def backward(self, dout):
         dz = self.slope(dout)
-        self.dW, self.db = self.x.T @ dz, dz.mean(axis=0)
+        self.dW = self.x.T @ dz
+        self.db = dz.mean(axis=0)
         return dz @ self.W.T
 
 
@@ -295,10 +316,13 @@ def test_a_static_function_gets_a_context():
     assert check(Scale, (X, 1.5)).ok
 
 
-@pytest.mark.parametrize(("call", "words"), [
-    (lambda: check(object(), X), "forward"),
-    (lambda: check(Returned(), RNG.normal(size=(3, 7))), "Returned.forward raises ValueError"),
-])
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: check(object(), X), "forward"),
+        (lambda: check(Returned(), RNG.normal(size=(3, 7))), "Returned.forward raises ValueError"),
+    ],
+)
 def test_what_cannot_be_called_is_answered_in_one_line(call, words):
     with pytest.raises(FormError, match=r"ibpcl\.check") as caught:
         call()

@@ -1,4 +1,6 @@
-"""Files and notebooks: what is found in them by name, where inputs come from, and what cannot be run."""
+"""Files and notebooks: what is found in them by name, where inputs come from, and what cannot be
+run.
+"""
 
 import json
 import types
@@ -12,13 +14,22 @@ from ibpcl.verify.doors import discovery, loading, notebooks, schemes
 
 def verdicts(path, names=(), shapes=None):
     """Check a file in this process: {name: verdict or state}."""
-    options = types.SimpleNamespace(path=str(path), names=list(names), shapes=shapes or {}, wrt=None, seed=0,
-                                    timeout=20.0, figures=False)
+    options = types.SimpleNamespace(
+        path=str(path),
+        names=list(names),
+        shapes=shapes or {},
+        wrt=None,
+        seed=0,
+        timeout=20.0,
+        figures=False,
+    )
     loaded = loading.load(str(path))
     found = {}
     for target in served.choose(loaded, discovery.targets_in(loaded.module), options):
         content = served.verdict_on(loaded, target, options)
-        found[target.name] = content["report"]["verdict"] if "report" in content else content["state"]
+        found[target.name] = (
+            content["report"]["verdict"] if "report" in content else content["state"]
+        )
     return found
 
 
@@ -28,27 +39,47 @@ def file(tmp_path):
         path = tmp_path / name
         path.write_text(text, encoding="utf-8")
         return path
+
     return write
 
 
-NAMES = [("f", "f_vjp"), ("affine_forward", "affine_backward"), ("forward_affine", "backward_affine"),
-         ("forward", "backward"), ("conv_forward_naive", "conv_backward_naive"), ("f", "grad_f"), ("f", "f_grad"),
-         ("f", "f_prime"), ("f", "df"), ("f", "d_f"), ("f", "f_derivative"), ("sigmoid", "sigmoid_deriv"),
-         ("sigmoid", "dsigmoid"), ("sigmoid", "sigmoidPrime"), ("relu_fwd", "relu_bwd"), ("relu", "relu_backward"),
-         ("cost", "gradient"), ("rosen", "rosen_der")]
+NAMES = [
+    ("f", "f_vjp"),
+    ("affine_forward", "affine_backward"),
+    ("forward_affine", "backward_affine"),
+    ("forward", "backward"),
+    ("conv_forward_naive", "conv_backward_naive"),
+    ("f", "grad_f"),
+    ("f", "f_grad"),
+    ("f", "f_prime"),
+    ("f", "df"),
+    ("f", "d_f"),
+    ("f", "f_derivative"),
+    ("sigmoid", "sigmoid_deriv"),
+    ("sigmoid", "dsigmoid"),
+    ("sigmoid", "sigmoidPrime"),
+    ("relu_fwd", "relu_bwd"),
+    ("relu", "relu_backward"),
+    ("cost", "gradient"),
+    ("rosen", "rosen_der"),
+]
 
 
 @pytest.mark.parametrize(("forward", "gradient"), NAMES, ids=lambda name: name)
 def test_pairs_are_found_by_their_names(file, forward, gradient):
-    path = file(f"import numpy as np\ndef {forward}(x):\n    return np.sin(x)\n"
-                f"def {gradient}(x):\n    return np.cos(x)\ndef helper(x):\n    return x\n")
+    path = file(
+        f"import numpy as np\ndef {forward}(x):\n    return np.sin(x)\n"
+        f"def {gradient}(x):\n    return np.cos(x)\ndef helper(x):\n    return x\n"
+    )
     assert verdicts(path) == {forward: "ok"}
     assert verdicts(path, [gradient]) == verdicts(path, [forward]) == {forward: "ok"}
 
 
 def test_functions_that_only_sound_alike_are_no_pair(file):
-    path = file("def data(x):\n    return x\ndef dat(x):\n    return x\ndef descent(x):\n    return x\n"
-                "def gradient_descent(x):\n    return x\ndef train(x):\n    return x\n")
+    path = file(
+        "def data(x):\n    return x\ndef dat(x):\n    return x\ndef descent(x):\n    return x\n"
+        "def gradient_descent(x):\n    return x\ndef train(x):\n    return x\n"
+    )
     assert list(discovery.targets_in(loading.load(path).module)) == ["descent"]
     with pytest.raises(UserError, match="nothing to check"):
         verdicts(file("def data(x):\n    return x\n"))
@@ -96,8 +127,13 @@ def cube_hvp(x, v):
 
 
 def test_classes_losses_and_pairs_of_one_file(file):
-    assert verdicts(file(EVERYTHING)) == {"Dense": "ok", "Tanh": "wrong", "squared": "ok", "cube": "ok",
-                                          "cube_hvp": "ok"}
+    assert verdicts(file(EVERYTHING)) == {
+        "Dense": "ok",
+        "Tanh": "wrong",
+        "squared": "ok",
+        "cube": "ok",
+        "cube_hvp": "ok",
+    }
 
 
 def test_an_object_of_the_file_is_taken_before_a_guess(file):
@@ -122,11 +158,19 @@ def double_prime(y):
 '''
 
 
-@pytest.mark.parametrize("given", [
-    "def check_inputs_square():\n    return np.ones(2) + 0.5\ndef check_inputs_double():\n    return (np.ones(3),)\n",
-    "check_inputs = {'square': np.ones(2), 'double': {'y': np.ones(3)}}\n".replace("np.ones(2)", "(np.ones(2) * 3,)"),
-    "def check_inputs():\n    return dict(x=np.ones(2) + 1, y=np.ones(3))\n",
-])
+@pytest.mark.parametrize(
+    "given",
+    [
+        (
+            "def check_inputs_square():\n    return np.ones(2) + 0.5\ndef "
+            "check_inputs_double():\n    return (np.ones(3),)\n"
+        ),
+        "check_inputs = {'square': np.ones(2), 'double': {'y': np.ones(3)}}\n".replace(
+            "np.ones(2)", "(np.ones(2) * 3,)"
+        ),
+        "def check_inputs():\n    return dict(x=np.ones(2) + 1, y=np.ones(3))\n",
+    ],
+)
 def test_inputs_may_be_given_for_each_function(file, given):
     assert verdicts(file(INPUTS + given)) == {"square": "ok", "double": "ok"}
 
@@ -157,22 +201,31 @@ def test_missing_inputs_are_guessed_from_names_and_docstrings(file):
 
 
 def test_guesses_that_disagree_decide_nothing(file):
-    path = file("import numpy as np\ndef total(x):\n    return np.sum(x ** 2)\n"
-                "def total_grad(x):\n    return 2 * x if x.ndim == 1 else 3 * x\n"
-                "def twice(x):\n    return 2 * x\ndef twice_prime(x):\n    return 3 + 0 * x\n")
+    path = file(
+        "import numpy as np\ndef total(x):\n    return np.sum(x ** 2)\n"
+        "def total_grad(x):\n    return 2 * x if x.ndim == 1 else 3 * x\n"
+        "def twice(x):\n    return 2 * x\ndef twice_prime(x):\n    return 3 + 0 * x\n"
+    )
     assert verdicts(path) == {"total": "undecided", "twice": "wrong"}
     assert verdicts(path, ["total"], {"x": (2, 3)}) == {"total": "wrong"}
 
 
 def test_schemes_give_inputs_that_fit_together():
-    step = next(found for found in schemes.fitting(["x", "prev_h", "Wx", "Wh", "b"]) if found["Wx"].shape == (4, 5))
+    step = next(
+        found
+        for found in schemes.fitting(["x", "prev_h", "Wx", "Wh", "b"])
+        if found["Wx"].shape == (4, 5)
+    )
     assert step["Wh"].shape == (5, 5) and step["prev_h"].shape == (3, 5)
     assert not list(schemes.fitting(["x", "something_else"]))
 
 
 def test_a_statement_that_raises_costs_itself_only(file):
-    path = file("import numpy as np\nimport no_such_module\ndata = open('no such file')\nprint(data.read())\n"
-                "def f(x):\n    return np.sin(x)\ndef f_prime(x):\n    return np.cos(x)\n")
+    path = file(
+        "import numpy as np\nimport no_such_module\ndata = open('no such file')\n"
+        "print(data.read())\n"
+        "def f(x):\n    return np.sin(x)\ndef f_prime(x):\n    return np.cos(x)\n"
+    )
     assert verdicts(path) == {"f": "ok"}
     failures = loading.load(path).failures
     assert len(failures) == 2 and "line 2" in failures[0] and "line 3" in failures[1]
@@ -188,22 +241,45 @@ def test_relative_imports_find_the_files_beside(tmp_path):
     for folder in (package, package.parent):
         (folder / "__init__.py").write_text("raise RuntimeError('not needed')\n")
     (package / "tools.py").write_text("def twice(x):\n    return 2 * x\n")
-    (package / "layer.py").write_text("from .tools import twice\nfrom net.core import tools\n"
-                                      "def f(x):\n    return twice(x)\ndef f_prime(x):\n    return 2 + 0 * x\n")
+    (package / "layer.py").write_text(
+        "from .tools import twice\nfrom net.core import tools\n"
+        "def f(x):\n    return twice(x)\ndef f_prime(x):\n    return 2 + 0 * x\n"
+    )
     assert verdicts(package / "layer.py") == {"f": "ok"}
 
 
 def notebook(*cells):
-    return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [
-        {"cell_type": "code" if not cell.startswith("#markdown") else "markdown", "metadata": {}, "outputs": [],
-         "source": cell.splitlines(keepends=True)} for cell in cells]})
+    return json.dumps(
+        {
+            "nbformat": 4,
+            "nbformat_minor": 5,
+            "metadata": {},
+            "cells": [
+                {
+                    "cell_type": "code" if not cell.startswith("#markdown") else "markdown",
+                    "metadata": {},
+                    "outputs": [],
+                    "source": cell.splitlines(keepends=True),
+                }
+                for cell in cells
+            ],
+        }
+    )
 
 
 def test_a_notebook_is_checked_by_its_code_cells(file, tmp_path):
-    path = file(notebook("#markdown here", "%matplotlib inline\n!pip install things\nimport numpy as np\nnp?\n",
-                         "%%bash\nls | wc\n", "def square(x):\n    return x ** 2, (7 * x\n        % 5)\n",
-                         "undefined.plot()\nplt.show()\n",
-                         "def square_vjp(d, c):\n    x = c\n    return 3 * d\n", "square(np.ones(3)"), "home.ipynb")
+    path = file(
+        notebook(
+            "#markdown here",
+            "%matplotlib inline\n!pip install things\nimport numpy as np\nnp?\n",
+            "%%bash\nls | wc\n",
+            "def square(x):\n    return x ** 2, (7 * x\n        % 5)\n",
+            "undefined.plot()\nplt.show()\n",
+            "def square_vjp(d, c):\n    x = c\n    return 3 * d\n",
+            "square(np.ones(3)",
+        ),
+        "home.ipynb",
+    )
     loaded = loading.load(str(path))
     assert list(discovery.targets_in(loaded.module)) == ["square"]
     assert verdicts(path, ["square"]) == {"square": "wrong"}
@@ -211,26 +287,42 @@ def test_a_notebook_is_checked_by_its_code_cells(file, tmp_path):
 
 
 def test_a_line_of_a_notebook_is_named_by_its_cell(file):
-    path = file(notebook("import numpy as np\n\n", "def cube(x):\n    return x ** 3, x",
-                         "# the gradient\ndef cube_vjp(d, x):\n    return 2 * d * x ** 2\n"), "home.ipynb")
-    options = types.SimpleNamespace(path=str(path), names=["cube"], shapes={"x": (3,)}, wrt=None, seed=0, timeout=20.0,
-                                    figures=False)
+    path = file(
+        notebook(
+            "import numpy as np\n\n",
+            "def cube(x):\n    return x ** 3, x",
+            "# the gradient\ndef cube_vjp(d, x):\n    return 2 * d * x ** 2\n",
+        ),
+        "home.ipynb",
+    )
+    options = types.SimpleNamespace(
+        path=str(path),
+        names=["cube"],
+        shapes={"x": (3,)},
+        wrt=None,
+        seed=0,
+        timeout=20.0,
+        figures=False,
+    )
     loaded = loading.load(str(path))
-    target, = served.choose(loaded, discovery.targets_in(loaded.module), options)
+    (target,) = served.choose(loaded, discovery.targets_in(loaded.module), options)
     numbers = served.verdict_on(loaded, target, options)["report"]["inputs"][0]["numbers"]
     assert numbers.get("where", "").startswith("cell 3, line 3") or "where" not in numbers
 
 
-@pytest.mark.parametrize(("cell", "expected"), [
-    ("x = 1\n%timeit x\n", "x = 1\npass\n"),
-    ("if True:\n    !ls\n", "if True:\n    pass\n"),
-    ("s = '''\n%not a command\n'''\n!ls", "s = '''\n%not a command\n'''\npass"),
-    ("y = (8\n% 3)\n%time y", "y = (8\n% 3)\npass"),
-    ("files = !ls\nn = %env HOME\n", "files = None\nn = None\n"),
-    ("%%time\nx = 2", "\nx = 2"),
-    ("%%html\n<b>no</b>\n", "\n\n"),
-    ("x = 5 % 3\n", "x = 5 % 3\n"),
-])
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        ("x = 1\n%timeit x\n", "x = 1\npass\n"),
+        ("if True:\n    !ls\n", "if True:\n    pass\n"),
+        ("s = '''\n%not a command\n'''\n!ls", "s = '''\n%not a command\n'''\npass"),
+        ("y = (8\n% 3)\n%time y", "y = (8\n% 3)\npass"),
+        ("files = !ls\nn = %env HOME\n", "files = None\nn = None\n"),
+        ("%%time\nx = 2", "\nx = 2"),
+        ("%%html\n<b>no</b>\n", "\n\n"),
+        ("x = 5 % 3\n", "x = 5 % 3\n"),
+    ],
+)
 def test_commands_of_ipython_are_taken_out_where_statements_begin(cell, expected):
     assert notebooks.without_commands(cell) == expected
 
@@ -255,9 +347,13 @@ def product_backward(dout, x, w):
 
 def test_a_guess_is_no_excuse_for_a_gradient_that_raises(file):
     assert verdicts(file(RAISING)) == {"ends": "wrong", "product": "refused"}
-    options = types.SimpleNamespace(path="mine.py", names=[], shapes={}, wrt=None, seed=0, timeout=20.0, figures=False)
+    options = types.SimpleNamespace(
+        path="mine.py", names=[], shapes={}, wrt=None, seed=0, timeout=20.0, figures=False
+    )
     loaded = loading.load(str(file(RAISING)))
-    words = [served.verdict_on(loaded, target, options)["words"] for target in
-             discovery.targets_in(loaded.module).values()]
+    words = [
+        served.verdict_on(loaded, target, options)["words"]
+        for target in discovery.targets_in(loaded.module).values()
+    ]
     assert "SystemExit: 2 (line 4" in words[0] and "product_backward raises ValueError" in words[1]
     assert not any("\n" in text for text in words)

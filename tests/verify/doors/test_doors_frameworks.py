@@ -1,6 +1,7 @@
 """Hand-written gradients of PyTorch, JAX and autograd, where they are installed.
 
-Each file is checked in a process of its own: a framework that is loaded changes how later tests may start processes.
+Each file is checked in a process of its own: a framework that is loaded changes how later tests may
+start processes.
 """
 
 import importlib.util
@@ -48,20 +49,30 @@ from autograd.extend import defvjp, primitive
 def cube(x, w):
     return x ** 3 * w
 
-defvjp(cube, lambda out, x, w: lambda g: FACTOR * 3 * g * x ** 2 * w, lambda out, x, w: lambda g: g * x ** 3)
+defvjp(
+    cube,
+    lambda out, x, w: lambda g: FACTOR * 3 * g * x ** 2 * w,
+    lambda out, x, w: lambda g: g * x ** 3,
+)
 """
 
 
-@pytest.mark.parametrize(("library", "text", "name"), [
-    ("torch", TORCH, "Exp"), ("jax", JAX, "product"), ("autograd", AUTOGRAD, "cube")])
+@pytest.mark.parametrize(
+    ("library", "text", "name"),
+    [("torch", TORCH, "Exp"), ("jax", JAX, "product"), ("autograd", AUTOGRAD, "cube")],
+)
 def test_a_function_of_a_framework_is_judged(tmp_path, library, text, name):
     if importlib.util.find_spec(library) is None:
         pytest.skip(f"{library} is not installed")
     for factor, verdicts in (("1.0", {"x": "ok", "w": "ok"}), ("-1.0", {"x": "sign", "w": "ok"})):
         path = tmp_path / f"mine{factor[0] == '-'}.py"
         path.write_text(text.replace("FACTOR", factor), encoding="utf-8")
-        done = subprocess.run([sys.executable, "-m", "ibpcl", "check", "--json", str(path)], capture_output=True,
-                              text=True, check=False)
-        check, = json.loads(done.stdout)["checks"]
+        done = subprocess.run(
+            [sys.executable, "-m", "ibpcl", "check", "--json", str(path)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        (check,) = json.loads(done.stdout)["checks"]
         assert check["name"].endswith(f":{name}")
         assert {item["name"]: item["kind"] for item in check["numbers"]["inputs"]} == verdicts

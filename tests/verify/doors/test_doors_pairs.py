@@ -1,4 +1,6 @@
-"""Pairs of functions in other forms: called otherwise, without a cache, with nested parameters, with a loss."""
+"""Pairs of functions in other forms: called otherwise, without a cache, with nested parameters,
+with a loss.
+"""
 
 import numpy as np
 import pytest
@@ -27,34 +29,69 @@ def mse(y_true, y_pred):
     return np.mean((y_pred - y_true) ** 2)
 
 
-@pytest.mark.parametrize(("f", "gradient", "inputs"), [
-    (sigmoid, lambda x: sigmoid(x) * (1 - sigmoid(x)), X),
-    (sigmoid, lambda y: y * (1 - y), X),
-    (sigmoid, lambda dout, x: dout * sigmoid(x) * (1 - sigmoid(x)), X),
-    (sigmoid, lambda x, dout: dout * sigmoid(x) * (1 - sigmoid(x)), X),
-    (sigmoid, lambda dout, out: dout * out * (1 - out), X),
-    (softmax, lambda x: np.diag(softmax(x)) - np.outer(softmax(x), softmax(x)), X[0]),
-    (affine, lambda dout, x, w, b: (dout @ w.T, x.T @ dout, dout.sum(0)), (X, W, B)),
-    (affine, lambda x, w, b, dy: (dy @ w.T, x.T @ dy, dy.sum(0)), (X, W, B)),
-    (affine, lambda dout, x, w: {"dx": dout @ w.T, "dw": x.T @ dout, "db": dout.sum(0)}, (X, W, B)),
-    (lambda x, w: (x @ w, x, w), lambda dout, x, w: (dout @ w.T, x.T @ dout), (X, W)),
-    (lambda x, w: (x @ w, np.sin(x), (x, w)),
-     lambda dout, dextra, cache: (dout @ cache[1].T + dextra * np.cos(cache[0]), cache[0].T @ dout), (X, W)),
-    (mse, lambda y_true, y_pred: 2 * (y_pred - y_true) / y_true.size, (Y, Y + 1)),
-    (lambda x: np.sum(x ** 2, axis=1), lambda x: 2 * x, X),
-], ids=["derivative", "of the output", "dout and input", "input and dout", "dout and output", "jacobian", "all inputs",
-        "dout last", "dict", "cache spread", "two outputs", "loss", "a row for each output"])
+@pytest.mark.parametrize(
+    ("f", "gradient", "inputs"),
+    [
+        (sigmoid, lambda x: sigmoid(x) * (1 - sigmoid(x)), X),
+        (sigmoid, lambda y: y * (1 - y), X),
+        (sigmoid, lambda dout, x: dout * sigmoid(x) * (1 - sigmoid(x)), X),
+        (sigmoid, lambda x, dout: dout * sigmoid(x) * (1 - sigmoid(x)), X),
+        (sigmoid, lambda dout, out: dout * out * (1 - out), X),
+        (softmax, lambda x: np.diag(softmax(x)) - np.outer(softmax(x), softmax(x)), X[0]),
+        (affine, lambda dout, x, w, b: (dout @ w.T, x.T @ dout, dout.sum(0)), (X, W, B)),
+        (affine, lambda x, w, b, dy: (dy @ w.T, x.T @ dy, dy.sum(0)), (X, W, B)),
+        (
+            affine,
+            lambda dout, x, w: {"dx": dout @ w.T, "dw": x.T @ dout, "db": dout.sum(0)},
+            (X, W, B),
+        ),
+        (lambda x, w: (x @ w, x, w), lambda dout, x, w: (dout @ w.T, x.T @ dout), (X, W)),
+        (
+            lambda x, w: (x @ w, np.sin(x), (x, w)),
+            lambda dout, dextra, cache: (
+                dout @ cache[1].T + dextra * np.cos(cache[0]),
+                cache[0].T @ dout,
+            ),
+            (X, W),
+        ),
+        (mse, lambda y_true, y_pred: 2 * (y_pred - y_true) / y_true.size, (Y, Y + 1)),
+        (lambda x: np.sum(x**2, axis=1), lambda x: 2 * x, X),
+    ],
+    ids=[
+        "derivative",
+        "of the output",
+        "dout and input",
+        "input and dout",
+        "dout and output",
+        "jacobian",
+        "all inputs",
+        "dout last",
+        "dict",
+        "cache spread",
+        "two outputs",
+        "loss",
+        "a row for each output",
+    ],
+)
 def test_a_right_gradient_is_called_as_it_is_written(f, gradient, inputs):
     report = check(f, gradient, inputs)
     assert report.ok, str(report)
 
 
-@pytest.mark.parametrize(("f", "gradient", "inputs", "kind"), [
-    (sigmoid, lambda x: -sigmoid(x) * (1 - sigmoid(x)), X, "sign"),
-    (affine, lambda dout, x, w, b: (dout @ w.T, x.T @ dout, dout.mean(0)), (X, W, B), "mean"),
-    (mse, lambda y_true, y_pred: (y_pred - y_true) / y_true.size, (Y, Y + 1), "constant_factor"),
-    (softmax, lambda x: np.diag(softmax(x)), X[0], None),
-])
+@pytest.mark.parametrize(
+    ("f", "gradient", "inputs", "kind"),
+    [
+        (sigmoid, lambda x: -sigmoid(x) * (1 - sigmoid(x)), X, "sign"),
+        (affine, lambda dout, x, w, b: (dout @ w.T, x.T @ dout, dout.mean(0)), (X, W, B), "mean"),
+        (
+            mse,
+            lambda y_true, y_pred: (y_pred - y_true) / y_true.size,
+            (Y, Y + 1),
+            "constant_factor",
+        ),
+        (softmax, lambda x: np.diag(softmax(x)), X[0], None),
+    ],
+)
 def test_a_wrong_gradient_is_wrong_in_every_form(f, gradient, inputs, kind):
     report = check(f, gradient, inputs)
     assert report.verdict == "wrong"
@@ -62,19 +99,19 @@ def test_a_wrong_gradient_is_wrong_in_every_form(f, gradient, inputs, kind):
 
 
 def test_a_bare_array_is_the_only_input():
-    assert check(lambda x: (x ** 2, x), lambda dout, x: 2 * dout * x, X).ok
+    assert check(lambda x: (x**2, x), lambda dout, x: 2 * dout * x, X).ok
 
 
 def regression(w, x, y, reg):
     residual = x @ w - y
-    loss = 0.5 * np.sum(residual ** 2) + reg * np.sum(w ** 2)
+    loss = 0.5 * np.sum(residual**2) + reg * np.sum(w**2)
     dw = x.T @ residual + 2 * reg * w
     return loss, dw
 
 
 def regression_twice(w, x, y, reg):
     residual = x @ w - y
-    loss = 0.5 * np.sum(residual ** 2) + reg * np.sum(w ** 2)
+    loss = 0.5 * np.sum(residual**2) + reg * np.sum(w**2)
     dw = x.T @ residual + reg * w
     return loss, dw
 
@@ -83,7 +120,7 @@ def two_layers(x, W1, W2):
     h = np.tanh(x @ W1)
     loss = np.sum((h @ W2) ** 2)
     d = 2 * h @ W2
-    grads = {"W2": h.T @ d, "W1": x.T @ (d @ W2.T * (1 - h ** 2))}
+    grads = {"W2": h.T @ d, "W1": x.T @ (d @ W2.T * (1 - h**2))}
     return loss, grads
 
 
@@ -95,9 +132,14 @@ def several(W, b, x):
     return loss, db, dW
 
 
-@pytest.mark.parametrize(("function", "inputs", "names"), [
-    (regression, (W, X, Y, 0.1), ["w"]), (two_layers, (X, W, RNG.normal(size=(5, 2))), ["W1", "W2"]),
-    (several, (W, B, X), ["W", "b"])])
+@pytest.mark.parametrize(
+    ("function", "inputs", "names"),
+    [
+        (regression, (W, X, Y, 0.1), ["w"]),
+        (two_layers, (X, W, RNG.normal(size=(5, 2))), ["W1", "W2"]),
+        (several, (W, B, X), ["W", "b"]),
+    ],
+)
 def test_a_loss_with_its_gradient_needs_no_second_function(function, inputs, names):
     report = check(function, inputs)
     assert report.ok, str(report)
@@ -116,7 +158,7 @@ class Model:
     def loss(self, x, y):
         d = x @ self.params["W"] + self.params["b"] - y
         grads = {"W": x.T @ d, "b": d.sum(0)}
-        return 0.5 * np.sum(d ** 2), grads
+        return 0.5 * np.sum(d**2), grads
 
 
 def test_the_parameters_of_a_method_are_found():
@@ -131,7 +173,7 @@ def nested(params, x):
 
 def nested_vjp(dout, cache):
     params, x, h = cache
-    dz = dout @ params["w"][1].T * (1 - h ** 2)
+    dz = dout @ params["w"][1].T * (1 - h**2)
     return {"w": [x.T @ dz, h.T @ dout], "b": dz.sum(0)}, dz @ params["w"][0].T
 
 
@@ -139,35 +181,59 @@ def test_parameters_in_nested_collections_have_names():
     params = {"w": [W, RNG.normal(size=(5, 2))], "b": B}
     report = check(nested, nested_vjp, {"params": params, "x": X})
     assert report.ok, str(report)
-    assert [item.name for item in report.inputs] == ['params["b"]', 'params["w"][0]', 'params["w"][1]', "x"]
-    wrong = check(nested, lambda d, c: ({**nested_vjp(d, c)[0], "b": -nested_vjp(d, c)[0]["b"]}, nested_vjp(d, c)[1]),
-                  {"params": params, "x": X})
+    assert [item.name for item in report.inputs] == [
+        'params["b"]',
+        'params["w"][0]',
+        'params["w"][1]',
+        "x",
+    ]
+    wrong = check(
+        nested,
+        lambda d, c: ({**nested_vjp(d, c)[0], "b": -nested_vjp(d, c)[0]["b"]}, nested_vjp(d, c)[1]),
+        {"params": params, "x": X},
+    )
     assert [item.name for item in wrong.inputs if not item.ok] == ['params["b"]']
 
 
 def test_wrt_chooses_nested_gradients_by_their_beginning():
     params = {"w": [W, RNG.normal(size=(5, 2))], "b": B}
     report = check(nested, nested_vjp, {"params": params, "x": X}, wrt=["params"])
-    assert report.ok and [item.name for item in report.inputs] == ['params["b"]', 'params["w"][0]', 'params["w"][1]']
+    assert report.ok and [item.name for item in report.inputs] == [
+        'params["b"]',
+        'params["w"][0]',
+        'params["w"][1]',
+    ]
 
 
 def test_gradients_that_are_missing_are_data():
-    report = check(lambda x, t: np.sum((x - t) ** 2), lambda x, t: 2 * (x - t), {"x": X, "t": X + 1})
+    report = check(
+        lambda x, t: np.sum((x - t) ** 2), lambda x, t: 2 * (x - t), {"x": X, "t": X + 1}
+    )
     assert report.ok and [item.name for item in report.inputs] == ["x"]
 
 
-@pytest.mark.parametrize(("call", "words"), [
-    (lambda: check(affine, lambda dout, x, w, b: 1 / 0, (X, W, B)), "ZeroDivisionError"),
-    (lambda: check(lambda x: int("no"), lambda dout, x: dout, X), "ValueError"),
-    (lambda: check(lambda x: x * 2, X), "not a loss with its gradient"),
-    (lambda: check(affine, None, (X, W, B)), "not a loss with its gradient"),
-    (lambda: check(lambda x: exec("raise SystemExit(3)"), lambda dout, x: dout, X), "SystemExit"),
-    (lambda: check(affine, 3, X), "second argument"),
-])
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: check(affine, lambda dout, x, w, b: 1 / 0, (X, W, B)), "ZeroDivisionError"),
+        (lambda: check(lambda x: int("no"), lambda dout, x: dout, X), "ValueError"),
+        (lambda: check(lambda x: x * 2, X), "not a loss with its gradient"),
+        (lambda: check(affine, None, (X, W, B)), "not a loss with its gradient"),
+        (
+            lambda: check(lambda x: exec("raise SystemExit(3)"), lambda dout, x: dout, X),
+            "SystemExit",
+        ),
+        (lambda: check(affine, 3, X), "second argument"),
+    ],
+)
 def test_an_exception_or_an_unknown_form_is_answered_in_one_line(call, words):
     with pytest.raises(FormError) as caught:
         call()
-    assert words in str(caught.value) and "ibpcl.check(" in str(caught.value) and "\n" not in str(caught.value)
+    assert (
+        words in str(caught.value)
+        and "ibpcl.check(" in str(caught.value)
+        and "\n" not in str(caught.value)
+    )
 
 
 GLOBAL = RNG.normal(size=(4, 5))
@@ -175,8 +241,8 @@ GLOBAL = RNG.normal(size=(4, 5))
 
 def with_a_global(x):
     h = np.tanh(x @ GLOBAL)
-    loss = np.sum(h ** 2)
-    dGLOBAL = x.T @ (2 * h * (1 - h ** 2))
+    loss = np.sum(h**2)
+    dGLOBAL = x.T @ (2 * h * (1 - h**2))
     return loss, dGLOBAL, h[-1]
 
 

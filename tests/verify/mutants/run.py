@@ -1,9 +1,11 @@
-"""The checker is itself checked: every gradient of the package is spoiled in every way, and each must be caught.
+"""The checker is itself checked: every gradient of the package is spoiled in every way, and each
+must be caught.
 
-For each documented pair the mutations of :mod:`mutants.mutations` are made.  One that leaves the value as it was
-is no mistake, one that raises counts as caught, and each of the rest is given to :func:`ibpcl.verify.check`.  It is
-*caught* if the report blames every input whose gradient is wrong, and *named* if moreover it gives each of them a name
-that :mod:`mutants.naming` accepts, and blames no other input.
+For each documented pair the mutations of :mod:`mutants.mutations` are made.  One that leaves the
+value as it was is no mistake, one that raises counts as caught, and each of the rest is given to
+:func:`ibpcl.verify.check`.  It is *caught* if the report blames every input whose gradient is
+wrong, and *named* if moreover it gives each of them a name that :mod:`mutants.naming` accepts, and
+blames no other input.
 """
 
 import linecache
@@ -22,7 +24,8 @@ from mutants import naming
 from mutants.mutations import KINDS, Mutation, mutations, sources
 from mutants.subject import Subject
 
-ENOUGH = 0.9                                                 # share of the mutants that must be named
+# share of the mutants that must be named
+ENOUGH = 0.9
 FILE = "<mutant of {}.{}>"
 
 
@@ -36,8 +39,11 @@ class Mutant(NamedTuple):
         return f"{self.subject.pair.name}: {self.mutation.words}"
 
     def mutated(self):
-        """Compile the changed function in the namespace of its module and return the gradient that uses it."""
-        original, change = self.subject.pair.f_vjp, self.mutation
+        """Compile the changed function in the namespace of its module and return the gradient that
+        uses it.
+        """
+        original = self.subject.pair.f_vjp
+        change = self.mutation
         namespace = dict(original.__globals__)
         for name, function in sources(original).items():
             text = change.source if name == change.function else self.subject.source(function)
@@ -56,7 +62,8 @@ class Verdict:
     ----------
     mutant : Mutant
     fate : {"same", "raises", "caught", "missed"}
-        The value did not change; the mutant raises; the report blames every wrong input; it does not.
+        The value did not change; the mutant raises; the report blames every wrong input; it does
+        not.
     named : bool
         Whether the report names the mistake.
     words : str
@@ -75,7 +82,9 @@ class Verdict:
 
 
 class Row(NamedTuple):
-    """Counts of mutants: made; with another value; of these, raising, caught (raising or not), and named."""
+    """Counts of mutants: made; with another value; of these, raising, caught (raising or not), and
+    named.
+    """
 
     made: int
     changed: int
@@ -107,8 +116,13 @@ class Summary:
         """Count the mutants of one kind, or all."""
         chosen = [verdict for verdict in self.verdicts if kind in (None, verdict.kind)]
         fates = Counter(verdict.fate for verdict in chosen)
-        return Row(len(chosen), len(chosen) - fates["same"], fates["raises"], fates["raises"] + fates["caught"],
-                   sum(verdict.named for verdict in chosen))
+        return Row(
+            len(chosen),
+            len(chosen) - fates["same"],
+            fates["raises"],
+            fates["raises"] + fates["caught"],
+            sum(verdict.named for verdict in chosen),
+        )
 
     @property
     def missed(self):
@@ -118,7 +132,9 @@ class Summary:
     @property
     def unnamed(self):
         """The mutants that were caught and given a wrong name."""
-        return [verdict for verdict in self.verdicts if verdict.fate == "caught" and not verdict.named]
+        return [
+            verdict for verdict in self.verdicts if verdict.fate == "caught" and not verdict.named
+        ]
 
     @property
     def ok(self):
@@ -128,14 +144,23 @@ class Summary:
     def to_dict(self):
         """Return plain values only, ready for ``json.dumps``."""
         rows = {kind or "all": self.row(kind) for kind in (*KINDS, None)}
-        return {"ok": self.ok, "seconds": self.seconds,
-                "kinds": {kind: {**row._asdict(), "share_named": row.share_named} for kind, row in rows.items()},
-                "missed": [str(verdict.mutant) for verdict in self.missed],
-                "unnamed": [{"mutant": str(verdict.mutant), "report": verdict.words} for verdict in self.unnamed]}
+        return {
+            "ok": self.ok,
+            "seconds": self.seconds,
+            "kinds": {
+                kind: {**row._asdict(), "share_named": row.share_named}
+                for kind, row in rows.items()
+            },
+            "missed": [str(verdict.mutant) for verdict in self.missed],
+            "unnamed": [
+                {"mutant": str(verdict.mutant), "report": verdict.words} for verdict in self.unnamed
+            ],
+        }
 
 
 def make(seed=0):
-    """Make all mutants of all documented NumPy pairs; a function that several gradients share is changed once.
+    """Make all mutants of all documented NumPy pairs; a function that several gradients share is
+    changed once.
 
     Parameters
     ----------
@@ -146,7 +171,8 @@ def make(seed=0):
     -------
     list of Mutant
     """
-    found, known = [], set()
+    found = []
+    known = set()
     for pair in pairs.documented_pairs():
         if pair.f.__module__.startswith("ibpcl.kernels."):
             continue
@@ -154,7 +180,10 @@ def make(seed=0):
         for function in sources(pair.f_vjp).values():
             if function not in known:
                 known.add(function)
-                found += [Mutant(subject, mutation) for mutation in mutations(function, subject.same_shape(function))]
+                found += [
+                    Mutant(subject, mutation)
+                    for mutation in mutations(function, subject.same_shape(function))
+                ]
     return found
 
 
@@ -175,7 +204,9 @@ def judge(mutant, seed=0):
     if not set(wrong) <= set(blamed):
         return Verdict(mutant, "missed", words=str(report))
     right = [naming.names(mutant.mutation, report.inputs[j], subject, j, gradients) for j in wrong]
-    words = [f"{item.name}: {item.kind}: {item.words}" for item in (report.inputs[j] for j in blamed)]
+    words = [
+        f"{item.name}: {item.kind}: {item.words}" for item in (report.inputs[j] for j in blamed)
+    ]
     return Verdict(mutant, "caught", blamed == wrong and all(right), "\n".join(words))
 
 
@@ -199,7 +230,11 @@ def run(progress=None, sample=None, seed=0):
     mutants = make(seed)
     if sample is not None:
         order = np.random.default_rng(seed).permutation(len(mutants))
-        drawn = [at for kind in KINDS for at in [n for n in order if mutants[n].mutation.kind == kind][:sample]]
+        drawn = [
+            at
+            for kind in KINDS
+            for at in [n for n in order if mutants[n].mutation.kind == kind][:sample]
+        ]
         mutants = [mutants[at] for at in sorted(drawn)]
     verdicts = []
     with progress_bar(len(mutants), "mutants", progress) as bar:
@@ -220,16 +255,28 @@ def report(summary, verbose=False):
     verbose : bool
         Also every mutant that was given a wrong name, with what the report says.
     """
-    lines = [f"{'planted mistake':<17}{'made':>6}{'changed':>9}{'raise':>7}{'caught':>8}{'named':>7}"]
+    lines = [
+        f"{'planted mistake':<17}{'made':>6}{'changed':>9}{'raise':>7}{'caught':>8}{'named':>7}"
+    ]
     for kind in (*KINDS, None):
         row = summary.row(kind)
-        lines.append(f"{kind or 'all':<17}{row.made:6}{row.changed:9}{row.raised:7}{row.caught:8}{row.named:7}"
-                     f"{row.share_named:9.1%}")
+        lines.append(
+            f"{kind or 'all':<17}{row.made:6}{row.changed:9}{row.raised:7}"
+            f"{row.caught:8}{row.named:7}"
+            f"{row.share_named:9.1%}"
+        )
     row = summary.row()
     share = row.caught / row.changed if row.changed else 1.0
-    lines += ["", f"{'ok' if summary.ok else 'WRONG'}: of {row.changed} mutants that change the value {share:.1%} are "
-              "caught;", f"of those that return {row.share_named:.1%} are named; {summary.seconds:.0f} s"]
+    lines += [
+        "",
+        f"{'ok' if summary.ok else 'WRONG'}: of {row.changed} mutants that change the value "
+        f"{share:.1%} are caught;",
+        f"of those that return {row.share_named:.1%} are named; {summary.seconds:.0f} s",
+    ]
     lines += [f"missed: {verdict.mutant}" for verdict in summary.missed]
     for verdict in summary.unnamed if verbose else ():
-        lines += [f"{verdict.kind}: {verdict.mutant}", *(f"    {line}" for line in verdict.words.splitlines())]
+        lines += [
+            f"{verdict.kind}: {verdict.mutant}",
+            *(f"    {line}" for line in verdict.words.splitlines()),
+        ]
     return "\n".join(lines)
