@@ -100,9 +100,9 @@ def test(learner, task, task_id=0):
 
 naive = make("naive", single_head=True, epochs=EPOCHS, rate=0.002)
 naive.learn(first, progress=False)
-theta_1, before, trail = naive.shared, test(naive, first), []
+theta_1, before, trail = naive.knowledge.shared, test(naive, first), []
 naive.learn(second, progress=Watch(False, lambda record, weights: trail.append(weights.copy())))
-theta_2 = naive.shared
+theta_2 = naive.knowledge.shared
 print(f"after A/B:  A/B {before:.1%}")
 print(f"after E/F:  A/B {test(naive, first):.1%}, E/F {test(naive, second):.1%}")
 
@@ -115,7 +115,7 @@ joint = make("naive", single_head=True, epochs=EPOCHS, rate=0.002)
 joint.learn(first, progress=False)
 joint.learn(Task("both", np.vstack([first.x_train, second.x_train]), np.append(first.y_train, second.y_train),
                  first.x_test, first.y_test, 2, ("A or E", "B or F")), progress=False)
-theta_both = joint.shared
+theta_both = joint.knowledge.shared
 print(f"together:   A/B {test(joint, first):.1%}, E/F {test(joint, second):.1%}")
 
 # %% [markdown]

@@ -76,7 +76,7 @@ springs = {}
 for weight in (0.0, 30.0, 300.0, 10_000.0, 1_000_000.0):
     learner, R, _ = learned("ewc", single_head=True, weight=weight)
     springs[weight] = R[-1]
-    same = " (naive training, bit for bit)" if (learner.shared == naive.shared).all() else ""
+    same = " (naive training, bit for bit)" if (learner.knowledge.shared == naive.knowledge.shared).all() else ""
     print(f"lambda {weight:9g}: final accuracies {R[-1].round(3)}{same}")
 
 # %% [markdown]
@@ -183,7 +183,7 @@ plt.show()
 den = {}
 for threshold in (np.inf, 0.05, 0.0):
     learner, R, of_first = learned("den", hidden=(10,), head_epochs=20, split_threshold=threshold)
-    den[threshold] = [learner.widths(t)[0] for t in range(T)], R, np.abs(of_first[-1] - of_first[0]).max()
+    den[threshold] = [learner.context.hidden(t)[0] for t in range(T)], R, np.abs(of_first[-1] - of_first[0]).max()
     print(f"sigma {threshold:4g}: units {den[threshold][0]}, final accuracies {R[-1].round(3)}, "
           f"largest change of A/B's predictions {den[threshold][2]:.1e}")
 
@@ -199,10 +199,10 @@ for threshold in (np.inf, 0.05, 0.0):
 
 # %%
 rcl, R_rcl, of_first = learned("rcl", hidden=(10,), trials=6, most_units=9, epochs=40)
-trials = {t: rcl.memory[f"trials{t}"] for t in range(1, T)}
+trials = {t: rcl.knowledge.memory[f"trials{t}"] for t in range(1, T)}
 for t, rows in trials.items():
     print(f"{tasks[t].name}: " + ", ".join(f"{added:.0f} units {reward:.4f}" for added, reward in rows)
-          + f"; kept {rcl.memory[f'widths{t}'][0] - rcl.memory[f'widths{t - 1}'][0]}")
+          + f"; kept {rcl.context.hidden(t)[0] - rcl.context.hidden(t - 1)[0]}")
 rcl_change = np.abs(of_first[-1] - of_first[0]).max()
 print(f"largest change of a predicted probability on A/B since it was learned: {rcl_change:.1e}")
 

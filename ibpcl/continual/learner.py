@@ -1,9 +1,9 @@
-"""The face that every method shows: the loop, the metrics, the figures and the checkpoints know
-only this.
+"""The interface of every method: the loop, the metrics, the figures and the checkpoints know only
+this.
 """
 
 import dataclasses
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -51,8 +51,9 @@ class Learner(Protocol):
 
 
 class Saved:
-    """What a learner is made with, and how it is saved and loaded, given its ``state`` and
-    ``load_state``.
+    """Base class of the package's learners: what they are made with, and how they are saved.
+
+    A method's class names its parts and defines ``learn`` and ``predict``.
 
     Parameters
     ----------
@@ -61,27 +62,28 @@ class Saved:
     seed : int
         Everything random is a function of it.
     backend_name : {"numba", "numpy"}
-        The backend that computes: numba or numpy.
+        What computes.
 
     Attributes
     ----------
-    inputs : int or None
-        Width of the examples; None before the first task.
+    model : object
+        Makes the network of a task, and says which of its parameters tasks share.
+    knowledge : object
+        The state: everything that was learned.
+    refined : dict of int to ndarray
+        Parameters by task that predictions are made with, computed when they are first needed.
     """
 
-    settings_type = None
-    # The noise of each phase of a task.  A name keeps its number, so that a new phase changes no
-    # published result.
-    streams: ClassVar = {}
-    # How many numbers of the key's task are set aside for a task.  None where the network itself
-    # draws no noise: then the phase is the key's stream.
-    stride = None
+    settings_type = None  # the dataclass of the settings
+    model_type = None  # made from the settings
+    context_type = None  # what the steps of the method read; it names the type of the state
 
     def __init__(self, settings=None, seed=0, backend_name="numba"):
         self.settings = settings or self.settings_type()
         self.seed = seed
         self.backend = backend(backend_name)
-        self.inputs = None
+        self.model = self.model_type(self.settings)
+        self.become(self.context_type.state_type.initial(self.settings))
 
     @property
     def name(self):
@@ -91,19 +93,56 @@ class Saved:
     @property
     def learned(self):
         """How many tasks were learned."""
-        return len(self.own)
+        return self.knowledge.learned
 
-    def key(self, phase="initial", task_id=None):
-        """Return the key of the noise of a phase of the next task, or of another; its third field
-        counts steps.
+    @property
+    def inputs(self):
+        """Width of the examples; None before the first task."""
+        return self.knowledge.inputs
+
+    @property
+    def context(self):
+        """What every step of the method reads."""
+        return self.context_type(self.settings, self.model, self.knowledge, self.seed, self.backend)
+
+    def become(self, knowledge):
+        """Take over a state."""
+        self.knowledge = knowledge
+        self.refined = {}
+
+    def turn(self, learn_task, task, progress=None):
+        """Learn a task by a function of a context and a task, and return the history.
+
+        Parameters
+        ----------
+        learn_task : callable
+            ``learn_task(context, task)`` returns the state with the task, and the history.
+        task : ibpcl.continual.task.Task
+        progress : bool or ibpcl.inference.loop.Watch, optional
+            Whether progress bars are shown; on a terminal only if not given.
+
+        Returns
+        -------
+        history : list of ibpcl.inference.loop.Record
+            One row per epoch.
         """
-        t = self.learned if task_id is None else task_id
-        number = self.streams[phase]
-        return (
-            Key(self.seed, t, 0, number)
-            if self.stride is None
-            else Key(self.seed, self.stride * t + number, 0, 0)
-        )
+        context = dataclasses.replace(self.context, progress=progress)
+        knowledge, history = learn_task(context, task)
+        self.become(knowledge)
+        return history
+
+    def assemble(self, task_id):
+        """Return the network of a learned task, its parameters, and its masks if it has any."""
+        return self.context.assemble(task_id)
+
+    def state(self):
+        """Return everything that was learned, as a dict of arrays."""
+        return self.knowledge.arrays()
+
+    def load_state(self, state):
+        """Become the learner whose :meth:`state` this was."""
+        before = self.context_type.state_type.initial(self.settings)
+        self.become(before.with_arrays(state))
 
     def __repr__(self):
         """Return the class, the number of tasks learned, and the settings that differ from the
@@ -152,6 +191,23 @@ class Saved:
         learner = cls(cls.settings_type(**values), meta["seed"], meta["backend"])
         learner.load_state(arrays)
         return learner
+
+
+def phase_key(model, seed, task_id, phase):
+    """Return the key of the noise of a phase of a task; its third field counts steps.
+
+    Parameters
+    ----------
+    model : object
+        Its ``streams`` number the phases by name.  Its ``stride`` says how many numbers are set
+        aside for a task; it is None where the network draws no noise, and the phase is the stream.
+    seed, task_id : int
+    phase : str
+    """
+    number = model.streams[phase]
+    if model.stride is None:
+        return Key(seed, task_id, 0, number)
+    return Key(seed, model.stride * task_id + number, 0, 0)
 
 
 def form():

@@ -28,14 +28,21 @@ they are, bit for bit.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from ibpcl import adam
+from ibpcl.continual.learner import Saved
 from ibpcl.inference.loop import Step, fit, geometric
-from ibpcl.methods.growing import Growing
-from ibpcl.methods.sequential import SequentialSettings
+from ibpcl.methods.growing import continued, known
+from ibpcl.methods.sequential import (
+    Context,
+    PlainClassifier,
+    SequentialSettings,
+    accept,
+    keep,
+    predict,
+)
 from ibpcl.models import expandable
 from ibpcl.models.elbo import Elbo
 from ibpcl.options import option
@@ -123,50 +130,25 @@ class Sparsity:
         return vector
 
 
-class DEN(Growing):
-    """Learn tasks in a network that grows; parameters and attributes as in
-    :class:`ibpcl.methods.growing.Growing`.
-    """
-
-    settings_type = Settings
-    streams: ClassVar = {"initial": 0, "growth": 1}
-
-    def train(self, task, progress):
-        """Go through the phases of a task; return the parameters of its network and the history."""
-        course = Course(self, task, progress)
-        settings = self.settings
-        if self.learned == 0:
-            course.fit_new("whole", settings.epochs)
-        else:
-            course.fit_new("head", settings.head_epochs)
-            course.fit_selected()
-            if course.loss() >= settings.loss_threshold:
-                course.expand()
-            if course.split():
-                course.fit_new("split", settings.epochs)
-        self.memory[f"widths{self.learned}"] = np.array(course.network.hidden)
-        return course.vector, course.history
-
-
 class Course:
     """One task of DEN under way: the network and its parameters as they are now, and the history so
     far.
     """
 
-    def __init__(self, learner, task, progress):
-        self.learner = learner
+    def __init__(self, context, task):
+        self.context = context
         self.task = task
-        self.settings = learner.settings
-        self.how = learner.how(progress)
+        self.settings = context.settings
+        self.how = context.fit()
         self.history = []
-        self.old = self.network = learner.network(task.outputs)
-        self.before = self.vector = learner.start(self.network)
+        self.old = self.network = context.next_network(task.outputs)
+        self.before = self.vector = continued(context, self.network)
 
     def fit_new(self, phase, epochs, groups=()):
         """Train what the last task did not have, sparsely: weights alone, and ``groups`` of what
         enters a unit.
         """
-        new = ~self.learner.known(self.network)
+        new = ~known(self.context, self.network)
         single = np.zeros(len(self.vector), np.float32)
         for weight, _ in self.network.weights(single):
             weight[...] = self.settings.sparsity
@@ -191,7 +173,7 @@ class Course:
     def loss(self):
         """Return the mean negative log likelihood of the training data, nats per example."""
         total, _ = self.network.log_likelihood(
-            self.vector, self.task.x_train, self.task.y_train, self.learner.backend
+            self.vector, self.task.x_train, self.task.y_train, self.context.backend
         )
         return -total / len(self.task.x_train)
 
@@ -200,7 +182,7 @@ class Course:
         larger = self.network.resized(
             tuple(width + self.settings.expand_units for width in self.old.hidden)
         )
-        vector = self.learner.start(larger, "growth")
+        vector = continued(self.context, larger, "growth")
         vector[self.network.layout.within(larger.layout)] = self.vector
         self.network = larger
         self.vector = vector
@@ -258,3 +240,42 @@ class Course:
             None if kinks is None or kinks.is_zero else shrink,
         )
         self.history += records
+
+
+def learn_task(context, task):
+    """Go through the phases of a task; return the new state and the history."""
+    context = accept(context, task)
+    settings = context.settings
+    learned = context.state.learned
+    course = Course(context, task)
+    if learned == 0:
+        course.fit_new("whole", settings.epochs)
+    else:
+        course.fit_new("head", settings.head_epochs)
+        course.fit_selected()
+        if course.loss() >= settings.loss_threshold:
+            course.expand()
+        if course.split():
+            course.fit_new("split", settings.epochs)
+    widths = {f"widths{learned}": np.array(course.network.hidden)}
+    memory = context.state.memory | widths
+    return keep(context, course.network, course.vector, memory), course.history
+
+
+class DEN(Saved):
+    """Learn tasks in a network that grows; parameters as in :class:`Saved`.
+
+    ``knowledge.memory`` has ``widths{s}``, the units of each hidden layer after task s.
+    """
+
+    settings_type = Settings
+    model_type = PlainClassifier
+    context_type = Context
+
+    def learn(self, task, progress=None):
+        """Learn the next task and return the history of the training."""
+        return self.turn(learn_task, task, progress)
+
+    def predict(self, x, task_id):
+        """Return class probabilities (N, C) for inputs (N, D) of a learned task."""
+        return predict(self.context, self.assemble, x, task_id)

@@ -23,8 +23,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from ibpcl.continual import fisher
-from ibpcl.methods.images import AutoencoderSettings, OnImages
-from ibpcl.methods.sequential import Sequential, SequentialSettings, pull
+from ibpcl.continual.learner import Saved
+from ibpcl.inference.objectives import Data
+from ibpcl.methods.images import AutoencoderSettings, Generative, PlainAutoencoder
+from ibpcl.methods.sequential import (
+    Context,
+    PlainClassifier,
+    SequentialSettings,
+    accept,
+    keep,
+    predict,
+    pull,
+    start,
+    train,
+)
 from ibpcl.noise import generator
 from ibpcl.options import option
 
@@ -57,22 +69,33 @@ class ImageInformation(AutoencoderSettings):
     )
 
 
-def information(learner, task, vector):
-    """Compute the mean Fisher information of what tasks share, at the end of a task; ``learner``
-    has learned it.
+def information(context, network, vector, task):
+    """Compute the mean Fisher information of what tasks share, at the end of a task.
+
+    Parameters
+    ----------
+    context : Context
+        Its state is that before the task.
+    network : ibpcl.models.network.Network
+    vector : ndarray, shape (P,)
+        The trained parameters.
+    task : ibpcl.continual.task.Task
+
+    Returns
+    -------
+    information : ndarray
+        Squared nats per squared unit of each shared parameter, for one example.
     """
-    t = learner.learned - 1
-    limit = learner.settings.fisher_examples
-    rng = generator(learner.key("fisher", t))
+    limit = context.settings.fisher_examples
+    rng = generator(context.key("fisher"))
     x = task.x_train
     y = task.targets
     if limit is not None and limit < len(x):
         rows = np.sort(rng.choice(len(x), limit, replace=False))
         x = x[rows]
         y = y[rows]
-    network = learner.network(task.outputs)
-    found = fisher.diagonal(network, vector, x, y, learner.settings.fisher, rng)
-    return found[learner.places(network)].copy()
+    diagonal = fisher.diagonal(network, vector, x, y, context.settings.fisher, rng)
+    return diagonal[context.places(network)].copy()
 
 
 @dataclass(frozen=True, init=False)
@@ -94,36 +117,77 @@ class Settings(Information):
     )
 
 
-class EWC(Sequential):
-    """Learn tasks with elastic weights; parameters as in :class:`Sequential`.
+def penalty(vector, places, memory, weight):
+    """Add up the pulls of all anchors, each with its information times a weight.
 
-    ``memory`` has ``anchor{s}`` and ``fisher{s}`` of each task, or ``anchor`` and ``fisher``.
+    Parameters
+    ----------
+    vector : ndarray, shape (P,)
+    places : slice or ndarray of int
+        The parameters that tasks share.
+    memory : dict of str to ndarray
+        What EWC remembers, see :class:`EWC`.
+    weight : float
+        Lambda times the number of examples, because the penalty is for the whole task.
+
+    Returns
+    -------
+    penalty : float
+        Nats for the whole task.
+    gradient : ndarray, shape (P,)
+    """
+    anchors = [name for name in memory if name.startswith("anchor")]
+    pulls = [(memory[name], weight * memory[name.replace("anchor", "fisher")]) for name in anchors]
+    return pull(vector, places, *pulls)
+
+
+def remember(memory, settings, shared, fisher_information, t):
+    """Return the memory with task t: the shared parameters become an anchor."""
+    if settings.variant == "separate":
+        return memory | {f"anchor{t}": shared, f"fisher{t}": fisher_information}
+    before = memory.get("fisher", np.zeros_like(fisher_information))
+    total = (settings.decay * before + fisher_information).astype(fisher_information.dtype)
+    return memory | {"anchor": shared, "fisher": total}
+
+
+def learn_task(context, task):
+    """Train on a task while anchors pull, and drop the next anchor; return state and history."""
+    context = accept(context, task)
+    settings = context.settings
+    memory = context.state.memory
+    network = context.next_network(task.outputs)
+    places = context.places(network)
+    weight = settings.weight * len(task.x_train)
+
+    def pulled(vector, gradient):
+        return penalty(vector, places, memory, weight)
+
+    vector = start(context, network, task)
+    data = Data(task.x_train, task.targets)
+    vector, history = train(context, network, vector, data, penalty=pulled)
+    found = information(context, network, vector, task)
+    memory = remember(memory, settings, vector[places].copy(), found, context.state.learned)
+    return keep(context, network, vector, memory), history
+
+
+class EWC(Saved):
+    """Learn tasks with elastic weights; parameters as in :class:`Saved`.
+
+    ``knowledge.memory`` has ``anchor{s}`` and ``fisher{s}`` of each task, or ``anchor`` and
+    ``fisher`` for the online variant.
     """
 
     settings_type = Settings
+    model_type = PlainClassifier
+    context_type = Context
 
-    def penalty(self, vector, places, task):
-        """Add up the penalties of all anchors."""
-        weight = self.settings.weight * len(task.x_train)
-        return pull(
-            vector,
-            places,
-            *(
-                (anchor, weight * self.memory[name.replace("anchor", "fisher")])
-                for name, anchor in self.memory.items()
-                if name.startswith("anchor")
-            ),
-        )
+    def learn(self, task, progress=None):
+        """Learn the next task and return the history of the training."""
+        return self.turn(learn_task, task, progress)
 
-    def remember(self, task, vector):
-        """Anchor the weights where they are, by the information of the task."""
-        found = information(self, task, vector)
-        t = self.learned - 1
-        if self.settings.variant == "separate":
-            self.memory |= {f"anchor{t}": self.shared, f"fisher{t}": found}
-        else:
-            decayed = self.settings.decay * self.memory.get("fisher", np.zeros_like(found))
-            self.memory |= {"anchor": self.shared, "fisher": (decayed + found).astype(found.dtype)}
+    def predict(self, x, task_id):
+        """Return class probabilities (N, C) for inputs (N, D) of a learned task."""
+        return predict(self.context, self.assemble, x, task_id)
 
 
 @dataclass(frozen=True, init=False)
@@ -144,7 +208,13 @@ class ImageSettings(ImageInformation):
     )
 
 
-class ImageEWC(OnImages, EWC):
-    """Learn generative models with elastic weights; parameters as in :class:`EWC`."""
+class ImageEWC(Saved, Generative):
+    """Learn generative models with elastic weights; parameters as in :class:`Saved`."""
 
     settings_type = ImageSettings
+    model_type = PlainAutoencoder
+    context_type = Context
+
+    def learn(self, task, progress=None):
+        """Learn the next task and return the history of the training."""
+        return self.turn(learn_task, task, progress)

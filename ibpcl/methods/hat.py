@@ -28,8 +28,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ibpcl.inference.loop import Step
-from ibpcl.methods.sequential import Sequential, SequentialSettings
+from ibpcl.continual.learner import Saved
+from ibpcl.inference.loop import Step, fit
+from ibpcl.methods.sequential import (
+    Context,
+    PlainClassifier,
+    SequentialSettings,
+    accept,
+    keep,
+    predict,
+    start,
+)
 from ibpcl.models import plain
 from ibpcl.models.elbo import Elbo, elbo, elbo_vjp
 from ibpcl.models.gated import Gated, freedom, gates, gates_vjp, prices
@@ -84,82 +93,102 @@ def compensation(embedding, scale, largest):
     return largest * steep / (scale * (np.cosh(embedding) + 1))
 
 
-class HAT(Sequential):
-    """Learn tasks behind gates; parameters as in :class:`Sequential`.
+class GatedClassifier(PlainClassifier):
+    """A plain network behind the gates of a task, and which of its parameters tasks share."""
+
+    def network(self, inputs, hidden, outputs):
+        """Return the network of a task behind its gates."""
+        return plain.network(inputs, hidden, outputs, Gated, largest=self.settings.scale)
+
+    def shares(self, name):
+        """Return whether all tasks share the parameters of this name: not head and embedding."""
+        return super().shares(name) and not name.endswith("embedding")
+
+    def start(self, context, network, task):
+        """Return fresh parameters (P,) of a network; the embedding is normal."""
+        vector = super().start(context, network, task)
+        rng = generator(context.key("gates"))
+        vector[network.layout.block("gates")] = rng.normal(size=sum(self.settings.hidden))
+        return vector
+
+
+def gates_of(context, task_id):
+    """Return the gates (K,) of a learned task, of all hidden layers."""
+    network, vector = context.assemble(task_id)
+    return gates(vector[network.layout.block("gates")], context.settings.scale)[0]
+
+
+def used_gates(context):
+    """Return the largest gate of any learned task for each hidden unit (K,); 0 before the first."""
+    before = np.zeros(sum(context.settings.hidden), np.float32)
+    learned = [gates_of(context, t) for t in range(context.state.learned)]
+    return np.max([before, *learned], axis=0)
+
+
+def train(context, network, vector, task):
+    """Fit the weights and the embedding of a task; return both in one vector, and the history."""
+    settings = context.settings
+    examples = len(task.x_train)
+    block = network.layout.block("gates")
+    per_epoch = -(-examples // settings.batch)
+    used = used_gates(context)
+    costs = prices(used)
+
+    def objective(vector, rows, step, steps):
+        scale = scale_at(step, per_epoch, settings.scale)
+        embedding = vector[block]
+        x = task.x_train[rows]
+        y = task.y_train[rows]
+        parts, cache = elbo(
+            network, vector, None, x, y, {}, examples, context.backend, {}, 1 / scale
+        )
+        gradient = elbo_vjp(Elbo(-1 / examples), cache)
+        opened, gates_cache = gates(embedding, scale)
+        gradient[block] += gates_vjp(settings.sparsity * costs, gates_cache)
+        gradient[block] *= compensation(embedding, scale, settings.scale)
+        return Step(parts, gradient, penalty=settings.sparsity * (opened @ costs) * examples)
+
+    def clamp(step, vector, state, rates):
+        vector = vector.copy()
+        vector[block] = vector[block].clip(-LARGEST_EMBEDDING, LARGEST_EMBEDDING)
+        return vector, state, rates
+
+    rates = np.float32(settings.rate) * freedom(network, used)
+    rates[block] = settings.embedding_rate
+    return fit(vector, objective, rates, examples, context.fit(), clamp)
+
+
+def learn_task(context, task):
+    """Train weights and gates on a task; return the new state and the history."""
+    context = accept(context, task)
+    network = context.next_network(task.outputs)
+    vector, history = train(context, network, start(context, network, task), task)
+    return keep(context, network, vector), history
+
+
+class HAT(Saved):
+    """Learn tasks behind gates; parameters as in :class:`Saved`.
 
     A task's embedding is among what it has for itself.
     """
 
     settings_type = Settings
+    model_type = GatedClassifier
+    context_type = Context
 
-    def network(self, outputs):
-        """Return the network of a task behind its gates."""
-        return plain.network(
-            self.inputs, self.settings.hidden, outputs, Gated, largest=self.settings.scale
-        )
+    def learn(self, task, progress=None):
+        """Learn the next task and return the history of the training."""
+        return self.turn(learn_task, task, progress)
 
-    def shares(self, name):
-        """Return whether all tasks share the parameters of a name: all but the head and the
-        embedding.
-        """
-        return super().shares(name) and not name.endswith("embedding")
-
-    def fresh(self, network, task):
-        """Return the parameters of a network that knows no task yet; its embedding is normal."""
-        vector = super().fresh(network, task)
-        vector[network.layout.block("gates")] = generator(self.key("gates")).normal(
-            size=sum(self.settings.hidden)
-        )
-        return vector
-
-    def train(self, task, progress):
-        """Fit weights and embedding; return both in one vector, and the history."""
-        settings = self.settings
-        network = self.network(task.outputs)
-        examples = len(task.x_train)
-        block = network.layout.block("gates")
-        per_epoch = -(-examples // settings.batch)
-        costs = prices(self.used)
-
-        def objective(vector, rows, step, steps):
-            scale = scale_at(step, per_epoch, settings.scale)
-            embedding = vector[block]
-            parts, cache = elbo(
-                network,
-                vector,
-                None,
-                task.x_train[rows],
-                task.y_train[rows],
-                {},
-                examples,
-                self.backend,
-                {},
-                1 / scale,
-            )
-            gradient, (opened, gates_cache) = (
-                elbo_vjp(Elbo(-1 / examples), cache),
-                gates(embedding, scale),
-            )
-            gradient[block] += gates_vjp(settings.sparsity * costs, gates_cache)
-            gradient[block] *= compensation(embedding, scale, settings.scale)
-            return Step(parts, gradient, penalty=settings.sparsity * (opened @ costs) * examples)
-
-        def clamp(step, vector, state, rates):
-            vector = vector.copy()
-            vector[block] = vector[block].clip(-LARGEST_EMBEDDING, LARGEST_EMBEDDING)
-            return vector, state, rates
-
-        rates = np.float32(settings.rate) * freedom(network, self.used)
-        rates[block] = settings.embedding_rate
-        return self.fit(self.begin(task), objective, examples, progress, rates, clamp)
+    def predict(self, x, task_id):
+        """Return class probabilities (N, C) for inputs (N, D) of a learned task."""
+        return predict(self.context, self.assemble, x, task_id)
 
     def gates_of(self, task_id):
-        """Return the gates (K,) of a learned task, those of all hidden layers."""
-        network, vector = self.assemble(task_id)
-        return gates(vector[network.layout.block("gates")], self.settings.scale)[0]
+        """Return the gates (K,) of a learned task, of all hidden layers."""
+        return gates_of(self.context, task_id)
 
     @property
     def used(self):
-        """The largest gate that any task has, for each hidden unit; 0 before the first."""
-        before = np.zeros(sum(self.settings.hidden), np.float32)
-        return np.max([before, *map(self.gates_of, range(self.learned))], axis=0)
+        """The largest gate of any learned task for each hidden unit (K,); 0 before the first."""
+        return used_gates(self.context)

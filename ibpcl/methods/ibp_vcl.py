@@ -21,8 +21,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ibpcl.inference import objectives
-from ibpcl.methods.vcl import VCL, PosteriorSettings
+from ibpcl.continual.learner import Saved
+from ibpcl.methods.sequential import Context
+from ibpcl.methods.vcl import (
+    GaussianClassifier,
+    PosteriorSettings,
+    learn_task,
+    predict_classes,
+)
 from ibpcl.models.likelihoods import Softmax
 from ibpcl.models.masked import MASK_KLS, sticks
 from ibpcl.models.network import classifier
@@ -70,77 +76,101 @@ class Settings(PosteriorSettings):
     coreset_size = 0
 
 
-class IBPVCL(VCL):
-    """Learn tasks by Bayes' rule, for weights and for the probabilities of units; parameters as in
-    :class:`VCL`.
+class BuffetClassifier(GaussianClassifier):
+    """A network whose hidden units have masks, and which of its parameters tasks share.
 
-    Of the hidden layers tasks share the sticks, too; a task's offsets are its own.
+    Tasks share the sticks of the hidden layers; offsets are a task's own.
     """
 
-    settings_type = Settings
-    samples_masks = True
+    given_masks = None  # masks are sampled
 
-    def network(self, outputs):
-        """Return the network of a task."""
-        return classifier(
-            self.inputs,
-            self.settings.hidden,
-            Softmax(),
-            outputs,
-            Units,
-            self.settings.activation,
-            kl=self.settings.mask_kl,
-        )
-
-    def shares(self, name):
-        """Return whether all tasks share the parameters of a name: the offsets only with one
-        head.
-        """
-        return self.settings.single_head or not (name.startswith("head.") or name.endswith(".rho"))
-
-    def sticks_prior(self, network, vector):
-        """Return the prior of the next task's sticks: the last posterior, at first
-        Kumaraswamy(alpha, 1).
-        """
-        if self.shared is None:
-            return {
-                name: (
-                    np.full(layer.units, self.settings.alpha, np.float32),
-                    np.ones(layer.units, np.float32),
-                )
-                for name, layer in network.layers.items()
-                if isinstance(layer, Units)
-            }
-        return {
-            name: sticks(layer["raw_a"], layer["raw_b"])[0]
-            for name, layer in network.layout.layers(vector).items()
-            if "raw_a" in layer
-        }
-
-    def fresh(self, network, task):
-        """Return the parameters of a network that knows no task yet: sticks at their prior, offsets
-        at 0.
-        """
-        vector = super().fresh(network, task)
-        for layer in network.layout.layers(vector).values():
-            if "raw_a" in layer:
-                write(
-                    layer,
-                    {
-                        "raw_a": inverse_softplus(float(self.settings.alpha)),
-                        "raw_b": inverse_softplus(1.0),
-                    },
-                )
-        return vector
-
-    def maximize(self, network, vector, prior, data, how, weighted):
-        """Fit weights, sticks and offsets; return them and the history."""
+    @property
+    def rates(self):
+        """The learning rate of each block of parameters."""
         settings = self.settings
-        rates = {
+        return {
             "mu": settings.rate,
             "log_sigma": settings.rate,
             "sticks": settings.mask_rate,
-            "rho": settings.mask_rate * settings.offsets,
+            "rho": settings.mask_rate if settings.offsets else 0.0,
         }
-        how = how._replace(tau=(settings.tau_start, settings.tau_end))
-        return objectives.train(network, vector, prior, data, how, rates, weighted)[1:]
+
+    @property
+    def temperatures(self):
+        """The temperature of sampled masks at the first and the last step."""
+        return (self.settings.tau_start, self.settings.tau_end)
+
+    def network(self, inputs, hidden, outputs):
+        """Return the network with given widths."""
+        settings = self.settings
+        return classifier(
+            inputs, hidden, Softmax(), outputs, Units, settings.activation, kl=settings.mask_kl
+        )
+
+    def as_trained(self, network):
+        """Return the network that training draws noise for: itself."""
+        return network
+
+    def shares(self, name):
+        """Return whether all tasks share the parameters of this name.
+
+        With one head they share the offsets, too.
+        """
+        return self.settings.single_head or not (name.startswith("head.") or name.endswith(".rho"))
+
+    def start(self, context, network, task):
+        """Return fresh parameters (P,): sticks at their prior, offsets at 0."""
+        vector = super().start(context, network, task)
+        for layer in network.layout.layers(vector).values():
+            if "raw_a" in layer:
+                raw_a = inverse_softplus(float(self.settings.alpha))
+                write(layer, {"raw_a": raw_a, "raw_b": inverse_softplus(1.0)})
+        return vector
+
+    def sticks_prior(self, network, vector, first):
+        """Return the prior of the sticks by layer: the last posterior.
+
+        For the first task it is Kumaraswamy(alpha, 1).
+        """
+        if not first:
+            return {
+                name: sticks(layer["raw_a"], layer["raw_b"])[0]
+                for name, layer in network.layout.layers(vector).items()
+                if "raw_a" in layer
+            }
+        return {
+            name: (
+                np.full(layer.units, self.settings.alpha, np.float32),
+                np.ones(layer.units, np.float32),
+            )
+            for name, layer in network.layers.items()
+            if isinstance(layer, Units)
+        }
+
+
+class IBPVCL(Saved):
+    """Learn tasks by Bayes' rule, for weights and for the probabilities of units.
+
+    Parameters as in :class:`Saved`.
+    """
+
+    settings_type = Settings
+    model_type = BuffetClassifier
+    context_type = Context
+
+    def learn(self, task, progress=None):
+        """Learn the next task and return the history of the training."""
+        return self.turn(learn_task, task, progress)
+
+    def predict(self, x, task_id):
+        """Return class probabilities (N, C) for inputs (N, D) of a learned task."""
+        return self.predict_classes(x, task_id).probabilities
+
+    def predict_classes(self, x, task_id):
+        """Return class probabilities for inputs (N, D), with what is known about their error.
+
+        Returns
+        -------
+        predictions : ibpcl.models.likelihoods.Classes
+        """
+        return predict_classes(self.context, self.refined, x, task_id)

@@ -1,10 +1,9 @@
-r"""How methods that train one network on task after task learn images without labels: the network
-is an autoencoder.
+r"""Images without labels: the autoencoder of the methods that train one network in sequence.
 
-As in Nguyen et al. (2018), Sec. 6.2, and Kumar et al. (2021), supplement B.2: each task has an
-encoder of its own and its own first layers of the decoder; the decoder's last layers are shared, so
-they alone can forget.  What a method adds to hold what is shared, and what it remembers, is as for
-classes; the loss is the negative ELBO an image.
+As in Nguyen et al. (2018), Sec. 6.2, and Kumar et al. (2021), supplement B.2, each task has its own
+encoder and its own first layers of the decoder.  The decoder's last layers are shared, so they
+alone can forget.  The penalty of a method and what it remembers are those for classes; the loss is
+the negative ELBO of an image.
 """
 
 from dataclasses import dataclass
@@ -51,6 +50,7 @@ class AutoencoderSettings(OneRate):
     )
 
     images = True
+    shared_layer = "plain"  # kind of the layers that tasks share
     single_head = False  # a task's own part is more than a head
 
     def __post_init__(self):
@@ -63,75 +63,84 @@ class AutoencoderSettings(OneRate):
 
 
 class Generative:
-    """What every learner of images has; a class that mixes it in defines ``assemble(task_id)``."""
+    """What every learner of images has besides; the class must have ``assemble(task_id)``."""
 
     def predict(self, x, task_id):
-        """Return the reconstructions (N, D) of images (N, D) by a learned task's model: of the
-        means of their codes.
+        """Return reconstructions (N, D) of images (N, D) by a learned task's model.
+
+        They are decoded from the means of the codes.
         """
         x = check_inputs(f"{self.name}.predict", x, self.inputs, task_id, self.learned)
         model = self.latent_model(task_id)
         return model.decode(model.encode(x)[0])
 
     def latent_model(self, task_id):
-        """Return the :class:`ibpcl.models.point_autoencoder.PointAutoencoder` of a learned task, as
-        it is evaluated.
+        """Return the model of a learned task as it is evaluated.
+
+        Returns
+        -------
+        model : ibpcl.models.point_autoencoder.PointAutoencoder
         """
         check_task_id(f"{self.name}.latent_model", task_id, self.learned)
         return PointAutoencoder(*self.assemble(task_id), backend=self.backend)
 
 
-class OnImages(Generative):
-    """Let a method of :class:`ibpcl.methods.sequential.Sequential`, the class's other base, learn
-    images.
+@dataclass(frozen=True)
+class PlainAutoencoder:
+    """The autoencoder of a task, and which of its parameters tasks share.
 
-    The layers that tasks share are of the method's kind, ``layer``; all others are plain.
+    The methods are those of :class:`ibpcl.methods.sequential.PlainClassifier`.
+
+    Parameters
+    ----------
+    settings : AutoencoderSettings
     """
 
-    kind = "images"
-    streams: ClassVar = {"initial": 0, "train": 1, "fisher": 2}
-    stride = 3
+    settings: object
 
-    def network(self, outputs):
-        """Return the autoencoder of a task."""
+    kind = "images"  # of the tasks
+    # The noise of each phase of a task.  A name keeps its number, so that a new phase changes no
+    # published result.
+    streams: ClassVar = {"initial": 0, "train": 1, "fisher": 2}
+    stride = 3  # numbers that are set aside for a task
+
+    @property
+    def samples(self):
+        """Monte Carlo samples of a training step."""
+        return self.settings.samples
+
+    @property
+    def weights(self):
+        """The weights of the parts of the ELBO."""
+        return GRADIENT._replace(kl_latent=-self.settings.beta)
+
+    @property
+    def warm_up(self):
+        """The share of the steps in which the weight of the codes' divergence rises."""
+        return self.settings.warm_up
+
+    def network(self, inputs, hidden, outputs):
+        """Return the autoencoder; its outputs are as wide as its inputs."""
         settings = self.settings
-        own = 2 * len(settings.hidden) + 3 - settings.shared_layers
+        own = 2 * len(hidden) + 3 - settings.shared_layers
         return autoencoder(
-            self.inputs,
-            settings.hidden,
+            inputs,
+            hidden,
             settings.latent,
             of_pixels(settings.likelihood, settings.pixel_sigma),
-            ("plain",) * own + (self.layer,) * settings.shared_layers,
+            ("plain",) * own + (settings.shared_layer,) * settings.shared_layers,
             settings.activation,
         )
 
     def shares(self, name):
-        """Return whether all tasks share the parameters of a name: the decoder's last layers."""
+        """Return whether all tasks share the parameters of this name: the decoder's last layers."""
         decoder = [*(f"decoder{i}" for i in range(len(self.settings.hidden))), "pixels"]
         return name.split(".")[0] in decoder[-self.settings.shared_layers :]
 
-    def fresh(self, network, task):
-        """Return the parameters of an autoencoder that knows no task yet; its pixels start at their
-        means.
-        """
-        start = starts.he(generator(self.key("initial")), self.settings.start_spread, starts.QUIET)
-        vector = network.initial(start)
-        network.layout.view(vector, "pixels.bias.mu")[...] = pixel_biases(
-            task.x_train, network.likelihood
-        )
+    def start(self, context, network, task):
+        """Return fresh parameters (P,) of an autoencoder; its pixels start at their means."""
+        rng = generator(context.key("initial"))
+        vector = network.initial(starts.he(rng, self.settings.start_spread, starts.QUIET))
+        biases = network.layout.view(vector, "pixels.bias.mu")
+        biases[...] = pixel_biases(task.x_train, network.likelihood)
         return vector
-
-    def weighted(self, task):
-        """Return what is maximized; the weight of the codes' divergence rises."""
-        return (
-            super()
-            .weighted(task)
-            ._replace(
-                weights=GRADIENT._replace(kl_latent=-self.settings.beta),
-                warm_up=self.settings.warm_up,
-            )
-        )
-
-    def how(self, progress):
-        """Return how the fit of a task goes."""
-        return super().how(progress)._replace(samples=self.settings.samples, key=self.key("train"))

@@ -20,9 +20,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ibpcl.continual.learner import Saved
+from ibpcl.inference.objectives import Data
 from ibpcl.methods.ewc import ImageInformation, Information, information
-from ibpcl.methods.images import OnImages
-from ibpcl.methods.sequential import Sequential, pull
+from ibpcl.methods.images import Generative, PlainAutoencoder
+from ibpcl.methods.sequential import (
+    Context,
+    PlainClassifier,
+    accept,
+    keep,
+    predict,
+    pull,
+    start,
+    train,
+)
 from ibpcl.options import option
 
 # Where no task has any information the mode is undetermined; this makes it the mean.
@@ -69,38 +80,62 @@ def merge_mode(solutions, informations, weights):
     return (precisions * solutions).sum(axis=0) / precisions.sum(axis=0)
 
 
-class IMM(Sequential):
-    """Learn tasks and merge their solutions; parameters as in :class:`Sequential`.
+def merged(state, settings):
+    """Return the merged shared parameters of all learned tasks, whichever task is predicted."""
+    tasks = range(state.learned)
+    weights = alphas(state.learned, settings.alpha_last)
+    solutions = np.stack([state.memory[f"solution{t}"] for t in tasks])
+    if settings.merge == "mean":
+        return (weights[:, None] * solutions).sum(axis=0).astype(np.float32)
+    informations = [state.memory[f"fisher{t}"] for t in tasks]
+    return merge_mode(solutions, informations, weights).astype(np.float32)
 
-    ``memory`` has ``solution{s}`` and, for the mode, ``fisher{s}`` of each task.
+
+def learn_task(context, task):
+    """Train on a task near the last solution, and keep its own; return state and history."""
+    context = accept(context, task)
+    settings = context.settings
+    last = context.state.shared
+    network = context.next_network(task.outputs)
+    places = context.places(network)
+
+    def transfer(vector, gradient):
+        if last is None:
+            return 0.0, None
+        precision = np.full_like(last, 2 * settings.transfer * len(task.x_train))
+        return pull(vector, places, (last, precision))
+
+    vector = start(context, network, task)
+    data = Data(task.x_train, task.targets)
+    vector, history = train(context, network, vector, data, penalty=transfer)
+    t = context.state.learned
+    memory = context.state.memory | {f"solution{t}": vector[places].copy()}
+    if settings.merge == "mode":
+        memory[f"fisher{t}"] = information(context, network, vector, task)
+    return keep(context, network, vector, memory), history
+
+
+class IMM(Saved):
+    """Learn tasks and merge their solutions; parameters as in :class:`Saved`.
+
+    ``knowledge.memory`` has ``solution{s}`` and, for the mode, ``fisher{s}`` of each task.
     """
 
     settings_type = Settings
+    model_type = PlainClassifier
+    context_type = Context
 
-    def penalty(self, vector, places, task):
-        """Pull towards the last solution, every shared weight alike."""
-        if self.shared is None:
-            return 0.0, None
-        precision = np.full_like(self.shared, 2 * self.settings.transfer * len(task.x_train))
-        return pull(vector, places, (self.shared, precision))
+    def learn(self, task, progress=None):
+        """Learn the next task and return the history of the training."""
+        return self.turn(learn_task, task, progress)
 
-    def remember(self, task, vector):
-        """Keep the solution, and for the mode what it is known with."""
-        t = self.learned - 1
-        self.memory[f"solution{t}"] = self.shared
-        if self.settings.merge == "mode":
-            self.memory[f"fisher{t}"] = information(self, task, vector)
+    def predict(self, x, task_id):
+        """Return class probabilities (N, C) for inputs (N, D) of a learned task."""
+        return predict(self.context, self.assemble, x, task_id)
 
-    def shared_for(self, task_id):
-        """Return the merged weights; they are of all tasks so far, whichever is predicted."""
-        tasks = range(self.learned)
-        weights = alphas(self.learned, self.settings.alpha_last)
-        solutions = np.stack([self.memory[f"solution{t}"] for t in tasks])
-        if self.settings.merge == "mean":
-            return (weights[:, None] * solutions).sum(axis=0).astype(np.float32)
-        return merge_mode(solutions, [self.memory[f"fisher{t}"] for t in tasks], weights).astype(
-            np.float32
-        )
+    def assemble(self, task_id):
+        """Return the network of a learned task and its parameters, the shared ones merged."""
+        return self.context.assemble(task_id, merged(self.knowledge, self.settings))
 
 
 @dataclass(frozen=True, init=False)
@@ -122,7 +157,17 @@ class ImageSettings(ImageInformation):
     )
 
 
-class ImageIMM(OnImages, IMM):
-    """Learn generative models and merge what they share; parameters as in :class:`IMM`."""
+class ImageIMM(Saved, Generative):
+    """Learn generative models and merge what they share; parameters as in :class:`Saved`."""
 
     settings_type = ImageSettings
+    model_type = PlainAutoencoder
+    context_type = Context
+
+    def learn(self, task, progress=None):
+        """Learn the next task and return the history of the training."""
+        return self.turn(learn_task, task, progress)
+
+    def assemble(self, task_id):
+        """Return the network of a learned task and its parameters, the shared ones merged."""
+        return self.context.assemble(task_id, merged(self.knowledge, self.settings))

@@ -6,14 +6,22 @@ is forgetting, or too little capacity. Each network is deterministic, has ReLU u
 the likelihood of its own task.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ibpcl.continual.learner import check_task
+from ibpcl.continual.learner import Saved
+from ibpcl.inference.objectives import Data
 from ibpcl.methods import Training
-from ibpcl.methods.sequential import Sequential
-from ibpcl.models import plain
+from ibpcl.methods.sequential import (
+    Context,
+    PlainClassifier,
+    accept,
+    keep,
+    predict,
+    start,
+    train,
+)
 from ibpcl.models.starts import STARTS
 from ibpcl.options import option
 
@@ -38,30 +46,39 @@ class Settings(Training):
     rate_end = 1.0
 
 
-class Independent(Sequential):
-    """Learn every task in a network of its own; parameters and attributes as in
-    :class:`Sequential`.
+class SeparateClassifiers(PlainClassifier):
+    """The network of a task, of which tasks share nothing."""
 
-    ``memory`` has ``inputs{s}``, the width of each task's inputs, which may differ.
+    def shares(self, name):
+        """Return whether all tasks share the parameters of this name: none."""
+        return False
+
+
+def learn_task(context, task):
+    """Train a network of its own on a task; return the new state and the history."""
+    # every task may have inputs of another width
+    context = accept(replace(context, state=replace(context.state, inputs=None)), task)
+    network = context.next_network(task.outputs)
+    vector = start(context, network, task)
+    vector, history = train(context, network, vector, Data(task.x_train, task.targets))
+    width = {f"inputs{context.state.learned}": np.array(task.inputs)}
+    return keep(context, network, vector, context.state.memory | width), history
+
+
+class Independent(Saved):
+    """Learn every task in a network of its own; parameters as in :class:`Saved`.
+
+    ``knowledge.memory`` has ``inputs{s}``, the width of each task's inputs, which may differ.
     """
 
     settings_type = Settings
+    model_type = SeparateClassifiers
+    context_type = Context
 
-    def network_of(self, task_id):
-        """Return the network of a learned task, with the task's own width of the inputs."""
-        return plain.network(
-            int(self.memory[f"inputs{task_id}"]), self.settings.hidden, self.outputs[task_id]
-        )
+    def learn(self, task, progress=None):
+        """Learn the next task and return the history of the training."""
+        return self.turn(learn_task, task, progress)
 
-    def shares(self, name):
-        """Return whether all tasks share the parameters of a name: none."""
-        return False
-
-    def check(self, task):
-        """Refuse a task of another kind."""
-        check_task(self.name, task, self.kind, None)
-        self.inputs = task.inputs
-
-    def remember(self, task, vector):
-        """Keep the width of the inputs."""
-        self.memory[f"inputs{self.learned - 1}"] = np.array(task.inputs)
+    def predict(self, x, task_id):
+        """Return class probabilities (N, C) for inputs (N, D) of a learned task."""
+        return predict(self.context, self.assemble, x, task_id)

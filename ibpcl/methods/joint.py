@@ -14,8 +14,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ibpcl.methods.pooled import Group, Pooled
-from ibpcl.methods.sequential import SequentialSettings
+from ibpcl.continual.learner import Saved
+from ibpcl.methods.pooled import Group, keep_all, remembered, train_all
+from ibpcl.methods.sequential import (
+    Context,
+    PlainClassifier,
+    SequentialSettings,
+    accept,
+    predict,
+)
 from ibpcl.options import option
 
 
@@ -30,34 +37,57 @@ class Settings(SequentialSettings):
     )
 
 
-class Joint(Pooled):
-    """Learn all tasks so far at once; parameters and attributes as in
-    :class:`ibpcl.methods.sequential.Sequential`.
+def pool_of(context, task):
+    """Return the examples of all tasks so far and of the next one, one group per task."""
+    t = context.state.learned
+    before = [remembered(context.state.memory, s) for s in range(t)]
+    return [*before, Group(task.x_train, task.y_train, t)]
+
+
+def minibatch(pool, rows):
+    """Return the rows of a minibatch by tasks, and how many examples the pool has.
+
+    The rows count through the tasks in their order.
+    """
+    starts = np.cumsum([0, *(len(group.x) for group in pool)])
+    whole = starts[-1]
+    owner = np.searchsorted(starts, rows, side="right") - 1
+    scale = whole / len(rows)
+    groups = []
+    for group in pool:
+        some = rows[owner == group.task] - starts[group.task]
+        groups.append(group._replace(x=group.x[some], labels=group.labels[some], scale=scale))
+    return groups, whole
+
+
+def learn_task(context, task):
+    """Train on all tasks so far, and keep the new one's data; return state and history."""
+    context = accept(context, task)
+    t = context.state.learned
+    memory = context.state.memory
+    pool = pool_of(context, task)
+    size = sum(len(group.x) for group in pool)
+    vector, history = train_all(
+        context, task, lambda rows: minibatch(pool, rows), size, context.settings.restart
+    )
+    memory = memory | {f"x{t}": task.x_train, f"y{t}": task.y_train}
+    return keep_all(context, task, vector, memory), history
+
+
+class Joint(Saved):
+    """Learn all tasks so far at once; parameters as in :class:`Saved`.
+
+    ``knowledge.memory`` has ``x{s}`` and ``y{s}``, the training examples of each task.
     """
 
     settings_type = Settings
+    model_type = PlainClassifier
+    context_type = Context
 
-    def pool_size(self, task):
-        """Return the number of examples of all tasks."""
-        return len(task.x_train) + sum(len(self.memory[f"y{t}"]) for t in range(self.learned))
+    def learn(self, task, progress=None):
+        """Learn the next task and return the history of the training."""
+        return self.turn(learn_task, task, progress)
 
-    def groups(self, task, rows):
-        """Return a minibatch of the pool by tasks; the rows count through the tasks in their
-        order.
-        """
-        kept = [
-            *map(self.remembered, range(self.learned)),
-            Group(task.x_train, task.y_train, self.learned),
-        ]
-        starts = np.cumsum([0, *(len(group.x) for group in kept)])
-        whole = starts[-1]
-        owner = np.searchsorted(starts, rows, side="right") - 1
-        own = [rows[owner == group.task] - starts[group.task] for group in kept]
-        return [
-            group._replace(x=group.x[some], labels=group.labels[some], scale=whole / len(rows))
-            for group, some in zip(kept, own, strict=True)
-        ], whole
-
-    def remember(self, task, vector):
-        """Keep all training examples of the task."""
-        self.memory |= {f"x{self.learned - 1}": task.x_train, f"y{self.learned - 1}": task.y_train}
+    def predict(self, x, task_id):
+        """Return class probabilities (N, C) for inputs (N, D) of a learned task."""
+        return predict(self.context, self.assemble, x, task_id)

@@ -19,9 +19,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ibpcl.continual.learner import Saved
+from ibpcl.inference.objectives import Data
 from ibpcl.methods.ewc import ImageInformation, Information, information
-from ibpcl.methods.images import OnImages
-from ibpcl.methods.sequential import Sequential, pull
+from ibpcl.methods.images import Generative, PlainAutoencoder
+from ibpcl.methods.sequential import (
+    Context,
+    PlainClassifier,
+    accept,
+    keep,
+    predict,
+    pull,
+    start,
+    train,
+)
 from ibpcl.options import option
 
 
@@ -37,33 +48,86 @@ class Settings(Information):
     )
 
 
-class Laplace(Sequential):
-    """Learn tasks by Bayes' rule for Gaussians around solutions; parameters as in
-    :class:`Sequential`.
+def penalty(vector, places, memory, settings):
+    """Return the negative logarithm of the prior up to a constant, and its gradient.
 
-    ``memory`` has ``mean`` and ``precision`` of what tasks share.
+    The prior is the last posterior for what tasks share, and the first prior for what is new.
+
+    Parameters
+    ----------
+    vector : ndarray, shape (P,)
+    places : slice or ndarray of int
+        The parameters that tasks share.
+    memory : dict of str to ndarray
+        What is remembered, see :class:`Laplace`; empty for the first task.
+    settings : Settings or ImageSettings
+
+    Returns
+    -------
+    penalty : float
+        Nats for the whole task.
+    gradient : ndarray, shape (P,)
+    """
+    mean = np.zeros_like(vector)
+    precision = np.full_like(vector, settings.prior_sigma**-2)
+    if memory:
+        mean[places] = memory["mean"]
+        precision[places] = memory["precision"]
+    return pull(vector, slice(None), (mean, settings.weight * precision))
+
+
+def remember(memory, settings, shared, gained):
+    """Return the memory after a task: the solution, and the precision with the task's information.
+
+    Parameters
+    ----------
+    memory : dict of str to ndarray
+    settings : Settings or ImageSettings
+    shared : ndarray
+        The solution, of what tasks share.
+    gained : ndarray
+        The Fisher information of all examples of the task.
+    """
+    before = memory.get("precision", np.full_like(gained, settings.prior_sigma**-2))
+    return {"mean": shared, "precision": (before + gained).astype(gained.dtype)}
+
+
+def learn_task(context, task):
+    """Train on a task under the Gaussian of the last one; return the new state and the history."""
+    context = accept(context, task)
+    settings = context.settings
+    memory = context.state.memory
+    network = context.next_network(task.outputs)
+    places = context.places(network)
+
+    def prior(vector, gradient):
+        return penalty(vector, places, memory, settings)
+
+    vector = start(context, network, task)
+    data = Data(task.x_train, task.targets)
+    vector, history = train(context, network, vector, data, penalty=prior)
+    gained = len(task.x_train) * information(context, network, vector, task)
+    memory = remember(memory, settings, vector[places].copy(), gained)
+    return keep(context, network, vector, memory), history
+
+
+class Laplace(Saved):
+    """Learn tasks by Bayes' rule for Gaussians around solutions; parameters as in :class:`Saved`.
+
+    ``knowledge.memory`` has ``mean`` and ``precision`` of what tasks share.
     """
 
     settings_type = Settings
+    model_type = PlainClassifier
+    context_type = Context
 
-    def penalty(self, vector, places, task):
-        """Return the negative logarithm of the prior: yesterday's Gaussian, and the first one for
-        what is new.
-        """
-        mean = np.zeros_like(vector)
-        precision = np.full_like(vector, self.settings.prior_sigma**-2)
-        if self.memory:
-            mean[places] = self.memory["mean"]
-            precision[places] = self.memory["precision"]
-        return pull(vector, slice(None), (mean, self.settings.weight * precision))
+    def learn(self, task, progress=None):
+        """Learn the next task and return the history of the training."""
+        return self.turn(learn_task, task, progress)
 
-    def remember(self, task, vector):
-        """Move the Gaussian to the solution and add the task's information, of all its examples, to
-        its precision.
-        """
-        found = len(task.x_train) * information(self, task, vector)
-        precision = self.memory.get("precision", np.full_like(found, self.settings.prior_sigma**-2))
-        self.memory = {"mean": self.shared, "precision": (precision + found).astype(found.dtype)}
+    def predict(self, x, task_id):
+        """Return class probabilities (N, C) for inputs (N, D) of a learned task."""
+        return predict(self.context, self.assemble, x, task_id)
 
 
 @dataclass(frozen=True, init=False)
@@ -77,9 +141,13 @@ class ImageSettings(ImageInformation):
     )
 
 
-class ImageLaplace(OnImages, Laplace):
-    """Learn generative models by Bayes' rule for Gaussians around solutions; parameters as in
-    :class:`Laplace`.
-    """
+class ImageLaplace(Saved, Generative):
+    """Learn generative models by Bayes' rule for Gaussians; parameters as in :class:`Saved`."""
 
     settings_type = ImageSettings
+    model_type = PlainAutoencoder
+    context_type = Context
+
+    def learn(self, task, progress=None):
+        """Learn the next task and return the history of the training."""
+        return self.turn(learn_task, task, progress)

@@ -17,14 +17,14 @@ are said by :mod:`ibpcl.methods.npbcl_labels` for classes and regressions and by
 """
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from ibpcl.continual import coresets, expansion
 from ibpcl.continual import masks as hard_masks
 from ibpcl.continual import prior as priors
-from ibpcl.continual.learner import Saved, check_inputs
+from ibpcl.continual.learner import Saved, check_inputs, phase_key
 from ibpcl.errors import TrainingError
 from ibpcl.inference import objectives
 from ibpcl.inference.loop import Fit
@@ -36,7 +36,7 @@ from ibpcl.models import prediction, subnetwork
 from ibpcl.models.elbo import Flat, Prior
 from ibpcl.models.masked import sticks
 from ibpcl.models.parameters import Layout, write
-from ibpcl.noise import Key, generator
+from ibpcl.noise import generator
 from ibpcl.primitives import weibull
 
 __all__ = ["NPBCL", "PRESETS", "Settings"]
@@ -81,6 +81,11 @@ class State:
     own: tuple[np.ndarray, ...] = ()
     masks: tuple[tuple[np.ndarray, ...], ...] = ()
     coresets: tuple[Data | None, ...] = ()
+
+    @classmethod
+    def initial(cls, settings):
+        """Return the state before the first task."""
+        return cls(settings.alphas)
 
     @property
     def learned(self):
@@ -155,12 +160,12 @@ class Context:
     backend: object
     progress: object = None
 
+    state_type: ClassVar = State
+
     def key(self, phase, task_id=None):
-        """Return the key of the noise of a phase of the next task, or of another; its third field
-        counts steps.
-        """
+        """Return the key of the noise of a phase, of the next task unless another is named."""
         t = self.state.learned if task_id is None else task_id
-        return Key(self.seed, self.model.stride * t + self.model.streams[phase], 0, 0)
+        return phase_key(self.model, self.seed, t, phase)
 
     def fit(self, phase, epochs, **changes):
         """Return how a phase of training goes."""
@@ -627,6 +632,37 @@ def refine(context, network, vector, masks, task_id):
     )[1]
 
 
+def predict(context, refined, x, task_id):
+    """Return predictions, averaged over samples of the posterior.
+
+    Parameters
+    ----------
+    context : Context
+    refined : dict of int to ndarray
+        Parameters by task, as refined on the coreset; filled here.
+    x : array_like, shape (N, D)
+    task_id : int
+
+    Returns
+    -------
+    predictions : ibpcl.models.likelihoods.Classes or ibpcl.models.likelihoods.Values
+    """
+    state = context.state
+    x = check_inputs("npbcl.predict", x, state.inputs, task_id, state.learned)
+    network, vector, masks = context.assemble(task_id)
+    if task_id not in refined:
+        refined[task_id] = refine(context, network, vector, masks, task_id)
+    return prediction.predict(
+        network,
+        refined[task_id],
+        masks,
+        x,
+        context.settings.prediction_samples,
+        context.key("predict", task_id),
+        context.backend,
+    )
+
+
 class NPBCL(Saved):
     """Learn tasks one after another in one network, each with its own masks.
 
@@ -647,24 +683,7 @@ class NPBCL(Saved):
 
     settings_type = Settings
     model_type = LabelModel
-
-    def __init__(self, settings=None, seed=0, backend_name="numba"):
-        super().__init__(settings, seed, backend_name)
-        self.knowledge = State(self.settings.alphas)
-        # by task: what predictions are made with
-        self._refined = {}
-
-    @property
-    def context(self):
-        """What every step of the algorithm reads."""
-        return Context(
-            self.settings, self.model_type(self.settings), self.knowledge, self.seed, self.backend
-        )
-
-    @property
-    def learned(self):
-        """How many tasks were learned."""
-        return self.knowledge.learned
+    context_type = Context
 
     @property
     def alpha(self):
@@ -703,9 +722,7 @@ class NPBCL(Saved):
             objective is not finite, or no weight is left.
         """
         turn = learn_task(replace(self.context, progress=progress), task)
-        self.knowledge = turn.state
-        self.inputs = turn.state.inputs
-        self._refined = {}
+        self.become(turn.state)
         return turn.history
 
     def predict(self, x, task_id):
@@ -722,37 +739,8 @@ class NPBCL(Saved):
         -------
         predictions : ibpcl.models.likelihoods.Classes or ibpcl.models.likelihoods.Values
         """
-        x = check_inputs("npbcl.predict", x, self.inputs, task_id, self.learned)
-        context = self.context
-        network, vector, masks = context.assemble(task_id)
-        if task_id not in self._refined:
-            self._refined[task_id] = refine(context, network, vector, masks, task_id)
-        return prediction.predict(
-            network,
-            self._refined[task_id],
-            masks,
-            x,
-            self.settings.prediction_samples,
-            context.key("predict", task_id),
-            self.backend,
-        )
+        return predict(self.context, self.refined, x, task_id)
 
     def masks(self, task_id):
         """Return the hard masks of a task: a tuple of boolean arrays (D, K), one a masked layer."""
         return tuple(self.context.masks(task_id).values())
-
-    def assemble(self, task_id):
-        """Return the network of a learned task, as large as it was then, its parameters, and its
-        masks by layer.
-        """
-        return self.context.assemble(task_id)
-
-    def state(self):
-        """Return everything that was learned, as a dict of arrays."""
-        return self.knowledge.arrays()
-
-    def load_state(self, state):
-        """Become the learner whose :meth:`state` this was."""
-        self.knowledge = State(self.settings.alphas).with_arrays(state)
-        self.inputs = self.knowledge.inputs
-        self._refined = {}

@@ -40,10 +40,10 @@ from typing import ClassVar
 import numpy as np
 
 from ibpcl.continual import prior as priors
-from ibpcl.continual.learner import check_task
+from ibpcl.continual.learner import Saved, check_task
 from ibpcl.inference.objectives import Weighted
 from ibpcl.methods.images import Generative
-from ibpcl.methods.npbcl import NPBCL
+from ibpcl.methods.npbcl import Context, learn_task
 from ibpcl.methods.npbcl_settings import IMAGE_PRESETS, ImageSettings
 from ibpcl.models import starts, subnetwork
 from ibpcl.models.elbo import Elbo
@@ -213,13 +213,40 @@ class ImageModel:
         }
 
 
-class ImageNPBCL(Generative, NPBCL):
-    """Learn generative models one after another in one autoencoder; parameters and attributes as in
-    :class:`NPBCL`.
+class ImageNPBCL(Saved, Generative):
+    """Learn generative models one after another in one autoencoder, each with its own masks.
+
+    Parameters as in :class:`ibpcl.methods.npbcl.NPBCL`.
+
+    Attributes
+    ----------
+    knowledge : ibpcl.methods.npbcl.State
+        Everything that was learned.
     """
 
     settings_type = ImageSettings
     model_type = ImageModel
+    context_type = Context
+
+    @property
+    def alpha(self):
+        """The next task's concentration in each masked layer."""
+        return self.knowledge.alpha
+
+    @property
+    def posterior(self):
+        """The Gaussian parameters that tasks share, by layer and name."""
+        return self.context.posterior()
+
+    def learn(self, task, progress=None):
+        """Run one turn of Algorithm 1 on a task of images, and return the history."""
+        turn = learn_task(replace(self.context, progress=progress), task)
+        self.become(turn.state)
+        return turn.history
+
+    def masks(self, task_id):
+        """Return the hard masks of a task: a tuple of boolean arrays (D, K), one a masked layer."""
+        return tuple(self.context.masks(task_id).values())
 
 
 def _towards_unused(known, alpha, mask_model):

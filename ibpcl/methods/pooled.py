@@ -1,21 +1,30 @@
-"""What joint training and rehearsal have in common: the loss is of several tasks, and all their
-heads are trained.
+"""Training on several tasks at once, with all their heads: joint training, rehearsal.
+
+The parameters of all tasks stand in one vector: what tasks share, then what each has of its own.
 """
 
+from dataclasses import replace
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.inference.loop import Step
-from ibpcl.methods.sequential import Sequential
+from ibpcl.inference.loop import Step, fit
+from ibpcl.methods.sequential import keep, start
 from ibpcl.models.elbo import Elbo
 from ibpcl.noise import generator
 
 
 class Group(NamedTuple):
-    """Examples of one task: inputs (N, D), labels (N,), the task, and how many of the whole each
-    stands for.
+    """Examples of one task.
+
+    Attributes
+    ----------
+    x : ndarray, shape (N, D)
+    labels : ndarray of int, shape (N,)
+    task : int
+    scale : float
+        How many examples of the whole each of these stands for.
     """
 
     x: np.ndarray
@@ -24,78 +33,112 @@ class Group(NamedTuple):
     scale: float = 1.0
 
 
-class Pooled(Sequential):
-    """Train one network on examples of several tasks at once; a base of methods.
+def heads(context, outputs):
+    """Return the network of each task so far and of the next one, and its places in the vector.
 
-    A method says how many examples an epoch passes over (:meth:`pool_size`), and ``groups(task,
-    rows)``: which groups of examples a step's rows are, and how many there are in the whole.
+    Parameters
+    ----------
+    context : ibpcl.methods.sequential.Context
+    outputs : int
+        Width of the next task's outputs.
+
+    Returns
+    -------
+    heads : list of (network, ndarray of int)
     """
+    networks = [context.next_network(count) for count in (*context.state.outputs, outputs)]
+    # what tasks share comes first in each network's vector
+    shared = context.places(networks[0]).stop
+    ends = accumulate((network.layout.size - shared for network in networks), initial=shared)
+    return [
+        (network, np.r_[:shared, begin:end])
+        for network, (begin, end) in zip(networks, pairwise(ends), strict=True)
+    ]
 
-    def train(self, task, progress):
-        """Fit the network and all heads; return what tasks share, then what each has of its own,
-        and the history.
-        """
-        return self.fit(self.begin_all(task), self.objective(task), self.pool_size(task), progress)
 
-    def pool_size(self, task):
-        """Return the number of examples that an epoch passes over."""
-        return len(task.x_train)
+def start_all(context, task, restart):
+    """Return where training starts: the parameters so far, and fresh ones for the task's own.
 
-    def begin_all(self, task):
-        """Return the parameters before training: those of the tasks before, and a fresh part of the
-        task's own.
-        """
-        fresh = self.begin(task)
-        shared = self.places(self.network(task.outputs))
-        vector = np.concatenate([fresh[shared], *self.own, np.delete(fresh, shared)])
-        if self.settings.restart:
-            # the first one's stays
-            for t, (network, places) in reversed(list(enumerate(self.parts(task.outputs)))):
-                vector[places] = network.start(generator(self.key(task_id=t)), self.settings.start)
-        return vector
+    With ``restart`` all of them are fresh, as each task's were when it came.
+    """
+    network = context.next_network(task.outputs)
+    fresh = start(context, network, task)
+    shared = context.places(network)
+    vector = np.concatenate([fresh[shared], *context.state.own, np.delete(fresh, shared)])
+    if restart:
+        # of what tasks share the first task's start stays
+        for t, (network, places) in reversed(list(enumerate(heads(context, task.outputs)))):
+            rng = generator(context.key(task_id=t))
+            vector[places] = network.start(rng, context.settings.start)
+    return vector
 
-    def objective(self, task):
-        """Return the objective of a fit: the log likelihoods of all groups of a minibatch, and
-        their gradient.
-        """
-        parts = self.parts(task.outputs)
 
-        def objective(vector, rows, step, steps):
-            groups, whole = self.groups(task, rows)
-            gradient = np.zeros_like(vector)
-            likelihood = 0.0
-            for group in groups:
-                # what tasks share gathers the gradients of all groups
-                if len(group.x):
-                    network, places = parts[group.task]
-                    total, cache = network.log_likelihood(
-                        vector[places], group.x, group.labels, self.backend
-                    )
-                    likelihood += group.scale * total
-                    gradient[places] += network.log_likelihood_vjp(-group.scale / whole, cache)
-            return Step(Elbo(likelihood), gradient)
+def train_all(context, task, groups, pool_size, restart=False):
+    """Fit the network and all heads.
 
-        return objective
+    Parameters
+    ----------
+    context : ibpcl.methods.sequential.Context
+    task : ibpcl.continual.task.Task
+    groups : callable
+        ``groups(rows)`` returns the groups of examples that the rows of a step are, and how many
+        examples there are in the whole.
+    pool_size : int
+        How many examples an epoch passes over.
+    restart : bool
+        Whether all parameters start afresh.
 
-    def parts(self, outputs):
-        """Return the network of each task so far, and of one with so many outputs, and its places
-        in the vector.
-        """
-        networks = [self.network(count) for count in (*self.outputs, outputs)]
-        # the first ones of each network's vector, and of all
-        shared = self.places(networks[0]).stop
-        ends = accumulate((network.layout.size - shared for network in networks), initial=shared)
-        return [
-            (network, np.r_[:shared, start:end])
-            for network, (start, end) in zip(networks, pairwise(ends), strict=True)
-        ]
+    Returns
+    -------
+    vector : ndarray
+        What tasks share, then what each has of its own.
+    history : list of ibpcl.inference.loop.Record
+    """
+    vector = start_all(context, task, restart)
+    rates = np.full(len(vector), context.settings.rate, np.float32)
+    objective = pooled_likelihood(context, task, groups)
+    return fit(vector, objective, rates, pool_size, context.fit())
 
-    def keep(self, task, vector):
-        """Keep what was trained: what tasks share, and what each has of its own."""
-        *before, (_, last) = self.parts(task.outputs)
-        self.own = [np.delete(vector[places], self.places(network)) for network, places in before]
-        super().keep(task, vector[last])
 
-    def remembered(self, task_id, scale=1.0):
-        """Return the examples that are kept of a task."""
-        return Group(self.memory[f"x{task_id}"], self.memory[f"y{task_id}"], task_id, scale)
+def pooled_likelihood(context, task, groups):
+    """Return the objective of a fit to groups of examples, see :func:`train_all`."""
+    parts = heads(context, task.outputs)
+
+    def objective(vector, rows, step, steps):
+        found, whole = groups(rows)
+        gradient = np.zeros_like(vector)
+        likelihood = 0.0
+        for group in found:
+            # what tasks share gathers the gradients of all groups
+            if len(group.x):
+                network, places = parts[group.task]
+                total, cache = network.log_likelihood(
+                    vector[places], group.x, group.labels, context.backend
+                )
+                likelihood += group.scale * total
+                gradient[places] += network.log_likelihood_vjp(-group.scale / whole, cache)
+        return Step(Elbo(likelihood), gradient)
+
+    return objective
+
+
+def keep_all(context, task, vector, memory):
+    """Return the state with one more task, and with the trained heads of the tasks before.
+
+    Parameters
+    ----------
+    context : ibpcl.methods.sequential.Context
+    task : ibpcl.continual.task.Task
+    vector : ndarray
+        What tasks share, then what each has of its own.
+    memory : dict of str to ndarray
+    """
+    *before, (network, last) = heads(context, task.outputs)
+    own = tuple(np.delete(vector[places], context.places(net)) for net, places in before)
+    context = replace(context, state=replace(context.state, own=own))
+    return keep(context, network, vector[last], memory)
+
+
+def remembered(memory, task_id, scale=1.0):
+    """Return the examples that are kept of a task."""
+    return Group(memory[f"x{task_id}"], memory[f"y{task_id}"], task_id, scale)

@@ -26,24 +26,33 @@ a choice that was tried before is rewarded without training.
 """
 
 from dataclasses import dataclass
-from operator import itemgetter
+from typing import NamedTuple
 
 import numpy as np
 
 from ibpcl import adam
 from ibpcl.blas_threads import on_one_thread
+from ibpcl.continual.learner import Saved
 from ibpcl.data.subsets import with_validation
 from ibpcl.errors import TrainingError
 from ibpcl.evaluation.metrics import accuracy
-from ibpcl.inference.objectives import Data, Weighted
-from ibpcl.methods.growing import Growing
-from ibpcl.methods.sequential import SequentialSettings
+from ibpcl.inference.objectives import Data
+from ibpcl.methods.growing import continued, known
+from ibpcl.methods.sequential import (
+    Context,
+    PlainClassifier,
+    SequentialSettings,
+    accept,
+    keep,
+    predict,
+    start,
+    train,
+)
 from ibpcl.models.controller import Controller
-from ibpcl.models.elbo import GRADIENT
 from ibpcl.noise import Key, generator, uniform
 from ibpcl.options import option
 
-# Keys of the controller's noise, apart from those of Sequential.
+# Streams of the controller's noise, apart from those of the network.
 CONTROLLER_STREAM = 100
 CHOICE_STREAM = 101
 
@@ -80,90 +89,147 @@ class Settings(SequentialSettings):
     )
 
 
-class RCL(Growing):
-    """Learn tasks in a network that grows; parameters and attributes as in
-    :class:`ibpcl.methods.growing.Growing`.
+class Trial(NamedTuple):
+    """A network that was tried for a task.
 
-    ``memory`` has ``trials{s}``, too, a row a trial: the units that it added to each layer, then
-    its reward.
+    Attributes
+    ----------
+    reward : float
+        Accuracy on the held-out examples, less what the units cost.
+    added : ndarray of int
+        Units that were added to each hidden layer.
+    network : ibpcl.models.plain.PlainNetwork
+    vector : ndarray, shape (P,)
+    history : list of ibpcl.inference.loop.Record
+    """
+
+    reward: float
+    added: np.ndarray
+    network: object
+    vector: np.ndarray
+    history: list
+
+
+def grow(context, task, added):
+    """Add units to the network of the last task and train them, and nothing else, on a task.
+
+    Returns
+    -------
+    network : ibpcl.models.plain.PlainNetwork
+    vector : ndarray, shape (P,)
+        Those of the old network are the same, bit for bit.
+    history : list of ibpcl.inference.loop.Record
+    """
+    hidden = np.array(context.hidden(context.state.learned - 1)) + added
+    network = context.next_network(task.outputs, tuple(hidden.tolist()))
+    vector, history = train(
+        context,
+        network,
+        continued(context, network),
+        Data(task.x_train, task.y_train),
+        held=known(context, network),
+    )
+    return network, vector, history
+
+
+def split_off(context, task):
+    """Return the task without its held-out examples, which are its test set."""
+    share = context.settings.held_out
+    try:
+        return with_validation([task], share, context.seed)[0]
+    except ValueError as error:  # one side would be empty
+        raise TrainingError(
+            f"rcl: held_out = {share} of the {len(task.x_train)} training examples of task "
+            f"{task.name!r} leaves none to train on, or none to reward trials on; change "
+            "held_out, or give the task more examples"
+        ) from error
+
+
+@on_one_thread
+def search(context, task):
+    """Make all trials of a task.
+
+    Returns
+    -------
+    best : Trial
+        The first of those with the largest reward.
+    trials : ndarray, shape (trials, L + 1)
+        The units that each trial added to each layer, and its reward.
+    """
+    settings = context.settings
+    t = context.state.learned
+    parts = split_off(context, task)
+    controller = Controller(
+        len(settings.hidden), settings.most_units + 1, settings.controller_units
+    )
+    value = controller.layout.block("value")
+    rates = np.full(controller.layout.size, settings.controller_rate)
+    rates[value] = settings.value_rate
+    vector = controller.initial(generator(Key(context.seed, t, 0, CONTROLLER_STREAM)))
+    state = adam.start(vector)
+    rows = []
+    rewards = {}
+    best = None
+    for number in range(settings.trials):
+        noise = uniform(Key(context.seed, t, number, CHOICE_STREAM), controller.layers, np.float64)
+        added = controller.sample(vector, noise)
+        choice = tuple(added.tolist())
+        if choice not in rewards:
+            trial = tried(context, parts, added)
+            rewards[choice] = trial.reward
+            if best is None or trial.reward > best.reward:
+                best = trial
+        reward = rewards[choice]
+        # the first reward says where rewards are, not what is good
+        if number == 0:
+            vector[value] = reward
+        baseline = controller.value(vector)
+        _, cache = controller.loss(vector, added[None], np.array([reward]), baseline)
+        vector, state = adam.update(vector, controller.loss_vjp(1.0, cache), state, rates)
+        rows.append([*choice, reward])
+    return best, np.array(rows)
+
+
+def tried(context, parts, added):
+    """Train a network with added units, and return it with its reward on the held-out examples."""
+    network, vector, history = grow(context, parts, added)
+    right = accuracy(network.predict(vector, parts.x_test, context.backend), parts.y_test)
+    reward = right - context.settings.unit_cost * added.sum()
+    return Trial(reward, added, network, vector, history)
+
+
+def learn_task(context, task):
+    """Fit the first network, or search for the next one; return the new state and the history."""
+    context = accept(context, task)
+    t = context.state.learned
+    memory = context.state.memory
+    if t == 0:
+        network = context.next_network(task.outputs)
+        vector = start(context, network, task)
+        vector, history = train(context, network, vector, Data(task.x_train, task.targets))
+    else:
+        best, trials = search(context, task)
+        _, _, network, vector, history = best
+        memory = memory | {f"trials{t}": trials}
+    memory = memory | {f"widths{t}": np.array(network.hidden)}
+    return keep(context, network, vector, memory), history
+
+
+class RCL(Saved):
+    """Learn tasks in a network that grows; parameters as in :class:`Saved`.
+
+    ``knowledge.memory`` has ``widths{s}``, the units of each hidden layer after task s, and
+    ``trials{s}``, one row per trial: the units that it added to each layer, then its reward.
     """
 
     settings_type = Settings
+    model_type = PlainClassifier
+    context_type = Context
 
-    def train(self, task, progress):
-        """Fit the first network, or search for the next one; return its parameters and the history
-        of its training.
-        """
-        added = 0
-        if self.learned == 0:
-            vector, history = super().train(task, progress)
-        else:
-            added, vector, history = self.search(task, progress)
-        self.memory[f"widths{self.learned}"] = np.array(self.hidden) + added
-        return vector, history
+    def learn(self, task, progress=None):
+        """Learn the next task and return the history of the training."""
+        return self.turn(learn_task, task, progress)
 
-    @on_one_thread
-    def search(self, task, progress=None):
-        """Make all trials of a task; return the units that the best one added, its parameters and
-        its history.
-
-        The best one is the first of those with the largest reward.
-        """
-        settings = self.settings
-        t = self.learned
-        try:
-            # what is held out is its test set
-            parts = with_validation([task], settings.held_out, self.seed)[0]
-        except ValueError as error:  # one side would be empty
-            raise TrainingError(
-                f"rcl: held_out = {settings.held_out} of the {len(task.x_train)} training "
-                f"examples of task {task.name!r} leaves none to train on, or none to reward "
-                "trials on; change held_out, or give the task more examples"
-            ) from error
-        controller = Controller(
-            len(settings.hidden), settings.most_units + 1, settings.controller_units
-        )
-        value = controller.layout.block("value")
-        rates = np.full(controller.layout.size, settings.controller_rate)
-        rates[value] = settings.value_rate
-        vector = controller.initial(generator(Key(self.seed, t, 0, CONTROLLER_STREAM)))
-        state = adam.start(vector)
-        trials = []
-        rewards = {}
-        best = (-np.inf,)
-        for trial in range(settings.trials):
-            noise = uniform(Key(self.seed, t, trial, CHOICE_STREAM), controller.layers, np.float64)
-            added = controller.sample(vector, noise)
-            choice = tuple(added.tolist())
-            if choice not in rewards:
-                network, fitted, history = self.grow(parts, added, progress)
-                right = accuracy(network.predict(fitted, parts.x_test, self.backend), parts.y_test)
-                rewards[choice] = right - settings.unit_cost * added.sum()
-                best = max(best, (rewards[choice], added, fitted, history), key=itemgetter(0))
-            # the first reward says where rewards are, not what is good
-            if trial == 0:
-                vector[value] = rewards[choice]
-            _, cache = controller.loss(
-                vector, added[None], np.array([rewards[choice]]), controller.value(vector)
-            )
-            vector, state = adam.update(vector, controller.loss_vjp(1.0, cache), state, rates)
-            trials.append([*choice, rewards[choice]])
-        self.memory[f"trials{t}"] = np.array(trials)
-        return best[1:]
-
-    def grow(self, task, added, progress=None):
-        """Add units to the network of the last task and train them, and nothing else, on a task.
-
-        Returns the network, its parameters (P,), of which those of the old network are the same bit
-        for bit, and the history.
-        """
-        network = self.network(task.outputs, tuple((np.array(self.hidden) + added).tolist()))
-        weighted = Weighted(GRADIENT, held=self.known(network))
-        return network, *self.maximize(
-            network,
-            self.start(network),
-            None,
-            Data(task.x_train, task.y_train),
-            self.how(progress),
-            weighted,
-        )
+    def predict(self, x, task_id):
+        """Return class probabilities (N, C) for inputs (N, D) of a learned task."""
+        return predict(self.context, self.assemble, x, task_id)

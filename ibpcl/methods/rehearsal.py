@@ -18,8 +18,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from ibpcl.continual.coresets import SELECTIONS
-from ibpcl.methods.pooled import Group, Pooled
-from ibpcl.methods.sequential import SequentialSettings
+from ibpcl.continual.learner import Saved
+from ibpcl.methods.pooled import Group, keep_all, remembered, train_all
+from ibpcl.methods.sequential import (
+    Context,
+    PlainClassifier,
+    SequentialSettings,
+    accept,
+    predict,
+)
 from ibpcl.noise import generator
 from ibpcl.options import option
 
@@ -38,39 +45,60 @@ class Settings(SequentialSettings):
         200, "Examples kept of each task, at most; every step learns all of them again.", at_least=1
     )
 
-    restart = False  # no choice here
+
+def minibatch(context, task, rows):
+    """Return the task's minibatch and the whole of every buffer, and how many they stand for."""
+    memory = context.state.memory
+    t = context.state.learned
+    size = len(task.x_train)
+    groups = [Group(task.x_train[rows], task.y_train[rows], t, size / len(rows))]
+    for s in range(t):
+        stands_for = context.settings.weight * int(memory[f"examples{s}"])
+        groups.append(remembered(memory, s, stands_for / len(memory[f"y{s}"])))
+        size += stands_for
+    return groups, size
 
 
-class Rehearsal(Pooled):
-    """Learn tasks while rehearsing others; parameters as in
-    :class:`ibpcl.methods.sequential.Sequential`.
+def buffer(context, task):
+    """Return what is remembered of a task: some examples, and how many it had."""
+    t = context.state.learned
+    settings = context.settings
+    examples = len(task.x_train)
+    select = SELECTIONS[settings.buffer]
+    size = min(settings.buffer_size, examples)
+    rows = np.sort(select(task.x_train, size, generator(context.key("buffer"))))
+    return {
+        f"x{t}": task.x_train[rows],
+        f"y{t}": task.y_train[rows],
+        f"examples{t}": np.array(examples),
+    }
+
+
+def learn_task(context, task):
+    """Train on a task and on all buffers, and fill the next one; return state and history."""
+    context = accept(context, task)
+    vector, history = train_all(
+        context, task, lambda rows: minibatch(context, task, rows), len(task.x_train)
+    )
+    memory = context.state.memory | buffer(context, task)
+    return keep_all(context, task, vector, memory), history
+
+
+class Rehearsal(Saved):
+    """Learn tasks while rehearsing earlier ones; parameters as in :class:`Saved`.
+
+    ``knowledge.memory`` has ``x{s}`` and ``y{s}``, the buffer of each task, and ``examples{s}``,
+    how many training examples it had.
     """
 
     settings_type = Settings
+    model_type = PlainClassifier
+    context_type = Context
 
-    def groups(self, task, rows):
-        """Return the task's minibatch and the whole of every buffer, and how many examples they
-        stand for.
-        """
-        size = len(task.x_train)
-        groups = [Group(task.x_train[rows], task.y_train[rows], self.learned, size / len(rows))]
-        for t in range(self.learned):
-            stands_for = self.settings.weight * int(self.memory[f"examples{t}"])
-            groups.append(self.remembered(t, stands_for / len(self.memory[f"y{t}"])))
-            size += stands_for
-        return groups, size
+    def learn(self, task, progress=None):
+        """Learn the next task and return the history of the training."""
+        return self.turn(learn_task, task, progress)
 
-    def remember(self, task, vector):
-        """Keep some examples of the task, and how many it had."""
-        t = self.learned - 1
-        settings = self.settings
-        examples = len(task.x_train)
-        rng = generator(self.key("buffer", t))
-        rows = np.sort(
-            SELECTIONS[settings.buffer](task.x_train, min(settings.buffer_size, examples), rng)
-        )
-        self.memory |= {
-            f"x{t}": task.x_train[rows],
-            f"y{t}": task.y_train[rows],
-            f"examples{t}": np.array(examples),
-        }
+    def predict(self, x, task_id):
+        """Return class probabilities (N, C) for inputs (N, D) of a learned task."""
+        return predict(self.context, self.assemble, x, task_id)

@@ -18,8 +18,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ibpcl.methods.images import AutoencoderSettings, OnImages
-from ibpcl.methods.sequential import Sequential, SequentialSettings, pull
+from ibpcl.continual.learner import Saved
+from ibpcl.inference.objectives import Data
+from ibpcl.methods.images import AutoencoderSettings, Generative, PlainAutoencoder
+from ibpcl.methods.sequential import (
+    Context,
+    PlainClassifier,
+    SequentialSettings,
+    accept,
+    keep,
+    predict,
+    pull,
+    start,
+    train,
+)
 from ibpcl.options import option
 
 
@@ -35,48 +47,122 @@ class Settings(SequentialSettings):
     )
 
 
-class SI(Sequential):
-    """Learn tasks with intelligent synapses; parameters as in :class:`Sequential`.
+def penalty(vector, places, memory, weight):
+    """Pull what mattered back to where the last task ended.
 
-    ``memory`` has ``anchor``, where the last task ended, and ``importance``, both of what tasks
-    share; ``path`` is the path integral of the last task, and ``began`` where it started.
+    Parameters
+    ----------
+    vector : ndarray, shape (P,)
+    places : slice or ndarray of int
+        The parameters that tasks share.
+    memory : dict of str to ndarray
+        What SI remembers, see :class:`SI`; empty for the first task.
+    weight : float
+        The weight c times the number of examples, because the penalty is for the whole task.
+
+    Returns
+    -------
+    penalty : float
+        Nats for the whole task.
+    gradient : ndarray, shape (P,), or None
+    """
+    if not memory:
+        return 0.0, None
+    return pull(vector, places, (memory["anchor"], 2 * weight * memory["importance"]))
+
+
+class PathIntegral:
+    """The sum over the steps of minus the gradient times the step, for each parameter.
+
+    Parameters
+    ----------
+    places : slice or ndarray of int
+        The parameters that tasks share.
+
+    Attributes
+    ----------
+    total : ndarray or float
+        How much each parameter has lowered the loss so far, in nats per example; 0.0 before the
+        first step.
+    """
+
+    def __init__(self, places):
+        self.places = places
+        self.total = 0.0
+        self.before = None
+        self.slope = None
+
+    def see(self, vector, gradient):
+        """Note where a step starts, and the gradient (P,) of the loss of the data there."""
+        self.before = vector[self.places].copy()
+        self.slope = gradient[self.places].copy()
+
+    def add(self, vector):
+        """Add the step that has led to ``vector`` (P,)."""
+        self.total = self.total - self.slope * (vector[self.places] - self.before)
+
+
+def remember(memory, settings, began, shared, path):
+    """Return the memory after a task: its path integral becomes importance.
+
+    Parameters
+    ----------
+    memory : dict of str to ndarray
+    settings : Settings or ImageSettings
+    began, shared : ndarray
+        The shared parameters at the start and at the end of the task.
+    path : ndarray
+        The path integral of each of them.
+    """
+    moved = shared - began
+    gained = np.maximum(path, 0) / (moved * moved + settings.damping)
+    importance = memory.get("importance", 0) + gained
+    return {"anchor": shared, "importance": importance.astype(shared.dtype)}
+
+
+def learn_task(context, task):
+    """Train on a task while the path integral adds up; return the new state and the history."""
+    context = accept(context, task)
+    settings = context.settings
+    memory = context.state.memory
+    network = context.next_network(task.outputs)
+    places = context.places(network)
+    weight = settings.weight * len(task.x_train)
+    path = PathIntegral(places)
+
+    def pulled(vector, gradient):
+        path.see(vector, gradient)
+        return penalty(vector, places, memory, weight)
+
+    def add_step(step, vector, state, rates):
+        path.add(vector)
+        return vector, state, rates
+
+    began = start(context, network, task)
+    data = Data(task.x_train, task.targets)
+    vector, history = train(context, network, began, data, penalty=pulled, adapt=add_step)
+    memory = remember(memory, settings, began[places], vector[places].copy(), path.total)
+    return keep(context, network, vector, memory), history
+
+
+class SI(Saved):
+    """Learn tasks with intelligent synapses; parameters as in :class:`Saved`.
+
+    ``knowledge.memory`` has ``anchor``, where the last task ended, and ``importance``, both of
+    what tasks share.
     """
 
     settings_type = Settings
+    model_type = PlainClassifier
+    context_type = Context
 
-    def penalty(self, vector, places, task):
-        """Pull what mattered back to where the last task ended."""
-        if not self.memory:
-            return 0.0, None
-        precision = 2 * self.settings.weight * len(task.x_train) * self.memory["importance"]
-        return pull(vector, places, (self.memory["anchor"], precision))
+    def learn(self, task, progress=None):
+        """Learn the next task and return the history of the training."""
+        return self.turn(learn_task, task, progress)
 
-    def weighted(self, task):
-        """Return what is maximized; each step of training adds to the path integral."""
-        objective = super().weighted(task)
-        places = self.places(self.network(task.outputs))
-        self.began = self.begin(task)[places]
-        self.path = 0.0
-        before = slope = 0.0
-
-        def penalty(vector, gradient):
-            nonlocal before, slope
-            before = vector[places].copy()
-            slope = gradient[places].copy()
-            return objective.penalty(vector, gradient)
-
-        def adapt(step, vector, state, rates):
-            self.path = self.path - slope * (vector[places] - before)
-            return vector, state, rates
-
-        return objective._replace(penalty=penalty, adapt=adapt)
-
-    def remember(self, task, vector):
-        """Turn the path integral into importance."""
-        moved = self.shared - self.began
-        gained = np.maximum(self.path, 0) / (moved * moved + self.settings.damping)
-        importance = self.memory.get("importance", 0) + gained
-        self.memory = {"anchor": self.shared, "importance": importance.astype(vector.dtype)}
+    def predict(self, x, task_id):
+        """Return class probabilities (N, C) for inputs (N, D) of a learned task."""
+        return predict(self.context, self.assemble, x, task_id)
 
 
 @dataclass(frozen=True, init=False)
@@ -90,7 +176,13 @@ class ImageSettings(AutoencoderSettings):
     )
 
 
-class ImageSI(OnImages, SI):
-    """Learn generative models with intelligent synapses; parameters as in :class:`SI`."""
+class ImageSI(Saved, Generative):
+    """Learn generative models with intelligent synapses; parameters as in :class:`Saved`."""
 
     settings_type = ImageSettings
+    model_type = PlainAutoencoder
+    context_type = Context
+
+    def learn(self, task, progress=None):
+        """Learn the next task and return the history of the training."""
+        return self.turn(learn_task, task, progress)

@@ -32,13 +32,19 @@ from typing import ClassVar
 import numpy as np
 
 from ibpcl.continual import coresets
-from ibpcl.continual.learner import check_inputs
+from ibpcl.continual.learner import Saved, check_inputs
 from ibpcl.inference import objectives
-from ibpcl.inference.loop import Fit
 from ibpcl.inference.objectives import Data, Weighted
 from ibpcl.methods import OneRate
-from ibpcl.methods.images import AutoencoderSettings, OnImages
-from ibpcl.methods.sequential import Sequential
+from ibpcl.methods.images import AutoencoderSettings, Generative, PlainAutoencoder
+from ibpcl.methods.sequential import (
+    Context,
+    accept,
+    keep,
+    of_task,
+    start,
+    train,
+)
 from ibpcl.models import prediction, starts
 from ibpcl.models.elbo import GRADIENT, Prior
 from ibpcl.models.layers import ACTIVATIONS, Drawn, Gaussian
@@ -86,130 +92,231 @@ class Settings(PosteriorSettings):
     coreset_epochs: int = option(100, "Steps on a coreset before predictions.", at_least=0)
 
 
-class VCL(Sequential):
-    """Learn tasks by Bayes' rule with Gaussian posteriors; parameters and attributes as in
-    :class:`Sequential`.
+@dataclass(frozen=True)
+class GaussianClassifier:
+    """A network with Gaussian weights, and which of its parameters tasks share.
 
-    ``memory`` has ``x{s}`` and ``y{s}``, the coreset of each task if there are any.
+    The methods are those of :class:`ibpcl.methods.sequential.PlainClassifier`.
+
+    Parameters
+    ----------
+    settings : PosteriorSettings
+    """
+
+    settings: object
+
+    kind = "classification"  # of the tasks
+    # The noise of each phase of a task.  A name keeps its number, so that a new phase changes no
+    # published result.
+    streams: ClassVar = {
+        "initial": 0,
+        "likelihood": 1,
+        "train": 2,
+        "coreset": 3,
+        "predict": 4,
+    }
+    stride = 5  # numbers that are set aside for a task
+    # hard masks by layer: there are none to sample
+    given_masks: ClassVar = {}
+
+    @property
+    def samples(self):
+        """Monte Carlo samples of a training step."""
+        return self.settings.samples
+
+    @property
+    def rates(self):
+        """The learning rate of each block of parameters."""
+        return dict.fromkeys(("mu", "log_sigma"), self.settings.rate)
+
+    @property
+    def temperatures(self):
+        """The temperature of sampled masks at the first and the last step; without a meaning."""
+        return (1.0, 1.0)
+
+    def network(self, inputs, hidden, outputs, kind=Gaussian):
+        """Return the network with given widths and one kind of layers.
+
+        Layers that draw weights have the same parameters as layers that draw pre-activations.
+        """
+        return classifier(inputs, hidden, Softmax(), outputs, kind, self.settings.activation, kind)
+
+    def as_trained(self, network):
+        """Return the network with the layers that training draws noise for."""
+        if self.settings.local:
+            return network
+        hidden = tuple(layer.units for layer in network.stages[:-1])
+        return self.network(network.inputs, hidden, network.outputs, Drawn)
+
+    def shares(self, name):
+        """Return whether all tasks share the parameters of this name."""
+        return self.settings.single_head or not name.startswith("head.")
+
+    def start(self, context, network, task):
+        """Return fresh parameters (P,) of a network."""
+        rng = generator(context.key())
+        means = starts.normal(rng, self.settings.start_spread)
+        return network.initial(means, self.settings.start_sigma)
+
+    def sticks_prior(self, network, vector, first):
+        """Return the prior of the sticks by layer: there are none."""
+        return {}
+
+
+def last_posterior(context, network):
+    """Return the prior of the next task: the last posterior, and the first prior for what is new.
+
+    Parameters
+    ----------
+    context : Context
+    network : ibpcl.models.network.Network
+
+    Returns
+    -------
+    prior : ibpcl.models.elbo.Prior
+    """
+    vector = np.zeros(network.layout.size, np.float32)
+    vector[network.layout.block("log_sigma")] = np.log(context.settings.prior_sigma)
+    shared = context.state.shared
+    if shared is not None:
+        vector[context.places(network)] = shared
+    sticks = context.model.sticks_prior(network, vector, shared is None)
+    return Prior.at(network.layout, vector, sticks)
+
+
+def warm_up(context, network, vector, prior, data):
+    """Maximize the likelihood before the first task; return the parameters and the history."""
+    settings = context.settings
+    if context.state.learned or not settings.likelihood_epochs:
+        return vector, []
+    how = context.fit(
+        phase="likelihood", epochs=settings.likelihood_epochs, key=context.key("likelihood")
+    )
+    return objectives.maximize_likelihood(network, vector, prior, data, how, settings.rate)[1:]
+
+
+def maximize(context, network, vector, prior, data, how):
+    """Maximize the ELBO of Eq. 4; return the parameters (P,) and the history."""
+    model = context.model
+    return objectives.train(
+        model.as_trained(network),
+        vector,
+        prior,
+        data,
+        how,
+        model.rates,
+        Weighted(GRADIENT),
+        model.given_masks,
+    )[1:]
+
+
+def learn_task(context, task):
+    """Turn the posterior into that of one more task; return the new state and the history."""
+    context = accept(context, task)
+    settings = context.settings
+    network = context.next_network(task.outputs)
+    vector = start(context, network, task)
+    data, coreset = coresets.take_out(
+        context.name,
+        task,
+        settings.coreset,
+        settings.coreset_size,
+        generator(context.key("coreset")),
+    )
+    prior = last_posterior(context, network)
+    vector, warming = warm_up(context, network, vector, prior, data)
+    how = context.fit(tau=context.model.temperatures)
+    vector, history = maximize(context, network, vector, prior, data, how)
+    memory = context.state.memory
+    if coreset is not None:
+        t = context.state.learned
+        memory = memory | {f"x{t}": coreset.x, f"y{t}": coreset.y}
+    return keep(context, network, vector, memory), of_task(context, [*warming, *history])
+
+
+def refine(context, network, vector, task_id):
+    """Train a copy of the posterior on what was kept, for predictions only.
+
+    That is the coreset of the task, or with one head the coresets of all tasks.
+    """
+    settings = context.settings
+    if settings.coreset == "none":
+        return vector
+    memory = context.state.memory
+    tasks = range(context.state.learned) if settings.single_head else [task_id]
+    x = np.concatenate([memory[f"x{t}"] for t in tasks])
+    y = np.concatenate([memory[f"y{t}"] for t in tasks])
+    how = context.fit(
+        phase="coreset",
+        epochs=settings.coreset_epochs,
+        batch=len(x),
+        key=context.key("coreset", task_id),
+        progress=False,
+        rate_end=1.0,
+    )
+    prior = Prior.at(network.layout, vector)
+    return maximize(context, network, vector, prior, Data(x, y), how)[0]
+
+
+def predict_classes(context, refined, x, task_id):
+    """Return class probabilities, averaged over samples of the posterior.
+
+    Parameters
+    ----------
+    context : Context
+    refined : dict of int to ndarray
+        Parameters by task, as refined on the coreset; filled here.
+    x : array_like, shape (N, D)
+    task_id : int
+
+    Returns
+    -------
+    predictions : ibpcl.models.likelihoods.Classes
+    """
+    state = context.state
+    x = check_inputs(f"{context.name}.predict", x, state.inputs, task_id, state.learned)
+    # with one head all tasks have one network and one noise
+    task_id = 0 if context.settings.single_head else task_id
+    network, vector = context.assemble(task_id)
+    if task_id not in refined:
+        refined[task_id] = refine(context, network, vector, task_id)
+    return prediction.predict(
+        network,
+        refined[task_id],
+        context.model.given_masks,
+        x,
+        context.settings.prediction_samples,
+        context.key("predict", task_id),
+        context.backend,
+    )
+
+
+class VCL(Saved):
+    """Learn tasks by Bayes' rule with Gaussian posteriors; parameters as in :class:`Saved`.
+
+    ``knowledge.memory`` has ``x{s}`` and ``y{s}``, the coreset of each task if there are any.
     """
 
     settings_type = Settings
-    layer = "gaussian"
-    streams: ClassVar = {"initial": 0, "likelihood": 1, "elbo": 2, "coreset": 3, "predict": 4}
-    stride = 5
-    samples_masks = False  # in predictions
+    model_type = GaussianClassifier
+    context_type = Context
 
-    def network(self, outputs, kind=Gaussian):
-        """Return the network of a task, its layers of a kind: they have the same parameters, drawn
-        otherwise.
-        """
-        return classifier(
-            self.inputs,
-            self.settings.hidden,
-            Softmax(),
-            outputs,
-            kind,
-            self.settings.activation,
-            kind,
-        )
-
-    def prior(self, network):
-        """Return the prior of the next task's weights: the last posterior; the first one for what
-        is new.
-        """
-        vector = np.zeros(network.layout.size, np.float32)
-        vector[network.layout.block("log_sigma")] = np.log(self.settings.prior_sigma)
-        if self.shared is not None:
-            vector[self.places(network)] = self.shared
-        return Prior.at(network.layout, vector, self.sticks_prior(network, vector))
-
-    def sticks_prior(self, network, vector):
-        """Return the prior of the sticks by layer; there are none here."""
-        return {}
-
-    def fresh(self, network, task):
-        """Return the parameters of a network that knows no task yet."""
-        settings = self.settings
-        return network.initial(
-            starts.normal(generator(self.key()), settings.start_spread), settings.start_sigma
-        )
-
-    def train(self, task, progress):
-        """Turn the posterior into that of one more task; return the parameters and the history of
-        the training.
-        """
-        settings = self.settings
-        network = self.network(task.outputs)
-        vector = self.begin(task)
-        data, coreset = coresets.take_out(
-            self.name, task, settings.coreset, settings.coreset_size, generator(self.key("coreset"))
-        )
-        prior = self.prior(network)
-        warming = []
-        how = self.how(progress)._replace(samples=settings.samples, key=self.key("elbo"))
-        if settings.likelihood_epochs and not self.learned:
-            first = how._replace(
-                phase="likelihood", epochs=settings.likelihood_epochs, key=self.key("likelihood")
-            )
-            _, vector, warming = objectives.maximize_likelihood(
-                network, vector, prior, data, first, settings.rate
-            )
-        vector, history = self.maximize(network, vector, prior, data, how, self.weighted(task))
-        if coreset is not None:
-            self.memory |= {f"x{self.learned}": coreset.x, f"y{self.learned}": coreset.y}
-        return vector, [*warming, *history]
-
-    def maximize(self, network, vector, prior, data, how, weighted):
-        """Fit means and scales of all weights; return them and the history."""
-        network = network if self.settings.local else self.network(network.outputs, Drawn)
-        return super().maximize(network, vector, prior, data, how, weighted)
+    def learn(self, task, progress=None):
+        """Learn the next task and return the history of the training."""
+        return self.turn(learn_task, task, progress)
 
     def predict(self, x, task_id):
         """Return class probabilities (N, C) for inputs (N, D) of a learned task."""
         return self.predict_classes(x, task_id).probabilities
 
     def predict_classes(self, x, task_id):
-        """Return the :class:`ibpcl.models.likelihoods.Classes`, which says how sure it is, for
-        inputs (N, D).
-        """
-        x = check_inputs(f"{self.name}.predict", x, self.inputs, task_id, self.learned)
-        # then all tasks have one network and one noise
-        task_id = 0 if self.settings.single_head else task_id
-        network, vector = self.assemble(task_id)
-        if task_id not in self.refined:
-            self.refined[task_id] = self._refine(network, vector, task_id)
-        return prediction.predict(
-            network,
-            self.refined[task_id],
-            None if self.samples_masks else {},
-            x,
-            self.settings.prediction_samples,
-            self.key("predict", task_id),
-            self.backend,
-        )
+        """Return class probabilities for inputs (N, D), with what is known about their error.
 
-    def _refine(self, network, vector, task_id):
-        """Train a copy of the posterior on what was kept: the task's coreset, or with one head all
-        of them.
+        Returns
+        -------
+        predictions : ibpcl.models.likelihoods.Classes
         """
-        if self.settings.coreset == "none":
-            return vector
-        kept = range(self.learned) if self.settings.single_head else [task_id]
-        coreset = Data(
-            *(np.concatenate([self.memory[f"{side}{t}"] for t in kept]) for side in "xy")
-        )
-        how = Fit(
-            "coreset",
-            self.settings.coreset_epochs,
-            len(coreset.x),
-            self.settings.samples,
-            self.key("coreset", task_id),
-            self.backend,
-            False,
-        )
-        return self.maximize(
-            network, vector, Prior.at(network.layout, vector), coreset, how, Weighted(GRADIENT)
-        )[0]
+        return predict_classes(self.context, self.refined, x, task_id)
 
 
 @dataclass(frozen=True, init=False)
@@ -217,6 +324,7 @@ class ImageSettings(AutoencoderSettings):
     """The settings of VCL for images."""
 
     method = "vae_vcl"
+    shared_layer = "gaussian"
 
     prior_sigma: float = option(
         1.0, "Standard deviation of the first prior of a shared weight.", above=0
@@ -229,27 +337,43 @@ class ImageSettings(AutoencoderSettings):
     )
 
 
-class ImageVCL(OnImages, VCL):
-    """Learn generative models by Bayes' rule in the shared decoder; parameters as in
-    :class:`VCL`.
+def learn_images(context, task):
+    """Turn the posterior of the shared layers into that of one more task of images.
+
+    There is neither a start from maximum likelihood nor a coreset.  Training starts at the means of
+    the last posterior, with ``start_sigma`` everywhere.
     """
+    context = accept(context, task)
+    settings = context.settings
+    network = context.next_network(task.outputs)
+    vector = start(context, network, task)
+    vector[network.layout.block("log_sigma")] = np.log(settings.start_sigma)
+    vector, history = train(
+        context,
+        network,
+        vector,
+        Data(task.x_train, task.targets),
+        prior=last_posterior(context, network),
+        weights=context.model.weights._replace(kl_weights=-settings.weight_kl_weight),
+    )
+    return keep(context, network, vector), history
+
+
+class GaussianDecoder(PlainAutoencoder):
+    """The autoencoder of a task, the shared layers of its decoder Gaussian."""
+
+    def sticks_prior(self, network, vector, first):
+        """Return the prior of the sticks by layer: there are none."""
+        return {}
+
+
+class ImageVCL(Saved, Generative):
+    """Learn generative models by Bayes' rule in the decoder; parameters as in :class:`Saved`."""
 
     settings_type = ImageSettings
-    # no start from maximum likelihood, no coreset
-    train = Sequential.train
-    maximize = Sequential.maximize
+    model_type = GaussianDecoder
+    context_type = Context
 
-    def begin(self, task):
-        """Start at the last posterior's means, with ``start_sigma`` everywhere."""
-        vector = super().begin(task)
-        vector[self.network(task.outputs).layout.block("log_sigma")] = np.log(
-            self.settings.start_sigma
-        )
-        return vector
-
-    def weighted(self, task):
-        """Return what is maximized, the shared weights' divergence with its weight."""
-        weighted = super().weighted(task)
-        return weighted._replace(
-            weights=weighted.weights._replace(kl_weights=-self.settings.weight_kl_weight)
-        )
+    def learn(self, task, progress=None):
+        """Learn the next task and return the history of the training."""
+        return self.turn(learn_images, task, progress)

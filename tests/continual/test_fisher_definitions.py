@@ -39,7 +39,7 @@ def measured():
     y = task.y_train
     p = network.predict(vector, x, backend("numpy"))
     hidden = np.zeros(network.layout.size, bool)
-    hidden[learner.places(network)] = True
+    hidden[learner.context.places(network)] = True
 
     def compared(values):
         """Return the sum over that of the exact one, and the correlation with it, in the hidden

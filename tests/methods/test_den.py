@@ -56,7 +56,7 @@ def layers(learner):
 
 
 def widths(learner):
-    return [learner.widths(t) for t in range(learner.learned)]
+    return [learner.context.hidden(t) for t in range(learner.learned)]
 
 
 def widths_drifted(learner, before):
@@ -74,9 +74,9 @@ def test_without_penalties_and_thresholds_it_is_naive_bit_for_bit(make_task):
     naive = Naive(NaiveSettings(hidden=(8, 7), **COMMON), 3, "numpy")
     for task in tasks:
         naive.learn(task, progress=False)
-    np.testing.assert_array_equal(den.shared, naive.shared)
+    np.testing.assert_array_equal(den.knowledge.shared, naive.knowledge.shared)
     for t, task in enumerate(tasks):
-        np.testing.assert_array_equal(den.own[t], naive.own[t])
+        np.testing.assert_array_equal(den.knowledge.own[t], naive.knowledge.own[t])
         np.testing.assert_array_equal(den.predict(task.x_test, t), naive.predict(task.x_test, t))
 
 
@@ -169,7 +169,7 @@ def test_expansion_alone_changes_no_earlier_prediction(make_task, monkeypatch):
     first = learner.predict(make_task(0).x_test, 0)
     weights = layers(learner)[0][0]
     learner.learn(make_task(1), progress=False)
-    assert learner.widths(1)[0] > 8
+    assert learner.context.hidden(1)[0] > 8
     np.testing.assert_array_equal(layers(learner)[0][0][:, :8], weights)
     np.testing.assert_array_equal(learner.predict(make_task(0).x_test, 0), first)
     p = learner.predict(make_task(1).x_test, 1)
@@ -185,7 +185,7 @@ def test_no_unit_moves_further_than_the_threshold(make_task):
         learner.learn(make_task(t), progress=False)
         moved = widths_drifted(learner, before)
         assert max(moved) <= 0.2
-        copied += sum(learner.widths(t)) - sum(learner.widths(t - 1))
+        copied += sum(learner.context.hidden(t)) - sum(learner.context.hidden(t - 1))
         assert max(moved) > 0
     assert copied > 0
 
@@ -255,7 +255,7 @@ def test_a_saved_learner_is_the_learner(make_task, tmp_path):
         np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-5)
     fresh = learner_of()
     fresh.load_state(fresh.state())
-    assert fresh.own == [] and fresh.inputs is None
+    assert fresh.knowledge.own == () and fresh.inputs is None
 
 
 def test_it_refuses_what_it_cannot_learn(make_task):

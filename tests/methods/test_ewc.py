@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ibpcl.continual import fisher
-from ibpcl.methods.ewc import EWC, Settings
+from ibpcl.methods.ewc import EWC, Settings, penalty
 from ibpcl.methods.naive import Naive
 from ibpcl.methods.naive import Settings as NaiveSettings
 
@@ -24,8 +24,8 @@ def test_without_weight_it_is_naive_bit_for_bit(make_task, variant):
     other = Naive(NaiveSettings(**SMALL), seed=3)
     for t in range(3):
         other.learn(make_task(t), progress=False)
-    np.testing.assert_array_equal(one.shared, other.shared)
-    for a, b in zip(one.own, other.own, strict=True):
+    np.testing.assert_array_equal(one.knowledge.shared, other.knowledge.shared)
+    for a, b in zip(one.knowledge.own, other.knowledge.own, strict=True):
         np.testing.assert_array_equal(a, b)
 
 
@@ -34,7 +34,12 @@ def test_with_a_large_weight_nothing_moves_that_matters(make_task):
     moved = []
     for learner in (loose, tight):
         first = learned(make_task, 1)
-        moved.append((first.memory["fisher"] * (learner.shared - first.shared) ** 2).sum())
+        moved.append(
+            (
+                first.knowledge.memory["fisher"]
+                * (learner.knowledge.shared - first.knowledge.shared) ** 2
+            ).sum()
+        )
     assert moved[1] < moved[0] / 10
 
 
@@ -42,45 +47,48 @@ def test_with_a_large_weight_nothing_moves_that_matters(make_task):
 def test_the_penalty_is_half_of_the_weighted_square(make_task, kind):
     """The half of the Laplace approximation, N examples, and one anchor a task."""
     learner = learned(make_task, variant="separate", weight=7.0, fisher=kind, fisher_examples=50)
-    task = make_task(2)
-    vector = np.random.default_rng(0).normal(size=len(learner.shared) + 5)
-    value, gradient = learner.penalty(vector, slice(len(learner.shared)), task)
+    vector = np.random.default_rng(0).normal(size=len(learner.knowledge.shared) + 5)
+    places = slice(len(learner.knowledge.shared))
+    weight = 7.0 * len(make_task(2).x_train)
+    value, gradient = penalty(vector, places, learner.knowledge.memory, weight)
     expected = 0.0
     slope = np.zeros_like(vector)
     for s in range(2):
-        shift = vector[:-5] - learner.memory[f"anchor{s}"]
-        expected += 7.0 / 2 * 120 * (learner.memory[f"fisher{s}"] * shift**2).sum()
-        slope[:-5] += 7.0 * 120 * learner.memory[f"fisher{s}"] * shift
+        shift = vector[:-5] - learner.knowledge.memory[f"anchor{s}"]
+        expected += 7.0 / 2 * 120 * (learner.knowledge.memory[f"fisher{s}"] * shift**2).sum()
+        slope[:-5] += 7.0 * 120 * learner.knowledge.memory[f"fisher{s}"] * shift
     assert value == pytest.approx(expected, rel=1e-6)
     np.testing.assert_allclose(gradient, slope, rtol=1e-5)
 
 
 def test_online_and_separate_agree_while_there_is_one_anchor(make_task):
     one, other = (learned(make_task, 2, variant=variant) for variant in ("online", "separate"))
-    np.testing.assert_array_equal(one.shared, other.shared)
+    np.testing.assert_array_equal(one.knowledge.shared, other.knowledge.shared)
     np.testing.assert_allclose(
-        one.memory["fisher"], other.memory["fisher0"] + other.memory["fisher1"], rtol=1e-6
+        one.knowledge.memory["fisher"],
+        other.knowledge.memory["fisher0"] + other.knowledge.memory["fisher1"],
+        rtol=1e-6,
     )
-    np.testing.assert_array_equal(one.memory["anchor"], other.memory["anchor1"])
+    np.testing.assert_array_equal(one.knowledge.memory["anchor"], other.knowledge.memory["anchor1"])
 
 
 def test_what_decays_is_forgotten(make_task):
     one = learned(make_task, 2, decay=0.0)
-    last = one.memory["fisher"]
-    vector = np.concatenate([one.shared, one.own[1]])
+    last = one.knowledge.memory["fisher"]
+    vector = np.concatenate([one.knowledge.shared, one.knowledge.own[1]])
     np.testing.assert_allclose(
         last,
-        fisher.diagonal(one.network(2), vector, make_task(1).x_train, None, "exact", None)[
-            : len(one.shared)
-        ],
+        fisher.diagonal(
+            one.context.next_network(2), vector, make_task(1).x_train, None, "exact", None
+        )[: len(one.knowledge.shared)],
         rtol=1e-5,
     )
 
 
 def test_the_fisher_is_of_what_is_shared(make_task):
     head = (8 + 1) * 2
-    assert len(learned(make_task, 1, single_head=True).memory["fisher"]) == (
-        len(learned(make_task, 1).memory["fisher"]) + head
+    assert len(learned(make_task, 1, single_head=True).knowledge.memory["fisher"]) == (
+        len(learned(make_task, 1).knowledge.memory["fisher"]) + head
     )
 
 

@@ -38,15 +38,17 @@ def test_with_gates_at_one_the_network_is_plain():
 def test_training_with_gates_at_one_is_naive(make_task, monkeypatch):
     """Gates held open, and nothing marked as used."""
     monkeypatch.setattr("ibpcl.methods.hat.scale_at", lambda *arguments: 400.0)
-    monkeypatch.setattr(HAT, "used", property(lambda self: np.zeros(8, np.float32)))
+    monkeypatch.setattr("ibpcl.methods.hat.used_gates", lambda context: np.zeros(8, np.float32))
     monkeypatch.setattr("ibpcl.methods.hat.generator", lambda key: Sixes())
     one = HAT(Settings(**SMALL, sparsity=0.0, embedding_rate=0.0), 3, "numpy")
     other = Naive(NaiveSettings(**SMALL), 3, "numpy")
     for t in range(2):
         for learner in (one, other):
             learner.learn(make_task(t), progress=False)
-    np.testing.assert_array_equal(one.shared, other.shared)
-    for a, b in zip(one.own, other.own, strict=True):  # a head, then eight gates
+    np.testing.assert_array_equal(one.knowledge.shared, other.knowledge.shared)
+    for a, b in zip(
+        one.knowledge.own, other.knowledge.own, strict=True
+    ):  # a head, then eight gates
         np.testing.assert_array_equal(a[:-8], b)
     x = make_task(0).x_test
     np.testing.assert_array_equal(one.predict(x, 0), other.predict(x, 0))
@@ -63,15 +65,19 @@ def test_what_a_task_uses_does_not_move(make_task):
     learner = HAT(Settings(**{**SMALL, "hidden": (8, 7), "epochs": 10, "sparsity": 0.1}))
     learner.learn(make_task(0), progress=False)
     used = learner.used
-    before = learner.shared
+    before = learner.knowledge.shared
     x = make_task(0).x_test
     first = learner.predict(x, 0)
     assert ((used > 0.999) | (used < 0.001)).mean() > 0.8 and used.max() > 0.999
     learner.learn(make_task(1), progress=False)
     hidden = [
         view
-        for name, view in learner.network(2)
-        .layout.views(np.append(learner.shared == before, np.ones(len(learner.own[0]), bool)))
+        for name, view in learner.context.next_network(2)
+        .layout.views(
+            np.append(
+                learner.knowledge.shared == before, np.ones(len(learner.knowledge.own[0]), bool)
+            )
+        )
         .items()
     ]
     open_first = used[:8] == 1
@@ -79,7 +85,7 @@ def test_what_a_task_uses_does_not_move(make_task):
     assert hidden[0][:, open_first].all() and hidden[1][open_first].all()
     assert hidden[2][np.ix_(open_first, open_second)].all() and hidden[3][open_second].all()
     assert (learner.used >= used).all()
-    assert not (learner.shared == before).all()
+    assert not (learner.knowledge.shared == before).all()
     np.testing.assert_allclose(learner.predict(x, 0), first, atol=0.05)
 
 

@@ -13,6 +13,9 @@ from ibpcl.inference.backend import backend
 from ibpcl.methods import method
 from ibpcl.methods import vcl as vcl_method
 from ibpcl.methods.ibp_vcl import IBPVCL, Settings
+from ibpcl.methods.sequential import accept
+from ibpcl.methods.sequential import start as start_of
+from ibpcl.methods.vcl import last_posterior
 from ibpcl.models import starts
 from ibpcl.models.elbo import Elbo, Prior, elbo, elbo_vjp
 from ibpcl.models.layers import Gaussian
@@ -103,24 +106,26 @@ def test_training_with_all_masks_at_one_is_vcl(make_task, monkeypatch):
 
 def test_the_first_prior_of_a_stick_is_the_buffets_and_the_next_one_the_posterior(make_task):
     learner = learner_of()
-    learner.inputs = 6
-    model = learner.network(2)
+    context = accept(learner.context, make_task(0))
+    model = context.next_network(2)
     a = np.full(8, 3.0)
     b = np.full(8, 2.0)
-    divergence, _ = stick_divergence.kl(a, b, *learner.prior(model).sticks["hidden0"])
+    divergence, _ = stick_divergence.kl(a, b, *last_posterior(context, model).sticks["hidden0"])
     assert divergence == pytest.approx(kumaraswamy.kl_to_beta(a, b, 20.0)[0], rel=1e-6)
     learner.learn(make_task(0), progress=False)
-    layer = model.layout.layers(learner.begin(make_task(1)))["hidden0"]
+    layer = model.layout.layers(start_of(learner.context, model, make_task(1)))["hidden0"]
     moved = np.abs(layer["raw_a"] - inverse_softplus(20.0)) + np.abs(
         layer["raw_b"] - inverse_softplus(1.0)
     )
     assert moved.min() > 0.001
-    for prior, raw in zip(learner.prior(model).sticks["hidden0"], ("raw_a", "raw_b"), strict=True):
+    for prior, raw in zip(
+        last_posterior(learner.context, model).sticks["hidden0"], ("raw_a", "raw_b"), strict=True
+    ):
         np.testing.assert_allclose(prior, softplus(layer[raw]), rtol=1e-6)
     history = learner.learn(make_task(1), progress=False)
     assert 0 <= history[0].kl_sticks < 0.5  # it begins at 0: q is its own prior
-    prior = learner.prior(model)
-    np.testing.assert_array_equal(prior.mu[: 7 * 8], learner.shared[: 7 * 8])
+    prior = last_posterior(learner.context, model)
+    np.testing.assert_array_equal(prior.mu[: 7 * 8], learner.knowledge.shared[: 7 * 8])
 
 
 def test_masks_drawn_as_the_sticks_say_cost_nothing_and_offsets_do(make_task):
@@ -279,7 +284,7 @@ def test_it_is_saved_and_goes_on_bit_for_bit(make_task, tmp_path, changes):
         np.testing.assert_array_equal(copy.predict(x, 0), copy.predict(x, 1))
     fresh = learner_of()
     fresh.load_state(fresh.state())
-    assert fresh.own == [] and fresh.inputs is None
+    assert fresh.knowledge.own == () and fresh.inputs is None
 
 
 def test_both_backends_learn_the_same(make_task):

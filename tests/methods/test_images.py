@@ -12,6 +12,8 @@ from ibpcl.inference.backend import backend
 from ibpcl.inference.loop import Fit
 from ibpcl.inference.objectives import Data, Weighted
 from ibpcl.methods import GENERATIVE, method
+from ibpcl.methods.sequential import accept, start
+from ibpcl.methods.vcl import last_posterior
 from ibpcl.models.elbo import Elbo, Prior
 from ibpcl.models.likelihoods import Bernoulli
 from ibpcl.models.network import autoencoder
@@ -67,10 +69,10 @@ def test_a_heavy_weight_holds_what_mattered(name, weights, make_images):
     def drift(weight):
         first, second = (learn(name, tasks, make_images, weight=weight) for tasks in (1, 2))
         return (
-            first.memory[
+            first.knowledge.memory[
                 {"vae_ewc": "fisher", "vae_si": "importance", "vae_laplace": "precision"}[name]
             ]
-            * (second.shared - first.shared) ** 2
+            * (second.knowledge.shared - first.knowledge.shared) ** 2
         ).sum()
 
     heavy, light = weights
@@ -83,9 +85,9 @@ def test_the_online_sum_decays(make_images):
     """
 
     def information(decay):
-        return learn("vae_ewc", 2, make_images, weight=0.0, decay=decay).memory["fisher"]
+        return learn("vae_ewc", 2, make_images, weight=0.0, decay=decay).knowledge.memory["fisher"]
 
-    first = learn("vae_ewc", 1, make_images, weight=0.0).memory["fisher"]
+    first = learn("vae_ewc", 1, make_images, weight=0.0).knowledge.memory["fisher"]
     assert first.max() > 0
     np.testing.assert_allclose(
         information(0.4), information(0.0) + np.float32(0.4) * first, rtol=1e-5
@@ -95,19 +97,19 @@ def test_the_online_sum_decays(make_images):
 
 def test_merged_decoders_are_the_mean_of_the_tasks(make_images):
     learner = learn("vae_imm", 2, make_images, merge="mean")
-    merged = (learner.memory["solution0"] + learner.memory["solution1"]) / 2
+    merged = (learner.knowledge.memory["solution0"] + learner.knowledge.memory["solution1"]) / 2
     for t in range(2):
         network, vector = learner.assemble(t)
-        np.testing.assert_allclose(vector[learner.places(network)], merged, rtol=1e-6)
+        np.testing.assert_allclose(vector[learner.context.places(network)], merged, rtol=1e-6)
 
 
 def test_laplace_adds_the_information_of_all_images(make_images):
     learner = learn("vae_laplace", 1, make_images, prior_sigma=0.5, fisher_examples=None)
     network, vector = learner.assemble(0)
     x = make_images(0).x_train
-    rng = generator(learner.key("fisher", 0))
-    found = fisher.diagonal(network, vector, x, x, "sampled", rng)[learner.places(network)]
-    np.testing.assert_allclose(learner.memory["precision"], 4 + len(x) * found, rtol=1e-6)
+    rng = generator(learner.context.key("fisher", 0))
+    found = fisher.diagonal(network, vector, x, x, "sampled", rng)[learner.context.places(network)]
+    np.testing.assert_allclose(learner.knowledge.memory["precision"], 4 + len(x) * found, rtol=1e-6)
 
 
 def test_a_prediction_is_the_reconstruction(make_images):
@@ -130,15 +132,16 @@ def test_vcl_with_one_task_is_bayes_by_backprop(make_images, weight):
     model = autoencoder(
         25, (9, 8), 3, Bernoulli(), ("plain",) * 5 + ("gaussian",) * 2, "leaky_relu"
     )
-    learner.inputs = 25
-    start = learner.begin(task)
-    key = learner.key("train")
-    count = len(start[model.layout.block("mu")])
+    context = accept(learner.context, task)
+    begin = start(context, context.next_network(25), task)
+    begin[model.layout.block("log_sigma")] = np.log(learner.settings.start_sigma)
+    key = learner.context.key("train")
+    count = len(begin[model.layout.block("mu")])
     prior = Prior(np.zeros(count, np.float32), np.full(count, np.log(0.7), np.float32), {})
     how = Fit("fit", 6, 32, 1, key, backend(), False, rate_end=0.1)
     _, vector, _ = objectives.train(
         model,
-        start,
+        begin,
         prior,
         Data(task.x_train, task.x_train),
         how,
@@ -152,9 +155,12 @@ def test_vcl_with_one_task_is_bayes_by_backprop(make_images, weight):
 
 def test_vcl_s_prior_is_its_last_posterior_and_scales_start_again(make_images):
     learner = learn("vae_vcl", 2, make_images)
-    model = learner.network(25)
-    prior = learner.prior(model)
-    start = model.layout.views(learner.begin(make_images(2)))
+    model = learner.context.next_network(25)
+    prior = last_posterior(learner.context, model)
+    other = learn("vae_vcl", 0, make_images, epochs=0)
+    other.load_state(learner.state())
+    other.learn(make_images(2), progress=False)
+    begin = model.layout.views(other.assemble(2)[1])
     last = layers(learner, 1)
     np.testing.assert_array_equal(
         prior.mu,
@@ -166,9 +172,9 @@ def test_vcl_s_prior_is_its_last_posterior_and_scales_start_again(make_images):
             ]
         ),
     )
-    np.testing.assert_array_equal(start["pixels.weight.mu"], last["pixels"]["weight.mu"])
-    np.testing.assert_allclose(start["pixels.weight.log_sigma"], -6, rtol=1e-6)
-    assert (last["pixels"]["weight.log_sigma"] != start["pixels.weight.log_sigma"]).any()
+    np.testing.assert_array_equal(begin["pixels.weight.mu"], last["pixels"]["weight.mu"])
+    np.testing.assert_allclose(begin["pixels.weight.log_sigma"], -6, rtol=1e-6)
+    assert (last["pixels"]["weight.log_sigma"] != begin["pixels.weight.log_sigma"]).any()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -178,7 +184,7 @@ def test_encoders_and_first_layers_are_each_task_s_own(name, make_images):
         ({"shared_layers": 3}, {"decoder0", "decoder1", "pixels"}),
     ):
         one, two = (learn(name, tasks, make_images, **changes) for tasks in (1, 2))
-        np.testing.assert_array_equal(one.own[0], two.own[0])
+        np.testing.assert_array_equal(one.knowledge.own[0], two.knowledge.own[0])
         before = layers(one, 0)
         after = layers(two, 0)
         assert shared == {

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ibpcl.methods.imm import IMM, Settings, alphas, merge_mode
+from ibpcl.methods.imm import IMM, Settings, alphas, merge_mode, merged
 from ibpcl.methods.naive import Naive
 from ibpcl.methods.naive import Settings as NaiveSettings
 
@@ -15,6 +15,10 @@ def learned(make_task, tasks=3, **settings):
     for t in range(tasks):
         learner.learn(make_task(t), progress=False)
     return learner
+
+
+def merged_of(learner):
+    return merged(learner.knowledge, learner.settings)
 
 
 @pytest.mark.parametrize("last", [None, 0.7])
@@ -35,10 +39,10 @@ def test_the_mode_of_equal_informations_is_the_mean(last):
 def test_a_learner_with_equal_fishers_predicts_with_the_mean(make_task):
     learner = learned(make_task)
     for t in range(3):
-        learner.memory[f"fisher{t}"] = learner.memory["fisher0"]
+        learner.knowledge.memory[f"fisher{t}"] = learner.knowledge.memory["fisher0"]
     mean = learned(make_task, merge="mean")
-    np.testing.assert_array_equal(mean.shared, learner.shared)
-    np.testing.assert_allclose(learner.shared_for(0), mean.shared_for(0), atol=1e-6)
+    np.testing.assert_array_equal(mean.knowledge.shared, learner.knowledge.shared)
+    np.testing.assert_allclose(merged_of(learner), merged_of(mean), atol=1e-6)
 
 
 def test_the_mode_maximizes_the_product_of_the_gaussians():
@@ -68,8 +72,8 @@ def test_training_does_not_see_the_merging(make_task):
     naive = Naive(NaiveSettings(**SMALL), seed=2)
     for t in range(3):
         naive.learn(make_task(t), progress=False)
-    np.testing.assert_array_equal(learner.shared, naive.shared)
-    assert (learner.shared_for(0) != naive.shared).any()
+    np.testing.assert_array_equal(learner.knowledge.shared, naive.knowledge.shared)
+    assert (merged_of(learner) != naive.knowledge.shared).any()
     only = learned(make_task, transfer=0.0, alpha_last=1.0, merge="mean")
     np.testing.assert_array_equal(
         only.predict(make_task(0).x_test, 0), naive.predict(make_task(0).x_test, 0)
@@ -80,7 +84,7 @@ def test_transfer_keeps_solutions_close(make_task):
     far = learned(make_task, 2, transfer=0.0)
     close = learned(make_task, 2, transfer=1.0)
     distances = [
-        np.abs(learner.memory["solution1"] - learner.memory["solution0"]).sum()
+        np.abs(learner.knowledge.memory["solution1"] - learner.knowledge.memory["solution0"]).sum()
         for learner in (far, close)
     ]
     assert distances[1] < distances[0] / 2

@@ -45,7 +45,7 @@ def test_a_task_is_learned_as_if_it_were_the_only_one_of_its_number():
     other = Independent(SMALL, seed=1)
     other.learn(task(7), progress=False)
     other.learn(task(1), progress=False)
-    np.testing.assert_array_equal(alone.own[1], other.own[1])
+    np.testing.assert_array_equal(alone.knowledge.own[1], other.knowledge.own[1])
 
 
 def test_without_hidden_weights_it_is_softmax_regression():
@@ -97,7 +97,7 @@ def test_a_saved_learner_is_the_learner(tmp_path):
         np.testing.assert_array_equal(copy.predict(x, t), learner.predict(x, t))
     for one in (copy, learner):
         one.learn(task(2), progress=False)
-    np.testing.assert_array_equal(copy.own[2], learner.own[2])
+    np.testing.assert_array_equal(copy.knowledge.own[2], learner.knowledge.own[2])
 
 
 def test_the_two_starts_differ_and_have_their_spread():

@@ -14,18 +14,20 @@ def test_one_task_alone_is_the_reference_bit_for_bit(make_task):
     other = independent.Independent(independent.Settings(**SMALL))
     for learner in (one, other):
         learner.learn(make_task(0), progress=False)
-    np.testing.assert_array_equal(np.concatenate([one.shared, one.own[0]]), other.own[0])
+    np.testing.assert_array_equal(
+        np.concatenate([one.knowledge.shared, one.knowledge.own[0]]), other.knowledge.own[0]
+    )
 
 
 def test_a_task_goes_on_from_the_last_one(make_task):
     learner = naive.Naive(naive.Settings(**{**SMALL, "epochs": 0}))
     learner.learn(make_task(0), progress=False)
-    before = learner.shared.copy()
-    head = learner.own[0].copy()
+    before = learner.knowledge.shared.copy()
+    head = learner.knowledge.own[0].copy()
     learner.learn(make_task(1), progress=False)
-    np.testing.assert_array_equal(learner.shared, before)
-    np.testing.assert_array_equal(learner.own[0], head)
-    assert (learner.own[1] != head).all()
+    np.testing.assert_array_equal(learner.knowledge.shared, before)
+    np.testing.assert_array_equal(learner.knowledge.own[0], head)
+    assert (learner.knowledge.own[1] != head).all()
 
 
 def test_with_one_head_it_forgets_a_task_that_the_next_contradicts(make_task):

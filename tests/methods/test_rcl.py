@@ -9,6 +9,7 @@ from ibpcl.errors import TrainingError
 from ibpcl.evaluation.metrics import accuracy
 from ibpcl.inference import objectives
 from ibpcl.inference.loop import minibatches
+from ibpcl.methods import rcl
 from ibpcl.methods.naive import Naive
 from ibpcl.methods.naive import Settings as NaiveSettings
 from ibpcl.methods.rcl import RCL, Settings
@@ -46,18 +47,20 @@ def test_predictions_of_earlier_tasks_are_the_same_for_ever_bit_for_bit(
         first.append(learner.predict(x, t))
         for earlier in range(t):
             np.testing.assert_array_equal(learner.predict(x, earlier), first[earlier])
-    assert learner.widths(3) == tuple(np.array(hidden) + 3 * np.array((4, 3)[: len(hidden)]))
+    assert learner.context.hidden(3) == tuple(
+        np.array(hidden) + 3 * np.array((4, 3)[: len(hidden)])
+    )
 
 
 def test_what_was_there_does_not_move_a_bit_and_what_is_new_is_trained(make_task, monkeypatch):
     choosing(monkeypatch, (3, 2))
     learner = learned(make_task, 1, hidden=(8, 6))
-    old = learner.shared_layout().views(learner.shared)
-    key = learner.key()
+    old = learner.context.shared_layout(learner.learned - 1).views(learner.knowledge.shared)
+    key = learner.context.key()
     learner.learn(make_task(1, classes=3), progress=False)
-    before = learner.shared_layout()
+    before = learner.context.shared_layout(learner.learned - 1)
     fresh = plain_network(6, (11, 8), 3).start(generator(key))[: before.size]
-    for name, view in before.views(learner.shared).items():
+    for name, view in before.views(learner.knowledge.shared).items():
         inside = np.zeros(view.shape, bool)
         inside[tuple(slice(0, size) for size in old[name].shape)] = True
         np.testing.assert_array_equal(view[inside], old[name].ravel())
@@ -71,17 +74,17 @@ def test_without_room_the_shared_part_does_not_move_and_a_task_trains_its_head_a
     """
     settings = {**SMALL, "most_units": 0, "rate_end": 1.0}
     learner = learned(make_task, 1, **settings)
-    shared = learner.shared.copy()
+    shared = learner.knowledge.shared.copy()
     network = plain_network(6, (8,), 3)
     task = make_task(1, classes=3)
-    key = learner.key()
-    start = network.start(generator(learner.key()))
+    key = learner.context.key()
+    start = network.start(generator(learner.context.key()))
     learner.learn(task, progress=False)
-    np.testing.assert_array_equal(learner.shared, shared)
-    assert learner.widths(1) == (8,)
+    np.testing.assert_array_equal(learner.knowledge.shared, shared)
+    assert learner.context.hidden(1) == (8,)
 
     part = with_validation([task], 0.1, 1)[0]
-    weight, bias = learner.shared_layout().views(shared).values()
+    weight, bias = learner.context.shared_layout(learner.learned - 1).views(shared).values()
     features = np.maximum(part.x_train @ weight + bias, 0)
     head = start[shared.size :]
     state = adam.start(head)
@@ -93,15 +96,15 @@ def test_without_room_the_shared_part_does_not_move_and_a_task_trains_its_head_a
             delta = (p / p.sum(axis=1, keepdims=True) - np.eye(3)[part.y_train[rows]]) / len(rows)
             gradient = np.append(features[rows].T @ delta, delta.sum(axis=0))
             head, state = adam.update(head, gradient, state, settings["rate"])
-    np.testing.assert_allclose(learner.own[1], head, rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(learner.knowledge.own[1], head, rtol=1e-3, atol=1e-4)
 
 
 def test_the_first_task_is_naive(make_task):
     one = learned(make_task, 1, seed=3)
     other = Naive(NaiveSettings(**SHORT), 3, "numpy")
     other.learn(make_task(0), progress=False)
-    np.testing.assert_array_equal(one.shared, other.shared)
-    np.testing.assert_array_equal(one.own[0], other.own[0])
+    np.testing.assert_array_equal(one.knowledge.shared, other.knowledge.shared)
+    np.testing.assert_array_equal(one.knowledge.own[0], other.knowledge.own[0])
 
 
 # the best trial is neither always the first nor the last
@@ -109,10 +112,10 @@ def test_the_first_task_is_naive(make_task):
 def test_the_network_that_is_kept_is_the_one_with_the_largest_reward(make_task, seed):
     learner = learned(make_task, seed=seed, trials=8, unit_cost=0.01, epochs=2)
     for t in (1, 2):
-        trials = learner.memory[f"trials{t}"]
+        trials = learner.knowledge.memory[f"trials{t}"]
         assert trials.shape == (8, 2) and len(np.unique(trials[:, 0])) > 2
         best = trials[trials[:, 1].argmax()]
-        assert learner.widths(t)[0] - learner.widths(t - 1)[0] == best[0]
+        assert learner.context.hidden(t)[0] - learner.context.hidden(t - 1)[0] == best[0]
         part = with_validation([make_task(t, classes=2 + t % 2)], 0.1, seed)[0]
         right = accuracy(learner.predict(part.x_test, t), part.y_test)
         assert right - 0.01 * best[0] == pytest.approx(best[1])
@@ -122,9 +125,9 @@ def test_the_network_that_is_kept_is_the_one_with_the_largest_reward(make_task, 
 def test_units_that_cost_more_than_they_are_worth_are_not_added(make_task):
     learner = learned(make_task, trials=8, unit_cost=10.0, epochs=1)
     for t in (1, 2):
-        trials = learner.memory[f"trials{t}"]
+        trials = learner.knowledge.memory[f"trials{t}"]
         assert (
-            learner.widths(t)[0] - learner.widths(t - 1)[0]
+            learner.context.hidden(t)[0] - learner.context.hidden(t - 1)[0]
             == trials[:, 0].min()
             < trials[:, 0].max()
         )
@@ -133,14 +136,14 @@ def test_units_that_cost_more_than_they_are_worth_are_not_added(make_task):
 def test_a_choice_that_was_tried_before_is_not_trained_again(make_task, monkeypatch):
     learner = learned(make_task, 1, trials=12, epochs=1)
     grown = []
-    grow = learner.grow
+    grow = rcl.grow
     monkeypatch.setattr(
-        learner,
+        rcl,
         "grow",
-        lambda task, added, progress: grown.append(tuple(added)) or grow(task, added),
+        lambda context, task, added: grown.append(tuple(added)) or grow(context, task, added),
     )
     learner.learn(make_task(1), progress=False)
-    trials = learner.memory["trials1"]
+    trials = learner.knowledge.memory["trials1"]
     assert len(grown) == len(set(grown)) == len(np.unique(trials[:, 0])) < 12
     for added in grown:  # and is worth the same every time
         assert np.ptp(trials[trials[:, 0] == added, 1]) == 0
@@ -183,16 +186,15 @@ def test_the_controller_learns_from_the_rewards(make_task, monkeypatch):
     """
     learner = learned(make_task, 1, trials=150, controller_rate=0.02, unit_cost=0.0)
     monkeypatch.setattr(
-        learner,
+        rcl,
         "grow",
-        lambda task, added, progress: (
+        lambda context, task, added: (
             Right(task.y_test, added[0] / 5),
             np.empty(0, np.float32),
             [],
         ),
     )
-    learner.search(make_task(1), progress=False)
-    chosen = learner.memory["trials1"][:, 0]
+    chosen = rcl.search(learner.context, make_task(1))[1][:, 0]
     assert chosen[:30].mean() < 3.5 and chosen[-30:].mean() > 4.5
 
 
@@ -202,12 +204,12 @@ def test_a_saved_learner_with_grown_layers_is_the_learner(make_task, tmp_path, m
     learner.save(tmp_path / "learner.npz")
     copy = RCL.load(tmp_path / "learner.npz")
     x = make_task(0).x_test
-    assert copy.settings == learner.settings and copy.widths(2) == (11, 14)
+    assert copy.settings == learner.settings and copy.context.hidden(2) == (11, 14)
     for t in range(3):
         np.testing.assert_array_equal(copy.predict(x, t), learner.predict(x, t))
     for one in (copy, learner):
         one.learn(make_task(3), progress=False)
-    np.testing.assert_array_equal(copy.shared, learner.shared)
+    np.testing.assert_array_equal(copy.knowledge.shared, learner.knowledge.shared)
 
 
 def test_a_task_stores_its_units_its_head_and_its_trials(make_task, monkeypatch):

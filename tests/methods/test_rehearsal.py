@@ -1,10 +1,13 @@
 """Rehearsal: with whole tasks in its buffers it is joint training."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from ibpcl.methods import joint, naive, rehearsal
-from ibpcl.methods.rehearsal import Rehearsal, Settings
+from ibpcl.methods.pooled import pooled_likelihood, start_all
+from ibpcl.methods.rehearsal import Rehearsal, Settings, minibatch
 
 SMALL = {"hidden": (8,), "epochs": 6, "batch": 1000, "rate": 0.02}
 
@@ -19,8 +22,8 @@ def test_with_the_whole_data_it_is_joint_training(make_task, single_head):
         histories = [learner.learn(task, progress=False) for learner in (one, other)]
         for a, b in zip(*histories, strict=True):
             assert a.log_likelihood == pytest.approx(b.log_likelihood, rel=1e-4)
-    np.testing.assert_allclose(one.shared, other.shared, atol=2e-3)
-    for a, b in zip(one.own, other.own, strict=True):
+    np.testing.assert_allclose(one.knowledge.shared, other.knowledge.shared, atol=2e-3)
+    for a, b in zip(one.knowledge.own, other.knowledge.own, strict=True):
         np.testing.assert_allclose(a, b, atol=2e-3)
 
 
@@ -34,10 +37,16 @@ def test_its_gradient_is_joint_trainings(make_task):
     for learner in learners:
         learner.learn(make_task(0, examples=50), progress=False)
         task = make_task(1, examples=70)
-        vector = np.random.default_rng(0).normal(size=len(learner.begin_all(task)))
-        parts, gradient, *_ = learner.objective(task)(
-            vector, np.arange(learner.pool_size(task)), 0, 1
-        )
+        context = learner.context
+        vector = np.random.default_rng(0).normal(size=len(start_all(context, task, False)))
+        if isinstance(learner, Rehearsal):
+            groups = partial(minibatch, context, task)
+            size = 70
+        else:
+            groups = partial(joint.minibatch, joint.pool_of(context, task))
+            size = 120
+        objective = pooled_likelihood(context, task, groups)
+        parts, gradient, *_ = objective(vector, np.arange(size), 0, 1)
         found.append((parts.log_likelihood, gradient))
     assert found[0][0] == pytest.approx(found[1][0], rel=1e-12)
     np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-9, atol=1e-13)
@@ -49,15 +58,15 @@ def test_without_weight_it_is_naive(make_task):
     for t in range(3):
         for learner in (one, other):
             learner.learn(make_task(t, examples=80), progress=False)
-    np.testing.assert_allclose(one.shared, other.shared, atol=1e-6)
-    for a, b in zip(one.own, other.own, strict=True):
+    np.testing.assert_allclose(one.knowledge.shared, other.knowledge.shared, atol=1e-6)
+    for a, b in zip(one.knowledge.own, other.knowledge.own, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-6)
 
 
 def test_its_weight_says_how_many_examples_a_buffer_stands_for(make_task):
     learner = Rehearsal(Settings(**{**SMALL, "epochs": 0}, buffer_size=10, weight=0.25))
     learner.learn(make_task(0), progress=False)
-    groups, whole = learner.groups(make_task(1, examples=30), np.arange(15))
+    groups, whole = minibatch(learner.context, make_task(1, examples=30), np.arange(15))
     assert [group.scale for group in groups] == [2, 0.25 * 120 / 10] and whole == 30 + 0.25 * 120
 
 
@@ -66,13 +75,13 @@ def test_a_buffer_holds_examples_of_its_task(make_task, buffer):
     learner = Rehearsal(Settings(**{**SMALL, "epochs": 0}, buffer=buffer, buffer_size=7))
     task = make_task(0)
     learner.learn(task, progress=False)
-    x = learner.memory["x0"]
-    y = learner.memory["y0"]
+    x = learner.knowledge.memory["x0"]
+    y = learner.knowledge.memory["y0"]
     assert len(np.unique(x, axis=0)) == 7
     for row, label in zip(x, y, strict=True):
         (n,) = np.flatnonzero((task.x_train == row).all(axis=1))
         assert task.y_train[n] == label
-    groups, whole = learner.groups(make_task(1, examples=30), np.arange(10))
+    groups, whole = minibatch(learner.context, make_task(1, examples=30), np.arange(10))
     assert [group.scale for group in groups] == [3, 120 / 7] and whole == 150
 
 

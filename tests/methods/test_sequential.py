@@ -8,10 +8,10 @@ import pytest
 from ibpcl.continual.loop import learn_stream
 from ibpcl.continual.task import Task
 from ibpcl.methods import ABOUT, METHODS, method
-from ibpcl.methods.sequential import Sequential
+from ibpcl.methods.sequential import Context
 
 # What each method changes in the common small settings; the ones here are all of the base class.
-OWN = {name: {} for name in METHODS if issubclass(method(name).learner, Sequential)}
+OWN = {name: {} for name in METHODS if method(name).learner.context_type is Context}
 # nothing is shared, so nothing has to fit
 del OWN["independent"]
 # it keeps a trial where the others keep an epoch
@@ -93,6 +93,6 @@ def test_one_head_serves_all_tasks(name, make_task):
         learner.learn(make_task(t), progress=False)
     x = make_task(0).x_test
     np.testing.assert_array_equal(learner.predict(x, 0), learner.predict(x, 1))
-    assert all(head.size == 0 for head in learner.own)
+    assert all(head.size == 0 for head in learner.knowledge.own)
     with pytest.raises(ValueError, match="has 3 outputs, the one head 2"):
         learner.learn(make_task(2, classes=3), progress=False)

@@ -16,7 +16,8 @@ from ibpcl.inference.objectives import Data
 from ibpcl.methods import method
 from ibpcl.methods.npbcl import NPBCL, masked_prior
 from ibpcl.methods.npbcl import Settings as NPBCLSettings
-from ibpcl.methods.vcl import VCL, Settings
+from ibpcl.methods.sequential import accept, start
+from ibpcl.methods.vcl import VCL, Settings, last_posterior
 from ibpcl.models.elbo import Elbo, Prior, elbo, elbo_vjp
 from ibpcl.models.layers import Drawn
 from ibpcl.models.likelihoods import Softmax
@@ -101,19 +102,20 @@ def test_npbcls_own_objective_with_all_masks_on_is_vcls(make_task):
     context = context_of(
         task, epochs=0, finetune_epochs=0, prior_sigma=1.0, unused_prior="gaussian", alpha=4.0
     )
-    vcl.inputs = task.inputs
+    other = accept(vcl.context, task)
     ours = context.next_network(2)
-    theirs = vcl.network(2)
-    for a, b in zip(masked_prior(context, ours)[:2], vcl.prior(theirs)[:2], strict=True):
+    theirs = other.next_network(2)
+    prior = last_posterior(other, theirs)
+    for a, b in zip(masked_prior(context, ours)[:2], prior[:2], strict=True):
         np.testing.assert_array_equal(a, b)
-    vector = vcl.begin(task)
+    vector = start(other, theirs, task)
     noise = ours.noise(Key(1, 0, 0, 0), 2, 120, NUMPY, relaxed=False)
     masked = np.concatenate([vector, np.zeros(ours.layout.size - len(vector), np.float32)])
     found = [
         elbo(model, own, prior, task.x_train, task.y_train, noise, 120, NUMPY, masks)
         for model, own, prior, masks in (
             (ours, masked, masked_prior(context, ours), {"hidden0": np.ones((6, 8), bool)}),
-            (theirs, vector, vcl.prior(theirs), {}),
+            (theirs, vector, prior, {}),
         )
     ]
     assert found[0][0] == found[1][0]
@@ -125,18 +127,17 @@ def test_npbcls_finetuning_with_all_masks_on_is_vcls_training(make_task):
     task = make_task(0)
     learner = learner_of(likelihood_epochs=0)
     learner.learn(task, progress=False)
-    fresh = learner_of()
-    fresh.inputs = task.inputs
-    how = Fit("finetune", 4, 20, 1, fresh.key("elbo", 0), NUMPY, False)
+    fresh = accept(learner_of().context, task)
+    how = Fit("finetune", 4, 20, 1, fresh.key("train", 0), NUMPY, False)
     context = context_of(task, prior_sigma=1.0)
     network = context.next_network(2)
-    start = fresh.begin(task)
-    start = np.concatenate([start, np.zeros(network.layout.size - len(start), np.float32)])
-    prior = fresh.prior(fresh.network(2))
+    begin = start(fresh, fresh.next_network(2), task)
+    begin = np.concatenate([begin, np.zeros(network.layout.size - len(begin), np.float32)])
+    prior = last_posterior(fresh, fresh.next_network(2))
     masks = {"hidden0": np.ones((6, 8), bool)}
     _, vector, _ = objectives.train(
         network,
-        start,
+        begin,
         prior,
         Data(task.x_train, task.y_train),
         how,
@@ -154,8 +155,7 @@ def test_one_task_is_bayes_by_backprop():
     """
     model, vector, _, x, y = random_model(3)
     learner = VCL(Settings(hidden=(5, 4), prior_sigma=0.7), 0, "numpy")
-    learner.inputs = 6
-    prior = learner.prior(model)
+    prior = last_posterior(learner.context, model)
     prior = prior._replace(mu=prior.mu.astype(float), log_sigma=prior.log_sigma.astype(float))
     noise = model.noise(Key(0, 0, 0, 0), 1, len(x), NUMPY, np.float64)
     parts, cache = elbo(model, vector, prior, x, y, noise, len(x), NUMPY, {})
@@ -209,9 +209,9 @@ def test_it_learns_and_keeps(make_task, changes):
 def test_the_posterior_is_the_next_prior(make_task):
     learner = learner_of()
     learner.learn(make_task(0), progress=False)
-    model = learner.network(2)
-    prior = learner.prior(model)
-    vector = learner.begin(make_task(1))
+    model = learner.context.next_network(2)
+    prior = last_posterior(learner.context, model)
+    vector = start(learner.context, model, make_task(1))
     shared = (6 + 1) * 8
     for block, values in (("mu", prior.mu), ("log_sigma", prior.log_sigma)):
         np.testing.assert_array_equal(values[:shared], vector[model.layout.block(block)][:shared])
@@ -244,8 +244,10 @@ def test_a_coreset_is_taken_out_of_the_training_data(make_task):
     learner = learner_of(coreset="random", coreset_size=10, epochs=0, likelihood_epochs=0)
     task = make_task(0)
     learner.learn(task, progress=False)
-    data, _ = coresets.take_out("vcl", task, "random", 10, generator(learner_of().key("coreset")))
-    coreset = learner.memory["x0"]
+    data, _ = coresets.take_out(
+        "vcl", task, "random", 10, generator(learner_of().context.key("coreset"))
+    )
+    coreset = learner.knowledge.memory["x0"]
     assert (len(data.x), len(coreset)) == (110, 10)
     rows = np.concatenate([data.x, coreset])
     np.testing.assert_array_equal(np.sort(rows, axis=0), np.sort(task.x_train, axis=0))
@@ -271,7 +273,4 @@ def test_it_refuses_what_it_cannot_learn(make_task):
     ):
         with pytest.raises(ValueError, match=f"vcl: {next(iter(wrong))} must"):
             Settings(**wrong)
-    assert (
-        len(set(VCL.streams.values())) == len(VCL.streams) <= VCL.stride
-        and method("vcl").learner is VCL
-    )
+    assert method("vcl").learner is VCL

@@ -65,7 +65,7 @@ def test_den_copies_what_moved_further_than_its_threshold():
 )
 def test_rcl_keeps_the_best_trial_and_moves_nothing():
     for t, rows in found["trials"].items():
-        added = found["rcl"].memory[f"widths{t}"][0] - found["rcl"].memory[f"widths{t - 1}"][0]
+        added = found["rcl"].context.hidden(t)[0] - found["rcl"].context.hidden(t - 1)[0]
         assert added == rows[rows[:, 1].argmax(), 0] and len(rows) == 6
     assert found["rcl_change"] == 0
 

@@ -17,9 +17,8 @@ from ibpcl.experiments import cells, findings
 from ibpcl.experiments.benchmarks import BENCHMARKS
 from ibpcl.experiments.choice import Choice
 from ibpcl.experiments.tuned import TUNED
-from ibpcl.methods import ABOUT, METHODS
+from ibpcl.methods import ABOUT, METHODS, rcl
 from ibpcl.methods.npbcl import NPBCL
-from ibpcl.methods.rcl import RCL
 from ibpcl.paper import numbers as paper_numbers
 from ibpcl.paper.reproduce import GENERATIVE_TARGETS, TARGETS, claims, ladder, measures
 from ibpcl.paper.reproduce.rows import OURS, REFERENCE, method_rows
@@ -252,8 +251,8 @@ def test_what_an_accuracy_took_stands_beside_it(tmp_path, tiny, capsys):
 def test_the_steps_of_all_networks_that_rcl_tries_count(tmp_path, tiny, monkeypatch):
     row = next(row for row in method_rows() if row.method == "rcl")
     fits = []
-    grow = RCL.grow
-    monkeypatch.setattr(RCL, "grow", lambda *arguments: fits.append(grow(*arguments)) or fits[-1])
+    grow = rcl.grow
+    monkeypatch.setattr(rcl, "grow", lambda *arguments: fits.append(grow(*arguments)) or fits[-1])
     m = measured(
         tmp_path,
         row,
@@ -345,15 +344,15 @@ def test_an_untrained_head_is_not_the_best_of_several(tmp_path, tiny, monkeypatc
     """
     row = next(row for row in method_rows() if row.method == "rcl")
     tried = []
-    train = RCL.train
+    search = rcl.search
 
-    def watched(self, *arguments):
-        found = train(self, *arguments)
-        tried.append(len(self.memory.get(f"trials{len(self.own)}", ())))
+    def watched(context, task):
+        found = search(context, task)
+        tried.append(len(found[1]))
         return found
 
     m = measured(tmp_path, row, "permuted-glyphs", tiny | {"rcl.hidden": "6", "rcl.trials": "3"})
-    monkeypatch.setattr(RCL, "train", watched)
+    monkeypatch.setattr(rcl, "search", watched)
     assert 0 <= measures.untrained_accuracy(m) < 30
     assert tried == [1] * measures.FURTHER
 
