@@ -4,6 +4,7 @@ import contextlib
 import importlib
 import json
 import os
+import re
 import sys
 import warnings
 from functools import partial
@@ -14,12 +15,15 @@ from ibpcl.cli.parser import parser
 from ibpcl.errors import TrainingError, UserError
 
 # the modules of the commands `check` and `class`
+# arguments without a flag
+POSITIONAL = ("experiment", "target")
 READS_DOCSTRINGS = ("check", "classroom")
 
 
 def execute(arguments):
     """Run one command and return its exit code; a mistake of the program keeps its traceback."""
     complete()
+    options = None
     try:
         options = parsed(arguments)
         if options.command is None:
@@ -39,7 +43,7 @@ def execute(arguments):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="replace")
         with warnings.catch_warnings():
-            warnings.showwarning = partial(tell, otherwise=warnings.showwarning)
+            warnings.showwarning = partial(tell, command=options, otherwise=warnings.showwarning)
             code = importlib.import_module(f"ibpcl.cli.{options.command}").execute(options)
         if hasattr(sys.stdout, "flush"):
             sys.stdout.flush()  # here, where a closed pipe is understood
@@ -50,7 +54,7 @@ def execute(arguments):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except UserError as error:
-        return complain(error, WRONG)
+        return complain(in_words_of(options, error), WRONG)
     except OSError as error:
         return complain(f"{error.filename}: {error.strerror}" if error.filename else error, WRONG)
     except MemoryError as error:
@@ -61,7 +65,36 @@ def execute(arguments):
         )
         return complain(f"not enough memory: {error}; {smaller}", FAILED)
     except TrainingError as error:
-        return complain(error, FAILED)
+        return complain(in_words_of(options, error), FAILED)
+
+
+def in_words_of(options, message):
+    """Return a message of the library with its arguments as the options of a command.
+
+    The library names its arguments in backticks, such as `out`.
+
+    Parameters
+    ----------
+    options : argparse.Namespace or None
+        Of the command; None if its line could not be parsed.
+    message : object
+
+    Examples
+    --------
+    >>> import argparse
+    >>> options = argparse.Namespace(experiment="a", data_dir=None)
+    >>> in_words_of(options, "name another `experiment`, or a folder with `data_dir` or `x`")
+    'name another EXPERIMENT, or a folder with --data-dir or `x`'
+    """
+
+    def option(match):
+        name = match[1]
+        if name not in known:
+            return match[0]
+        return name.upper() if name in POSITIONAL else f"--{name.replace('_', '-')}"
+
+    known = vars(options) if options is not None else {}
+    return re.sub(r"`(\w+)`", option, str(message))
 
 
 def complete():
@@ -84,12 +117,12 @@ def parsed(arguments):
         raise
 
 
-def tell(message, category, *place, otherwise, **options):
+def tell(message, category, *place, command, otherwise, **options):
     """Print a plain warning on standard error in a line; one for developers, such as a deprecation,
     as Python does.
     """
     if category is UserWarning:
-        complain(message, OK)
+        complain(in_words_of(command, message), OK)
     else:
         otherwise(message, category, *place, **options)
 

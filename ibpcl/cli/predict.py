@@ -11,7 +11,7 @@ import numpy as np
 from ibpcl import checkpoints, storage
 from ibpcl.data.pixels import as_trained, scaled
 from ibpcl.errors import UserError
-from ibpcl.experiments.finished_runs import load, trained_on_unit_range
+from ibpcl.experiments.stored_learners import load, trained_on_unit_range
 from ibpcl.methods.own import own_method
 
 # bytes of the inputs; more is surely a mistake

@@ -47,7 +47,7 @@ def execute(options):
             options.force,
             options.fresh,
         )
-    if result.made is None:
+    if result.was_finished:
         console.tell(f"ibpcl: {result.folder} holds this run, finished; --fresh starts it again")
         if talk:
             print_again(result)

@@ -103,7 +103,7 @@ def _downloader(name, folder, progress):
     except ModuleNotFoundError as error:
         raise DataError(
             f"downloading {name} needs the package pooch: pip install pooch, "
-            f"or put the files into {folder}, or name another folder with --data-dir or IBPCL_DATA"
+            f"or put the files into {folder}, or name another folder with `data_dir` or IBPCL_DATA"
         ) from error
     get = pooch.HTTPDownloader(progressbar=progress, chunk_size=2**16, timeout=TIMEOUT)
 
@@ -140,7 +140,7 @@ def _first_good(name, folder, urls, get):
             problems.append(str(error))
     raise DataError(
         f"{name} could not be downloaded: {'; '.join(problems)}; try again later, put the files "
-        f"into {folder}, or name another folder with --data-dir or IBPCL_DATA"
+        f"into {folder}, or name another folder with `data_dir` or IBPCL_DATA"
     )
 
 

@@ -135,7 +135,7 @@ def _read(name, data_dir):
     if missing := [file.file for file in files if file.path is None]:
         raise DataError(
             f"{data_folder(data_dir) / name}: missing {', '.join(missing)} (plain or .gz); put "
-            f"the files there, name another folder with --data-dir or IBPCL_DATA, or run {command}"
+            f"the files there, name another folder with `data_dir` or IBPCL_DATA, or run {command}"
         )
     if problems := [file.problem for file in files if file.problem]:
         raise DataError(f"{problems[0]}; replace it, for example with {command}")

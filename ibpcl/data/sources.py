@@ -124,7 +124,7 @@ def data_folder(data_dir=None):
         return chosen or cache_folder() / "data"
     except DataError as error:
         raise DataError(
-            f"{error}, or name a folder of image sets with --data-dir or IBPCL_DATA"
+            f"{error}, or name a folder of image sets with `data_dir` or IBPCL_DATA"
         ) from error
 
 

@@ -17,12 +17,11 @@ import ibpcl
 from ibpcl import checkpoints, storage
 from ibpcl.continual.learner import check_form
 from ibpcl.errors import TrainingError
-from ibpcl.experiments import finished_runs
 from ibpcl.experiments.benchmarks import Benchmark, Row
-from ibpcl.experiments.config import RunConfig, as_table
+from ibpcl.experiments.config import RunConfig
 from ibpcl.experiments.folder import LEARNER, RESULT, at_work, portable
 from ibpcl.experiments.journal import unusable
-from ibpcl.experiments.run import run
+from ibpcl.experiments.run import Run, run
 from ibpcl.experiments.streams import make_stream
 from ibpcl.experiments.sweep import Job, outcomes
 
@@ -78,7 +77,7 @@ def digest(config):
     """Return ten hexadecimal digits of a configuration, whatever the place of its data and the
     order of its keys.
     """
-    table = dict(sorted(portable(as_table(config)).items()))
+    table = dict(sorted(portable(config.table).items()))
     return hashlib.sha256(storage.json_text(table).encode()).hexdigest()[:10]
 
 
@@ -89,8 +88,8 @@ def finished(cell):
 
 
 def _found(config, folder):
-    found = finished_runs.finished(folder, config)
-    if found is None:
+    found = Run(config, folder)
+    if not found.load():
         return None
     try:
         check_form(checkpoints.load(folder / LEARNER).meta, folder / LEARNER)
@@ -185,7 +184,7 @@ def _name_other_versions(versions):
         warnings.warn(
             f"{len(others)} of the runs {'was' if len(others) == 1 else 'were'} made by ibpcl "
             f"{', '.join(sorted(set(others)))}, this is {ibpcl.__version__}; to make runs again, "
-            "remove their folders or name another with --out",
+            "remove their folders or name another with `out`",
             stacklevel=3,
         )
 

@@ -39,13 +39,13 @@ QUICK_IMAGES = {
 MOST_SEEDS = 1000  # of a table's row
 # Keys of the run that a table sets itself, with what the user can give instead.
 OWN = {
-    "experiment": "--datasets",
-    "dataset": "--datasets",
-    "stream": "--datasets",
-    "method": "--methods",
-    "seed": "--seeds",
-    "data_dir": "--data-dir",
-    "preset": "--preset",
+    "experiment": "`datasets`",
+    "dataset": "`datasets`",
+    "stream": "`datasets`",
+    "method": "`methods`",
+    "seed": "`seeds`",
+    "data_dir": "`data_dir`",
+    "preset": "`preset`",
 }
 
 
@@ -101,11 +101,9 @@ class Choice:
             if key not in known:
                 raise UserError(f"unknown key {given!r}{nearest(key, known)}")
             if key in OWN:
-                raise UserError(f"{given} is not for --set here: use {OWN[key]}")
+                raise UserError(f"{given} is not a setting here: use {OWN[key]}")
             if owner and key in self._shared():
-                raise UserError(
-                    f"{key} is a key of every run: write --set {key}=..., without {owner}"
-                )
+                raise UserError(f"{key} is a key of every run: write {key}=..., without {owner}")
 
     def words(self):
         """Return the options of a command line that ask for the same.
@@ -162,12 +160,12 @@ class Choice:
         for given in self.assignments:
             if not any(self._is_for(given, method) for method in methods):
                 raise UserError(
-                    f"{given} is for none of the rows: leave it out, or add its row to --methods"
+                    f"{given} is for none of the rows: leave it out, or add its row to `methods`"
                 )
         if self.preset is not None and self.ours not in methods:
             raise UserError(
-                f"--preset is for {self.ours}, which is none of the rows: leave it out, or add it "
-                "to --methods"
+                f"`preset` is for {self.ours}, which is none of the rows: leave it out, or add it "
+                "to `methods`"
             )
 
     def texts(self, method):
@@ -194,7 +192,7 @@ class Choice:
         if taken:
             raise UserError(
                 f"{', '.join(sorted(taken))} is what the row {row.key!r} is about; leave it out, "
-                "or the row with --methods"
+                "or the row with `methods`"
             )
         small = QUICK_IMAGES if row.method in GENERATIVE else QUICK
         quick = {

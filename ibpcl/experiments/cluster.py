@@ -81,7 +81,7 @@ def remote(scheduler, threads=None):
     # no scheduler answers, or it is no address
     except (OSError, ValueError) as error:
         raise UserError(
-            f"--scheduler: no scheduler answers at {scheduler}; start one with `dask scheduler`, "
+            f"`scheduler`: no scheduler answers at {scheduler}; start one with `dask scheduler`, "
             "and name its address or its file"
         ) from error
     with client:
@@ -95,7 +95,7 @@ def _imported():
         import distributed
     except ModuleNotFoundError as error:
         raise UserError(
-            f"--workers and --scheduler need {error.name}: pip install 'ibpcl[cluster]'"
+            f"`workers` and `scheduler` need {error.name}: pip install 'ibpcl[cluster]'"
         ) from error
     return dask, distributed
 

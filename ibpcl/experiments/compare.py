@@ -25,9 +25,9 @@ EXAMPLES = 10000
 # the others.
 ELSEWHERE = {
     **dict.fromkeys(
-        ("experiment", "dataset", "stream"), "name another EXPERIMENT, or a TOML file with it"
+        ("experiment", "dataset", "stream"), "name another `experiment`, or a TOML file with it"
     ),
-    "preset": "methods have their default settings, or with --tuned those that a search found",
+    "preset": "methods have their default settings, or with `tuned` those that a search found",
 }
 
 
@@ -166,7 +166,7 @@ def spread(assignments, methods):
     for given in assignments:
         key = given.rpartition(".")[2]
         if key in ELSEWHERE:
-            raise UserError(f"{given} is not for --set here: {ELSEWHERE[key]}")
+            raise UserError(f"{given} is not a setting here: {ELSEWHERE[key]}")
     found = {}
     named = {key: text for key, text in assignments.items() if "." in key}
     for key, text in assignments.items():

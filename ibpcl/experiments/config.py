@@ -10,6 +10,7 @@ import contextlib
 import re
 import sys
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
 
@@ -205,6 +206,22 @@ class RunConfig:
                 ("stream", OWN if own.kind == "classification" else "own-regression"),
             ):
                 object.__setattr__(self, name, value)
+
+    @cached_property
+    def table(self):
+        """The configuration as a flat dict for TOML, every key with its value.
+
+        A key without a value is ``"none"``; only those of :data:`OPTIONAL` are then left out.
+        Reading the table gives the same configuration again.
+        """
+        table = {name: getattr(self, name) for name in run_keys()}
+        for part in (self.measurement, self.settings):
+            table |= {} if part is None else {f.name: getattr(part, f.name) for f in fields(part)}
+        return {
+            key: values.NONE if value is None else values.plain(value)
+            for key, value in table.items()
+            if value is not None or key not in OPTIONAL
+        }
 
     @property
     def title(self):
@@ -463,22 +480,6 @@ def _check_ability(method_name, asked):
             f"method {method_name} does not do {asked}, which the experiment asks for; these do: "
             f"{', '.join(_able(asked))} (`ibpcl methods` says what each can do)"
         )
-
-
-def as_table(config):
-    """Return a configuration as a flat dict for TOML, every key with its value.
-
-    A key without a value is ``"none"``; only those of :data:`OPTIONAL` are then left out.  Reading
-    the table gives the same configuration again.
-    """
-    table = {name: getattr(config, name) for name in run_keys()}
-    for part in (config.measurement, config.settings):
-        table |= {} if part is None else {f.name: getattr(part, f.name) for f in fields(part)}
-    return {
-        key: values.NONE if value is None else values.plain(value)
-        for key, value in table.items()
-        if value is not None or key not in OPTIONAL
-    }
 
 
 @contextlib.contextmanager

@@ -16,14 +16,15 @@ from ibpcl.continual.task import Task
 from ibpcl.data.own import own_tasks
 from ibpcl.errors import UserError
 from ibpcl.experiments import compare as comparison
-from ibpcl.experiments import run as one_run
 from ibpcl.experiments import values
 from ibpcl.experiments.choice import Choice
 from ibpcl.experiments.config import configure, run_keys
-from ibpcl.experiments.finished_runs import Run, finished, load
 from ibpcl.experiments.folder import CONFIG, table_of
 from ibpcl.experiments.presets import DEFAULT
 from ibpcl.experiments.report import Report
+from ibpcl.experiments.run import Run
+from ibpcl.experiments.run import run as run_config
+from ibpcl.experiments.stored_learners import load
 from ibpcl.experiments.sweep import Workers
 from ibpcl.methods import GENERATIVE
 from ibpcl.methods.own import name_of
@@ -84,7 +85,7 @@ def learner(
         **stream,
         **settings,
     )
-    return one_run.make_learner(config)
+    return Run(config).new_learner()
 
 
 def learn(
@@ -202,7 +203,7 @@ def run(
     if method is not None:
         keys["method"] = name_of(method)
     config = configure(str(target) if isinstance(target, PathLike) else target, **keys)
-    return one_run.run(config, place, progress, force=force, fresh=fresh)
+    return run_config(config, place, progress, force=force, fresh=fresh)
 
 
 def compare(
@@ -298,12 +299,9 @@ def load_run(folder: str | PathLike) -> Run:
             f"load_run: {folder} is not the folder of a run: it has no {CONFIG} with all keys of "
             "one"
         )
-    found = finished(folder, configure(folder / CONFIG), strict=True)
-    if found is None:
-        raise UserError(
-            f"load_run: the run in {folder} is not finished; `ibpcl run --resume {folder}` "
-            "continues it"
-        )
+    found = Run(configure(folder / CONFIG), folder)
+    if not found.load(strict=True):
+        raise UserError(f"load_run: the run in {folder} is not finished; resume it first")
     return found
 
 

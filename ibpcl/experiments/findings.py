@@ -12,7 +12,7 @@ from ibpcl.errors import TrainingError
 from ibpcl.evaluation import metrics
 from ibpcl.experiments import cells
 from ibpcl.experiments.choice import Choice
-from ibpcl.experiments.finished_runs import load
+from ibpcl.experiments.stored_learners import load
 from ibpcl.experiments.tables import PERCENT, Entry
 from ibpcl.methods import method
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from ibpcl import storage
 from ibpcl.errors import UserError
 from ibpcl.experiments.captions import OF_RUNS
-from ibpcl.experiments.config import OPTIONAL, PLACES, as_table, run_keys
+from ibpcl.experiments.config import OPTIONAL, PLACES, run_keys
 
 CONFIG = "config.toml"
 LOCK = ".lock"
@@ -46,7 +46,7 @@ def free_folder(config, runs=RUNS):
     name = f"{config.experiment}-{config.title}-seed{config.seed}"
     for number in itertools.count(1):
         folder = Path(runs, name if number == 1 else f"{name}-{number}")
-        if (_empty(folder) or _same(table_of(folder), as_table(config))) and not at_work(folder):
+        if (_empty(folder) or _same(table_of(folder), config.table)) and not at_work(folder):
             return folder
 
 
@@ -109,17 +109,17 @@ def claimed(folder, config, force=False):
                     itertools.takewhile(lambda path: not path.exists(), (chosen, *chosen.parents))
                 )
                 # before a lock is left in a folder of something else
-                _check(chosen, as_table(config), True)
+                _check(chosen, config.table, True)
                 chosen.mkdir(parents=True, exist_ok=True)
                 lock.enter_context(storage.locked(chosen / LOCK, WAIT))
-                _check(chosen, as_table(config), force)  # another process may have been faster
+                _check(chosen, config.table, force)  # another process may have been faster
                 storage.sweep(chosen)
                 break
             except BlockingIOError as error:
                 if not callable(folder):
                     raise AtWorkError(
                         f"another run is at work in {chosen}; wait for it, or name another folder "
-                        "with --out"
+                        "with `out`"
                     ) from error
             # taken away between two of the steps, or never possible
             except FileNotFoundError as error:
@@ -140,7 +140,7 @@ def begin(folder, config, fresh=False):
     """Write a run's configuration to its folder; results of another run, or with ``fresh`` of any,
     are removed.
     """
-    table = as_table(config)
+    table = config.table
     if fresh or not _same(table_of(folder), table):
         for path in (*(Path(folder, name) for name in RESULTS), *checkpoints_in(folder)):
             path.unlink(missing_ok=True)
@@ -154,7 +154,7 @@ def checkpoints_in(folder):
 
 def _check(folder, table, force):
     if folder.exists() and not folder.is_dir():
-        raise UserError(f"{folder} is a file; name a folder with --out")
+        raise UserError(f"{folder} is a file; name a folder with `out`")
     if _empty(folder):
         return
     if links := [
@@ -162,17 +162,17 @@ def _check(folder, table, force):
     ]:
         raise UserError(
             f"{folder}: {', '.join(links)} must be a file, not a link, which a run would "
-            "overwrite; remove it, or name another folder with --out"
+            "overwrite; remove it, or name another folder with `out`"
         )
     earlier = table_of(folder)
     if earlier is None:
         raise UserError(
-            f"{folder} is not empty and not the folder of a run; name another with --out"
+            f"{folder} is not empty and not the folder of a run; name another with `out`"
         )
     if not force and not _same(earlier, table):
         raise UserError(
             f"{folder} holds a run with {difference(portable(earlier), portable(table))}; name "
-            "another folder with --out, or replace that run with --force"
+            "another folder with `out`, or replace that run with `force`"
         )
 
 

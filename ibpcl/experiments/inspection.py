@@ -16,7 +16,7 @@ import numpy as np
 from ibpcl import checkpoints, storage
 from ibpcl.errors import UserError
 from ibpcl.experiments import identity, values
-from ibpcl.experiments.config import OWN, STREAMS, as_table, configure, keys, measure_of, run_keys
+from ibpcl.experiments.config import OWN, STREAMS, configure, keys, measure_of, run_keys
 from ibpcl.experiments.folder import CONFIG, RESULT, at_work, table_of
 from ibpcl.experiments.forms import check_form
 from ibpcl.experiments.journal import FILE, HISTORY, HOLDS, matrix_of
@@ -267,7 +267,7 @@ def command(run):
         # a preset that this version does not have
         with contextlib.suppress(UserError):
             usual, start = (
-                as_table(configure(base, **names))
+                configure(base, **names).table
                 for names in ({}, {"method": table["method"], "preset": table["preset"]})
             )
     # what its settings are if not given is not known

@@ -58,7 +58,7 @@ class RunJournal:
             arrays, meta, warning = checkpoints.latest(self.path.parent, FILE, HOLDS)
             check_form(meta, self.path)
         except ValueError as error:
-            raise UserError(f"{error}; start the run again with --fresh") from error
+            raise UserError(f"{error}; start the run again with `fresh`") from error
         if warning:
             warnings.warn(warning, stacklevel=3)
         earlier = portable(meta["config"])
@@ -73,7 +73,7 @@ class RunJournal:
         try:
             self.done += restored(self.path.parent, meta["done"], self.kind)
         except (OSError, ValueError) as error:
-            raise UserError(f"{error}; start the run again with --fresh") from error
+            raise UserError(f"{error}; start the run again with `fresh`") from error
 
     def watch(self, bar):
         """Return who watches the next task: a progress bar, and what writes a line of the history

@@ -120,7 +120,7 @@ def _scores(search):
 def _another(search, difference):
     return UserError(
         f"{search.record} is the record of another search: it {difference}; name another folder "
-        "with --out, or delete it"
+        "with `out`, or delete it"
     )
 
 

@@ -9,7 +9,6 @@ import ibpcl
 from ibpcl import storage
 from ibpcl.evaluation import figures
 from ibpcl.experiments import page, tables
-from ibpcl.experiments.config import as_table
 
 # of values.csv; the values of an entry by seed
 VALUES = ("table", "row", "column", "unit", "value")
@@ -143,7 +142,7 @@ def _run(m, folder):
     """Return what stands behind a number: a run, where it is, how long it took, with which
     settings.
     """
-    table = as_table(m.cell.config)
+    table = m.cell.config.table
     # from the table, so that the folder can be moved
     where = Path("..", "cells", m.cell.folder.name)
     return {

@@ -16,7 +16,6 @@ from ibpcl import checkpoints, storage
 from ibpcl.continual.learner import about
 from ibpcl.evaluation import calibration, metrics, structure
 from ibpcl.experiments import identity
-from ibpcl.experiments.config import as_table
 from ibpcl.experiments.folder import IMAGES, LEARNER
 from ibpcl.inference.backend import backend
 from ibpcl.inference.loop import Record
@@ -58,7 +57,7 @@ def collect(config, progresses, learner, measured):
             key: getattr(config, key)
             for key in ("experiment", "method", "seed", "dataset", "stream")
         },
-        identity.KEY: identity.fingerprint(as_table(config)),
+        identity.KEY: identity.fingerprint(config.table),
         "tasks": [done.name for done in progresses],
         "measure": config.measure,
         **measured,

@@ -11,7 +11,7 @@ import numpy as np
 from ibpcl import storage
 from ibpcl.errors import UserError
 from ibpcl.experiments import values
-from ibpcl.experiments.config import LARGEST_SEED, PLACES, as_table, configure, keys
+from ibpcl.experiments.config import LARGEST_SEED, PLACES, configure, keys
 from ibpcl.experiments.halving import rounds
 from ibpcl.experiments.search_spaces import FEWER, MOST, OUT, SPACES
 from ibpcl.methods import method as method_of
@@ -61,12 +61,12 @@ def plan(experiment, method, seed=0, repeats=1, texts=None, out=OUT, halving=Non
     """
     texts = dict(texts or {})
     for key, instead in (
-        ("method", "--method"),
-        ("seed", "--seed, of the search"),
-        ("experiment", "EXPERIMENT"),
+        ("method", "`method`"),
+        ("seed", "`seed`, of the search"),
+        ("experiment", "`experiment`"),
     ):
         if key in texts:
-            raise UserError(f"{key} is not for --set here: use {instead}")
+            raise UserError(f"{key} is not a setting here: use {instead}")
     for name, value, least, most in (
         ("seed", seed, 0, LARGEST_SEED),
         ("repeats", repeats, 1, MOST),
@@ -97,7 +97,7 @@ def plan(experiment, method, seed=0, repeats=1, texts=None, out=OUT, halving=Non
         )
     if halving is not None and not rounds(halving, config.tasks):
         raise UserError(
-            f"--halving needs at least 2 trials and 2 tasks, got {halving} and {config.tasks}"
+            f"`halving` needs at least 2 trials and 2 tasks, got {halving} and {config.tasks}"
         )
     known = keys(method)
     given = {
@@ -174,7 +174,7 @@ def digest(config, space):
     """
     table = {
         key: value
-        for key, value in sorted(as_table(config).items())
+        for key, value in sorted(config.table.items())
         if key not in {*space, "seed", *PLACES}
     }
     return f"sha256:{hashlib.sha256(storage.json_text(table).encode()).hexdigest()[:10]}"

@@ -99,7 +99,7 @@ class Admission(NamedTuple):
         if found != self.token:
             raise UserError(
                 f"a worker on {platform.node()} does not share the folder {self.path.parent}; "
-                "name one with --out that all workers see under the same path"
+                "name one with `out` that all workers see under the same path"
             )
         here = versions()
         for name in DECISIVE:

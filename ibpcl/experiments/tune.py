@@ -250,7 +250,7 @@ def _check_writable(record):
         storage.write_temporary(record, [b""]).unlink()
     except OSError as error:
         raise UserError(
-            f"cannot write {record}: {error.strerror}; name another folder with --out"
+            f"cannot write {record}: {error.strerror}; name another folder with `out`"
         ) from error
 
 

@@ -107,7 +107,7 @@ def test_what_fails_after_the_training_is_a_warning(part, tmp_path, monkeypatch,
     assert load_run(tmp_path / "r").result["average_accuracy"] == done.result["average_accuracy"]
     with drawing():
         again = run(configure("split-mnist", **TINY), tmp_path / "r")
-    assert again.made is None, "it was trained again"
+    assert again.was_finished, "it was trained again"
     assert names(tmp_path / "r") >= {"accuracy_matrix.png", "history.png", "report.html"}
 
 

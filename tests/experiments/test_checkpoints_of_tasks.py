@@ -84,5 +84,5 @@ def test_a_damaged_file_of_a_task_is_named(tmp_path, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             ibpcl.run(stream(3), tmp_path / "run", **SMALL)
     (tmp_path / "run/checkpoint.task0.npz").write_bytes(b"")
-    with pytest.raises(UserError, match=r"checkpoint\.task0\.npz.*--fresh"):
+    with pytest.raises(UserError, match=r"checkpoint\.task0\.npz.*`fresh`"):
         ibpcl.run(stream(3), tmp_path / "run", **SMALL)

@@ -5,7 +5,7 @@ import pytest
 
 from ibpcl import storage
 from ibpcl.errors import UserError
-from ibpcl.experiments.config import OPTIONAL, RunConfig, as_table, configure, keys, run_keys
+from ibpcl.experiments.config import OPTIONAL, RunConfig, configure, keys, run_keys
 from ibpcl.experiments.presets import PRESETS
 from ibpcl.inference.backend import BACKENDS
 from ibpcl.methods import ABOUT, GENERATIVE, METHODS, method
@@ -40,7 +40,7 @@ def test_every_preset_is_a_configuration_for_every_method_that_can(name):
             **PRESETS[name].run,
             **PRESETS[name].methods.get(method_name, {}),
         }.items():
-            assert as_table(config)[key] == (list(value) if isinstance(value, tuple) else value)
+            assert config.table[key] == (list(value) if isinstance(value, tuple) else value)
 
 
 def test_every_method_for_images_has_settings_for_the_small_ones():
@@ -95,15 +95,15 @@ def test_each_layer_wins_over_the_one_before(tmp_path):
 )
 def test_the_resolved_configuration_reads_back_as_itself(tmp_path, changes):
     config = configure("permuted-mnist", **changes)
-    storage.write_toml(tmp_path / "config.toml", as_table(config))
+    storage.write_toml(tmp_path / "config.toml", config.table)
     again = configure(tmp_path / "config.toml")
     assert again == config
-    assert as_table(again).keys() | set(OPTIONAL) == keys("npbcl").keys()
+    assert again.table.keys() | set(OPTIONAL) == keys("npbcl").keys()
 
 
 def test_the_resolved_configuration_does_not_lean_on_presets(tmp_path, monkeypatch):
     config = configure("split-glyphs")
-    storage.write_toml(tmp_path / "config.toml", as_table(config))
+    storage.write_toml(tmp_path / "config.toml", config.table)
     monkeypatch.setitem(
         PRESETS,
         "split-glyphs",

@@ -113,7 +113,7 @@ def test_own_data_make_a_run_like_any_other(stream, tmp_path, method, figures):
         np.testing.assert_array_equal(learner.predict(x, 1), run.learner.predict(x, 1))
     axes = loaded.figures()
     assert {f"{name}.png" for name in axes} == {path.name for path in run.folder.glob("*.png")}
-    assert ibpcl.run(stream, tmp_path / "mine", method=method, **settings).made is None  # kept
+    assert ibpcl.run(stream, tmp_path / "mine", method=method, **settings).was_finished
 
 
 def test_own_regressions_make_a_run_and_images_say_what_learns_them(tmp_path):

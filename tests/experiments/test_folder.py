@@ -6,7 +6,7 @@ import pytest
 
 from ibpcl import storage
 from ibpcl.errors import UserError
-from ibpcl.experiments.config import as_table, configure
+from ibpcl.experiments.config import configure
 from ibpcl.experiments.folder import LOCK, RESULTS, AtWorkError, at_work, begin, free_folder
 from ibpcl.experiments.folder import claimed as locked
 
@@ -73,7 +73,7 @@ def test_somebody_elses_config_does_not_make_the_folder_of_a_run(tmp_path, confi
 
 def test_a_folder_is_claimed_with_its_configuration(tmp_path, config):
     with claimed(tmp_path / "a" / "b", config) as folder:
-        assert storage.read_toml(folder / "config.toml") == as_table(config)
+        assert storage.read_toml(folder / "config.toml") == config.table
 
 
 def test_another_run_is_replaced_only_by_force(tmp_path, config):
@@ -81,7 +81,7 @@ def test_another_run_is_replaced_only_by_force(tmp_path, config):
     (tmp_path / "run" / "notes.txt").write_text("mine")
     other = configure(seed=1)
     with (
-        pytest.raises(UserError, match=r"seed = 0, not 1; .*--force"),
+        pytest.raises(UserError, match=r"seed = 0, not 1; .*`force`"),
         claimed(tmp_path / "run", other),
     ):
         pass
@@ -118,7 +118,7 @@ def test_what_an_interrupted_write_leaves_does_not_fill_a_folder(tmp_path, confi
     storage.beside(folder / "config.toml").write_text("seed")
     assert free_folder(config, tmp_path) == folder
     with claimed(folder, config):
-        assert storage.read_toml(folder / "config.toml") == as_table(config)
+        assert storage.read_toml(folder / "config.toml") == config.table
     (folder / "config.toml").unlink()
     (folder / ".notes.tmp").write_text("mine")
     with pytest.raises(UserError, match="not the folder of a run"), claimed(folder, config):
@@ -131,7 +131,7 @@ def test_the_same_run_may_have_its_data_elsewhere(tmp_path):
     assert free_folder(there, tmp_path) == free_folder(here, tmp_path)
     with claimed(free_folder(there, tmp_path), there) as folder:
         assert (folder / "result.json").exists()
-        assert storage.read_toml(folder / "config.toml") == as_table(there)
+        assert storage.read_toml(folder / "config.toml") == there.table
     with (
         pytest.raises(UserError, match="with seed = 0, not 1"),
         claimed(folder, configure(data_dir="x", seed=1)),
@@ -150,7 +150,7 @@ def test_no_other_run_comes_into_a_folder_while_one_is_at_work_there(tmp_path, c
             claimed(folder, configure(seed=seed), force),
         ):
             raise AssertionError("this run may not start")
-        assert storage.read_toml(folder / "config.toml") == as_table(config)
+        assert storage.read_toml(folder / "config.toml") == config.table
         assert (folder / "history.csv").read_text() == "task\n"
     assert not at_work(folder)
     with claimed(folder, configure(seed=seed), force=True):
@@ -197,7 +197,7 @@ def test_of_two_that_claim_a_new_folder_at_once_one_gets_it(tmp_path, config, mo
     thread.start()
     with claimed(tmp_path / "run", config) as folder:
         thread.join()
-        assert storage.read_toml(folder / "config.toml") == as_table(config)
+        assert storage.read_toml(folder / "config.toml") == config.table
     assert len(said) == 1 and "another run is at work" in said[0]
 
 
@@ -217,7 +217,7 @@ def test_a_folder_that_is_only_claimed_is_as_it_was(tmp_path, config):
     ):
         raise UserError("mnist/train-images: truncated")
     assert (tmp_path / "run" / "result.json").read_text() == "of seed 0"
-    assert storage.read_toml(tmp_path / "run" / "config.toml") == as_table(config)
+    assert storage.read_toml(tmp_path / "run" / "config.toml") == config.table
 
 
 def test_what_killed_writes_left_is_swept_when_the_folder_is_claimed_again(tmp_path, config):

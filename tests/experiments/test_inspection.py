@@ -16,7 +16,7 @@ from ibpcl.cli import main
 from ibpcl.cli.parser import parser
 from ibpcl.cli.run import chosen
 from ibpcl.experiments import inspection
-from ibpcl.experiments.config import as_table, configure
+from ibpcl.experiments.config import configure
 from ibpcl.experiments.folder import LOCK, begin
 from ibpcl.experiments.run import run
 
@@ -190,7 +190,7 @@ def test_orders_to_the_terminal_in_a_name_are_not_printed(capsys, workplace):
 def repeated(folder):
     """Return the configuration that the command of a folder's run asks for."""
     options = parser().parse_args(inspection.command(inspection.read(folder))[1:])
-    return as_table(chosen(options)[0])
+    return chosen(options)[0].table
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_the_command_makes_the_same_run(target, keys, tmp_path):
     config = configure(target, **keys)
     (tmp_path / "folder").mkdir()
     begin(tmp_path / "folder", config)
-    assert repeated(tmp_path / "folder") == as_table(config)
+    assert repeated(tmp_path / "folder") == config.table
 
 
 def test_defaults_make_a_short_command(tmp_path):
@@ -237,7 +237,7 @@ def test_a_file_with_an_experiment_of_ones_own_is_repeated_without_the_file(work
     (workplace / "folder").mkdir()
     begin(workplace / "folder", config)
     (workplace / "mine.toml").unlink()
-    assert config.experiment == "mine" and repeated("folder") == as_table(config)
+    assert config.experiment == "mine" and repeated("folder") == config.table
 
 
 def own(path):
@@ -258,9 +258,10 @@ def test_own_data_are_named(workplace):
         (workplace / config.experiment).mkdir()
         begin(workplace / config.experiment, config)
         words = inspection.command(inspection.read(config.experiment))
-        assert words[2:4] == ["--data", str(workplace / name)] and repeated(
-            config.experiment
-        ) == as_table(config)
+        assert (
+            words[2:4] == ["--data", str(workplace / name)]
+            and repeated(config.experiment) == config.table
+        )
         # a name that is not the file's
         assert ("experiment=my-data" in words) == (name == "my data.npz")
 

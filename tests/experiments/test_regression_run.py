@@ -15,8 +15,8 @@ from ibpcl.data.dataset import DataError
 from ibpcl.data.terrain import TerrainStream
 from ibpcl.errors import UserError
 from ibpcl.evaluation import calibration, metrics
-from ibpcl.experiments.config import RunConfig, as_table, configure
-from ibpcl.experiments.run import make_learner, make_stream, run
+from ibpcl.experiments.config import RunConfig, configure
+from ibpcl.experiments.run import Run, make_stream, run
 
 OF_REGRESSION = ("reliability.png", "intervals.png")
 TINY = {
@@ -175,7 +175,7 @@ def test_terrain_comes_in_strips_and_nothing_else_does():
         UserError, match=r"dataset must be one of glyphs, .*, terrain, got 'relief'"
     ):
         RunConfig(dataset="relief")
-    assert as_table(configure("terrain"))["stream"] == "strips"
+    assert configure("terrain").table["stream"] == "strips"
 
 
 def test_what_cannot_be_run_is_refused_before_a_folder_is_made(tmp_path, monkeypatch):
@@ -202,4 +202,4 @@ def test_what_cannot_be_run_is_refused_before_a_folder_is_made(tmp_path, monkeyp
 
 
 def test_a_learner_of_another_kind_is_refused_only_for_regression():
-    assert make_learner(configure("split-glyphs", method="independent"))
+    assert Run(configure("split-glyphs", method="independent")).new_learner()

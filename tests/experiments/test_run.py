@@ -11,7 +11,7 @@ from ibpcl.data import registry
 from ibpcl.data.dataset import DataError, Dataset
 from ibpcl.errors import NonFiniteError, UserError
 from ibpcl.evaluation import metrics
-from ibpcl.experiments.config import as_table, configure, keys
+from ibpcl.experiments.config import configure, keys
 from ibpcl.experiments.run import make_stream, run, survey
 from ibpcl.inference.backend import backend
 from ibpcl.methods import METHODS
@@ -126,7 +126,7 @@ def test_the_folder_is_complete(finished):
     assert saved["average_accuracy"] == finished.result["average_accuracy"]
     for path in finished.folder.glob("*.png"):
         assert path.read_bytes().startswith(b"\x89PNG")
-    assert storage.read_toml(finished.folder / "config.toml") == as_table(finished.config)
+    assert storage.read_toml(finished.folder / "config.toml") == finished.config.table
 
 
 def test_the_history_has_a_row_an_epoch_and_counts_tasks(finished):

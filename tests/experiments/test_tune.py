@@ -153,7 +153,7 @@ def test_that_the_record_can_be_written_is_made_sure_before_the_first_trial(
 ):
     (tmp_path / "file").write_text("here already")
     monkeypatch.setattr(tune_module, "_attempt", None)
-    with pytest.raises(UserError, match=r"cannot write .*--out"):
+    with pytest.raises(UserError, match=r"cannot write .*`out`"):
         tune(plan("split-glyphs", "naive", out=tmp_path / "file"), 1)
 
 
@@ -513,7 +513,7 @@ def test_halving_is_planned_for_a_number_of_trials(tmp_path, drawn):
     with pytest.raises(UserError, match="all of them from the start: 4, not 8"):
         tune(halved(tmp_path), 8)
     for texts, trials in (({**TINY, "tasks": "1"}, 4), (TINY, 1)):
-        with pytest.raises(UserError, match="--halving needs at least 2 trials and 2 tasks"):
+        with pytest.raises(UserError, match="`halving` needs at least 2 trials and 2 tasks"):
             plan("split-glyphs", "ewc", texts=texts, out=tmp_path, halving=trials)
 
 

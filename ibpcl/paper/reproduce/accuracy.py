@@ -100,7 +100,7 @@ def final(found):
         notes.append(
             "The paper's Fashion MNIST is all images cut anew into 50,000 for training and 20,000 "
             "for "
-            "tests (--datasets fashion-resplit); here it is as published, 60,000 and 10,000."
+            "tests (the data set fashion-resplit); here it is as published, 60,000 and 10,000."
         )
     # else they differ for a reason that is known
     if not found.choice.quick:

@@ -86,7 +86,7 @@ def reproduce(target, choice, progress=None, on_cell=None, workers=None):
         (*offered, OURS_SEARCHED) if choice.tuned and OURS in offered else offered, choice.methods
     )
     if not rows:
-        raise UserError("--methods names no row")
+        raise UserError("`methods` names no row")
     choice.check_used(rows)
     chosen = (benchmark(name, kind.family) for name in choice.datasets or kind.benchmarks)
     benchmarks = list({b.name: b for b in chosen}.values())
@@ -139,7 +139,7 @@ def reproduce(target, choice, progress=None, on_cell=None, workers=None):
 
 
 def _of(row, choice):
-    """Return the choice for a row: with ``--tuned`` ours has its default settings all the same, but
+    """Return the choice for a row: with ``tuned`` ours has its default settings all the same, but
     in the last row.
     """
     if not choice.tuned:
@@ -151,7 +151,7 @@ def _not_run(left_out):
     """Return a remark for each row that was not run because of the data that it keeps."""
     return [
         (
-            f"{row}, {label}: not run, for it keeps all training data, gigabytes; --methods with "
+            f"{row}, {label}: not run, for it keeps all training data, gigabytes; `methods` with "
             "its name runs it."
         )
         for row, label in dict.fromkeys((cell.row.label, cell.benchmark.label) for cell in left_out)

@@ -1,116 +1,19 @@
-"""Runs that are finished, and what is in their folders: the result, the history, the learner, the
-figures.
-"""
+"""Learners in files: the one of a run's folder, or one that saved itself."""
 
 import sys
-import warnings
-from dataclasses import dataclass, field
-from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from ibpcl import checkpoints, storage
+from ibpcl import checkpoints
 from ibpcl.continual.learner import Learner, check_form
-from ibpcl.data.terrain import TerrainStream
 from ibpcl.errors import UserError
-from ibpcl.experiments import identity, run_figures
-from ibpcl.experiments.config import RunConfig, as_table
-from ibpcl.experiments.folder import CONFIG, IMAGES, LEARNER, RESULT, portable, table_of
-from ibpcl.experiments.journal import HISTORY
+from ibpcl.experiments import identity
+from ibpcl.experiments.folder import LEARNER, table_of
 from ibpcl.methods import OF_LEARNER
 from ibpcl.methods import method as method_of
 from ibpcl.methods.own import name_of
-
-
-@dataclass(frozen=True, eq=False)
-class Run:
-    """What a run gave; ``learner`` and ``images`` of one that is loaded are read when they are
-    first asked for.
-
-    Attributes
-    ----------
-    config : RunConfig
-        What it is a function of.
-    result : dict
-        The content of ``result.json``; NaN, or None if it was read from there, for what was not
-        measured.
-    history : dict of str to sequence
-        The columns of ``history.csv``.
-    folder : Path or None
-        Where the files are, if they were asked for.
-    learner : Learner
-        After its last task, ready to predict.
-    images : dict of str to ndarray or None
-        What the figures of a generative model show, the content of ``stages.npz``; else None.
-    """
-
-    config: RunConfig
-    result: dict
-    history: dict
-    folder: Path | None
-    made: Any = field(default=None, repr=False)
-    shown: Any = field(default=None, repr=False)
-
-    @cached_property
-    def learner(self):
-        """The learner after its last task."""
-        return (
-            load(self.folder, method_of(self.config.method).learner)
-            if self.made is None
-            else self.made
-        )
-
-    @cached_property
-    def images(self):
-        """What the figures of a generative model show."""
-        if self.shown is not None or not self.config.generative:
-            return self.shown
-        try:
-            return checkpoints.read_npz(self.folder / IMAGES)
-        except (OSError, ValueError) as error:
-            raise UserError(f"figures: {error}") from error
-
-    def figures(self):
-        """Draw the figures of the run; return their Axes by name, as
-        ``run.figures()["history"]``.
-        """
-        stream = TerrainStream(self.config.tasks) if self.config.stream == "strips" else None
-        return run_figures.figures_of(self.result, self.history, self.learner, stream, self.images)
-
-
-def finished(folder, config, strict=False):
-    """Return the run that a folder holds, if it is finished and of this configuration, else None.
-
-    What is there but damaged is reported by a warning, and counts as not there; or if ``strict`` it
-    is a UserError.
-    """
-    folder = Path(folder)
-    try:
-        if portable(storage.read_toml(folder / CONFIG)) != portable(as_table(config)):
-            return None
-        run = Run(
-            config,
-            storage.read_sealed_json(folder / RESULT),
-            storage.read_csv(folder / HISTORY),
-            folder,
-        )
-        identity.check_result(run.result, as_table(config), folder / RESULT)
-        identity.check_learner(
-            checkpoints.read_meta(folder / LEARNER), as_table(config), folder / LEARNER
-        )
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as error:
-        if strict:
-            raise UserError(
-                f"{error}; `ibpcl run --resume {folder}` makes the run again"
-            ) from error
-        warnings.warn(f"{error}; the run is made again", stacklevel=2)
-        return None
-    return run
 
 
 def trained_on_unit_range(path: str | PathLike) -> bool | None:
@@ -189,7 +92,7 @@ def load(path: str | PathLike, method: type | None = None) -> Learner:
         if not isinstance(method, type):
             raise UserError(
                 f"load: {file} holds the learner {meta.get('class') or meta['method']}; import "
-                "its module first, or name the class: method=, or --method package.module:Class"
+                "its module first, or name the class package.module:Class with `method`"
             )
     if method is None:
         if meta["method"] not in OF_LEARNER:
