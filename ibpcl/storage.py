@@ -28,6 +28,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import tomli_w
 
 # Seconds: how long another program on Windows may hold a file that is to be replaced, and between
 # two attempts.
@@ -415,26 +416,20 @@ def _column(cells):
 
 
 def write_toml(path, table):
-    """Write a configuration as TOML, atomically.
+    """Write a table as TOML, atomically; entries that are None are left out.
 
     Parameters
     ----------
-    table : dict of str
-        Strings, integers, floats, booleans, lists of these, and dictionaries of these, which become
-        ``[sections]``. TOML has no null: an entry that is None is left out.
+    path : path-like
+    table : dict
+        Of texts, numbers, booleans, lists of these, and dicts of such entries as sections.
 
     Raises
     ------
     TypeError
-        If a value or key is of another type, or a section lies inside a section.
+        If a key is not text, or a value has another type.
     """
-    top = {key: value for key, value in table.items() if not isinstance(value, dict)}
-    # after a [section], a line would belong to the section
-    lines = _toml_lines(top)
-    for key, section in table.items():
-        if isinstance(section, dict):
-            lines += ["", f"[{_toml_key(key)}]", *_toml_lines(section)]
-    write_text(path, "\n".join(lines).lstrip("\n") + "\n")
+    write_text(path, tomli_w.dumps(_for_toml(table)))
 
 
 def read_toml(path):
@@ -447,35 +442,18 @@ def read_toml(path):
         raise ValueError(f"storage.read_toml: {path} is not TOML: {error}") from error
 
 
-def _toml_lines(table):
-    return [
-        f"{_toml_key(key)} = {_toml_value(value, key)}"
-        for key, value in table.items()
-        if value is not None
-    ]
-
-
-def _toml_key(key):
-    if not isinstance(key, str):
-        raise TypeError(f"storage.write_toml: keys must be strings, got {key!r}")
-    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _toml_value(key, key)
-
-
-def _toml_value(value, key):
+def _for_toml(value, key=""):
+    """Return a value with plain types only, and tables without entries that are None."""
+    if isinstance(value, dict):
+        if wrong := [name for name in value if not isinstance(name, str)]:
+            raise TypeError(f"storage.write_toml: keys must be strings, got {wrong[0]!r}")
+        return {name: _for_toml(entry, name) for name, entry in value.items() if entry is not None}
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, bool):  # before int: a bool is an int
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        # shortest that reads back the same; inf, nan as in TOML
-        return repr(value)
-    if isinstance(value, str):
-        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-        return (
-            '"' + re.sub(r"[\x00-\x1f\x7f]", lambda match: f"\\u{ord(match[0]):04x}", escaped) + '"'
-        )
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(_toml_value(item, key) for item in value) + "]"
+        return [_for_toml(entry, key) for entry in value]
+    if isinstance(value, bool | int | float | str):
+        return value
     raise TypeError(
         f"storage.write_toml: {key} must be text, a number, boolean or a list of these, got "
         f"{type(value)}"

@@ -159,7 +159,7 @@ def test_toml_puts_plain_keys_before_sections_and_leaves_none_out(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "table", [{"a": {"b": {"c": 1}}}, {"a": [None]}, {"a": object()}, {"a": [{"b": 1}]}, {1: 2}]
+    "table", [{"a": [None]}, {"a": object()}, {"a": {"b": {"c": object()}}}, {1: 2}]
 )
 def test_toml_refuses_other_types(tmp_path, table):
     with pytest.raises(TypeError, match=r"storage\.write_toml: "):

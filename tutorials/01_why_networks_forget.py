@@ -143,7 +143,7 @@ print(f"together:   A/B {test(joint, first):.1%}, E/F {test(joint, second):.1%}"
 # </details>
 
 # %%
-network = naive.network(2)
+network = naive.context.next_network(2)
 
 
 def loss_of(theta, task):

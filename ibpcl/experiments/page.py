@@ -5,7 +5,10 @@ folder's files.
 most.
 """
 
+import base64
 import contextlib
+import hashlib
+import re
 import warnings
 from datetime import datetime
 from pathlib import Path
@@ -14,12 +17,16 @@ import ibpcl
 from ibpcl import shell, storage
 from ibpcl.errors import UserError
 from ibpcl.experiments import captions, sections
+from ibpcl.experiments.blocks import ENVIRONMENT, Code, Header, Paragraph, Section, Table
 from ibpcl.experiments.folder import REPORT, table_of
 from ibpcl.experiments.inspection import command, read, runs_in
 from ibpcl.experiments.journal import HISTORY
-from ibpcl.experiments.markup import figures, page, section, table, tag
+from ibpcl.experiments.pictures import figures
 from ibpcl.experiments.presets import PRESETS
 
+TEMPLATE = "report.html"
+# Nothing is loaded from anywhere, and no script runs but the template's own.
+POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{}'"
 MOST = 1_000_000  # bytes of a page
 MAPS = ("accuracy_matrix", "likelihood_matrix")  # figures that a page has as tables
 # bytes of a figure besides its picture, at most
@@ -103,37 +110,30 @@ def of_run(folder):
     run = read(folder)
     name = run.table["method"]
     experiment = run.table["experiment"]
-    title = f"{experiment}, {name.rpartition(':')[2]}, seed {run.table['seed']}"
-    state = (
-        tag("span", "finished", class_="state")
-        if run.finished
-        else tag("span", "not finished", class_="state open")
-    )
     about = f" · {PRESETS[experiment].sentence}" if experiment in PRESETS else ""
-    top = tag(
-        "header",
-        tag("h1", title),
-        tag("p", state, f" · {_date(run.written)}{about}", class_="soft"),
-        sections.tiles(run),
+    header = Header(
+        title=f"{experiment}, {name.rpartition(':')[2]}, seed {run.table['seed']}",
+        state="finished" if run.finished else "not finished",
+        is_open=not run.finished,
+        about=f"{_date(run.written)}{about}",
+        tiles=sections.tiles(run),
     )
-    told = sections.sentences(run)
     R = run.matrix
     maps = MAPS if R is not None and len(R) <= sections.MOST_TASKS else ()
-    parts = [
-        section("What was run", tag("p", sections.who(name)), sections.repeated(command(run))),
-        not run.finished
-        and section(
-            "Not finished",
-            tag("p", f"The run is {run.place}. If no process is at work on it, this continues it:"),
-            tag("pre", shell.command_line(["ibpcl", "run", "--resume", str(folder)])),
-        ),
-        run.problems and section("Damaged", [tag("p", problem) for problem in run.problems]),
-        told and section("Summary", tag("p", told)),
-        maps
-        and section(
-            f"{sections.MEASURES[run.measure].capitalize()} after each task", sections.matrix(run)
-        ),
+    before = [
+        Section("What was run", [Paragraph(sections.who(name)), *sections.repeated(command(run))])
     ]
+    if not run.finished:
+        words = f"The run is {run.place}. If no process is at work on it, this continues it:"
+        resume = shell.command_line(["ibpcl", "run", "--resume", str(folder)])
+        before.append(Section("Not finished", [Paragraph(words), Code((resume,))]))
+    if run.problems:
+        before.append(Section("Damaged", [Paragraph(problem) for problem in run.problems]))
+    if summary := sections.sentences(run):
+        before.append(Section("Summary", [Paragraph(summary)]))
+    if maps:
+        title = f"{sections.MEASURES[run.measure].capitalize()} after each task"
+        before.append(Section(title, [sections.matrix(run)]))
     after = [
         sections.objective(run),
         sections.settings(run),
@@ -146,81 +146,58 @@ def of_run(folder):
         for name, caption in captions.OF_RUNS.items()
         if name not in maps
     ]
-    return _page(title, [top, *parts], pictures, after, folder)
+    return _page(header, before, pictures, after, folder)
 
 
 def of_table(folder):
     """Return the page of a comparison, or of a table or figure of the paper."""
     found = storage.read_json(folder / TABLE)
     cells = found["cells"]
-    title = (
-        f"Reproduction: {found['target']}"
+    chosen = [f"{found['seeds']} seed{'s' if found['seeds'] > 1 else ''}"]
+    if found["tuned"]:
+        chosen.append("tuned where a search was made")
+    chosen += [f"{key} = {value}" for key, value in found["settings"].items()]
+    what = found.get("what", "several methods on the same tasks")
+    quick = found.get("quick")
+    header = Header(
+        title=f"Reproduction: {found['target']}"
         if "target" in found
-        else f"Comparison: {found['experiment']}"
-    )
-    chosen = [
-        f"{found['seeds']} seed{'s' * (found['seeds'] > 1)}",
-        *["tuned where a search was made"] * found["tuned"],
-        *(f"{key} = {value}" for key, value in found["settings"].items()),
-    ]
-    top = tag(
-        "header",
-        tag("h1", title),
-        tag(
-            "p",
-            tag(
-                "span",
-                "a quick look: the order of the methods at most, not their numbers · ",
-                class_="state open",
-            )
-            if found.get("quick")
-            else "",
-            f"{found.get('what', 'several methods on the same tasks')} · "
-            f"{', '.join(chosen)} · {_date((folder / TABLE).stat().st_mtime)}",
-            class_="soft",
-        ),
+        else f"Comparison: {found['experiment']}",
+        state="a quick look: the order of the methods at most, not their numbers" if quick else "",
+        is_open=True,
+        about=f"{what} · {', '.join(chosen)} · {_date((folder / TABLE).stat().st_mtime)}",
     )
     seconds = sum({cell["folder"]: cell["seconds"] for cell in cells}.values())
-    parts = [
-        section(
-            "What was run",
-            sections.repeated(found["command"]),
-            tag(
-                "p",
-                (
-                    f"{len(cells)} run{'s' * (len(cells) > 1)}, {seconds:.0f} s of training and "
-                    "testing in all."
-                ),
-            ),
-        ),
-        section(
-            "Result",
-            [
-                table(f"{one['caption']}.", one["header"], one["lines"], sortable=True)
-                for one in found["tables"]
-            ],
-            [tag("p", note) for note in found["notes"]],
-        ),
-        found["failures"]
-        and section(
-            "Not trained",
-            [tag("p", f"{one['cell']}: {one['reason']}") for one in found["failures"]],
-        ),
+    runs = f"{len(cells)} run{'s' if len(cells) > 1 else ''}"
+    took = f"{runs}, {seconds:.0f} s of training and testing in all."
+    tables = [
+        Table(f"{one['caption']}.", one["header"], one["lines"], sortable=True)
+        for one in found["tables"]
     ]
+    before = [
+        Section("What was run", [*sections.repeated(found["command"]), Paragraph(took)]),
+        Section("Result", [*tables, *map(Paragraph, found["notes"])]),
+    ]
+    if found["failures"]:
+        failed = [Paragraph(f"{one['cell']}: {one['reason']}") for one in found["failures"]]
+        before.append(Section("Not trained", failed))
     runs = [
         (read(place), cell["row"])
         for cell in cells
         if (place := _beside(folder, cell["folder"])) is not None
     ]
-    after = [
-        runs and section("Runs side by side", sections.side_by_side(*zip(*runs, strict=True))),
-        section("Settings that differ from the default", sections.changes(cells)),
+    after = []
+    if runs:
+        beside = sections.side_by_side(*zip(*runs, strict=True))
+        after.append(Section("Runs side by side", [beside]))
+    after += [
+        Section("Settings that differ from the default", [sections.changes(cells)]),
         sections.versions(cells),
     ]
     # of this folder only, whatever the file says
     files = [folder / Path(name).name for name in found["pictures"]]
     pictures = [(path, captions.of_table(path.stem)) for path in files]
-    return _page(title, [top, *parts], pictures, after, folder)
+    return _page(header, before, pictures, after, folder)
 
 
 def _beside(folder, name):
@@ -239,46 +216,52 @@ def of_folder(folder):
     runs = runs_in(folder)
     if not runs:
         raise UserError(f"{folder}: there is no run in it, and no table")
-    title = f"Runs in {folder.resolve().name}"
     finished = sum(run.finished for run in runs)
-    top = tag(
-        "header",
-        tag("h1", title),
-        tag(
-            "p",
-            (
-                f"{len(runs)} run{'s' * (len(runs) > 1)}, {finished} finished · "
-                f"{_date(runs[-1].written)}"
-            ),
-            class_="soft",
-        ),
+    count = f"{len(runs)} run{'s' if len(runs) > 1 else ''}, {finished} finished"
+    header = Header(
+        title=f"Runs in {folder.resolve().name}",
+        state="",
+        is_open=False,
+        about=f"{count} · {_date(runs[-1].written)}",
     )
-    return _page(
-        title,
-        [top, section("Runs side by side", sections.side_by_side(runs))],
-        [],
-        [sections.versions([run.result for run in runs])],
-        folder,
-    )
+    before = [Section("Runs side by side", [sections.side_by_side(runs)])]
+    after = [sections.versions([run.result for run in runs])]
+    return _page(header, before, [], after, folder)
 
 
-def _page(title, before, pictures, after, folder):
-    """Put a page together, of parts of which some may be missing; the figures take what room there
-    is.
-    """
+def _page(header, before, pictures, after, folder):
+    """Return the whole page; sections may be None, and the figures take what room there is."""
+
+    def whole(drawn):
+        middle = Section("Figures", drawn) if drawn else None
+        return _rendered(header, [*before, middle, *after], folder)
+
+    room = MOST - len(_encoded(whole([]))) - CAPTION * len(pictures)
+    return whole(figures(pictures, room))
+
+
+def _rendered(header, parts, folder):
+    """Return a page by the template; the policy allows its own script by its digest."""
+    source, *_ = ENVIRONMENT.loader.get_source(ENVIRONMENT, TEMPLATE)
+    script = re.search(r"<script>(.*?)</script>", source, re.DOTALL)[1]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     footer = (
         f"Written by ibpcl {ibpcl.__version__} from the files of {folder}; it loads nothing from "
         "elsewhere."
     )
+    return ENVIRONMENT.get_template(TEMPLATE).render(
+        header=header,
+        sections=[part for part in parts if part is not None],
+        policy=POLICY.format(digest),
+        footer=footer,
+    )
 
-    def whole(drawn):
-        return page(
-            title,
-            list(filter(None, (*before, drawn and section("Figures", drawn), *after))),
-            footer,
-        )
 
-    return whole(figures(pictures, MOST - len(_encoded(whole([]))) - CAPTION * len(pictures)))
+def _slug(title):
+    return re.sub(r"\W+", "-", title.lower())
+
+
+ENVIRONMENT.filters["slug"] = _slug
 
 
 def _encoded(text):

@@ -1,5 +1,5 @@
 """The parts of a report, each made from what a run's folder holds: sentences, tables, commands, as
-HTML.
+data.
 """
 
 import json
@@ -10,8 +10,8 @@ import numpy as np
 from ibpcl import shell
 from ibpcl.evaluation.figures.training import weighted
 from ibpcl.experiments import values
+from ibpcl.experiments.blocks import Cell, Code, Details, Paragraph, Section, Table, Tiles
 from ibpcl.experiments.inspection import at_hand, changed, known_keys
-from ibpcl.experiments.markup import join, section, table, tag
 from ibpcl.experiments.result import covered
 from ibpcl.methods import ABOUT, method
 
@@ -37,15 +37,14 @@ def who(name):
 def repeated(words):
     """Return the command that repeats something, broken before its options only."""
     if not words:
-        return tag(
-            "p",
-            "The tasks came from Python, so no command repeats this; ibpcl.run or ibpcl.compare "
-            "with the same tasks does.",
-        )
-    parts = [tag("span", part) for part in re.split(r" (?=--)", shell.command_line(words))]
-    return tag("p", "To repeat it:"), tag(
-        "pre", [[" " * (i > 0), part] for i, part in enumerate(parts)]
-    )
+        return [
+            Paragraph(
+                "The tasks came from Python, so no command repeats this; ibpcl.run or "
+                "ibpcl.compare with the same tasks does."
+            )
+        ]
+    parts = re.split(r" (?=--)", shell.command_line(words))
+    return [Paragraph("To repeat it:"), Code(tuple(parts))]
 
 
 def written(run, value, signed=False):
@@ -74,11 +73,7 @@ def tiles(run):
         if run.result["share_used"] is not None:
             found["network in use"] = percent(run.result["share_used"][-1])
         found["time"] = f"{seconds['total'] or seconds['train']:.0f} s"
-    return tag(
-        "dl",
-        [tag("div", tag("dt", name), tag("dd", text)) for name, text in found.items()],
-        class_="tiles",
-    )
+    return Tiles(found)
 
 
 def sentences(run):
@@ -151,20 +146,20 @@ def matrix(run):
 
     def cell(value):
         if np.isnan(value):
-            return tag("td")
+            return Cell("")
         # Differences of less than a point or a nat look small.
         depth = 100 - (100 - PALEST) * (high - value) / max(high - low, 1.0)
-        return tag("td", f"{value:.2f}", style=f"--s: {depth:.0f}%")
+        return Cell(f"{value:.2f}", depth=depth)
 
-    return table(
+    return Table(
         f"Test {MEASURES[run.measure]} on each task so far, {unit}: the deeper the colour, the "
         f"higher, from {low:.2f} to {high:.2f}.",
         ["", *names, "mean"],
         [
-            [f"after {name}", *map(cell, row), tag("td", f"{np.nanmean(row):.2f}", class_="mean")]
+            [f"after {name}", *map(cell, row), Cell(f"{np.nanmean(row):.2f}", "mean")]
             for name, row in zip(names, R, strict=True)
         ],
-        class_="map",
+        style="map",
     )
 
 
@@ -203,31 +198,29 @@ def objective(run):
             rows.append(
                 [
                     tasks[t] if t < len(tasks) else f"task {t + 1}",
-                    tag("td", phase, class_="text"),
+                    Cell(phase, "text"),
                     len(at),
                     *(f"{part:.1f}" for part in parts),
                 ]
             )
-    return section(
-        "The objective by phases",
-        table(
-            "Nats for the whole task, means over an epoch: the objective in the first and the "
-            "last epoch of each phase; in "
-            "the last also its parts, with their weights, and the bound, with all weights 1.",
-            [
-                "task",
-                "phase",
-                "epochs",
-                "objective, first",
-                "objective, last",
-                "log-likelihood",
-                *costs,
-                "bound",
-            ],
-            rows,
-            text=(1,),
-        ),
+    by_phases = Table(
+        "Nats for the whole task, means over an epoch: the objective in the first and the "
+        "last epoch of each phase; in "
+        "the last also its parts, with their weights, and the bound, with all weights 1.",
+        [
+            "task",
+            "phase",
+            "epochs",
+            "objective, first",
+            "objective, last",
+            "log-likelihood",
+            *costs,
+            "bound",
+        ],
+        rows,
+        text=(1,),
     )
+    return Section("The objective by phases", [by_phases])
 
 
 def settings(run):
@@ -237,7 +230,7 @@ def settings(run):
     rest = [key for key in run.table if key not in other]
 
     def listed(caption, names):
-        return table(
+        return Table(
             caption,
             ["setting", "value", "default", "meaning"],
             [
@@ -245,34 +238,24 @@ def settings(run):
                     key,
                     shown(run.table[key]),
                     shown(known[key].default) if key in known else "not known",
-                    tag("td", prose(known[key].doc if key in known else ""), class_="meaning"),
+                    Cell(known[key].doc if key in known else "", "meaning"),
                 ]
                 for key in names
             ],
             text=(1, 2, 3),
         )
 
-    return section(
-        "Settings",
-        listed("Different from the default:", other)
-        if other
-        else tag("p", "All settings have their defaults."),
-        tag(
-            "details",
-            tag("summary", f"{len(rest)} settings with their default values"),
-            listed("", rest),
-        ),
-    )
+    if other:
+        differing = listed("Different from the default:", other)
+    else:
+        differing = Paragraph("All settings have their defaults.")
+    others = Details(f"{len(rest)} settings with their default values", [listed("", rest)])
+    return Section("Settings", [differing, others])
 
 
 def shown(value):
     """Write a setting's value for people."""
     return value if isinstance(value, str) else values.toml(value)
-
-
-def prose(text):
-    """Return text in which what stands between backticks is code."""
-    return join([tag("code", part) if i % 2 else part for i, part in enumerate(text.split("`"))])
 
 
 def times(run):
@@ -313,15 +296,10 @@ def times(run):
         ]
         for t, name in enumerate(result["tasks"])
     ]
-    return section(
-        "Times",
-        tag("p", f"{', '.join(told)}."),
-        table(
-            "",
-            ["task", "training, s", "testing, s", *["weights in use, by layer"] * bool(density)],
-            rows,
-        ),
-    )
+    head = ["task", "training, s", "testing, s"]
+    if density:
+        head.append("weights in use, by layer")
+    return Section("Times", [Paragraph(f"{', '.join(told)}."), Table("", head, rows)])
 
 
 def versions(results):
@@ -331,7 +309,7 @@ def versions(results):
         for name, version in result.get("versions", {}).items():
             found.setdefault(name, {})[str(version or "none")] = None
     text = ", ".join(f"{name} {' and '.join(several)}" for name, several in found.items())
-    return section("Versions", tag("p", text)) if text else None
+    return Section("Versions", [Paragraph(text)]) if text else None
 
 
 def use(run):
@@ -359,16 +337,10 @@ def use(run):
         if shape
         else "a row of numbers for each example"
     )
-    return section(
-        "Use this model",
-        tag(
-            "pre",
-            f"import ibpcl{f', {module}' if module else ''}\n{what} = ibpcl.load({place}).{call}",
-        ),
-        tag(
-            "p", f"x holds {inputs}; {meaning}. 0 is the task {run.result['tasks'][0]}, 1 the next."
-        ),
-    )
+    lines = f"import ibpcl{f', {module}' if module else ''}\n{what} = ibpcl.load({place}).{call}"
+    first = run.result["tasks"][0]
+    words = f"x holds {inputs}; {meaning}. 0 is the task {first}, 1 the next."
+    return Section("Use this model", [Code((lines,)), Paragraph(words)])
 
 
 def side_by_side(runs, labels=None):
@@ -407,7 +379,7 @@ def side_by_side(runs, labels=None):
                 if result.get("peak_memory_mb")
                 else "-",
                 "state": run.state,
-                "folder": tag("td", run.folder.name, class_="text whole"),
+                "folder": Cell(run.folder.name, "text whole"),
             }
         )
     names = [
@@ -416,14 +388,14 @@ def side_by_side(runs, labels=None):
         if name not in ("experiment", "state") or len({row[name] for row in rows}) > 1
     ]
     text = [i for i, name in enumerate(names) if name in ("experiment", "state", "folder")]
-    return table(
+    return Table(
         "A row for each run; click on a column's name to sort by it. Backward transfer and losses "
         "are in "
         f"points, or in nats where written.{f' {more} older runs are left out.' * (more > 0)}",
         names,
         [[row[name] for name in names] for row in rows],
         sortable=True,
-        text=text,
+        text=tuple(text),
     )
 
 
@@ -439,9 +411,9 @@ def changes(cells):
             if key not in WHICH
         ]
         rows[cell["row"], cell["benchmark"]] = ", ".join(texts) or "none"
-    return table(
+    return Table(
         "",
         ["row", "tasks", "settings"],
-        [[*key, tag("td", text, class_="meaning")] for key, text in rows.items()],
+        [[*key, Cell(text, "meaning")] for key, text in rows.items()],
         text=(1, 2),
     )

@@ -4,6 +4,7 @@ one's script.
 
 import base64
 import hashlib
+import html
 import json
 import os
 import re
@@ -20,7 +21,8 @@ from ibpcl import storage
 from ibpcl.cli import main
 from ibpcl.errors import UserError
 from ibpcl.evaluation.figures.training import weighted
-from ibpcl.experiments import inspection, markup, page, sections
+from ibpcl.experiments import inspection, page, sections
+from ibpcl.experiments.blocks import Table
 from ibpcl.experiments.captions import OF_RUNS, of_table
 from ibpcl.experiments.config import configure
 from ibpcl.experiments.generative import learn_stages
@@ -280,14 +282,7 @@ def lines(folder):
         Path(folder, "report.html").read_text(encoding="utf-8"),
         re.DOTALL,
     )
-    return (
-        pre.replace("&quot;", '"')
-        .replace("&#x27;", "'")
-        .replace("&amp;", "&")
-        .replace("&lt;", "<")
-        .replace("&gt;", ">")
-        .splitlines()
-    )
+    return html.unescape(pre).splitlines()
 
 
 @pytest.mark.parametrize(
@@ -530,9 +525,12 @@ def test_a_comparison_under_way_shows_the_runs_that_are_there(
 
 def test_rows_below_a_row_go_with_it():
     rows = [["ours", "1"], ["  paper", "2"], ["  difference", "-1"], ["theirs", "3"]]
-    html = markup.table("x", ["", "n"], rows, sortable=True)
-    assert html.count("<tbody>") == 2 and html.count('<tr class="sub">') == 2
-    assert html.index("paper") < html.index("</tbody>") < html.index("theirs")
+    groups = Table("x", ["", "n"], rows, sortable=True).groups
+    names = [[(below, name.strip()) for below, name, _ in group] for group in groups]
+    assert names == [
+        [(False, "ours"), (True, "paper"), (True, "difference")],
+        [(False, "theirs")],
+    ]
 
 
 def test_figures_that_are_too_large_lose_colours_and_then_their_place(

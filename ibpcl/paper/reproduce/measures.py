@@ -48,13 +48,13 @@ def steps(m):
 def _steps(m):
     """Return the steps of every epoch."""
     history = storage.read_csv(m.cell.folder / HISTORY)
-    memory = getattr(learner(m), "memory", {})
-    tried = [
-        len(np.unique(memory[f"trials{t}"][:, :-1], axis=0)) if f"trials{t}" in memory else 1
-        # the history has the network that is kept
-        for t in range(m.cell.config.tasks)
-    ]
-    return np.repeat(history["steps"], np.array(tried)[history["task"]])
+    state = learner(m).state()
+    # the history has the network that is kept
+    tried = np.ones(m.cell.config.tasks, int)
+    for t in range(m.cell.config.tasks):
+        if f"memory.trials{t}" in state:
+            tried[t] = len(np.unique(state[f"memory.trials{t}"][:, :-1], axis=0))
+    return np.repeat(history["steps"], tried[history["task"]])
 
 
 def train_seconds(m):
