@@ -442,7 +442,7 @@ def test_a_pair_that_raises_is_shown_with_its_lines(check, pairs):
 
 
 def test_code_that_swallows_every_error_is_ended_from_outside(check, pairs, monkeypatch):
-    from ibpcl.verify import trap
+    from ibpcl.verify.running import trap
 
     monkeypatch.setattr(trap, "GRACE", 2.0)
     path = pairs("""while True:
@@ -478,7 +478,7 @@ def test_a_file_that_ends_or_hangs_at_its_import_has_no_verdict(pairs, line, cod
 def test_a_verdict_is_made_of_the_kinds_not_of_what_the_file_puts_in_place_of_ok(pairs):
     path = pairs("return -d * np.cos(x)")
     path.write_text(
-        "from ibpcl.verify.report import InputVerdict, Report\n"
+        "from ibpcl.verify.reports.report import InputVerdict, Report\n"
         "Report.ok = InputVerdict.ok = True\nReport.verdict = InputVerdict.verdict = 'ok'\n"
         "Report.text = lambda self: 'ok'\n" + path.read_text()
     )
@@ -525,7 +525,7 @@ def test_what_is_undecided_has_an_exit_code_of_its_own(check, tmp_path):
 
 
 def test_a_check_of_the_package_has_a_limit_too(check, monkeypatch):
-    from ibpcl.verify import trap
+    from ibpcl.verify.running import trap
 
     monkeypatch.setattr(trap, "LAG", 0.0)
     code, out, _ = check("gradients/gaussian.kl", "--timeout", "0.001")

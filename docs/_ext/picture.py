@@ -126,7 +126,7 @@ def v_curves(curves, title):
 
     Parameters
     ----------
-    curves : dict of str to ibpcl.verify.curves.Curve
+    curves : dict of str to ibpcl.verify.witnesses.curves.Curve
         By the name of the input.
     title : str
     """

@@ -106,7 +106,7 @@ def execute(options):
 
 
 def _execute(options):
-    from ibpcl.verify import user
+    from ibpcl.verify.running import user
 
     files = [target for target in options.targets if user.is_file(target)]
     _refuse(options, files)
@@ -145,7 +145,7 @@ def assigned(files, names):
     """Return the functions to check by file, all its pairs if there are none, and the names that
     are of no file.
     """
-    from ibpcl.verify import user
+    from ibpcl.verify.running import user
 
     # (path, function), all functions if ""
     chosen = list(map(user.split, files))
@@ -215,7 +215,7 @@ def check_files(functions, options):
     Returns these verdicts, and what the JSON has of functions that were not checked, and of
     mistakes.
     """
-    from ibpcl.verify import user
+    from ibpcl.verify.running import user
 
     wrt = [name.strip() for name in options.wrt.split(",")] if options.wrt else None
     shapes = user.parse_shapes(options.shape)

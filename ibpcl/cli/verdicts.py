@@ -1,6 +1,6 @@
 """What ``ibpcl check`` makes of all verdicts together: the exit code, the last lines, JSON, a page.
 
-An item is a :class:`ibpcl.verify.user.Checked` or a :class:`ibpcl.paper.catalogue.Result`.
+An item is a :class:`ibpcl.verify.running.user.Checked` or a :class:`ibpcl.paper.catalogue.Result`.
 """
 
 import textwrap
@@ -59,7 +59,7 @@ def wrapped(text, indent):
 
 def as_dict(items, seconds, seed):
     """Return everything as plain values, ready for JSON."""
-    from ibpcl.verify.plain import plain
+    from ibpcl.verify.reports.plain import plain
 
     verdict = joint(items)
     return {
@@ -74,8 +74,8 @@ def as_dict(items, seconds, seed):
 
 def as_page(items):
     """Return one HTML page with every result."""
-    from ibpcl.verify.page import page
-    from ibpcl.verify.user import Checked
+    from ibpcl.verify.reports.page import page
+    from ibpcl.verify.running.user import Checked
 
     yours = [item for item in items if isinstance(item, Checked)]
     if len(yours) < len(items):

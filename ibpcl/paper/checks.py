@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ibpcl.verify import Report
-from ibpcl.verify.plain import plain
+from ibpcl.verify.reports.plain import plain
 
 
 @dataclass(frozen=True)

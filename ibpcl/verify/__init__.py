@@ -6,8 +6,6 @@ It works on anybody's NumPy functions and knows nothing of the rest of this pack
 """
 
 from ibpcl.verify.chain import ChainReport, Stage, check_chain
-from ibpcl.verify.curves import taylor_slope, v_curve
-from ibpcl.verify.differences import central, complex_step, richardson
 from ibpcl.verify.distributions import (
     DistributionReport,
     density_integrates_to_one,
@@ -20,8 +18,10 @@ from ibpcl.verify.doors.pair import Pair
 from ibpcl.verify.doors.second_order import hvp_pair, jvp_pair
 from ibpcl.verify.estimators import reparameterization_unbiased
 from ibpcl.verify.gradcheck import assert_correct, check, check_pair
-from ibpcl.verify.kinds import KINDS
-from ibpcl.verify.report import InputVerdict, Report
+from ibpcl.verify.reports.kinds import KINDS
+from ibpcl.verify.reports.report import InputVerdict, Report
+from ibpcl.verify.witnesses.curves import taylor_slope, v_curve
+from ibpcl.verify.witnesses.differences import central, complex_step, richardson
 
 __all__ = [
     "KINDS",

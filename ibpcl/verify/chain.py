@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ibpcl.verify.gradcheck import check
-from ibpcl.verify.page import page
-from ibpcl.verify.report import Judged, Report, worst
+from ibpcl.verify.reports.page import page
+from ibpcl.verify.reports.report import Judged, Report, worst
 
 
 class Stage(NamedTuple):

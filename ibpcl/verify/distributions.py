@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ibpcl.verify.plain import plain
+from ibpcl.verify.reports.plain import plain
 
 STANDARD_ERRORS = 4.0  # two-sided: one false alarm in 16 000
 SMALLEST_P = 1e-4

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ibpcl.verify.differences import richardson
 from ibpcl.verify.distributions import STANDARD_ERRORS, DistributionReport
+from ibpcl.verify.witnesses.differences import richardson
 
 
 def reparameterization_unbiased(

@@ -7,20 +7,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from ibpcl.verify import state as form
 from ibpcl.verify.arguments import check_numbers
-from ibpcl.verify.clock import Clock, TimeUp
-from ibpcl.verify.contract import breaches
-from ibpcl.verify.curves import Curves
+from ibpcl.verify.diagnosis.evidence import Evidence, neighbour
+from ibpcl.verify.diagnosis.symmetric import mirrored
+from ibpcl.verify.diagnosis.uses import inspect_uses
 from ibpcl.verify.doors.forms import opened
-from ibpcl.verify.evidence import Evidence, neighbour
 from ibpcl.verify.judging import judge, kink_verdict
-from ibpcl.verify.kinds import HINTS, UNFIT, Finding
-from ibpcl.verify.problem import make_problem
-from ibpcl.verify.report import InputVerdict, Report
-from ibpcl.verify.restoring import State
-from ibpcl.verify.symmetric import mirrored
-from ibpcl.verify.uses import inspect_uses
+from ibpcl.verify.reports.kinds import HINTS, UNFIT, Finding
+from ibpcl.verify.reports.report import InputVerdict, Report
+from ibpcl.verify.running import state as form
+from ibpcl.verify.running.restoring import State
+from ibpcl.verify.witnesses.clock import Clock, TimeUp
+from ibpcl.verify.witnesses.contract import breaches
+from ibpcl.verify.witnesses.curves import Curves
+from ibpcl.verify.witnesses.problem import make_problem
 
 # above this many entries of an input, "auto" looks along random directions
 FULL_ENTRIES = 1000
@@ -312,7 +312,7 @@ def _at_made_kinks(problem, report, w, rng):
     right = [j for j, verdict in zip(problem.wrt, report.inputs, strict=True) if verdict.ok]
     if not right:
         return
-    from ibpcl.verify.probes import at_made_kinks  # reads the source
+    from ibpcl.verify.witnesses.probes import at_made_kinks  # reads the source
 
     for j, (made, bad) in at_made_kinks(problem, right, w[:2], rng).items():
         at = problem.wrt.index(j)
@@ -338,7 +338,10 @@ def _forgiven(problem, verdicts, truths, report, w, rng, rtol, mode):
     ]
     if not inputs:
         return problem, truths
-    from ibpcl.verify.guards import Cleaned, in_words  # for gradients that are not right only
+    from ibpcl.verify.diagnosis.guards import (  # for gradients that are not right only
+        Cleaned,
+        in_words,
+    )
 
     cleaned = Cleaned(problem, w[0])
     if cleaned.problem is None:
@@ -385,7 +388,10 @@ def _unless_rounded(report, problem, evidence, wrong):
     slightly = [j for j in wrong if report.inputs[problem.wrt.index(j)].error <= GUARDED]
     if not slightly:
         return wrong
-    from ibpcl.verify.numbers import Numbers, rounded  # for gradients that are slightly wrong only
+    from ibpcl.verify.diagnosis.numbers import (  # for gradients that are slightly wrong only
+        Numbers,
+        rounded,
+    )
 
     for group in [slightly] + ([[j] for j in slightly] if len(slightly) > 1 else []):
         try:
@@ -494,7 +500,9 @@ def _steps(problem):
 
 def _explain(report, problem, evidence, wrong, prefix):
     """Put the diagnosis into the verdicts; if it fails itself, the verdict stands."""
-    from ibpcl.verify.diagnosis import diagnose  # half of the package, for wrong gradients only
+    from ibpcl.verify.diagnosis.naming import (
+        diagnose,  # half of the package, for wrong gradients only
+    )
 
     try:
         findings = diagnose(evidence, wrong)

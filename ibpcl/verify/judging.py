@@ -4,14 +4,14 @@ entries.
 
 import numpy as np
 
-from ibpcl.verify.differences import first_step
-from ibpcl.verify.kinds import HINTS
-from ibpcl.verify.kinks import kinks
-from ibpcl.verify.onesided import outside
-from ibpcl.verify.report import InputVerdict
-from ibpcl.verify.symmetric import for_symmetric_changes
-from ibpcl.verify.witness import NORMWISE, along_directions, approached, measure, slope
-from ibpcl.verify.words import place
+from ibpcl.verify.diagnosis.symmetric import for_symmetric_changes
+from ibpcl.verify.reports.kinds import HINTS
+from ibpcl.verify.reports.report import InputVerdict
+from ibpcl.verify.reports.words import place
+from ibpcl.verify.witnesses.differences import first_step
+from ibpcl.verify.witnesses.kinks import kinks
+from ibpcl.verify.witnesses.onesided import outside
+from ibpcl.verify.witnesses.witness import NORMWISE, along_directions, approached, measure, slope
 
 DIRECTIONS = 5
 # directions of a few entries each, which confirm the complex step where kinks are near

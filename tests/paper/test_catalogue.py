@@ -14,7 +14,7 @@ from ibpcl.numerics import logit
 from ibpcl.paper import catalogue, pairs, rendering
 from ibpcl.paper.checks import Check, Outcome
 from ibpcl.primitives import bernoulli, concrete, gaussian, kumaraswamy, local_linear, weibull
-from ibpcl.verify import trap
+from ibpcl.verify.running import trap
 
 CHECKS = catalogue.checks()
 NAMES = [str(check) for check in CHECKS]

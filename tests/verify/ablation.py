@@ -24,18 +24,18 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from test_students import MISTAKES, judged, spoiled
 
-import ibpcl.verify.diagnosis as diagnosis
+import ibpcl.verify.diagnosis.holes as holes
+import ibpcl.verify.diagnosis.known as known
+import ibpcl.verify.diagnosis.matches as matches
+import ibpcl.verify.diagnosis.naming as diagnosis
+import ibpcl.verify.diagnosis.paths as paths
+import ibpcl.verify.diagnosis.suspects as suspects
+import ibpcl.verify.diagnosis.whole as whole
 import ibpcl.verify.edits as edits
 import ibpcl.verify.edits.indices as indices
 import ibpcl.verify.edits.names as names
 import ibpcl.verify.edits.rules as rules
 import ibpcl.verify.gradcheck as gradcheck
-import ibpcl.verify.holes as holes
-import ibpcl.verify.known as known
-import ibpcl.verify.matches as matches
-import ibpcl.verify.paths as paths
-import ibpcl.verify.suspects as suspects
-import ibpcl.verify.whole as whole
 
 
 class Part(NamedTuple):

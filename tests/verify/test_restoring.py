@@ -4,7 +4,7 @@ import threading
 
 import numpy as np
 
-from ibpcl.verify.restoring import State
+from ibpcl.verify.running.restoring import State
 
 
 class Layer:

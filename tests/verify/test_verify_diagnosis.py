@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from ibpcl.verify import KINDS, check
-from ibpcl.verify.kinds import HINTS
-from ibpcl.verify.words import constant_name
+from ibpcl.verify.reports.kinds import HINTS
+from ibpcl.verify.reports.words import constant_name
 
 RNG = np.random.default_rng(11)
 

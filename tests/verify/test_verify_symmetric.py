@@ -5,7 +5,8 @@ import doctest
 import numpy as np
 import pytest
 
-from ibpcl.verify import check, symmetric
+from ibpcl.verify import check
+from ibpcl.verify.diagnosis import symmetric
 
 RNG = np.random.default_rng(5)
 B = RNG.standard_normal((4, 4))

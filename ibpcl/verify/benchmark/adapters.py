@@ -12,7 +12,7 @@ import numpy as np
 
 from ibpcl.verify.benchmark import Verdict
 from ibpcl.verify.gradcheck import check
-from ibpcl.verify.problem import make_problem
+from ibpcl.verify.witnesses.problem import make_problem
 
 # scipy returns a norm and leaves the limit to its user; this one is relative to the gradient.
 SCIPY_LIMIT = 1e-5

@@ -5,7 +5,7 @@ import numpy as np
 from ibpcl.verify.doors.forms import named, opened
 from ibpcl.verify.doors.second_order import jvp_pair
 from ibpcl.verify.doors.signatures import parameters_of
-from ibpcl.verify.report import InputVerdict, Report
+from ibpcl.verify.reports.report import InputVerdict, Report
 
 TIGHT = 1e-9  # relative agreement of two products that are equal by an identity
 

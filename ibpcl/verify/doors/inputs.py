@@ -14,7 +14,7 @@ from ibpcl.verify.doors.implied import label_of
 from ibpcl.verify.doors.opening import with_guesses, with_inputs
 from ibpcl.verify.doors.refusals import raised
 from ibpcl.verify.doors.signatures import method_parameters, parameters_of
-from ibpcl.verify.trap import Trap
+from ibpcl.verify.running.trap import Trap
 
 
 def ready(module, target, path, shapes, seed, wrt):

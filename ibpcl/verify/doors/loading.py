@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ibpcl.errors import UserError
-from ibpcl.verify.clock import TimeUp
 from ibpcl.verify.doors import notebooks
 from ibpcl.verify.doors.refusals import raised
-from ibpcl.verify.trap import limit
+from ibpcl.verify.running.trap import limit
+from ibpcl.verify.witnesses.clock import TimeUp
 
 ANCESTORS = 5  # folders above a file in which its imports are looked for
 CELL_SECONDS = 10.0  # that a statement of a notebook may take; longer ones train something

@@ -1,8 +1,8 @@
 """The form that the checker judges: a forward, its gradient, and the user's functions behind them.
 
 A door turns code of another form into a :class:`Pair`.  Its two functions are :class:`Adapted`:
-they call the user's function, and :class:`ibpcl.verify.source.Code` reads, changes and compiles
-that function, not the one around it.  So a verdict names lines of the user's file.
+they call the user's function, and :class:`ibpcl.verify.diagnosis.source.Code` reads, changes and
+compiles that function, not the one around it.  So a verdict names lines of the user's file.
 """
 
 from collections.abc import Callable

@@ -9,6 +9,7 @@ import ast
 
 import numpy as np
 
+from ibpcl.verify.diagnosis.source import items_of
 from ibpcl.verify.edits.carries import (
     of_arguments,
     of_carries,
@@ -20,7 +21,6 @@ from ibpcl.verify.edits.indices import of_index, of_number, of_subscript
 from ibpcl.verify.edits.layout import of_axes, of_blocks, of_flattening, of_strides
 from ibpcl.verify.edits.names import of_names
 from ibpcl.verify.edits.rules import LATE, by_rule
-from ibpcl.verify.source import items_of
 
 __all__ = ["LATE", "edits_of"]
 
@@ -28,7 +28,7 @@ __all__ = ["LATE", "edits_of"]
 def edits_of(code, recording, suspects):
     """Return all edits of a function and its helpers, the simplest first, of suspect places only.
 
-    ``recording`` is a :class:`ibpcl.verify.bench.Recording` of a run of it.
+    ``recording`` is a :class:`ibpcl.verify.diagnosis.bench.Recording` of a run of it.
     """
     found = [
         edit

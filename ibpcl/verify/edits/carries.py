@@ -8,8 +8,8 @@ from itertools import product
 
 import numpy as np
 
+from ibpcl.verify.diagnosis.source import items_of
 from ibpcl.verify.edits.edit import Edit, in_place, is_numeric, value_at
-from ibpcl.verify.source import items_of
 
 MOST_CARRIES = 3
 MOST_SOURCES = 8

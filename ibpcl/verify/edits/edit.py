@@ -36,8 +36,8 @@ class Edit(NamedTuple):
 
 
 class Slot(NamedTuple):
-    """A statement, or what it writes to; :class:`ibpcl.verify.source.Place` is the same for an
-    expression.
+    """A statement, or what it writes to; :class:`ibpcl.verify.diagnosis.source.Place` is the same
+    for an expression.
     """
 
     node: ast.AST

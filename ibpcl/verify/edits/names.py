@@ -8,8 +8,8 @@ from itertools import combinations
 
 import numpy as np
 
+from ibpcl.verify.diagnosis.source import items_of
 from ibpcl.verify.edits.edit import Edit, around, in_place, is_numeric, value_at
-from ibpcl.verify.source import items_of
 
 MOST_USES = 6  # of a variable, of which some may stand for another one
 

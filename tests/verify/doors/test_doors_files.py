@@ -8,8 +8,8 @@ import types
 import pytest
 
 from ibpcl.errors import UserError
-from ibpcl.verify import served
 from ibpcl.verify.doors import discovery, loading, notebooks, schemes
+from ibpcl.verify.running import served
 
 
 def verdicts(path, names=(), shapes=None):

@@ -19,7 +19,7 @@ import numpy as np
 from ibpcl.inference.loop import progress_bar
 from ibpcl.paper import pairs
 from ibpcl.verify import check
-from ibpcl.verify.trap import Trap
+from ibpcl.verify.running.trap import Trap
 from mutants import naming
 from mutants.mutations import KINDS, Mutation, mutations, sources
 from mutants.subject import Subject

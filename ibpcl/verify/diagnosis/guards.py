@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.verify.bench import Recording
+from ibpcl.verify.diagnosis.bench import Recording
+from ibpcl.verify.diagnosis.source import Code, executed_by
 from ibpcl.verify.edits.edit import in_place, name_of
-from ibpcl.verify.source import Code, executed_by
 
 LARGEST = 1e-3  # an epsilon above this is a number of the model
 # by which guards are made smaller: the second where the first leaves the domain
@@ -55,7 +55,7 @@ def guards_of(code, values, casts=True):
     ----------
     code : Code
     values : dict
-        The first value of each place, as :class:`ibpcl.verify.bench.Recording` has it.
+        The first value of each place, as :class:`ibpcl.verify.diagnosis.bench.Recording` has it.
     casts : bool
         Whether casts to small types count: not in a gradient whose forward has none.
     """

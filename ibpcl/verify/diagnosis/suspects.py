@@ -4,8 +4,8 @@ import ast
 
 import numpy as np
 
+from ibpcl.verify.diagnosis.source import is_array
 from ibpcl.verify.edits.edit import name_of
-from ibpcl.verify.source import is_array
 
 
 class Suspects:

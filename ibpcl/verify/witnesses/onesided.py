@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.verify.differences import unit_direction
+from ibpcl.verify.witnesses.differences import unit_direction
 
 STEP = 1e-6  # of the one-sided differences, beside the size of the input
 ASIDE = 1e-5  # how far the points close by are

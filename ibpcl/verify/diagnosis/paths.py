@@ -2,8 +2,9 @@ r"""Find the path that a gradient leaves out, by holding single values of the fo
 
 A gradient that forgets a path (a mean taken as a constant, a second use of a shared parameter, the
 state of earlier steps) is the right gradient of *another* forward: one in which some value does not
-move with the input.  The forward is run with its values watched (:mod:`ibpcl.verify.source`); if
-holding the value of one place at what it was takes away exactly what the gradient lacks,
+move with the input.  The forward is run with its values watched
+(:mod:`ibpcl.verify.diagnosis.source`); if holding the value of one place at what it was takes away
+exactly what the gradient lacks,
 
 .. math::
 
@@ -22,11 +23,11 @@ from itertools import combinations
 
 import numpy as np
 
-from ibpcl.verify.bench import Recording, affordable
-from ibpcl.verify.differences import central, complex_step, first_step, random_direction
-from ibpcl.verify.kinds import Finding
-from ibpcl.verify.source import Code, executed_by, is_array
-from ibpcl.verify.words import constant_name
+from ibpcl.verify.diagnosis.bench import Recording, affordable
+from ibpcl.verify.diagnosis.source import Code, executed_by, is_array
+from ibpcl.verify.reports.kinds import Finding
+from ibpcl.verify.reports.words import constant_name
+from ibpcl.verify.witnesses.differences import central, complex_step, first_step, random_direction
 
 MOST_PLACES = 150
 MOST_CLASSES = 24  # sets of places that take away the same, of which pairs are tried

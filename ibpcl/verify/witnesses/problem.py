@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ibpcl.verify.clock import Clock
+from ibpcl.verify.witnesses.clock import Clock
 
 
 def is_float(value):

@@ -6,9 +6,9 @@ from itertools import combinations, permutations
 
 import numpy as np
 
-from ibpcl.verify.evidence import close
-from ibpcl.verify.kinds import Finding
-from ibpcl.verify.words import axis_words, constant_name, count, place
+from ibpcl.verify.diagnosis.evidence import close
+from ibpcl.verify.reports.kinds import Finding
+from ibpcl.verify.reports.words import axis_words, constant_name, count, place
 
 FEW = 1 / 3  # at most this share of wrong entries counts as "a few"
 MOST_AXES = 5

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.verify.differences import (
+from ibpcl.verify.witnesses.differences import (
     PLAIN_STEPS,
     central,
     complex_step,
@@ -26,7 +26,7 @@ from ibpcl.verify.differences import (
     richardson,
     unit_direction,
 )
-from ibpcl.verify.kinks import kinks
+from ibpcl.verify.witnesses.kinks import kinks
 
 # seven digits above rounding: leaves room for long sums, none for a wrong formula
 COMPLEX_RTOL = 1e-9
@@ -55,7 +55,7 @@ class Truth(NamedTuple):
     entries: np.ndarray | None = None  # flat positions in the input
     directions: list | None = None
     trusted: bool = True  # False where the witnesses disagree along a direction
-    triangle: str = ""  # "lower" or "upper": see :mod:`ibpcl.verify.symmetric`
+    triangle: str = ""  # "lower" or "upper": see :mod:`ibpcl.verify.diagnosis.symmetric`
 
     def gradient(self, w, size=None):
         """Pull ``w`` back: the true gradient, its scale, and the error that is allowed."""

@@ -1,7 +1,7 @@
 """The process in which a user's file runs: load it, collect its inputs, check its pairs, and send
 what was found.
 
-:class:`ibpcl.verify.user.FileRun` starts it and reads its messages.
+:class:`ibpcl.verify.running.user.FileRun` starts it and reads its messages.
 """
 
 import contextlib
@@ -15,22 +15,22 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from ibpcl.errors import UserError, nearest
-from ibpcl.verify.clock import TimeUp
 from ibpcl.verify.doors import discovery, loading
 from ibpcl.verify.doors.inputs import is_input, ready, refuse_shapes
 from ibpcl.verify.doors.opening import Disagreeing
 from ibpcl.verify.doors.pair import Pair
 from ibpcl.verify.doors.refusals import FormError, raised
 from ibpcl.verify.gradcheck import check
-from ibpcl.verify.trap import Trap, limit
+from ibpcl.verify.running.trap import Trap, limit
+from ibpcl.verify.witnesses.clock import TimeUp
 
 
 def serve(request):
     """Check the pairs of a file, in the process that is there for this, and print the messages on
     standard output.
 
-    ``request`` has the attributes of a :class:`ibpcl.verify.user.FileRun`, as JSON.  What the file
-    itself prints goes to standard error.
+    ``request`` has the attributes of a :class:`ibpcl.verify.running.user.FileRun`, as JSON.  What
+    the file itself prints goes to standard error.
     """
     channel = os.fdopen(os.dup(1), "w", encoding="utf-8")
     try:

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.verify.differences import central, complex_step, first_step, random_direction
-from ibpcl.verify.guards import changed, unwrapped
-from ibpcl.verify.source import Code, executed_by
-from ibpcl.verify.witness import refusals
+from ibpcl.verify.diagnosis.guards import changed, unwrapped
+from ibpcl.verify.diagnosis.source import Code, executed_by
+from ibpcl.verify.witnesses.differences import central, complex_step, first_step, random_direction
+from ibpcl.verify.witnesses.witness import refusals
 
 SHORTEST = 3  # significant digits of a number that may be rounded
 MOST_CONSTANTS = 12

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.verify.differences import first_step, random_direction, richardson
+from ibpcl.verify.witnesses.differences import first_step, random_direction, richardson
 
 
 class Curve(NamedTuple):

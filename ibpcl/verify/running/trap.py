@@ -15,7 +15,7 @@ import threading
 import traceback
 from pathlib import Path
 
-from ibpcl.verify.clock import TimeUp
+from ibpcl.verify.witnesses.clock import TimeUp
 
 OURS = Path(__file__).parents[1]  # the folder of this package
 # seconds for a check to end by its own clock before it is interrupted

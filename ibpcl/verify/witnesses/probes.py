@@ -8,10 +8,10 @@ import ast
 
 import numpy as np
 
+from ibpcl.verify.diagnosis.source import Code, executed_by
 from ibpcl.verify.edits.edit import name_of
-from ibpcl.verify.kinks import kinks
-from ibpcl.verify.onesided import outside
-from ibpcl.verify.source import Code, executed_by
+from ibpcl.verify.witnesses.kinks import kinks
+from ibpcl.verify.witnesses.onesided import outside
 
 SHARP = (
     "maximum",
@@ -51,7 +51,7 @@ def sharp_places(problem):
     Zero is always among them, if there is a comparison, a maximum or the like; the others are the
     numbers that stand in those.
     """
-    from ibpcl.verify.guards import unwrapped  # compiles
+    from ibpcl.verify.diagnosis.guards import unwrapped  # compiles
 
     try:
         code = Code(unwrapped(problem.f), executed_by(problem.call))

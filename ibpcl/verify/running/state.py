@@ -1,7 +1,7 @@
 """What must hold for a pair before its gradient can be judged: its form, and what it keeps between
 calls.
 
-How it behaves when it is called again is the matter of :mod:`ibpcl.verify.uses`.
+How it behaves when it is called again is the matter of :mod:`ibpcl.verify.diagnosis.uses`.
 """
 
 import ast
@@ -9,8 +9,14 @@ from numbers import Number
 
 import numpy as np
 
-from ibpcl.verify.problem import as_tuple, gradients_in_order, is_float, shaped_like, tuple_of
-from ibpcl.verify.source import Code
+from ibpcl.verify.diagnosis.source import Code
+from ibpcl.verify.witnesses.problem import (
+    as_tuple,
+    gradients_in_order,
+    is_float,
+    shaped_like,
+    tuple_of,
+)
 
 
 def refuse_outputs(outputs):

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.verify.known import LONGEST, Known, bracketed
-from ibpcl.verify.words import constant_name
+from ibpcl.verify.diagnosis.known import LONGEST, Known, bracketed
+from ibpcl.verify.reports.words import constant_name
 
 FITS = 1e-6
 # what is looked up, one after the other: the method of Known, and what it may be to the place
@@ -179,7 +179,7 @@ def _plausible(constants):
 
 def named(hole, match):
     """Return (cost, kind, words, factor) for a match; the factor is as in
-    :class:`ibpcl.verify.kinds.Finding`.
+    :class:`ibpcl.verify.reports.kinds.Finding`.
     """
     own = short(hole)
     c = match.constant

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ibpcl.verify.differences import first_step, resolution, unit_direction
+from ibpcl.verify.witnesses.differences import first_step, resolution, unit_direction
 
 STEPS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 

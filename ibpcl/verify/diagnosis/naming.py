@@ -1,10 +1,10 @@
 """Name the mistake in a gradient that is wrong: hypotheses in the order of their simplicity.
 
-1. What concerns the whole gradient (:mod:`ibpcl.verify.whole`): its shape, sign, a constant, a
-   rearrangement, a sum.
+1. What concerns the whole gradient (:mod:`ibpcl.verify.diagnosis.whole`): its shape, sign, a
+   constant, a rearrangement, a sum.
 2. One place of the source changed (:mod:`ibpcl.verify.edits`).
-3. A path of the forward that was held constant (:mod:`ibpcl.verify.paths`).
-4. A factor or term that is missing in one place (:mod:`ibpcl.verify.holes`).
+3. A path of the forward that was held constant (:mod:`ibpcl.verify.diagnosis.paths`).
+4. A factor or term that is missing in one place (:mod:`ibpcl.verify.diagnosis.holes`).
 5. Where nothing fits: what was excluded, and where a single mistake can still be.
 
 A hypothesis counts if it explains the gradient for two cotangents and at a second point.
@@ -14,16 +14,31 @@ import warnings
 
 import numpy as np
 
-from ibpcl.verify.bench import EDITING, FILLING, QUICK, Bench, Recording, affordable, find_edits
+from ibpcl.verify.diagnosis.bench import (
+    EDITING,
+    FILLING,
+    QUICK,
+    Bench,
+    Recording,
+    affordable,
+    find_edits,
+)
+from ibpcl.verify.diagnosis.holes import background, holes
+from ibpcl.verify.diagnosis.matches import (
+    STAGES,
+    best_match,
+    candidates,
+    known_at,
+    named,
+    patterned,
+)
+from ibpcl.verify.diagnosis.numbers import Numbers, mistyped
+from ibpcl.verify.diagnosis.paths import forgotten_path, watched_forward
+from ibpcl.verify.diagnosis.suspects import Suspects
+from ibpcl.verify.diagnosis.whole import digits_of, few_entries, whole_gradient
 from ibpcl.verify.edits import LATE, edits_of
-from ibpcl.verify.holes import background, holes
-from ibpcl.verify.kinds import Finding
-from ibpcl.verify.matches import STAGES, best_match, candidates, known_at, named, patterned
-from ibpcl.verify.numbers import Numbers, mistyped
-from ibpcl.verify.paths import forgotten_path, watched_forward
-from ibpcl.verify.suspects import Suspects
-from ibpcl.verify.whole import digits_of, few_entries, whole_gradient
-from ibpcl.verify.words import constant_name
+from ibpcl.verify.reports.kinds import Finding
+from ibpcl.verify.reports.words import constant_name
 
 MOST_COLUMNS = 40_000  # known arrays that are tried in the places
 EARLY_STAGES = ("plain", "functions", "pairs", "sums")

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.verify.source import is_array, items_of
+from ibpcl.verify.diagnosis.source import is_array, items_of
 
 MOST_ENTRIES = 80  # of a place
 FITS = 1e-6

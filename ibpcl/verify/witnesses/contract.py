@@ -6,8 +6,8 @@ import ast
 
 import numpy as np
 
-from ibpcl.verify.kinds import Finding
-from ibpcl.verify.source import Code
+from ibpcl.verify.diagnosis.source import Code
+from ibpcl.verify.reports.kinds import Finding
 
 # about 1e-8 and 1e8; powers of two, which multiply without rounding
 SCALES = (2.0**-27, 2.0**27)

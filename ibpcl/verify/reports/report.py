@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ibpcl.verify.page import drawn, page
-from ibpcl.verify.plain import plain, restored
-from ibpcl.verify.words import count
+from ibpcl.verify.reports.page import drawn, page
+from ibpcl.verify.reports.plain import plain, restored
+from ibpcl.verify.reports.words import count
 
 WIDTH = 80
 METHODS = {"complex step": "complex step", "Richardson differences": "differences"}

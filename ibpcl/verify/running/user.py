@@ -4,11 +4,11 @@ A name is that of a function with a gradient beside it, of a class, or of a func
 loss with its gradient (:mod:`ibpcl.verify.doors`).  The inputs come from ``check_inputs`` in that
 file, from shapes given on the command line, or they are guessed.
 
-The file runs in a process of its own (:mod:`ibpcl.verify.served`), which sends back what it found,
-a line for each pair, to :class:`FileRun`.  A verdict is made here, of the kinds that were sent; a
-file that ends its process, or replaces parts of this package, has no verdict by that.  This is no
-sandbox.  The file's code has the user's rights, and a hostile one can forge a message; the work of
-others is for ``ibpcl class grade``.
+The file runs in a process of its own (:mod:`ibpcl.verify.running.served`), which sends back what it
+found, a line for each pair, to :class:`FileRun`.  A verdict is made here, of the kinds that were
+sent; a file that ends its process, or replaces parts of this package, has no verdict by that.  This
+is no sandbox.  The file's code has the user's rights, and a hostile one can forge a message; the
+work of others is for ``ibpcl class grade``.
 """
 
 import dis
@@ -18,12 +18,13 @@ from dataclasses import asdict, dataclass, field
 
 from ibpcl.errors import UserError
 from ibpcl.verify.doors.loading import source_of
-from ibpcl.verify.report import Report
-from ibpcl.verify.trap import Trap, converse
+from ibpcl.verify.reports.report import Report
+from ibpcl.verify.running.trap import Trap, converse
 
 SUFFIXES = (".py", ".ipynb")
 START = (
-    "import sys; sys.path[:] = {path!r}; from ibpcl.verify.served import serve; serve(sys.argv[1])"
+    "import sys; sys.path[:] = {path!r}; from ibpcl.verify.running.served import serve; "
+    "serve(sys.argv[1])"
 )
 
 

@@ -9,9 +9,9 @@ from functools import cached_property
 
 import numpy as np
 
+from ibpcl.verify.diagnosis.symmetric import mirrored
 from ibpcl.verify.judging import entries_to_look_at
-from ibpcl.verify.symmetric import mirrored
-from ibpcl.verify.witness import measure, refusals
+from ibpcl.verify.witnesses.witness import measure, refusals
 
 # a hypothesis must explain a gradient to this multiple of the error that a right one may have
 SLACK = 30.0

@@ -12,9 +12,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.verify.kinds import Finding
-from ibpcl.verify.problem import Problem, as_tuple, copied, gradients_in_order, shaped_like
-from ibpcl.verify.restoring import restored
+from ibpcl.verify.reports.kinds import Finding
+from ibpcl.verify.running.restoring import restored
+from ibpcl.verify.witnesses.problem import (
+    Problem,
+    as_tuple,
+    copied,
+    gradients_in_order,
+    shaped_like,
+)
 
 # of the largest number: sums in another order, as threads and BLAS leave them
 ROUNDING = 1e-12

@@ -4,9 +4,9 @@ import linecache
 
 import numpy as np
 
-from ibpcl.verify.evidence import close
-from ibpcl.verify.problem import copied, gradients_in_order, shaped_like
-from ibpcl.verify.source import Code, executed_by
+from ibpcl.verify.diagnosis.evidence import close
+from ibpcl.verify.diagnosis.source import Code, executed_by
+from ibpcl.verify.witnesses.problem import copied, gradients_in_order, shaped_like
 
 # seconds, about: to compile a function, and to run one expression of it
 COMPILING = 3e-4

@@ -34,8 +34,8 @@ def page(reports, title="Gradient check"):
 
 
 def drawn(name, curves):
-    """Draw the :class:`ibpcl.verify.curves.Curves` of one input as HTML: its V-curve and its Taylor
-    remainders.
+    """Draw the :class:`ibpcl.verify.witnesses.curves.Curves` of one input as HTML: its V-curve and
+    its Taylor remainders.
     """
     given = curves.v_curve()
     truth = curves.v_curve_of_truth()

@@ -1,0 +1,1 @@
+"""Names for what is wrong with a gradient, from evidence to one sentence."""
