@@ -3,6 +3,7 @@
 import sys
 
 from ibpcl import console, storage
+from ibpcl.cli.execution import in_words_of
 from ibpcl.data import glyphs, registry
 from ibpcl.data.sources import SOURCES, given_folder
 from ibpcl.errors import UserError
@@ -35,7 +36,8 @@ def show(options):
         )
         return
     for status in found:
-        print(f"{status.name:14} {status.summary:23} {status.folder or ''}".rstrip())
+        summary = in_words_of(options, status.summary)
+        print(f"{status.name:14} {summary:23} {status.folder or ''}".rstrip())
         if status.summary in ("damaged", "incomplete"):
             for file in status.files:
                 if file.problem:

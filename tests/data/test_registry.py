@@ -124,7 +124,7 @@ def test_without_a_home_the_sets_of_a_named_folder_are_listed(tiny, monkeypatch)
         and by_name["glyphs"].summary == "rendered when asked for"
     )
     by_name = {status.name: status for status in registry.status()}
-    assert "--data-dir or IBPCL_DATA" in by_name["mnist"].summary and by_name["glyphs"].usable
+    assert "`data_dir` or IBPCL_DATA" in by_name["mnist"].summary and by_name["glyphs"].usable
 
 
 def test_a_damaged_cache_is_not_called_one(tiny):

@@ -232,9 +232,9 @@ def test_costs_order_the_cells(tmp_path, planned):
     ("assignments", "words"),
     [
         ({"epoch": "3"}, ["'epoch'", "did you mean 'epochs'"]),
-        ({"seed": "3"}, ["--seeds"]),
-        ({"dataset": "mnist"}, ["--datasets"]),
-        ({"preset": "paper"}, ["--preset"]),
+        ({"seed": "3"}, ["`seeds`"]),
+        ({"dataset": "mnist"}, ["`datasets`"]),
+        ({"preset": "paper"}, ["`preset`"]),
         ({"nobody.epochs": "3"}, ["'nobody'"]),
         ({"independent.samples": "3"}, ["'independent.samples'"]),
         ({"independent.tasks": "3"}, ["every run"]),

@@ -299,7 +299,7 @@ def test_a_method_that_has_too_few_examples_is_named(method, texts, reason, tmp_
         (["split-glyphs", "--methods", "naive", "--set", "seed=1"], ["--seeds"]),
         (
             ["split-glyphs", "--methods", "naive", "--set", "preset=paper"],
-            ["preset is not for --set", "with --tuned"],
+            ["preset is not a setting here", "with --tuned"],
         ),
         (
             ["split-glyphs", "--methods", "npbcl", "--set", "npbcl.preset=paper"],

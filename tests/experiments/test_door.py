@@ -252,7 +252,7 @@ def test_what_is_no_run_and_no_learner(stream, tmp_path):
     with pytest.raises(UserError, match=r"result\.json is damaged"):
         ibpcl.load_run(run.folder)
     (run.folder / "result.json").unlink()
-    with pytest.raises(UserError, match="is not finished; `ibpcl run --resume"):
+    with pytest.raises(UserError, match="is not finished; resume it"):
         ibpcl.load_run(run.folder)
 
 

@@ -237,7 +237,7 @@ def test_the_record_of_another_search_is_left_alone(tmp_path, drawn, other, diff
     before = search.record.read_bytes()
     with pytest.raises(UserError, match="record of another search") as refused:
         tune(plan("split-glyphs", "ewc", **{"texts": TINY, "out": tmp_path, **other}), 2)
-    assert difference in str(refused.value) and "--out" in str(refused.value)
+    assert difference in str(refused.value) and "`out`" in str(refused.value)
     assert search.record.read_bytes() == before
 
 

@@ -1,0 +1,149 @@
+"""What a check of forward functions found: a verdict for each function, and a report of several."""
+
+from dataclasses import dataclass, field
+
+from ibpcl.verify.reports.plain import plain
+from ibpcl.verify.reports.report import Judged, worst
+
+# The kinds of mistakes by name, and what a person should look at first.
+HINTS = {
+    "sign": "look for a minus that is missing or too many",
+    "constant_factor": "look for a constant factor: a half, a two, a mean in place of a sum",
+    "factor": "a factor is missing or too many",
+    "missing_term": "write the formula term by term, with its normalizing constant",
+    "extra_term": "a term stands there twice, or belongs to another formula",
+    "other_quantity": "compare the definition of what is asked for",
+    "reversed_divergence": "KL[q || p] averages over q; exchange the two distributions",
+    "log_base": "use the natural logarithm: nats, not bits or bans",
+    "other_scale": "exp, log, square or root: return the quantity itself",
+    "complement": "1 - p stands where p belongs, or the other tail",
+    "not_normalized": "integrate the density: its constant is wrong",
+    "jacobian": "a change of variables multiplies the density by |dx/dy|",
+    "of_the_logarithm": "this is the density of log x: subtract log x",
+    "inverted_jacobian": "the logarithm of the Jacobian has the wrong sign",
+    "exchanged": "two parameters are exchanged",
+    "parameter_scale": "a parameter is used on another scale: variance or deviation, rate or scale",
+    "not_the_inverse": "put one function into the other: x must come back",
+    "edit": "change the named place",
+    "not_a_bound": "a lower bound may never lie above the log evidence",
+    "biased": "average the estimator over many draws",
+    "outside": "draws must lie inside the support",
+    "sampler": "draw by the inverse of the distribution function, or by a known relation",
+    "not_increasing": "a distribution function rises from 0 to 1",
+    "raises": "make the function work for the given inputs",
+    "non_finite": "choose a stable form, or parameters inside the domain",
+    "wrong": "derive it again, and compare with the number that is given",
+    "undecided": "give parameters, or the support, for which it can be decided",
+}
+
+
+@dataclass
+class ForwardVerdict(Judged):
+    """What is known about one forward function.
+
+    Attributes
+    ----------
+    name : str
+        The function, and what was looked at.
+    verdict : {"ok", "wrong", "undecided"}
+    words : str
+        The verdict as a sentence, with the number that decides it.
+    kind : str
+        Machine name of the mistake, one of :data:`HINTS`; ``"ok"`` if there is none.
+    numbers : dict
+        The numbers behind it.
+    """
+
+    name: str
+    verdict: str
+    words: str
+    kind: str = "ok"
+    numbers: dict = field(default_factory=dict)
+
+    @property
+    def hint(self):
+        """What to look at; empty if right."""
+        return HINTS.get(self.kind, "")
+
+    def text(self):
+        """Return the verdict as lines."""
+        state = "ok" if self.verdict == "ok" else self.verdict.upper()
+        line = f"{self.name}: {state}: {self.words}"
+        return line if self.verdict == "ok" else f"{line}\n    hint: {self.hint}"
+
+    def to_dict(self):
+        """Return plain values only, ready for ``json.dumps``."""
+        return {
+            "name": self.name,
+            "verdict": self.verdict,
+            "kind": self.kind,
+            "words": self.words,
+            "hint": self.hint,
+            "numbers": plain(self.numbers),
+        }
+
+
+@dataclass
+class ForwardReport(Judged):
+    """The verdicts on functions that belong together, such as a density and its sampler.
+
+    Attributes
+    ----------
+    title : str
+    items : list of ForwardVerdict
+    notes : list of str
+        Assumptions that were made, such as a support that was guessed.
+    """
+
+    title: str
+    items: list
+    notes: list = field(default_factory=list)
+
+    @property
+    def verdict(self):
+        """The worst of all verdicts."""
+        return worst([item.verdict for item in self.items])
+
+    @property
+    def score(self):
+        """The share of functions that are right."""
+        if not self.items:
+            return 0.0
+        return sum(item.verdict == "ok" for item in self.items) / len(self.items)
+
+    def __getitem__(self, name):
+        """Return the verdict on a function by its name."""
+        return next(item for item in self.items if item.name == name)
+
+    def text(self):
+        """Return everything as lines."""
+        state = "ok" if self.verdict == "ok" else self.verdict.upper()
+        lines = [f"{self.title}: {state}"]
+        lines += [f"  {line}" for item in self.items for line in item.text().splitlines()]
+        lines += [f"  note: {note}" for note in self.notes]
+        return "\n".join(lines)
+
+    def to_dict(self):
+        """Return plain values only, ready for ``json.dumps``."""
+        return {
+            "title": self.title,
+            "verdict": self.verdict,
+            "score": self.score,
+            "items": [item.to_dict() for item in self.items],
+            "notes": list(self.notes),
+        }
+
+    @staticmethod
+    def from_dict(content):
+        """Return the report whose :meth:`to_dict` this is."""
+        items = [
+            ForwardVerdict(
+                str(item["name"]),
+                item["verdict"] if item["verdict"] in ("ok", "undecided") else "wrong",
+                str(item["words"]),
+                str(item["kind"]),
+                dict(item["numbers"]),
+            )
+            for item in content["items"]
+        ]
+        return ForwardReport(str(content["title"]), items, list(map(str, content["notes"])))
