@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 sys.path.insert(0, "/checker")
 from ibpcl.errors import UserError
-from ibpcl.verify import served, user
+from ibpcl.verify.running import served, user
 from ibpcl.verify.doors import discovery, loading
 
 def verdicts(source):
