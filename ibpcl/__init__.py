@@ -5,16 +5,17 @@ The package follows Kumar, Chatterjee and Rai, "Bayesian Structure Adaptation fo
 Learning".  Its names are loaded when they are first used; importing it loads neither NumPy,
 Matplotlib nor Numba.
 
-========================
-==========================================================================================
-``learner``               a learner of any method, by name or class ``learn``                 learn
-a stream of tasks, and test after each ``run``, ``compare``      what the commands ``ibpcl run`` and
-``ibpcl compare`` do ``load_run``, ``load``    a finished run of a folder; a learner that was saved
-``Task``                  one task, from arrays ``tasks_from_arrays``     tasks that arrays are cut
-into ``check``                 verify a derivative: ``check(f, f_vjp, inputs)`` ``primitives``
-the derivations: ``primitives.gaussian.kl`` ``datasets``              image sets:
-``datasets.load("mnist")`` ========================
-==========================================================================================
+======================  ========================================================
+``learner``             a learner of any method, by name or class
+``learn``               learn a stream of tasks, and test after each
+``run``, ``compare``    what the commands ``ibpcl run`` and ``ibpcl compare`` do
+``load_run``, ``load``  a finished run of a folder; a learner that was saved
+``Task``                one task, from arrays
+``tasks_from_arrays``   tasks that arrays are cut into
+``check``               verify a derivative: ``check(f, f_vjp, inputs)``
+``primitives``          the derivations: ``primitives.gaussian.kl``
+``datasets``            image sets: ``datasets.load("mnist")``
+======================  ========================================================
 """
 
 from importlib import import_module

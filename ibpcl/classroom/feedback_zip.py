@@ -1,13 +1,13 @@
 """All feedback pages in one zip, named so that a platform gives each to its student.
 
-===========  ==========================================================
-=============================== platform     names in the zip
-needs ===========  ==========================================================
-=============================== moodle       ``Full name_7_assignsubmission_file_/feedback.html``
-the grading worksheet canvas       ``name_USER_ATTACHMENT_feedback.html``                      the
-downloaded submissions brightspace  the downloaded folder, ``/feedback.html`` in it             the
-downloaded submissions others       ``STUDENT/feedback.html`` ===========
-==========================================================  ===============================
+===========  ====================================================  ==========================
+platform     names in the zip                                      needs
+===========  ====================================================  ==========================
+moodle       ``Full name_7_assignsubmission_file_/feedback.html``  the grading worksheet
+canvas       ``name_USER_ATTACHMENT_feedback.html``                the downloaded submissions
+brightspace  the downloaded folder, ``/feedback.html`` in it       the downloaded submissions
+others       ``STUDENT/feedback.html``
+===========  ====================================================  ==========================
 
 Moodle: "Upload multiple feedback files in a zip".  Canvas: "Upload Submissions", which needs the
 number of the attachment that each student handed in.  Brightspace: "Add Feedback Files".

@@ -2,17 +2,17 @@ r'''A form of an assignment: the reference solution, and what is different in th
 
 A file in ``forms/`` is a fragment of Python that holds the differences only:
 
-=====================================
-============================================================================ in the fragment
-in the form =====================================
-============================================================================ a function of the
-reference's name     takes the place of the reference's
+=====================================  ===========================================================
+in the fragment                        in the form
+=====================================  ===========================================================
+a function of the reference's name     takes the place of the reference's
 ... without a docstring                keeps the docstring of the reference's
 ... with a docstring that begins with  keeps all of it but this paragraph
-``.. math::`` another function, a constant           stands above the first function an import
-stands above the first import ``WORDS = {"old": "new", ...}``        replaced in every docstring
-that the reference's is kept of =====================================
-============================================================================
+``.. math::``
+another function, a constant           stands above the first function
+an import                              stands above the first import
+``WORDS = {"old": "new", ...}``        replaced in every docstring that the reference's is kept of
+=====================================  ===========================================================
 '''
 
 import ast

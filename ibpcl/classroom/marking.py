@@ -1,15 +1,15 @@
 r"""The marking scheme: which share of a task's points each outcome earns.
 
-============================================
-====================================================================== outcome
-share ============================================
-====================================================================== right
-1 gradient fits the own, wrong forward          0.9, if that forward is recognizably the one asked
-for a mistake with a name (sign, missing sum)     0.6 of a gradient's input; 0.4 of a forward
-another mistake                               the share of right entries, halved, as `ibpcl.verify`
-scores it zero, not finite, missing, raises             0
-============================================
-======================================================================
+=========================================  ========================================================
+outcome                                    share
+=========================================  ========================================================
+right                                      1
+gradient fits the own, wrong forward       0.9, if that forward is recognizably the one asked for
+a mistake with a name (sign, missing sum)  0.6 of a gradient's input; 0.4 of a forward
+another mistake                            the share of right entries, halved, as `ibpcl.verify`
+                                           scores it
+zero, not finite, missing, raises          0
+=========================================  ========================================================
 
 The points of a gradient are shared equally among its inputs, those of a forward among the points it
 is compared at.

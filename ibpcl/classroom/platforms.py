@@ -1,19 +1,20 @@
 """The folders that learning platforms make of a class's hand-ins, taken apart into students and
 files.
 
-=============
-====================================================================================================
-platform       what its download looks like =============
-====================================================================================================
-moodle         ``Ada Byron_1000_assignsubmission_file/hw.py``, or flat:
-``..._assignsubmission_file_hw.py`` canvas         ``byronada_LATE_4711_90210_hw-1.py`` gradescope
-``submission_55500/hw.py`` and ``submission_metadata.yml`` blackboard     ``Homework
-1_ada_attempt_2024-11-01-23-59-10_hw.py``, and a ``.txt`` without the file's name brightspace
-``1000-1005 - Ada Byron - Nov 3, 2024 1159 PM/hw.py``, or flat github         a repository per
-student, named with a common prefix: ``hw1-ada/hw.py`` nbgrader       ``ada/hw1/hw.ipynb``, or
-``ada+hw1+2024-11-01 12:00:00 UTC`` as the exchange has it folder         a file or folder per
-student, named with the id =============
-====================================================================================================
+===========  ======================================================================================
+platform     what its download looks like
+===========  ======================================================================================
+moodle       ``Ada Byron_1000_assignsubmission_file/hw.py``, or flat:
+             ``..._assignsubmission_file_hw.py``
+canvas       ``byronada_LATE_4711_90210_hw-1.py``
+gradescope   ``submission_55500/hw.py`` and ``submission_metadata.yml``
+blackboard   ``Homework 1_ada_attempt_2024-11-01-23-59-10_hw.py``, and a ``.txt`` without the
+             file's name
+brightspace  ``1000-1005 - Ada Byron - Nov 3, 2024 1159 PM/hw.py``, or flat
+github       a repository per student, named with a common prefix: ``hw1-ada/hw.py``
+nbgrader     ``ada/hw1/hw.ipynb``, or ``ada+hw1+2024-11-01 12:00:00 UTC`` as the exchange has it
+folder       a file or folder per student, named with the id
+===========  ======================================================================================
 
 A platform's pattern gives an id only where the file itself names no student; see
 :mod:`ibpcl.classroom.collecting`.

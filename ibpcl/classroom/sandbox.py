@@ -1,19 +1,18 @@
 """The box that a hand-in runs in: bubblewrap where it works, otherwise Landlock and seccomp, never
 silently nothing.
 
-=============
-====================================================================================================
-box            what it holds back =============
-====================================================================================================
-bubblewrap     own namespaces: no network, no other process, and of the file system only the
-standard library, NumPy,
-               SciPy and the system's shared libraries, all read-only; and the seccomp filter
-landlock       the same files only, by Landlock, and where the kernel allows it in a tree of its own
-that has no others;
-               the seccomp filter (no sockets, no new processes, no signals to others, no tracing)
-none           a separate process only: the hand-in can read and write what you can, and use the
-network =============
-====================================================================================================
+==========  =======================================================================================
+box         what it holds back
+==========  =======================================================================================
+bubblewrap  own namespaces: no network, no other process, and of the file system only the standard
+            library, NumPy, SciPy and the system's shared libraries, all read-only; and the seccomp
+            filter
+landlock    the same files only, by Landlock, and where the kernel allows it in a tree of its own
+            that has no others; the seccomp filter (no sockets, no new processes, no signals to
+            others, no tracing)
+none        a separate process only: the hand-in can read and write what you can, and use the
+            network
+==========  =======================================================================================
 
 Time, memory, the number of threads, the number and size of files are limited in all three.  A judge
 who is root has its workers become users whom nobody else is.  When the judge ends, its workers end.

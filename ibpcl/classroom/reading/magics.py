@@ -3,16 +3,18 @@
 A line is IPython's only where a statement begins: not inside brackets or a string, and not after a
 backslash.  The lines keep their numbers and their indentation.
 
-===========================
-======================================================================================= in the cell
-becomes ===========================
-======================================================================================= ``%time
-statement``          the statement ``%name ...``, ``!command``  ``pass``, and the line as a comment
-``x = !ls``, ``x = %pwd``    ``x = None``, and the line as a comment ``name?``, ``?name``
-``pass``, and the line as a comment ``pip install x``, ``ls``    ``pass``, and the line as a comment
-``>>> line``, ``In [1]: ``   the line ``%%time`` and the like      the rest of the cell ``%%bash``
-and others        comments: the cell is not Python ===========================
-=======================================================================================
+===========================  =======================================
+in the cell                  becomes
+===========================  =======================================
+``%time statement``          the statement
+``%name ...``, ``!command``  ``pass``, and the line as a comment
+``x = !ls``, ``x = %pwd``    ``x = None``, and the line as a comment
+``name?``, ``?name``         ``pass``, and the line as a comment
+``pip install x``, ``ls``    ``pass``, and the line as a comment
+``>>> line``, ``In [1]: ``   the line
+``%%time`` and the like      the rest of the cell
+``%%bash`` and others        comments: the cell is not Python
+===========================  =======================================
 """
 
 import re

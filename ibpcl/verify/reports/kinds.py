@@ -3,32 +3,41 @@
 A side effect that changes no numbers in normal use is a note beside the verdict, with the same
 kind.
 
-======================  ==========================================================================
-kind                    meaning ======================
-========================================================================== ``ok``
-right ``undecided``           the witnesses are too coarse here to prove anything ``sign``
-the sign is wrong, of the whole or of one term ``constant_factor``     off by a number that is the
-same everywhere, or a number in the formula is wrong ``mean``                a mean where the sum
-over the examples belongs ``transposed``          two axes exchanged, or the operands of a product
-of matrices ``not_summed``          the input was broadcast; its gradient was not summed back
-``summed``              summed where nothing must be, or over the wrong axis ``missing_term``
-a term, a path, a step or a use is missing (or there is one too many) ``elementwise_factor``  a
-factor that varies from entry to entry is missing, extra or another one ``swapped``             it
-is the gradient of another input ``shifted``             right numbers in other places: one off,
-reversed, permuted ``few_entries``         right except at a few entries ``precision``
-right to some digits only ``wrong_shape``         not the shape of its input ``non_finite``
-NaN or infinite where the true gradient is finite ``piecewise_constant``  the forward is rounded or
-thresholded, so its derivative is zero ``not_linear``          not linear in ``dout`` ``layout``
-right only for some memory layouts of ``dout`` ``kink``                at a kink it lies outside the
-one-sided derivatives ``guard``               right up to an epsilon, a cast or a rounded number (a
-note) ``forward``             the backward is right for a forward that differs in one place
-``changes_cotangent``   it overwrites ``dout`` (a note) ``changes_cache``       it overwrites or
-uses up what is cached (a note) ``changes_input``       the pair overwrites its inputs (a note if
-that changes no numbers) ``noisy_gradient``      it draws random numbers ``accumulates``         it
-grows from call to call (a note in an object of the user's) ``stale``               it uses what
-another call has left, not its cache (a note if it has no cache) ``wrong``               none of
-these ======================
-==========================================================================
+======================  ===========================================================================
+kind                    meaning
+======================  ===========================================================================
+``ok``                  right
+``undecided``           the witnesses are too coarse here to prove anything
+``sign``                the sign is wrong, of the whole or of one term
+``constant_factor``     off by a number that is the same everywhere, or a number in the formula is
+                        wrong
+``mean``                a mean where the sum over the examples belongs
+``transposed``          two axes exchanged, or the operands of a product of matrices
+``not_summed``          the input was broadcast; its gradient was not summed back
+``summed``              summed where nothing must be, or over the wrong axis
+``missing_term``        a term, a path, a step or a use is missing (or there is one too many)
+``elementwise_factor``  a factor that varies from entry to entry is missing, extra or another one
+``swapped``             it is the gradient of another input
+``shifted``             right numbers in other places: one off, reversed, permuted
+``few_entries``         right except at a few entries
+``precision``           right to some digits only
+``wrong_shape``         not the shape of its input
+``non_finite``          NaN or infinite where the true gradient is finite
+``piecewise_constant``  the forward is rounded or thresholded, so its derivative is zero
+``not_linear``          not linear in ``dout``
+``layout``              right only for some memory layouts of ``dout``
+``kink``                at a kink it lies outside the one-sided derivatives
+``guard``               right up to an epsilon, a cast or a rounded number (a note)
+``forward``             the backward is right for a forward that differs in one place
+``changes_cotangent``   it overwrites ``dout`` (a note)
+``changes_cache``       it overwrites or uses up what is cached (a note)
+``changes_input``       the pair overwrites its inputs (a note if that changes no numbers)
+``noisy_gradient``      it draws random numbers
+``accumulates``         it grows from call to call (a note in an object of the user's)
+``stale``               it uses what another call has left, not its cache (a note if it has no
+                        cache)
+``wrong``               none of these
+======================  ===========================================================================
 """
 
 from typing import NamedTuple

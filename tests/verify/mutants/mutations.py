@@ -4,19 +4,19 @@ syntax tree.
 A mutation changes one node of the source of an ``f_vjp``, or of a private function of the same
 module that it calls. The kinds are the slips of people who derive by hand:
 
-=============
-======================================================================================= kind
-what is changed =============
-======================================================================================= ``sign``
-``a + b`` and ``a - b`` exchanged, a minus lost, a minus before a value or a result ``factor``
-``a * b`` without one of them, ``a / b`` without b, or with 1 in the place of a ``term``       ``a +
-b`` or ``a - b`` without one of them, ``x += y`` left out ``axis``       another axis of a sum, of a
-cumulative sum or of a flip; all axes; one of several ``sum``        a sum left out, or a mean in
-its place ``operands``   ``a - b``, ``a / b``, ``a @ b``, two arguments, or two results the other
-way round ``cache``      a cached value replaced by another one of the same shape, in one place or
-in all ``slice``      an index or the end of a slice one off ``constant``   a number one larger, or
-halved; a named constant one larger =============
-=======================================================================================
+============  ===================================================================================
+kind          what is changed
+============  ===================================================================================
+``sign``      ``a + b`` and ``a - b`` exchanged, a minus lost, a minus before a value or a result
+``factor``    ``a * b`` without one of them, ``a / b`` without b, or with 1 in the place of a
+``term``      ``a + b`` or ``a - b`` without one of them, ``x += y`` left out
+``axis``      another axis of a sum, of a cumulative sum or of a flip; all axes; one of several
+``sum``       a sum left out, or a mean in its place
+``operands``  ``a - b``, ``a / b``, ``a @ b``, two arguments, or two results the other way round
+``cache``     a cached value replaced by another one of the same shape, in one place or in all
+``slice``     an index or the end of a slice one off
+``constant``  a number one larger, or halved; a named constant one larger
+============  ===================================================================================
 """
 
 import ast
