@@ -31,7 +31,7 @@ def required_of(function):
     ]
 
 
-def quiet(function, *arguments, **options):
+def quiet(function, /, *arguments, **options):
     """Call a function without NumPy's warnings; an error becomes a :class:`CallError`."""
     import warnings
 
@@ -43,28 +43,37 @@ def quiet(function, *arguments, **options):
         raise CallError(f"it raises {type(error).__name__}: {error}") from error
 
 
+def real(value):
+    """Return a value as an array of floats.
+
+    Raises
+    ------
+    CallError
+        If it is complex, or no array of numbers.
+    """
+    if np.iscomplexobj(value):
+        raise CallError("it returns complex numbers")
+    try:
+        return np.asarray(value, float)
+    except (TypeError, ValueError) as error:
+        raise CallError(f"it returns no numbers: {type(value).__name__}") from error
+
+
 def first(result):
     """Return the output of a function that may return a cache beside it."""
-    if isinstance(result, tuple) and len(result) == 2 and not np.isscalar(result[0]):
-        return result[0]
-    if isinstance(result, tuple) and len(result) == 2 and np.ndim(result[0]) == 0:
-        return result[0]
-    return result
+    return result[0] if isinstance(result, tuple) and len(result) == 2 else result
 
 
-def number(function, *arguments, **options):
+def number(function, /, *arguments, **options):
     """Return what a function gives as one float."""
     value = first(quiet(function, *arguments, **options))
-    try:
-        value = np.asarray(value, float)
-    except (TypeError, ValueError) as error:
-        raise CallError(f"it returns no number: {type(value).__name__}") from error
+    value = real(value)
     if value.size != 1:
         raise CallError(f"it returns shape {value.shape}, expected one number")
     return float(value.reshape(()))
 
 
-def over(function, x, *arguments, **options):
+def over(function, x, /, *arguments, **options):
     """Return the values (M,) of a function at points ``x`` (M,) or (M, d).
 
     Points are given all at once if that gives what single points give, else one by one; a point at
@@ -72,8 +81,8 @@ def over(function, x, *arguments, **options):
     """
     alone = [_alone(function, x[i], arguments, options) for i in (0, len(x) // 2, len(x) - 1)]
     try:
-        together = np.asarray(first(quiet(function, x, *arguments, **options)), float)
-    except (CallError, TypeError, ValueError):
+        together = real(first(quiet(function, x, *arguments, **options)))
+    except CallError:
         together = None
     if together is not None and together.shape == (len(x),):
         sampled = together[[0, len(x) // 2, len(x) - 1]]

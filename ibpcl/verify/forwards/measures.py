@@ -12,7 +12,7 @@ import numpy as np
 
 STEPS = 240  # of the transformed variable, on either side of 0
 REACH = 3.6  # of the transformed variable; beyond it weights underflow
-MOST_TERMS = 200_000  # of a sum
+MOST_TERMS = 5_000  # of a sum
 COARSE = {1: STEPS, 2: 48, 3: 16}  # by dimension
 
 
@@ -63,7 +63,7 @@ class Nodes(NamedTuple):
         if self.half.all():
             return total, abs(total) * 1e-13
         coarse = float(np.sum(parts[self.half])) * 2 ** (1 if self.x.ndim == 1 else self.x.shape[1])
-        return total, abs(total - coarse) * 1e-3 + abs(total) * 1e-13
+        return total, abs(total - coarse) + abs(total) * 1e-13
 
 
 def nodes_of(support, center=0.0, scale=1.0, dimension=1):
@@ -90,7 +90,7 @@ def nodes_of(support, center=0.0, scale=1.0, dimension=1):
     if support.discrete:
         x, weights, half = _integers(support, center, scale)
     else:
-        x, weights, half = _interval(support, center, scale, COARSE[dimension])
+        x, weights, half = interval(support, center, scale, COARSE[dimension])
     if dimension == 1:
         return Nodes(x, weights, half)
     grid = np.array(list(itertools.product(x, repeat=dimension)))
@@ -110,7 +110,18 @@ def _integers(support, center, scale):
     return x, np.ones(len(x)), np.ones(len(x), bool)
 
 
-def _interval(support, center, scale, steps):
+def interval(support, center, scale, steps):
+    """Return points, weights, and which of them are every second one, of an interval.
+
+    Parameters
+    ----------
+    support : Support
+        Continuous.
+    center, scale : float
+        Where an infinite one has its mass.
+    steps : int
+        On either side of the middle.
+    """
     t = np.linspace(-REACH, REACH, 2 * steps + 1)
     h = t[1] - t[0]
     half = np.arange(len(t)) % 2 == (steps % 2)

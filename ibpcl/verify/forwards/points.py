@@ -34,7 +34,7 @@ def domain(name):
     return "real"
 
 
-def draw(names, seed=SEED, draws=DRAWS, ordered=False):
+def draw(names, seed=SEED, draws=DRAWS, ordered=False, instead=None, like=None):
     """Return parameters by name, several sets of them.
 
     Parameters
@@ -43,6 +43,10 @@ def draw(names, seed=SEED, draws=DRAWS, ordered=False):
     seed, draws : int
     ordered : bool
         Whether pairs such as low and high are put in order.
+    instead : dict of str to str, optional
+        Kinds of domains that take the place of others.
+    like : dict of str to str, optional
+        Other names by which the domains of some names are known.
 
     Returns
     -------
@@ -53,7 +57,8 @@ def draw(names, seed=SEED, draws=DRAWS, ordered=False):
     for _ in range(draws):
         point = {}
         for name in names:
-            kind = domain(name)
+            kind = domain((like or {}).get(name, name))
+            kind = (instead or {}).get(kind, kind)
             if kind == "positive":
                 point[name] = float(np.round(rng.uniform(0.6, 2.9), 3))
             elif kind == "share":
@@ -85,7 +90,13 @@ def terms_of(points):
     with np.errstate(all="ignore"):
         for name, value in values.items():
             terms[name] = value
-            terms[f"{name}^2"] = value**2
+            terms |= {
+                f"{name}^2": value**2,
+                f"{name} + 1": value + 1,
+                f"{name} - 1": value - 1,
+                f"exp({name})": np.exp(value),
+                f"exp({name}^2)": np.exp(value**2),
+            }
             if np.all(value > 0):
                 terms |= {
                     f"log {name}": np.log(value),
@@ -101,6 +112,7 @@ def terms_of(points):
                 b = values[other]
                 terms |= {
                     f"{one} + {other}": a + b,
+                    f"{one} + {other} + 1": a + b + 1,
                     f"{one} - {other}": a - b,
                     f"{one} {other}": a * b,
                     f"{one} / {other}": a / b,

@@ -129,7 +129,7 @@ def explain(given, right, terms=None, alternatives=None, atol=0.0):
         lambda: _alternative(given, alternatives or {}, atol),
         lambda: _sign(given, right, atol),
         lambda: _constant_factor(given, right, atol),
-        lambda: _constant_term(given, right, atol),
+        lambda: _constant_term(given, right, atol) if len(given) > 1 else None,
         lambda: _complement(given, right, atol),
         lambda: _scale(given, right),
         lambda: _term(given, right, terms, atol),
@@ -137,6 +137,26 @@ def explain(given, right, terms=None, alternatives=None, atol=0.0):
     )
     with np.errstate(all="ignore"):
         return next((slip for search in searches if (slip := search()) is not None), None)
+
+
+def shift(gap, terms, atol=RTOL):
+    """Name what is added to right values: a constant, or a known term.
+
+    Parameters
+    ----------
+    gap : array_like, shape (N,)
+        Given minus right values.
+    terms : dict of str to array_like
+    atol : float
+
+    Returns
+    -------
+    slip : Slip or None
+    """
+    gap = np.asarray(gap, float)
+    right = np.zeros(len(gap))
+    with np.errstate(all="ignore"):
+        return _constant_term(gap, right, atol) or _term(gap, right, terms, atol)
 
 
 def _alternative(given, alternatives, atol):
@@ -169,7 +189,7 @@ def _constant_factor(given, right, atol):
 def _constant_term(given, right, atol):
     gap = given - right
     constant = float(np.median(gap))
-    if len(gap) < 2 or not agree(given, right + constant, atol=atol):
+    if not agree(given, right + constant, atol=atol):
         return None
     name = multiple(constant)
     if name is None:

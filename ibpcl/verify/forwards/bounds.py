@@ -1,0 +1,264 @@
+"""Check a lower bound of the evidence, and estimators of expectations and of their gradients."""
+
+import numpy as np
+
+from ibpcl.verify.forwards import noise as noises
+from ibpcl.verify.forwards.calling import CallError, quiet, real
+from ibpcl.verify.forwards.closed_forms import judged
+from ibpcl.verify.forwards.measures import Support, nodes_of
+from ibpcl.verify.forwards.samplers import compared
+from ibpcl.verify.forwards.slips import Slip, agree
+from ibpcl.verify.forwards.verdicts import ForwardVerdict
+
+EXACT = 1e-6
+STANDARD_ERRORS = 5  # of a mean of draws
+GRADIENT_ROLES = ("gradient_estimator", "score_function", "reparameterized")
+
+
+def check_evidence(family, part, joints):
+    """Check a closed form of the log evidence against the integral of the joint density.
+
+    Parameters
+    ----------
+    family : ibpcl.verify.forwards.families.Family
+    part : ibpcl.verify.forwards.roles.Part
+    joints : list of ibpcl.verify.forwards.truth.Truth
+        The joint density as a function of the latent variable, at each point.
+    """
+    right = np.log(np.array([joint.total for joint in joints]))
+    if not np.all(np.isfinite(right)):
+        words = "the integral of the joint density does not converge"
+        return ForwardVerdict(part.name, "undecided", words, "undecided")
+
+    def values(function=None, every=None):
+        return family.numbers(part, function, every)
+
+    return judged(part, family.points, right, values, {}, "quadrature")
+
+
+def check_bound(family, part, evidence, joints, posteriors):
+    """Check that a bound lies below the log evidence, and is the ELBO where q is known.
+
+    Parameters
+    ----------
+    family : ibpcl.verify.forwards.families.Family
+    part : ibpcl.verify.forwards.roles.Part
+    evidence : ndarray, shape (N,)
+        Log evidence at each point.
+    joints, posteriors : list of ibpcl.verify.forwards.truth.Truth or None
+        The joint density and q as functions of the latent variable.
+    """
+    given = family.numbers(part)
+    if joints is None or posteriors is None:
+        over = given - evidence
+        worst = int(np.argmax(over))
+        numbers = {"bound": given, "log_evidence": evidence}
+        if not np.all(np.isfinite(given)):
+            return ForwardVerdict(part.name, "wrong", "it is not finite", "non_finite", numbers)
+        if np.all(over <= EXACT * (1 + np.abs(evidence))):
+            words = f"below the log evidence at {len(given)} points, by {-over.max():.3g} at least"
+            return ForwardVerdict(part.name, "ok", words, "ok", numbers)
+        words = f"{given[worst]:.6g} lies above the log evidence {evidence[worst]:.6g}"
+        return ForwardVerdict(part.name, "wrong", words, "not_a_bound", numbers)
+    right = []
+    entropies = []
+    for joint, q in zip(joints, posteriors, strict=True):
+        log_joint = np.asarray(joint.log_density(q.nodes.x), float)
+        log_q = q.log_p - np.log(q.total)
+        expected = q.expect(np.where(np.isfinite(log_joint), log_joint, 0.0))[0]
+        entropies.append(-q.expect(np.where(np.isfinite(log_q), log_q, 0.0))[0])
+        right.append(expected + entropies[-1])
+    right = np.array(right)
+    entropies = np.array(entropies)
+
+    def values(function=None, every=None):
+        return family.numbers(part, function, every)
+
+    others = {
+        Slip("missing_term", "the entropy of q is missing"): right - entropies,
+        Slip("sign", "the entropy of q has the wrong sign"): right - 2 * entropies,
+        Slip("other_quantity", "the log evidence, not the bound"): evidence,
+    }
+    others |= _with_prior(family, posteriors, right, entropies)
+    verdict = judged(part, family.points, right, values, others, "quadrature of the ELBO")
+    if np.any(given > evidence + EXACT * (1 + np.abs(evidence))) and verdict.verdict == "wrong":
+        verdict.words += "; it lies above the log evidence"
+    return verdict
+
+
+def _with_prior(family, posteriors, right, entropies):
+    """Return the bounds with another divergence from the prior, where the prior is known."""
+    if "log_prior" not in family:
+        return {}
+    part = family.parts["log_prior"]
+    divergence = []
+    for q, point, entropy in zip(posteriors, family.points, entropies, strict=True):
+        log_prior = family.values_at(part, q.nodes.x, point)
+        divergence.append(-entropy - q.expect(np.where(np.isfinite(log_prior), log_prior, 0.0))[0])
+    divergence = np.array(divergence)
+    return {
+        Slip("sign", "the divergence from the prior is added, not subtracted"): right
+        + 2 * divergence,
+        Slip("missing_term", "the divergence from the prior is missing"): right + divergence,
+    }
+
+
+def check_estimator(family, part, expectation):
+    """Check that the mean of an estimator over its noise is the expectation.
+
+    Parameters
+    ----------
+    family : ibpcl.verify.forwards.families.Family
+    part : ibpcl.verify.forwards.roles.Part
+        Of ``estimator(noise, ...)``.
+    expectation : ibpcl.verify.forwards.roles.Part
+    """
+    noise = noises.noise_of(part, family.parameters)
+    right = family.numbers(expectation)
+    if noise.is_single:
+
+        def values(function=None, every=None):
+            return np.array(
+                [
+                    _mean(family, part, noise, point, function)[0].reshape(-1)[0]
+                    for point in every or family.points
+                ]
+            )
+
+        verdict = judged(part, family.points, right, values, {}, expectation.name)
+        if verdict.kind == "wrong":
+            verdict.kind = "biased"
+        variances = [_mean(family, part, noise, point)[1] for point in family.points]
+        verdict.numbers["variance"] = variances
+        verdict.words += f"; variance {float(np.sum(variances[0])):.4g} at the first parameters"
+        return verdict
+    away = []
+    for point, value in zip(family.points, right, strict=True):
+        draws = noises.draws_of(family, part, noise, point)
+        error = np.std(draws) / np.sqrt(len(draws))
+        away.append((abs(np.mean(draws) - value) / max(error, 1e-300), np.mean(draws), value))
+    worst = max(away)
+    if worst[0] <= STANDARD_ERRORS:
+        words = f"its mean is {expectation.name} within {worst[0]:.1f} standard errors"
+        return ForwardVerdict(part.name, "ok", words)
+    words = f"its mean is {worst[1]:.5g}, {expectation.name} is {worst[2]:.5g}"
+    return ForwardVerdict(part.name, "wrong", words, "biased")
+
+
+def _mean(family, part, noise, point, function=None):
+    """Return mean and variance of an estimator over one number of noise, by quadrature."""
+    nodes = nodes_of(Support(0.0, 1.0))
+    name, kind = next(iter(noise.kinds.items()))
+    values = noises.quantile_of(kind, nodes.x)
+    bound = family.bound(part, point, function)
+    options = {key: point[key] for key in part.names if key in point}
+    rows = _rows(bound, name, values, options)
+    weights = nodes.weights[:, None]
+    rows = np.where(np.isfinite(rows), rows, 0.0)
+    with np.errstate(all="ignore"):
+        mean = np.sum(rows * weights, axis=0)
+    with np.errstate(all="ignore"):
+        return mean, np.sum((rows - mean) ** 2 * weights, axis=0)
+
+
+def _rows(bound, name, values, options):
+    """Return what an estimator gives for each number of noise, shape (M, outputs)."""
+    try:
+        together = real(quiet(bound, **{name: values}, **options))
+        alone = np.ravel(real(quiet(bound, **{name: float(values[7])}, **options)))
+        if together.shape == (len(values),) and np.allclose(together[7], alone):
+            return together[:, None]
+        if together.ndim == 2 and together.shape[-1] == len(values):
+            together = together.T
+        if together.ndim == 2 and np.allclose(together[7], alone):
+            return together
+    except CallError:
+        pass
+    rows = [quiet(bound, **{name: float(value)}, **options) for value in values]
+    return np.array([np.ravel(real(row)) for row in rows])
+
+
+def check_gradient_estimators(family, expectation):
+    """Check estimators of the gradient of an expectation, and tell their variances.
+
+    Parameters
+    ----------
+    family : ibpcl.verify.forwards.families.Family
+    expectation : ibpcl.verify.forwards.roles.Part
+
+    Returns
+    -------
+    verdicts : list of ForwardVerdict
+    """
+    right = np.array([_gradient(family, expectation, point) for point in family.points])
+    found = []
+    spreads = {}
+    for role in GRADIENT_ROLES:
+        if role in family:
+            part = family.parts[role]
+            try:
+                verdict, spread = _check_gradient(family, part, expectation, right)
+            except CallError as error:
+                verdict = ForwardVerdict(part.name, "undecided", str(error), "undecided")
+                spread = None
+            found.append(verdict)
+            if spread is not None:
+                spreads[part.name] = spread
+    if len(spreads) > 1:
+        shown = ", ".join(f"{name} {value:.4g}" for name, value in spreads.items())
+        family.notes.append(f"variance of one draw, summed over the parameters: {shown}")
+    return found
+
+
+def _gradient(family, expectation, point):
+    """Return the derivative of an expectation by each of its arguments, by differences."""
+    found = []
+    for name in expectation.names:
+        x = float(point[name])
+        h = 1e-3 * (1 + abs(x))
+        total = 0.0
+        for k, weight in {1: 0.75, 2: -0.15, 3: 1 / 60}.items():
+            up = family.value(expectation, {**point, name: x + k * h})
+            down = family.value(expectation, {**point, name: x - k * h})
+            total += weight * (up - down)
+        found.append(total / h)
+    return found
+
+
+def _check_gradient(family, part, expectation, right):
+    noise = noises.noise_of(part, family.parameters)
+    if not noise.is_single:
+        raise CallError("its noise must be one argument, such as eps")
+
+    def values(function=None, every=None):
+        return np.array(
+            [_mean(family, part, noise, point, function)[0] for point in every or family.points]
+        )
+
+    given = values()
+    names = expectation.names
+    if given.shape[1] != right.shape[1]:
+        if given.shape[1] != 1:
+            words = f"it returns {given.shape[1]} numbers, expected {len(names)}: one for each of "
+            return ForwardVerdict(part.name, "wrong", words + ", ".join(names), "wrong"), None
+        fits = [n for n in range(len(names)) if agree(given[:, 0], right[:, n], 1e-5, EXACT)]
+        chosen = fits[0] if fits else 0
+        right = right[:, chosen : chosen + 1]
+        names = names[chosen : chosen + 1]
+    spread = float(np.sum(_mean(family, part, noise, family.points[0])[1]))
+    if agree(given.ravel(), right.ravel(), 1e-5, EXACT):
+        words = f"unbiased for {', '.join(names)}; variance {spread:.4g} at the first parameters"
+        return ForwardVerdict(part.name, "ok", words, "ok", {"variance": spread}), spread
+    off = [name for n, name in enumerate(names) if not agree(given[:, n], right[:, n], 1e-5, EXACT)]
+    verdict = compared(
+        part,
+        given.ravel(),
+        right.ravel(),
+        lambda function=None, every=None: values(function, every).ravel(),
+        {},
+        {},
+        family.points,
+        "biased",
+    )
+    verdict.words = f"biased for {', '.join(off)}: {verdict.words}"
+    return verdict, spread

@@ -1,0 +1,168 @@
+"""Check a change of variables: the transform, its inverse, and the logarithm of its Jacobian."""
+
+import numpy as np
+
+from ibpcl.verify.forwards.calling import CallError, first, quiet, real
+from ibpcl.verify.forwards.samplers import compared
+from ibpcl.verify.forwards.slips import Slip, agree
+from ibpcl.verify.forwards.verdicts import ForwardVerdict
+
+PROBES = (-1.7, -0.6, 0.23, 0.41, 0.66, 0.89, 1.3, 2.2)
+STEP = 1e-3
+EXACT = 1e-6
+
+
+def check_change(family):
+    """Check the parts of a change of variables of a family.
+
+    Parameters
+    ----------
+    family : ibpcl.verify.forwards.families.Family
+        With ``transform``, and ``inverse`` or ``log_jacobian``.
+
+    Returns
+    -------
+    verdicts : list of ForwardVerdict
+    """
+    transform = family.parts["transform"]
+    x = _inside(family, transform)
+    if x is None:
+        words = "it is not finite at any of the points that were tried: give parameters with x"
+        return [ForwardVerdict(transform.name, "undecided", words, "undecided")]
+    found = []
+    if "inverse" in family:
+        found.append(_inverse(family, transform, family.parts["inverse"], x))
+    if "log_jacobian" in family:
+        found.append(_jacobian(family, transform, family.parts["log_jacobian"], x))
+    return found
+
+
+def _inside(family, transform):
+    """Return points (K,) or (K, d) at which the transform is finite."""
+    given = family.points[0].get(transform.names[0])
+    if given is not None and np.ndim(given) == 1:
+        rng = np.random.default_rng(0)
+        return np.asarray(given) + 0.1 * rng.normal(size=(6, len(given)))
+    x = np.array(PROBES)
+    for chosen in (x, x[x > 0], x[(x > 0) & (x < 1)]):
+        values = _values(family, transform, chosen, family.points[0])
+        if values.shape == chosen.shape and np.all(np.isfinite(values)):
+            return chosen
+    return None
+
+
+def _values(family, part, x, point, function=None):
+    """Return the value of a part at each point, (K,) or (K, d); NaN where it raises."""
+    bound = family.bound(part, point, function)
+    options = family.arguments(part, point)
+    found = []
+    for each in x:
+        value = float(each) if np.ndim(each) == 0 else each
+        try:
+            found.append(real(first(quiet(bound, value, **options))))
+        except CallError:
+            found.append(np.full(np.shape(each), np.nan))
+    try:
+        return np.array(found)
+    except ValueError as error:
+        raise CallError(f"its results have several shapes: {error}") from error
+
+
+def slope(family, part, x, point, function=None):
+    """Return the Jacobians of a part at points, by differences of order 6: (K,) or (K, d, d)."""
+    weights = {1: 0.75, 2: -0.15, 3: 1 / 60}
+
+    def along(direction, h):
+        total = 0.0
+        for k, weight in weights.items():
+            up = _values(family, part, x + k * h * direction, point, function)
+            down = _values(family, part, x - k * h * direction, point, function)
+            total = total + weight * (up - down)
+        return total / h
+
+    if x.ndim == 1:
+        return along(1.0, STEP * np.ones(1))
+    columns = [along(np.eye(x.shape[1])[i], STEP) for i in range(x.shape[1])]
+    return np.stack(columns, axis=-1)
+
+
+def _inverse(family, transform, part, x):
+    """Check that an inverse brings every point back."""
+    right = []
+    given = []
+    ys = []
+    for point in family.points:
+        y = _values(family, transform, x, point)
+        ys.append(y)
+        given.append(_values(family, part, y, point).ravel())
+        right.append(x.ravel())
+    given, right = np.concatenate(given), np.concatenate(right)
+    if agree(given, right, atol=EXACT):
+        worst = float(np.max(np.abs(given - right)))
+        words = f"brings every point back, to {max(worst, 1e-16):.0e}"
+        return ForwardVerdict(part.name, "ok", words)
+
+    def values(function=None, every=None):
+        return np.concatenate(
+            [
+                _values(family, part, y, point, function).ravel()
+                for y, point in zip(ys, every or family.points, strict=False)
+            ]
+        )
+
+    again = np.concatenate(
+        [_values(family, transform, y, p).ravel() for y, p in zip(ys, family.points, strict=True)]
+    )
+    others = {Slip("not_the_inverse", "it is the transform itself, not its inverse"): again}
+    return compared(part, given, right, values, others, {}, family.points, "not_the_inverse")
+
+
+def _jacobian(family, transform, part, x):
+    """Check the logarithm of the absolute determinant of the Jacobian."""
+    right = []
+    at_image = []
+    for point in family.points:
+        right.append(_log_det(slope(family, transform, x, point)))
+        with np.errstate(all="ignore"):
+            y = _values(family, transform, x, point)
+            at_image.append(_log_det(slope(family, transform, y, point)))
+    right = np.concatenate(right)
+    at_image = np.concatenate(at_image)
+
+    def values(function=None, every=None):
+        return np.concatenate(
+            [
+                _values(family, part, x, point, function).reshape(-1)
+                for point in every or family.points
+            ]
+        )
+
+    given = values()
+    if given.shape != right.shape:
+        each = given.size / len(family.points)
+        words = f"it returns {each:g} numbers for {len(x)} points, expected one for each"
+        if given.size == right.size * x.shape[-1] and x.ndim > 1:
+            summed = given.reshape(len(right), -1).sum(axis=1)
+            words += ": sum over the last axis" if agree(summed, right, atol=EXACT) else ""
+        return ForwardVerdict(part.name, "wrong", words, "jacobian")
+    if agree(given, right, atol=EXACT):
+        worst = float(np.max(np.abs(given - right)))
+        words = f"log |det dy/dx| to {max(worst, 1e-16):.0e}"
+        return ForwardVerdict(part.name, "ok", words)
+    with np.errstate(all="ignore"):
+        others = {
+            Slip("inverted_jacobian", "the Jacobian of the inverse: the sign is wrong"): -right,
+            Slip("other_scale", "the determinant, not its logarithm"): np.exp(right),
+            Slip("jacobian", "it is 0: the Jacobian is missing"): 0.0 * right,
+        }
+        if np.all(np.isfinite(at_image)):
+            words = "the Jacobian at y instead of x"
+            others[Slip("other_quantity", words)] = at_image
+    return compared(part, given, right, values, others, {}, family.points, "jacobian")
+
+
+def _log_det(jacobian):
+    with np.errstate(all="ignore"):
+        if jacobian.ndim == 1:
+            return np.log(np.abs(jacobian))
+        return np.linalg.slogdet(jacobian)[1]

@@ -1,0 +1,378 @@
+"""Check closed forms against quadrature: moments, entropies, divergences, expectations."""
+
+import re
+
+import numpy as np
+
+from ibpcl.verify.forwards import points
+from ibpcl.verify.forwards.calling import CallError, quiet, real
+from ibpcl.verify.forwards.samplers import compared
+from ibpcl.verify.forwards.slips import Slip, agree
+from ibpcl.verify.forwards.verdicts import ForwardVerdict
+
+EXACT = 1e-6
+# Endings that say which of two distributions a parameter belongs to.
+FIRST = r"_?(q|post|posterior|1|a|new)"
+SECOND = r"_?(p|prior|0|b|2|old)"
+
+
+def _log(x):
+    with np.errstate(all="ignore"):
+        return np.log(x)
+
+
+def moments_of(truth):
+    """Return the quantities of a density by name, NaN where they do not exist."""
+    mean = truth.moment(lambda x: x)
+    second = truth.moment(np.square)
+    variance = truth.moment(lambda x: (x - mean) ** 2) if np.isfinite(second) else np.nan
+    log_total = np.log(truth.total)
+    log_p = truth.log_p - log_total
+    value, error = truth.expect(np.where(np.isfinite(log_p), log_p, 0.0))
+    entropy = -value if truth.settles(value, error) else np.nan
+    return {
+        "mean": mean,
+        "second": second,
+        "variance": variance,
+        "std": np.sqrt(variance),
+        "entropy": entropy,
+        "log": truth.moment(_log) if truth.support.low >= 0 and truth.nodes.x.min() > 0 else np.nan,
+        "inverse": truth.moment(lambda x: 1 / x) if truth.support.low >= 0 else np.nan,
+        "mode": float(truth.nodes.x[np.argmax(truth.log_p)]),
+    }
+
+
+def _others(role, known):
+    """Return other quantities that may stand in the place of one, by their slips."""
+    with np.errstate(all="ignore"):
+        every = {
+            "mean": {
+                "the second moment E[x^2]": known["second"],
+                "the mean of log x": known["log"],
+                "the exponential of the mean of log x": np.exp(known["log"]),
+                "the mean of 1 / x": known["inverse"],
+                "the mode": known["mode"],
+                "the variance": known["variance"],
+            },
+            "variance": {
+                "the standard deviation, not the variance": known["std"],
+                "the second moment E[x^2]: the square of the mean is not subtracted": known[
+                    "second"
+                ],
+                "one over the variance: the precision": 1 / known["variance"],
+            },
+            "std": {
+                "the variance, not the standard deviation": known["variance"],
+                "the root of the second moment": np.sqrt(known["second"]),
+            },
+            "entropy": {
+                "the entropy of log x: the mean of log x is missing": known["entropy"]
+                - known["log"],
+                "the exponential of the entropy": np.exp(known["entropy"]),
+            },
+        }
+    return {
+        Slip("other_quantity", words): values
+        for words, values in every.get(role, {}).items()
+        if np.all(np.isfinite(values))
+    }
+
+
+def check_moment(family, truths, part):
+    """Check a mean, a variance, a standard deviation or an entropy.
+
+    Parameters
+    ----------
+    family : ibpcl.verify.forwards.families.Family
+    truths : list of ibpcl.verify.forwards.truth.Truth
+    part : ibpcl.verify.forwards.roles.Part
+
+    Returns
+    -------
+    verdict : ForwardVerdict
+    """
+    if truths[0].nodes.x.ndim > 1:
+        return _in_dimensions(family, truths, part)
+    known = [moments_of(truth) for truth in truths]
+    columns = {key: np.array([each[key] for each in known]) for key in known[0]}
+    right = columns[part.role]
+    there = np.isfinite(right)
+    given = family.numbers(part)
+    if not np.any(there):
+        if np.all(~np.isfinite(given)):
+            return ForwardVerdict(
+                part.name, "ok", f"the {part.role} does not exist, and it says so"
+            )
+        words = f"the {part.role} does not exist, or its integral does not converge"
+        return ForwardVerdict(part.name, "undecided", words, "undecided")
+    every = [point for point, keep in zip(family.points, there, strict=True) if keep]
+    columns = {key: values[there] for key, values in columns.items()}
+
+    def values(function=None, points_=None):
+        return family.numbers(part, function, points_ or every)
+
+    return judged(part, every, right[there], values, _others(part.role, columns), "quadrature")
+
+
+def judged(part, every, right, values, others, witness):
+    """Return the verdict on numbers at some points that must be the right ones.
+
+    Parameters
+    ----------
+    part : ibpcl.verify.forwards.roles.Part
+    every : list of dict
+        The points.
+    right : ndarray, shape (N,)
+    values : callable
+        ``values(function, points)``.
+    others : dict of Slip to ndarray
+    witness : str
+        How the right values were found.
+    """
+    given = values()
+    numbers = {"given": given, "right": right}
+    if agree(given, right, atol=EXACT * 1e-2):
+        worst = float(np.max(np.abs(given - right) / (1e-9 + np.abs(right))))
+        sets = "" if len(right) == 1 else f" at {len(right)} sets of parameters"
+        words = f"agrees with {witness} to {max(worst, 1e-16):.0e}{sets}"
+        return ForwardVerdict(part.name, "ok", words, "ok", numbers)
+    return compared(
+        part, given, right, values, others, numbers, every, terms=points.terms_of(every)
+    )
+
+
+def _in_dimensions(family, truths, part):
+    """Check a mean or a covariance in two or three dimensions."""
+    right = []
+
+    def of_point(point, function=None):
+        options = family.matched(part, part.names, point)
+        return real(quiet(family.bound(part, point, function), **options))
+
+    def values(function=None, every=None):
+        return np.concatenate([of_point(p, function).ravel() for p in every or family.points])
+
+    for truth, point in zip(truths, family.points, strict=True):
+        x = truth.nodes.x
+        mean = np.array([truth.expect(x[:, i])[0] for i in range(x.shape[1])])
+        value = of_point(point)
+        if part.role == "mean":
+            expected = mean
+        elif part.role == "entropy":
+            log_p = truth.log_p - np.log(truth.total)
+            expected = np.array(-truth.expect(np.where(np.isfinite(log_p), log_p, 0.0))[0])
+        else:
+            c = x - mean
+            expected = np.array(
+                [
+                    [truth.expect(c[:, i] * c[:, j])[0] for j in range(len(mean))]
+                    for i in range(len(mean))
+                ]
+            )
+            if value.ndim < 2:
+                expected = np.diag(expected)
+            if part.role == "std":
+                expected = np.sqrt(expected)
+        if value.shape != expected.shape:
+            words = f"it returns shape {value.shape}, expected {expected.shape}"
+            return ForwardVerdict(part.name, "wrong", words, "wrong")
+        right.append(expected.ravel())
+    given = values()
+    right = np.concatenate(right)
+    if agree(given, right, 1e-5, EXACT):
+        return ForwardVerdict(part.name, "ok", "agrees with quadrature")
+    return compared(part, given, right, values, {}, {}, family.points)
+
+
+def check_expectation(family, truths, part, integrand):
+    """Check a closed form of the expectation of an integrand."""
+    right = []
+    for truth, point in zip(truths, family.points, strict=True):
+        values = family.values_at(integrand, truth.nodes.x, point)
+        value, error = truth.expect(values)
+        right.append(value if truth.settles(value, error) else np.nan)
+    right = np.array(right)
+    there = np.isfinite(right)
+    if not np.any(there):
+        words = f"the integral of {integrand.name} against the density does not converge"
+        return ForwardVerdict(part.name, "undecided", words, "undecided")
+    every = [point for point, keep in zip(family.points, there, strict=True) if keep]
+
+    def values(function=None, points_=None):
+        return family.numbers(part, function, points_ or every)
+
+    return judged(part, every, right[there], values, {}, "quadrature")
+
+
+def sides_of(names, parameters):
+    """Return which arguments of a divergence are parameters of q, and which of p.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of the divergence.
+    parameters : sequence of str
+        Of the density.
+
+    Returns
+    -------
+    q, p : dict of str to str
+        From parameter to argument; ``p`` is empty where the divergence has parameters of q only.
+
+    Raises
+    ------
+    CallError
+        If that is not clear from the names.
+
+    Examples
+    --------
+    >>> sides_of(["mu", "sigma", "mu0", "sigma0"], ["mu", "sigma"])
+    ({'mu': 'mu', 'sigma': 'sigma'}, {'mu': 'mu0', 'sigma': 'sigma0'})
+    >>> sides_of(["mu_p", "mu_q"], ["mu"])
+    ({'mu': 'mu_q'}, {'mu': 'mu_p'})
+    """
+    q = {}
+    p = {}
+    for parameter in parameters:
+        bare = re.sub(r"_?\d$", "", parameter)
+        own = [name for name in names if name in (parameter, bare)]
+        second = [n for n in names if re.fullmatch(re.escape(bare) + SECOND, n) and n not in own]
+        second += [n for n in names if re.fullmatch(r"(p|prior|old)_" + re.escape(bare), n)]
+        first = [
+            n for n in names if re.fullmatch(re.escape(bare) + FIRST, n) and n not in second + own
+        ]
+        first += [n for n in names if re.fullmatch(r"(q|post|posterior|new)_" + re.escape(bare), n)]
+        if first + own and second:
+            q[parameter] = (first + own)[0]
+            p[parameter] = second[0]
+        elif len(first + own) == 2:
+            q[parameter], p[parameter] = first + own
+        elif first + own:
+            q[parameter] = (first + own)[0]
+    rest = [name for name in names if name not in (*q.values(), *p.values())]
+    k = len(parameters)
+    if rest and len(names) == 2 * k:
+        return (
+            dict(zip(parameters, names[:k], strict=True)),
+            dict(zip(parameters, names[k:], strict=True)),
+        )
+    if rest or len(q) < k or (p and len(p) < k):
+        raise CallError(
+            f"which of its arguments ({', '.join(names)}) are parameters of q and which of p is "
+            f"not known: call them {', '.join(f'{n}_q, {n}_p' for n in parameters)}"
+        )
+    return q, p
+
+
+def standard(names):
+    """Return the parameters of the standard member of a family, such as N(0, 1)."""
+    values = {"real": 0.0, "share": 0.5, "positive": 1.0, "count": 1}
+    return {name: values[points.domain(name)] for name in names}
+
+
+def check_kl(family, truth_at, part):
+    """Check a divergence between two members of a family by quadrature.
+
+    Parameters
+    ----------
+    family : ibpcl.verify.forwards.families.Family
+    truth_at : callable
+        ``truth_at(point)`` returns the density at a point.
+    part : ibpcl.verify.forwards.roles.Part
+    """
+    q, p = sides_of(part.names, family.parameters)
+    names = [*q.values(), *p.values()]
+    every = points.draw(names, ordered=True, like={v: k for s in (q, p) for k, v in s.items()})
+    if not p:
+        family.notes.append(
+            f"{part.name} has no parameters of p; p was taken to be at "
+            + ", ".join(f"{n} = {v:g}" for n, v in standard(family.parameters).items())
+        )
+    right, reversed_, cross = [], [], []
+    for point in every:
+        at_q = {name: point[argument] for name, argument in q.items()}
+        at_p = {name: point[argument] for name, argument in p.items()} or standard(
+            family.parameters
+        )
+        one = truth_at(at_q)
+        other = truth_at(at_p)
+        right.append(_kl(one, other))
+        reversed_.append(_kl(other, one))
+        cross.append(right[-1] + moments_of(one)["entropy"])
+    columns = [np.array(each) for each in (right, reversed_, cross)]
+    there = np.all([np.isfinite(each) for each in columns[:1]], axis=0)
+    if not np.any(there):
+        words = "the divergence is infinite, or its integral does not converge, at these parameters"
+        return ForwardVerdict(part.name, "undecided", words, "undecided")
+    every = [point for point, keep in zip(every, there, strict=True) if keep]
+    right, reversed_, cross = (each[there] for each in columns)
+    verdict = judged_kl(family, part, every, right, reversed_, cross)
+    if not p and verdict.verdict == "wrong" and verdict.kind in ("wrong", "edit"):
+        verdict.verdict = "undecided"
+        verdict.kind = "undecided"
+        verdict.words += "; give p as arguments"
+    return verdict
+
+
+def judged_kl(family, part, every, right, reversed_, cross):
+    """Return the verdict on a divergence whose right values are known."""
+
+    def values(function=None, points_=None):
+        return np.array(
+            [
+                family.value(part, {n: point[n] for n in part.names if n in point}, function)
+                for point in points_ or every
+            ]
+        )
+
+    others = {
+        Slip("reversed_divergence", "the reversed divergence, KL[p || q]"): reversed_,
+        Slip("reversed_divergence", "minus the reversed divergence"): -reversed_,
+        Slip("other_quantity", "the cross entropy: the entropy of q is not subtracted"): cross,
+        Slip("other_quantity", "the sum of both divergences"): right + reversed_,
+        Slip("other_quantity", "the mean of both divergences"): (right + reversed_) / 2,
+    }
+    others = {slip: value for slip, value in others.items() if np.all(np.isfinite(value))}
+    return judged(part, every, right, values, others, "quadrature")
+
+
+def _kl(one, other):
+    """Return KL[one || other], NaN where it does not converge."""
+    x = one.nodes.x
+    with np.errstate(all="ignore"):
+        log_q = one.log_p - np.log(one.total)
+        log_p = np.asarray(other.log_density(x), float) - np.log(other.total)
+        gap = log_q - log_p
+    mass = one.p * one.nodes.weights
+    heavy = mass > 1e-12 * np.nanmax(mass)
+    if np.any(heavy & ~np.isfinite(gap)):
+        return np.nan
+    value, error = one.expect(np.where(np.isfinite(gap), gap, 0.0))
+    return value if one.settles(value, error) else np.nan
+
+
+def check_kl_between(family, q, p, part):
+    """Check a divergence between two densities that are functions of their own.
+
+    Parameters
+    ----------
+    family : ibpcl.verify.forwards.families.Family
+        With the densities ``log_q`` and ``log_p`` as parts.
+    q, p : callable
+        ``q(point)`` returns the density at a point.
+    part : ibpcl.verify.forwards.roles.Part
+    """
+    right, reversed_, cross = [], [], []
+    for point in family.points:
+        one = q(point)
+        other = p(point)
+        right.append(_kl(one, other))
+        reversed_.append(_kl(other, one))
+        cross.append(right[-1] + moments_of(one)["entropy"])
+    columns = [np.array(each) for each in (right, reversed_, cross)]
+    there = np.isfinite(columns[0])
+    if not np.any(there):
+        words = "the divergence is infinite, or its integral does not converge, at these parameters"
+        return ForwardVerdict(part.name, "undecided", words, "undecided")
+    every = [point for point, keep in zip(family.points, there, strict=True) if keep]
+    return judged_kl(family, part, every, *(each[there] for each in columns))

@@ -1,0 +1,309 @@
+"""Check that a density is one: its support, its integral, where it is not finite; name its slip."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ibpcl.verify.forwards import points, supports
+from ibpcl.verify.forwards.calling import CallError
+from ibpcl.verify.forwards.mending import alike, fits_of
+from ibpcl.verify.forwards.slips import shift
+from ibpcl.verify.forwards.supports import ROLES, at, is_one
+from ibpcl.verify.forwards.truth import truth_of
+from ibpcl.verify.forwards.verdicts import ForwardVerdict
+
+PROBES = 41
+MOST_SUPPORTS = 3  # over which a change of the source is looked for
+MOST_FITS = 8
+# The kinds of edits that a verdict may have; others are called an edit.
+KINDS = ("sign", "constant_factor", "missing_term", "exchanged", "parameter_scale", "other_scale")
+COST = 250  # of an integral, in expressions
+COST_OF_GRIDS = 20_000
+
+
+class Known(NamedTuple):
+    """What is known of a density after its check.
+
+    Attributes
+    ----------
+    truths : list of Truth
+        At each point; of a density that was mended, the mended one.
+    verdict : ForwardVerdict or None
+    sure : bool
+        Whether other functions can be held against it.
+    function : callable or None
+        The density that was mended, None if it is the user's own.
+    """
+
+    truths: list
+    verdict: ForwardVerdict | None
+    sure: bool
+    function: object = None
+
+
+class Check:
+    """The check of the density of a family.
+
+    Parameters
+    ----------
+    family : ibpcl.verify.forwards.families.Family
+    dimension : int
+    is_consistent : callable
+        ``is_consistent(truths)`` returns how many other functions of the family agree with a
+        density; it decides between changes that would all make the integral 1.
+    """
+
+    def __init__(self, family, dimension, is_consistent):
+        self.family = family
+        self.dimension = dimension
+        self.is_consistent = is_consistent
+        self.part = next(family.parts[role] for role in ROLES if role in family)
+        self.is_log = self.part.role in ("log_density", "log_mass")
+
+    def log_density_of(self, function, point):
+        """Return the log density at a point, of points x."""
+
+        def log_density(x):
+            values = self.family.values_at(self.part, x, point, function)
+            with np.errstate(all="ignore"):
+                return values if self.is_log else np.log(values)
+
+        return log_density
+
+    def truths_of(self, support, function=None, every=None):
+        """Return the density over a support at all points."""
+        return [
+            truth_of(self.log_density_of(function, point), at(support, point), self.dimension)
+            for point in every or self.family.points
+        ]
+
+    def run(self):
+        """Return what is known."""
+        family = self.family
+        tried, given = supports.supports_of(family, self.part.role)
+        self.support, self.truths, self.plausible = supports.choose(tried, self.truths_of)
+        self.words = supports.words_of(self.support, family.points)
+        if not given:
+            note = f"the support {self.words} was guessed; give support = (low, high)"
+            family.notes.append(note)
+        self.totals = np.array([truth.total for truth in self.truths])
+        self.how = "sums" if self.truths[0].support.discrete else "integrates"
+        if is_one(self.totals):
+            trouble = _not_finite(self.truths, family)
+            if trouble:
+                return Known(self.truths, self._verdict("wrong", trouble, "non_finite"), True)
+            number = len(self.totals)
+            sets = "" if number == 1 else f" for {number} sets of parameters"
+            words = f"{self.how} to 1 over {self.words}{sets}"
+            return Known(self.truths, self._verdict("ok", words, "ok"), True)
+        return self._wrong()
+
+    def _verdict(self, verdict, words, kind):
+        numbers = {"integral": self.totals, "support": self.words}
+        return ForwardVerdict(self.part.name, verdict, words, kind, numbers)
+
+    def _wrong(self):
+        """Return what is known of a density whose integral is not 1."""
+        finite = bool(np.all(np.isfinite(self.totals)))
+        sure = finite and all(truth.error < 1e-4 * truth.total for truth in self.truths)
+        shown = _shown(self.totals, self.family)
+        plain = f"{self.how} to {shown} over {self.words}, not to 1"
+        if sure and not self.truths[0].support.discrete and self.dimension == 1:
+            of_logarithm = _logarithm(self.truths)
+            if of_logarithm is not None:
+                words = f"{plain}: it is the density of log x, so subtract log x"
+                verdict = self._verdict("wrong", words, "of_the_logarithm")
+                return Known(of_logarithm, verdict, True)
+        constant = shift(np.log(self.totals), points.terms_of(self.family.points)) if sure else None
+        over = [self.support] if constant is not None else self._supports_to_try()
+        for support in over:
+            found = self._mended(support, constant, sure)
+            if found is not None:
+                fit, truths = found
+                where = plain if support is self.support and sure else self._elsewhere(support)
+                kind = fit.kind if fit.kind in KINDS else "edit"
+                amount = f"the log density is {constant.words}: " if constant else ""
+                verdict = self._verdict("wrong", f"{where}: {amount}{fit.words}", kind)
+                return Known(truths, verdict, True, fit.function)
+        if constant is not None:
+            words = f"{plain}: the log density is {constant.words}, a normalizing constant"
+            return Known(self.truths, self._verdict("wrong", words, "missing_term"), True)
+        if not finite:
+            return _unmeasured(self)
+        if not sure:
+            words = f"its integral over {self.words} does not converge (about {shown})"
+            words += ": give support, or look for a sign that makes it grow"
+            return Known(self.truths, self._verdict("undecided", words, "undecided"), False)
+        return Known(self.truths, self._verdict("wrong", plain, "not_normalized"), False)
+
+    def _supports_to_try(self):
+        """Return the supports over which a change of the source is looked for: the widest first."""
+        found = [each for each in self.plausible if each is not self.support]
+        wider = [each for each in found if _is_wider(each, self.support, self.family.points[0])]
+        return [*wider, self.support][:MOST_SUPPORTS]
+
+    def _elsewhere(self, support):
+        words = supports.words_of(support, self.family.points)
+        return f"does not {self.how.removesuffix('s')} to 1 over {words}"
+
+    def _mended(self, support, constant, sure):
+        """Return an edit that makes the integral 1 with the truths after it, None if unclear."""
+        family = self.family
+
+        def is_right(function):
+            first = self.truths_of(support, function, family.points[:1])
+            if not is_one(np.array([truth.total for truth in first])):
+                return False
+            every = self.truths_of(support, function)
+            totals = np.array([truth.total for truth in every])
+            return is_one(totals) and self._uses_all(function, every[0])
+
+        fits = fits_of(
+            self.part.function,
+            lambda function: self.truths_of(support, function, family.points[:1]),
+            is_right,
+            most=MOST_FITS,
+            cost=COST if self.dimension == 1 else COST_OF_GRIDS,
+        )
+        if not fits:
+            return None
+        mended = [(fit, self.truths_of(support, fit.function)) for fit in fits]
+        groups = _by_values(mended, _probes(mended[0][1][0]))
+        same = support is self.support
+        counts = [self.is_consistent(group[0][1]) for group in groups]
+        before = self.is_consistent(self.truths) if same and sure else 0
+        best = [group for group, count in zip(groups, counts, strict=True) if count == max(counts)]
+        shifts = [group for group in best if same and sure and self._is_shift(group[0][1])]
+        if max(counts) > before and len(best) == 1:
+            return best[0][0]
+        if len(shifts) == 1 and max(counts) >= before:
+            return shifts[0][0]
+        if constant is None and len(best) == 1 and max(counts) >= before:
+            return best[0][0]
+        return None
+
+    def _uses_all(self, function, truth):
+        """Return whether a changed density depends on each of its parameters."""
+        family = self.family
+        if len(family.points) < 2:
+            return True
+        probes = _probes(truth)
+        plain = truth.log_density(probes)
+        for name in family.parameters:
+            if np.ndim(family.points[0].get(name, 0.0)) or name not in self.part.names:
+                continue
+            other = {**family.points[0], name: family.points[1][name]}
+            if alike([plain, self.log_density_of(function, other)(probes)]):
+                return False
+        return True
+
+    def _is_shift(self, mended):
+        """Return whether a mended density differs from the user's by a constant only."""
+        probes = _probes(self.truths[0])
+        gap = mended[0].log_density(probes) - self.truths[0].log_density(probes)
+        gap = gap[np.isfinite(gap)]
+        return len(gap) > 0 and bool(np.ptp(gap) < 1e-7)
+
+
+def check_density(family, dimension, is_consistent):
+    """Check the density of a family; the arguments are those of :class:`Check`.
+
+    Returns
+    -------
+    known : Known
+    """
+    return Check(family, dimension, is_consistent).run()
+
+
+def _is_wider(support, other, point):
+    a = at(support, point)
+    b = at(other, point)
+    return a.discrete == b.discrete and a.low <= b.low and a.high >= b.high and a != b
+
+
+def _by_values(mended, probes):
+    """Return (fit, truths) in groups of the same mended density."""
+    groups = []
+    for fit, truths in mended:
+        values = truths[0].log_density(probes)
+        for group in groups:
+            if alike([group[0][1][0].log_density(probes), values]):
+                group.append((fit, truths))
+                break
+        else:
+            groups.append([(fit, truths)])
+    return groups
+
+
+def _probes(truth):
+    """Return some points with mass."""
+    mass = truth.p * truth.nodes.weights
+    share = np.cumsum(np.where(np.isfinite(mass), mass, 0.0))
+    share = share / share[-1]
+    picked = np.unique(np.searchsorted(share, np.linspace(0.03, 0.97, PROBES)))
+    return truth.nodes.x[np.minimum(picked, len(truth.nodes.x) - 1)]
+
+
+def _logarithm(truths):
+    """Return the densities of x if the given ones are of log x: then p(x) / x integrates to 1."""
+    if truths[0].support.low < 0:
+        return None
+    found = []
+    for truth in truths:
+
+        def log_density(x, of=truth.log_density):
+            return of(x) - np.log(x)
+
+        other = truth_of(log_density, truth.support)
+        if not is_one(np.array([other.total])):
+            return None
+        found.append(other)
+    return found
+
+
+def _shown(totals, family):
+    if np.ptp(totals) <= 1e-6 * np.abs(totals).max():
+        return f"{totals[0]:.6g}"
+    point = ", ".join(
+        f"{name} = {value:g}" for name, value in family.points[0].items() if np.ndim(value) == 0
+    )
+    return f"{totals[0]:.6g} at {point}" if point else f"{totals[0]:.6g}"
+
+
+def _not_finite(truths, family):
+    """Return where a density that integrates to 1 is no number, in words; empty if nowhere."""
+    for truth, point in zip(truths, family.points, strict=True):
+        probes = _probes(truth)
+        values = truth.log_density(probes)
+        if np.any(np.isnan(values)):
+            at = probes[np.flatnonzero(np.isnan(values))[0]]
+            shown = ", ".join(f"{key} = {value}" for key, value in point.items())
+            return f"it is NaN at {at} for {shown}, where the distribution has mass"
+    return ""
+
+
+def _unmeasured(check):
+    """Return what is known of a density whose integral is no number."""
+    family = check.family
+    for truth, point in zip(check.truths, family.points, strict=True):
+        if np.isfinite(truth.total):
+            continue
+        shown = ", ".join(f"{key} = {value}" for key, value in point.items())
+        with np.errstate(all="ignore"):
+            bad = np.flatnonzero(~np.isfinite(np.exp(truth.log_p)))
+        where = f"at {truth.nodes.x[bad[0]]} for {shown}" if len(bad) else f"for {shown}"
+        if np.all(np.isnan(truth.log_p)):
+            words = f"it is not finite, or raises, everywhere in {check.words} for {shown}"
+            try:
+                family.bound(check.part, point)
+                family.arguments(check.part, point)
+            except CallError as error:
+                words = f"{error}, for {shown}"
+        elif np.any(np.isposinf(truth.log_p)):
+            words = f"it is infinite {where}: a point mass, or a sign that is wrong"
+        elif np.any(np.isnan(truth.log_p)):
+            words = f"it is NaN {where}, inside {check.words}"
+        else:
+            words = f"its integral over {check.words} is infinite {where}: look for a sign"
+        return Known(check.truths, check._verdict("undecided", words, "undecided"), False)
+    return Known(check.truths, None, False)

@@ -1,0 +1,351 @@
+"""Find the one place of a function's source whose change makes all of its values right."""
+
+import ast
+import copy
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from ibpcl.verify.diagnosis.bench import Recording, affordable
+from ibpcl.verify.diagnosis.source import Code, executed_by
+from ibpcl.verify.edits import edits_of
+from ibpcl.verify.edits.edit import Edit, Slot, in_place, name_of, replaced
+
+SECONDS = 0.5  # for one function, about, by the number of expressions that it runs
+MOST_FITS = 8
+# Functions that are taken for each other in formulas.
+PARTNERS = (
+    "log log2 log10 log1p",
+    "exp expm1 exp2",
+    "gammaln betaln digamma gamma loggamma lgamma",
+    "sum mean prod max cumsum",
+    "cumsum cumprod",
+    "var std",
+    "sin cos",
+    "arctan arcsin arccos",
+    "erf erfc",
+    "ndtr ndtri",
+    "ceil floor round",
+    "expit logit",
+    "triu tril",
+)
+
+
+class _Everything:
+    """No place is ruled out: nothing is known of a forward but its values."""
+
+    linear = True
+
+    def allow(self, edit):
+        return True
+
+    def suspect(self, node):
+        return True
+
+
+class Fit(NamedTuple):
+    """An edit that makes all values right.
+
+    Attributes
+    ----------
+    kind : str
+    words : str
+        With the line.
+    function : callable
+        The changed function.
+    rank : float
+        The smaller the simpler.
+    """
+
+    kind: str
+    words: str
+    function: object
+    rank: float
+
+
+def fits_of(function, run, is_right, most=MOST_FITS, cost=0):
+    """Return the edits of a function that make all of its values right, the simplest first.
+
+    Parameters
+    ----------
+    function : callable
+        With Python source; otherwise there is none.
+    run : callable
+        ``run(function)`` calls it as often as ``is_right`` does.
+    is_right : callable
+        ``is_right(function)`` tells whether all values of a changed function are right.
+    most : int
+        After how many the search ends.
+    cost : int
+        Of ``is_right``, in expressions that take as long.
+
+    Returns
+    -------
+    fits : list of Fit
+    """
+    try:
+        code = Code(function, executed_by(lambda: run(function)))
+        recording = Recording(code, run)
+    except Exception:  # no source, or the function raises
+        return []
+    with np.errstate(all="ignore"):
+        edits = [*_of_formulas(code), *edits_of(code, recording, _Everything())]
+    edits.sort(key=lambda edit: edit.rank)
+    found = []
+    seen = set()
+    for edit in edits[: affordable(SECONDS, recording.executed + cost)]:
+        undo = edit.swap()
+        text = "".join(map(ast.dump, code.trees.values()))
+        undo.swap()
+        if text in seen:
+            continue
+        seen.add(text)
+        made = _made(code, edit)
+        if made is not None and _quietly(is_right, made):
+            found.append(Fit(edit.kind, f"{code.line(edit.node)}: {edit.words()}", made, edit.rank))
+            if len(found) == most:
+                break
+    return found
+
+
+def alike(values):
+    """Return whether all of several arrays are the same."""
+    return all(
+        np.allclose(values[0], other, rtol=1e-6, atol=1e-9, equal_nan=True) for other in values
+    )
+
+
+def _made(code, edit):
+    undo = edit.swap()
+    try:
+        return code.compile()
+    except (SyntaxError, ValueError, TypeError, RecursionError):
+        return None
+    finally:
+        undo.swap()
+
+
+def _quietly(is_right, function):
+    try:
+        with np.errstate(all="ignore"):
+            return is_right(function)
+    except Exception:  # whatever a changed function raises
+        return False
+
+
+def _of_formulas(code):
+    """Yield the edits that formulas need beside those of gradients."""
+    for place in code.places:
+        node = place.node
+        if isinstance(node, ast.Call):
+            yield from _of_call(place)
+        elif isinstance(node, ast.BinOp):
+            yield from _of_operation(place)
+        if place.inside == "formula" and isinstance(
+            node, (ast.Name, ast.Call, ast.BinOp, ast.Subscript)
+        ):
+            yield from _of_scale(place)
+    for tree in code.trees.values():
+        names = [argument.arg for argument in tree.args.args if argument.arg != "self"]
+        for place in code.places:
+            if place.function == tree.name and place.inside == "formula":
+                yield from _of_insertions(place, names)
+        yield from _of_parameters(tree, code.places)
+        yield from _of_lost_terms(tree)
+
+
+def _of_call(place):
+    node = place.node
+    name = name_of(node.func)
+    for group in PARTNERS:
+        others = group.split()
+        if name not in others:
+            continue
+        for other in others:
+            if other != name:
+                new = copy.deepcopy(node)
+                if isinstance(new.func, ast.Attribute):
+                    new.func.attr = other
+                else:
+                    new.func = ast.Name(other, ast.Load())
+                yield replaced(2, "other_scale", place, new, f"`{other}` is meant, not `{name}`")
+    if name in ("cumsum", "cumprod") and node.args:
+        inner = copy.deepcopy(node)
+        inner.args[0] = _call("flip", node.args[0])
+        yield replaced(
+            2, "edit", place, _call("flip", inner), "it must run from the end to the beginning"
+        )
+    if len(node.args) == 1 and not node.keywords:
+        yield replaced(3, "other_scale", place, node.args[0], f"`{name}` must not be applied here")
+    if name == "flip" and node.args:
+        yield replaced(2, "edit", place, node.args[0], "it must not be reversed")
+
+
+def _call(name, argument):
+    return ast.Call(ast.Attribute(ast.Name("np", ast.Load()), name, ast.Load()), [argument], [])
+
+
+def _of_operation(place):
+    node = place.node
+    swapped = ast.BinOp(node.right, node.op, node.left)
+    if isinstance(node.op, ast.Pow):
+        yield replaced(3, "edit", place, swapped, "base and exponent are exchanged")
+        inverse = ast.BinOp(ast.Constant(1), ast.Div(), node.right)
+        yield replaced(
+            2, "edit", place, ast.BinOp(node.left, ast.Pow(), inverse), "the root is meant"
+        )
+        if isinstance(node.right, ast.BinOp) and isinstance(node.right.op, ast.Div):
+            yield replaced(
+                2,
+                "edit",
+                place,
+                ast.BinOp(node.left, ast.Pow(), node.right.right),
+                "the power is meant, not the root",
+            )
+        yield replaced(2.5, "edit", place, node.left, "the exponent does not belong there")
+    if isinstance(node.op, ast.Mult):
+        yield replaced(
+            2.5, "edit", place, ast.BinOp(node.left, ast.Pow(), node.right), "a power is meant"
+        )
+        for operator, words in ((ast.Add(), "a sum"), (ast.Sub(), "a difference")):
+            yield replaced(
+                3.5,
+                "edit",
+                place,
+                ast.BinOp(node.left, operator, node.right),
+                f"this must be {words}",
+            )
+    if isinstance(node.op, (ast.Add, ast.Sub)):
+        yield replaced(
+            3.5,
+            "edit",
+            place,
+            ast.BinOp(node.left, ast.Mult(), node.right),
+            "this must be a product",
+        )
+    if isinstance(node.op, ast.Sub) and _is_one(node.left):
+        yield replaced(
+            1,
+            "complement",
+            place,
+            node.right,
+            f"one minus `{ast.unparse(node.right)}` is not meant",
+        )
+
+
+def _is_one(node):
+    return isinstance(node, ast.Constant) and node.value == 1
+
+
+def _of_scale(place):
+    """Yield one minus, the square, the root, the reciprocal and the logarithm of a value."""
+    node = place.node
+    text = ast.unparse(node)
+    if len(text) > 40:
+        return
+    for rank, kind, new, words in (
+        (1.5, "complement", "1 - ({})", "one minus `{}` is meant"),
+        (2, "parameter_scale", "({}) ** 2", "`{}` must be squared"),
+        (2, "parameter_scale", "({}) ** 0.5", "the square root of `{}` is meant"),
+        (2, "parameter_scale", "1 / ({})", "one over `{}` is meant"),
+        (3, "other_scale", "np.log({})", "the logarithm of `{}` is meant"),
+        (3, "other_scale", "-np.log({})", "minus the logarithm of `{}` is meant"),
+        (3, "other_scale", "np.exp({})", "the exponential of `{}` is meant"),
+        (4, "extra_term", "({}) - 1", "a term -1 is missing"),
+        (4, "missing_term", "({}) + 1", "a term 1 is missing"),
+        (4, "sign", "-({})", "the sign is wrong"),
+        (4, "constant_factor", "0.5 * ({})", "a factor 1/2 is missing"),
+        (4, "constant_factor", "2 * ({})", "a factor 2 is missing"),
+    ):
+        new = ast.parse(new.format(text), mode="eval").body
+        yield replaced(rank, kind, place, new, words.format(text))
+
+
+def _of_insertions(place, names):
+    """Yield a parameter that is lost beside a value: a factor, a divisor, a power or a term."""
+    node = place.node
+    text = ast.unparse(node)
+    if isinstance(node, ast.Constant):
+        for other in ("np.pi", "2 * np.pi", "np.sqrt(2 * np.pi)", "np.e"):
+            new = ast.parse(other, mode="eval").body
+            yield replaced(4, "constant_factor", place, new, f"the number {node.value} is wrong")
+    if len(text) > 40 or not isinstance(
+        node, (ast.Name, ast.Call, ast.BinOp, ast.Attribute, ast.Constant)
+    ):
+        return
+    for name in names:
+        if name == text:
+            continue
+        for kind, form, words in (
+            ("factor", "({0}) * {1}", "a factor is missing, `{1}`"),
+            ("factor", "({0}) / {1}", "a divisor is missing, `{1}`"),
+            ("edit", "({0}) ** {1}", "the exponent `{1}` is missing"),
+            ("missing_term", "({0}) - {1}", "a term is missing, `- {1}`"),
+            ("missing_term", "({0}) + {1}", "a term is missing, `+ {1}`"),
+            ("missing_term", "({0}) - {1} ** 2", "a term is missing, `- {1} ** 2`"),
+        ):
+            new = ast.parse(form.format(text, name), mode="eval").body
+            yield replaced(5.5, kind, place, new, words.format(text, name))
+
+
+def _of_parameters(tree, places):
+    """Yield two parameters exchanged in all of their uses."""
+    names = [argument.arg for argument in tree.args.args]
+    uses = {
+        name: [
+            place
+            for place in places
+            if place.function == tree.name
+            and isinstance(place.node, ast.Name)
+            and place.node.id == name
+        ]
+        for name in names
+    }
+    for one, other in combinations(names, 2):
+        if not uses[one] or not uses[other]:
+            continue
+        puts = [in_place(place, ast.Name(other, ast.Load())) for place in uses[one]]
+        puts += [in_place(place, ast.Name(one, ast.Load())) for place in uses[other]]
+        words = f"`{one}` and `{other}` are exchanged"
+        yield Edit(1, "exchanged", lambda words=words: words, uses[one][0].node, tuple(puts))
+        # one of them where the other belongs, in all uses
+        for name, right in ((one, other), (other, one)):
+            puts = [in_place(place, ast.Name(right, ast.Load())) for place in uses[name]]
+            words = f"`{right}` belongs where `{name}` stands"
+            yield Edit(4, "edit", lambda words=words: words, uses[name][0].node, tuple(puts))
+
+
+def _of_lost_terms(tree):
+    """Yield a term of one parameter that is added to what a function returns."""
+    names = [argument.arg for argument in tree.args.args]
+    for parent in ast.walk(tree):
+        for statement in getattr(parent, "body", None) or []:
+            if not isinstance(statement, ast.Return) or statement.value is None:
+                continue
+            if isinstance(statement.value, ast.Tuple):
+                continue
+            slot = Slot(statement.value, statement, "value", None)
+            whole = ast.unparse(statement.value)
+            for name in names:
+                for term in (f"np.log({name})", name, f"{name} ** 2", f"np.log(1 - {name})"):
+                    for sign in "+-":
+                        new = ast.parse(f"{whole} {sign} {term}", mode="eval").body
+                        words = f"a term is missing, `{sign} {term}`"
+                        yield Edit(
+                            4.5,
+                            "missing_term" if sign == "+" else "extra_term",
+                            lambda words=words: words,
+                            statement,
+                            (in_place(slot, new),),
+                        )
+                for factor in (f"* {name}", f"/ {name}", f"/ {name} ** 2", f"* {name} ** 2"):
+                    new = ast.parse(f"({whole}) {factor}", mode="eval").body
+                    words = f"a factor is missing, `{factor}`"
+                    yield Edit(
+                        4.5,
+                        "factor",
+                        lambda words=words: words,
+                        statement,
+                        (in_place(slot, new),),
+                    )

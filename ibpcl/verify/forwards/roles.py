@@ -1,0 +1,257 @@
+r"""Which functions of a file belong together, by their names.
+
+A role is what a function computes.  It is known by its name, as in the table; what a name has
+besides (``gaussian_log_density``, ``log_density_of_gaussian``) says to which group it belongs.
+Functions of one group are about one distribution.
+
+==================  ==============================================================================
+role                names
+==================  ==============================================================================
+``log_density``     log_density, log_prob, log_pdf, logpdf, log_pmf, logpmf, log_probability
+``density``         density, pdf, pmf, prob
+``sample``          sample, rsample, draw, rvs, sampler
+``cdf``             cdf, distribution_function
+``quantile``        quantile, ppf, icdf, inverse_cdf
+``mean``            mean, expected_value
+``variance``        variance, var
+``std``             std, standard_deviation, stddev
+``entropy``         entropy, differential_entropy
+``kl``              kl, kl_divergence, kl_between
+``log_q``           log_q, and ``log_p`` the same: two densities between which ``kl`` is
+``integrand``       integrand, and ``expectation`` of it
+``log_joint``       log_joint; or ``log_likelihood`` and ``log_prior``
+``bound``           bound, elbo; below ``log_evidence`` (evidence, log_marginal)
+``estimator``       estimator, of ``expectation``; ``gradient_estimator`` (score_function,
+                    reparameterized, pathwise) of its derivative
+``transform``       transform, with ``inverse`` and ``log_jacobian`` (log_det_jacobian)
+``base``            base_log_density, log_base: the density before the transform
+==================  ==============================================================================
+"""
+
+import inspect
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ibpcl.verify.forwards.calling import CallError, names_of, required_of
+
+# The longest name that fits decides.
+NAMES = {
+    "log_density": "log_density log_prob log_pdf logpdf logprob log_probability",
+    "log_mass": "log_pmf logpmf log_mass",
+    "density": "density pdf prob",
+    "mass": "pmf mass_function",
+    "sample": "sample rsample draw rvs sampler samples",
+    "cdf": "cdf distribution_function",
+    "quantile": "quantile ppf icdf inverse_cdf",
+    "mean": "mean expected_value",
+    "variance": "variance var",
+    "std": "std standard_deviation stddev",
+    "entropy": "entropy differential_entropy",
+    "kl": "kl kl_divergence kl_between kldiv kl_div",
+    "log_q": "log_q log_posterior_density",
+    "log_p": "log_p",
+    "integrand": "integrand",
+    "expectation": "expectation",
+    "log_joint": "log_joint",
+    "log_likelihood": "log_likelihood log_lik",
+    "log_prior": "log_prior",
+    "bound": "bound elbo lower_bound",
+    "log_evidence": "log_evidence log_marginal log_marginal_likelihood",
+    "estimator": "estimator estimate",
+    "gradient_estimator": "gradient_estimator estimator_gradient",
+    "score_function": "score_function score_estimator score_function_gradient reinforce",
+    "reparameterized": (
+        "reparameterized pathwise reparameterized_gradient pathwise_gradient reparam_gradient"
+    ),
+    "transform": "transform",
+    "inverse": "inverse inverse_transform",
+    "log_jacobian": "log_jacobian log_det_jacobian log_abs_det_jacobian",
+    "base": "base_log_density log_base base_log_prob",
+    "support": "support SUPPORT",
+    "parameters": "parameters PARAMETERS",
+}
+ROLES = {name: role for role, names in NAMES.items() for name in names.split()}
+# One of these must be there for a group to be worth a check.
+NEEDED = (
+    {"log_density"},
+    {"log_mass"},
+    {"density"},
+    {"mass"},
+    {"cdf", "quantile"},
+    {"cdf", "sample"},
+    {"quantile", "sample"},
+    {"sample", "mean"},
+    {"sample", "variance"},
+    {"log_q"},
+    {"log_p"},
+    {"transform", "inverse"},
+    {"transform", "log_jacobian"},
+    {"estimator", "expectation"},
+    {"gradient_estimator", "expectation"},
+    {"score_function", "expectation"},
+    {"reparameterized", "expectation"},
+    {"bound", "log_evidence"},
+    {"log_joint", "log_evidence"},
+)
+JOINERS = ("of", "the", "for")
+VARIABLES = ("x", "y", "z", "value", "k", "t", "v", "w", "theta", "b", "n", "s", "m", "count")
+
+
+class Part(NamedTuple):
+    """A function of a user with its role.
+
+    Attributes
+    ----------
+    name : str
+        As in the file.
+    role : str
+    function : callable
+        Of a class, the plain function.
+    names : list of str
+        Of its arguments, without ``self``.
+    owner : type or None
+        The class whose method it is.
+    """
+
+    name: str
+    role: str
+    function: object
+    names: list
+    owner: type | None = None
+
+
+@dataclass
+class Group:
+    """Functions that are about one distribution.
+
+    Attributes
+    ----------
+    title : str
+    parts : dict of str to Part
+        By role; the last of two functions of one role counts.
+    values : dict
+        ``support`` and ``parameters`` where the file gives them.
+    """
+
+    title: str
+    parts: dict = field(default_factory=dict)
+    values: dict = field(default_factory=dict)
+
+    @property
+    def is_checkable(self):
+        """Whether there is enough to compare."""
+        return any(needed <= set(self.parts) for needed in NEEDED)
+
+
+def role_of(name):
+    """Return the role of a function, and the group that the rest of its name says.
+
+    >>> role_of("gaussian_log_density"), role_of("sample_kumaraswamy"), role_of("softmax")
+    (('log_density', 'gaussian'), ('sample', 'kumaraswamy'), ('', 'softmax'))
+    >>> role_of("kl_of_gaussians"), role_of("log_prob")
+    (('kl', 'gaussians'), ('log_density', ''))
+    """
+    words = name.strip("_").split("_")
+    best = ("", name, 0)
+    for start in range(len(words)):
+        for stop in range(start + 1, len(words) + 1):
+            part = "_".join(words[start:stop])
+            if part in ROLES and (start == 0 or stop == len(words)) and stop - start > best[2]:
+                rest = words[:start] + words[stop:]
+                rest = [word for word in rest if word not in JOINERS]
+                best = (ROLES[part], "_".join(rest), stop - start)
+    return best[0], best[1]
+
+
+def groups_in(module, taken=()):
+    """Return the groups of functions of a module that can be checked.
+
+    Parameters
+    ----------
+    module : module
+    taken : set of str
+        Names that are checked otherwise, such as those that have a gradient.
+
+    Returns
+    -------
+    groups : list of Group
+    """
+    groups = {}
+    for name, value in vars(module).items():
+        if name.startswith("_") or name in taken:
+            continue
+        if inspect.isclass(value) and value.__module__ == module.__name__:
+            group = _of_class(name, value)
+            if group.is_checkable:
+                groups[name] = group
+            continue
+        role, of = role_of(name)
+        if role in ("support", "parameters"):
+            groups.setdefault(of, Group(of)).values[role] = value
+        elif role and inspect.isfunction(value) and value.__module__ == module.__name__:
+            part = Part(name, role, value, names_of(value))
+            groups.setdefault(of, Group(of)).parts[role] = part
+    return [group for group in _joined(groups) if group.is_checkable]
+
+
+def _joined(groups):
+    """Give functions whose group is too small, or that stand without a name, to the only other."""
+    whole = [group for group in groups.values() if group.is_checkable]
+    for group in groups.values():
+        if group.is_checkable:
+            continue
+        owners = [other for other in whole if _is_akin(group.title, other.title)]
+        if not owners and len(whole) == 1 and not group.title:
+            owners = whole
+        if len(owners) == 1:
+            owners[0].parts = {**group.parts, **owners[0].parts}
+            owners[0].values = {**group.values, **owners[0].values}
+    for group in groups.values():
+        group.title = group.title or "distribution"
+    return list(groups.values())
+
+
+def _is_akin(a, b):
+    """Return whether two names of groups mean the same, such as a singular and its plural."""
+    return bool(a) and bool(b) and (a.rstrip("s") == b.rstrip("s"))
+
+
+def _of_class(name, kind):
+    group = Group(name)
+    try:
+        made_of = [each for each in names_of(kind) if each in required_of(kind)]
+    except CallError:
+        return group
+    for key, value in vars(kind).items():
+        role = ROLES.get(key, "")
+        if role and inspect.isfunction(value) and role not in ("support", "parameters"):
+            group.parts[role] = Part(f"{name}.{key}", role, value, names_of(value)[1:], kind)
+        elif role == "support" and not callable(value) and not isinstance(value, property):
+            group.values[role] = value
+    if group.parts and not made_of:
+        group.parts = {}
+    return group
+
+
+def group_of(title, functions, support=None, parameters=None):
+    """Return the group of functions that are handed over by role.
+
+    Parameters
+    ----------
+    title : str
+    functions : dict of str to callable
+        By role.
+    support, parameters : optional
+        As :func:`ibpcl.verify.check_distribution` takes them.
+    """
+    group = Group(title)
+    for role, function in functions.items():
+        if function is not None:
+            label = getattr(function, "__name__", role)
+            label = role if label == "<lambda>" else label
+            group.parts[role] = Part(label, role, function, names_of(function))
+    if support is not None:
+        group.values["support"] = support
+    if parameters is not None:
+        group.values["parameters"] = parameters
+    return group

@@ -1,0 +1,165 @@
+"""The support of a density: given by the file, or guessed by where the density integrates to 1."""
+
+import numpy as np
+
+from ibpcl.verify.forwards import points
+from ibpcl.verify.forwards.calling import CallError, names_of, quiet
+from ibpcl.verify.forwards.measures import Support
+
+TOLERANCE = 1e-6  # of an integral that must be 1
+INFINITE = np.inf
+# The supports that are tried where none is given, in this order.
+SUPPORTS = (
+    Support(-INFINITE, INFINITE),
+    Support(0, INFINITE),
+    Support(0, 1),
+    Support(-1, 1),
+    Support(-np.pi, np.pi),
+    Support(0, 2 * np.pi),
+    Support(1, INFINITE),
+    Support(-INFINITE, 0),
+    Support(0, INFINITE, True),
+    Support(1, INFINITE, True),
+    Support(0, 1, True),
+    Support(-1, 1, True),
+)
+ROLES = ("log_density", "log_mass", "density", "mass")
+# Parameters at which a support may begin.
+ENDS = ("m", "xm", "x_m", "x_min", "low", "a", "lower", "minimum", "c", "scale", "k", "lo", "shift")
+
+
+def is_one(totals):
+    """Return whether all integrals are 1."""
+    return bool(np.all(np.abs(totals - 1) <= TOLERANCE))
+
+
+def at(candidate, point):
+    """Return the support at a point; one that depends on the parameters is a function of them."""
+    return candidate(point) if callable(candidate) else candidate
+
+
+def supports_of(family, role):
+    """Return the supports to try, and whether it is the one that was given.
+
+    Parameters
+    ----------
+    family : ibpcl.verify.forwards.families.Family
+    role : str
+        Of the density.
+
+    Returns
+    -------
+    supports : list of Support or callable
+        A callable is one of the parameters.
+    given : bool
+    """
+    given = family.values.get("support")
+    discrete = role in ("log_mass", "mass")
+    if given is not None:
+        return [_given(given, family, discrete)], True
+    point = family.points[0]
+    names = [name for name in family.parameters if np.ndim(point.get(name, 0)) == 0]
+    found = []
+    for low, high in points.ORDERED:
+        if low in names and high in names:
+            found.append(lambda point, a=low, b=high: Support(point[a], point[b]))
+            found.append(lambda point, a=low, b=high: Support(point[a], point[b], True))
+    for name in names:
+        kind = points.domain(name)
+        if kind == "count":
+            found.append(lambda point, a=name: Support(0, point[a], True))
+            found.append(lambda point, a=name: Support(1, point[a], True))
+        elif kind in ("positive", "real"):
+            if name in ENDS:
+                found.append(lambda point, a=name: Support(point[a], INFINITE))
+            if kind == "positive":
+                found.append(lambda point, a=name: Support(0, point[a]))
+                found.append(lambda point, a=name: Support(-point[a], point[a]))
+    every = [*SUPPORTS, *found]
+    masses = [each for each in every if _is_discrete(each, family.points[0])]
+    densities = [each for each in every if not _is_discrete(each, family.points[0])]
+    if discrete:
+        return masses, False
+    x = next(family.parts[name] for name in (*ROLES, "cdf") if name in family).names[0]
+    return ([*masses, *densities] if x in ("k", "n", "count") else [*densities, *masses]), False
+
+
+def _is_discrete(candidate, point):
+    return at(candidate, point).discrete
+
+
+def _given(given, family, discrete):
+    """Return a support that a file gives: (low, high), a sequence of integers, or a function."""
+    if callable(given) and not isinstance(given, (tuple, list)):
+        names = names_of(given)
+
+        def found(point):
+            return _read(quiet(given, **{name: point[name] for name in names}), discrete)
+
+        found(family.points[0])
+        return found
+    return _read(given, discrete)
+
+
+def given_support(given, family, discrete, point):
+    """Return the support that a function of the parameters gives at a point."""
+    found = _given(given, family, discrete)
+    return found(point) if callable(found) else found
+
+
+def _read(given, discrete):
+    if isinstance(given, Support):
+        return given
+    if isinstance(given, range):
+        return Support(given.start, given.stop - 1, True)
+    values = list(given)
+    if len(values) > 2:
+        return Support(min(values), max(values), True)
+    if len(values) != 2 or not values[0] < values[1]:
+        raise CallError(f"support must be (low, high) with low < high, got {given!r}")
+    return Support(float(values[0]), float(values[1]), bool(discrete))
+
+
+def choose(tried, truths_of):
+    """Return the support over which a density integrates to 1, else the likeliest one.
+
+    Parameters
+    ----------
+    tried : list of Support or callable
+    truths_of : callable
+        ``truths_of(support)`` returns the density at all points.
+
+    Returns
+    -------
+    support : Support or callable
+    truths : list of Truth
+    plausible : list
+        The supports in which the density is defined everywhere.
+    """
+    best = None
+    plausible = []
+    for candidate in tried:
+        try:
+            truths = truths_of(candidate)
+        except (CallError, KeyError):
+            continue
+        totals = np.array([truth.total for truth in truths])
+        if is_one(totals) and all(truth.error < 1e-5 for truth in truths):
+            return candidate, truths, [candidate]
+        good = bool(np.all(np.isfinite(totals)) and np.all(totals > 0))
+        sharp = good and all(truth.error < 1e-4 * truth.total for truth in truths)
+        missing = float(np.mean([np.mean(np.isnan(truth.raw)) for truth in truths]))
+        if missing == 0:
+            plausible.append(candidate)
+        rank = (2 * sharp + good, -round(missing, 2))
+        if best is None or rank > best[0]:
+            best = (rank, candidate, truths)
+    if best is None:
+        raise CallError("it can't be evaluated over any support: give support = (low, high)")
+    return best[1], best[2], plausible
+
+
+def words_of(candidate, every):
+    """Return a support in words."""
+    first = at(candidate, every[0])
+    return str(first) if not callable(candidate) else f"{first} at the first parameters"

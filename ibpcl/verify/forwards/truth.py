@@ -1,0 +1,235 @@
+"""A density as numbers: its integral, its expectations and its distribution function.
+
+What the density says is the definition of the distribution; everything else is held against it.
+"""
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from ibpcl.verify.forwards.measures import Nodes, Support, interval, nodes_of
+
+TAIL = 1e-9  # of the mass, in which a density may be not finite
+ROUNDS = 4  # of finding out where the mass is
+PANEL = 40  # steps of an integral between two points
+SMOOTH = 1e-8  # error above which a density has a kink
+# An expectation must be known to this.
+TRUSTED = 1e-6
+
+
+class Truth(NamedTuple):
+    """A density at one set of parameters.
+
+    Attributes
+    ----------
+    log_density : callable
+        From points (M,) or (M, d) to values (M,), not normalized.
+    support : Support
+    nodes : Nodes
+    log_p : ndarray, shape (M,)
+        Log density at the nodes; minus infinity where it is no number outside the mass.
+    raw : ndarray, shape (M,)
+        As the function gives it.
+    total : float
+        Its integral.
+    error : float
+        Of the integral.
+    center, scale : float
+        Where the mass is.
+    breaks : tuple of float
+        Where the density has a kink.
+    """
+
+    log_density: object
+    support: Support
+    nodes: Nodes
+    log_p: np.ndarray
+    raw: np.ndarray
+    total: float
+    error: float
+    center: float
+    scale: float
+    breaks: tuple = ()
+
+    @property
+    def p(self):
+        """The normalized density at the nodes."""
+        with np.errstate(all="ignore"):
+            return np.exp(self.log_p) / self.total
+
+    def expect(self, values):
+        """Return the expectation of values at the nodes and its error; what has no mass is left
+        out.
+        """
+        p = self.p
+        with np.errstate(all="ignore"):
+            parts = np.where(p == 0, 0.0, np.asarray(values, float) * p)
+        heavy = p * self.nodes.weights
+        parts = np.where(~np.isfinite(parts) & (np.abs(heavy) < TAIL * np.max(heavy)), 0.0, parts)
+        return self.nodes.integral(parts)
+
+    def expect_function(self, function):
+        """Return the expectation of a function of the nodes and its error."""
+        with np.errstate(all="ignore"):
+            return self.expect(function(self.nodes.x))
+
+    def settles(self, value, error):
+        """Return whether an expectation converges: it is finite, and not carried by the ends."""
+        return np.isfinite(value) and error <= TRUSTED * (1 + abs(value))
+
+    def moment(self, function):
+        """Return an expectation, NaN if it does not exist.
+
+        The ends of an infinite support must not carry it: with a heavy tail the integrand of a
+        moment that does not exist is largest at the last nodes.
+        """
+        with np.errstate(all="ignore"):
+            parts = np.abs(np.where(self.p == 0, 0.0, function(self.nodes.x) * self.p))
+            parts = parts * self.nodes.weights
+        parts = np.where(np.isfinite(parts), parts, 0.0)
+        value, error = self.expect_function(function)
+        if not self.settles(value, error):
+            return np.nan
+        ends = max(parts[0], parts[-1]) if self.nodes.x.ndim == 1 else 0.0
+        unbounded = not np.isfinite(self.support.low) or not np.isfinite(self.support.high)
+        if unbounded and not self.support.discrete and ends > 1e-9 * (np.sum(parts) + 1e-300):
+            return np.nan
+        return value
+
+    def cdf(self, x):
+        """Return the distribution function at points (K,) in increasing order."""
+        x = np.asarray(x, float)
+        if self.support.discrete:
+            mass = self.p * self.nodes.weights
+            return np.array([np.sum(mass[self.nodes.x <= each + 1e-9]) for each in x])
+        low, high = self.support.low, self.support.high
+        ends = np.concatenate([[low], np.clip(x, low, high)])
+        parts = [self._between(a, b) for a, b in pairwise(ends)]
+        return np.cumsum(parts)
+
+    def rough_cdf(self, x):
+        """Return the distribution function at points (K,), to about 1e-4."""
+        mass = self.p * self.nodes.weights
+        mass = np.where(np.isfinite(mass), mass, 0.0)
+        order = np.argsort(self.nodes.x)
+        share = np.cumsum(mass[order]) - mass[order] / 2
+        return np.interp(x, self.nodes.x[order], share, left=0.0, right=1.0)
+
+    def _between(self, a, b):
+        """Return the mass between two points."""
+        if not b > a:
+            return 0.0
+        inner = [point for point in self.breaks if a < point < b]
+        if inner:
+            return self._between(a, inner[0]) + self._between(inner[0], b)
+        steps = 240 if not np.isfinite(a) else PANEL
+        nodes, weights, _ = interval(Support(a, b), self.center, self.scale, steps)
+        with np.errstate(all="ignore"):
+            values = np.exp(self.log_density(nodes)) * weights
+        return float(np.nansum(values)) / self.total
+
+
+def truth_of(log_density, support, dimension=1):
+    """Integrate a density over a support.
+
+    Parameters
+    ----------
+    log_density : callable
+        From points (M,) or (M, d) to values (M,).
+    support : Support
+    dimension : int
+
+    Returns
+    -------
+    truth : Truth
+        Its ``total`` is NaN where the density is not finite at places that have mass.
+
+    Examples
+    --------
+    >>> found = truth_of(lambda x: -x, Support(0, np.inf))
+    >>> round(found.total, 9), round(found.moment(np.square), 9)
+    (1.0, 2.0)
+    """
+    center = 0.0
+    scale = 1.0
+    nodes = log_p = None
+    infinite = not (np.isfinite(support.low) and np.isfinite(support.high))
+    for _ in range(ROUNDS if infinite else 1):
+        nodes = nodes_of(support, center, scale, dimension)
+        with np.errstate(all="ignore"):
+            log_p = np.asarray(log_density(nodes.x), float)
+        if not infinite:
+            break
+        found = _where(nodes, log_p)
+        if found is None or np.allclose(found, (center, scale), rtol=0.05, atol=0.05 * found[1]):
+            break
+        center, scale = found
+    raw = log_p
+    breaks = ()
+    log_p = _without_tails(nodes, raw)
+    with np.errstate(all="ignore"):
+        total, error = nodes.integral(np.exp(log_p))
+    if dimension == 1 and not support.discrete and error > SMOOTH * total:
+        split = _split(log_density, support, nodes, log_p, scale)
+        if split is not None and split[-1] < error:
+            nodes, log_p, breaks, total, error = split
+            raw = log_p
+    return Truth(log_density, support, nodes, log_p, raw, total, error, center, scale, breaks)
+
+
+def _split(log_density, support, nodes, log_p, scale):
+    """Integrate on both sides of the largest value, where a density may have a kink."""
+    at = int(np.nanargmax(log_p))
+    if not 0 < at < len(log_p) - 1:
+        return None
+    low, high = nodes.x[at - 1], nodes.x[at + 1]
+    for _ in range(4):
+        grid = np.linspace(low, high, 2001)
+        with np.errstate(all="ignore"):
+            best = int(np.argmax(np.nan_to_num(log_density(grid), nan=-np.inf)))
+        low, high = grid[max(best - 1, 0)], grid[min(best + 1, 2000)]
+    peak = (low + high) / 2
+    sides = [Support(support.low, peak), Support(peak, support.high)]
+    parts = [nodes_of(side, peak, scale) for side in sides]
+    joined = Nodes(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+    with np.errstate(all="ignore"):
+        values = _without_tails(joined, np.asarray(log_density(joined.x), float))
+        total, error = joined.integral(np.exp(values))
+    return joined, values, (peak,), total, error
+
+
+def _where(nodes, log_p):
+    """Return median and half the distance between the quartiles of a density; None if unknown."""
+    if np.all(np.isnan(log_p)):
+        return None
+    with np.errstate(all="ignore"):
+        mass = np.exp(log_p - np.nanmax(log_p)) * nodes.weights
+    mass = np.where(np.isfinite(mass), mass, 0.0)
+    if not np.any(mass > 0):
+        return None
+    first = nodes.x if nodes.x.ndim == 1 else nodes.x[:, 0]
+    order = np.argsort(first)
+    share = np.cumsum(mass[order])
+    share = share / share[-1]
+    low, middle, high = np.interp((0.16, 0.5, 0.84), share, first[order])
+    return float(middle), max(float(high - low) / 2, 1e-6 * (1 + abs(middle)))
+
+
+def _without_tails(nodes, log_p):
+    """Return log values with minus infinity where they are NaN outside the mass: formulas overflow
+    there.
+    """
+    if np.all(np.isfinite(log_p)) or nodes.x.ndim > 1:
+        return np.where(np.isnan(log_p), -np.inf, log_p) if nodes.x.ndim > 1 else log_p
+    with np.errstate(all="ignore"):
+        mass = np.exp(log_p) * nodes.weights
+    good = np.isfinite(mass)
+    total = np.sum(mass[good])
+    if not total > 0:
+        return log_p
+    heavy = np.flatnonzero(good & (mass > TAIL * total))
+    outside = np.ones(len(log_p), bool)
+    if len(heavy):
+        outside[heavy[0] : heavy[-1] + 1] = False
+    return np.where(outside & np.isnan(log_p), -np.inf, log_p)
