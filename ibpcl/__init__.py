@@ -5,17 +5,20 @@ The package follows Kumar, Chatterjee and Rai, "Bayesian Structure Adaptation fo
 Learning".  Its names are loaded when they are first used; importing it loads neither NumPy,
 Matplotlib nor Numba.
 
-======================  ========================================================
-``learner``             a learner of any method, by name or class
-``learn``               learn a stream of tasks, and test after each
-``run``, ``compare``    what the commands ``ibpcl run`` and ``ibpcl compare`` do
-``load_run``, ``load``  a finished run of a folder; a learner that was saved
-``Task``                one task, from arrays
-``tasks_from_arrays``   tasks that arrays are cut into
-``check``               verify a derivative: ``check(f, f_vjp, inputs)``
-``primitives``          the derivations: ``primitives.gaussian.kl``
-``datasets``            image sets: ``datasets.load("mnist")``
-======================  ========================================================
+==========================  ========================================================
+``learner``                 a learner of any method, by name or class
+``learn``                   learn a stream of tasks, and test after each
+``run``, ``compare``        what the commands ``ibpcl run`` and ``ibpcl compare`` do
+``load_run``, ``load``      a finished run of a folder; a learner that was saved
+``Task``                    one task, from arrays
+``tasks_from_arrays``       tasks that arrays are cut into
+``check``                   verify a derivative: ``check(f, f_vjp, inputs)``
+``check_distribution``      verify a density and its sampler, moments, divergence
+``check_identity``          verify that two functions are equal
+``check_value``             compare a number with the right one, and name the slip
+``primitives``              the derivations: ``primitives.gaussian.kl``
+``datasets``                image sets: ``datasets.load("mnist")``
+==========================  ========================================================
 """
 
 from importlib import import_module
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
     from ibpcl.data import registry as datasets
     from ibpcl.data.own import tasks_from_arrays
     from ibpcl.experiments.door import compare, learn, learner, load, load_run, run
-    from ibpcl.verify import check
+    from ibpcl.verify import check, check_distribution, check_identity, check_value
 
 if not isdir(__path__[0]):
     raise ImportError(
@@ -42,6 +45,9 @@ __all__ = [
     "Task",
     "__version__",
     "check",
+    "check_distribution",
+    "check_identity",
+    "check_value",
     "compare",
     "datasets",
     "learn",
@@ -59,7 +65,9 @@ _PLACES = {
     ),
     "Task": "ibpcl.continual.task",
     "tasks_from_arrays": "ibpcl.data.own",
-    "check": "ibpcl.verify",
+    **dict.fromkeys(
+        ("check", "check_distribution", "check_identity", "check_value"), "ibpcl.verify"
+    ),
 }
 _MODULES = {"primitives": "ibpcl.primitives", "datasets": "ibpcl.data.registry"}
 

@@ -16,10 +16,13 @@ def verdicts(source):
     options = SimpleNamespace(path="/mine.py", names=[], shapes={}, wrt=None, seed=0, timeout=60.0, figures=False)
     try:
         loaded = loading.load(options.path)
-        chosen = served.choose(loaded, discovery.targets_in(loaded.module), options)
+        targets = discovery.targets_in(loaded.module)
+        groups = served.groups_of(loaded.module, targets, options)
+        chosen = served.choose(loaded, targets, groups, options)
     except UserError as error:
         return str(error)
     found = [user.checked(each.name, served.verdict_on(loaded, each, options)).text() for each in chosen]
+    found += [user.checked(each.title, served.verdict_on_group(each, options)).text() for each in groups]
     return "\\n\\n".join(found).replace("/mine.py:", "")
 `;
 const QUIET = {messageCallback: () => {}};

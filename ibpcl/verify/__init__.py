@@ -2,7 +2,8 @@
 sampling.
 
 It works on anybody's NumPy functions and knows nothing of the rest of this package.  Start with
-:func:`check`.
+:func:`check` for a gradient and :func:`check_distribution` for a density, a sampler or a closed
+form.
 """
 
 from ibpcl.verify.chain import ChainReport, Stage, check_chain
@@ -17,6 +18,9 @@ from ibpcl.verify.doors.adjoint import check_adjoint
 from ibpcl.verify.doors.pair import Pair
 from ibpcl.verify.doors.second_order import hvp_pair, jvp_pair
 from ibpcl.verify.estimators import reparameterization_unbiased
+from ibpcl.verify.forwards.checking import check_distribution, check_identity
+from ibpcl.verify.forwards.slips import check_value
+from ibpcl.verify.forwards.verdicts import ForwardReport, ForwardVerdict
 from ibpcl.verify.gradcheck import assert_correct, check, check_pair
 from ibpcl.verify.reports.kinds import KINDS
 from ibpcl.verify.reports.report import InputVerdict, Report
@@ -27,6 +31,8 @@ __all__ = [
     "KINDS",
     "ChainReport",
     "DistributionReport",
+    "ForwardReport",
+    "ForwardVerdict",
     "InputVerdict",
     "Pair",
     "Report",
@@ -36,7 +42,10 @@ __all__ = [
     "check",
     "check_adjoint",
     "check_chain",
+    "check_distribution",
+    "check_identity",
     "check_pair",
+    "check_value",
     "complex_step",
     "density_integrates_to_one",
     "expectation_matches",

@@ -39,7 +39,7 @@ def check_change(family):
 
 def _inside(family, transform):
     """Return points (K,) or (K, d) at which the transform is finite."""
-    given = family.points[0].get(transform.names[0])
+    given = family.points[0].get(transform.variable)
     if given is not None and np.ndim(given) == 1:
         rng = np.random.default_rng(0)
         return np.asarray(given) + 0.1 * rng.normal(size=(6, len(given)))

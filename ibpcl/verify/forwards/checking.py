@@ -397,7 +397,7 @@ def _dimension(family):
     """Return the dimension of the random variable, from what was given as parameters."""
     part = next(family.parts[role] for role in supports.ROLES if role in family)
     point = family.points[0]
-    given = point.get(part.names[0])
+    given = point.get(part.variable)
     if given is not None:
         return int(np.size(given)) if np.ndim(given) else 1
     sizes = {np.shape(value)[-1] for value in point.values() if np.ndim(value)}
@@ -440,7 +440,7 @@ def _two_densities(group, family):
             words = "both densities must be right first"
             items.append(ForwardVerdict(part.name, "undecided", words, "undecided"))
         else:
-            names = [n for role in ("log_q", "log_p") for n in family.parts[role].names[1:]]
+            names = [n for role in ("log_q", "log_p") for n in family.parts[role].rest]
             names = list(dict.fromkeys([*names, *part.names]))
             family.parameters = names
             family.points = points.draw(names, ordered=True)
@@ -459,7 +459,7 @@ def _bounded(family):
         dict.fromkeys(
             name
             for role, part in family.parts.items()
-            for name in (part.names[1:] if role in _OF_LATENT else part.names)
+            for name in (part.rest if role in _OF_LATENT else part.names)
         )
     )
     if not family.values.get("parameters"):

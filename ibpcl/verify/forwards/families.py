@@ -8,7 +8,7 @@ import numpy as np
 
 from ibpcl.verify.forwards import points
 from ibpcl.verify.forwards.calling import CallError, number, over, quiet
-from ibpcl.verify.forwards.roles import VARIABLES
+from ibpcl.verify.forwards.roles import OF_VALUES
 
 UNIFORM = ("u", "v", "us", "uniform", "unif", "p", "q", "prob", "quantiles", "percentile")
 NORMAL = ("eps", "epsilon", "e", "z", "noise", "normal", "xi", "standard_normal", "n")
@@ -27,25 +27,6 @@ SIZE = (
     "num",
     "count",
     "samples",
-)
-# Roles whose first argument is a value of the random variable.
-OF_VALUES = (
-    "log_density",
-    "log_mass",
-    "density",
-    "mass",
-    "cdf",
-    "quantile",
-    "log_q",
-    "log_p",
-    "integrand",
-    "log_joint",
-    "log_likelihood",
-    "log_prior",
-    "transform",
-    "inverse",
-    "log_jacobian",
-    "base",
 )
 WITH_NOISE = (
     "sample",
@@ -109,7 +90,7 @@ class Family:
         for role in LEADING:
             if role in self.parts:
                 part = self.parts[role]
-                own = list(part.names[1:]) if role in OF_VALUES else list(part.names)
+                own = list(part.rest) if role in OF_VALUES else list(part.names)
                 if role in WITH_NOISE:
                     own = [name for name in own if not is_noise(name)]
                 if part.owner is not None:
@@ -121,6 +102,9 @@ class Family:
 
     def _points(self):
         given = self.values.get("parameters")
+        inputs = self.values.get("inputs") or {}
+        if given is None and self.parameters and set(self.parameters) <= set(inputs):
+            given = {name: inputs[name] for name in self.parameters}
         if callable(given):
             given = given()
         if given is not None:
@@ -168,15 +152,15 @@ class Family:
                 return False
         return True
 
-    def arguments(self, part, point, leading=1):
-        """Return what the arguments of a part after its leading ones are at a point.
+    def arguments(self, part, point):
+        """Return what the arguments of a part beside its variable are at a point.
 
         Raises
         ------
         CallError
             If an argument is no parameter of the family.
         """
-        names = part.names[leading:]
+        names = part.rest
         if part.owner is not None:
             names = [name for name in names if name in point]
         return self.matched(part, names, point)
@@ -199,8 +183,15 @@ class Family:
         )
 
     def bound(self, part, point, function=None):
-        """Return the function that is called with a class's object first, if it is of a class."""
+        """Return the function as it is called: its variable first, without the object of a class."""
         function = function or part.function
+        if part.role in OF_VALUES and part.variable != part.names[0]:
+            plain = function
+
+            def function(*values, **options):
+                own = {part.variable: values[-1], **options}
+                return plain(*values[:-1], **own)
+
         if part.owner is None:
             return function
         import inspect
@@ -227,11 +218,6 @@ def is_noise(name):
     """Return whether an argument of a sampler is noise, a generator or a size."""
     kinds = (UNIFORM, NORMAL, GUMBEL, LOGISTIC, EXPONENTIAL, GENERATOR, SIZE)
     return any(name.rstrip("0123456789") in kind for kind in kinds)
-
-
-def is_variable(name):
-    """Return whether a name is one that random variables have."""
-    return name in VARIABLES
 
 
 def _around(point):

@@ -32,7 +32,9 @@ import inspect
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ibpcl.verify.forwards.calling import CallError, names_of, required_of
+import numpy as np
+
+from ibpcl.verify.forwards.calling import CallError, names_of, quiet, required_of
 
 # The longest name that fits decides.
 NAMES = {
@@ -94,7 +96,27 @@ NEEDED = (
     {"log_joint", "log_evidence"},
 )
 JOINERS = ("of", "the", "for")
-VARIABLES = ("x", "y", "z", "value", "k", "t", "v", "w", "theta", "b", "n", "s", "m", "count")
+VARIABLES = ("x", "y", "z", "value", "k", "w", "theta")
+# Words of functions that need not be normalized.
+UNNORMALIZED = ("unnormalized", "unnormalised", "unnorm", "energy", "potential", "target")
+OF_VALUES = (
+    "log_density",
+    "log_mass",
+    "density",
+    "mass",
+    "cdf",
+    "quantile",
+    "log_q",
+    "log_p",
+    "integrand",
+    "log_joint",
+    "log_likelihood",
+    "log_prior",
+    "transform",
+    "inverse",
+    "log_jacobian",
+    "base",
+)
 
 
 class Part(NamedTuple):
@@ -119,6 +141,20 @@ class Part(NamedTuple):
     names: list
     owner: type | None = None
 
+    @property
+    def variable(self):
+        """The argument that takes a value of the random variable: the first, unless a later one
+        alone has such a name.
+        """
+        if self.names[0] in VARIABLES or self.role == "quantile":
+            return self.names[0]
+        return next((name for name in self.names[1:] if name in VARIABLES), self.names[0])
+
+    @property
+    def rest(self):
+        """The other arguments."""
+        return [name for name in self.names if name != self.variable]
+
 
 @dataclass
 class Group:
@@ -138,9 +174,21 @@ class Group:
     values: dict = field(default_factory=dict)
 
     @property
+    def names(self):
+        """The names of the functions, those of a class without the class."""
+        return [part.name.rpartition(".")[2] for part in self.parts.values()]
+
+    @property
     def is_checkable(self):
         """Whether there is enough to compare."""
-        return any(needed <= set(self.parts) for needed in NEEDED)
+        parts = self.parts
+        if any(role in OF_VALUES and not parts[role].names for role in parts):
+            return False
+        alone = {"sample", "mean"} <= set(parts) and not set(parts["mean"].names) <= set(
+            parts["sample"].names
+        )
+        found = [needed for needed in NEEDED if needed <= set(parts)]
+        return any(not (alone and "sample" in needed and "cdf" not in parts) for needed in found)
 
 
 def role_of(name):
@@ -152,6 +200,8 @@ def role_of(name):
     (('kl', 'gaussians'), ('log_density', ''))
     """
     words = name.strip("_").split("_")
+    if any(word in UNNORMALIZED for word in words):
+        return "", name
     best = ("", name, 0)
     for start in range(len(words)):
         for stop in range(start + 1, len(words) + 1):
@@ -191,7 +241,23 @@ def groups_in(module, taken=()):
         elif role and inspect.isfunction(value) and value.__module__ == module.__name__:
             part = Part(name, role, value, names_of(value))
             groups.setdefault(of, Group(of)).parts[role] = part
-    return [group for group in _joined(groups) if group.is_checkable]
+    found = [group for group in _joined(groups) if group.is_checkable]
+    inputs = _inputs_in(module)
+    for group in found:
+        group.values.setdefault("inputs", inputs)
+    return found
+
+
+def _inputs_in(module):
+    """Return the numbers that ``check_inputs`` of a module gives by name, if it does."""
+    function = getattr(module, "check_inputs", None)
+    try:
+        given = quiet(function) if callable(function) else {}
+    except CallError:
+        return {}
+    if not isinstance(given, dict):
+        return {}
+    return {name: value for name, value in given.items() if np.ndim(value) == 0}
 
 
 def _joined(groups):

@@ -80,7 +80,7 @@ def supports_of(family, role):
     densities = [each for each in every if not _is_discrete(each, family.points[0])]
     if discrete:
         return masses, False
-    x = next(family.parts[name] for name in (*ROLES, "cdf") if name in family).names[0]
+    x = next(family.parts[name] for name in (*ROLES, "cdf") if name in family).variable
     return ([*masses, *densities] if x in ("k", "n", "count") else [*densities, *masses]), False
 
 

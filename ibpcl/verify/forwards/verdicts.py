@@ -1,5 +1,6 @@
 """What a check of forward functions found: a verdict for each function, and a report of several."""
 
+import textwrap
 from dataclasses import dataclass, field
 
 from ibpcl.verify.reports.plain import plain
@@ -37,6 +38,13 @@ HINTS = {
 }
 
 
+def _wrapped(text, indent):
+    """Return the lines of a sentence, broken at 88 columns."""
+    return textwrap.wrap(
+        text, 88, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+
+
 @dataclass
 class ForwardVerdict(Judged):
     """What is known about one forward function.
@@ -68,8 +76,10 @@ class ForwardVerdict(Judged):
     def text(self):
         """Return the verdict as lines."""
         state = "ok" if self.verdict == "ok" else self.verdict.upper()
-        line = f"{self.name}: {state}: {self.words}"
-        return line if self.verdict == "ok" else f"{line}\n    hint: {self.hint}"
+        lines = _wrapped(f"{self.name}: {state}: {self.words}", "  ")
+        if self.verdict != "ok":
+            lines += _wrapped(f"    hint: {self.hint}", "      ")
+        return "\n".join(lines)
 
     def to_dict(self):
         """Return plain values only, ready for ``json.dumps``."""
@@ -120,7 +130,8 @@ class ForwardReport(Judged):
         state = "ok" if self.verdict == "ok" else self.verdict.upper()
         lines = [f"{self.title}: {state}"]
         lines += [f"  {line}" for item in self.items for line in item.text().splitlines()]
-        lines += [f"  note: {note}" for note in self.notes]
+        for note in self.notes:
+            lines += _wrapped(f"  note: {note}", "    ")
         return "\n".join(lines)
 
     def to_dict(self):

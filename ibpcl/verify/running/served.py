@@ -20,6 +20,8 @@ from ibpcl.verify.doors.inputs import is_input, ready, refuse_shapes
 from ibpcl.verify.doors.opening import Disagreeing
 from ibpcl.verify.doors.pair import Pair
 from ibpcl.verify.doors.refusals import FormError, raised
+from ibpcl.verify.forwards import roles
+from ibpcl.verify.forwards.checking import check_group
 from ibpcl.verify.gradcheck import check
 from ibpcl.verify.running.trap import Trap, limit
 from ibpcl.verify.witnesses.clock import TimeUp
@@ -56,12 +58,14 @@ def serve(request):
             warnings.simplefilter("ignore")  # of the file's own syntax and imports
             loaded = loading.load(options.path)
         targets = discovery.targets_in(loaded.module)
-        chosen = choose(loaded, targets, options)
+        groups = groups_of(loaded.module, targets, options)
+        chosen = choose(loaded, targets, groups, options)
+        everything = len(chosen) == len(targets) and not options.names
         send(
             "pairs",
-            names=[target.name for target in chosen],
+            names=[*(target.name for target in chosen), *map(label_of, groups)],
             failures=loaded.failures,
-            left_out=alone_in(loaded.module, targets) if len(chosen) == len(targets) else [],
+            left_out=alone_in(loaded.module, targets, groups) if everything else [],
         )
         for target in chosen:
             content = verdict_on(loaded, target, options)
@@ -69,31 +73,82 @@ def serve(request):
                 content.get("abstract") and not options.names
             )  # a base class; its children are checked
             send("left out" if unfinished else "verdict", name=target.name, **content)
+        for group in groups:
+            send("verdict", name=label_of(group), **verdict_on_group(group, options))
     except UserError as error:
         send("refused", state="refused", words=str(error))
     sys.stdout.flush()
     os._exit(0)  # what the file leaves for the exit is not waited for
 
 
-def choose(loaded, targets, options):
+def label_of(group):
+    """Return how the functions of a distribution are called in messages, apart from any pair."""
+    return f"<{group.title}>"
+
+
+def groups_of(module, targets, options):
+    """Return the groups of functions without a gradient that are checked against each other.
+
+    Parameters
+    ----------
+    module : module
+    targets : dict of str to Target
+    options : namespace
+        With ``names``, of functions or of groups; all groups if it is empty.
+
+    Returns
+    -------
+    groups : list of ibpcl.verify.forwards.roles.Group
+    """
+    gradients = {getattr(target.gradient, "__name__", "") for target in targets.values()}
+    groups = roles.groups_in(module, gradients)
+    if not options.names:
+        return groups
+    return [
+        group
+        for group in groups
+        if label_of(group) in options.names
+        or group.title in options.names
+        or any(name in options.names and name not in targets for name in group.names)
+    ]
+
+
+def verdict_on_group(group, options):
+    """Return what is to be sent of a group: its report, or a state and why there is none."""
+    start = time.perf_counter()
+    try:
+        with Trap() as trap, limit(options.timeout):
+            report = check_group(group)
+    except TimeUp as up:
+        return {"state": "undecided", "words": str(up)}
+    if trap.error is not None:
+        return {"state": "undecided", "words": f"the checker itself failed: {trap}"}
+    return {"forwards": report.to_dict(), "seconds": time.perf_counter() - start}
+
+
+def choose(loaded, targets, groups, options):
     """Return the targets that were asked for, all if none was; refuses names that are missing."""
     module = loaded.module
     path = options.path
     failure = f"; {loaded.failures[0]}" if loaded.failures else ""
     if not options.names:
-        if not targets:
+        if not targets and not groups:
             if loaded.failures:
                 raise UserError(f"check: {path} cannot be imported: {loaded.failures[0]}")
             raise UserError(
                 f"check: {path} has nothing to check: expected a function f with an f_vjp beside "
-                "it, forward and backward functions, a class with both, or a function that "
-                f"returns loss, gradient; then `ibpcl check {path}` checks all of them"
+                "it, forward and backward functions, a class with both, a function that "
+                "returns loss, gradient, or functions of a distribution, such as log_density and "
+                f"sample; then `ibpcl check {path}` checks all of them"
             )
         refuse_shapes(list(targets.values()), options.shapes)
         return list(targets.values())
     chosen = []
+    in_groups = {name for group in groups for name in (label_of(group), group.title, *group.names)}
     for name in options.names:
         target = discovery.find(targets, name)
+        if target is None and name in in_groups:
+            continue
         value = getattr(module, name, None)
         if target is None and callable(value):
             target = asked_for(module, name, value, path)
@@ -123,9 +178,10 @@ def asked_for(module, name, value, path):
     return discovery.Target(name, "loss", value)
 
 
-def alone_in(module, targets):
-    """Return the public functions that a module defines and that belong to no target."""
-    used = {alias for target in targets.values() for alias in (target.name, *target.aliases)}
+def alone_in(module, targets, groups=()):
+    """Return the public functions that a module defines and that belong to no target or group."""
+    used = {name for group in groups for name in group.names}
+    used |= {alias for target in targets.values() for alias in (target.name, *target.aliases)}
     used |= {getattr(target.gradient, "__name__", "") for target in targets.values()}
     return [
         name

@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass, field
 
 from ibpcl.errors import UserError
 from ibpcl.verify.doors.loading import source_of
+from ibpcl.verify.forwards.verdicts import ForwardReport
 from ibpcl.verify.reports.report import Report
 from ibpcl.verify.running.trap import Trap, converse
 
@@ -92,13 +93,13 @@ class Checked:
     report: Report | None = None
     figures: str = ""  # its curves, as HTML
     seconds: float = 0.0
+    forwards: ForwardReport | None = None  # of the functions of a distribution, instead of report
 
     def text(self):
         """Return everything there is to say, as lines."""
+        found = self.report or self.forwards
         words = "\n  ".join(self.words.splitlines())
-        return (
-            self.report.text() if self.report else f"{self.title}: {self.verdict.upper()}: {words}"
-        )
+        return found.text() if found else f"{self.title}: {self.verdict.upper()}: {words}"
 
     def to_dict(self):
         """Return plain values only, ready for ``json.dumps``."""
@@ -110,8 +111,8 @@ class Checked:
             "verdict": self.verdict,
             "words": self.words,
             **(
-                {"numbers": self.report.to_dict()}
-                if self.report
+                {"numbers": (self.report or self.forwards).to_dict()}
+                if self.report or self.forwards
                 else {"numbers": {}, "error": self.words}
             ),
         }
@@ -158,10 +159,10 @@ class FileRun:
                     yield checked(self.path, message)
                     return
                 elif message["event"] == "verdict" and pending and message["name"] == pending[0]:
-                    yield checked(f"{self.path}:{pending.pop(0)}", message)
+                    yield checked(f"{self.path}:{_bare(pending.pop(0))}", message)
             if pending != []:  # what the process was at when it ended
                 yield self._silent(
-                    f"{self.path}:{pending.pop(0)}" if pending else self.path, message
+                    f"{self.path}:{_bare(pending.pop(0))}" if pending else self.path, message
                 )
             pending = pending or []
 
@@ -174,9 +175,19 @@ class FileRun:
         return Checked(title, "wrong", f"no verdict: the file ended the process {how}")
 
 
+def _bare(name):
+    """Return the name of a pair, or of the functions of a distribution, as it is shown."""
+    return name.strip("<>")
+
+
 def checked(title, message):
     """Return what a message says of a pair; one that is not complete is no verdict."""
     with Trap() as trap:
+        if "forwards" in message:
+            forwards = ForwardReport.from_dict({**message["forwards"], "title": title})
+            if forwards.text() and forwards.items:
+                seconds = float(message["seconds"])
+                return Checked(title, forwards.verdict, seconds=seconds, forwards=forwards)
         if "report" not in message:
             state = message["state"] if message["state"] in ("undecided", "refused") else "wrong"
             return Checked(title, state, str(message["words"]))

@@ -386,7 +386,11 @@ def variance(nu, mu, s):
     return s**2 * nu / (nu - 2)
 ''',
     "plane": '''
-parameters = {"x": np.zeros(2), "mu": np.array([0.3, -0.5]), "L": np.array([[1.1, 0.0], [0.4, 0.7]])}
+parameters = {
+    "x": np.zeros(2),
+    "mu": np.array([0.3, -0.5]),
+    "L": np.array([[1.1, 0.0], [0.4, 0.7]]),
+}
 
 def log_density(x, mu, L):
     z = np.linalg.solve(L, (np.asarray(x) - mu).T)
