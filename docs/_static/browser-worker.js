@@ -18,7 +18,7 @@ def verdicts(source):
         loaded = loading.load(options.path)
         targets = discovery.targets_in(loaded.module)
         groups = served.groups_of(loaded.module, targets, options)
-        chosen = served.choose(loaded, targets, groups, options)
+        chosen = served.choose(loaded, targets, options, groups)
     except UserError as error:
         return str(error)
     found = [user.checked(each.name, served.verdict_on(loaded, each, options)).text() for each in chosen]

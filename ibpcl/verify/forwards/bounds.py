@@ -259,6 +259,7 @@ def _check_gradient(family, part, expectation, right):
         {},
         family.points,
         "biased",
+        cost=1_000,
     )
     verdict.words = f"biased for {', '.join(off)}: {verdict.words}"
     return verdict, spread

@@ -1,8 +1,34 @@
 """Call functions of a user: with arrays where they take them, else number by number."""
 
+import contextlib
+import contextvars
 import inspect
+import time
+import warnings
 
 import numpy as np
+
+from ibpcl.verify.witnesses.clock import TimeUp
+
+ITEM_SECONDS = 6.0  # for the check of one function, of which a search for a name may take
+SEARCH_SECONDS = 2.0
+_deadline = contextvars.ContextVar("deadline", default=None)
+
+
+@contextlib.contextmanager
+def within(seconds):
+    """Let calls of a user's functions raise :class:`TimeUp` after some seconds.
+
+    An earlier end that is set already stays.
+    """
+    now = time.perf_counter()
+    before = _deadline.get()
+    end = now + seconds if before is None else min(before[0], now + seconds)
+    token = _deadline.set((end, seconds))
+    try:
+        yield
+    finally:
+        _deadline.reset(token)
 
 
 class CallError(ValueError):
@@ -23,18 +49,11 @@ def names_of(function):
     return [parameter.name for parameter in parameters if parameter.kind in kinds]
 
 
-def required_of(function):
-    """Return the names of a function's parameters without a default."""
-    parameters = inspect.signature(function).parameters
-    return [
-        name for name in names_of(function) if parameters[name].default is inspect.Parameter.empty
-    ]
-
-
 def quiet(function, /, *arguments, **options):
     """Call a function without NumPy's warnings; an error becomes a :class:`CallError`."""
-    import warnings
-
+    deadline = _deadline.get()
+    if deadline is not None and time.perf_counter() > deadline[0]:
+        raise TimeUp(deadline[1])
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")

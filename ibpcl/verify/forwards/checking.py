@@ -10,7 +10,7 @@ from ibpcl.verify.forwards import (
     samplers,
     supports,
 )
-from ibpcl.verify.forwards.calling import CallError, names_of, quiet
+from ibpcl.verify.forwards.calling import ITEM_SECONDS, CallError, names_of, quiet, within
 from ibpcl.verify.forwards.densities import Known, check_density
 from ibpcl.verify.forwards.families import Family
 from ibpcl.verify.forwards.measures import Support
@@ -19,6 +19,7 @@ from ibpcl.verify.forwards.roles import Part, group_of
 from ibpcl.verify.forwards.slips import agree
 from ibpcl.verify.forwards.truth import truth_of
 from ibpcl.verify.forwards.verdicts import ForwardReport, ForwardVerdict
+from ibpcl.verify.witnesses.clock import TimeUp
 
 MOMENTS = ("mean", "variance", "std", "entropy")
 SAMPLES = 100_000  # where there is no density
@@ -125,10 +126,16 @@ def check_group(group):
     report : ForwardReport
     """
     try:
-        family = Family(group)
+        with np.errstate(all="ignore"):
+            return _report(group)
     except CallError as error:
         item = ForwardVerdict(group.title, "undecided", str(error), "undecided")
         return ForwardReport(group.title, [item])
+
+
+def _report(group):
+    """Return the report on a group."""
+    family = Family(group)
     items = []
     if any(role in family for role in ("log_joint", "log_likelihood", "bound")):
         items += _bounded(family)
@@ -153,7 +160,10 @@ def _has_density(family):
 def _tried(name, check):
     """Return the verdicts of a check, one that is undecided with its reason if it can't be made."""
     try:
-        found = check()
+        with within(ITEM_SECONDS):
+            found = check()
+    except TimeUp as error:
+        found = ForwardVerdict(name, "undecided", f"{error}: it is too slow", "undecided")
     except CallError as error:
         found = ForwardVerdict(name, "undecided", str(error), "undecided")
     except Exception as error:  # nothing that a function returns may end the report
@@ -166,13 +176,18 @@ def _of_distribution(family):
     """Check a density and what belongs to it."""
     if not _has_density(family) and "cdf" not in family:
         return _from_samples(family)
-    known = _known(family)
+    leading = next(family.parts[r] for r in (*supports.ROLES, "cdf") if r in family)
+    known = _tried(leading.name, lambda: [_known(family)])[0]
+    if isinstance(known, ForwardVerdict):
+        known = Known([], known, False)
     items = [known.verdict] if known.verdict is not None else []
     others = _others(family)
     if not known.sure:
-        for part in others.values():
-            words = "the density must be right first"
-            items.append(ForwardVerdict(part.name, "undecided", words, "undecided"))
+        names = [part.name for part in others.values() if part is not leading]
+        if names:
+            family.notes.append(
+                f"not compared, because {leading.name} is not right: {', '.join(names)}"
+            )
         return items
     checked = {
         role: _tried(part.name, lambda role=role, part=part: _against(family, known, role, part))
@@ -200,7 +215,7 @@ def _density_alone(family, density, known, wrong):
                 with np.errstate(all="ignore"):
                     return values if log else np.log(values)
 
-            found.append(truth_of(log_density, truth.support))
+            found.append(truth_of(log_density, truth.support, hints=(truth.center,)))
         return found
 
     def is_right(function):
@@ -264,9 +279,13 @@ def _truth_at(family, truths, function=None):
         support = truths[0].support
         if callable(given):
             support = supports.given_support(given, family, support.discrete, point)
-        return truth_of(log_density, support)
+        return truth_of(log_density, support, hints=_scalars(point))
 
     return found
+
+
+def _scalars(point):
+    return [value for value in point.values() if np.ndim(value) == 0]
 
 
 def agreeing(family, truths):

@@ -288,7 +288,9 @@ def check_kl(family, truth_at, part):
             f"{part.name} has no parameters of p; p was taken to be at "
             + ", ".join(f"{n} = {v:g}" for n, v in standard(family.parameters).items())
         )
-    right, reversed_, cross = [], [], []
+    right = []
+    reversed_ = []
+    cross = []
     for point in every:
         at_q = {name: point[argument] for name, argument in q.items()}
         at_p = {name: point[argument] for name, argument in p.items()} or standard(
@@ -362,7 +364,9 @@ def check_kl_between(family, q, p, part):
         ``q(point)`` returns the density at a point.
     part : ibpcl.verify.forwards.roles.Part
     """
-    right, reversed_, cross = [], [], []
+    right = []
+    reversed_ = []
+    cross = []
     for point in family.points:
         one = q(point)
         other = p(point)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ibpcl.verify.forwards import points, supports
-from ibpcl.verify.forwards.calling import CallError
+from ibpcl.verify.forwards.calling import CallError, number
 from ibpcl.verify.forwards.mending import alike, fits_of
 from ibpcl.verify.forwards.slips import shift
 from ibpcl.verify.forwards.supports import ROLES, at, is_one
@@ -15,9 +15,11 @@ from ibpcl.verify.forwards.verdicts import ForwardVerdict
 PROBES = 41
 MOST_SUPPORTS = 3  # over which a change of the source is looked for
 MOST_FITS = 8
+MOST_HOLES = 0.25  # share of a support in which a density may be no number
 # The kinds of edits that a verdict may have; others are called an edit.
 KINDS = ("sign", "constant_factor", "missing_term", "exchanged", "parameter_scale", "other_scale")
 COST = 250  # of an integral, in expressions
+COST_OF_PANELS = 3_000
 COST_OF_GRIDS = 20_000
 
 
@@ -58,6 +60,7 @@ class Check:
         self.dimension = dimension
         self.is_consistent = is_consistent
         self.part = next(family.parts[role] for role in ROLES if role in family)
+        self.is_rough = False
         self.is_log = self.part.role in ("log_density", "log_mass")
 
     def log_density_of(self, function, point):
@@ -73,7 +76,13 @@ class Check:
     def truths_of(self, support, function=None, every=None):
         """Return the density over a support at all points."""
         return [
-            truth_of(self.log_density_of(function, point), at(support, point), self.dimension)
+            truth_of(
+                self.log_density_of(function, point),
+                at(support, point),
+                self.dimension,
+                function is None or self.is_rough,
+                [value for value in point.values() if np.ndim(value) == 0],
+            )
             for point in every or self.family.points
         ]
 
@@ -81,7 +90,11 @@ class Check:
         """Return what is known."""
         family = self.family
         tried, given = supports.supports_of(family, self.part.role)
-        self.support, self.truths, self.plausible = supports.choose(tried, self.truths_of)
+        self.support, self.truths, self.plausible = supports.choose(
+            tried,
+            self.truths_of,
+            lambda support, truths: given or supports.is_supported(family, support, truths),
+        )
         self.words = supports.words_of(self.support, family.points)
         if not given:
             note = f"the support {self.words} was guessed; give support = (low, high)"
@@ -96,14 +109,35 @@ class Check:
             sets = "" if number == 1 else f" for {number} sets of parameters"
             words = f"{self.how} to 1 over {self.words}{sets}"
             return Known(self.truths, self._verdict("ok", words, "ok"), True)
-        return self._wrong()
+        return self._wrong(given)
 
     def _verdict(self, verdict, words, kind):
         numbers = {"integral": self.totals, "support": self.words}
         return ForwardVerdict(self.part.name, verdict, words, kind, numbers)
 
-    def _wrong(self):
+    def _ends_by_itself(self):
+        """Return whether a density is no number, or 0, outside of the support that was guessed."""
+        for truth, point in zip(self.truths, self.family.points, strict=True):
+            low = truth.support.low
+            high = truth.support.high
+            outside = [low - 0.7 * (1 + abs(low))] if np.isfinite(low) else []
+            outside += [high + 0.7 * (1 + abs(high))] if np.isfinite(high) else []
+            if not outside:
+                continue
+            with np.errstate(all="ignore"):
+                values = self.log_density_of(None, point)(np.array(outside))
+            if np.any(np.isfinite(values)):
+                return False
+        return True
+
+    def _wrong(self, given):
         """Return what is known of a density whose integral is not 1."""
+        holes = max(float(np.mean(np.isnan(truth.raw))) for truth in self.truths)
+        if holes > MOST_HOLES:
+            return _unmeasured(self)
+        self.may_be_rough = not self.truths[0].support.discrete and any(
+            truth.nodes.half.all() for truth in self.truths
+        )
         finite = bool(np.all(np.isfinite(self.totals)))
         sure = finite and all(truth.error < 1e-4 * truth.total for truth in self.truths)
         shown = _shown(self.totals, self.family)
@@ -116,7 +150,9 @@ class Check:
                 return Known(of_logarithm, verdict, True)
         constant = shift(np.log(self.totals), points.terms_of(self.family.points)) if sure else None
         over = [self.support] if constant is not None else self._supports_to_try()
-        for support in over:
+        passes = [(support, False) for support in over]
+        passes += [(support, True) for support in over if self.may_be_rough]
+        for support, self.is_rough in passes:
             found = self._mended(support, constant, sure)
             if found is not None:
                 fit, truths = found
@@ -133,6 +169,9 @@ class Check:
         if not sure:
             words = f"its integral over {self.words} does not converge (about {shown})"
             words += ": give support, or look for a sign that makes it grow"
+            return Known(self.truths, self._verdict("undecided", words, "undecided"), False)
+        if not given and not self._ends_by_itself():
+            words = f"{plain}, nor over another support that was tried: give support = (low, high)"
             return Known(self.truths, self._verdict("undecided", words, "undecided"), False)
         return Known(self.truths, self._verdict("wrong", plain, "not_normalized"), False)
 
@@ -163,7 +202,7 @@ class Check:
             lambda function: self.truths_of(support, function, family.points[:1]),
             is_right,
             most=MOST_FITS,
-            cost=COST if self.dimension == 1 else COST_OF_GRIDS,
+            cost=COST_OF_GRIDS if self.dimension > 1 else COST_OF_PANELS if self.is_rough else COST,
         )
         if not fits:
             return None
@@ -286,22 +325,23 @@ def _unmeasured(check):
     """Return what is known of a density whose integral is no number."""
     family = check.family
     for truth, point in zip(check.truths, family.points, strict=True):
-        if np.isfinite(truth.total):
+        if np.isfinite(truth.total) and not np.any(np.isnan(truth.raw)):
             continue
         shown = ", ".join(f"{key} = {value}" for key, value in point.items())
         with np.errstate(all="ignore"):
-            bad = np.flatnonzero(~np.isfinite(np.exp(truth.log_p)))
+            bad = np.flatnonzero(~np.isfinite(np.exp(truth.raw)))
         where = f"at {truth.nodes.x[bad[0]]} for {shown}" if len(bad) else f"for {shown}"
-        if np.all(np.isnan(truth.log_p)):
-            words = f"it is not finite, or raises, everywhere in {check.words} for {shown}"
+        if np.all(np.isnan(truth.raw)):
+            words = f"it is no number everywhere in {check.words} for {shown}"
             try:
-                family.bound(check.part, point)
-                family.arguments(check.part, point)
+                bound = family.bound(check.part, point)
+                x = truth.nodes.x[len(truth.nodes.x) // 2]
+                number(bound, x, **family.arguments(check.part, point))
             except CallError as error:
                 words = f"{error}, for {shown}"
         elif np.any(np.isposinf(truth.log_p)):
             words = f"it is infinite {where}: a point mass, or a sign that is wrong"
-        elif np.any(np.isnan(truth.log_p)):
+        elif np.any(np.isnan(truth.raw)):
             words = f"it is NaN {where}, inside {check.words}"
         else:
             words = f"its integral over {check.words} is infinite {where}: look for a sign"

@@ -183,7 +183,15 @@ class Family:
         )
 
     def bound(self, part, point, function=None):
-        """Return the function as it is called: its variable first, without the object of a class."""
+        """Return the function as it is called: its variable first, without a class's object.
+
+        Parameters
+        ----------
+        part : ibpcl.verify.forwards.roles.Part
+        point : dict
+        function : callable, optional
+            In place of the part's own.
+        """
         function = function or part.function
         if part.role in OF_VALUES and part.variable != part.names[0]:
             plain = function

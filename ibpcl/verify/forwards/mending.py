@@ -1,6 +1,7 @@
 """Find the one place of a function's source whose change makes all of its values right."""
 
 import ast
+import contextlib
 import copy
 from itertools import combinations
 from typing import NamedTuple
@@ -11,8 +12,10 @@ from ibpcl.verify.diagnosis.bench import Recording, affordable
 from ibpcl.verify.diagnosis.source import Code, executed_by
 from ibpcl.verify.edits import edits_of
 from ibpcl.verify.edits.edit import Edit, Slot, in_place, name_of, replaced
+from ibpcl.verify.forwards.calling import SEARCH_SECONDS, within
+from ibpcl.verify.witnesses.clock import TimeUp
 
-SECONDS = 0.5  # for one function, about, by the number of expressions that it runs
+SECONDS = 0.55  # for one function, about, by the number of expressions that it runs
 MOST_FITS = 8
 # Functions that are taken for each other in formulas.
 PARTNERS = (
@@ -93,6 +96,13 @@ def fits_of(function, run, is_right, most=MOST_FITS, cost=0):
         edits = [*_of_formulas(code), *edits_of(code, recording, _Everything())]
     edits.sort(key=lambda edit: edit.rank)
     found = []
+    with contextlib.suppress(TimeUp), within(SEARCH_SECONDS):
+        _search(code, recording, edits, is_right, most, cost, found)
+    return found
+
+
+def _search(code, recording, edits, is_right, most, cost, found):
+    """Put the edits that make everything right into ``found``."""
     seen = set()
     for edit in edits[: affordable(SECONDS, recording.executed + cost)]:
         undo = edit.swap()
@@ -105,8 +115,7 @@ def fits_of(function, run, is_right, most=MOST_FITS, cost=0):
         if made is not None and _quietly(is_right, made):
             found.append(Fit(edit.kind, f"{code.line(edit.node)}: {edit.words()}", made, edit.rank))
             if len(found) == most:
-                break
-    return found
+                return
 
 
 def alike(values):
@@ -252,11 +261,11 @@ def _of_scale(place):
         (3, "other_scale", "np.log({})", "the logarithm of `{}` is meant"),
         (3, "other_scale", "-np.log({})", "minus the logarithm of `{}` is meant"),
         (3, "other_scale", "np.exp({})", "the exponential of `{}` is meant"),
-        (4, "extra_term", "({}) - 1", "a term -1 is missing"),
-        (4, "missing_term", "({}) + 1", "a term 1 is missing"),
+        (3.2, "extra_term", "({}) - 1", "a term -1 is missing"),
+        (3.2, "missing_term", "({}) + 1", "a term 1 is missing"),
         (4, "sign", "-({})", "the sign is wrong"),
-        (4, "constant_factor", "0.5 * ({})", "a factor 1/2 is missing"),
-        (4, "constant_factor", "2 * ({})", "a factor 2 is missing"),
+        (3.4, "constant_factor", "0.5 * ({})", "a factor 1/2 is missing"),
+        (3.4, "constant_factor", "2 * ({})", "a factor 2 is missing"),
     ):
         new = ast.parse(new.format(text), mode="eval").body
         yield replaced(rank, kind, place, new, words.format(text))

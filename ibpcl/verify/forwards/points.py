@@ -9,8 +9,8 @@ POSITIVE = (
     r"a|b|c|k|shapes?|kappa|df|dof|nu|var|variances?|sigma2|sigma_sq|precisions?|gammas?|lengths?|s|t|"
     r"concentrations?\d?|eta|weight|r|width|h)"
 )
-SHARE = r"(p|ps|prob|probs|probability|pi|share|q|phi)"
-COUNT = r"(n|N|trials|total_count|total)"
+SHARE = r"(p|ps|success|prob|probs|probability|pi|share|q|phi)"
+COUNT = r"(n|N|trial|trials|total_count|total)"
 REAL = r"(mu|mus|mean|m|loc|location|x0|shift|offset|log_\w+|logits?|logit_\w+|center|d)"
 DIGITS = r"(_?\d+|_[a-z]+)?"
 DRAWS = 4  # of the parameters

@@ -29,12 +29,13 @@ role                names
 """
 
 import inspect
+import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.verify.forwards.calling import CallError, names_of, quiet, required_of
+from ibpcl.verify.forwards.calling import CallError, names_of, quiet
 
 # The longest name that fits decides.
 NAMES = {
@@ -191,6 +192,15 @@ class Group:
         return any(not (alone and "sample" in needed and "cdf" not in parts) for needed in found)
 
 
+def plain_name(name):
+    """Return a name in small letters with underscores.
+
+    >>> plain_name("inverseCDF"), plain_name("logPDF"), plain_name("log_prob")
+    ('inverse_cdf', 'log_pdf', 'log_prob')
+    """
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+
+
 def role_of(name):
     """Return the role of a function, and the group that the rest of its name says.
 
@@ -199,7 +209,7 @@ def role_of(name):
     >>> role_of("kl_of_gaussians"), role_of("log_prob")
     (('kl', 'gaussians'), ('log_density', ''))
     """
-    words = name.strip("_").split("_")
+    words = plain_name(name).strip("_").split("_")
     if any(word in UNNORMALIZED for word in words):
         return "", name
     best = ("", name, 0)
@@ -284,19 +294,28 @@ def _is_akin(a, b):
 
 def _of_class(name, kind):
     group = Group(name)
-    try:
-        made_of = [each for each in names_of(kind) if each in required_of(kind)]
-    except CallError:
-        return group
-    for key, value in vars(kind).items():
-        role = ROLES.get(key, "")
+    methods = {}
+    for parent in reversed(kind.__mro__):
+        if parent.__module__ == kind.__module__:
+            methods.update(vars(parent))
+    for key, value in methods.items():
+        role = ROLES.get(plain_name(key), "")
         if role and inspect.isfunction(value) and role not in ("support", "parameters"):
-            group.parts[role] = Part(f"{name}.{key}", role, value, names_of(value)[1:], kind)
-        elif role == "support" and not callable(value) and not isinstance(value, property):
+            if not _is_abstract(value):
+                group.parts[role] = Part(f"{name}.{key}", role, value, names_of(value)[1:], kind)
+        elif role == "support" and isinstance(value, (tuple, list, range)):
             group.values[role] = value
-    if group.parts and not made_of:
+    try:
+        names_of(kind)
+    except CallError:
         group.parts = {}
     return group
+
+
+def _is_abstract(function):
+    """Return whether a method does nothing but raise NotImplementedError."""
+    code = function.__code__
+    return "NotImplementedError" in code.co_names and len(code.co_names) == 1
 
 
 def group_of(title, functions, support=None, parameters=None):

@@ -80,12 +80,12 @@ def check_sampler(family, truths, part):
         )
 
     def fits(function=None, every=None, change=None, among=truths):
-        return [
+        return (
             _distance(family, part, noise, truth, point, function, change)
             for truth, point in zip(among, every or family.points, strict=False)
-        ]
+        )
 
-    found = fits()
+    found = list(fits())
     bad = [each for each in found if not each.ok]
     if not bad:
         words = (
@@ -95,7 +95,7 @@ def check_sampler(family, truths, part):
     at = found.index(bad[0])
     numbers = {"distance": [each.d for each in found]}
     plain = f"{bad[0].words} at {_point_words(family.points[at])}"
-    slip = _named_sampler(family, truths, part, fits)
+    slip = _named_sampler(family, truths, part, noise, fits)
     if slip is None:
         return ForwardVerdict(part.name, "wrong", plain, bad[0].kind, numbers)
     return ForwardVerdict(part.name, "wrong", f"{slip.words} ({plain})", slip.kind, numbers)
@@ -110,7 +110,7 @@ def fits_sampler(family, truths, part):
     )
 
 
-def _named_sampler(family, truths, part, fits):
+def _named_sampler(family, truths, part, noise, fits):
     flat = truths[0].nodes.x.ndim == 1
     for words, change, kind in RESULTS if flat else ():
         with np.errstate(all="ignore"):
@@ -126,13 +126,10 @@ def _named_sampler(family, truths, part, fits):
             continue
     found = fits_of(
         part.function,
-        lambda function: fits(function, family.points[:1], among=truths[:1]),
-        lambda function: (
-            all(each.ok for each in fits(function, family.points[:1], among=truths[:1]))
-            and all(each.ok for each in fits(function))
-        ),
+        lambda function: list(fits(function, family.points[:1], among=truths[:1])),
+        lambda function: all(each.ok for each in fits(function)),
         most=1,
-        cost=400,
+        cost=400 if noise.is_single else 1_500,
     )
     return (
         Slip(found[0].kind if found[0].kind in NAMED else "edit", found[0].words) if found else None
@@ -195,9 +192,9 @@ def _exactly(family, part, noise, truth, point, function, change):
     got = truth.cdf(x if rising else x[::-1])
     d = float(np.max(np.abs(got - levels)))
     words = f"follows the density to {max(d, 1e-16):.0e}"
-    if d > EXACT:
+    if d > truth.tolerance:
         words = f"a draw has distribution function {got[4]:.4g} where {levels[4]:.4g} belongs"
-    return _Distance(d <= EXACT, words, d)
+    return _Distance(d <= truth.tolerance, words, d)
 
 
 def _outside(draws, truth):
@@ -299,7 +296,7 @@ def check_cdf(family, truths, part):
     right = np.concatenate(right)
     given = np.concatenate(given)
     numbers = {"largest": float(np.max(np.abs(given - right)))}
-    if agree(given, right, atol=EXACT):
+    if agree(given, right, atol=truths[0].tolerance):
         return ForwardVerdict(
             part.name,
             "ok",
@@ -350,7 +347,7 @@ def check_quantile(family, truths, part):
     numbers = {
         "largest": float(np.max(np.abs(got - right))) if got.shape == right.shape else np.nan
     }
-    if agree(got, right, atol=EXACT):
+    if agree(got, right, atol=truths[0].tolerance):
         return ForwardVerdict(
             part.name,
             "ok",
@@ -403,7 +400,7 @@ def quantiles(truth):
     return np.unique(truth.nodes.x[np.minimum(at, len(share) - 1)])
 
 
-def compared(part, given, right, values, others, numbers, every, kind="wrong", terms=None):
+def compared(part, given, right, values, others, numbers, every, kind="wrong", terms=None, cost=0):
     """Return the verdict on values that are not right, with a name where there is one.
 
     Parameters
@@ -422,11 +419,13 @@ def compared(part, given, right, values, others, numbers, every, kind="wrong", t
         Of the mistake, if it has no name.
     terms : dict of str to ndarray, optional
         Known terms.
+    cost : int
+        Of ``values``, in expressions that take as long.
     """
     if not np.all(np.isfinite(given)):
         at = int(np.flatnonzero(~np.isfinite(given))[0])
         words = f"{given[at]} where {right[min(at, len(right) - 1)]:.6g} belongs"
-        slip = _mended(part, values, right)
+        slip = _mended(part, values, right, cost)
         if slip is not None:
             return ForwardVerdict(part.name, "wrong", f"{words}: {slip.words}", slip.kind, numbers)
         return ForwardVerdict(part.name, "wrong", words, "non_finite", numbers)
@@ -441,7 +440,7 @@ def compared(part, given, right, values, others, numbers, every, kind="wrong", t
         "factor",
     ):
         # the place is better than the amount
-        edit = _mended(part, values, right)
+        edit = _mended(part, values, right, cost)
         words = f"{slip.words}: {edit.words}" if edit else slip.words
         return ForwardVerdict(part.name, "wrong", f"{words} ({plain})", slip.kind, numbers)
     if slip is None:
@@ -455,19 +454,20 @@ def compared(part, given, right, values, others, numbers, every, kind="wrong", t
                         break
             except (CallError, KeyError):
                 continue
-    slip = slip or _mended(part, values, right)
+    slip = slip or _mended(part, values, right, cost)
     if slip is None:
         return ForwardVerdict(part.name, "wrong", plain, kind, numbers)
     return ForwardVerdict(part.name, "wrong", f"{slip.words} ({plain})", slip.kind, numbers)
 
 
-def _mended(part, values, right):
+def _mended(part, values, right, cost):
     """Name the one edit of the source that makes all values right."""
     found = fits_of(
         part.function,
         lambda function: values(function),
         lambda function: agree(values(function), right, atol=EXACT),
         most=1,
+        cost=cost,
     )
     if not found:
         return None

@@ -25,6 +25,8 @@ SUPPORTS = (
 )
 ROLES = ("log_density", "log_mass", "density", "mass")
 # Parameters at which a support may begin.
+LOCATIONS = ("location", "loc", "mu", "m", "center", "x0", "mean")
+SCALES = ("scale", "sigma", "s", "r", "radius", "width", "std", "b")
 ENDS = ("m", "xm", "x_m", "x_min", "low", "a", "lower", "minimum", "c", "scale", "k", "lo", "shift")
 
 
@@ -60,6 +62,7 @@ def supports_of(family, role):
     point = family.points[0]
     names = [name for name in family.parameters if np.ndim(point.get(name, 0)) == 0]
     found = []
+    all_ordered = any(low in names and high in names for low, high in points.ORDERED)
     for low, high in points.ORDERED:
         if low in names and high in names:
             found.append(lambda point, a=low, b=high: Support(point[a], point[b]))
@@ -70,12 +73,21 @@ def supports_of(family, role):
             found.append(lambda point, a=name: Support(0, point[a], True))
             found.append(lambda point, a=name: Support(1, point[a], True))
         elif kind in ("positive", "real"):
-            if name in ENDS:
+            if name in (*ENDS, *LOCATIONS[:2]):
                 found.append(lambda point, a=name: Support(point[a], INFINITE))
             if kind == "positive":
                 found.append(lambda point, a=name: Support(0, point[a]))
                 found.append(lambda point, a=name: Support(-point[a], point[a]))
-    every = [*SUPPORTS, *found]
+    for a in LOCATIONS:
+        for b in SCALES:
+            if a in names and b in names:
+                found += [
+                    lambda p, a=a, b=b: Support(p[a], p[a] + p[b]),
+                    lambda p, a=a, b=b: Support(p[a] - p[b], p[a] + p[b]),
+                    lambda p, a=a, b=b: Support(p[a] - np.pi * p[b], p[a] + np.pi * p[b]),
+                ]
+    ordered = [each for each in found[:2] if all_ordered]
+    every = [*ordered, *SUPPORTS, *found]
     masses = [each for each in every if _is_discrete(each, family.points[0])]
     densities = [each for each in every if not _is_discrete(each, family.points[0])]
     if discrete:
@@ -120,7 +132,33 @@ def _read(given, discrete):
     return Support(float(values[0]), float(values[1]), bool(discrete))
 
 
-def choose(tried, truths_of):
+def is_supported(family, candidate, truths):
+    """Return whether something besides the integral speaks for a support of the parameters.
+
+    The density is 0, or no number, outside or at the ends; or the distribution function is 0 and 1
+    there; or draws reach no further.
+    """
+    if not callable(candidate) or truths[0].support.discrete:
+        return True
+    checks = []
+    for truth, point in zip(truths, family.points, strict=True):
+        low = truth.support.low
+        high = truth.support.high
+        ends = np.array([end for end in (low, high) if np.isfinite(end)])
+        gap = 1e-3 * (1 + np.abs(ends))
+        outside = ends + np.where(ends == low, -gap, gap)
+        with np.errstate(all="ignore"):
+            density = np.exp(truth.log_density(outside))
+            top = np.exp(np.nanmax(truth.log_p))
+        empty = bool(np.all(~np.isfinite(density) | (density < 1e-3 * top)))
+        if not empty and "cdf" in family:
+            values = family.values_at(family.parts["cdf"], ends, point)
+            empty = bool(np.allclose(values, np.where(ends == low, 0.0, 1.0), atol=1e-6))
+        checks.append(empty)
+    return all(checks)
+
+
+def choose(tried, truths_of, accept=lambda candidate, truths: True):
     """Return the support over which a density integrates to 1, else the likeliest one.
 
     Parameters
@@ -128,6 +166,8 @@ def choose(tried, truths_of):
     tried : list of Support or callable
     truths_of : callable
         ``truths_of(support)`` returns the density at all points.
+    accept : callable
+        ``accept(support, truths)`` tells whether a support over which it does may be right.
 
     Returns
     -------
@@ -138,20 +178,26 @@ def choose(tried, truths_of):
     """
     best = None
     plausible = []
+    discrete = None
     for candidate in tried:
         try:
             truths = truths_of(candidate)
         except (CallError, KeyError):
             continue
         totals = np.array([truth.total for truth in truths])
-        if is_one(totals) and all(truth.error < 1e-5 for truth in truths):
+        one = is_one(totals) and all(truth.error < 1e-5 for truth in truths)
+        if one and accept(candidate, truths):
             return candidate, truths, [candidate]
+        discrete = truths[0].support.discrete if discrete is None else discrete
+        alike = truths[0].support.discrete == discrete
+        if one:
+            continue
         good = bool(np.all(np.isfinite(totals)) and np.all(totals > 0))
         sharp = good and all(truth.error < 1e-4 * truth.total for truth in truths)
         missing = float(np.mean([np.mean(np.isnan(truth.raw)) for truth in truths]))
         if missing == 0:
             plausible.append(candidate)
-        rank = (2 * sharp + good, -round(missing, 2))
+        rank = (alike, not callable(candidate), 2 * sharp + good, -round(missing, 2))
         if best is None or rank > best[0]:
             best = (rank, candidate, truths)
     if best is None:

@@ -8,12 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.verify.forwards.measures import Nodes, Support, interval, nodes_of
+from ibpcl.verify.forwards.measures import Nodes, Support, adapted, interval, nodes_of
 
 TAIL = 1e-9  # of the mass, in which a density may be not finite
 ROUNDS = 4  # of finding out where the mass is
 PANEL = 40  # steps of an integral between two points
-SMOOTH = 1e-8  # error above which a density has a kink
+# Relative errors between which a density has a kink, and is not just infinite.
+SMOOTH = 1e-8
+ROUGH = 1.0
 # An expectation must be known to this.
 TRUSTED = 1e-6
 
@@ -37,8 +39,6 @@ class Truth(NamedTuple):
         Of the integral.
     center, scale : float
         Where the mass is.
-    breaks : tuple of float
-        Where the density has a kink.
     """
 
     log_density: object
@@ -50,7 +50,11 @@ class Truth(NamedTuple):
     error: float
     center: float
     scale: float
-    breaks: tuple = ()
+
+    @property
+    def tolerance(self):
+        """What is allowed between values of the distribution function."""
+        return 1e-5 if self.nodes.half.all() else 1e-6
 
     @property
     def p(self):
@@ -120,17 +124,24 @@ class Truth(NamedTuple):
         """Return the mass between two points."""
         if not b > a:
             return 0.0
-        inner = [point for point in self.breaks if a < point < b]
-        if inner:
-            return self._between(a, inner[0]) + self._between(inner[0], b)
+        part = Support(a, b)
         steps = 240 if not np.isfinite(a) else PANEL
-        nodes, weights, _ = interval(Support(a, b), self.center, self.scale, steps)
+        x, weights, half = interval(part, self.center, self.scale, steps)
         with np.errstate(all="ignore"):
-            values = np.exp(self.log_density(nodes)) * weights
-        return float(np.nansum(values)) / self.total
+            values = np.exp(self.log_density(x)) * weights
+        total = float(np.nansum(values))
+        coarse = 2 * float(np.nansum(values[half]))
+        if abs(total - coarse) > SMOOTH * total:
+
+            def density(x):
+                return np.exp(self.log_density(x))
+
+            nodes, _ = adapted(density, part, self.center, self.scale)
+            total = float(np.nansum(density(nodes.x) * nodes.weights))
+        return total / self.total
 
 
-def truth_of(log_density, support, dimension=1):
+def truth_of(log_density, support, dimension=1, adapt=True, hints=()):
     """Integrate a density over a support.
 
     Parameters
@@ -139,6 +150,10 @@ def truth_of(log_density, support, dimension=1):
         From points (M,) or (M, d) to values (M,).
     support : Support
     dimension : int
+    adapt : bool
+        Whether a density with kinks, jumps or far modes is integrated panel by panel.
+    hints : sequence of float
+        Where an infinite support may have its mass, such as at a location parameter.
 
     Returns
     -------
@@ -151,10 +166,10 @@ def truth_of(log_density, support, dimension=1):
     >>> round(found.total, 9), round(found.moment(np.square), 9)
     (1.0, 2.0)
     """
-    center = 0.0
     scale = 1.0
     nodes = log_p = None
     infinite = not (np.isfinite(support.low) and np.isfinite(support.high))
+    center = _start(log_density, support, hints) if infinite and dimension == 1 else 0.0
     for _ in range(ROUNDS if infinite else 1):
         nodes = nodes_of(support, center, scale, dimension)
         with np.errstate(all="ignore"):
@@ -166,37 +181,27 @@ def truth_of(log_density, support, dimension=1):
             break
         center, scale = found
     raw = log_p
-    breaks = ()
     log_p = _without_tails(nodes, raw)
     with np.errstate(all="ignore"):
         total, error = nodes.integral(np.exp(log_p))
-    if dimension == 1 and not support.discrete and error > SMOOTH * total:
-        split = _split(log_density, support, nodes, log_p, scale)
-        if split is not None and split[-1] < error:
-            nodes, log_p, breaks, total, error = split
-            raw = log_p
-    return Truth(log_density, support, nodes, log_p, raw, total, error, center, scale, breaks)
-
-
-def _split(log_density, support, nodes, log_p, scale):
-    """Integrate on both sides of the largest value, where a density may have a kink."""
-    at = int(np.nanargmax(log_p))
-    if not 0 < at < len(log_p) - 1:
-        return None
-    low, high = nodes.x[at - 1], nodes.x[at + 1]
-    for _ in range(4):
-        grid = np.linspace(low, high, 2001)
+    rough = SMOOTH * total < error < ROUGH * total
+    if adapt and rough and dimension == 1 and not support.discrete:
+        nodes, error = adapted(lambda x: np.exp(log_density(x)), support, center, scale)
         with np.errstate(all="ignore"):
-            best = int(np.argmax(np.nan_to_num(log_density(grid), nan=-np.inf)))
-        low, high = grid[max(best - 1, 0)], grid[min(best + 1, 2000)]
-    peak = (low + high) / 2
-    sides = [Support(support.low, peak), Support(peak, support.high)]
-    parts = [nodes_of(side, peak, scale) for side in sides]
-    joined = Nodes(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+            raw = np.asarray(log_density(nodes.x), float)
+            log_p = _without_tails(nodes, raw)
+            total, _ = nodes.integral(np.exp(log_p))
+    return Truth(log_density, support, nodes, log_p, raw, total, error, center, scale)
+
+
+def _start(log_density, support, hints):
+    """Return the hint at which a density is largest, or 0."""
+    tried = np.array([0.0, *(float(h) for h in hints if support.low < h < support.high)])
+    if len(tried) == 1:
+        return 0.0
     with np.errstate(all="ignore"):
-        values = _without_tails(joined, np.asarray(log_density(joined.x), float))
-        total, error = joined.integral(np.exp(values))
-    return joined, values, (peak,), total, error
+        values = np.nan_to_num(np.asarray(log_density(tried), float), nan=-np.inf)
+    return float(tried[np.argmax(values)])
 
 
 def _where(nodes, log_p):

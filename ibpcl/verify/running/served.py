@@ -59,7 +59,7 @@ def serve(request):
             loaded = loading.load(options.path)
         targets = discovery.targets_in(loaded.module)
         groups = groups_of(loaded.module, targets, options)
-        chosen = choose(loaded, targets, groups, options)
+        chosen = choose(loaded, targets, options, groups)
         everything = len(chosen) == len(targets) and not options.names
         send(
             "pairs",
@@ -126,7 +126,7 @@ def verdict_on_group(group, options):
     return {"forwards": report.to_dict(), "seconds": time.perf_counter() - start}
 
 
-def choose(loaded, targets, groups, options):
+def choose(loaded, targets, options, groups=()):
     """Return the targets that were asked for, all if none was; refuses names that are missing."""
     module = loaded.module
     path = options.path
