@@ -120,8 +120,9 @@ class Check:
         for truth, point in zip(self.truths, self.family.points, strict=True):
             low = truth.support.low
             high = truth.support.high
-            outside = [low - 0.7 * (1 + abs(low))] if np.isfinite(low) else []
-            outside += [high + 0.7 * (1 + abs(high))] if np.isfinite(high) else []
+            gaps = (1.0, 1.0) if truth.support.discrete else 0.7 * (1 + np.abs((low, high)))
+            outside = [low - gaps[0]] if np.isfinite(low) else []
+            outside += [high + gaps[1]] if np.isfinite(high) else []
             if not outside:
                 continue
             with np.errstate(all="ignore"):
@@ -143,13 +144,15 @@ class Check:
         shown = _shown(self.totals, self.family)
         plain = f"{self.how} to {shown} over {self.words}, not to 1"
         if sure and not self.truths[0].support.discrete and self.dimension == 1:
-            of_logarithm = _logarithm(self.truths)
-            if of_logarithm is not None:
-                words = f"{plain}: it is the density of log x, so subtract log x"
-                verdict = self._verdict("wrong", words, "of_the_logarithm")
-                return Known(of_logarithm, verdict, True)
+            other = _of_another_variable(self.truths)
+            if other is not None:
+                verdict = self._verdict("wrong", f"{plain}: {other[1]}", "of_another_variable")
+                return Known(other[0], verdict, True)
         constant = shift(np.log(self.totals), points.terms_of(self.family.points)) if sure else None
         over = [self.support] if constant is not None else self._supports_to_try()
+        known_support = (
+            given or self._ends_by_itself() or supports.is_known_otherwise(self.family, self.truths)
+        )
         passes = [(support, False) for support in over]
         passes += [(support, True) for support in over if self.may_be_rough]
         for support, self.is_rough in passes:
@@ -159,10 +162,14 @@ class Check:
                 where = plain if support is self.support and sure else self._elsewhere(support)
                 kind = fit.kind if fit.kind in KINDS else "edit"
                 amount = f"the log density is {constant.words}: " if constant else ""
-                verdict = self._verdict("wrong", f"{where}: {amount}{fit.words}", kind)
-                return Known(truths, verdict, True, fit.function)
+                words = f"{where}: {amount}{fit.words}"
+                if not known_support and support is self.support:
+                    return self._if_supported(words)
+                return Known(truths, self._verdict("wrong", words, kind), True, fit.function)
         if constant is not None:
             words = f"{plain}: the log density is {constant.words}, a normalizing constant"
+            if not known_support:
+                return self._if_supported(words)
             return Known(self.truths, self._verdict("wrong", words, "missing_term"), True)
         if not finite:
             return _unmeasured(self)
@@ -170,10 +177,15 @@ class Check:
             words = f"its integral over {self.words} does not converge (about {shown})"
             words += ": give support, or look for a sign that makes it grow"
             return Known(self.truths, self._verdict("undecided", words, "undecided"), False)
-        if not given and not self._ends_by_itself():
+        if not known_support:
             words = f"{plain}, nor over another support that was tried: give support = (low, high)"
             return Known(self.truths, self._verdict("undecided", words, "undecided"), False)
         return Known(self.truths, self._verdict("wrong", plain, "not_normalized"), False)
+
+    def _if_supported(self, words):
+        """Return an undecided verdict: nothing but a guess speaks for the support."""
+        words = f"if its support is {self.words}, it is wrong: {words}; give support"
+        return Known(self.truths, self._verdict("undecided", words, "undecided"), False)
 
     def _supports_to_try(self):
         """Return the supports over which a change of the source is looked for: the widest first."""
@@ -283,21 +295,33 @@ def _probes(truth):
     return truth.nodes.x[np.minimum(picked, len(truth.nodes.x) - 1)]
 
 
-def _logarithm(truths):
-    """Return the densities of x if the given ones are of log x: then p(x) / x integrates to 1."""
-    if truths[0].support.low < 0:
-        return None
-    found = []
-    for truth in truths:
+# What a density may be of instead of x: in words, the log of its derivative, and the support.
+CHANGES = (
+    ("log x", "subtract log x", lambda x: -np.log(x), (0.0, np.inf)),
+    (
+        "log(x / (1 - x))",
+        "subtract log x and log(1 - x)",
+        lambda x: -np.log(x) - np.log1p(-x),
+        (0.0, 1.0),
+    ),
+)
 
-        def log_density(x, of=truth.log_density):
-            return of(x) - np.log(x)
 
-        other = truth_of(log_density, truth.support)
-        if not is_one(np.array([other.total])):
-            return None
-        found.append(other)
-    return found
+def _of_another_variable(truths):
+    """Return the densities of x, and words, if the given ones are of log x or of its log-odds."""
+    for of, cure, log_slope, (low, high) in CHANGES:
+        if truths[0].support.low < low or truths[0].support.high > high:
+            continue
+        found = []
+        for truth in truths:
+
+            def log_density(x, given=truth.log_density, log_slope=log_slope):
+                return given(x) + log_slope(x)
+
+            found.append(truth_of(log_density, truth.support, adapt=False))
+        if is_one(np.array([truth.total for truth in found])):
+            return found, f"it is the density of {of}, so {cure}"
+    return None
 
 
 def _shown(totals, family):

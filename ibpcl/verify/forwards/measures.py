@@ -37,6 +37,8 @@ class Support(NamedTuple):
 
     def __str__(self):
         ends = f"{self.low:g}, {self.high:g}"
+        if self.discrete and self.high == self.low + 1:
+            return f"{{{ends}}}"
         return f"{{{ends.replace(', ', ', ..., ')}}}" if self.discrete else f"({ends})"
 
 

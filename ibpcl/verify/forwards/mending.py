@@ -213,6 +213,11 @@ def _of_operation(place):
                 "the power is meant, not the root",
             )
         yield replaced(2.5, "edit", place, node.left, "the exponent does not belong there")
+    if isinstance(node.op, ast.Div):
+        turned = ast.UnaryOp(ast.USub(), ast.BinOp(node.right, ast.Div(), node.left))
+        yield replaced(
+            3.8, "edit", place, turned, "the quotient is upside down, and its sign is wrong"
+        )
     if isinstance(node.op, ast.Mult):
         yield replaced(
             2.5, "edit", place, ast.BinOp(node.left, ast.Pow(), node.right), "a power is meant"
@@ -293,6 +298,7 @@ def _of_insertions(place, names):
             ("missing_term", "({0}) - {1}", "a term is missing, `- {1}`"),
             ("missing_term", "({0}) + {1}", "a term is missing, `+ {1}`"),
             ("missing_term", "({0}) - {1} ** 2", "a term is missing, `- {1} ** 2`"),
+            ("missing_term", "({0}) - np.log(1 - {1})", "a term is missing, `- np.log(1 - {1})`"),
         ):
             new = ast.parse(form.format(text, name), mode="eval").body
             yield replaced(5.5, kind, place, new, words.format(text, name))

@@ -200,7 +200,8 @@ def _exactly(family, part, noise, truth, point, function, change):
 def _outside(draws, truth):
     if not np.all(np.isfinite(draws)):
         return f"{np.sum(~np.isfinite(draws))} of {draws.size} draws are not finite"
-    low, high = truth.support.low, truth.support.high
+    low = truth.support.low
+    high = truth.support.high
     astray = (draws < low - 1e-9 * (1 + abs(low))) | (draws > high + 1e-9 * (1 + abs(high)))
     if np.isfinite(low) and np.isfinite(high):
         astray = (draws < low) | (draws > high)

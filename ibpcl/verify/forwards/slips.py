@@ -178,12 +178,26 @@ def _constant_factor(given, right, atol):
     if not agree(given, constant * right, atol=atol):
         return None
     name = multiple(constant)
-    if name is None:
+    if name is None or (len(given) == 1 and not _is_plain(constant)):
         return None
     for base, number in (("bits", 2), ("bans", 10)):
         if math.isclose(abs(constant), 1 / math.log(number), rel_tol=RTOL):
             return Slip("log_base", f"in {base}, not in nats: off by the factor {name}")
     return Slip("constant_factor", f"off by the constant factor {name}")
+
+
+def _is_plain(factor):
+    """Return whether a single number is likely to be off by a factor: 2, 1/4, 10, log 2.
+
+    >>> _is_plain(0.5), _is_plain(-100.0), _is_plain(1 / math.log(2)), _is_plain(3 / 7)
+    (True, True, True, False)
+    """
+    size = abs(factor)
+    plain = [2, 3, 4, 10, 100, 1000, math.log(2), math.log(10), math.pi, 2 * math.pi]
+    return any(
+        math.isclose(size, value, rel_tol=RTOL) or math.isclose(size, 1 / value, rel_tol=RTOL)
+        for value in plain
+    )
 
 
 def _constant_term(given, right, atol):

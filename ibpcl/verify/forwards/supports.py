@@ -5,6 +5,7 @@ import numpy as np
 from ibpcl.verify.forwards import points
 from ibpcl.verify.forwards.calling import CallError, names_of, quiet
 from ibpcl.verify.forwards.measures import Support
+from ibpcl.verify.forwards.noise import draws_of, noise_of
 
 TOLERANCE = 1e-6  # of an integral that must be 1
 INFINITE = np.inf
@@ -156,6 +157,32 @@ def is_supported(family, candidate, truths):
             empty = bool(np.allclose(values, np.where(ends == low, 0.0, 1.0), atol=1e-6))
         checks.append(empty)
     return all(checks)
+
+
+def is_known_otherwise(family, truths):
+    """Return whether another function says that a support ends where it was guessed to end.
+
+    The distribution function is 0 or 1 there, or no draw of the sampler lies beyond.
+    """
+    for truth, point in zip(truths, family.points, strict=True):
+        low = truth.support.low
+        high = truth.support.high
+        if "cdf" in family:
+            ends = np.array([low, high])
+            bounded = np.isfinite(ends)
+            values = family.values_at(family.parts["cdf"], ends[bounded], point)
+            if np.allclose(values, np.array([0.0, 1.0])[bounded], atol=1e-6):
+                continue
+        if "sample" not in family:
+            return False
+        try:
+            noise = noise_of(family.parts["sample"], family.parameters)
+            draws = draws_of(family, family.parts["sample"], noise, point, size=2000)
+        except CallError:
+            return False
+        if np.any(draws < low) or np.any(draws > high) or not np.all(np.isfinite(draws)):
+            return False
+    return True
 
 
 def choose(tried, truths_of, accept=lambda candidate, truths: True):

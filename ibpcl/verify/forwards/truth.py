@@ -107,7 +107,8 @@ class Truth(NamedTuple):
         if self.support.discrete:
             mass = self.p * self.nodes.weights
             return np.array([np.sum(mass[self.nodes.x <= each + 1e-9]) for each in x])
-        low, high = self.support.low, self.support.high
+        low = self.support.low
+        high = self.support.high
         ends = np.concatenate([[low], np.clip(x, low, high)])
         parts = [self._between(a, b) for a, b in pairwise(ends)]
         return np.cumsum(parts)

@@ -20,7 +20,7 @@ HINTS = {
     "complement": "1 - p stands where p belongs, or the other tail",
     "not_normalized": "integrate the density: its constant is wrong",
     "jacobian": "a change of variables multiplies the density by |dx/dy|",
-    "of_the_logarithm": "this is the density of log x: subtract log x",
+    "of_another_variable": "a density of log x needs the Jacobian: add log |d log x / dx|",
     "inverted_jacobian": "the logarithm of the Jacobian has the wrong sign",
     "exchanged": "two parameters are exchanged",
     "parameter_scale": "a parameter is used on another scale: variance or deviation, rate or scale",

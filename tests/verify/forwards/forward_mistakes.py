@@ -607,6 +607,7 @@ PLANTED = [
         [
             ("log_density", "np.log(tau) - ", "-", "log tau"),
             ("log_density", "tau * (np.log(x)", "(1 / tau) * (np.log(x)", ("tau", "log tau")),
+            ("log_density", " - np.log(x) - np.log1p(-x)", "", "log(x / (1 - x))"),
             ("sample", "(log_alpha + noise) / tau", "(log_alpha + noise) * tau", ("tau",)),
             ("sample", "log_alpha + noise", "noise - log_alpha", ("log_alpha", "sign", "1 minus")),
         ],

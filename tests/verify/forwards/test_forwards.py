@@ -1,0 +1,285 @@
+"""What users bring to a check of a distribution: odd code and arguments, heavy tails, slow code."""
+
+import importlib.util
+import math
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ibpcl import check_distribution, check_identity, check_value
+from ibpcl.cli import main
+from ibpcl.verify import ForwardReport
+from ibpcl.verify.forwards.roles import group_of, groups_in
+
+EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
+
+
+def normal(x, mu, sigma):
+    return -0.5 * ((x - mu) / sigma) ** 2 - np.log(sigma) - 0.5 * np.log(2 * np.pi)
+
+
+def raises(x, mu):
+    raise RuntimeError("boom")
+
+
+def draws_itself(mu, sigma, size):
+    return np.random.normal(mu, sigma, size)  # noqa: NPY002
+
+
+def half_nan(x, mu, sigma):
+    return np.where(x > mu, normal(x, mu, sigma), np.nan)
+
+
+def needs_positive(x, sigma):
+    if sigma < 0:
+        raise ValueError("sigma must be positive")
+    return -x / sigma - math.log(sigma)
+
+
+def point_mass(x):
+    return np.where(np.asarray(x) == 0, np.inf, -np.inf)
+
+
+def slow(x, mu):
+    time.sleep(0.6)
+    return normal(x, mu, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "says"),
+    [
+        ((raises,), {}, "boom"),
+        ((half_nan,), {}, "NaN"),
+        ((needs_positive,), {"parameters": {"sigma": -1.0}, "support": (0, np.inf)}, "positive"),
+        ((point_mass,), {"support": (-1, 1)}, "point mass"),
+        ((normal,), {"support": (1, 0)}, "low < high"),
+        ((normal,), {"parameters": {"mu": 1.0}}, "`sigma`"),
+        ((normal,), {"sample": lambda mu, sigma, foo: mu}, "`foo`"),
+        ((normal,), {"mean": lambda foo: foo}, "`foo`"),
+        ((normal,), {"mean": lambda mu: "hello"}, "str"),
+        ((normal,), {"mean": lambda mu: 1 / 0}, "ZeroDivisionError"),
+        ((normal,), {"mean": lambda mu: np.zeros(3)}, "(3,)"),
+        ((normal,), {"kl": lambda one, other, third: 0.0}, "which of its arguments"),
+    ],
+)
+def test_what_cannot_be_checked_is_undecided_with_a_reason(arguments, options, says):
+    report = check_distribution(*arguments, **options)
+    assert report.verdict == "undecided"
+    assert says in " ".join(item.words for item in report.items)
+
+
+def test_a_moment_that_does_not_exist_is_not_accused():
+    def cauchy(x):
+        return -np.log(np.pi * (1 + x * x))
+
+    report = check_distribution(cauchy, mean=lambda: 0.0, variance=lambda: np.inf)
+    assert [item.verdict for item in report.items] == ["ok", "undecided", "ok"]
+
+
+def test_a_sampler_that_draws_by_itself_is_checked_by_its_draws_and_told_of_noise():
+    state = np.random.get_state()[1].copy()  # noqa: NPY002
+    report = check_distribution(normal, sample=draws_itself)
+    assert report.ok
+    assert any("argument" in note for note in report.notes)
+    assert np.array_equal(state, np.random.get_state()[1])  # noqa: NPY002
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{"mu": 1e6, "sigma": 0.01}, {"mu": 0.3, "sigma": 1e-5}, {"mu": -40.0, "sigma": 1e4}],
+)
+def test_narrow_and_far_densities_are_found(parameters):
+    report = check_distribution(normal, parameters=parameters, mean=lambda mu: mu)
+    assert report.ok, str(report)
+
+
+def test_two_modes_far_apart_are_one_density():
+    def mixture(x, mu):
+        modes = np.logaddexp(-0.5 * (x - mu) ** 2, -0.5 * (x + mu) ** 2)
+        return modes - np.log(2) - 0.5 * np.log(2 * np.pi)
+
+    def entropy():
+        return 0.5 * np.log(2 * np.pi * np.e) + np.log(2)
+
+    report = check_distribution(mixture, parameters={"mu": 30.0}, entropy=entropy)
+    assert report.ok, str(report)
+
+
+def test_functions_of_single_numbers_are_called_number_by_number():
+    def log_density(x, rate):
+        return math.log(rate) - rate * x if x >= 0 else -math.inf
+
+    report = check_distribution(
+        log_density,
+        sample=lambda u, rate: -math.log(u) / rate,
+        mean=lambda rate: 1 / rate,
+        quantile=lambda p, rate: -math.log(1 - p) / rate,
+    )
+    assert report.ok, str(report)
+
+
+def test_a_guessed_support_alone_accuses_nobody():
+    # a shifted exponential distribution: the formula is defined on the whole line
+    def log_density(x, shift, rate):
+        return np.log(rate) - rate * (x - shift)
+
+    assert check_distribution(log_density).verdict != "wrong"
+
+
+def test_a_slow_density_is_undecided():
+    report = check_distribution(slow, parameters={"mu": 0.0})
+    assert report.verdict == "undecided" and "slow" in report.items[0].words
+
+
+def test_nothing_to_compare_is_refused():
+    with pytest.raises(ValueError, match="log_density"):
+        check_distribution()
+
+
+def test_the_verdict_comes_back_from_json():
+    report = check_distribution(normal, mean=lambda mu: -mu)
+    again = ForwardReport.from_dict(report.to_dict())
+    assert again.text() == report.text() and again["mean"].kind == "sign"
+
+
+def test_the_same_call_gives_the_same_report():
+    def once():
+        return str(check_distribution(normal, sample=draws_itself, mean=lambda mu: mu + 1))
+
+    assert once() == once()
+
+
+def test_a_change_of_the_density_is_named_where_everything_else_contradicts_it():
+    def shifted(x, mu, sigma):
+        return -0.5 * ((x + mu) / sigma) ** 2 - np.log(sigma) - 0.5 * np.log(2 * np.pi)
+
+    report = check_distribution(
+        shifted, sample=lambda eps, mu, sigma: mu + sigma * eps, mean=lambda mu: mu
+    )
+    assert [item.verdict for item in report.items] == ["wrong", "ok", "ok"]
+
+
+def test_identities():
+    assert check_identity(np.sinh, lambda x: (np.exp(x) - np.exp(-x)) / 2, {"x": 0.3}).ok
+    verdict = check_identity(lambda x: x.sum(0), lambda x: x.mean(0), {"x": np.full((3, 2), 0.3)})
+    assert verdict.kind == "constant_factor" and "mean" in verdict.words
+    assert check_identity(lambda x: 1 / 0, lambda x: x, {"x": 0.3}).kind == "raises"
+    with pytest.raises(ValueError, match="right function"):
+        check_identity(lambda x: x, lambda x: 1 / 0, {"x": 0.3})
+
+
+@pytest.mark.parametrize(
+    ("got", "expected", "kind"),
+    [
+        (2.0, 2.0, "ok"),
+        (-2.0, 2.0, "sign"),
+        (1.0, 2.0, "constant_factor"),
+        (2.0 / math.log(2), 2.0, "log_base"),
+        (0.3, 0.7, "complement"),
+        (4.41, 2.1, "other_scale"),
+        (3.3, 2.1, "wrong"),
+        ("hello", 1.0, "raises"),
+        (np.nan, 1.0, "non_finite"),
+        (2.0, [1.0, 3.0], "other_quantity"),
+        ([2.0, 4.0, 6.0], [1.0, 2.0, 3.0], "constant_factor"),
+    ],
+)
+def test_a_number_is_compared_and_its_slip_is_named(got, expected, kind):
+    assert check_value(got, expected).kind == kind
+
+
+def test_a_wrong_answer_that_was_expected_is_named_in_the_words_of_the_exercise():
+    verdict = check_value(0.81, 0.5, {"the reversed divergence": 0.81})
+    assert not verdict.ok and "reversed divergence" in verdict.words
+
+
+def test_names_make_groups(tmp_path):
+    path = tmp_path / "several.py"
+    path.write_text(
+        "import numpy as np\n"
+        "def gauss_log_density(x, mu, sigma):\n"
+        "    return -0.5 * ((x - mu) / sigma) ** 2 - np.log(sigma) - 0.5 * np.log(2 * np.pi)\n"
+        "def gauss_mean(mu, sigma):\n    return mu\n"
+        "class Exponential:\n"
+        "    def __init__(self, rate):\n        self.rate = rate\n"
+        "    def logPDF(self, x):\n        return np.log(self.rate) - self.rate * x\n"
+        "    def mean(self):\n        return 1 / self.rate\n"
+        "def unnormalized_log_density(x):\n    return -x * x\n"
+        "def mean(values):\n    return sum(values) / len(values)\n"
+        "def softmax(x):\n    return x\n"
+    )
+    spec = importlib.util.spec_from_file_location("several", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    groups = groups_in(module)
+    assert {group.title: sorted(group.parts) for group in groups} == {
+        "gauss": ["log_density", "mean"],
+        "Exponential": ["log_density", "mean"],
+    }
+
+
+def test_the_variable_may_come_last():
+    group = group_of("d", {"log_density": lambda mu, sigma, x: normal(x, mu, sigma)})
+    assert group.parts["log_density"].variable == "x"
+    assert check_distribution(lambda mu, sigma, x: normal(x, mu, sigma), mean=lambda mu: mu).ok
+
+
+@pytest.mark.parametrize(
+    ("example", "function", "says"),
+    [
+        ("eq13_divergence", "kl", "upside down"),
+        ("d3_density", "log_density", "log(x / (1 - x))"),
+        ("eq8_scale", "estimator", "1/12"),
+        ("the_link", "sample", "np.log(1 - pi)"),
+    ],
+)
+def test_the_mistakes_of_the_paper_are_found_by_one_command(example, function, says, capsys):
+    assert main(["check", str(EXAMPLES / f"{example}.py")]) == 1
+    printed = " ".join(capsys.readouterr().out.split())
+    assert f"{function}: WRONG" in printed and says.replace(" ", "") in printed.replace(" ", "")
+
+
+def test_the_command_checks_gradients_and_distributions_of_one_file(tmp_path, capsys):
+    path = tmp_path / "both.py"
+    path.write_text(
+        "import numpy as np\n"
+        "def f(x):\n    return np.sin(x), x\n"
+        "def f_vjp(dout, x):\n    return dout * np.cos(x)\n"
+        "def log_density(x, rate):\n    return np.log(rate) - rate * x\n"
+        "def entropy(rate):\n    return 1 + np.log(rate)\n"
+        "def helper(z):\n    return z\n"
+        "def check_inputs():\n    return {'x': np.linspace(0, 1, 5)}\n"
+    )
+    assert main(["check", str(path)]) == 1
+    printed = capsys.readouterr().out
+    assert "f: ok" in printed and "entropy: WRONG" in printed and "helper" in printed
+    assert main(["check", f"{path}:f"]) == 0
+    assert "entropy" not in capsys.readouterr().out
+    assert main(["check", f"{path}:entropy"]) == 1
+    assert main(["check", str(path), "--json"]) == 1
+    assert '"verdict": "wrong"' in capsys.readouterr().out
+    page = tmp_path / "page.html"
+    assert main(["check", str(path), "--html", str(page)]) == 1
+    assert "entropy" in page.read_text(encoding="utf-8")
+
+
+def test_a_function_that_never_returns_costs_its_own_verdict(tmp_path):
+    path = tmp_path / "never.py"
+    path.write_text(
+        "import numpy as np\n"
+        "def log_density(x, rate):\n    return np.log(rate) - rate * x\n"
+        "def mean(rate):\n    while True:\n        pass\n"
+        "def other_log_density(x, rate):\n    return np.log(rate) - rate * x\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "ibpcl", "check", str(path), "--timeout", "4"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 3 and "Traceback" not in done.stderr
+    assert "other_log_density: ok" in done.stdout and "not finished" in done.stdout
