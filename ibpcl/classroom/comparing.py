@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from ibpcl.verify.forwards.slips import multiple
+
 HINTS = {
     "wrong_shape": "write down the shapes of all inputs and of the output first",
     "wrong_type": (
@@ -138,12 +140,23 @@ def _named(out, expected, rtol):
             and factor
             and _equal(factor * out, expected, loose)
         ):
-            return "constant_factor", f"off by the constant factor {1 / factor:.4g}"
+            return "constant_factor", f"off by the constant factor {number_in_words(1 / factor)}"
         shift = float(np.mean(out - expected))
         if out.size > 1 and np.isfinite(shift) and _equal(out - shift, expected, loose):
-            return "missing_term", f"off by the constant {shift:.4g}"
+            return "missing_term", f"off by the constant {number_in_words(shift)}"
         wrong = int(np.sum(gap > loose * np.abs(expected)))
         return "wrong", f"wrong at {wrong} of {out.size} entries"
+
+
+def number_in_words(value):
+    """Return a number, with what it is where it is made of a known constant.
+
+    >>> number_in_words(2.0), number_in_words(1 / np.log(2)), number_in_words(0.7134)
+    ('2', '1.443, that is 1 / log 2', '0.7134')
+    """
+    name = multiple(value)
+    plain = f"{value:.4g}"
+    return f"{plain}, that is {name}" if name and not name.lstrip("-").isdigit() else plain
 
 
 def as_tuple(results):
@@ -194,9 +207,9 @@ def over_points(results):
         factor = out / expected
         shift = out - expected
     for values, kind, words in (
-        (factor, "constant_factor", "off by the constant factor {:.4g}"),
-        (shift, "missing_term", "off by the constant {:.4g}"),
+        (factor, "constant_factor", "off by the constant factor {}"),
+        (shift, "missing_term", "off by the constant {}"),
     ):
         if np.all(np.isfinite(values)) and np.ptp(values) <= 1e-7 * np.max(np.abs(values)):
-            return kind, words.format(values[0])
+            return kind, words.format(number_in_words(values[0]))
     return None

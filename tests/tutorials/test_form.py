@@ -97,8 +97,8 @@ def exercises(text):
     ]
 
 
-def test_there_are_twelve_tutorials_and_each_is_run_by_its_own_tests():
-    assert [script.stem[:2] for script in SCRIPTS] == [f"{number:02}" for number in range(1, 13)]
+def test_there_are_thirteen_tutorials_and_each_is_run_by_its_own_tests():
+    assert [script.stem[:2] for script in SCRIPTS] == [f"{number:02}" for number in range(1, 14)]
     for script in SCRIPTS:
         assert "    found.check()\n" in Path(__file__).with_name(f"test_{script.name}").read_text(
             encoding="utf-8"

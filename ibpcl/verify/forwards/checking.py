@@ -10,7 +10,7 @@ from ibpcl.verify.forwards import (
     samplers,
     supports,
 )
-from ibpcl.verify.forwards.calling import ITEM_SECONDS, CallError, names_of, quiet, within
+from ibpcl.verify.forwards.calling import ITEM_SECONDS, CallError, names_of, quiet, real, within
 from ibpcl.verify.forwards.densities import Known, check_density
 from ibpcl.verify.forwards.families import Family
 from ibpcl.verify.forwards.measures import Support
@@ -659,7 +659,4 @@ def _outcome(function, point):
         value = quiet(function, **point)
     except CallError:
         value = quiet(function, *point.values())
-    try:
-        return np.asarray(value, float)
-    except (TypeError, ValueError) as error:
-        raise CallError(f"it returns no numbers: {type(value).__name__}") from error
+    return real(value)

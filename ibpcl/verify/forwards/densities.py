@@ -18,7 +18,7 @@ MOST_FITS = 8
 MOST_HOLES = 0.25  # share of a support in which a density may be no number
 # The kinds of edits that a verdict may have; others are called an edit.
 KINDS = ("sign", "constant_factor", "missing_term", "exchanged", "parameter_scale", "other_scale")
-COST = 250  # of an integral, in expressions
+COST = 350  # of an integral, in expressions
 COST_OF_PANELS = 3_000
 COST_OF_GRIDS = 20_000
 
@@ -136,9 +136,7 @@ class Check:
         holes = max(float(np.mean(np.isnan(truth.raw))) for truth in self.truths)
         if holes > MOST_HOLES:
             return _unmeasured(self)
-        self.may_be_rough = not self.truths[0].support.discrete and any(
-            truth.nodes.half.all() for truth in self.truths
-        )
+        self.may_be_rough = any(truth.is_rough for truth in self.truths)
         finite = bool(np.all(np.isfinite(self.totals)))
         sure = finite and all(truth.error < 1e-4 * truth.total for truth in self.truths)
         shown = _shown(self.totals, self.family)

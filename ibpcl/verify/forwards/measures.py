@@ -17,6 +17,7 @@ ORDER = 10  # of Gauss-Legendre nodes in a panel
 PANELS = 80
 MOST_PANELS = 24  # that are halved at once
 MOST_HALVINGS = 34
+MOST_ON_AXIS = {2: 60, 3: 16}  # of a sum in two or three dimensions
 COARSE = {1: STEPS, 2: 48, 3: 16}  # by dimension
 
 
@@ -94,7 +95,9 @@ def nodes_of(support, center=0.0, scale=1.0, dimension=1):
     1.0
     """
     if support.discrete:
-        x, weights, half = _integers(support, center, scale)
+        x, weights, half = _integers(
+            support, center, scale, MOST_ON_AXIS.get(dimension, MOST_TERMS)
+        )
     else:
         x, weights, half = interval(support, center, scale, COARSE[dimension])
     if dimension == 1:
@@ -105,15 +108,15 @@ def nodes_of(support, center=0.0, scale=1.0, dimension=1):
     return Nodes(grid, every, halves)
 
 
-def _integers(support, center, scale):
+def _integers(support, center, scale, most):
     low = support.low
     high = support.high
-    reach = int(min(MOST_TERMS, 200 + 60 * scale))
+    reach = int(min(most, 2000 + 60 * scale))
     if not np.isfinite(low):
         low = np.floor(center) - reach
     if not np.isfinite(high):
         high = max(low, np.floor(center)) + reach
-    x = np.arange(low, min(high, low + MOST_TERMS) + 1)
+    x = np.arange(low, min(high, low + most) + 1)
     return x, np.ones(len(x)), np.ones(len(x), bool)
 
 

@@ -23,6 +23,7 @@ SUPPORTS = (
     Support(1, INFINITE, True),
     Support(0, 1, True),
     Support(-1, 1, True),
+    Support(-INFINITE, INFINITE, True),
 )
 ROLES = ("log_density", "log_mass", "density", "mass")
 # Parameters at which a support may begin.
@@ -204,17 +205,23 @@ def choose(tried, truths_of, accept=lambda candidate, truths: True):
         The supports in which the density is defined everywhere.
     """
     best = None
+    rough = None
     plausible = []
     discrete = None
     for candidate in tried:
         try:
             truths = truths_of(candidate)
-        except (CallError, KeyError):
+            if rough is not None and truths[0].support.discrete:
+                continue
+        except (CallError, KeyError, IndexError):
             continue
         totals = np.array([truth.total for truth in truths])
         one = is_one(totals) and all(truth.error < 1e-5 for truth in truths)
         if one and accept(candidate, truths):
-            return candidate, truths, [candidate]
+            # a jump inside means that a narrower support is the right one
+            if not any(truth.is_rough for truth in truths):
+                return candidate, truths, [candidate]
+            rough = rough or (candidate, truths, [candidate])
         discrete = truths[0].support.discrete if discrete is None else discrete
         alike = truths[0].support.discrete == discrete
         if one:
@@ -227,6 +234,8 @@ def choose(tried, truths_of, accept=lambda candidate, truths: True):
         rank = (alike, not callable(candidate), 2 * sharp + good, -round(missing, 2))
         if best is None or rank > best[0]:
             best = (rank, candidate, truths)
+    if rough is not None:
+        return rough
     if best is None:
         raise CallError("it can't be evaluated over any support: give support = (low, high)")
     return best[1], best[2], plausible

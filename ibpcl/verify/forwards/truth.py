@@ -54,7 +54,12 @@ class Truth(NamedTuple):
     @property
     def tolerance(self):
         """What is allowed between values of the distribution function."""
-        return 1e-5 if self.nodes.half.all() else 1e-6
+        return 1e-5 if self.is_rough else 1e-6
+
+    @property
+    def is_rough(self):
+        """Whether the density has kinks or jumps, so that its integrals are less exact."""
+        return not self.support.discrete and bool(self.nodes.half.all())
 
     @property
     def p(self):

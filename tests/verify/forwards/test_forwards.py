@@ -283,3 +283,44 @@ def test_a_function_that_never_returns_costs_its_own_verdict(tmp_path):
     )
     assert done.returncode == 3 and "Traceback" not in done.stderr
     assert "other_log_density: ok" in done.stdout and "not finished" in done.stdout
+
+
+def scipy_distributions():
+    """Return the continuous distributions of SciPy with the shapes that SciPy tests them at."""
+    from scipy.stats import _distr_params
+
+    slow = "levy_stable studentized_range kstwo ksone ncf nct ncx2 genhyperbolic norminvgauss "
+    slow += "vonmises geninvgauss gausshyper rel_breitwigner crystalball kappa4 kappa3 argus "
+    slow += "skewnorm powernorm powerlognorm dpareto_lognorm landau recipinvgauss vonmises_line"
+    return [
+        (name, shapes)
+        for name, shapes in _distr_params.distcont
+        if isinstance(name, str) and name not in slow.split()
+    ]
+
+
+@pytest.mark.parametrize(("name", "shapes"), scipy_distributions())
+def test_the_distributions_of_scipy_raise_no_alarm(name, shapes):
+    from scipy import stats
+
+    distribution = getattr(stats, name)
+    names = [each.strip() for each in distribution.shapes.split(",")] if distribution.shapes else []
+    comma = "".join(f", {each}" for each in names)
+
+    def of_x(method):
+        return eval(f"lambda x{comma}: f(x{comma})", {"f": method})
+
+    def of_parameters(method):
+        return eval(f"lambda {comma[2:]}: float(f({comma[2:]}))", {"f": method})
+
+    report = check_distribution(
+        of_x(distribution.logpdf),
+        cdf=of_x(distribution.cdf),
+        quantile=of_x(distribution.ppf),
+        sample=eval(f"lambda u{comma}: f(u{comma})", {"f": distribution.ppf}),
+        mean=of_parameters(distribution.mean),
+        variance=of_parameters(distribution.var),
+        entropy=of_parameters(distribution.entropy),
+        parameters=[dict(zip(names, shapes, strict=True))] if names else None,
+    )
+    assert report.verdict != "wrong", str(report)
