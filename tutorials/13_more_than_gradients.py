@@ -93,8 +93,8 @@ plt.show()
 
 # %% [markdown]
 # The picture shows *that* the draws are wrong.  The report says *what* is wrong: the sampler is right if it gets its
-# two parameters in the other order.  How does it know?  It tries the small changes that people make by mistake, and looks
-# whether one of them makes all values right, at several sets of parameters.
+# two parameters in the other order.  How does it know?  It tries the small changes that people make by mistake, and
+# looks whether one of them makes all values right, at several sets of parameters.
 #
 # ## A closed form from an encyclopedia
 #
@@ -191,11 +191,11 @@ print(check_value(1.0, np.log(2), name="entropy of a fair coin"))
 # Solutions are in `solutions/13_more_than_gradients.py`.
 #
 # 1. **A log-normal density.**  Write the log density of $x = e^z$ with $z \sim \mathcal N(\mu, \sigma^2)$.  Leave out
-#    the Jacobian $-\log x$ on purpose.  What does the integral become, and what does the report say?  *Hint:* substitute
-#    $z = \log x$ in the integral.
+#    the Jacobian $-\log x$ on purpose.  What does the integral become, and what does the report say?  *Hint:*
+#    substitute $z = \log x$ in the integral.
 # 2. **One number.**  Compute the entropy of the exponential distribution with rate $2$ by hand, and give your number to
 #    `check_value(yours, entropy(2.0))`.  Then give it the entropy in bits, and the entropy for the rate $1/2$.  Which
 #    of the two gets a name?  *Hint:* $E[\log p(x)] = \log \lambda - \lambda E[x]$.
 # 3. **Where the density is no help.**  Write a sampler of the exponential distribution with $u$ in the place of
-#    $1 - u$.  Is that a mistake?  Do the same in the quantile function.  Why is the verdict another one?  *Hint:* what is the
-#    distribution of $1 - u$?
+#    $1 - u$.  Is that a mistake?  Do the same in the quantile function.  Why is the verdict another one?  *Hint:* what is
+#    the distribution of $1 - u$?
