@@ -5,8 +5,8 @@
 # wrong, too, and no gradient check will ever say so.  This tutorial checks the functions themselves: a density, a
 # sampler, a closed form, a divergence.
 #
-# **Prerequisites:** tutorial 4 (reports of the checker) and tutorial 6 (the Kumaraswamy distribution).  **Time:** about
-# 40 minutes.
+# **Prerequisites:** tutorial 4 (reports of the checker) and tutorial 6 (the Kumaraswamy distribution).
+# **Time:** about 40 minutes.
 #
 # **You will be able to**
 #
