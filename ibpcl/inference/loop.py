@@ -128,7 +128,7 @@ class Fit(NamedTuple):
     tau: tuple[float, float] = (1.0, 1.0)
 
 
-def fit(vector, objective, rates, examples, how, adapt=None):
+def fit(vector, objective, rates, examples, plan, adapt=None):
     """Minimize a loss that is estimated from minibatches.
 
     Parameters
@@ -142,7 +142,7 @@ def fit(vector, objective, rates, examples, how, adapt=None):
         Learning rate of each element.
     examples : int
         Number of examples.
-    how : Fit
+    plan : Fit
         How the fit goes.
     adapt : callable, optional
         ``adapt(step, vector, state, rates) -> (vector, state, rates)``, called after each step; it
@@ -160,49 +160,49 @@ def fit(vector, objective, rates, examples, how, adapt=None):
     NonFiniteError
         When a part of the ELBO or the gradient is not finite.
     """
-    watch = how.progress if isinstance(how.progress, Watch) else Watch(how.progress)
-    per_epoch = math.ceil(examples / how.batch)
-    steps = how.epochs * per_epoch
+    watch = plan.progress if isinstance(plan.progress, Watch) else Watch(plan.progress)
+    per_epoch = math.ceil(examples / plan.batch)
+    steps = plan.epochs * per_epoch
     state = adam.start(vector)
     history = []
     mean = None
-    averaged = round(how.average * steps)  # how many of the last steps
-    with one_thread(), progress_bar(steps, how.phase, watch.bar) as bar:
-        for epoch in range(how.epochs):
+    averaged = round(plan.average * steps)  # how many of the last steps
+    with one_thread(), progress_bar(steps, plan.phase, watch.bar) as bar:
+        for epoch in range(plan.epochs):
             done = []
             for i, rows in enumerate(
-                minibatches(examples, how.batch, how.key._replace(step=epoch))
+                minibatches(examples, plan.batch, plan.key._replace(step=epoch))
             ):
                 step = epoch * per_epoch + i
                 found = objective(vector, rows, step, steps)
-                _refuse_non_finite(found, f"{how.phase}, epoch {epoch + 1}, step {step}")
-                vector, state = how.backend.adam.update(
+                _refuse_non_finite(found, f"{plan.phase}, epoch {epoch + 1}, step {step}")
+                vector, state = plan.backend.adam.update(
                     vector,
                     found.gradient,
                     state,
                     rates,
-                    factor=geometric(1.0, how.rate_end, step, steps),
+                    factor=geometric(1.0, plan.rate_end, step, steps),
                 )
                 if adapt is not None:
                     vector, state, rates = adapt(step, vector, state, rates)
                 mean = running_mean(mean, vector, step + 1 - (steps - averaged))
                 done.append(found._replace(gradient=None))
                 bar.update()
-            history.append(_record(how, epoch, done))
+            history.append(_record(plan, epoch, done))
             if watch.on_epoch is not None:
                 watch.on_epoch(history[-1], vector)
             bar.set_postfix_str(f"ELBO/N {history[-1].elbo / examples:.4f}")
     return (vector if mean is None else mean), history
 
 
-def _record(how, epoch, steps):
+def _record(plan, epoch, steps):
     """Return the row of the history of an epoch, from its steps."""
     means = Elbo(
         *(float(np.mean(part)) for part in zip(*(step.parts for step in steps), strict=True))
     )
     penalty = float(np.mean([step.penalty for step in steps]))
     tau = float(steps[-1].tau) if steps else 0.0
-    return Record(how.key.task, how.phase, epoch, len(steps), tau, means.total, *means, penalty)
+    return Record(plan.key.task, plan.phase, epoch, len(steps), tau, means.total, *means, penalty)
 
 
 def geometric(start, end, step, steps):

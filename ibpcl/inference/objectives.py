@@ -39,7 +39,7 @@ class Weighted(NamedTuple):
     adapt: object = None
 
 
-def train(network, vector, prior, data, how, rates, weighted, masks=None, rest=None, growing=None):
+def train(network, vector, prior, data, plan, rates, weighted, masks=None, rest=None, growing=None):
     """Maximize the ELBO, its parts weighted, over the parameters of a network.
 
     Kumar et al. (2021), Secs. 4.4 and 4.5: "Masked Training" where masks are sampled, else
@@ -52,7 +52,7 @@ def train(network, vector, prior, data, how, rates, weighted, masks=None, rest=N
         Where to start.
     prior : Prior or None
         Of the weights; None for a network of plain layers.
-    data, how, weighted : Data, Fit, Weighted
+    data, plan, weighted : Data, Fit, Weighted
         The task, how the fit goes, and what is maximized.
     rates : dict of str to float
         Learning rate of each block of the layout; 0 where none is named.
@@ -78,34 +78,34 @@ def train(network, vector, prior, data, how, rates, weighted, masks=None, rest=N
     # starts, and its rates.
     def begin(network, vector, prior, rest):
         if rest is None:
-            part = subnetwork.cut(network, {})._replace(masks=masks)
+            subnet = subnetwork.cut(network, {})._replace(masks=masks)
         else:
-            part = subnetwork.usable(network, data.x, masks)
+            subnet = subnetwork.usable(network, data.x, masks)
         element_rates = np.zeros(network.layout.size, np.float32)
         for block in rates.keys() & set(network.layout.blocks):
             element_rates[network.layout.block(block)] = rates[block]
         if weighted.held is not None:
             element_rates[weighted.held] = 0
         return (
-            part,
-            subnetwork.cut_prior(part, network, prior),
-            vector[part.index],
-            element_rates[part.index],
+            subnet,
+            subnetwork.cut_prior(subnet, network, prior),
+            vector[subnet.index],
+            element_rates[subnet.index],
         )
 
-    part, prior, start, element_rates = begin(network, vector, prior, rest)
+    subnet, prior, start, element_rates = begin(network, vector, prior, rest)
     # A network that grows reads the same; row after row, or each minibatch would be taken from a
     # copy of all.
     examples = len(data.x)
-    x = np.ascontiguousarray(part.columns(data.x))
+    x = np.ascontiguousarray(subnet.columns(data.x))
     downhill = Elbo(*(-weight / examples for weight in weighted.weights))
 
     def objective(vector, rows, step, steps):
-        small = part.network
+        small = subnet.network
         relaxed = masks is None
-        tau = geometric(*how.tau, step, steps) if relaxed else 0.0
+        tau = geometric(*plan.tau, step, steps) if relaxed else 0.0
         drawn = small.noise(
-            how.key._replace(step=step), how.samples, len(rows), how.backend, relaxed=relaxed
+            plan.key._replace(step=step), plan.samples, len(rows), plan.backend, relaxed=relaxed
         )
         parts, cache = elbo(
             small,
@@ -115,8 +115,8 @@ def train(network, vector, prior, data, how, rates, weighted, masks=None, rest=N
             data.y.take(rows, axis=0),
             drawn,
             examples,
-            how.backend,
-            part.masks,
+            plan.backend,
+            subnet.masks,
             tau,
         )
         rise = min(1.0, step / (weighted.warm_up * steps)) if weighted.warm_up > 0 else 1.0
@@ -130,26 +130,26 @@ def train(network, vector, prior, data, how, rates, weighted, masks=None, rest=N
         return Step(parts, gradient, tau, penalty)
 
     def grow(step, vector, state, element_rates):
-        nonlocal network, part, prior, rest
+        nonlocal network, subnet, prior, rest
         every, look = growing
-        found = None if (step + 1) % every else look(network, part.write_back(vector, rest), step)
+        found = None if (step + 1) % every else look(network, subnet.write_back(vector, rest), step)
         if found is None:
             return vector, state, element_rates
-        layout, (network, _, _, rest) = part.network.layout, found
-        part, prior, vector, element_rates = begin(*found)
+        layout, (network, _, _, rest) = subnet.network.layout, found
+        subnet, prior, vector, element_rates = begin(*found)
         return (
             vector,
-            _larger_state(state, layout.within(part.network.layout), len(vector)),
+            _larger_state(state, layout.within(subnet.network.layout), len(vector)),
             element_rates,
         )
 
     trained, history = fit(
-        start, objective, element_rates, examples, how, grow if growing else weighted.adapt
+        start, objective, element_rates, examples, plan, grow if growing else weighted.adapt
     )
-    return network, part.write_back(trained, rest), history
+    return network, subnet.write_back(trained, rest), history
 
 
-def maximize_likelihood(network, vector, prior, data, how, rate):
+def maximize_likelihood(network, vector, prior, data, plan, rate):
     """Fit the means alone, without masks and without noise (supplement B.1: "similar to VCL"); see
     :func:`train`.
     """
@@ -158,7 +158,7 @@ def maximize_likelihood(network, vector, prior, data, how, rate):
         vector,
         prior,
         data,
-        how._replace(samples=0),
+        plan._replace(samples=0),
         {"mu": rate, "noise": rate},
         Weighted(Elbo(1.0)),
         {},

@@ -139,7 +139,7 @@ class Course:
         self.context = context
         self.task = task
         self.settings = context.settings
-        self.how = context.fit()
+        self.plan = context.fit()
         self.history = []
         self.old = self.network = context.next_network(task.outputs)
         self.before = self.vector = continued(context, self.network)
@@ -210,13 +210,13 @@ class Course:
         network = self.network
         task = self.task
         examples = len(self.task.x_train)
-        how = self.how
+        plan = self.plan
         rates = np.float32(self.settings.rate) * trained
-        steps = epochs * -(-examples // how.batch)
+        steps = epochs * -(-examples // plan.batch)
 
         def objective(vector, rows, step, steps):
             total, cache = network.log_likelihood(
-                vector, task.x_train[rows], task.y_train[rows], how.backend
+                vector, task.x_train[rows], task.y_train[rows], plan.backend
             )
             gradient = network.log_likelihood_vjp(-1 / len(rows), cache)
             penalty = 0.0
@@ -228,7 +228,7 @@ class Course:
             return Step(Elbo(total * examples / len(rows)), gradient, penalty=penalty * examples)
 
         def shrink(step, vector, state, rates):
-            factor = np.float32(geometric(1.0, how.rate_end, step, steps))
+            factor = np.float32(geometric(1.0, plan.rate_end, step, steps))
             return kinks.shrink(vector, adam.step_sizes(state, rates * factor)), state, rates
 
         self.vector, records = fit(
@@ -236,7 +236,7 @@ class Course:
             objective,
             rates,
             examples,
-            how._replace(phase=phase, epochs=epochs),
+            plan._replace(phase=phase, epochs=epochs),
             None if kinks is None or kinks.is_zero else shrink,
         )
         self.history += records

@@ -170,7 +170,7 @@ class Context:
     def fit(self, phase, epochs, **changes):
         """Return how a phase of training goes."""
         settings = self.settings
-        how = Fit(
+        plan = Fit(
             phase,
             epochs,
             settings.batch,
@@ -181,7 +181,7 @@ class Context:
             settings.rate_end,
             tau=(settings.tau_start, settings.tau_end),
         )
-        return how._replace(**changes)
+        return plan._replace(**changes)
 
     def network_of(self, task_id):
         """Return the network of a learned task, as large as it was then."""
@@ -354,7 +354,7 @@ def masked_training(context, network, vector, prior, data):
     """
     settings = context.settings
     given = given_masks(context)
-    how = context.fit("masked", settings.epochs_for(len(data.x))[0])
+    plan = context.fit("masked", settings.epochs_for(len(data.x))[0])
     rates = dict.fromkeys(OF_WEIGHTS, settings.weight_rate) | dict.fromkeys(
         OF_MASKS, settings.mask_rate
     )
@@ -367,7 +367,7 @@ def masked_training(context, network, vector, prior, data):
         vector,
         prior,
         data,
-        how,
+        plan,
         rates,
         context.model.weighted(network, known_weights(context, network)),
         given,
@@ -466,7 +466,7 @@ def finetune(context, network, vector, prior, data, masks):
     history.
     """
     settings = context.settings
-    how = context.fit(
+    plan = context.fit(
         "finetune", settings.epochs_for(len(data.x))[1], average=settings.finetune_average
     )
     return objectives.train(
@@ -474,7 +474,7 @@ def finetune(context, network, vector, prior, data, masks):
         vector,
         prior,
         data,
-        how,
+        plan,
         dict.fromkeys(OF_WEIGHTS, settings.finetune_rate),
         context.model.weighted(network, known_weights(context, network)),
         masks,
@@ -612,7 +612,7 @@ def refine(context, network, vector, masks, task_id):
     coreset = context.state.coresets[task_id]
     if coreset is None:
         return vector
-    how = context.fit(
+    plan = context.fit(
         "coreset",
         settings.coreset_epochs,
         key=context.key("coreset", task_id),
@@ -624,7 +624,7 @@ def refine(context, network, vector, masks, task_id):
         vector,
         Prior.at(network.layout, vector),
         coreset,
-        how,
+        plan,
         dict.fromkeys(OF_WEIGHTS, settings.coreset_rate),
         context.model.weighted(network, known_weights(context, network)),
         masks,

@@ -189,13 +189,13 @@ def warm_up(context, network, vector, prior, data):
     settings = context.settings
     if context.state.learned or not settings.likelihood_epochs:
         return vector, []
-    how = context.fit(
+    plan = context.fit(
         phase="likelihood", epochs=settings.likelihood_epochs, key=context.key("likelihood")
     )
-    return objectives.maximize_likelihood(network, vector, prior, data, how, settings.rate)[1:]
+    return objectives.maximize_likelihood(network, vector, prior, data, plan, settings.rate)[1:]
 
 
-def maximize(context, network, vector, prior, data, how):
+def maximize(context, network, vector, prior, data, plan):
     """Maximize the ELBO of Eq. 4; return the parameters (P,) and the history."""
     model = context.model
     return objectives.train(
@@ -203,7 +203,7 @@ def maximize(context, network, vector, prior, data, how):
         vector,
         prior,
         data,
-        how,
+        plan,
         model.rates,
         Weighted(GRADIENT),
         model.given_masks,
@@ -225,8 +225,8 @@ def learn_task(context, task):
     )
     prior = last_posterior(context, network)
     vector, warming = warm_up(context, network, vector, prior, data)
-    how = context.fit(tau=context.model.temperatures)
-    vector, history = maximize(context, network, vector, prior, data, how)
+    plan = context.fit(tau=context.model.temperatures)
+    vector, history = maximize(context, network, vector, prior, data, plan)
     memory = context.state.memory
     if coreset is not None:
         t = context.state.learned
@@ -246,7 +246,7 @@ def refine(context, network, vector, task_id):
     tasks = range(context.state.learned) if settings.single_head else [task_id]
     x = np.concatenate([memory[f"x{t}"] for t in tasks])
     y = np.concatenate([memory[f"y{t}"] for t in tasks])
-    how = context.fit(
+    plan = context.fit(
         phase="coreset",
         epochs=settings.coreset_epochs,
         batch=len(x),
@@ -255,7 +255,7 @@ def refine(context, network, vector, task_id):
         rate_end=1.0,
     )
     prior = Prior.at(network.layout, vector)
-    return maximize(context, network, vector, prior, Data(x, y), how)[0]
+    return maximize(context, network, vector, prior, Data(x, y), plan)[0]
 
 
 def predict_classes(context, refined, x, task_id):

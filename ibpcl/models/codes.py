@@ -69,7 +69,7 @@ class Codes:
             for part in PARTS
         )
 
-    def forward(self, views, h, noise, how):
+    def forward(self, views, h, noise, options):
         r"""Draw codes :math:`z_n \sim \mathcal N(m_n, s_n^2)` for what the encoder found.
 
         Arguments and results as of :meth:`ibpcl.models.layers.Layer.forward`; the divergence of the
@@ -81,7 +81,7 @@ class Codes:
         caches = []
         shared = []
         for part, layer in zip(PARTS, self.layers, strict=True):
-            (z, found), cache = layer.forward(views, h, noise, how)
+            (z, found), cache = layer.forward(views, h, noise, options)
             caches.append(cache)
             # a plain encoder has one output for all samples, (N, L)
             shared.append(z.ndim == 2)
@@ -89,8 +89,8 @@ class Codes:
             outputs.append(z + views["codes"][part] if "codes" in views else z)
             add(divergences, found)
         codes, code_cache = latent.sample(eps, *outputs)
-        kl, kl_cache = how.backend.latent.kl(*outputs, *self.prior(views, codes.dtype))
-        divergences["kl_latent"] = how.scale * kl.sum(axis=1)
+        kl, kl_cache = options.backend.latent.kl(*outputs, *self.prior(views, codes.dtype))
+        divergences["kl_latent"] = options.scale * kl.sum(axis=1)
         return (codes, divergences), (
             caches,
             shared,
@@ -98,7 +98,7 @@ class Codes:
             kl_cache,
             kl.shape,
             "codes" in views,
-            how,
+            options,
         )
 
     def forward_vjp(self, dout, cache, needs_dx=True):
@@ -106,11 +106,11 @@ class Codes:
         both layers.
         """
         dz, ddivergences = dout
-        caches, shared, code_cache, kl_cache, shape, moved, how = cache
-        dkl = np.broadcast_to((how.scale * ddivergences["kl_latent"])[:, None], shape).astype(
+        caches, shared, code_cache, kl_cache, shape, moved, options = cache
+        dkl = np.broadcast_to((options.scale * ddivergences["kl_latent"])[:, None], shape).astype(
             dz.dtype
         )
-        *by_kl, dprior_mu, dprior_log_sigma = how.backend.latent.kl_vjp(dkl, kl_cache)
+        *by_kl, dprior_mu, dprior_log_sigma = options.backend.latent.kl_vjp(dkl, kl_cache)
         douts = [
             one + other for one, other in zip(by_kl, latent.sample_vjp(dz, code_cache), strict=True)
         ]

@@ -64,11 +64,11 @@ class Gated(Plain):
         """Return weights and biases, then the embedding (K,)."""
         return [*super().entries(), Entry(f"{self.name}.embedding", (self.units,), "gates")]
 
-    def forward(self, views, x, noise, how):
+    def forward(self, views, x, noise, options):
         """Evaluate the layer and multiply its outputs by the gates."""
-        (raw, divergences), cache = super().forward(views, x, noise, how)
+        (raw, divergences), cache = super().forward(views, x, noise, options)
         a, gates_cache = gates(
-            views[self.name]["embedding"], self.largest if how.tau is None else 1 / how.tau
+            views[self.name]["embedding"], self.largest if options.tau is None else 1 / options.tau
         )
         return (raw * a, divergences), (cache, raw, a, gates_cache)
 

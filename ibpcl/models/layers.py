@@ -128,7 +128,7 @@ class Layer:
         """
         return {}
 
-    def forward(self, views, x, noise, how):
+    def forward(self, views, x, noise, options):
         """Evaluate the layer.
 
         Parameters
@@ -139,7 +139,7 @@ class Layer:
             Inputs; (N, D) when all samples share them.
         noise : dict of str to dict
             What was drawn for each layer, by name.
-        how : Pass
+        options : Pass
             Backend, masks, temperature and scale.
 
         Returns
@@ -176,14 +176,16 @@ class Plain(Layer):
             Entry(f"{self.name}.bias.mu", self.shape[1:], "plain"),
         ]
 
-    def forward(self, views, x, noise, how):
+    def forward(self, views, x, noise, options):
         """Evaluate the layer; nothing is drawn."""
         # one matrix for all samples: join their axes
-        own = views[self.name]
-        h, cache = how.backend.linear.apply(_rows(x), own["weight.mu"][None], own["bias.mu"][None])
+        parameters = views[self.name]
+        h, cache = options.backend.linear.apply(
+            _rows(x), parameters["weight.mu"][None], parameters["bias.mu"][None]
+        )
         h = h.reshape(*x.shape[:-1], self.units)
-        h, active = activate(self.activation, h, how.backend)
-        return (h, {}), (cache, active, x.shape, how.backend)
+        h, active = activate(self.activation, h, options.backend)
+        return (h, {}), (cache, active, x.shape, options.backend)
 
     def forward_vjp(self, dout, cache, needs_dx=True):
         """Pull the gradient at the outputs back."""
@@ -227,14 +229,16 @@ class Gaussian(Layer):
         """Return a normal number for each pre-activation."""
         return {"eps": Draw("normal", key, (samples, batch, self.units))}
 
-    def forward(self, views, x, noise, how):
+    def forward(self, views, x, noise, options):
         """Sample the outputs, under the layer's hard mask if it is given one."""
-        own = views[self.name]
-        mask = (how.masks or {}).get(self.name)
+        parameters = views[self.name]
+        mask = (options.masks or {}).get(self.name)
         eps = noise[self.name]["eps"]
-        means_and_scales = (own[name] for name in GAUSSIAN)
-        h, cache = how.backend.local_linear.sample(eps, x, *means_and_scales, mask, self.activation)
-        return (h, {}), (cache, how.backend)
+        means_and_scales = (parameters[name] for name in GAUSSIAN)
+        h, cache = options.backend.local_linear.sample(
+            eps, x, *means_and_scales, mask, self.activation
+        )
+        return (h, {}), (cache, options.backend)
 
     def forward_vjp(self, dout, cache, needs_dx=True):
         """Pull the gradient at the outputs back."""
@@ -261,18 +265,20 @@ class Drawn(Gaussian):
             "bias": Draw("normal", key._replace(stream=key.stream + 1), (samples, self.units)),
         }
 
-    def forward(self, views, x, noise, how):
+    def forward(self, views, x, noise, options):
         """Draw weights and biases and evaluate the layer with them."""
-        own = views[self.name]
+        parameters = views[self.name]
         drawn = noise[self.name]
         weight, weight_cache = gaussian.sample(
-            drawn["weight"], own["weight.mu"], own["weight.log_sigma"]
+            drawn["weight"], parameters["weight.mu"], parameters["weight.log_sigma"]
         )
-        bias, bias_cache = gaussian.sample(drawn["bias"], own["bias.mu"], own["bias.log_sigma"])
-        h, linear_cache = how.backend.linear.apply(x, weight, bias)
-        h, activation_cache = activate(self.activation, h, how.backend)
+        bias, bias_cache = gaussian.sample(
+            drawn["bias"], parameters["bias.mu"], parameters["bias.log_sigma"]
+        )
+        h, linear_cache = options.backend.linear.apply(x, weight, bias)
+        h, activation_cache = activate(self.activation, h, options.backend)
         return (h, {}), DrawnPass(
-            weight_cache, bias_cache, linear_cache, activation_cache, how.backend
+            weight_cache, bias_cache, linear_cache, activation_cache, options.backend
         )
 
     def forward_vjp(self, dout, cache, needs_dx=True):

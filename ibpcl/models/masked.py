@@ -152,16 +152,18 @@ class Masked(Gaussian):
             ]
         return found
 
-    def start_sticks(self, own, alpha):
+    def start_sticks(self, parameters, alpha):
         """Put the sticks at their prior, Kumaraswamy(alpha, 1) = Beta(alpha, 1), in place.
 
         A learned alpha starts at a Weibull of shape 4 whose mean is ``alpha``.
         """
-        own["raw_a"][...] = inverse_softplus(float(alpha))
-        own["raw_b"][...] = inverse_softplus(1.0)
+        parameters["raw_a"][...] = inverse_softplus(float(alpha))
+        parameters["raw_b"][...] = inverse_softplus(1.0)
         if self.model.learns_alpha:
-            own["raw_shape"][...] = inverse_softplus(ALPHA_SHAPE)
-            own["raw_scale"][...] = inverse_softplus(float(alpha) / gamma(1 + 1 / ALPHA_SHAPE))
+            parameters["raw_shape"][...] = inverse_softplus(ALPHA_SHAPE)
+            parameters["raw_scale"][...] = inverse_softplus(
+                float(alpha) / gamma(1 + 1 / ALPHA_SHAPE)
+            )
 
     def noise(self, key, samples, batch, relaxed):
         """Return noise for weights, biases, sticks and masks; for pre-activations where masks are
@@ -172,25 +174,25 @@ class Masked(Gaussian):
         weight, bias, stick, mask = (
             key._replace(stream=key.stream + i) for i in range(self.streams)
         )
-        own = (samples, *self.shape)
+        shape = (samples, *self.shape)
         return {
-            "weight": Draw("normal", weight, own),
+            "weight": Draw("normal", weight, shape),
             "bias": Draw("normal", bias, (samples, self.units)),
             "stick": Draw("uniform", stick, (samples, *self.model.stick_shape(self.shape))),
-            "mask": Draw("logistic", mask, own),
+            "mask": Draw("logistic", mask, shape),
         }
 
-    def forward(self, views, x, noise, how):
+    def forward(self, views, x, noise, options):
         """Evaluate the layer; with sampled masks their divergence is ``kl_masks``."""
-        if how.masks is not None:
-            out, cache = super().forward(views, x, noise, how)
+        if options.masks is not None:
+            out, cache = super().forward(views, x, noise, options)
             return out, Kept(given=cache)
-        own = views[self.name]
+        parameters = views[self.name]
         drawn = noise[self.name]
         model = self.model
-        backend = how.backend
+        backend = options.backend
         logit_pi, stick_cache = backend.sticks.log_odds(
-            drawn["stick"], own["raw_a"], own["raw_b"], model.link
+            drawn["stick"], parameters["raw_a"], parameters["raw_b"], model.link
         )
         sample = (
             backend.masked_weights.sample
@@ -200,21 +202,25 @@ class Masked(Gaussian):
         arrays = (
             drawn["weight"],
             drawn["mask"],
-            own["weight.mu"],
-            own["weight.log_sigma"],
-            own["rho"],
+            parameters["weight.mu"],
+            parameters["weight.log_sigma"],
+            parameters["rho"],
         )
         largest = None
         # D K columns of one row; then its masks are the activity
         if model.row_sticks:
             (w, z, divergence), weights_cache = sample(
-                *map(_one_row, arrays), _one_row(logit_pi)[:, 0], how.tau, model.kl
+                *map(_one_row, arrays), _one_row(logit_pi)[:, 0], options.tau, model.kl
             )
             w = w.reshape(drawn["weight"].shape)
             activity, largest = masked_linear.column_activity(z.reshape(w.shape))
         else:
-            (w, activity, divergence), weights_cache = sample(*arrays, logit_pi, how.tau, model.kl)
-        bias, bias_cache = gaussian.sample(drawn["bias"], own["bias.mu"], own["bias.log_sigma"])
+            (w, activity, divergence), weights_cache = sample(
+                *arrays, logit_pi, options.tau, model.kl
+            )
+        bias, bias_cache = gaussian.sample(
+            drawn["bias"], parameters["bias.mu"], parameters["bias.log_sigma"]
+        )
         h, linear_cache = backend.linear.apply(x, w, bias * activity)
         h, activation_cache = activate(self.activation, h, backend)
         return (h, {"kl_masks": divergence}), Kept(
@@ -270,19 +276,19 @@ class Masked(Gaussian):
             }
         }
 
-    def kl_sticks(self, own, prior, backend):
+    def kl_sticks(self, parameters, prior, backend):
         """Compute the divergences, nats, of the layer's sticks and of a learned alpha from their
         prior.
 
-        ``own`` are the layer's parameters by name, ``prior`` is the concentration alpha of the
+        ``parameters`` are the layer's by name, ``prior`` is the concentration alpha of the
         sticks' prior, or of a learned one shape and rate of its Gamma prior.  That of the sticks is
         a mean over a learned alpha; without one the other is 0.
         """
         if not self.model.learns_alpha:
-            kl, cache = backend.sticks.divergence(own["raw_a"], own["raw_b"], prior)
+            kl, cache = backend.sticks.divergence(parameters["raw_a"], parameters["raw_b"], prior)
             return (kl, 0.0), (cache, backend)
-        (a, b), raw_cache = sticks(own["raw_a"], own["raw_b"])
-        (k, scale), raw_alpha = sticks(own["raw_shape"], own["raw_scale"])
+        (a, b), raw_cache = sticks(parameters["raw_a"], parameters["raw_b"])
+        (k, scale), raw_alpha = sticks(parameters["raw_shape"], parameters["raw_scale"])
         (mean, mean_log), moments_cache = weibull.moments(k, scale)
         kl, cache = kumaraswamy.expected_kl_to_beta(a, b, mean, mean_log)
         kl_alpha, gamma_cache = weibull.kl_to_gamma(k, scale, *prior)

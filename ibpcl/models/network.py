@@ -126,7 +126,7 @@ class Network:
         self.likelihood.start(views)
         return vector
 
-    def forward(self, vector, x, noise, how):
+    def forward(self, vector, x, noise, options):
         """Evaluate the network.
 
         Parameters
@@ -137,7 +137,7 @@ class Network:
             Inputs.
         noise : dict of str to dict
             From :meth:`noise`.
-        how : ibpcl.models.layers.Pass
+        options : ibpcl.models.layers.Pass
             Backend, hard masks or None, temperature and scale.
 
         Returns
@@ -152,7 +152,7 @@ class Network:
         divergences = {}
         caches = []
         for stage in self.stages:
-            (h, found), cache = stage.forward(views, h, noise, how)
+            (h, found), cache = stage.forward(views, h, noise, options)
             add(divergences, found)
             caches.append(cache)
         return (h if h.ndim == 3 else h[None], divergences), (vector, caches)

@@ -91,8 +91,10 @@ class PointAutoencoder:
         h = np.asarray(h, self.dtype)
         h = h.reshape(-1, shape[-1])
         for layer in layers:
-            own = self.views[layer.name]
-            (h,), _ = self.backend.linear.apply(h, own["weight.mu"][None], own["bias.mu"][None])
+            parameters = self.views[layer.name]
+            (h,), _ = self.backend.linear.apply(
+                h, parameters["weight.mu"][None], parameters["bias.mu"][None]
+            )
             h, _ = activate(layer.activation, h, self.backend)
         return h.reshape(*shape[:-1], h.shape[-1])
 

@@ -47,15 +47,15 @@ def predict(network, vector, masks, x, samples, key, backend, chunk=CHUNK):
         As the network's likelihood predicts.
     """
     # nothing else can be seen in the outputs
-    part = subnetwork.usable(network, x, masks)
+    subnet = subnetwork.usable(network, x, masks)
     sticks = {}
-    small = part.network
-    vector = vector[part.index]
+    small = subnet.network
+    vector = vector[subnet.index]
     views = small.layout.layers(vector)
     rows = max(1, chunk // samples)
     found = []
     for i, start in enumerate(range(0, max(1, len(x)), rows)):
-        some = part.columns(x[start : start + rows])
+        some = subnet.columns(x[start : start + rows])
         noise = small.noise(
             key._replace(step=i), samples, len(some), backend, vector.dtype, masks is None
         )
@@ -64,6 +64,6 @@ def predict(network, vector, masks, x, samples, key, backend, chunk=CHUNK):
             name: drawn["stick"] for name, drawn in noise.items() if "stick" in drawn
         }
         noise |= {name: noise[name] | {"stick": stick} for name, stick in sticks.items()}
-        (outputs, _), _ = small.forward(vector, some, noise, Pass(backend, part.masks, 0.0))
+        (outputs, _), _ = small.forward(vector, some, noise, Pass(backend, subnet.masks, 0.0))
         found.append(small.likelihood.predict(views, outputs))
     return type(found[0])(*(np.concatenate(parts) for parts in zip(*found, strict=True)))

@@ -15,8 +15,8 @@ def normal(rng, spread):
     0.
     """
 
-    def start(layer, own):
-        own["weight.mu"][...] = rng.normal(0.0, spread, own["weight.mu"].shape)
+    def start(layer, parameters):
+        parameters["weight.mu"][...] = rng.normal(0.0, spread, parameters["weight.mu"].shape)
 
     return start
 
@@ -29,10 +29,10 @@ def he(rng, spread=1.0, factors=None):
     "Delving deep into rectifiers"); ``factors`` are of the layers that are named.  Biases are 0.
     """
 
-    def start(layer, own):
+    def start(layer, parameters):
         factor = (factors or {}).get(layer.name, 1.0)
-        own["weight.mu"][...] = rng.normal(
-            0.0, factor * spread * np.sqrt(2 / layer.inputs), own["weight.mu"].shape
+        parameters["weight.mu"][...] = rng.normal(
+            0.0, factor * spread * np.sqrt(2 / layer.inputs), parameters["weight.mu"].shape
         )
 
     return start
@@ -43,10 +43,10 @@ def uniform(rng):
     plain layers today.
     """
 
-    def start(layer, own):
+    def start(layer, parameters):
         widest = 1 / np.sqrt(layer.inputs)
         for name in ("weight.mu", "bias.mu"):
-            own[name][...] = rng.uniform(-widest, widest, own[name].shape)
+            parameters[name][...] = rng.uniform(-widest, widest, parameters[name].shape)
 
     return start
 

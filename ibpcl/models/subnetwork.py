@@ -130,11 +130,11 @@ def sides(network, outputs):
     return {name: (outputs[source], outputs[name]) for name, source in network.sources.items()}
 
 
-def cut_prior(part, network, prior):
+def cut_prior(subnet, network, prior):
     """Return the prior of a part of a network; None if it has none."""
     if prior is None:
         return None
-    places = part.index[part.network.layout.block("mu")] - network.layout.block("mu").start
+    places = subnet.index[subnet.network.layout.block("mu")] - network.layout.block("mu").start
     informative = (
         None if prior.informative is None else np.flatnonzero(np.isin(places, prior.informative))
     )

@@ -75,27 +75,29 @@ class Units(Gaussian):
             }
         return found
 
-    def forward(self, views, x, noise, how):
+    def forward(self, views, x, noise, options):
         """Evaluate the layer; with sampled masks their divergence is ``kl_masks``."""
-        if how.masks is not None:
-            out, cache = super().forward(views, x, noise, how)
+        if options.masks is not None:
+            out, cache = super().forward(views, x, noise, options)
             return out, Kept(given=cache)
         drawn = noise[self.name]
-        own = views[self.name]
-        backend = how.backend
-        means_and_scales = (own[name] for name in GAUSSIAN)
+        parameters = views[self.name]
+        backend = options.backend
+        means_and_scales = (parameters[name] for name in GAUSSIAN)
         # The activation is apart from the layer: the mask's gradient needs what goes through it.
         linear, linear_cache = backend.local_linear.sample(
             drawn["eps"], x, *means_and_scales, None, None
         )
         active, active_cache = activate(self.activation, linear, backend)
-        logit_pi, stick_cache = backend.sticks.log_odds(drawn["stick"], own["raw_a"], own["raw_b"])
-        logit_theta = (own["rho"] + logit_pi)[:, None, :]
-        if how.tau == 0:
+        logit_pi, stick_cache = backend.sticks.log_odds(
+            drawn["stick"], parameters["raw_a"], parameters["raw_b"]
+        )
+        logit_theta = (parameters["rho"] + logit_pi)[:, None, :]
+        if options.tau == 0:
             return (active * (logit_theta + drawn["mask"] > 0), {}), None
-        z, mask_cache = concrete.sample(drawn["mask"], logit_theta, how.tau)
+        z, mask_cache = concrete.sample(drawn["mask"], logit_theta, options.tau)
         kl, kl_cache = DIVERGENCES[self.kl].kl(logit_theta, logit_pi)
-        examples = how.scale * active.shape[1]
+        examples = options.scale * active.shape[1]
         return (active * z, {"kl_masks": examples * kl}), Kept(
             sampled=SampledPass(
                 linear_cache,
@@ -128,14 +130,14 @@ class Units(Gaussian):
         values = (*gaussian, drho.sum(axis=0), *raw)
         return dx, {self.name: dict(zip(GAUSSIAN + UNITS, values, strict=True))}
 
-    def kl_sticks(self, own, prior, backend):
+    def kl_sticks(self, parameters, prior, backend):
         """Compute the divergence of the layer's sticks from a Kumaraswamy prior, whose (a, b) are
         ``prior``.
 
         Results as of :meth:`ibpcl.models.masked.Masked.kl_sticks`; there is no alpha, so its
         divergence is 0.
         """
-        (a, b), raw_cache = sticks(own["raw_a"], own["raw_b"])
+        (a, b), raw_cache = sticks(parameters["raw_a"], parameters["raw_b"])
         kl, cache = stick_divergence.kl(a, b, *prior)
         return (kl, 0.0), (raw_cache, cache)
 

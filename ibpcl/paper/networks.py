@@ -122,12 +122,12 @@ def check_network(seed=0, fixed=False):
     )
 
 
-def check_forward(model, vector, x, noise, how, seed):
+def check_forward(model, vector, x, noise, options, seed):
     """Check the gradient of a network's outputs and divergences for given noise."""
-    names = list(model.forward(vector, x, noise, how)[0][1])
+    names = list(model.forward(vector, x, noise, options)[0][1])
 
     def f(vector):
-        (outputs, divergences), cache = model.forward(vector, x, noise, how)
+        (outputs, divergences), cache = model.forward(vector, x, noise, options)
         return (outputs, *divergences.values()), cache
 
     def f_vjp(dout, cache):
@@ -148,12 +148,12 @@ def check_layer(kind, seed=0, mask=None, relaxed=False, **options):
     draws = layer.noise(Key(seed, 0, 0, 0), 2, 4, relaxed)
     drawn = NUMPY.noise.draw(list(draws.values()), np.float64)
     noise = {"layer": dict(zip(draws, drawn, strict=True))}
-    how = Pass(NUMPY, masks, 0.7, 10.0)
+    options = Pass(NUMPY, masks, 0.7, 10.0)
     divergences = ("kl_masks",) * relaxed
 
     def f(x, *values):
         (h, found), cache = layer.forward(
-            {"layer": dict(zip(views, values, strict=True))}, x, noise, how
+            {"layer": dict(zip(views, values, strict=True))}, x, noise, options
         )
         return (h, *(found[name] for name in divergences)), cache
 

@@ -215,23 +215,30 @@ def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, activation
     array([[[4.]]])
     """
     mask = np.ones(mu.shape, bool) if mask is None else mask
-    kept = mu.ndim == 1
-    moments, moments_cache = (kept_moments if kept else masked_moments)(
+    is_subnetwork = mu.ndim == 1
+    moments, moments_cache = (kept_moments if is_subnetwork else masked_moments)(
         mu, log_sigma, bias_mu, bias_log_sigma, mask
     )
     h, cache = apply(eps, x, *moments)
     if activation is None:
-        return h, (kept, moments_cache, cache, None)
+        return h, (is_subnetwork, moments_cache, cache, None)
     h, active = getattr(activations, activation)(h)
-    return h, (kept, moments_cache, cache, (getattr(activations, activation + "_vjp"), active))
+    return h, (
+        is_subnetwork,
+        moments_cache,
+        cache,
+        (getattr(activations, activation + "_vjp"), active),
+    )
 
 
 def sample_vjp(dh, cache, needs_dx=True):
     """Pull the gradient at ``h`` back to ``x, mu, log_sigma, bias_mu, bias_log_sigma``."""
-    kept, moments_cache, inner, activation = cache
+    is_subnetwork, moments_cache, inner, activation = cache
     if activation is not None:
         pull_back, active = activation
         dh = pull_back(dh, active)
     dx, *dmoments = apply_vjp(dh, inner, needs_dx)
-    dparameters = (kept_moments_vjp if kept else masked_moments_vjp)(dmoments, moments_cache)
+    dparameters = (kept_moments_vjp if is_subnetwork else masked_moments_vjp)(
+        dmoments, moments_cache
+    )
     return (dx, *dparameters)

@@ -138,13 +138,13 @@ def test_vcl_with_one_task_is_bayes_by_backprop(make_images, weight):
     key = learner.context.key("train")
     count = len(begin[model.layout.block("mu")])
     prior = Prior(np.zeros(count, np.float32), np.full(count, np.log(0.7), np.float32), {})
-    how = Fit("fit", 6, 32, 1, key, backend(), False, rate_end=0.1)
+    plan = Fit("fit", 6, 32, 1, key, backend(), False, rate_end=0.1)
     _, vector, _ = objectives.train(
         model,
         begin,
         prior,
         Data(task.x_train, task.x_train),
-        how,
+        plan,
         {"plain": 0.01, "mu": 0.01, "log_sigma": 0.01},
         Weighted(Elbo(1.0, -weight, kl_latent=-1.0), learner.settings.warm_up),
         {},

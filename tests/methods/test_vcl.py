@@ -128,7 +128,7 @@ def test_npbcls_finetuning_with_all_masks_on_is_vcls_training(make_task):
     learner = learner_of(likelihood_epochs=0)
     learner.learn(task, progress=False)
     fresh = accept(learner_of().context, task)
-    how = Fit("finetune", 4, 20, 1, fresh.key("train", 0), NUMPY, False)
+    plan = Fit("finetune", 4, 20, 1, fresh.key("train", 0), NUMPY, False)
     context = context_of(task, prior_sigma=1.0)
     network = context.next_network(2)
     begin = start(fresh, fresh.next_network(2), task)
@@ -140,7 +140,7 @@ def test_npbcls_finetuning_with_all_masks_on_is_vcls_training(make_task):
         begin,
         prior,
         Data(task.x_train, task.y_train),
-        how,
+        plan,
         dict.fromkeys(("mu", "log_sigma"), SMALL.rate),
         context.model.weighted(network, {}),
         masks,

@@ -10,8 +10,8 @@ import numpy as np
 
 from ibpcl.verify.witnesses.clock import TimeUp
 
-ITEM_SECONDS = 6.0  # for the check of one function, of which a search for a name may take
-SEARCH_SECONDS = 2.0
+ITEM_SECONDS = 12.0  # for the check of one function, of which a search for a name may take
+SEARCH_SECONDS = 5.0
 _deadline = contextvars.ContextVar("deadline", default=None)
 
 

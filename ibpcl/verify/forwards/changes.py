@@ -37,6 +37,48 @@ def check_change(family):
     return found
 
 
+def check_pushed(family, density):
+    """Check a density under a change of variables against the density before it.
+
+    Parameters
+    ----------
+    family : ibpcl.verify.forwards.families.Family
+        With ``transform`` and ``base``.
+    density : ibpcl.verify.forwards.roles.Part
+        The log density of y = T(x), which must be log p(x) - log |det dT/dx|.
+    """
+    transform = family.parts["transform"]
+    x = _inside(family, transform)
+    if x is None:
+        words = "the transform is not finite at any of the points that were tried"
+        return ForwardVerdict(density.name, "undecided", words, "undecided")
+    ys = [_values(family, transform, x, point) for point in family.points]
+    base = np.concatenate(
+        [family.values_at(family.parts["base"], x, point) for point in family.points]
+    )
+    jacobian = np.concatenate(
+        [_log_det(slope(family, transform, x, point)) for point in family.points]
+    )
+
+    def values(function=None, every=None):
+        return np.concatenate(
+            [
+                family.values_at(density, y, point, function)
+                for y, point in zip(ys, every or family.points, strict=False)
+            ]
+        )
+
+    given = values()
+    right = base - jacobian
+    if agree(given, right, atol=EXACT):
+        return ForwardVerdict(density.name, "ok", "log p(x) - log |det dy/dx|")
+    others = {
+        Slip("inverted_jacobian", "the log Jacobian is added, not subtracted"): base + jacobian,
+        Slip("jacobian", "the Jacobian is missing"): base,
+    }
+    return compared(density, given, right, values, others, {}, family.points, "wrong")
+
+
 def _inside(family, transform):
     """Return points (K,) or (K, d) at which the transform is finite."""
     given = family.points[0].get(transform.variable)

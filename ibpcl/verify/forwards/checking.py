@@ -143,6 +143,12 @@ def _report(group):
         items += _two_densities(group, family)
     elif _has_density(family) or "cdf" in family or "sample" in family:
         items += _of_distribution(family)
+    if {"transform", "base", "log_density"} <= set(family.parts):
+        density = family.parts["log_density"]
+        pushed = _tried(density.name, lambda: changes.check_pushed(family, density))[0]
+        first = next((item for item in items if item.name == density.name), None)
+        if first is None or pushed.verdict == "wrong":
+            items = [pushed, *(item for item in items if item is not first)]
     if "transform" in family:
         items += _tried("transform", lambda: changes.check_change(family))
     if "expectation" in family:
@@ -259,7 +265,8 @@ def _against(family, known, role, part):
     if role == "quantile":
         return samplers.check_quantile(family, truths, part)
     if role == "kl":
-        return closed_forms.check_kl(family, _truth_at(family, truths, known.function), part)
+        truth_at = _truth_at(family, truths, known.function)
+        return closed_forms.check_kl(family, truth_at, part)
     if role == "expectation":
         return closed_forms.check_expectation(family, truths, part, family.parts["integrand"])
     return closed_forms.check_moment(family, truths, part)
@@ -279,7 +286,8 @@ def _truth_at(family, truths, function=None):
         support = truths[0].support
         if callable(given):
             support = supports.given_support(given, family, support.discrete, point)
-        return truth_of(log_density, support, hints=_scalars(point))
+        dimension = 1 if truths[0].nodes.x.ndim == 1 else truths[0].nodes.x.shape[1]
+        return truth_of(log_density, support, dimension, hints=_scalars(point))
 
     return found
 

@@ -3,7 +3,7 @@
 import ast
 import contextlib
 import copy
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +17,9 @@ from ibpcl.verify.witnesses.clock import TimeUp
 
 SECONDS = 0.55  # for one function, about, by the number of expressions that it runs
 MOST_FITS = 8
+TERMS = 5_000  # of a series that was truncated
+# Parameters whose ratio scales a minibatch.
+SIZES = ("N", "n", "batch", "batch_size", "size", "B", "M", "m", "total", "n_batch", "n_total")
 # Functions that are taken for each other in formulas.
 PARTNERS = (
     "log log2 log10 log1p",
@@ -157,6 +160,7 @@ def _of_formulas(code):
             yield from _of_scale(place)
     for tree in code.trees.values():
         names = [argument.arg for argument in tree.args.args if argument.arg != "self"]
+        yield from _of_series(code.places, tree.name)
         for place in code.places:
             if place.function == tree.name and place.inside == "formula":
                 yield from _of_insertions(place, names)
@@ -276,6 +280,16 @@ def _of_scale(place):
         yield replaced(rank, kind, place, new, words.format(text))
 
 
+def _of_series(places, function):
+    """Yield more terms of a sum that a loop or an array of integers cuts off."""
+    for place in places:
+        node = place.node
+        whole = isinstance(node, ast.Constant) and isinstance(node.value, int)
+        if place.function == function and place.inside == "range" and whole and node.value >= 3:
+            words = f"the series is truncated: it needs more terms than {node.value}"
+            yield replaced(1, "truncated", place, ast.Constant(TERMS), words)
+
+
 def _of_insertions(place, names):
     """Yield a parameter that is lost beside a value: a factor, a divisor, a power or a term."""
     node = place.node
@@ -288,6 +302,11 @@ def _of_insertions(place, names):
         node, (ast.Name, ast.Call, ast.BinOp, ast.Attribute, ast.Constant)
     ):
         return
+    sizes = [name for name in names if name in SIZES]
+    for one, other in permutations(sizes, 2):
+        new = ast.parse(f"({text}) * {one} / {other}", mode="eval").body
+        words = f"a factor is missing, `* {one} / {other}`"
+        yield replaced(5.2, "factor", place, new, words)
     for name in names:
         if name == text:
             continue

@@ -136,7 +136,15 @@ def _named_sampler(family, truths, part, noise, fits):
     )
 
 
-NAMED = ("sign", "complement", "exchanged", "parameter_scale", "constant_factor", "other_scale")
+NAMED = (
+    "truncated",
+    "sign",
+    "complement",
+    "exchanged",
+    "parameter_scale",
+    "constant_factor",
+    "other_scale",
+)
 
 
 class _Distance:

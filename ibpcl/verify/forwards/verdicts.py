@@ -25,6 +25,7 @@ HINTS = {
     "exchanged": "two parameters are exchanged",
     "parameter_scale": "a parameter is used on another scale: variance or deviation, rate or scale",
     "not_the_inverse": "put one function into the other: x must come back",
+    "truncated": "sum more terms, or use a closed form",
     "edit": "change the named place",
     "not_a_bound": "a lower bound may never lie above the log evidence",
     "biased": "average the estimator over many draws",

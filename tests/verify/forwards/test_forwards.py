@@ -324,3 +324,141 @@ def test_the_distributions_of_scipy_raise_no_alarm(name, shapes):
         parameters=[dict(zip(names, shapes, strict=True))] if names else None,
     )
     assert report.verdict != "wrong", str(report)
+
+
+def log_softmax(z, tau):
+    scaled = z / tau
+    return scaled - np.log(np.sum(np.exp(scaled), axis=-1, keepdims=True))
+
+
+def other_temperature(z, tau):
+    scaled = z * tau
+    return scaled - np.log(np.sum(np.exp(scaled), axis=-1, keepdims=True))
+
+
+def other_axis(z, tau):
+    scaled = z / tau
+    return scaled - np.log(np.sum(np.exp(scaled), axis=0, keepdims=True))
+
+
+def objective(ll, kl, N, batch):
+    return N / batch * ll - kl
+
+
+def unscaled(ll, kl, N, batch):
+    return ll - kl
+
+
+def all_scaled(ll, kl, N, batch):
+    return N / batch * (ll - kl)
+
+
+def upside_down(ll, kl, N, batch):
+    return batch / N * ll - kl
+
+
+def series(x, terms=3000):
+    return float(np.sum(x ** np.arange(1, terms) / np.arange(1, terms)))
+
+
+def truncated(x):
+    total = 0.0
+    for m in range(1, 12):
+        total += x**m / m
+    return total
+
+
+def sticks(v):
+    return np.cumprod(v)
+
+
+def backwards(v):
+    return np.flip(np.cumprod(np.flip(v)))
+
+
+def sums(v):
+    return np.cumsum(v)
+
+
+SIZES = [
+    {"ll": -3.1, "kl": 0.7, "N": 60, "batch": 5},
+    {"ll": -2.1, "kl": 0.3, "N": 50, "batch": 4},
+    {"ll": -1.1, "kl": 1.7, "N": 30, "batch": 6},
+]
+TABLE = {"z": np.random.default_rng(0).normal(size=(4, 3)), "tau": 0.7}
+V = {"v": np.array([0.9, 0.3, 0.6, 0.8])}
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "inputs", "says"),
+    [
+        (other_temperature, log_softmax, TABLE, "tau"),
+        (other_axis, log_softmax, TABLE, "axis"),
+        (unscaled, objective, SIZES, "N / batch"),
+        (all_scaled, objective, SIZES, "batch / N"),
+        (upside_down, objective, SIZES, "exchanged"),
+        (truncated, series, {"x": 0.9}, "truncated"),
+        (backwards, sticks, V, "flip"),
+        (sums, sticks, V, "cumprod"),
+    ],
+)
+def test_slips_of_losses_and_series_are_named(left, right, inputs, says):
+    verdict = check_identity(left, right, inputs)
+    assert verdict.verdict == "wrong" and says in verdict.words, str(verdict)
+
+
+def in_space(x, mu, L):
+    z = np.linalg.solve(L, (np.asarray(x) - mu).T)
+    return -0.5 * np.sum(z**2, axis=0) - np.log(np.diag(L)).sum() - len(mu) / 2 * np.log(2 * np.pi)
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_random_vectors(size):
+    lower = np.array([[1.0, 0.0, 0.0], [0.3, 0.8, 0.0], [-0.2, 0.1, 1.2]])[:size, :size]
+
+    def kl(mu_q, L_q, mu_p, L_p):
+        inner = np.linalg.solve(L_p, L_q)
+        far = np.linalg.solve(L_p, mu_q - mu_p)
+        logs = np.log(np.diag(L_p)).sum() - np.log(np.diag(L_q)).sum()
+        return 0.5 * (np.sum(inner**2) + np.sum(far**2) - len(mu_q)) + logs
+
+    report = check_distribution(
+        in_space,
+        sample=lambda rng, size, mu, L: mu + rng.normal(size=(size, len(mu))) @ L.T,
+        mean=lambda mu: mu,
+        variance=lambda L: L @ L.T,
+        entropy=lambda L: len(L) / 2 * np.log(2 * np.pi * np.e) + np.log(np.diag(L)).sum(),
+        kl=kl,
+        parameters={
+            "x": np.zeros(size),
+            "mu": np.array([0.3, -0.5, 1.0])[:size],
+            "L": lower,
+            "mu_q": np.array([0.3, -0.5, 1.0])[:size],
+            "L_q": lower,
+            "mu_p": np.zeros(size),
+            "L_p": 1.5 * np.eye(size),
+        },
+    )
+    assert report.ok, str(report)
+
+
+def test_a_density_after_a_change_of_variables(tmp_path, capsys):
+    path = tmp_path / "push.py"
+    right = (
+        "import numpy as np\n"
+        "def base_log_density(x):\n    return -0.5 * x**2 - 0.5 * np.log(2 * np.pi)\n"
+        "def transform(x, s):\n    return np.sinh(s * x) / s\n"
+        "def inverse(y, s):\n    return np.arcsinh(s * y) / s\n"
+        "def log_jacobian(x, s):\n    return np.log(np.cosh(s * x))\n"
+        "def log_density(y, s):\n"
+        "    x = inverse(y, s)\n"
+        "    return base_log_density(x) - log_jacobian(x, s)\n"
+    )
+    path.write_text(right)
+    assert main(["check", str(path)]) == 0
+    path.write_text(right.replace(" - log_jacobian(x, s)", ""))
+    assert main(["check", str(path)]) == 1
+    assert "the Jacobian is missing" in " ".join(capsys.readouterr().out.split())
+    path.write_text(right.replace(" - log_jacobian(x, s)", " + log_jacobian(x, s)"))
+    assert main(["check", str(path)]) == 1
+    assert "added, not subtracted" in " ".join(capsys.readouterr().out.split())
