@@ -34,7 +34,7 @@ extensions = [
     "page",
     "browser_check",
 ]
-exclude_patterns = ["_*", "conf.py", "tutorials/*.ipynb", "tutorials/solutions"]
+exclude_patterns = ["_*", "conf.py", "examples", "tutorials/*.ipynb", "tutorials/solutions"]
 # the reader of percent scripts is a function
 suppress_warnings = ["config.cache"]
 
