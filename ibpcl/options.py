@@ -68,15 +68,15 @@ def option(default, doc=None, *, at_least=None, above=None, at_most=None, below=
     )
 
 
-def allowed(one):
+def allowed(spec):
     """Return in words which values a field takes, besides their type; empty if all.
 
     >>> from ibpcl.methods.ewc import Settings
     >>> [allowed(one) for one in fields(Settings) if one.name in ("hidden", "decay", "variant")]
     ['non-empty, all at least 1', 'one of separate, online', 'in 0 .. 1']
     """
-    rules = one.metadata
-    kind = _bare(one.type)
+    rules = spec.metadata
+    kind = _bare(spec.type)
     if "choices" in rules:
         return ("one of " if len(rules["choices"]) > 1 else "") + ", ".join(
             map(str, rules["choices"])
@@ -93,7 +93,7 @@ def allowed(one):
     return words
 
 
-def refusal(one, value):
+def refusal(spec, value):
     """Return what is wrong with a value of a field, "must be ..., got ..."; empty if it is allowed.
 
     >>> from ibpcl.methods.ewc import Settings
@@ -101,9 +101,9 @@ def refusal(one, value):
     'must be at least 1, got 0'
     """
     elements = value if isinstance(value, tuple) else () if value is None else (value,)
-    if value != () and all(_allows(one.metadata, element) for element in elements):
+    if value != () and all(_allows(spec.metadata, element) for element in elements):
         return ""
-    return f"must be {allowed(one)}, got {value!r}"
+    return f"must be {allowed(spec)}, got {value!r}"
 
 
 def _allows(rules, value):
@@ -158,29 +158,29 @@ class Checked:
     def __init_subclass__(cls):
         """Take what a field that is declared again does not give from the base's."""
         for base in cls.__mro__[1:]:
-            for name, one in vars(base).get("__dataclass_fields__", {}).items():
+            for name, spec in vars(base).get("__dataclass_fields__", {}).items():
                 if name in vars(cls):
                     again = vars(cls)[name]
                     again = again if isinstance(again, Field) else option(again)
-                    again.metadata = MappingProxyType({**one.metadata, **again.metadata})
+                    again.metadata = MappingProxyType({**spec.metadata, **again.metadata})
                     setattr(cls, name, again)
 
     def __init__(self, *values, **given):
         """Set the options to what is given by name, all others to their defaults."""
         _refuse_names(type(self), values, given)
-        for one in fields(self):
-            object.__setattr__(self, one.name, given.get(one.name, one.default))
+        for spec in fields(self):
+            object.__setattr__(self, spec.name, given.get(spec.name, spec.default))
         self.__post_init__()
 
     def __post_init__(self):
         """Check the values; a subclass with an ``__init__`` of its own, which ``dataclass`` writes,
         calls this, too.
         """
-        for one in fields(self):
-            value = _as(getattr(self, one.name), one.type, f"{called(type(self))}: {one.name}")
-            if wrong := refusal(one, value):
-                raise ValueError(f"{called(type(self))}: {one.name} {wrong}")
-            object.__setattr__(self, one.name, value)
+        for spec in fields(self):
+            value = _as(getattr(self, spec.name), spec.type, f"{called(type(self))}: {spec.name}")
+            if wrong := refusal(spec, value):
+                raise ValueError(f"{called(type(self))}: {spec.name} {wrong}")
+            object.__setattr__(self, spec.name, value)
 
     def __reduce__(self):
         """Pickle and copy as a call, so that what comes back was checked."""
@@ -214,7 +214,7 @@ def presets_of(settings):
 
 
 def _refuse_names(settings, values, given):
-    known = [one.name for one in fields(settings)]
+    known = [spec.name for spec in fields(settings)]
     if values:
         raise TypeError(
             f"{called(settings)}: settings are given by name, such as {known[0]}=..., got "
@@ -251,7 +251,7 @@ def _as(value, kind, what):
             raise TypeError(
                 f"{what} must be a tuple of {element.__name__}, such as ({value},), got {value!r}"
             )
-        return tuple(_as(one, element, what) for one in value)
+        return tuple(_as(spec, element, what) for spec in value)
     allowed = {bool: (bool, np.bool_), int: Integral, float: Real, str: str}[bare]
     if not isinstance(value, allowed) or (isinstance(value, bool) and bare is not bool):
         raise TypeError(f"{what} must be {bare.__name__}, got {value!r}")

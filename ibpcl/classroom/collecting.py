@@ -112,13 +112,13 @@ class Collection:
                 "notes": each.notes,
                 "attempts": [
                     {
-                        "file": one.name,
-                        "attempt": one.label,
-                        "late": one.late,
-                        "time": handed_in(one.label, one.order[1]),
-                        "sha256": one.handin.sha256,
+                        "file": collected.name,
+                        "attempt": collected.label,
+                        "late": collected.late,
+                        "time": handed_in(collected.label, collected.order[1]),
+                        "sha256": collected.handin.sha256,
                     }
-                    for one in each.attempts
+                    for collected in each.attempts
                 ],
                 "ignored": [list(pair) for pair in each.ignored],
             }
@@ -296,14 +296,14 @@ def _distinct(attempts, assignment):
     """Return attempts in order; the same text counts once, and a blank stub only where there is
     nothing else.
     """
-    kept = {}
+    distinct = {}
     for attempt in sorted(attempts, key=lambda each: each.order):
-        kept.pop(attempt.handin.sha256, None)
-        kept[attempt.handin.sha256] = attempt
+        distinct.pop(attempt.handin.sha256, None)
+        distinct[attempt.handin.sha256] = attempt
     filled = [
-        each for each in kept.values() if not is_blank({"facts": each.handin.facts}, assignment)
+        each for each in distinct.values() if not is_blank({"facts": each.handin.facts}, assignment)
     ]
-    return filled or list(kept.values())
+    return filled or list(distinct.values())
 
 
 def _by_student(read, roster, assignment, key):
@@ -317,26 +317,26 @@ def _by_student(read, roster, assignment, key):
     for unit, attempts, reason, notes, said in read:
         student, note = student_of(unit, said, roster, claims, owners, assignment, key)
         origin = unit.pieces[0].name.split("/")[0] if unit.pieces else unit.student
-        one = students.setdefault(folded(student), Found(student, origin))
-        one.notes += [*notes, *([note] if note else [])]
-        one.ignored += unit.ignored
-        one.reason = reason or one.reason
-        one.said = said or one.said
-        one.attempts += [
+        collected = students.setdefault(folded(student), Found(student, origin))
+        collected.notes += [*notes, *([note] if note else [])]
+        collected.ignored += unit.ignored
+        collected.reason = reason or collected.reason
+        collected.said = said or collected.said
+        collected.attempts += [
             Attempt(
                 each.handin._replace(student=student), each.name, each.label, each.order, each.late
             )
             for each in attempts
         ]
-    for one in students.values():
-        one.attempts = _distinct(one.attempts, assignment)
-        if one.attempts:
-            one.notes += [one.reason] if one.reason else []
-            one.reason = ""
-            one.said = one.attempts[-1].handin.facts["said"]
-        if len(one.attempts) > 1:
-            one.notes.append(
-                f"{len(one.attempts)} attempts: "
-                f"{', '.join(each.name for each in one.attempts[-5:])}"
+    for collected in students.values():
+        collected.attempts = _distinct(collected.attempts, assignment)
+        if collected.attempts:
+            collected.notes += [collected.reason] if collected.reason else []
+            collected.reason = ""
+            collected.said = collected.attempts[-1].handin.facts["said"]
+        if len(collected.attempts) > 1:
+            collected.notes.append(
+                f"{len(collected.attempts)} attempts: "
+                f"{', '.join(each.name for each in collected.attempts[-5:])}"
             )
     return [students[name] for name in sorted(students, key=natural)]

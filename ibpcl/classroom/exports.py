@@ -237,10 +237,10 @@ def gradescope(result, assignment, level="kind", with_text=False):
         Whether tasks that a person grades are among the tests.  On Gradescope itself they are not:
         a person grades them there.
     """
-    told = lines(result, level)
+    sentences = lines(result, level)
     if result.status != "graded":
         return {
-            "output": told[0],
+            "output": sentences[0],
             "output_format": "text",
             "visibility": "visible",
             "stdout_visibility": "hidden",
@@ -250,7 +250,7 @@ def gradescope(result, assignment, level="kind", with_text=False):
     shown = [verdict for verdict in result.verdicts if with_text or verdict.task not in texts]
     score = result.score if with_text else round(sum(verdict.points for verdict in shown), 2)
     if with_text:
-        summary = told[-1]
+        summary = sentences[-1]
     else:
         most = round(sum(verdict.most for verdict in shown), 2)
         summary = f"{score:g} of {most:g} points; texts are graded by hand"
@@ -332,9 +332,9 @@ def prairielearn(result, assignment, level="kind"):
     """Return the content of PrairieLearn's ``results.json``; a refused hand-in is not gradable
     there.
     """
-    told = lines(result, level)
+    sentences = lines(result, level)
     if result.status != "graded":
-        return {"gradable": False, "message": told[0], "format_errors": [told[0]]}
+        return {"gradable": False, "message": sentences[0], "format_errors": [sentences[0]]}
     tests = [
         {
             "name": f"{verdict.task} {verdict.title}",
@@ -348,8 +348,8 @@ def prairielearn(result, assignment, level="kind"):
     return {
         "gradable": True,
         "score": min(1.0, result.score / assignment.points),
-        "message": told[-1],
-        "output": "\n".join(told),
+        "message": sentences[-1],
+        "output": "\n".join(sentences),
         "tests": tests,
     }
 

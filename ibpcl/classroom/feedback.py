@@ -83,14 +83,16 @@ def shown_words(verdict, level):
     if level == "none" and verdict.parts:
         wrong = [part.name for part in verdict.parts if part.kind != "ok"]
         return [f"wrong: {', '.join(wrong)}"] if wrong else ["right"]
-    told = list(verdict.words)
+    sentences = list(verdict.words)
     for part in verdict.parts if level != "full" and verdict.kind == "vjp" else ():
         words = without_expressions(part.words) or plain(part.kind)
-        told = [line.replace(part.words, words) if part.words else line for line in told]
+        sentences = [line.replace(part.words, words) if part.words else line for line in sentences]
     for part in verdict.parts:
         named = f"{part.name}: {in_words(part.kind)}"
-        told = [f"{part.name}: {plain(part.kind)}" if line == named else line for line in told]
-    return told_once(told)
+        sentences = [
+            f"{part.name}: {plain(part.kind)}" if line == named else line for line in sentences
+        ]
+    return told_once(sentences)
 
 
 def without_expressions(words):
@@ -131,25 +133,25 @@ def lines(result, level="kind"):
     """Return the feedback as lines of text, for the terminal and for graders that show text."""
     if result.status != "graded":
         return [f"not graded: {plain_reason(result.reason)}"]
-    told = []
+    sentences = []
     for verdict in result.verdicts:
-        told.append(
+        sentences.append(
             f"{verdict.task}  {verdict.title}: {STATES[verdict.state]}"
             + ("" if verdict.pending else f", {_of(verdict.points, verdict.most)}")
         )
         if verdict.state != "right":
-            told += [f"    {line}" for line in shown_words(verdict, level)]
-            told += [f"    {line}" for line in _example_lines(verdict, level)]
-            told += [f"    hint: {line}" for line in shown_hints(verdict, level)]
+            sentences += [f"    {line}" for line in shown_words(verdict, level)]
+            sentences += [f"    {line}" for line in _example_lines(verdict, level)]
+            sentences += [f"    hint: {line}" for line in shown_hints(verdict, level)]
         if verdict.comment:
-            told.append(f"    comment: {verdict.comment}")
-    told += [f"note: {line}" for line in result.notes]
+            sentences.append(f"    comment: {verdict.comment}")
+    sentences += [f"note: {line}" for line in result.notes]
     if result.deduction:
-        told.append(f"{points(result.deduction)} points are taken off: {_late(result)}")
+        sentences.append(f"{points(result.deduction)} points are taken off: {_late(result)}")
     if result.comment:
-        told.append(f"comment: {result.comment}")
-    told.append(_sum(result))
-    return told
+        sentences.append(f"comment: {result.comment}")
+    sentences.append(_sum(result))
+    return sentences
 
 
 def feedback(result, assignment, level="kind", source="", name=""):
@@ -259,22 +261,22 @@ def _task(verdict, assignment, asked, level, source, first):
     ]
     if verdict.comment:
         pieces.append(f"<p class='comment'>{escape(verdict.comment)}</p>")
-    told = [] if verdict.state == "right" else shown_words(verdict, level)
+    sentences = [] if verdict.state == "right" else shown_words(verdict, level)
     hints = shown_hints(verdict, level)
     if first and level != "none":
         before, inputs = first
-        told = [line for line in told if line.split(":")[0] not in inputs]
+        sentences = [line for line in sentences if line.split(":")[0] not in inputs]
         pieces.append(
             f"<p class='first'><b>Correct {escape(before)} first.</b> "
             f"{_fits(verdict.task, before, inputs, verdict)}</p>"
         )
-    if told and verdict.state not in ("by hand", "given by hand"):
-        pieces.append("<ul>" + "".join(f"<li>{_ticks(line)}</li>" for line in told) + "</ul>")
+    if sentences and verdict.state not in ("by hand", "given by hand"):
+        pieces.append("<ul>" + "".join(f"<li>{_ticks(line)}</li>" for line in sentences) + "</ul>")
     pieces += _examples(verdict, level)
     if hints:
         listed = "".join(f"<li>{_ticks(_sentence(hint))}</li>" for hint in hints)
         pieces.append(f"<div class='hint'><b>Hints</b><ul>{listed}</ul></div>")
-    pieces += _code(verdict, assignment, source, [*told, *hints])
+    pieces += _code(verdict, assignment, source, [*sentences, *hints])
     if asked:
         pieces.append(f"<details><summary>What was asked</summary>{_asked(asked)}</details>")
     pieces += _figures(verdict)

@@ -50,9 +50,9 @@ class Forward:
 
     def __call__(self, *inputs):
         """Return the output and what the gradient under test needs."""
-        kept = Inputs(inputs)
-        out, kept.cache = self.call(*inputs)
-        return out, kept
+        stand_in = Inputs(inputs)
+        out, stand_in.cache = self.call(*inputs)
+        return out, stand_in
 
 
 class Gradient:
@@ -69,11 +69,11 @@ class Gradient:
         self.places = [list(inputs).index(name) for name in task.wrt]
         self.__name__ = task.function
 
-    def __call__(self, dout, kept):
+    def __call__(self, dout, stand_in):
         """Return the gradients of the chosen inputs."""
         plain = tuple(map(_plain, dout)) if isinstance(dout, tuple) else _plain(dout)
         out, _ = self.session.pull(
-            self.task.function, self.task.forward, kept.values, plain, kept.cache
+            self.task.function, self.task.forward, stand_in.values, plain, stand_in.cache
         )
         gradients = list(as_tuple(out))
         self.returned = len(gradients)
@@ -81,7 +81,9 @@ class Gradient:
         self.missing = [n for n, g in enumerate(gradients) if not is_real(g)]
         # What is no array of real numbers becomes zero here, and is said to be missing afterwards.
         return tuple(
-            np.zeros(np.shape(kept.values[self.places[n]])) if n in self.missing else gradients[n]
+            np.zeros(np.shape(stand_in.values[self.places[n]]))
+            if n in self.missing
+            else gradients[n]
             for n in self.chosen
         )
 
@@ -188,13 +190,13 @@ def _idle(gradient, forward, inputs, rng):
     """Return for each gradient "zero", "cotangent" if it is a function of the cotangent alone, or
     "".
     """
-    out, kept = forward(*inputs.values())
+    out, stand_in = forward(*inputs.values())
     dout = (
         tuple(rng.standard_normal(np.shape(part)) for part in out)
         if isinstance(out, tuple)
         else rng.standard_normal(np.shape(out))
     )
-    first = gradient(dout, kept)
+    first = gradient(dout, stand_in)
     # A little smaller: positive numbers, probabilities and one-hot rows stay what they are, or
     # nearly.
     moved = [

@@ -59,12 +59,14 @@ def add_lines(case, verdicts):
         pass
     for name, verdict in wrong.items():
         task = case.assignment.task(name)
-        told = places(found[name], task, case.handin)
+        messages = places(found[name], task, case.handin)
         for part in verdict.parts:
             line = made_at(case.handin.source, task.function, task.wrt.index(part.name))
             if part.kind not in NOWHERE and line:
-                told.setdefault(part.name, f"line {line} of {case.handin.file} makes this gradient")
-        verdict.lines = [f"{name}: {words}" for name, words in told.items()]
+                messages.setdefault(
+                    part.name, f"line {line} of {case.handin.file} makes this gradient"
+                )
+        verdict.lines = [f"{name}: {words}" for name, words in messages.items()]
 
 
 def _asked(case, names):
@@ -109,7 +111,7 @@ def places(found, task, handin):
     handin : HandIn
     """
     lines = handin.source.splitlines()
-    told = {}
+    messages = {}
     for item in found if isinstance(found, (list, tuple)) else ():
         if (
             not isinstance(item, (list, tuple))
@@ -123,8 +125,8 @@ def places(found, task, handin):
             continue
         place = f"look at line {int(number[1])} of {handin.file}"
         own = clean(lines[int(number[1]) - 1].strip())
-        told[name] = place if task.visibility == "hidden" else f"{clean(words)}; {place}: {own}"
-    return told
+        messages[name] = place if task.visibility == "hidden" else f"{clean(words)}; {place}: {own}"
+    return messages
 
 
 def made_at(source, function, position):

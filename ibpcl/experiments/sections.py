@@ -267,12 +267,12 @@ def times(run):
     result = run.result
     density = run.result.get("mask_density")
     seconds = run.result["seconds"]
-    told = [
+    facts = [
         f"{seconds['train']:.1f} s of training and "
         f"{seconds['test'] + seconds.get('final', 0):.1f} s of testing"
     ]
     if run.finished:
-        told += [
+        facts += [
             words
             for number, words in (
                 (seconds["total"], f"{seconds['total'] or 0:.1f} s in all"),
@@ -287,7 +287,7 @@ def times(run):
             )
             if number
         ]
-        told.append(f"backend {result['backend']}")
+        facts.append(f"backend {result['backend']}")
     rows = [
         [
             name,
@@ -299,7 +299,7 @@ def times(run):
     head = ["task", "training, s", "testing, s"]
     if density:
         head.append("weights in use, by layer")
-    return Section("Times", [Paragraph(f"{', '.join(told)}."), Table("", head, rows)])
+    return Section("Times", [Paragraph(f"{', '.join(facts)}."), Table("", head, rows)])
 
 
 def versions(results):

@@ -73,8 +73,8 @@ def tune(search, trials=TRIALS, on_trial=None, workers=None, progress=False):
         )
     # a worker may have another folder
     absolute = search._replace(record=search.record.absolute())
-    told = {trial.number for trial in recorded(search)}
-    if not told >= set(range(trials)):
+    reported = {trial.number for trial in recorded(search)}
+    if not reported >= set(range(trials)):
         _check_writable(search.record)
 
     def enter(new):
@@ -82,8 +82,8 @@ def tune(search, trials=TRIALS, on_trial=None, workers=None, progress=False):
         if new:
             record(search, new)
         done = {trial.number: trial for trial in recorded(search)}
-        for number in sorted(done.keys() - told):
-            told.add(number)
+        for number in sorted(done.keys() - reported):
+            reported.add(number)
             _remove(absolute, number)
             if on_trial is not None and number < trials:
                 on_trial(done[number])
@@ -93,7 +93,7 @@ def tune(search, trials=TRIALS, on_trial=None, workers=None, progress=False):
         """Give each trial that is not recorded, as far as its first tasks, with its log-likelihood
         on them.
         """
-        jobs = [_job(absolute, number, tasks) for number in numbers if number not in told]
+        jobs = [_job(absolute, number, tasks) for number in numbers if number not in reported]
         lost = []
         for job, outcome in (
             outcomes(jobs, absolute.record.parent, workers, progress) if jobs else ()

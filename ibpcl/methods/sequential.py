@@ -5,9 +5,9 @@ own part is its head (or nothing, with one head for all tasks).  In an autoencod
 but the last layers of the decoder (:mod:`ibpcl.methods.images`).  Every method does the same for a
 task: it starts the task's own part afresh, trains with a fresh Adam from where the last task ended,
 and then remembers what it needs.  Methods differ by the penalty that they pass to :func:`train` and
-by what they put into the memory of the :class:`State`.  Without a penalty this is naive training.  The order of
-the examples and the start are functions of the seed and of the task's number, so all methods see
-the same minibatches.
+by what they put into the memory of the :class:`State`.  Without a penalty this is naive training.
+The order of the examples and the start are functions of the seed and of the task's number, so all
+methods see the same minibatches.
 """
 
 from dataclasses import dataclass, field, replace

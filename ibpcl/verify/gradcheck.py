@@ -209,14 +209,14 @@ def _progress():
 
 
 def _check(problem, report, wrt, rtol, seed, mode, candidates):
-    kept = State(problem.f, problem.f_vjp)
+    state = State(problem.f, problem.f_vjp)
     drawn = State(problem.f, problem.f_vjp, draws=True)
     form.refuse_outputs(problem.call()[0])
     rng = np.random.default_rng([seed, STREAM])
     w = rng.standard_normal((3, problem.vector().size))
     form.require_gradients(problem, w[0], wrt)
     near = neighbour(problem, rng)
-    uses = inspect_uses(problem, w[0], near, kept, drawn)
+    uses = inspect_uses(problem, w[0], near, state, drawn)
     problem = uses.problem
     found = list(uses.mistakes)
     near = near and replace(near, f=problem.f, renewed=problem.renewed)
@@ -271,12 +271,12 @@ def _check(problem, report, wrt, rtol, seed, mode, candidates):
         wrong = _unless_rounded(report, problem, evidence, wrong)
         if wrong:
             _explain(report, problem, evidence, wrong, "")
-    kept = (
+    stale = (
         form.kept_between_calls(problem.f) + form.kept_between_calls(problem.f_vjp) if fresh else []
     )
-    if kept:
+    if stale:
         words = (
-            f"right at the inputs given first, wrong at others: {', '.join(dict.fromkeys(kept))} "
+            f"right at the inputs given first, wrong at others: {', '.join(dict.fromkeys(stale))} "
             "is kept from the first call (stale), not computed anew"
         )
         found.append(Finding("stale", words, inputs=tuple(fresh)))

@@ -47,7 +47,7 @@ SHOWN_TASKS = 4  # of the paper's figure of single tasks
         method_rows(REFERENCE, unlisted=False) if quick else method_rows(REFERENCE, REFERENCE_HE)
     ),
 )
-def final(found):
+def final(results):
     """Compare final mean accuracies, as the paper's table, and what they took; notMNIST also
     without repeated images.
 
@@ -56,29 +56,29 @@ def final(found):
     """
     entries = []
     notes = []
-    for row in found.rows:
+    for row in results.rows:
         entries += [
-            found.entry(
+            results.entry(
                 row, b, findings.final_accuracy, b.label, PERCENT, paper.accuracy(row.key, b.name)
             )
-            for b in found.benchmarks
-            if found.of(row, b)
+            for b in results.benchmarks
+            if results.of(row, b)
         ]
     tables = [Table("Final mean accuracy, percent", tuple(entries), "method")]
-    for b in found.benchmarks:
+    for b in results.benchmarks:
         tables.append(
             Table(
                 f"{b.label}: accuracy, percent, and what it took",
                 tuple(
-                    found.entry(row, b, number, column, unit)
-                    for row in found.rows_on(b)
+                    results.entry(row, b, number, column, unit)
+                    for row in results.rows_on(b)
                     for column, number, unit in TOOK
                 ),
                 "method",
             )
         )
         if b.experiment == "split-notmnist":
-            table, note = _without_repeats(found, b)
+            table, note = _without_repeats(results, b)
             tables.append(table)
             notes.append(note)
     notes.append(
@@ -87,35 +87,35 @@ def final(found):
         "tasks times the median task's, of training, on this machine as busy as it was. Stored "
         "is what is kept after the last task."
     )
-    axes = pictures.compared(found, entries, 18)
-    if REFERENCE in found.rows or REFERENCE_HE in found.rows:
+    axes = pictures.compared(results, entries, 18)
+    if REFERENCE in results.rows or REFERENCE_HE in results.rows:
         notes.append(
             "independent: one plain network a task, nothing shared and nothing forgotten; what a "
             "method gains over it is transfer, or a single task learned better. It has two "
             "starts: the usual uniform one, and He's, which learns faster."
         )
-    if OURS_CORESET in found.rows:
+    if OURS_CORESET in results.rows:
         notes.append(f"The paper's statement, {paper.CLAIMS['coreset']}.")
-    if any(b.experiment == "split-fashion-mnist" for b in found.benchmarks):
+    if any(b.experiment == "split-fashion-mnist" for b in results.benchmarks):
         notes.append(
             "The paper's Fashion MNIST is all images cut anew into 50,000 for training and 20,000 "
             "for "
             "tests (the data set fashion-resplit); here it is as published, 60,000 and 10,000."
         )
     # else they differ for a reason that is known
-    if not found.choice.quick:
-        notes += differences.notes(found)
+    if not results.choice.quick:
+        notes += differences.notes(results)
     return Summary(tuple(tables), tuple(notes), {"accuracy": axes})
 
 
-def _without_repeats(found, benchmark):
+def _without_repeats(results, benchmark):
     entries = []
-    for row in found.rows_on(benchmark):
+    for row in results.rows_on(benchmark):
         entries += [
-            found.entry(row, benchmark, findings.final_accuracy, "all test images"),
-            found.entry(row, benchmark, measures.accuracy_without_repeats, "without"),
+            results.entry(row, benchmark, findings.final_accuracy, "all test images"),
+            results.entry(row, benchmark, measures.accuracy_without_repeats, "without"),
         ]
-    repeats, blanks = measures.count_repeats(found.first(benchmark).cell.config)
+    repeats, blanks = measures.count_repeats(results.first(benchmark).cell.config)
     note = (
         f"{benchmark.label}: {repeats} test images also occur, pixel for pixel, in training, and "
         f"{blanks} are blank; the table shows the accuracy with all and without both."
@@ -126,16 +126,16 @@ def _without_repeats(found, benchmark):
 
 
 @target(("permuted-mnist",), lambda quick: method_rows(REFERENCE))
-def other_metrics(found):
+def other_metrics(results):
     """Compare Acc, FWT and BWT on permuted MNIST."""
     tables = []
     shown = []
-    for b in found.benchmarks:
+    for b in results.benchmarks:
         entries = []
-        for row in found.rows_on(b):
+        for row in results.rows_on(b):
             known = row.key if b.name == "permuted-mnist" else None
             entries += [
-                found.entry(
+                results.entry(
                     row,
                     b,
                     findings.final_accuracy,
@@ -143,8 +143,8 @@ def other_metrics(found):
                     PERCENT,
                     paper.metric(known, "Acc"),
                 ),
-                found.entry(row, b, measures.accuracy_over_pairs, "Acc", PERCENT),
-                found.entry(
+                results.entry(row, b, measures.accuracy_over_pairs, "Acc", PERCENT),
+                results.entry(
                     row,
                     b,
                     measures.untrained_accuracy,
@@ -152,7 +152,7 @@ def other_metrics(found):
                     PERCENT,
                     paper.metric(known, "FWT", 100),
                 ),
-                found.entry(
+                results.entry(
                     row,
                     b,
                     findings.backward_transfer,
@@ -165,8 +165,8 @@ def other_metrics(found):
         tables.append(
             Table(f"{b.label}: Acc and FWT in percent, BWT in points", tuple(entries), "method")
         )
-    axes = pictures.panels(len(shown), height=22 + 6 * len(found.rows))
-    for ax, entries, b in zip(axes, shown, found.benchmarks, strict=True):
+    axes = pictures.panels(len(shown), height=22 + 6 * len(results.rows))
+    for ax, entries, b in zip(axes, shown, results.benchmarks, strict=True):
         pictures.compare(entries, ax, f"{b.label}, backward transfer")
     pictures.one_legend(axes)
     return Summary(
@@ -183,25 +183,25 @@ def other_metrics(found):
             "BWT is the mean change of a task's accuracy since it was learned, over all later "
             "times. The printed BWT "
             "of Naive and its printed accuracies do not fit together: see the errata.",
-            *([] if found.choice.quick else differences.notes(found)),
+            *([] if results.choice.quick else differences.notes(results)),
         ),
         {"backward_transfer": axes},
     )
 
 
 @target(FOUR, lambda quick: method_rows(REFERENCE))
-def curves(found):
+def curves(results):
     """Draw the mean accuracy of the tasks seen so far: where the paper has values, once with these
     and once without.
     """
     tables = []
     drawn = []
-    for b in found.benchmarks:
+    for b in results.benchmarks:
         entries = []
         matrices = {}
         printed = []
-        for row in found.rows_on(b):
-            cells = found.of(row, b)
+        for row in results.rows_on(b):
+            cells = results.of(row, b)
             values = np.array([measures.curve(m) for m in cells])
             last = values.shape[1] - 1
             theirs = paper.accuracy(row.key, b.name)
@@ -245,14 +245,14 @@ FORGETTING = ("vcl", "vcl-coreset", OURS.key, OURS_CORESET.key, REFERENCE.key)
     ("permuted-mnist",),
     lambda quick: tuple(row for row in method_rows(REFERENCE) if row.key in FORGETTING),
 )
-def forgetting(found):
+def forgetting(results):
     """Compare the accuracy on each task as newer tasks are learned."""
     tables = []
     drawn = {}
-    for b in found.benchmarks:
+    for b in results.benchmarks:
         matrices = {
-            row.label: np.array([100 * findings.matrix(m) for m in found.of(row, b)])
-            for row in found.rows_on(b)
+            row.label: np.array([100 * findings.matrix(m) for m in results.of(row, b)])
+            for row in results.rows_on(b)
         }
         learned = []
         changed = []
@@ -291,22 +291,25 @@ def _task_panels(matrices):
     lambda quick: [row for row in method_rows() if "domain" in ABOUT[row.method].can],
     "domain",
 )
-def domain(found):
+def domain(results):
     """Compare final mean accuracy and backward transfer with one head, of every method that can
     have one.
     """
     entries = []
-    axes = pictures.panels(len(found.benchmarks))
-    for row in found.rows:
-        for b in found.benchmarks:
-            if found.of(row, b):
+    axes = pictures.panels(len(results.benchmarks))
+    for row in results.rows:
+        for b in results.benchmarks:
+            if results.of(row, b):
                 entries += [
-                    found.entry(row, b, findings.final_accuracy, b.label, PERCENT),
-                    found.entry(row, b, findings.backward_transfer, f"{b.label} BWT", POINTS),
+                    results.entry(row, b, findings.final_accuracy, b.label, PERCENT),
+                    results.entry(row, b, findings.backward_transfer, f"{b.label} BWT", POINTS),
                 ]
-    for ax, b in zip(axes, found.benchmarks, strict=True):
+    for ax, b in zip(axes, results.benchmarks, strict=True):
         pictures.curves(
-            {row.label: [findings.matrix(m) for m in found.of(row, b)] for row in found.rows_on(b)},
+            {
+                row.label: [findings.matrix(m) for m in results.of(row, b)]
+                for row in results.rows_on(b)
+            },
             ax,
             b.label,
         )
@@ -321,15 +324,15 @@ def domain(found):
             "classes. Pairs: 0/1 to 8/9 as five tasks with two classes, the first and the second "
             "of a pair, so that the same output means another digit in every task; chance is 50 "
             "%.",
-            f"At a test no method is told which task an example is of{_told(found)}.",
+            f"At a test no method is told which task an example is of{_told(results)}.",
         ),
         {"curves": axes},
     )
 
 
-def _told(found):
+def _told(results):
     """Return which rows are told all the same, because they have something for each task: a
     mask.
     """
-    told = {m.cell.row.label for m in found.measured if measures.has_masks(m)}
+    told = {m.cell.row.label for m in results.measured if measures.has_masks(m)}
     return f", but for those with a mask a task: {', '.join(sorted(told))}" if told else ""

@@ -74,22 +74,22 @@ def predicted(m):
     return Predicted(tuple(heads), tasks, labels, rules, tuple(m.values["tasks"]))
 
 
-def inferred(found, chosen):
+def inferred(results, chosen):
     """Return the share of the examples whose task is chosen rightly, and of those whose class then
     is too, percent.
     """
-    of_task = found.tasks == chosen
-    classes = np.stack([head.probabilities.argmax(axis=1) for head in found.heads])
-    right = of_task & (classes[chosen, np.arange(len(chosen))] == found.labels)
+    of_task = results.tasks == chosen
+    classes = np.stack([head.probabilities.argmax(axis=1) for head in results.heads])
+    right = of_task & (classes[chosen, np.arange(len(chosen))] == results.labels)
     return 100 * float(of_task.mean()), 100 * float(right.mean())
 
 
-def by_images(m, found, stream):
+def by_images(m, results, stream):
     """Return what :func:`inferred` does, of the task under whose images' model an example is most
     probable.
 
     The model of each class gives log p(x | class); a task's is the mean of the densities of its two
-    classes.  Twice: with the class from the supervised heads that ``found`` has of the tasks of
+    classes.  Twice: with the class from the supervised heads that ``results`` has of the tasks of
     ``stream``, and with the most probable class alone.
     """
     config = m.cell.config
@@ -99,23 +99,23 @@ def by_images(m, found, stream):
     models = [learned.latent_model(label) for pair in pairs for label in pair]
     scores = codes.task_scores(models, x, config.measurement.inference_samples, config.seed)
     best = scores.argmax(axis=1)
-    truth = np.array(pairs)[found.tasks, found.labels]
+    truth = np.array(pairs)[results.tasks, results.labels]
     tasks = logsumexp(scores.reshape(len(x), len(pairs), 2), axis=2).argmax(axis=1)
-    alone = 100 * float((best // 2 == found.tasks).mean()), 100 * float((best == truth).mean())
-    return inferred(found, tasks), alone
+    alone = 100 * float((best // 2 == results.tasks).mean()), 100 * float((best == truth).mean())
+    return inferred(results, tasks), alone
 
 
 @target(SPLIT, lambda quick: (*ROWS, IMAGES))
-def without_task_names(found):
+def without_task_names(results):
     """Compare ways to infer the task of a test image, and the accuracy among the classes of all
     tasks.
     """
     tables = []
-    benchmarks = [b for b in found.benchmarks if b.family == "task"]
+    benchmarks = [b for b in results.benchmarks if b.family == "task"]
     for b in benchmarks:
         entries = []
-        for row in (row for row in found.rows_on(b) if row.method not in GENERATIVE):
-            of_seeds = [predicted(m) for m in found.of(row, b)]
+        for row in (row for row in results.rows_on(b) if row.method not in GENERATIVE):
+            of_seeds = [predicted(m) for m in results.of(row, b)]
             entries += _both(
                 f"{row.label}, told the task", [inferred(each, each.tasks) for each in of_seeds]
             )
@@ -125,7 +125,7 @@ def without_task_names(found):
                     [inferred(each, confidence.infer_tasks(each.heads, rule)) for each in of_seeds],
                 )
         tables.append(
-            Table(f"{b.label}: of all test images, percent", (*entries, *_by_images(found, b)))
+            Table(f"{b.label}: of all test images, percent", (*entries, *_by_images(results, b)))
         )
     axes = pictures.panels(len(tables), height=22 + 3 * max(len(table.entries) for table in tables))
     for ax, b, table in zip(axes, benchmarks, tables, strict=True):
@@ -155,12 +155,12 @@ def _both(label, pairs):
     ]
 
 
-def _by_images(found, b):
+def _by_images(results, b):
     """Return the entries of the generative models of the same images, seed by seed beside ours."""
-    ours = {m.cell.seed: m for m in found.of(OURS, b)}
+    ours = {m.cell.seed: m for m in results.of(OURS, b)}
     cells = [
         m
-        for m in found.measured
+        for m in results.measured
         if m.cell.row.key == IMAGES.key
         and m.cell.seed in ours
         and m.cell.config.dataset == ours[m.cell.seed].cell.config.dataset
@@ -177,19 +177,19 @@ def _by_images(found, b):
 
 
 @target(SPLIT, lambda quick: ROWS)
-def calibration(found):
+def calibration(results):
     """Compare how well probabilities fit what is right, and how well doubt shows an image of
     another task.
     """
     tables = []
     drawn = {}
-    for b in found.benchmarks:
+    for b in results.benchmarks:
         means = []
         tasks = []
         areas = []
-        axes = pictures.panels(len(found.rows_on(b)), width=70, height=70, columns=3)
-        for ax, row in zip(axes, found.rows_on(b), strict=True):
-            of_seeds = [predicted(m) for m in found.of(row, b)]
+        axes = pictures.panels(len(results.rows_on(b)), width=70, height=70, columns=3)
+        for ax, row in zip(axes, results.rows_on(b), strict=True):
+            of_seeds = [predicted(m) for m in results.of(row, b)]
             errors = np.array(
                 [
                     [100 * confidence.expected_calibration_error(*own) for own in each.own()]
@@ -258,25 +258,25 @@ def calibration(found):
     )
 
 
-def sure(found):
+def sure(results):
     """Return how many predictions have a probability above ``SURE``, for own images and others',
     percent.
     """
-    confidences = np.stack([head.probabilities.max(axis=1) for head in found.heads])
-    own = found.tasks == np.arange(len(found.heads))[:, None]
+    confidences = np.stack([head.probabilities.max(axis=1) for head in results.heads])
+    own = results.tasks == np.arange(len(results.heads))[:, None]
     return tuple(100 * float((confidences[those] > SURE).mean()) for those in (own, ~own))
 
 
-def out_of_task(found, rule):
+def out_of_task(results, rule):
     """Return the mean area under the ROC curve over all pairs of a head and another task's images;
     earlier; later.
     """
     areas = {}
-    tasks = range(len(found.heads))
+    tasks = range(len(results.heads))
     for t in tasks:
-        doubts = confidence.doubt(found.heads[t], rule)
+        doubts = confidence.doubt(results.heads[t], rule)
         areas |= {
-            (t, other): confidence.auroc(doubts[found.tasks == t], doubts[found.tasks == other])
+            (t, other): confidence.auroc(doubts[results.tasks == t], doubts[results.tasks == other])
             for other in tasks
             if other != t
         }

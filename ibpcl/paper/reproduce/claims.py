@@ -84,12 +84,12 @@ WHOLE = Row("npbcl", "nothing", "npbcl")
         *(Row(claim.key, claim.label, "npbcl", claim.settings) for claim in CLAIMS),
     ),
 )
-def claims(found):
+def claims(results):
     """Compare ours with ours without each part."""
     tables = []
     changes = []
-    for b in found.benchmarks:
-        whole = {m.cell.seed: findings.final_accuracy(m) for m in found.of(WHOLE, b)}
+    for b in results.benchmarks:
+        whole = {m.cell.seed: findings.final_accuracy(m) for m in results.of(WHOLE, b)}
         columns = (
             ("accuracy", findings.final_accuracy, PERCENT),
             ("transfer", findings.backward_transfer, POINTS),
@@ -97,14 +97,14 @@ def claims(found):
             ("sharing", measures.pairwise_sharing, SHARE),
         )
         entries = [
-            found.entry(row, b, number, name, unit)
-            for row in found.rows_on(b)
+            results.entry(row, b, number, name, unit)
+            for row in results.rows_on(b)
             for name, number, unit in columns
         ]
-        for row in found.rows_on(b):
+        for row in results.rows_on(b):
             change = tuple(
                 findings.final_accuracy(m) - whole[m.cell.seed]
-                for m in found.of(row, b)
+                for m in results.of(row, b)
                 if m.cell.seed in whole
             )
             if row.key != WHOLE.key and change:
@@ -121,5 +121,5 @@ def claims(found):
             "the mean over tasks, sharing is with one earlier task.",
             *(f"{', '.join(labels)}: {statement}." for statement, labels in statements.items()),
         ),
-        {"claims": pictures.compared(found, changes, 22)} if changes else {},
+        {"claims": pictures.compared(results, changes, 22)} if changes else {},
     )

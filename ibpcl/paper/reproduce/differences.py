@@ -51,7 +51,7 @@ WHY = {
 }
 
 
-def differing(found):
+def differing(results):
     """Return the rows and benchmarks whose final accuracy is further than ``LIMIT`` deviations from
     the paper's.
 
@@ -59,17 +59,17 @@ def differing(found):
 
     Parameters
     ----------
-    found : ibpcl.experiments.findings.Results
+    results : ibpcl.experiments.findings.Results
 
     Returns
     -------
     pairs : list of (Row, Benchmark)
     """
     pairs = []
-    for row in found.rows:
-        for b in found.benchmarks:
+    for row in results.rows:
+        for b in results.benchmarks:
             printed = paper.accuracy(row.key, b.name)
-            entry = found.entry(row, b, findings.final_accuracy, b.label, printed=printed)
+            entry = results.entry(row, b, findings.final_accuracy, b.label, printed=printed)
             ours = 0.0 if math.isnan(entry.deviation) else entry.deviation
             if printed is not None and abs(entry.difference) > LIMIT * math.hypot(
                 ours, printed.deviation
@@ -78,12 +78,12 @@ def differing(found):
     return pairs
 
 
-def notes(found):
+def notes(results):
     """Return a remark for each reason that explains some differences, and one that names those
     without.
     """
     by_reason = {}
-    for row, b in differing(found):
+    for row, b in differing(results):
         by_reason.setdefault(WHY.get((row.key, b.name)), {}).setdefault(row.label, []).append(
             b.label
         )

@@ -45,14 +45,14 @@ PRINTED_ROWS = (
 
 
 @target(BOTH, lambda quick: GENERATIVE_ROWS, family="vae")
-def likelihood(found):
+def likelihood(results):
     """Compare how probable the test images of every task are, after every task."""
     tables = []
     drawn = {}
-    for b in found.benchmarks:
-        rows = found.rows_on(b)
+    for b in results.benchmarks:
+        rows = results.rows_on(b)
         entries = (
-            found.entry(row, b, number, column, unit)
+            results.entry(row, b, number, column, unit)
             for row in rows
             for column, number, unit in IN_THE_END
         )
@@ -65,21 +65,22 @@ def likelihood(found):
         tables += [
             Table(
                 f"{b.label}, {row.label}: log p(x), nats per image",
-                tuple(_task_entries(found, row, b)),
+                tuple(_task_entries(results, row, b)),
             )
             for row in rows
         ]
         drawn[f"likelihood_{b.name}"] = _means(
-            {row.label: _matrices(found, row, b) for row in rows}, b.label
+            {row.label: _matrices(results, row, b) for row in rows}, b.label
         )
         drawn[f"tasks_{b.name}"] = _tasks(
-            {row.label: _matrices(found, row, b) for row in rows}, found.first(b).values["tasks"]
+            {row.label: _matrices(results, row, b) for row in rows},
+            results.first(b).values["tasks"],
         )
     errors = ", ".join(
-        sorted({f"{m.values['average_standard_error']:.1f}" for m in found.measured})
+        sorted({f"{m.values['average_standard_error']:.1f}" for m in results.measured})
     )
     samples, few = (
-        sorted({m.values[name] for m in found.measured})
+        sorted({m.values[name] for m in results.measured})
         for name in ("final_samples", "likelihood_samples")
     )
     return Summary(
@@ -101,35 +102,35 @@ def likelihood(found):
 
 
 @target(BOTH, lambda quick: PRINTED_ROWS, family="vae")
-def as_printed(found):
+def as_printed(results):
     """Compare the printed settings with ours: how probable test images are, what is used, and whose
     the codes are.
     """
     tables = []
     drawn = {}
-    for b in found.benchmarks:
+    for b in results.benchmarks:
         entries = []
-        for row in found.rows_on(b):
+        for row in results.rows_on(b):
             entries += [
-                found.entry(row, b, number, column, unit) for column, number, unit in IN_THE_END
+                results.entry(row, b, number, column, unit) for column, number, unit in IN_THE_END
             ]
             if row.method == "vae_npbcl":
                 entries += [
-                    found.entry(row, b, lambda m: measures.used_by_task(m).mean(), "used", SHARE),
-                    found.entry(row, b, measures.pairwise_sharing, "shared", SHARE),
+                    results.entry(row, b, lambda m: measures.used_by_task(m).mean(), "used", SHARE),
+                    results.entry(row, b, measures.pairwise_sharing, "shared", SHARE),
                 ]
         tables.append(Table(f"{b.label}: test images in the end", tuple(entries)))
         tables += [
             Table(
                 f"{b.label}: k-NN error, {way}, {words}, percent",
-                tuple(_knn_entries(found, b, kind, (way,))),
+                tuple(_knn_entries(results, b, kind, (way,))),
             )
             for way in codes.WAYS
             for kind, words in CODES
         ]
         drawn |= {
-            f"samples_{b.name}": _pictures(found.of(row, b)[0])[0]
-            for row in found.rows_on(b)
+            f"samples_{b.name}": _pictures(results.of(row, b)[0])[0]
+            for row in results.rows_on(b)
             if row.key == "paper"
         }
     return Summary(
@@ -145,22 +146,25 @@ def as_printed(found):
 
 
 @target(BOTH, lambda quick: GENERATIVE_ROWS, family="vae")
-def neighbours(found):
+def neighbours(results):
     """Compare how well the neighbours of a code tell its class."""
     tables = []
-    axes = pictures.panels(len(found.benchmarks), width=110, height=70)
-    for ax, b in zip(axes, found.benchmarks, strict=True):
+    axes = pictures.panels(len(results.benchmarks), width=110, height=70)
+    for ax, b in zip(axes, results.benchmarks, strict=True):
         for kind, words in CODES:
             tables.append(
                 Table(
-                    f"{b.label}: k-NN error, {words}, percent", tuple(_knn_entries(found, b, kind))
+                    f"{b.label}: k-NN error, {words}, percent",
+                    tuple(_knn_entries(results, b, kind)),
                 )
             )
         tables.append(
-            Table(f"{b.label}: what gives the class away, percent", tuple(_leak_entries(found, b)))
+            Table(
+                f"{b.label}: what gives the class away, percent", tuple(_leak_entries(results, b))
+            )
         )
-        last = found.rows_on(b)[-1]  # ours, if it was measured
-        run_figures.few_labels(found.of(last, b)[0].values["few_labels"], ax)
+        last = results.rows_on(b)[-1]  # ours, if it was measured
+        run_figures.few_labels(results.of(last, b)[0].values["few_labels"], ax)
         ax.set_title(f"{b.label}, {last.label}", fontsize=canvas.LABEL, color=canvas.INK)
     pictures.one_legend(axes)
     return Summary(
@@ -180,19 +184,19 @@ def neighbours(found):
 
 
 @target(BOTH, lambda quick: GENERATIVE_ROWS, family="vae")
-def samples(found):
+def samples(results):
     """Show what is drawn from each task's prior, and reconstructed, after every task."""
     entries = []
     drawn = {}
-    for b in found.benchmarks:
-        for row in found.rows_on(b):
+    for b in results.benchmarks:
+        for row in results.rows_on(b):
             entries.append(
-                found.entry(row, b, lambda m: m.values["average_reconstruction"], b.label, NATS)
+                results.entry(row, b, lambda m: m.values["average_reconstruction"], b.label, NATS)
             )
             drawn |= dict(
                 zip(
                     (f"samples_{b.name}_{row.key}", f"reconstructions_{b.name}_{row.key}"),
-                    _pictures(found.of(row, b)[0]),
+                    _pictures(results.of(row, b)[0]),
                     strict=True,
                 )
             )
@@ -231,13 +235,13 @@ def drawn_rows(quick):
 
 
 @target(BOTH, drawn_rows, family="vae")
-def maps(found):
+def maps(results):
     """Draw three maps of the codes for each row and benchmark, of the first seed."""
     entries = []
     drawn = {}
-    for b in found.benchmarks:
-        for row in found.rows_on(b):
-            first = found.of(row, b)[0]
+    for b in results.benchmarks:
+        for row in results.rows_on(b):
+            first = results.of(row, b)[0]
             names, images, found_codes = coded(first)
             maps = {
                 run_figures.ENCODERS[way]: codes.tsne(points, first.cell.seed)
@@ -269,7 +273,7 @@ def coded(m):
     stream = make_stream(m.cell.config)
     models = [learner.latent_model(t) for t in range(len(stream))]
     images = labelled(stream, config.measurement)
-    found = {}
+    results = {}
     for way in codes.WAYS:
         tasks = codes.choose_tasks(
             way,
@@ -279,48 +283,48 @@ def coded(m):
             config.measurement.inference_samples,
             config.seed,
         )
-        found[way] = codes.encode(models, images.x_test, tasks)
-    return m.values["tasks"], images, found
+        results[way] = codes.encode(models, images.x_test, tasks)
+    return m.values["tasks"], images, results
 
 
-def _knn_entries(found, b, kind, ways=codes.WAYS):
-    first = found.first(b).values["knn"]
+def _knn_entries(results, b, kind, ways=codes.WAYS):
+    first = results.first(b).values["knn"]
     places = sorted((k, i) for i, k in enumerate(first["neighbours"]))
-    for row in found.rows_on(b):
+    for row in results.rows_on(b):
         for way in ways:
             for k, i in places:
                 printed = paper.knn(row.key, b.name, k) if way == "oracle" else None
-                values = tuple(100 * m.values["knn"][way][kind][i] for m in found.of(row, b))
+                values = tuple(100 * m.values["knn"][way][kind][i] for m in results.of(row, b))
                 yield Entry(f"{row.label}, {way}", f"{k}-NN", values, PERCENT, printed)
     for k, i in places:
         yield Entry("pixels", f"{k}-NN", (100 * first["pixels"][i],))
 
 
-def _leak_entries(found, b):
-    for row in found.rows_on(b):
-        knn = found.first(b).values["knn"]
+def _leak_entries(results, b):
+    for row in results.rows_on(b):
+        knn = results.first(b).values["knn"]
         # else there are too few images for three
         if len(knn["mask_leak"]) > 1:
-            yield found.entry(
+            yield results.entry(
                 row,
                 b,
                 lambda m: 100 * m.values["knn"]["mask_leak"][0],
                 f"same images, {knn['neighbours'][0]}-NN",
             )
-        yield found.entry(
+        yield results.entry(
             row, b, lambda m: 100 * m.values["knn"]["task_inference"], "class not inferred"
         )
 
 
-def _task_entries(found, row, b):
-    matrices = _matrices(found, row, b)
-    for j, name in enumerate(found.first(b).values["tasks"]):
+def _task_entries(results, row, b):
+    matrices = _matrices(results, row, b)
+    for j, name in enumerate(results.first(b).values["tasks"]):
         yield Entry(name, "after its task", tuple(matrices[:, j, j]), NATS)
         yield Entry(name, "in the end", tuple(matrices[:, -1, j]), NATS)
 
 
-def _matrices(found, row, b):
-    return np.array([m.values["log_likelihood_matrix"] for m in found.of(row, b)], float)
+def _matrices(results, row, b):
+    return np.array([m.values["log_likelihood_matrix"] for m in results.of(row, b)], float)
 
 
 def _means(matrices, title):

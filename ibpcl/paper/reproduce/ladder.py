@@ -67,7 +67,7 @@ def rungs():
 
 
 @target(FOUR, lambda quick: rungs())
-def ladder(found):
+def ladder(results):
     """Compare the printed settings with ours, one change a row."""
     kinds = (
         (
@@ -91,18 +91,20 @@ def ladder(found):
         Table(
             f"{b.label}: {kind}",
             tuple(
-                found.entry(row, b, number, name, unit, _printed(row, b, name))
-                for row in found.rows_on(b)
+                results.entry(row, b, number, name, unit, _printed(row, b, name))
+                for row in results.rows_on(b)
                 for name, number, unit in columns
             ),
         )
-        for b in found.benchmarks
+        for b in results.benchmarks
         for kind, columns in kinds
     )
     accuracies = [
-        found.entry(row, b, findings.final_accuracy, b.label, PERCENT, _printed(row, b, "accuracy"))
-        for b in found.benchmarks
-        for row in found.rows_on(b)
+        results.entry(
+            row, b, findings.final_accuracy, b.label, PERCENT, _printed(row, b, "accuracy")
+        )
+        for b in results.benchmarks
+        for row in results.rows_on(b)
     ]
     changes = "; ".join(f"{key}, {what}" for key, what, _ in STEPS)
     return Summary(
@@ -117,7 +119,7 @@ def ladder(found):
             "masks of that density would share. The correlation is that of a pixel's mean with "
             "the share of its weights that are on.",
         ),
-        {"ladder": pictures.compared(found, accuracies, 22)},
+        {"ladder": pictures.compared(results, accuracies, 22)},
     )
 
 

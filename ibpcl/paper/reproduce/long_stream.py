@@ -34,16 +34,16 @@ CONTINUED = 97.82
 
 
 @target(("permuted-mnist-30",), lambda quick: ROWS)
-def long_stream(found):
+def long_stream(results):
     """Compare ours, fixed and growing, with other methods on a long stream."""
     tables = []
     axes = pictures.panels(2, height=90)
-    for b in found.benchmarks:
+    for b in results.benchmarks:
         accuracies = []
         shares = []
         matrices = {}
-        for row in found.rows_on(b):
-            cells = found.of(row, b)
+        for row in results.rows_on(b):
+            cells = results.of(row, b)
             matrices[row.label] = np.array([findings.matrix(m) for m in cells])
             means = np.array([metrics.average_accuracy_so_far(findings.matrix(m)) for m in cells])
             accuracies += [
@@ -51,7 +51,7 @@ def long_stream(found):
                 for t in LOOKS
                 if t <= means.shape[1]
             ]
-            accuracies.append(found.entry(row, b, findings.backward_transfer, "transfer", POINTS))
+            accuracies.append(results.entry(row, b, findings.backward_transfer, "transfer", POINTS))
             if row.method == "npbcl":
                 filled = np.array([measures.filled(m) for m in cells])
                 shares += [
@@ -59,7 +59,7 @@ def long_stream(found):
                     for t in LOOKS
                     if t <= filled.shape[1]
                 ]
-                shares.append(found.entry(row, b, lambda m: measures.units(m)[0], "units", COUNT))
+                shares.append(results.entry(row, b, lambda m: measures.units(m)[0], "units", COUNT))
                 pictures.bands(
                     {row.label: filled},
                     axes[1],

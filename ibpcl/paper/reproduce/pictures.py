@@ -55,12 +55,12 @@ def compare(table, ax, title=None):
     return ax
 
 
-def compared(found, entries, height):
+def compared(results, entries, height):
     """Draw a panel for each benchmark with the entries of its column; ``height`` in mm, of what is
     not rows.
     """
-    axes = panels(len(found.benchmarks), height=height + 6 * len(found.rows))
-    for ax, b in zip(axes, found.benchmarks, strict=True):
+    axes = panels(len(results.benchmarks), height=height + 6 * len(results.rows))
+    for ax, b in zip(axes, results.benchmarks, strict=True):
         compare([entry for entry in entries if entry.column == b.label], ax, b.label)
     one_legend(axes)
     return axes

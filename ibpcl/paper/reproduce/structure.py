@@ -11,11 +11,11 @@ from ibpcl.paper.reproduce import measures, pictures
 from ibpcl.paper.reproduce.rows import FOUR, OURS, target
 
 
-def _entries(found, benchmark, names, number, units):
+def _entries(results, benchmark, names, number, units):
     """Return an entry for each of several numbers that are computed at once, in the row of the
     benchmark.
     """
-    values = np.array([number(m) for m in found.of(OURS, benchmark)], float)
+    values = np.array([number(m) for m in results.of(OURS, benchmark)], float)
     return [
         Entry(benchmark.label, name, tuple(values[:, i]), unit)
         for i, (name, unit) in enumerate(zip(names, units, strict=True))
@@ -23,26 +23,26 @@ def _entries(found, benchmark, names, number, units):
 
 
 @target(("split-mnist", "split-notmnist", "split-fashion-mnist"), lambda quick: (OURS,))
-def masks(found):
+def masks(results):
     """Show which pixels the masks lie on: a table, and three figures for each benchmark, of the
     first seed.
     """
     entries = []
     drawn = {}
-    for b in found.benchmarks:
+    for b in results.benchmarks:
         entries.append(
-            found.entry(
+            results.entry(
                 OURS, b, lambda m: measures.used_by_task(m).mean(), "density", SHARE, label=b.label
             )
         )
         entries += _entries(
-            found,
+            results,
             b,
             ("dead pixels", "live pixels", "correlation"),
             measures.on_pixels,
             (SHARE, SHARE, CORRELATION),
         )
-        first = found.first(b)
+        first = results.first(b)
         layers = [task[0] for task in measures.masks(first)]
         names = first.values["tasks"]
         shape = measures.image_shape(first)
@@ -62,21 +62,21 @@ def masks(found):
 
 
 @target(FOUR, lambda quick: (OURS,))
-def sharing(found):
+def sharing(results):
     """Compare the share of its weights that a task has in common with others, with what chance
     gives.
     """
     entries = []
-    axes = pictures.panels(len(found.benchmarks), height=74)
-    for ax, b in zip(axes, found.benchmarks, strict=True):
+    axes = pictures.panels(len(results.benchmarks), height=74)
+    for ax, b in zip(axes, results.benchmarks, strict=True):
         for name, number in (
             ("with one", measures.pairwise_sharing),
             ("chance", measures.pairwise_chance),
             ("with any", measures.sharing_with_earlier),
             ("chance of any", measures.chance_with_earlier),
         ):
-            entries.append(found.entry(OURS, b, number, name, SHARE, label=b.label))
-        first = found.first(b)
+            entries.append(results.entry(OURS, b, number, name, SHARE, label=b.label))
+        first = results.first(b)
         # The names of permutations say no more than their numbers, which fit.
         names = None if first.cell.config.stream == "permuted" else first.values["tasks"]
         figures.sharing_matrix(measures.masks(first), names, ax=ax)
@@ -94,13 +94,13 @@ def sharing(found):
 
 
 @target(FOUR, lambda quick: (OURS,))
-def capacity(found):
+def capacity(results):
     """Show how much of the network is in use, for each task alone and after it."""
     used = []
     full = []
-    axes = pictures.panels(len(found.benchmarks))
-    for ax, b in zip(axes, found.benchmarks, strict=True):
-        cells = found.of(OURS, b)
+    axes = pictures.panels(len(results.benchmarks))
+    for ax, b in zip(axes, results.benchmarks, strict=True):
+        cells = results.of(OURS, b)
         printed = paper.FIRST_TASK_SHARE if b.name in ("split-notmnist", "permuted-mnist") else None
         for entries, number in ((used, measures.used_by_task), (full, measures.filled)):
             values = np.array([number(m) for m in cells])
@@ -108,7 +108,7 @@ def capacity(found):
                 Entry(b.label, f"{t + 1}", tuple(values[:, t]), SHARE, printed if t == 0 else None)
                 for t in range(values.shape[1])
             ]
-        figures.share_used(measures.masks(found.first(b)), None, ax=ax)
+        figures.share_used(measures.masks(results.first(b)), None, ax=ax)
         ax.get_legend().remove()
         ax.set_title(b.label, fontsize=canvas.LABEL, color=canvas.INK)
     pictures.one_legend(axes)

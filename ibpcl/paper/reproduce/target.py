@@ -107,17 +107,17 @@ def reproduce(target, choice, progress=None, on_cell=None, workers=None):
     title = heading(f"{target}: {TARGETS[target]}", choice, f"preset {choice.preset or 'default'}")
 
     @styled
-    def publish(found, *remarks):
-        summary = kind.summarize(found)
+    def publish(results, *remarks):
+        summary = kind.summarize(results)
         summary = summary._replace(
-            notes=(*remarks, *summary.notes, *epochs(found), *_not_run(left_out))
+            notes=(*remarks, *summary.notes, *epochs(results), *_not_run(left_out))
         )
         report = Report(
             target,
             f"{QUICK_NOTE}\n\n{title}" if choice.quick else title,
             summary,
             choice.out / (f"{target}-quick" if choice.quick else target),
-            found.failures,
+            results.failures,
         )
         write(
             report,
@@ -131,7 +131,7 @@ def reproduce(target, choice, progress=None, on_cell=None, workers=None):
                 "seeds": choice.seeds,
                 "settings": choice.assignments,
             },
-            found.measured,
+            results.measured,
         )
         return report
 

@@ -17,15 +17,15 @@ from ibpcl.paper.reproduce.rows import FOUR, REFERENCE, target
 NO_LIMIT = 10**9
 
 
-def _final_and_backward(found, title):
+def _final_and_backward(results, title):
     """Return two tables, final accuracy and backward transfer, with a column per benchmark."""
     final = []
     backward = []
-    for row in found.rows:
-        for b in found.benchmarks:
-            if found.of(row, b):
+    for row in results.rows:
+        for b in results.benchmarks:
+            if results.of(row, b):
                 final.append(
-                    found.entry(
+                    results.entry(
                         row,
                         b,
                         findings.final_accuracy,
@@ -36,7 +36,7 @@ def _final_and_backward(found, title):
                 )
                 if row.key != REFERENCE.key:
                     backward.append(
-                        found.entry(row, b, findings.backward_transfer, b.label, POINTS)
+                        results.entry(row, b, findings.backward_transfer, b.label, POINTS)
                     )
     return [
         Table(f"Final mean accuracy, percent: {title}", tuple(final)),
@@ -59,14 +59,14 @@ WIDTHS = (
 
 
 @target(("permuted-mnist", "split-mnist"), lambda quick: (*WIDTHS, REFERENCE))
-def expansion(found):
+def expansion(results):
     """Compare a network that grows from 50 units with fixed ones of 200 and of 50."""
-    tables = _final_and_backward(found, "growing and fixed")
+    tables = _final_and_backward(results, "growing and fixed")
     widths = []
-    for b in found.benchmarks:
-        for row in found.rows_on(b):
+    for b in results.benchmarks:
+        for row in results.rows_on(b):
             if row.method == "npbcl":
-                counts = np.array([measures.units(m) for m in found.of(row, b)], float)
+                counts = np.array([measures.units(m) for m in results.of(row, b)], float)
                 widths += [
                     Entry(row.label, f"{b.label}, {name}", tuple(counts[:, i]), COUNT)
                     for i, name in enumerate(("units", "in use"))
@@ -75,7 +75,7 @@ def expansion(found):
     return Summary(
         tuple(tables),
         (f"The paper's statement, {paper.CLAIMS['expansion']}. Its figure has no numbers.",),
-        {"expansion": pictures.compared(found, tables[0].entries, 22)},
+        {"expansion": pictures.compared(results, tables[0].entries, 22)},
     )
 
 
@@ -98,17 +98,17 @@ def trained_longer(quick):
 
 
 @target(("split-mnist", "permuted-mnist"), trained_longer)
-def over_training(found):
+def over_training(results):
     """Compare more and more epochs for each task."""
-    tables = _final_and_backward(found, "more epochs a task")
-    numbers = epochs(found.choice.quick)
-    axes = pictures.panels(len(found.benchmarks), width=110)
-    for ax, b in zip(axes, found.benchmarks, strict=True):
+    tables = _final_and_backward(results, "more epochs a task")
+    numbers = epochs(results.choice.quick)
+    axes = pictures.panels(len(results.benchmarks), width=110)
+    for ax, b in zip(axes, results.benchmarks, strict=True):
         lines = {}
-        rows = {row.key: row for row in found.rows_on(b)}
+        rows = {row.key: row for row in results.rows_on(b)}
         for name, label in (("npbcl", "ours"), ("vcl", "VCL")):
             cells = [
-                found.of(rows[key], b) for key in (f"{name}-{n}" for n in numbers) if key in rows
+                results.of(rows[key], b) for key in (f"{name}-{n}" for n in numbers) if key in rows
             ]
             if len(cells) == len(numbers) and len({len(seeds) for seeds in cells}) == 1:
                 for number, when in (
@@ -145,12 +145,12 @@ SHARED = Row("npbcl-shared-mask", "one mask for all", "npbcl", {"shared_mask": T
 
 
 @target(FOUR, lambda quick: (OWN, SHARED, REFERENCE))
-def shared_mask(found):
+def shared_mask(results):
     """Compare a mask for each task with one mask for all tasks, the paper's ablation."""
-    tables = _final_and_backward(found, "one mask for all")
+    tables = _final_and_backward(results, "one mask for all")
     costs = []
-    for b in found.benchmarks:
-        own, shared = ({m.cell.seed: m for m in found.of(row, b)} for row in (OWN, SHARED))
+    for b in results.benchmarks:
+        own, shared = ({m.cell.seed: m for m in results.of(row, b)} for row in (OWN, SHARED))
         both = sorted(own.keys() & shared.keys())
         for name, number in (("at the end", findings.final_accuracy), ("as learned", _learned)):
             costs.append(
@@ -170,7 +170,7 @@ def shared_mask(found):
                 "mask is the first task's."
             ),
         ),
-        {"shared_mask": pictures.compared(found, tables[0].entries, 22)},
+        {"shared_mask": pictures.compared(results, tables[0].entries, 22)},
     )
 
 
@@ -187,20 +187,20 @@ LINKS = tuple(
 
 
 @target(("split-mnist",), lambda quick: LINKS)
-def mask_kl(found):
+def mask_kl(results):
     """Compare the masks' divergence at weight 1 or 1/784, and their prior's log-odds as logit pi or
     as log pi.
     """
     tables = []
     drawn = {}
-    for b in found.benchmarks:
+    for b in results.benchmarks:
         entries = []
         by_row = {}
         shape = None
         names = None
-        for row in found.rows_on(b):
-            entries += _mask_entries(found, row, b)
-            m = found.of(row, b)[0]
+        for row in results.rows_on(b):
+            entries += _mask_entries(results, row, b)
+            m = results.of(row, b)[0]
             by_row[row.label] = [task[0] for task in measures.masks(m)]
             shape = measures.image_shape(m)
             names = m.values["tasks"]
@@ -235,15 +235,15 @@ MEASURES = (
 )
 
 
-def _mask_entries(found, row, b):
+def _mask_entries(results, row, b):
     """Return the column of a variant."""
     link = row.settings["mask_link"]
     weight = row.settings["mask_kl_weight"]
-    on_pixels = [measures.on_pixels(m) for m in found.of(row, b)]
+    on_pixels = [measures.on_pixels(m) for m in results.of(row, b)]
     dead, live, correlation = (tuple(values) for values in zip(*on_pixels, strict=True))
 
     def column(number):
-        return tuple(float(number(m)) for m in found.of(row, b))
+        return tuple(float(number(m)) for m in results.of(row, b))
 
     def printed(name):
         return paper.authors_code(link, weight, name) if b.name == "split-mnist" else None

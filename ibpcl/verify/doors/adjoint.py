@@ -42,13 +42,13 @@ def check_adjoint(f, f_jvp, f_vjp, inputs, *, rtol=TIGHT, seed=0):
     dout = rng.standard_normal(np.shape(out)) if np.ndim(out) else float(rng.standard_normal())
     columns = dict(zip(forward.wrt, forward.backward(dout, cache), strict=True))
     if backward is None:
-        _, kept = f(*given.values())
-        found = f_vjp(dout, kept)
+        _, cache = f(*given.values())
+        found = f_vjp(dout, cache)
         found = found if isinstance(found, (tuple, list)) else (found,)
         rows = dict(zip(forward.wrt, found, strict=False))
     else:
-        _, kept = backward.forward(*backward.inputs)
-        rows = dict(zip(backward.wrt, backward.backward(dout, kept), strict=True))
+        _, cache = backward.forward(*backward.inputs)
+        rows = dict(zip(backward.wrt, backward.backward(dout, cache), strict=True))
     report = Report(f_jvp.__name__, [], numbers={"seed": seed})
     for name in forward.wrt:
         v = rng.standard_normal(np.shape(columns[name]))

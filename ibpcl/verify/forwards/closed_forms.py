@@ -310,11 +310,11 @@ def check_kl(family, truth_at, part):
         at_p = {name: point[argument] for name, argument in p.items()} or standard(
             family.parameters
         )
-        one = truth_at(at_q)
-        other = truth_at(at_p)
-        right.append(_kl(one, other))
-        reversed_.append(_kl(other, one))
-        cross.append(right[-1] + entropy_of(one))
+        first = truth_at(at_q)
+        second = truth_at(at_p)
+        right.append(_kl(first, second))
+        reversed_.append(_kl(second, first))
+        cross.append(right[-1] + entropy_of(first))
     columns = [np.array(each) for each in (right, reversed_, cross)]
     there = np.all([np.isfinite(each) for each in columns[:1]], axis=0)
     if not np.any(there):
@@ -322,7 +322,7 @@ def check_kl(family, truth_at, part):
         return ForwardVerdict(part.name, "undecided", words, "undecided")
     every = [point for point, keep in zip(every, there, strict=True) if keep]
     right, reversed_, cross = (each[there] for each in columns)
-    loose = one.nodes.x.ndim > 1 or one.is_rough
+    loose = first.nodes.x.ndim > 1 or first.is_rough
     verdict = judged_kl(family, part, every, right, reversed_, cross, loose)
     if not p and verdict.verdict == "wrong" and verdict.kind in ("wrong", "edit"):
         verdict.verdict = "undecided"
@@ -353,19 +353,19 @@ def judged_kl(family, part, every, right, reversed_, cross, loose=False):
     return judged(part, every, right, values, others, "quadrature", loose)
 
 
-def _kl(one, other):
+def _kl(first, second):
     """Return KL[one || other], NaN where it does not converge."""
-    x = one.nodes.x
+    x = first.nodes.x
     with np.errstate(all="ignore"):
-        log_q = one.log_p - np.log(one.total)
-        log_p = np.asarray(other.log_density(x), float) - np.log(other.total)
+        log_q = first.log_p - np.log(first.total)
+        log_p = np.asarray(second.log_density(x), float) - np.log(second.total)
         gap = log_q - log_p
-    mass = one.p * one.nodes.weights
+    mass = first.p * first.nodes.weights
     heavy = mass > 1e-12 * np.nanmax(mass)
     if np.any(heavy & ~np.isfinite(gap)):
         return np.nan
-    value, error = one.expect(np.where(np.isfinite(gap), gap, 0.0))
-    return value if one.settles(value, error) else np.nan
+    value, error = first.expect(np.where(np.isfinite(gap), gap, 0.0))
+    return value if first.settles(value, error) else np.nan
 
 
 def check_kl_between(family, q, p, part):
@@ -383,11 +383,11 @@ def check_kl_between(family, q, p, part):
     reversed_ = []
     cross = []
     for point in family.points:
-        one = q(point)
-        other = p(point)
-        right.append(_kl(one, other))
-        reversed_.append(_kl(other, one))
-        cross.append(right[-1] + entropy_of(one))
+        first = q(point)
+        second = p(point)
+        right.append(_kl(first, second))
+        reversed_.append(_kl(second, first))
+        cross.append(right[-1] + entropy_of(first))
     columns = [np.array(each) for each in (right, reversed_, cross)]
     there = np.isfinite(columns[0])
     if not np.any(there):
