@@ -8,6 +8,7 @@ from ibpcl.verify.forwards.closed_forms import judged
 from ibpcl.verify.forwards.measures import Support, nodes_of
 from ibpcl.verify.forwards.samplers import compared
 from ibpcl.verify.forwards.slips import Slip, agree
+from ibpcl.verify.forwards.truth import truth_of
 from ibpcl.verify.forwards.verdicts import ForwardVerdict
 
 EXACT = 1e-6
@@ -93,11 +94,18 @@ def _with_prior(family, posteriors, right, entropies):
         return {}
     part = family.parts["log_prior"]
     divergence = []
+    reversed_ = []
     for q, point, entropy in zip(posteriors, family.points, entropies, strict=True):
+        prior = truth_of(lambda x, p=point: family.values_at(part, x, p), q.support)
+        log_q = np.asarray(q.log_density(prior.nodes.x), float) - np.log(q.total)
+        gap = prior.log_p - np.log(prior.total) - log_q
+        reversed_.append(prior.expect(np.where(np.isfinite(gap), gap, 0.0))[0])
         log_prior = family.values_at(part, q.nodes.x, point)
         divergence.append(-entropy - q.expect(np.where(np.isfinite(log_prior), log_prior, 0.0))[0])
     divergence = np.array(divergence)
+    exchanged = "prior and posterior are exchanged in the divergence"
     return {
+        Slip("reversed_divergence", exchanged): right + divergence - np.array(reversed_),
         Slip("sign", "the divergence from the prior is added, not subtracted"): right
         + 2 * divergence,
         Slip("missing_term", "the divergence from the prior is missing"): right + divergence,

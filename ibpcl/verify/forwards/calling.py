@@ -17,11 +17,12 @@ _deadline = contextvars.ContextVar("deadline", default=None)
 
 @contextlib.contextmanager
 def within(seconds):
-    """Let calls of a user's functions raise :class:`TimeUp` after some seconds.
+    """Let calls of a user's functions raise :class:`TimeUp` after some seconds of the processor.
 
-    An earlier end that is set already stays.
+    They are those of this process alone, so that a busy machine changes no verdict.  An earlier end
+    that is set already stays.
     """
-    now = time.perf_counter()
+    now = time.process_time()
     before = _deadline.get()
     end = now + seconds if before is None else min(before[0], now + seconds)
     token = _deadline.set((end, seconds))
@@ -52,7 +53,7 @@ def names_of(function):
 def quiet(function, /, *arguments, **options):
     """Call a function without NumPy's warnings; an error becomes a :class:`CallError`."""
     deadline = _deadline.get()
-    if deadline is not None and time.perf_counter() > deadline[0]:
+    if deadline is not None and time.process_time() > deadline[0]:
         raise TimeUp(deadline[1])
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():

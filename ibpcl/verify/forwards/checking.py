@@ -357,6 +357,10 @@ def _from_cdf(family):
         if all(abs(truth.total - 1) < 1e-5 for truth in truths):
             if not given:
                 family.notes.append(f"the support {at[0]} was guessed; give support = (low, high)")
+            cdfs = [
+                lambda x, point=point: family.values_at(part, x, point) for point in family.points
+            ]
+            truths = [t._replace(known_cdf=cdf) for t, cdf in zip(truths, cdfs, strict=True)]
             return Known(truths, None, True)
     return Known([], _rising(family, part), False)
 

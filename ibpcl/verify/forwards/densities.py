@@ -14,7 +14,7 @@ from ibpcl.verify.forwards.verdicts import ForwardVerdict
 
 PROBES = 41
 MOST_SUPPORTS = 3  # over which a change of the source is looked for
-MOST_FITS = 8
+MOST_FITS = 6
 MOST_HOLES = 0.25  # share of a support in which a density may be no number
 # The kinds of edits that a verdict may have; others are called an edit.
 KINDS = ("sign", "constant_factor", "missing_term", "exchanged", "parameter_scale", "other_scale")
@@ -73,14 +73,25 @@ class Check:
 
         return log_density
 
-    def truths_of(self, support, function=None, every=None):
-        """Return the density over a support at all points."""
+    def truths_of(self, support, adapt=True, function=None, every=None):
+        """Return the density over a support at all points.
+
+        Parameters
+        ----------
+        support : Support or callable
+        adapt : bool
+            Whether the user's own density may have kinks and jumps.
+        function : callable, optional
+            A changed density in place of the user's own.
+        every : list of dict, optional
+            In place of all points.
+        """
         return [
             truth_of(
                 self.log_density_of(function, point),
                 at(support, point),
                 self.dimension,
-                function is None or self.is_rough,
+                adapt if function is None else self.is_rough,
                 [value for value in point.values() if np.ndim(value) == 0],
             )
             for point in every or self.family.points
@@ -133,8 +144,7 @@ class Check:
 
     def _wrong(self, given):
         """Return what is known of a density whose integral is not 1."""
-        holes = max(float(np.mean(np.isnan(truth.raw))) for truth in self.truths)
-        if holes > MOST_HOLES:
+        if max(truth.holes for truth in self.truths) > MOST_HOLES:
             return _unmeasured(self)
         self.may_be_rough = any(truth.is_rough for truth in self.truths)
         finite = bool(np.all(np.isfinite(self.totals)))
@@ -200,23 +210,23 @@ class Check:
         family = self.family
 
         def is_right(function):
-            first = self.truths_of(support, function, family.points[:1])
+            first = self.truths_of(support, function=function, every=family.points[:1])
             if not is_one(np.array([truth.total for truth in first])):
                 return False
-            every = self.truths_of(support, function)
+            every = self.truths_of(support, function=function)
             totals = np.array([truth.total for truth in every])
             return is_one(totals) and self._uses_all(function, every[0])
 
         fits = fits_of(
             self.part.function,
-            lambda function: self.truths_of(support, function, family.points[:1]),
+            lambda function: self.truths_of(support, function=function, every=family.points[:1]),
             is_right,
             most=MOST_FITS,
-            cost=COST_OF_GRIDS if self.dimension > 1 else COST_OF_PANELS if self.is_rough else COST,
+            cost=self._cost(),
         )
         if not fits:
             return None
-        mended = [(fit, self.truths_of(support, fit.function)) for fit in fits]
+        mended = [(fit, self.truths_of(support, function=fit.function)) for fit in fits]
         groups = _by_values(mended, _probes(mended[0][1][0]))
         same = support is self.support
         counts = [self.is_consistent(group[0][1]) for group in groups]
@@ -230,6 +240,15 @@ class Check:
         if constant is None and len(best) == 1 and max(counts) >= before:
             return best[0][0]
         return None
+
+    def _cost(self):
+        """Return what one try of a changed density costs, in expressions."""
+        if self.dimension > 1:
+            return COST_OF_GRIDS
+        if self.is_rough:
+            return COST_OF_PANELS
+        # two passes are made over a density with kinks
+        return 2 * COST if self.may_be_rough else COST
 
     def _uses_all(self, function, truth):
         """Return whether a changed density depends on each of its parameters."""

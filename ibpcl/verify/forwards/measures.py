@@ -73,7 +73,7 @@ class Nodes(NamedTuple):
         return total, abs(total - coarse) + abs(total) * 1e-13
 
 
-def nodes_of(support, center=0.0, scale=1.0, dimension=1):
+def nodes_of(support, center=0.0, scale=1.0, dimension=1, terms=2000):
     """Return the nodes of an integral over a support.
 
     Parameters
@@ -83,6 +83,8 @@ def nodes_of(support, center=0.0, scale=1.0, dimension=1):
         Where an infinite support has its mass.
     dimension : int
         1, 2 or 3; all dimensions have the same support.
+    terms : int
+        Of an infinite sum, to begin with.
 
     Returns
     -------
@@ -96,7 +98,7 @@ def nodes_of(support, center=0.0, scale=1.0, dimension=1):
     """
     if support.discrete:
         x, weights, half = _integers(
-            support, center, scale, MOST_ON_AXIS.get(dimension, MOST_TERMS)
+            support, center, scale, MOST_ON_AXIS.get(dimension, MOST_TERMS), terms
         )
     else:
         x, weights, half = interval(support, center, scale, COARSE[dimension])
@@ -118,10 +120,10 @@ def _line(center, scale, steps):
     return x, weights, np.arange(len(t)) % 2 == steps % 2
 
 
-def _integers(support, center, scale, most):
+def _integers(support, center, scale, most, terms):
     low = support.low
     high = support.high
-    reach = int(min(most, 2000 + 60 * scale))
+    reach = int(min(most, terms + 60 * scale))
     if not np.isfinite(low):
         low = np.floor(center) - reach
     if not np.isfinite(high):

@@ -310,17 +310,22 @@ def _of_insertions(place, names):
     for name in names:
         if name == text:
             continue
-        for kind, form, words in (
-            ("factor", "({0}) * {1}", "a factor is missing, `{1}`"),
-            ("factor", "({0}) / {1}", "a divisor is missing, `{1}`"),
-            ("edit", "({0}) ** {1}", "the exponent `{1}` is missing"),
-            ("missing_term", "({0}) - {1}", "a term is missing, `- {1}`"),
-            ("missing_term", "({0}) + {1}", "a term is missing, `+ {1}`"),
-            ("missing_term", "({0}) - {1} ** 2", "a term is missing, `- {1} ** 2`"),
-            ("missing_term", "({0}) - np.log(1 - {1})", "a term is missing, `- np.log(1 - {1})`"),
+        for rank, kind, form, words in (
+            (3.3, "factor", "({0}) / {1}", "a divisor is missing, `{1}`"),
+            (3.3, "factor", "({0}) * {1}", "a factor is missing, `{1}`"),
+            (5.5, "edit", "({0}) ** {1}", "the exponent `{1}` is missing"),
+            (5.5, "missing_term", "({0}) - {1}", "a term is missing, `- {1}`"),
+            (5.5, "missing_term", "({0}) + {1}", "a term is missing, `+ {1}`"),
+            (5.5, "missing_term", "({0}) - {1} ** 2", "a term is missing, `- {1} ** 2`"),
+            (
+                5.5,
+                "missing_term",
+                "({0}) - np.log(1 - {1})",
+                "a term is missing, `- np.log(1 - {1})`",
+            ),
         ):
             new = ast.parse(form.format(text, name), mode="eval").body
-            yield replaced(5.5, kind, place, new, words.format(text, name))
+            yield replaced(rank, kind, place, new, words.format(text, name))
 
 
 def _of_parameters(tree, places):

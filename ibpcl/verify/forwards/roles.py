@@ -185,6 +185,9 @@ class Group:
         parts = self.parts
         if any(role in OF_VALUES and not parts[role].names for role in parts):
             return False
+        posterior = {"log_joint", "log_likelihood", "log_prior"} & set(parts)
+        if posterior and not {"bound", "log_evidence"} & set(parts):
+            return False  # a posterior density is not normalized by nature
         alone = {"sample", "mean"} <= set(parts) and not set(parts["mean"].names) <= set(
             parts["sample"].names
         )

@@ -129,7 +129,7 @@ def _named_sampler(family, truths, part, noise, fits):
         lambda function: list(fits(function, family.points[:1], among=truths[:1])),
         lambda function: all(each.ok for each in fits(function)),
         most=1,
-        cost=400 if noise.is_single else 1_500,
+        cost=1_500 if not noise.is_single else 800 if truths[0].is_rough else 150,
     )
     return (
         Slip(found[0].kind if found[0].kind in NAMED else "edit", found[0].words) if found else None

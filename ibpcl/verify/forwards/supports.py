@@ -193,7 +193,8 @@ def choose(tried, truths_of, accept=lambda candidate, truths: True):
     ----------
     tried : list of Support or callable
     truths_of : callable
-        ``truths_of(support)`` returns the density at all points.
+        ``truths_of(support, adapt)`` returns the density at all points; ``adapt`` allows densities
+        with kinks and jumps.
     accept : callable
         ``accept(support, truths)`` tells whether a support over which it does may be right.
 
@@ -210,7 +211,8 @@ def choose(tried, truths_of, accept=lambda candidate, truths: True):
     discrete = None
     for candidate in tried:
         try:
-            truths = truths_of(candidate)
+            # beside a rough one, only a smooth one is of interest
+            truths = truths_of(candidate, rough is None)
             if rough is not None and truths[0].support.discrete:
                 continue
         except (CallError, KeyError, IndexError):
@@ -228,7 +230,7 @@ def choose(tried, truths_of, accept=lambda candidate, truths: True):
             continue
         good = bool(np.all(np.isfinite(totals)) and np.all(totals > 0))
         sharp = good and all(truth.error < 1e-4 * truth.total for truth in truths)
-        missing = float(np.mean([np.mean(np.isnan(truth.raw)) for truth in truths]))
+        missing = float(np.mean([truth.holes for truth in truths]))
         if missing == 0:
             plausible.append(candidate)
         rank = (alike, not callable(candidate), 2 * sharp + good, -round(missing, 2))

@@ -11,6 +11,10 @@ import numpy as np
 from ibpcl.verify.forwards.measures import Nodes, Support, adapted, interval, nodes_of
 
 TAIL = 1e-9  # of the mass, in which a density may be not finite
+# Of an infinite sum, to begin with, and where the last of them still count.
+FEW_TERMS = 150
+MANY_TERMS = 2000
+NEGLIGIBLE = -45.0  # difference of log values from the largest
 ROUNDS = 4  # of finding out where the mass is
 PANEL = 40  # steps of an integral between two points
 # Relative errors between which a density has a kink, and is not just infinite.
@@ -40,6 +44,8 @@ class Truth(NamedTuple):
         Of the integral.
     center, scale : float
         Where the mass is.
+    known_cdf : callable or None
+        The distribution function, where the density was made from it.
     """
 
     log_density: object
@@ -51,6 +57,7 @@ class Truth(NamedTuple):
     error: float
     center: float
     scale: float
+    known_cdf: object = None
 
     @property
     def tolerance(self):
@@ -61,6 +68,15 @@ class Truth(NamedTuple):
     def is_rough(self):
         """Whether the density has kinks or jumps, so that its integrals are less exact."""
         return not self.support.discrete and bool(self.nodes.half.all())
+
+    @property
+    def holes(self):
+        """The share of the nodes at which the density is no number.
+
+        A factorial that overflows far out is none: of a sum, only terms with mass count.
+        """
+        values = self.log_p if self.support.discrete else self.raw
+        return float(np.mean(np.isnan(values)))
 
     @property
     def p(self):
@@ -111,6 +127,8 @@ class Truth(NamedTuple):
     def cdf(self, x):
         """Return the distribution function at points (K,) in increasing order."""
         x = np.asarray(x, float)
+        if self.known_cdf is not None:
+            return self.known_cdf(x)
         if self.support.discrete:
             mass = self.p * self.nodes.weights
             return np.array([np.sum(mass[self.nodes.x <= each + 1e-9]) for each in x])
@@ -178,13 +196,17 @@ def truth_of(log_density, support, dimension=1, adapt=True, hints=()):
     nodes = log_p = None
     infinite = not (np.isfinite(support.low) and np.isfinite(support.high))
     center = _start(log_density, support, hints) if infinite and dimension == 1 else 0.0
+    terms = FEW_TERMS
     for _ in range(ROUNDS if infinite else 1):
-        nodes = nodes_of(support, center, scale, dimension)
+        nodes = nodes_of(support, center, scale, dimension, terms)
         with np.errstate(all="ignore"):
             log_p = np.asarray(log_density(nodes.x), float)
         if not infinite:
             break
         found = _where(nodes, log_p)
+        if support.discrete and terms == FEW_TERMS and _has_tail(log_p):
+            terms = MANY_TERMS
+            continue
         if found is None or np.allclose(found, (center, scale), rtol=0.05, atol=0.05 * found[1]):
             break
         center, scale = found
@@ -200,6 +222,13 @@ def truth_of(log_density, support, dimension=1, adapt=True, hints=()):
             log_p = _without_tails(nodes, raw)
             total, _ = nodes.integral(np.exp(log_p))
     return Truth(log_density, support, nodes, log_p, raw, total, error, center, scale)
+
+
+def _has_tail(log_p):
+    """Return whether the last terms of a sum still count."""
+    last = log_p[-10:][np.isfinite(log_p[-10:])]
+    finite = log_p[np.isfinite(log_p)]
+    return len(last) > 0 and bool(np.max(last) > np.max(finite) + NEGLIGIBLE)
 
 
 def _start(log_density, support, hints):

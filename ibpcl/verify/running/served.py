@@ -74,7 +74,11 @@ def serve(request):
             )  # a base class; its children are checked
             send("left out" if unfinished else "verdict", name=target.name, **content)
         for group in groups:
-            send("verdict", name=label_of(group), **verdict_on_group(group, options))
+            content = verdict_on_group(group, options)
+            # names that only happen to be those of a distribution's functions
+            strange = targets and not options.names and not is_decided(content)
+            event = "left out" if strange else "verdict"
+            send(event, name=label_of(group), functions=group.names, **content)
     except UserError as error:
         send("refused", state="refused", words=str(error))
     sys.stdout.flush()
@@ -111,6 +115,12 @@ def groups_of(module, targets, options):
         or group.title in options.names
         or any(name in options.names and name not in targets for name in group.names)
     ]
+
+
+def is_decided(content):
+    """Return whether anything is known of a group: some function is right, or wrong."""
+    items = content.get("forwards", {}).get("items", [])
+    return any(item["verdict"] in ("ok", "wrong") for item in items)
 
 
 def verdict_on_group(group, options):

@@ -154,7 +154,8 @@ class FileRun:
                     self.left_out = message["left_out"]
                     self.failures = message["failures"]
                 elif message["event"] == "left out" and pending and message["name"] == pending[0]:
-                    self.left_out.append(pending.pop(0))
+                    name = pending.pop(0)
+                    self.left_out += message.get("functions") or [name]
                 elif message["event"] == "refused":
                     yield checked(self.path, message)
                     return

@@ -698,7 +698,7 @@ PLANTED = [
     *_mistakes(
         "sigmoid",
         [
-            ("log_jacobian", "np.log(scale) + ", "", ("log scale", "np.log(scale)")),
+            ("log_jacobian", "np.log(scale) + ", "", ("log scale", "np.log(scale)", "`scale`")),
             ("inverse", "np.log(y) - np.log(1 - y)", "np.log(1 - y) - np.log(y)", ("sign",)),
         ],
     ),

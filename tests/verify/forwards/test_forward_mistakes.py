@@ -19,7 +19,6 @@ WITHOUT_NAME = {
     ("kumaraswamy", "-x"): "an exponent inside a sum inside a logarithm is lost",
     ("softplus", "np.log(np.expm1(y))"): "two places are changed",
     ("second_moment", ") /"): "the lost term is inside a quotient",
-    ("second_moment", "2 * x"): "a factor of one of two results is lost",
 }
 count = itertools.count()
 

@@ -46,7 +46,9 @@ def point_mass(x):
 
 
 def slow(x, mu):
-    time.sleep(0.2)
+    end = time.process_time() + 0.2
+    while time.process_time() < end:
+        pass
     return normal(x, mu, 1.0)
 
 
@@ -464,3 +466,26 @@ def test_a_density_after_a_change_of_variables(tmp_path, capsys):
     path.write_text(right.replace(" - log_jacobian(x, s)", " + log_jacobian(x, s)"))
     assert main(["check", str(path)]) == 1
     assert "added, not subtracted" in " ".join(capsys.readouterr().out.split())
+
+
+def test_names_that_only_happen_to_be_those_of_a_distribution_are_left_out(tmp_path, capsys):
+    path = tmp_path / "pca.py"
+    path.write_text(
+        "import numpy as np\n"
+        "def f(x):\n    return np.sin(x), x\n"
+        "def f_vjp(dout, x):\n    return dout * np.cos(x)\n"
+        "def transform(X, W):\n    return X @ W.T\n"
+        "def inverse_transform(Z, W):\n    return Z @ W\n"
+        "def check_inputs():\n    return {'x': np.linspace(0, 1, 5)}\n"
+    )
+    assert main(["check", str(path)]) == 0
+    assert "inverse_transform" in capsys.readouterr().out
+
+
+def test_a_posterior_without_its_evidence_is_no_density():
+    functions = {
+        "log_prior": lambda theta: -0.5 * theta**2,
+        "log_likelihood": lambda theta, y: -0.5 * (y - theta) ** 2,
+        "log_density": lambda theta, y: -0.5 * theta**2 - 0.5 * (y - theta) ** 2,
+    }
+    assert not group_of("model", functions).is_checkable
