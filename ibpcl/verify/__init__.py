@@ -18,7 +18,8 @@ from ibpcl.verify.doors.adjoint import check_adjoint
 from ibpcl.verify.doors.pair import Pair
 from ibpcl.verify.doors.second_order import hvp_pair, jvp_pair
 from ibpcl.verify.estimators import reparameterization_unbiased
-from ibpcl.verify.forwards.checking import check_distribution, check_identity
+from ibpcl.verify.forwards.checking import check_distribution
+from ibpcl.verify.forwards.identities import check_identity
 from ibpcl.verify.forwards.slips import check_value
 from ibpcl.verify.forwards.verdicts import ForwardReport, ForwardVerdict
 from ibpcl.verify.gradcheck import assert_correct, check, check_pair

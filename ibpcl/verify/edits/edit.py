@@ -54,6 +54,11 @@ def replaced(rank, kind, place, new, why):
     )
 
 
+def parsed(text):
+    """Return the syntax tree of an expression."""
+    return ast.parse(text, mode="eval").body
+
+
 def in_place(place, new):
     """Return the item of ``puts`` for a new node, which gets the position of the one that it
     replaces.

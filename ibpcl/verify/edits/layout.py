@@ -8,16 +8,11 @@ from itertools import permutations
 
 import numpy as np
 
-from ibpcl.verify.edits.edit import Edit, in_place, is_numeric, name_of, value_at
+from ibpcl.verify.edits.edit import Edit, in_place, is_numeric, name_of, parsed, value_at
 
 MOST_AXES = 4
 MOST_STRIDE = 8
 FLATTENING = ("reshape", "ravel", "flatten")
-
-
-def parsed(text):
-    """Return the syntax tree of an expression."""
-    return ast.parse(text, mode="eval").body
 
 
 def of_strides(node, place, scope):

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from ibpcl.verify.diagnosis.source import items_of
-from ibpcl.verify.edits.edit import Edit, around, in_place, is_numeric, value_at
+from ibpcl.verify.edits.edit import Edit, around, in_place, is_numeric, parsed, value_at
 
 MOST_USES = 6  # of a variable, of which some may stand for another one
 
@@ -102,12 +102,8 @@ def _in_every_use(name, places, value):
         else []
     )
     for rank, kind, text, words in ways:
-        puts = tuple(in_place(place, _parsed(text.format(name))) for place in places)
+        puts = tuple(in_place(place, parsed(text.format(name))) for place in places)
         yield Edit(rank, kind, lambda words=words: words, places[0].node, puts)
-
-
-def _parsed(text):
-    return ast.parse(text, mode="eval").body
 
 
 def _rank(value, other):
@@ -146,7 +142,7 @@ def _renamed(name, other, places, rank, arrays):
         kind,
         words,
         places[0].node,
-        tuple(in_place(place, _parsed(other)) for place in places),
+        tuple(in_place(place, parsed(other)) for place in places),
     )
 
 

@@ -1,20 +1,104 @@
-"""Check a lower bound of the evidence, and estimators of expectations and of their gradients."""
+"""Checks of lower bounds of the evidence, and of estimators of expectations and gradients."""
+
+from functools import partial
 
 import numpy as np
 
 from ibpcl.verify.forwards import noise as noises
+from ibpcl.verify.forwards import points, supports
 from ibpcl.verify.forwards.calling import CallError, quiet, real
 from ibpcl.verify.forwards.closed_forms import judged
 from ibpcl.verify.forwards.measures import Support, nodes_of
-from ibpcl.verify.forwards.samplers import compared
+from ibpcl.verify.forwards.samplers import STANDARD_ERRORS, compared
 from ibpcl.verify.forwards.slips import Slip, agree
 from ibpcl.verify.forwards.truth import truth_of
+from ibpcl.verify.forwards.trying import tried
 from ibpcl.verify.forwards.verdicts import ForwardVerdict
+from ibpcl.verify.witnesses.differences import richardson
 
-EXACT = 1e-6
-STEPS = 27_720  # divided by 1 to 12
-STANDARD_ERRORS = 5  # of a mean of draws
+EXACT = 1e-6  # error that counts as right
+STEPS = 27_720  # levels of uniform noise; a multiple of every number from 1 to 12
+# Largest step, relative to 1 + |parameter|, and one tableau of four differences.
+DIFFERENCES = {"h": 1e-3, "levels": 4, "restarts": 1, "noise": 0.0}
+# Roles whose functions take a value of the latent variable.
+OF_LATENT = ("log_joint", "log_likelihood", "log_prior", "log_q", "log_density")
 GRADIENT_ROLES = ("gradient_estimator", "score_function", "reparameterized")
+
+
+def check_model(family):
+    """Check a joint density, the evidence, and the bound below it.
+
+    Parameters
+    ----------
+    family : ibpcl.verify.forwards.families.Family
+        With some of ``log_joint``, ``log_likelihood``, ``log_prior``, ``log_q``, ``log_evidence``
+        and ``bound``.
+
+    Returns
+    -------
+    verdicts : list of ibpcl.verify.forwards.verdicts.ForwardVerdict
+    """
+    items = []
+    joints = posteriors = None
+    names = list(
+        dict.fromkeys(
+            name
+            for role, part in family.parts.items()
+            for name in (part.rest if role in OF_LATENT else part.names)
+        )
+    )
+    if not family.values.get("parameters"):
+        family.parameters = names
+        family.points = points.draw(names, ordered=True)
+        family.notes = []
+    support = Support(-np.inf, np.inf)
+    if "support" in family.values:
+        support = supports.supports_of(family, "log_density")[0][0]
+    if "log_joint" in family or {"log_likelihood", "log_prior"} <= set(family.parts):
+        joints = [truth_of(_joint(family, point), support) for point in family.points]
+    q = next((family.parts[r] for r in ("log_q", "log_density") if r in family), None)
+    if q is not None:
+        posteriors = [
+            truth_of(lambda x, p=point: family.values_at(q, x, p), support)
+            for point in family.points
+        ]
+        totals = np.array([each.total for each in posteriors])
+        if not supports.is_one(totals):
+            words = f"integrates to {totals[0]:.6g}, not to 1"
+            items.append(ForwardVerdict(q.name, "wrong", words, "not_normalized"))
+            posteriors = None
+        else:
+            items.append(ForwardVerdict(q.name, "ok", f"integrates to 1 over {support}"))
+    evidence = None
+    if joints is not None:
+        evidence = np.log(np.array([joint.total for joint in joints]))
+    if "log_evidence" in family:
+        part = family.parts["log_evidence"]
+        if joints is not None:
+            items += tried(part.name, lambda: check_evidence(family, part, joints))
+        else:
+            evidence = family.numbers(part)
+            items.append(ForwardVerdict(part.name, "ok", "taken as right: give log_joint too"))
+    if "bound" in family:
+        part = family.parts["bound"]
+        if evidence is None or not np.all(np.isfinite(evidence)):
+            words = "the log evidence is not known: give log_joint(z, ...) or log_evidence"
+            items.append(ForwardVerdict(part.name, "undecided", words, "undecided"))
+        else:
+            items += tried(
+                part.name, lambda: check_bound(family, part, evidence, joints, posteriors)
+            )
+    return items
+
+
+def _joint(family, point):
+    """Return the log joint density as a function of the latent variable."""
+    roles = ("log_joint",) if "log_joint" in family else ("log_likelihood", "log_prior")
+
+    def log_joint(z):
+        return sum(family.values_at(family.parts[role], z, point) for role in roles)
+
+    return log_joint
 
 
 def check_evidence(family, part, joints):
@@ -24,31 +108,38 @@ def check_evidence(family, part, joints):
     ----------
     family : ibpcl.verify.forwards.families.Family
     part : ibpcl.verify.forwards.roles.Part
+        The log evidence, in nats.
     joints : list of ibpcl.verify.forwards.truth.Truth
         The joint density as a function of the latent variable, at each point.
+
+    Returns
+    -------
+    verdict : ibpcl.verify.forwards.verdicts.ForwardVerdict
     """
     right = np.log(np.array([joint.total for joint in joints]))
     if not np.all(np.isfinite(right)):
         words = "the integral of the joint density does not converge"
         return ForwardVerdict(part.name, "undecided", words, "undecided")
 
-    def values(function=None, every=None):
-        return family.numbers(part, function, every)
-
-    return judged(part, family.points, right, values, {}, "quadrature")
+    return judged(part, family.points, right, partial(family.numbers, part), {}, "quadrature")
 
 
 def check_bound(family, part, evidence, joints, posteriors):
-    """Check that a bound lies below the log evidence, and is the ELBO where q is known.
+    """Check that a bound lies below the log evidence, and equals the ELBO if q is known.
 
     Parameters
     ----------
     family : ibpcl.verify.forwards.families.Family
     part : ibpcl.verify.forwards.roles.Part
+        The bound, in nats.
     evidence : ndarray, shape (N,)
-        Log evidence at each point.
+        Log evidence at each point, in nats.
     joints, posteriors : list of ibpcl.verify.forwards.truth.Truth or None
         The joint density and q as functions of the latent variable.
+
+    Returns
+    -------
+    verdict : ibpcl.verify.forwards.verdicts.ForwardVerdict
     """
     given = family.numbers(part)
     if joints is None or posteriors is None:
@@ -73,23 +164,27 @@ def check_bound(family, part, evidence, joints, posteriors):
     right = np.array(right)
     entropies = np.array(entropies)
 
-    def values(function=None, every=None):
-        return family.numbers(part, function, every)
-
     others = {
         Slip("missing_term", "the entropy of q is missing"): right - entropies,
         Slip("sign", "the entropy of q has the wrong sign"): right - 2 * entropies,
         Slip("other_quantity", "the log evidence, not the bound"): evidence,
     }
     others |= _with_prior(family, posteriors, right, entropies)
-    verdict = judged(part, family.points, right, values, others, "quadrature of the ELBO")
+    verdict = judged(
+        part,
+        family.points,
+        right,
+        partial(family.numbers, part),
+        others,
+        "quadrature of the ELBO",
+    )
     if np.any(given > evidence + EXACT * (1 + np.abs(evidence))) and verdict.verdict == "wrong":
         verdict.words += "; it lies above the log evidence"
     return verdict
 
 
 def _with_prior(family, posteriors, right, entropies):
-    """Return the bounds with another divergence from the prior, where the prior is known."""
+    """Return bounds with a wrong divergence from the prior, by slip; empty without a prior."""
     if "log_prior" not in family:
         return {}
     part = family.parts["log_prior"]
@@ -119,8 +214,13 @@ def check_estimator(family, part, expectation):
     ----------
     family : ibpcl.verify.forwards.families.Family
     part : ibpcl.verify.forwards.roles.Part
-        Of ``estimator(noise, ...)``.
+        The function ``estimator(noise, ...)``.
     expectation : ibpcl.verify.forwards.roles.Part
+        Closed form of the expectation.
+
+    Returns
+    -------
+    verdict : ibpcl.verify.forwards.verdicts.ForwardVerdict
     """
     noise = noises.noise_of(part, family.parameters)
     right = family.numbers(expectation)
@@ -155,7 +255,7 @@ def check_estimator(family, part, expectation):
 
 
 def _mean(family, part, noise, point, function=None):
-    """Return mean and variance of an estimator over one number of noise, by quadrature."""
+    """Return the mean and the variance of an estimator over its noise, by quadrature."""
     name, kind = next(iter(noise.kinds.items()))
     bound = family.bound(part, point, function)
     options = {key: point[key] for key in part.names if key in point}
@@ -172,12 +272,11 @@ def _mean(family, part, noise, point, function=None):
     rows = np.where(np.isfinite(rows), rows, 0.0)
     with np.errstate(all="ignore"):
         mean = np.sum(rows * weights, axis=0)
-    with np.errstate(all="ignore"):
         return mean, np.sum((rows - mean) ** 2 * weights, axis=0)
 
 
 def _rows(bound, name, values, options):
-    """Return what an estimator gives for each number of noise, shape (M, outputs)."""
+    """Return the outputs of an estimator for M values of its noise, shape (M, outputs)."""
     try:
         together = real(quiet(bound, **{name: values}, **options))
         alone = np.ravel(real(quiet(bound, **{name: float(values[7])}, **options)))
@@ -194,12 +293,13 @@ def _rows(bound, name, values, options):
 
 
 def check_gradient_estimators(family, expectation):
-    """Check estimators of the gradient of an expectation, and tell their variances.
+    """Check estimators of the gradient of an expectation, and note their variances.
 
     Parameters
     ----------
     family : ibpcl.verify.forwards.families.Family
     expectation : ibpcl.verify.forwards.roles.Part
+        Closed form of the expectation.
 
     Returns
     -------
@@ -226,21 +326,21 @@ def check_gradient_estimators(family, expectation):
 
 
 def _gradient(family, expectation, point):
-    """Return the derivative of an expectation by each of its arguments, by differences."""
+    """Return the derivative of an expectation with respect to each of its arguments."""
     found = []
     for name in expectation.names:
-        x = float(point[name])
-        h = 1e-3 * (1 + abs(x))
-        total = 0.0
-        for k, weight in {1: 0.75, 2: -0.15, 3: 1 / 60}.items():
-            up = family.value(expectation, {**point, name: x + k * h})
-            down = family.value(expectation, {**point, name: x - k * h})
-            total += weight * (up - down)
-        found.append(total / h)
+
+        def value(x, name=name):
+            return np.asarray(family.value(expectation, {**point, name: float(x)}))
+
+        x = np.asarray(float(point[name]))
+        width = 1 + np.abs(x)
+        found.append(float(richardson(value, x, width, **DIFFERENCES).value / width))
     return found
 
 
 def _check_gradient(family, part, expectation, right):
+    """Return the verdict on one estimator of a gradient, and its variance."""
     noise = noises.noise_of(part, family.parameters)
     if not noise.is_single:
         raise CallError("its noise must be one argument, such as eps")

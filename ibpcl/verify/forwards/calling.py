@@ -1,4 +1,4 @@
-"""Call functions of a user: with arrays where they take them, else number by number."""
+"""Calls of a user's functions, with arrays where they take them, else number by number."""
 
 import contextlib
 import contextvars
@@ -10,17 +10,21 @@ import numpy as np
 
 from ibpcl.verify.witnesses.clock import TimeUp
 
-ITEM_SECONDS = 12.0  # for the check of one function, of which a search for a name may take
-SEARCH_SECONDS = 5.0
+ITEM_SECONDS = 12.0  # limit for the check of one function
+SEARCH_SECONDS = 5.0  # limit for one search for a name, which is part of a check
 _deadline = contextvars.ContextVar("deadline", default=None)
 
 
 @contextlib.contextmanager
 def within(seconds):
-    """Let calls of a user's functions raise :class:`TimeUp` after some seconds of the processor.
+    """Limit the processor time of the calls inside a ``with`` block.
 
-    They are those of this process alone, so that a busy machine changes no verdict.  An earlier end
-    that is set already stays.
+    :func:`quiet` raises :class:`TimeUp` once the time has passed.  The time is that of this process
+    alone, so a busy machine changes no verdict.  A limit inside another one never extends it.
+
+    Parameters
+    ----------
+    seconds : float
     """
     now = time.process_time()
     before = _deadline.get()
@@ -33,11 +37,33 @@ def within(seconds):
 
 
 class CallError(ValueError):
-    """A function raises or returns no number; the message is for the person at the keyboard."""
+    """Raised if a function cannot be called or does not return real numbers.
+
+    The message is a sentence for the user whose subject is the function: "it raises ...".
+    """
 
 
 def names_of(function):
-    """Return the names of a function's parameters that a call must or may give."""
+    """Return the names of the arguments that a call of a function can give.
+
+    Parameters
+    ----------
+    function : callable
+
+    Returns
+    -------
+    names : list of str
+
+    Raises
+    ------
+    CallError
+        If the signature is unknown, as for some compiled functions.
+
+    Examples
+    --------
+    >>> names_of(lambda x, mu, *rest, sigma=1.0: x)
+    ['x', 'mu', 'sigma']
+    """
     kinds = (
         inspect.Parameter.POSITIONAL_ONLY,
         inspect.Parameter.POSITIONAL_OR_KEYWORD,
@@ -51,7 +77,25 @@ def names_of(function):
 
 
 def quiet(function, /, *arguments, **options):
-    """Call a function without NumPy's warnings; an error becomes a :class:`CallError`."""
+    """Return the result of a call without NumPy's warnings.
+
+    Parameters
+    ----------
+    function : callable
+    *arguments, **options
+        Arguments of the call.
+
+    Returns
+    -------
+    result : object
+
+    Raises
+    ------
+    CallError
+        If the function raises; the message names its exception.
+    TimeUp
+        If the time of :func:`within` has passed.
+    """
     deadline = _deadline.get()
     if deadline is not None and time.process_time() > deadline[0]:
         raise TimeUp(deadline[1])
@@ -66,10 +110,18 @@ def quiet(function, /, *arguments, **options):
 def real(value):
     """Return a value as an array of floats.
 
+    Parameters
+    ----------
+    value : object
+
+    Returns
+    -------
+    array : ndarray of float64
+
     Raises
     ------
     CallError
-        If it is complex, or no array of numbers.
+        If the value is complex or not numeric.
     """
     if np.iscomplexobj(value):
         raise CallError("it returns complex numbers")
@@ -80,24 +132,61 @@ def real(value):
 
 
 def first(result):
-    """Return the output of a function that may return a cache beside it."""
+    """Return the output of a function, without the cache that it may return beside it.
+
+    Parameters
+    ----------
+    result : object
+        Output, or pair of output and cache.
+
+    Returns
+    -------
+    output : object
+    """
     return result[0] if isinstance(result, tuple) and len(result) == 2 else result
 
 
 def number(function, /, *arguments, **options):
-    """Return what a function gives as one float."""
-    value = first(quiet(function, *arguments, **options))
-    value = real(value)
+    """Return the output of a function as one float.
+
+    Parameters
+    ----------
+    function : callable
+    *arguments, **options
+        Arguments of the call.
+
+    Returns
+    -------
+    number : float
+
+    Raises
+    ------
+    CallError
+        If the function raises or returns anything but one real number.
+    """
+    value = real(first(quiet(function, *arguments, **options)))
     if value.size != 1:
         raise CallError(f"it returns shape {value.shape}, expected one number")
     return float(value.reshape(()))
 
 
 def over(function, x, /, *arguments, **options):
-    """Return the values (M,) of a function at points ``x`` (M,) or (M, d).
+    """Return the values of a function at many points.
 
-    Points are given all at once if that gives what single points give, else one by one; a point at
-    which the function raises has the value NaN.
+    All points are given in one call if that gives the same as calls with single points.  Otherwise
+    the function is called point by point.
+
+    Parameters
+    ----------
+    function : callable
+    x : ndarray, shape (M,) or (M, d)
+    *arguments, **options
+        Further arguments of the call.
+
+    Returns
+    -------
+    values : ndarray, shape (M,)
+        NaN at points where the function raises.
     """
     alone = [_alone(function, x[i], arguments, options) for i in (0, len(x) // 2, len(x) - 1)]
     try:

@@ -1,4 +1,6 @@
-"""Check a change of variables: the transform, its inverse, and the logarithm of its Jacobian."""
+"""Checks of a change of variables: the transform, its inverse and its log Jacobian."""
+
+from functools import partial
 
 import numpy as np
 
@@ -6,14 +8,16 @@ from ibpcl.verify.forwards.calling import CallError, first, quiet, real
 from ibpcl.verify.forwards.samplers import compared
 from ibpcl.verify.forwards.slips import Slip, agree
 from ibpcl.verify.forwards.verdicts import ForwardVerdict
+from ibpcl.verify.witnesses.differences import richardson
 
 PROBES = (-1.7, -0.6, 0.23, 0.41, 0.66, 0.89, 1.3, 2.2)
-STEP = 1e-3
-EXACT = 1e-6
+EXACT = 1e-6  # error that counts as right
+# Largest step, and one tableau of four differences.
+DIFFERENCES = {"h": 1e-3, "levels": 4, "restarts": 1, "noise": 0.0}
 
 
 def check_change(family):
-    """Check the parts of a change of variables of a family.
+    """Check the inverse and the log Jacobian of a transform.
 
     Parameters
     ----------
@@ -22,7 +26,7 @@ def check_change(family):
 
     Returns
     -------
-    verdicts : list of ForwardVerdict
+    verdicts : list of ibpcl.verify.forwards.verdicts.ForwardVerdict
     """
     transform = family.parts["transform"]
     x = _inside(family, transform)
@@ -38,14 +42,20 @@ def check_change(family):
 
 
 def check_pushed(family, density):
-    """Check a density under a change of variables against the density before it.
+    r"""Check the density of a transformed variable against that of the original one.
+
+    .. math:: \log p_y(T(x)) = \log p_x(x) - \log |\det \partial T / \partial x|
 
     Parameters
     ----------
     family : ibpcl.verify.forwards.families.Family
-        With ``transform`` and ``base``.
+        With ``transform`` and ``base``, the log density of x.
     density : ibpcl.verify.forwards.roles.Part
-        The log density of y = T(x), which must be log p(x) - log |det dT/dx|.
+        The log density of y.
+
+    Returns
+    -------
+    verdict : ibpcl.verify.forwards.verdicts.ForwardVerdict
     """
     transform = family.parts["transform"]
     x = _inside(family, transform)
@@ -53,21 +63,12 @@ def check_pushed(family, density):
         words = "the transform is not finite at any of the points that were tried"
         return ForwardVerdict(density.name, "undecided", words, "undecided")
     ys = [_values(family, transform, x, point) for point in family.points]
-    base = np.concatenate(
-        [family.values_at(family.parts["base"], x, point) for point in family.points]
-    )
+    base = family.values_over(family.parts["base"], [x] * len(family.points))
     jacobian = np.concatenate(
         [_log_det(slope(family, transform, x, point)) for point in family.points]
     )
 
-    def values(function=None, every=None):
-        return np.concatenate(
-            [
-                family.values_at(density, y, point, function)
-                for y, point in zip(ys, every or family.points, strict=False)
-            ]
-        )
-
+    values = partial(family.values_over, density, ys)
     given = values()
     right = base - jacobian
     if agree(given, right, atol=EXACT):
@@ -94,7 +95,7 @@ def _inside(family, transform):
 
 
 def _values(family, part, x, point, function=None):
-    """Return the value of a part at each point, (K,) or (K, d); NaN where it raises."""
+    """Return the values of a function at single points, (K,) or (K, d); NaN where it raises."""
     bound = family.bound(part, point, function)
     options = family.arguments(part, point)
     found = []
@@ -111,20 +112,29 @@ def _values(family, part, x, point, function=None):
 
 
 def slope(family, part, x, point, function=None):
-    """Return the Jacobians of a part at points, by differences of order 6: (K,) or (K, d, d)."""
-    weights = {1: 0.75, 2: -0.15, 3: 1 / 60}
+    """Return the Jacobians of a function at many points, by differences.
 
-    def along(direction, h):
-        total = 0.0
-        for k, weight in weights.items():
-            up = _values(family, part, x + k * h * direction, point, function)
-            down = _values(family, part, x - k * h * direction, point, function)
-            total = total + weight * (up - down)
-        return total / h
+    Parameters
+    ----------
+    family : ibpcl.verify.forwards.families.Family
+    part : ibpcl.verify.forwards.roles.Part
+    x : ndarray, shape (K,) or (K, d)
+    point : dict of str to object
+    function : callable, optional
+        Changed version of the function.
+
+    Returns
+    -------
+    jacobians : ndarray, shape (K,) or (K, d, d)
+    """
+
+    def values(y):
+        return _values(family, part, y, point, function)
 
     if x.ndim == 1:
-        return along(1.0, STEP * np.ones(1))
-    columns = [along(np.eye(x.shape[1])[i], STEP) for i in range(x.shape[1])]
+        return richardson(values, x, np.ones_like(x), **DIFFERENCES).value
+    directions = [np.broadcast_to(axis, x.shape) for axis in np.eye(x.shape[1])]
+    columns = [richardson(values, x, axis, **DIFFERENCES).value for axis in directions]
     return np.stack(columns, axis=-1)
 
 
@@ -138,7 +148,8 @@ def _inverse(family, transform, part, x):
         ys.append(y)
         given.append(_values(family, part, y, point).ravel())
         right.append(x.ravel())
-    given, right = np.concatenate(given), np.concatenate(right)
+    given = np.concatenate(given)
+    right = np.concatenate(right)
     if agree(given, right, atol=EXACT):
         worst = float(np.max(np.abs(given - right)))
         words = f"brings every point back, to {max(worst, 1e-16):.0e}"

@@ -1,4 +1,4 @@
-"""Check closed forms against quadrature: moments, entropies, divergences, expectations."""
+"""Checks of closed forms against quadrature: moments, entropies, divergences, expectations."""
 
 import re
 
@@ -10,9 +10,9 @@ from ibpcl.verify.forwards.samplers import compared
 from ibpcl.verify.forwards.slips import Slip, agree
 from ibpcl.verify.forwards.verdicts import ForwardVerdict
 
-EXACT = 1e-6
-LOOSE = 1e-4  # where a density has kinks or jumps
-# Endings that say which of two distributions a parameter belongs to.
+EXACT = 1e-6  # error that counts as right
+LOOSE = 1e-4  # the same for a density with kinks or jumps
+# Endings of parameters of q and of p.
 FIRST = r"_?(q|post|posterior|1|a|new)"
 SECOND = r"_?(p|prior|0|b|2|old)"
 
@@ -23,14 +23,35 @@ def _log(x):
 
 
 def entropy_of(truth):
-    """Return the entropy of a density, NaN if its integral does not converge."""
+    """Return the entropy of a density.
+
+    Parameters
+    ----------
+    truth : ibpcl.verify.forwards.truth.Truth
+
+    Returns
+    -------
+    entropy : float
+        In nats; NaN if its integral does not converge.
+    """
     log_p = truth.log_p - np.log(truth.total)
     value, error = truth.expect(np.where(np.isfinite(log_p), log_p, 0.0))
     return -value if truth.settles(value, error) else np.nan
 
 
 def moments_of(truth):
-    """Return the quantities of a density by name, NaN where they do not exist."""
+    """Return moments and related quantities of a density.
+
+    Parameters
+    ----------
+    truth : ibpcl.verify.forwards.truth.Truth
+        In one dimension.
+
+    Returns
+    -------
+    moments : dict of str to float
+        NaN for moments that do not exist.
+    """
     mean = truth.moment(lambda x: x)
     second = truth.moment(np.square)
     variance = truth.moment(lambda x: (x - mean) ** 2) if np.isfinite(second) else np.nan
@@ -47,7 +68,7 @@ def moments_of(truth):
 
 
 def _others(role, known):
-    """Return other quantities that may stand in the place of one, by their slips."""
+    """Return quantities that are often computed in place of a given one, by slip."""
     with np.errstate(all="ignore"):
         every = {
             "mean": {
@@ -89,11 +110,13 @@ def check_moment(family, truths, part):
     ----------
     family : ibpcl.verify.forwards.families.Family
     truths : list of ibpcl.verify.forwards.truth.Truth
+        The density at each point.
     part : ibpcl.verify.forwards.roles.Part
+        The closed form.
 
     Returns
     -------
-    verdict : ForwardVerdict
+    verdict : ibpcl.verify.forwards.verdicts.ForwardVerdict
     """
     if truths[0].nodes.x.ndim > 1:
         return _in_dimensions(family, truths, part)
@@ -121,21 +144,28 @@ def check_moment(family, truths, part):
 
 
 def judged(part, every, right, values, others, witness, loose=False):
-    """Return the verdict on numbers at some points that must be the right ones.
+    """Return the verdict on a closed form whose right values are known.
 
     Parameters
     ----------
     part : ibpcl.verify.forwards.roles.Part
+        The closed form.
     every : list of dict
-        The points.
+        The N points.
     right : ndarray, shape (N,)
     values : callable
-        ``values(function, points)``.
-    others : dict of Slip to ndarray
+        ``values(function, points)`` returns the values of a changed closed form, or of the same
+        one at changed points.
+    others : dict of Slip to ndarray, shape (N,)
+        Other quantities that the closed form may have computed.
     witness : str
-        How the right values were found.
+        Method by which the right values were found.
     loose : bool
-        Whether they are known to four digits only.
+        Whether the right values are known to four digits only.
+
+    Returns
+    -------
+    verdict : ibpcl.verify.forwards.verdicts.ForwardVerdict
     """
     given = values()
     numbers = {"given": given, "right": right}
@@ -194,7 +224,20 @@ def _in_dimensions(family, truths, part):
 
 
 def check_expectation(family, truths, part, integrand):
-    """Check a closed form of the expectation of an integrand."""
+    """Check a closed form of the expectation of an integrand.
+
+    Parameters
+    ----------
+    family : ibpcl.verify.forwards.families.Family
+    truths : list of ibpcl.verify.forwards.truth.Truth
+        The density at each point.
+    part, integrand : ibpcl.verify.forwards.roles.Part
+        The closed form and the integrand.
+
+    Returns
+    -------
+    verdict : ibpcl.verify.forwards.verdicts.ForwardVerdict
+    """
     right = []
     for truth, point in zip(truths, family.points, strict=True):
         values = family.values_at(integrand, truth.nodes.x, point)
@@ -214,24 +257,24 @@ def check_expectation(family, truths, part, integrand):
 
 
 def sides_of(names, parameters):
-    """Return which arguments of a divergence are parameters of q, and which of p.
+    """Return the arguments of a divergence that are parameters of q, and those of p.
 
     Parameters
     ----------
     names : sequence of str
-        Of the divergence.
+        Arguments of the divergence.
     parameters : sequence of str
-        Of the density.
+        Parameters of the density.
 
     Returns
     -------
     q, p : dict of str to str
-        From parameter to argument; ``p`` is empty where the divergence has parameters of q only.
+        Arguments by parameter; ``p`` is empty if the divergence has parameters of q only.
 
     Raises
     ------
     CallError
-        If that is not clear from the names.
+        If the names are ambiguous.
 
     Examples
     --------
@@ -274,7 +317,16 @@ def sides_of(names, parameters):
 
 
 def standard(names):
-    """Return the parameters of the standard member of a family, such as N(0, 1)."""
+    """Return the parameters of the standard member of a family, such as N(0, 1).
+
+    Parameters
+    ----------
+    names : sequence of str
+
+    Returns
+    -------
+    point : dict of str to float
+    """
     values = {"real": 0.0, "share": 0.5, "positive": 1.0, "count": 1}
     return {name: values[points.domain(name)] for name in names}
 
@@ -288,6 +340,16 @@ def check_kl(family, truth_at, part):
     truth_at : callable
         ``truth_at(point)`` returns the density at a point.
     part : ibpcl.verify.forwards.roles.Part
+        The divergence, in nats.
+
+    Returns
+    -------
+    verdict : ibpcl.verify.forwards.verdicts.ForwardVerdict
+
+    Raises
+    ------
+    CallError
+        If its arguments are ambiguous, or arrays that are not given.
     """
     q, p = sides_of(part.names, family.parameters)
     names = [*q.values(), *p.values()]
@@ -302,28 +364,12 @@ def check_kl(family, truth_at, part):
             f"{part.name} has no parameters of p; p was taken to be at "
             + ", ".join(f"{n} = {v:g}" for n, v in standard(family.parameters).items())
         )
-    right = []
-    reversed_ = []
-    cross = []
+    pairs = []
     for point in every:
         at_q = {name: point[argument] for name, argument in q.items()}
-        at_p = {name: point[argument] for name, argument in p.items()} or standard(
-            family.parameters
-        )
-        first = truth_at(at_q)
-        second = truth_at(at_p)
-        right.append(_kl(first, second))
-        reversed_.append(_kl(second, first))
-        cross.append(right[-1] + entropy_of(first))
-    columns = [np.array(each) for each in (right, reversed_, cross)]
-    there = np.all([np.isfinite(each) for each in columns[:1]], axis=0)
-    if not np.any(there):
-        words = "the divergence is infinite, or its integral does not converge, at these parameters"
-        return ForwardVerdict(part.name, "undecided", words, "undecided")
-    every = [point for point, keep in zip(every, there, strict=True) if keep]
-    right, reversed_, cross = (each[there] for each in columns)
-    loose = first.nodes.x.ndim > 1 or first.is_rough
-    verdict = judged_kl(family, part, every, right, reversed_, cross, loose)
+        at_p = {name: point[argument] for name, argument in p.items()}
+        pairs.append((truth_at(at_q), truth_at(at_p or standard(family.parameters))))
+    verdict = _by_pairs(family, part, every, pairs)
     if not p and verdict.verdict == "wrong" and verdict.kind in ("wrong", "edit"):
         verdict.verdict = "undecided"
         verdict.kind = "undecided"
@@ -331,30 +377,44 @@ def check_kl(family, truth_at, part):
     return verdict
 
 
-def judged_kl(family, part, every, right, reversed_, cross, loose=False):
-    """Return the verdict on a divergence whose right values are known."""
+def _by_pairs(family, part, every, pairs):
+    """Return the verdict on a divergence, given both densities (q, p) at each point."""
+    right = np.array([_kl(q, p) for q, p in pairs])
+    reversed_ = np.array([_kl(p, q) for q, p in pairs])
+    cross = right + np.array([entropy_of(q) for q, _ in pairs])
+    there = np.isfinite(right)
+    if not np.any(there):
+        words = "the divergence is infinite, or its integral does not converge, at these parameters"
+        return ForwardVerdict(part.name, "undecided", words, "undecided")
+    every = [point for point, keep in zip(every, there, strict=True) if keep]
+    right = right[there]
+    reversed_ = reversed_[there]
 
-    def values(function=None, points_=None):
+    def values(function=None, changed=None):
         return np.array(
             [
                 family.value(part, {n: point[n] for n in part.names if n in point}, function)
-                for point in points_ or every
+                for point in changed or every
             ]
         )
 
     others = {
         Slip("reversed_divergence", "the reversed divergence, KL[p || q]"): reversed_,
         Slip("reversed_divergence", "minus the reversed divergence"): -reversed_,
-        Slip("other_quantity", "the cross entropy: the entropy of q is not subtracted"): cross,
+        Slip("other_quantity", "the cross entropy: the entropy of q is not subtracted"): cross[
+            there
+        ],
         Slip("other_quantity", "the sum of both divergences"): right + reversed_,
         Slip("other_quantity", "the mean of both divergences"): (right + reversed_) / 2,
     }
     others = {slip: value for slip, value in others.items() if np.all(np.isfinite(value))}
+    q = pairs[-1][0]
+    loose = q.nodes.x.ndim > 1 or q.is_rough
     return judged(part, every, right, values, others, "quadrature", loose)
 
 
 def _kl(first, second):
-    """Return KL[one || other], NaN where it does not converge."""
+    """Return KL[first || second] in nats; NaN if its integral does not converge."""
     x = first.nodes.x
     with np.errstate(all="ignore"):
         log_q = first.log_p - np.log(first.total)
@@ -371,7 +431,7 @@ def _kl(first, second):
 
 
 def check_kl_between(family, q, p, part):
-    """Check a divergence between two densities that are functions of their own.
+    """Check a divergence between two densities of different families.
 
     Parameters
     ----------
@@ -380,20 +440,11 @@ def check_kl_between(family, q, p, part):
     q, p : callable
         ``q(point)`` returns the density at a point.
     part : ibpcl.verify.forwards.roles.Part
+        The divergence, in nats.
+
+    Returns
+    -------
+    verdict : ibpcl.verify.forwards.verdicts.ForwardVerdict
     """
-    right = []
-    reversed_ = []
-    cross = []
-    for point in family.points:
-        first = q(point)
-        second = p(point)
-        right.append(_kl(first, second))
-        reversed_.append(_kl(second, first))
-        cross.append(right[-1] + entropy_of(first))
-    columns = [np.array(each) for each in (right, reversed_, cross)]
-    there = np.isfinite(columns[0])
-    if not np.any(there):
-        words = "the divergence is infinite, or its integral does not converge, at these parameters"
-        return ForwardVerdict(part.name, "undecided", words, "undecided")
-    every = [point for point, keep in zip(family.points, there, strict=True) if keep]
-    return judged_kl(family, part, every, *(each[there] for each in columns))
+    pairs = [(q(point), p(point)) for point in family.points]
+    return _by_pairs(family, part, family.points, pairs)

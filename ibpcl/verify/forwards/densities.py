@@ -1,4 +1,4 @@
-"""Check that a density is one: its support, its integral, where it is not finite; name its slip."""
+"""Checks of densities: the integral over the support, non-finite values, and names for slips."""
 
 from typing import NamedTuple
 
@@ -8,33 +8,34 @@ from ibpcl.verify.forwards import points, supports
 from ibpcl.verify.forwards.calling import CallError, number
 from ibpcl.verify.forwards.mending import alike, fits_of
 from ibpcl.verify.forwards.slips import shift
-from ibpcl.verify.forwards.supports import ROLES, at, is_one
+from ibpcl.verify.forwards.supports import at, is_one
 from ibpcl.verify.forwards.truth import truth_of
 from ibpcl.verify.forwards.verdicts import ForwardVerdict
 
-PROBES = 41
-MOST_SUPPORTS = 3  # over which a change of the source is looked for
-MOST_FITS = 6
-MOST_HOLES = 0.25  # share of a support in which a density may be no number
-# The kinds of edits that a verdict may have; others are called an edit.
+PROBES = np.linspace(0.03, 0.97, 41)  # levels at which densities are compared
+MOST_SUPPORTS = 3  # supports over which a change of the source is searched
+MOST_FITS = 6  # changes of the source that are compared with each other
+MOST_HOLES = 0.25  # share of a support in which a density may be NaN
+# Kinds of edits that a verdict keeps; all others become "edit".
 KINDS = ("sign", "constant_factor", "missing_term", "exchanged", "parameter_scale", "other_scale")
-COST = 350  # of an integral, in expressions
+# Costs of one integral, in expressions that take as long.
+COST = 350
 COST_OF_PANELS = 3_000
 COST_OF_GRIDS = 20_000
 
 
 class Known(NamedTuple):
-    """What is known of a density after its check.
+    """Result of the check of a density.
 
     Attributes
     ----------
-    truths : list of Truth
-        At each point; of a density that was mended, the mended one.
-    verdict : ForwardVerdict or None
+    truths : list of ibpcl.verify.forwards.truth.Truth
+        The density at each point, after a change of the source if one was found.
+    verdict : ibpcl.verify.forwards.verdicts.ForwardVerdict or None
     sure : bool
-        Whether other functions can be held against it.
+        True if other functions can be compared with the density.
     function : callable or None
-        The density that was mended, None if it is the user's own.
+        The changed density; None if the user's density is compared.
     """
 
     truths: list
@@ -44,34 +45,24 @@ class Known(NamedTuple):
 
 
 class Check:
-    """The check of the density of a family.
+    """Check of the density of a family.
 
     Parameters
     ----------
     family : ibpcl.verify.forwards.families.Family
     dimension : int
+        Dimension of the random variable.
     is_consistent : callable
         ``is_consistent(truths)`` returns how many other functions of the family agree with a
-        density; it decides between changes that would all make the integral 1.
+        density.  It decides between changes that would all make the integral 1.
     """
 
     def __init__(self, family, dimension, is_consistent):
         self.family = family
         self.dimension = dimension
         self.is_consistent = is_consistent
-        self.part = next(family.parts[role] for role in ROLES if role in family)
+        self.part = family.density
         self.is_rough = False
-        self.is_log = self.part.role in ("log_density", "log_mass")
-
-    def log_density_of(self, function, point):
-        """Return the log density at a point, of points x."""
-
-        def log_density(x):
-            values = self.family.values_at(self.part, x, point, function)
-            with np.errstate(all="ignore"):
-                return values if self.is_log else np.log(values)
-
-        return log_density
 
     def truths_of(self, support, adapt=True, function=None, every=None):
         """Return the density over a support at all points.
@@ -80,15 +71,19 @@ class Check:
         ----------
         support : Support or callable
         adapt : bool
-            Whether the user's own density may have kinks and jumps.
+            Whether the user's density may have kinks and jumps.
         function : callable, optional
-            A changed density in place of the user's own.
+            Changed version of the density.
         every : list of dict, optional
-            In place of all points.
+            The points; by default all of the family.
+
+        Returns
+        -------
+        truths : list of ibpcl.verify.forwards.truth.Truth
         """
         return [
             truth_of(
-                self.log_density_of(function, point),
+                self.family.log_density(self.part, point, function),
                 at(support, point),
                 self.dimension,
                 adapt if function is None else self.is_rough,
@@ -98,7 +93,7 @@ class Check:
         ]
 
     def run(self):
-        """Return what is known."""
+        """Return the result of the check, a :class:`Known`."""
         family = self.family
         tried, given = supports.supports_of(family, self.part.role)
         self.support, self.truths, self.plausible = supports.choose(
@@ -127,7 +122,7 @@ class Check:
         return ForwardVerdict(self.part.name, verdict, words, kind, numbers)
 
     def _ends_by_itself(self):
-        """Return whether a density is no number, or 0, outside of the support that was guessed."""
+        """Return whether a density is NaN or 0 outside of its guessed support."""
         for truth, point in zip(self.truths, self.family.points, strict=True):
             low = truth.support.low
             high = truth.support.high
@@ -137,15 +132,15 @@ class Check:
             if not outside:
                 continue
             with np.errstate(all="ignore"):
-                values = self.log_density_of(None, point)(np.array(outside))
+                values = self.family.log_density(self.part, point)(np.array(outside))
             if np.any(np.isfinite(values)):
                 return False
         return True
 
     def _wrong(self, given):
-        """Return what is known of a density whose integral is not 1."""
+        """Return the result for a density whose integral is not 1."""
         if max(truth.holes for truth in self.truths) > MOST_HOLES:
-            return _unmeasured(self)
+            return self._unmeasured()
         self.may_be_rough = any(truth.is_rough for truth in self.truths)
         finite = bool(np.all(np.isfinite(self.totals)))
         sure = finite and all(truth.error < 1e-4 * truth.total for truth in self.truths)
@@ -180,7 +175,7 @@ class Check:
                 return self._if_supported(words)
             return Known(self.truths, self._verdict("wrong", words, "missing_term"), True)
         if not finite:
-            return _unmeasured(self)
+            return self._unmeasured()
         if not sure:
             words = f"its integral over {self.words} does not converge (about {shown})"
             words += ": give support, or look for a sign that makes it grow"
@@ -190,13 +185,40 @@ class Check:
             return Known(self.truths, self._verdict("undecided", words, "undecided"), False)
         return Known(self.truths, self._verdict("wrong", plain, "not_normalized"), False)
 
+    def _unmeasured(self):
+        """Return the undecided result for a density whose integral is not finite."""
+        family = self.family
+        for truth, point in zip(self.truths, family.points, strict=True):
+            if np.isfinite(truth.total) and not np.any(np.isnan(truth.raw)):
+                continue
+            shown = ", ".join(f"{key} = {value}" for key, value in point.items())
+            with np.errstate(all="ignore"):
+                bad = np.flatnonzero(~np.isfinite(np.exp(truth.raw)))
+            where = f"at {truth.nodes.x[bad[0]]} for {shown}" if len(bad) else f"for {shown}"
+            if np.all(np.isnan(truth.raw)):
+                words = f"it is NaN everywhere in {self.words} for {shown}"
+                try:
+                    bound = family.bound(self.part, point)
+                    x = truth.nodes.x[len(truth.nodes.x) // 2]
+                    number(bound, x, **family.arguments(self.part, point))
+                except CallError as error:
+                    words = f"{error}, for {shown}"
+            elif np.any(np.isposinf(truth.log_p)):
+                words = f"it is infinite {where}: a point mass, or a sign that is wrong"
+            elif np.any(np.isnan(truth.raw)):
+                words = f"it is NaN {where}, inside {self.words}"
+            else:
+                words = f"its integral over {self.words} is infinite {where}: look for a sign"
+            return Known(self.truths, self._verdict("undecided", words, "undecided"), False)
+        return Known(self.truths, None, False)
+
     def _if_supported(self, words):
-        """Return an undecided verdict: nothing but a guess speaks for the support."""
+        """Return the undecided result for a support without evidence."""
         words = f"if its support is {self.words}, it is wrong: {words}; give support"
         return Known(self.truths, self._verdict("undecided", words, "undecided"), False)
 
     def _supports_to_try(self):
-        """Return the supports over which a change of the source is looked for: the widest first."""
+        """Return the supports over which a change of the source is searched, the widest first."""
         found = [each for each in self.plausible if each is not self.support]
         wider = [each for each in found if _is_wider(each, self.support, self.family.points[0])]
         return [*wider, self.support][:MOST_SUPPORTS]
@@ -206,7 +228,7 @@ class Check:
         return f"does not {self.how.removesuffix('s')} to 1 over {words}"
 
     def _mended(self, support, constant, sure):
-        """Return an edit that makes the integral 1 with the truths after it, None if unclear."""
+        """Return the edit that makes the integral 1, and its truths; None if it is not unique."""
         family = self.family
 
         def is_right(function):
@@ -227,7 +249,7 @@ class Check:
         if not fits:
             return None
         mended = [(fit, self.truths_of(support, function=fit.function)) for fit in fits]
-        groups = _by_values(mended, _probes(mended[0][1][0]))
+        groups = _by_values(mended, mended[0][1][0].points_at(PROBES))
         same = support is self.support
         counts = [self.is_consistent(group[0][1]) for group in groups]
         before = self.is_consistent(self.truths) if same and sure else 0
@@ -242,7 +264,7 @@ class Check:
         return None
 
     def _cost(self):
-        """Return what one try of a changed density costs, in expressions."""
+        """Return the cost of one try of a changed density, in expressions."""
         if self.dimension > 1:
             return COST_OF_GRIDS
         if self.is_rough:
@@ -255,26 +277,35 @@ class Check:
         family = self.family
         if len(family.points) < 2:
             return True
-        probes = _probes(truth)
+        probes = truth.points_at(PROBES)
         plain = truth.log_density(probes)
         for name in family.parameters:
             if np.ndim(family.points[0].get(name, 0.0)) or name not in self.part.names:
                 continue
             other = {**family.points[0], name: family.points[1][name]}
-            if alike([plain, self.log_density_of(function, other)(probes)]):
+            if alike([plain, family.log_density(self.part, other, function)(probes)]):
                 return False
         return True
 
     def _is_shift(self, mended):
         """Return whether a mended density differs from the user's by a constant only."""
-        probes = _probes(self.truths[0])
+        probes = self.truths[0].points_at(PROBES)
         gap = mended[0].log_density(probes) - self.truths[0].log_density(probes)
         gap = gap[np.isfinite(gap)]
         return len(gap) > 0 and bool(np.ptp(gap) < 1e-7)
 
 
 def check_density(family, dimension, is_consistent):
-    """Check the density of a family; the arguments are those of :class:`Check`.
+    """Check the density of a family.
+
+    Parameters
+    ----------
+    family : ibpcl.verify.forwards.families.Family
+    dimension : int
+        Dimension of the random variable.
+    is_consistent : callable
+        ``is_consistent(truths)`` returns how many other functions of the family agree with a
+        density.
 
     Returns
     -------
@@ -303,16 +334,8 @@ def _by_values(mended, probes):
     return groups
 
 
-def _probes(truth):
-    """Return some points with mass."""
-    mass = truth.p * truth.nodes.weights
-    share = np.cumsum(np.where(np.isfinite(mass), mass, 0.0))
-    share = share / share[-1]
-    picked = np.unique(np.searchsorted(share, np.linspace(0.03, 0.97, PROBES)))
-    return truth.nodes.x[np.minimum(picked, len(truth.nodes.x) - 1)]
-
-
-# What a density may be of instead of x: in words, the log of its derivative, and the support.
+# Transformed variables whose density is often given for that of x: name, cure, log of the
+# derivative, and the range of x.
 CHANGES = (
     ("log x", "subtract log x", lambda x: -np.log(x), (0.0, np.inf)),
     (
@@ -325,7 +348,7 @@ CHANGES = (
 
 
 def _of_another_variable(truths):
-    """Return the densities of x, and words, if the given ones are of log x or of its log-odds."""
+    """Return the densities of x and a sentence if the given ones are of log x or its log-odds."""
     for of, cure, log_slope, (low, high) in CHANGES:
         if truths[0].support.low < low or truths[0].support.high > high:
             continue
@@ -351,40 +374,12 @@ def _shown(totals, family):
 
 
 def _not_finite(truths, family):
-    """Return where a density that integrates to 1 is no number, in words; empty if nowhere."""
+    """Return a sentence about NaN inside the mass of a density; empty without NaN."""
     for truth, point in zip(truths, family.points, strict=True):
-        probes = _probes(truth)
+        probes = truth.points_at(PROBES)
         values = truth.log_density(probes)
         if np.any(np.isnan(values)):
             at = probes[np.flatnonzero(np.isnan(values))[0]]
             shown = ", ".join(f"{key} = {value}" for key, value in point.items())
             return f"it is NaN at {at} for {shown}, where the distribution has mass"
     return ""
-
-
-def _unmeasured(check):
-    """Return what is known of a density whose integral is no number."""
-    family = check.family
-    for truth, point in zip(check.truths, family.points, strict=True):
-        if np.isfinite(truth.total) and not np.any(np.isnan(truth.raw)):
-            continue
-        shown = ", ".join(f"{key} = {value}" for key, value in point.items())
-        with np.errstate(all="ignore"):
-            bad = np.flatnonzero(~np.isfinite(np.exp(truth.raw)))
-        where = f"at {truth.nodes.x[bad[0]]} for {shown}" if len(bad) else f"for {shown}"
-        if np.all(np.isnan(truth.raw)):
-            words = f"it is no number everywhere in {check.words} for {shown}"
-            try:
-                bound = family.bound(check.part, point)
-                x = truth.nodes.x[len(truth.nodes.x) // 2]
-                number(bound, x, **family.arguments(check.part, point))
-            except CallError as error:
-                words = f"{error}, for {shown}"
-        elif np.any(np.isposinf(truth.log_p)):
-            words = f"it is infinite {where}: a point mass, or a sign that is wrong"
-        elif np.any(np.isnan(truth.raw)):
-            words = f"it is NaN {where}, inside {check.words}"
-        else:
-            words = f"its integral over {check.words} is infinite {where}: look for a sign"
-        return Known(check.truths, check._verdict("undecided", words, "undecided"), False)
-    return Known(check.truths, None, False)

@@ -1,33 +1,16 @@
-"""A group of functions with its parameters: who takes what, and at which values they are compared.
+"""Families: groups of functions with shared parameters, and the values of these parameters.
 
-A *family* is a group whose functions share parameters, such as ``log_density(x, alpha, beta)`` and
-``mean(alpha, beta)``.
+Examples are ``log_density(x, alpha, beta)`` and ``mean(alpha, beta)``.
 """
+
+import inspect
 
 import numpy as np
 
 from ibpcl.verify.forwards import points
-from ibpcl.verify.forwards.calling import CallError, number, over, quiet
-from ibpcl.verify.forwards.roles import OF_VALUES
+from ibpcl.verify.forwards.calling import CallError, names_of, number, over, quiet
+from ibpcl.verify.forwards.roles import DENSITIES, OF_VALUES, is_noise
 
-UNIFORM = ("u", "v", "us", "uniform", "unif", "p", "q", "prob", "quantiles", "percentile")
-NORMAL = ("eps", "epsilon", "e", "z", "noise", "normal", "xi", "standard_normal", "n")
-GUMBEL = ("g", "gumbel", "gumbels")
-LOGISTIC = ("l", "logistic", "logits_noise")
-EXPONENTIAL = ("exponential", "exponentials")
-GENERATOR = ("rng", "generator", "random_state", "gen", "random", "key", "seed", "rs", "prng")
-SIZE = (
-    "size",
-    "n",
-    "n_samples",
-    "num_samples",
-    "nsamples",
-    "shape",
-    "N",
-    "num",
-    "count",
-    "samples",
-)
 WITH_NOISE = (
     "sample",
     "estimator",
@@ -35,12 +18,9 @@ WITH_NOISE = (
     "score_function",
     "reparameterized",
 )
-# By which roles the parameters are known, the first that is there.
+# The first of these roles in a group determines the parameters.
 LEADING = (
-    "log_density",
-    "log_mass",
-    "density",
-    "mass",
+    *DENSITIES,
     "cdf",
     "quantile",
     "log_q",
@@ -54,11 +34,12 @@ LEADING = (
     "variance",
     "entropy",
 )
+# Replacements of guessed domains, tried until the density is finite somewhere.
 OTHER_DOMAINS = ({}, {"real": "positive"}, {"positive": "share"}, {"real": "share"})
 
 
 class Family:
-    """A group with its parameters and the points at which its functions are compared.
+    """A group of functions with the parameters at which they are compared.
 
     Parameters
     ----------
@@ -68,11 +49,15 @@ class Family:
     ----------
     title : str
     parts : dict of str to Part
+        Functions by role.
+    values : dict of str to object
+        ``support``, ``parameters`` and ``inputs`` of the file.
     parameters : list of str
-    points : list of dict
-        Parameters by name.
+        Names of the parameters.
+    points : list of dict of str to object
+        Sets of parameters; a *point* is one of them.
     notes : list of str
-        What was assumed.
+        Assumptions, for the report.
     """
 
     def __init__(self, group):
@@ -86,6 +71,11 @@ class Family:
     def __contains__(self, role):
         return role in self.parts
 
+    @property
+    def density(self):
+        """The function with the role of a density; None without one."""
+        return next((self.parts[role] for role in DENSITIES if role in self.parts), None)
+
     def _parameters(self):
         for role in LEADING:
             if role in self.parts:
@@ -94,8 +84,6 @@ class Family:
                 if role in WITH_NOISE:
                     own = [name for name in own if not is_noise(name)]
                 if part.owner is not None:
-                    from ibpcl.verify.forwards.calling import names_of
-
                     own = [*names_of(part.owner), *own]
                 return own
         return []
@@ -129,8 +117,6 @@ class Family:
         return found
 
     def _has_default(self, names):
-        import inspect
-
         for part in self.parts.values():
             known = inspect.signature(part.owner or part.function).parameters
             if all(
@@ -153,12 +139,21 @@ class Family:
         return True
 
     def arguments(self, part, point):
-        """Return what the arguments of a part beside its variable are at a point.
+        """Return the arguments of a function beside its variable at a point.
+
+        Parameters
+        ----------
+        part : ibpcl.verify.forwards.roles.Part
+        point : dict of str to object
+
+        Returns
+        -------
+        arguments : dict of str to object
 
         Raises
         ------
         CallError
-            If an argument is no parameter of the family.
+            If an argument is not a parameter of the family.
         """
         names = part.rest
         if part.owner is not None:
@@ -166,9 +161,24 @@ class Family:
         return self.matched(part, names, point)
 
     def matched(self, part, names, point):
-        """Return the values of arguments by name, or by position where all names are others."""
-        import inspect
+        """Return the values of arguments by name, or by position if no name is known.
 
+        Parameters
+        ----------
+        part : ibpcl.verify.forwards.roles.Part
+        names : sequence of str
+            Arguments of the part.
+        point : dict of str to object
+
+        Returns
+        -------
+        arguments : dict of str to object
+
+        Raises
+        ------
+        CallError
+            If an argument is not a parameter of the family.
+        """
         known = inspect.signature(part.function).parameters
         if all(name in point for name in names):
             return {name: point[name] for name in names}
@@ -183,14 +193,24 @@ class Family:
         )
 
     def bound(self, part, point, function=None):
-        """Return the function as it is called: its variable first, without a class's object.
+        """Return a function that takes its variable first and needs no object of its class.
 
         Parameters
         ----------
         part : ibpcl.verify.forwards.roles.Part
-        point : dict
+        point : dict of str to object
+            Parameters for the constructor of the class.
         function : callable, optional
-            In place of the part's own.
+            Changed version of the function.
+
+        Returns
+        -------
+        bound : callable
+
+        Raises
+        ------
+        CallError
+            If the constructor raises.
         """
         function = function or part.function
         if part.role in OF_VALUES and part.variable != part.names[0]:
@@ -202,34 +222,114 @@ class Family:
 
         if part.owner is None:
             return function
-        import inspect
-
         known = inspect.signature(part.owner).parameters
         made = quiet(part.owner, **{n: v for n, v in point.items() if n in known})
         return lambda *values, **options: function(made, *values, **options)
 
     def values_at(self, part, x, point, function=None):
-        """Return the values of a function of the random variable at points ``x``."""
+        """Return the values of a function of the random variable.
+
+        Parameters
+        ----------
+        part : ibpcl.verify.forwards.roles.Part
+        x : array_like, shape (M,) or (M, d)
+        point : dict of str to object
+        function : callable, optional
+            Changed version of the function.
+
+        Returns
+        -------
+        values : ndarray, shape (M,)
+            NaN where the function raises.
+        """
         return over(self.bound(part, point, function), np.asarray(x), **self.arguments(part, point))
 
-    def value(self, part, point, function=None, names=None):
-        """Return one number that a part gives at a point."""
-        options = self.matched(part, part.names if names is None else names, point)
+    def values_over(self, part, grids, function=None, every=None):
+        """Return the values of a function of the random variable at all points, one after another.
+
+        Parameters
+        ----------
+        part : ibpcl.verify.forwards.roles.Part
+        grids : list of ndarray
+            Values of the variable for each point.
+        function : callable, optional
+            Changed version of the function.
+        every : list of dict, optional
+            The points; by default all of the family.
+
+        Returns
+        -------
+        values : ndarray
+        """
+        pairs = zip(grids, every or self.points, strict=False)
+        return np.concatenate([self.values_at(part, x, point, function) for x, point in pairs])
+
+    def log_density(self, part, point, function=None):
+        """Return a log density at one point as a function of the variable.
+
+        Parameters
+        ----------
+        part : ibpcl.verify.forwards.roles.Part
+            A density or a log density.
+        point : dict of str to object
+        function : callable, optional
+            Changed version of the function.
+
+        Returns
+        -------
+        log_density : callable
+            Maps points (M,) or (M, d) to values (M,).
+        """
+
+        def log_density(x):
+            values = self.values_at(part, x, point, function)
+            with np.errstate(all="ignore"):
+                return values if part.role.startswith("log") else np.log(values)
+
+        return log_density
+
+    def value(self, part, point, function=None):
+        """Return the value of a function of the parameters alone.
+
+        Parameters
+        ----------
+        part : ibpcl.verify.forwards.roles.Part
+        point : dict of str to object
+        function : callable, optional
+            Changed version of the function.
+
+        Returns
+        -------
+        value : float
+
+        Raises
+        ------
+        CallError
+            If the function raises or does not return one number.
+        """
+        options = self.matched(part, part.names, point)
         return number(self.bound(part, point, function), **options)
 
     def numbers(self, part, function=None, every=None):
-        """Return the numbers of a part at all points, shape (N,)."""
+        """Return the values of a function of the parameters alone at many points.
+
+        Parameters
+        ----------
+        part : ibpcl.verify.forwards.roles.Part
+        function : callable, optional
+            Changed version of the function.
+        every : list of dict, optional
+            The N points; by default all of the family.
+
+        Returns
+        -------
+        values : ndarray, shape (N,)
+        """
         return np.array([self.value(part, point, function) for point in every or self.points])
 
 
-def is_noise(name):
-    """Return whether an argument of a sampler is noise, a generator or a size."""
-    kinds = (UNIFORM, NORMAL, GUMBEL, LOGISTIC, EXPONENTIAL, GENERATOR, SIZE)
-    return any(name.rstrip("0123456789") in kind for kind in kinds)
-
-
 def _around(point):
-    """Return a point that was given, and two near by where that leaves every domain alone."""
+    """Return a given point and two near it; shares stay in (0, 1) and signs stay as they are."""
     found = [point]
     for factor in (1.13, 0.91):
         other = {}

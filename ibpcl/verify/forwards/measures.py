@@ -3,9 +3,11 @@ r"""Integrals and sums over the support of a density, on a fixed set of nodes.
 A continuous support is mapped to the real line by a double-exponential transformation (Takahasi and
 Mori, 1974), whose trapezoidal sum converges quickly also where the density has poles at the ends of
 its support.  An integral is trusted as far as half of the nodes give the same value.
+
+SciPy's integrators return one integral and not its nodes.  Here the same nodes serve the density,
+its moments, its entropy and its divergences, so a density is evaluated once.
 """
 
-import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -22,14 +24,14 @@ COARSE = {1: STEPS, 2: 48, 3: 16}  # by dimension
 
 
 class Support(NamedTuple):
-    """Where a density is not zero.
+    """Interval or set of integers outside of which a density is zero.
 
     Attributes
     ----------
     low, high : float
         Ends of the interval in each dimension; may be infinite.
     discrete : bool
-        Whether only integers have mass.
+        True if only integers have mass.
     """
 
     low: float
@@ -51,7 +53,8 @@ class Nodes(NamedTuple):
     x : ndarray, shape (M,) or (M, d)
     weights : ndarray, shape (M,)
     half : ndarray of bool, shape (M,)
-        Every second node, with twice the weight a coarser integral; all of a sum.
+        Marks every second node; with doubled weights they give a coarser integral.  In a sum, all
+        nodes are marked.
     """
 
     x: np.ndarray
@@ -59,9 +62,18 @@ class Nodes(NamedTuple):
     half: np.ndarray
 
     def integral(self, values):
-        """Return the integral of values (M,) and its error, from half of the nodes.
+        """Integrate a function that is given by its values.
 
-        Where the weight is zero a value that is not finite counts as zero.
+        Parameters
+        ----------
+        values : array_like, shape (M,)
+            A value that is not finite counts as zero where the weight is zero.
+
+        Returns
+        -------
+        integral : float
+        error : float
+            Difference from the integral over half of the nodes.
         """
         values = np.asarray(values, float)
         with np.errstate(all="ignore"):
@@ -84,7 +96,7 @@ def nodes_of(support, center=0.0, scale=1.0, dimension=1, terms=2000):
     dimension : int
         1, 2 or 3; all dimensions have the same support.
     terms : int
-        Of an infinite sum, to begin with.
+        Number of terms of an infinite sum beside those within 60 scales.
 
     Returns
     -------
@@ -106,10 +118,17 @@ def nodes_of(support, center=0.0, scale=1.0, dimension=1, terms=2000):
         x, weights, half = _line(center, scale, COARSE[dimension])
     if dimension == 1:
         return Nodes(x, weights, half)
-    grid = np.array(list(itertools.product(x, repeat=dimension)))
-    every = np.array(list(itertools.product(weights, repeat=dimension))).prod(axis=1)
-    halves = np.array(list(itertools.product(half, repeat=dimension))).all(axis=1)
-    return Nodes(grid, every, halves)
+    return Nodes(
+        _grid(x, dimension),
+        _grid(weights, dimension).prod(axis=1),
+        _grid(half, dimension).all(axis=1),
+    )
+
+
+def _grid(axis, dimension):
+    """Return all combinations of the entries of an axis, shape (M, dimension)."""
+    axes = np.meshgrid(*[axis] * dimension, indexing="ij")
+    return np.stack(axes, axis=-1).reshape(-1, dimension)
 
 
 def _line(center, scale, steps):
@@ -133,16 +152,22 @@ def _integers(support, center, scale, most, terms):
 
 
 def interval(support, center, scale, steps):
-    """Return points, weights, and which of them are every second one, of an interval.
+    """Return the nodes of the double-exponential rule on an interval.
 
     Parameters
     ----------
     support : Support
-        Continuous.
+        A continuous support.
     center, scale : float
-        Where an infinite one has its mass.
+        Where an infinite support has its mass.
     steps : int
-        On either side of the middle.
+        Number of nodes on either side of the middle.
+
+    Returns
+    -------
+    x, weights : ndarray, shape (M,)
+    half : ndarray of bool, shape (M,)
+        Marks every second node.
     """
     t = np.linspace(-REACH, REACH, 2 * steps + 1)
     h = t[1] - t[0]
@@ -169,7 +194,7 @@ def interval(support, center, scale, steps):
 
 
 def adapted(function, support, center=0.0, scale=1.0):
-    """Return the nodes of an integral of a function with kinks, jumps, or several far modes.
+    """Return nodes for a function with kinks, jumps, or several modes far apart.
 
     The transformed line is cut into panels.  A panel is halved until Gauss-Legendre nodes on it and
     on its halves agree.
@@ -177,18 +202,18 @@ def adapted(function, support, center=0.0, scale=1.0):
     Parameters
     ----------
     function : callable
-        From points (M,) to values (M,).
+        Maps points (M,) to values (M,).
     support : Support
-        Continuous.
+        A continuous support.
     center, scale : float
-        Where an infinite one has its mass.
+        Where an infinite support has its mass.
 
     Returns
     -------
     nodes : Nodes
-        All of them count for ``half``, so the error that they give is only that of rounding.
+        Every node is marked in ``half``, so :meth:`Nodes.integral` estimates only rounding errors.
     error : float
-        Of the integral.
+        Error estimate of the integral of the function.
 
     Examples
     --------

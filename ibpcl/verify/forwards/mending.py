@@ -11,16 +11,17 @@ import numpy as np
 from ibpcl.verify.diagnosis.bench import Recording, affordable
 from ibpcl.verify.diagnosis.source import Code, executed_by
 from ibpcl.verify.edits import edits_of
-from ibpcl.verify.edits.edit import Edit, Slot, in_place, name_of, replaced
+from ibpcl.verify.edits.edit import Edit, Slot, in_place, name_of, parsed, replaced
 from ibpcl.verify.forwards.calling import SEARCH_SECONDS, within
 from ibpcl.verify.witnesses.clock import TimeUp
 
-SECONDS = 0.55  # for one function, about, by the number of expressions that it runs
+SECONDS = 0.55  # about, for one function; estimated from the number of expressions that it runs
 MOST_FITS = 8
-TERMS = 5_000  # of a series that was truncated
+TERMS = 5_000  # number of terms that replaces the number of terms of a truncated series
+LONGEST = 40  # characters of an expression that is changed as a whole
 # Parameters whose ratio scales a minibatch.
 SIZES = ("N", "n", "batch", "batch_size", "size", "B", "M", "m", "total", "n_batch", "n_total")
-# Functions that are taken for each other in formulas.
+# Functions that are often confused with each other in formulas.
 PARTNERS = (
     "log log2 log10 log1p",
     "exp expm1 exp2",
@@ -39,7 +40,7 @@ PARTNERS = (
 
 
 class _Everything:
-    """No place is ruled out: nothing is known of a forward but its values."""
+    """Filter of edits that allows all of them: only the values of a forward function are known."""
 
     linear = True
 
@@ -57,11 +58,11 @@ class Fit(NamedTuple):
     ----------
     kind : str
     words : str
-        With the line.
+        Description of the edit, with the line.
     function : callable
-        The changed function.
+        Changed function.
     rank : float
-        The smaller the simpler.
+        Simpler edits have smaller ranks.
     """
 
     kind: str
@@ -76,19 +77,20 @@ def fits_of(function, run, is_right, most=MOST_FITS, cost=0):
     Parameters
     ----------
     function : callable
-        With Python source; otherwise there is none.
+        Function to change.  Without Python source no edit is found.
     run : callable
-        ``run(function)`` calls it as often as ``is_right`` does.
+        ``run(function)`` calls the function as often as ``is_right`` does.
     is_right : callable
-        ``is_right(function)`` tells whether all values of a changed function are right.
+        ``is_right(function)`` returns whether all values of a changed function are right.
     most : int
-        After how many the search ends.
+        The search ends after this number of edits.
     cost : int
-        Of ``is_right``, in expressions that take as long.
+        Duration of one call of ``is_right``, in number of expressions that take as long.
 
     Returns
     -------
     fits : list of Fit
+        Edits by rank.
     """
     try:
         code = Code(function, executed_by(lambda: run(function)))
@@ -122,13 +124,24 @@ def _search(code, recording, edits, is_right, most, cost, found):
 
 
 def alike(values):
-    """Return whether all of several arrays are the same."""
+    """Return whether several arrays are equal.
+
+    Parameters
+    ----------
+    values : list of ndarray
+        Arrays of one shape.
+
+    Returns
+    -------
+    same : bool
+    """
     return all(
         np.allclose(values[0], other, rtol=1e-6, atol=1e-9, equal_nan=True) for other in values
     )
 
 
 def _made(code, edit):
+    """Return the function after an edit; None if its source does not compile."""
     undo = edit.swap()
     try:
         return code.compile()
@@ -139,6 +152,7 @@ def _made(code, edit):
 
 
 def _quietly(is_right, function):
+    """Return whether a changed function is right; a function that raises is not."""
     try:
         with np.errstate(all="ignore"):
             return is_right(function)
@@ -147,7 +161,7 @@ def _quietly(is_right, function):
 
 
 def _of_formulas(code):
-    """Yield the edits that formulas need beside those of gradients."""
+    """Yield edits for formulas, in addition to those for gradients."""
     for place in code.places:
         node = place.node
         if isinstance(node, ast.Call):
@@ -169,6 +183,7 @@ def _of_formulas(code):
 
 
 def _of_call(place):
+    """Yield another function in the place of a called one, its argument alone, and a reversal."""
     node = place.node
     name = name_of(node.func)
     for group in PARTNERS:
@@ -185,9 +200,9 @@ def _of_call(place):
                 yield replaced(2, "other_scale", place, new, f"`{other}` is meant, not `{name}`")
     if name in ("cumsum", "cumprod") and node.args:
         inner = copy.deepcopy(node)
-        inner.args[0] = _call("flip", node.args[0])
+        inner.args[0] = _flipped(node.args[0])
         yield replaced(
-            2, "edit", place, _call("flip", inner), "it must run from the end to the beginning"
+            2, "edit", place, _flipped(inner), "it must run from the end to the beginning"
         )
     if len(node.args) == 1 and not node.keywords:
         yield replaced(3, "other_scale", place, node.args[0], f"`{name}` must not be applied here")
@@ -195,11 +210,13 @@ def _of_call(place):
         yield replaced(2, "edit", place, node.args[0], "it must not be reversed")
 
 
-def _call(name, argument):
-    return ast.Call(ast.Attribute(ast.Name("np", ast.Load()), name, ast.Load()), [argument], [])
+def _flipped(node):
+    """Return ``np.flip`` of an expression."""
+    return parsed(f"np.flip({ast.unparse(node)})")
 
 
 def _of_operation(place):
+    """Yield other operators in the place of one, and one operand alone."""
     node = place.node
     swapped = ast.BinOp(node.right, node.op, node.left)
     if isinstance(node.op, ast.Pow):
@@ -253,16 +270,22 @@ def _of_operation(place):
 
 
 def _is_one(node):
+    """Return whether a node is the constant 1."""
     return isinstance(node, ast.Constant) and node.value == 1
+
+
+def _by_forms(place, forms, *texts):
+    """Yield the edit of each form (rank, kind, expression, words), filled with texts."""
+    for rank, kind, form, words in forms:
+        yield replaced(rank, kind, place, parsed(form.format(*texts)), words.format(*texts))
 
 
 def _of_scale(place):
     """Yield one minus, the square, the root, the reciprocal and the logarithm of a value."""
-    node = place.node
-    text = ast.unparse(node)
-    if len(text) > 40:
+    text = ast.unparse(place.node)
+    if len(text) > LONGEST:
         return
-    for rank, kind, new, words in (
+    forms = (
         (1.5, "complement", "1 - ({})", "one minus `{}` is meant"),
         (2, "parameter_scale", "({}) ** 2", "`{}` must be squared"),
         (2, "parameter_scale", "({}) ** 0.5", "the square root of `{}` is meant"),
@@ -275,13 +298,12 @@ def _of_scale(place):
         (4, "sign", "-({})", "the sign is wrong"),
         (3.4, "constant_factor", "0.5 * ({})", "a factor 1/2 is missing"),
         (3.4, "constant_factor", "2 * ({})", "a factor 2 is missing"),
-    ):
-        new = ast.parse(new.format(text), mode="eval").body
-        yield replaced(rank, kind, place, new, words.format(text))
+    )
+    yield from _by_forms(place, forms, text)
 
 
 def _of_series(places, function):
-    """Yield more terms of a sum that a loop or an array of integers cuts off."""
+    """Yield more terms of a sum over a range that is too short."""
     for place in places:
         node = place.node
         whole = isinstance(node, ast.Constant) and isinstance(node.value, int)
@@ -291,45 +313,39 @@ def _of_series(places, function):
 
 
 def _of_insertions(place, names):
-    """Yield a parameter that is lost beside a value: a factor, a divisor, a power or a term."""
+    """Yield a missing parameter next to a value: a factor, a divisor, a power or a term."""
     node = place.node
     text = ast.unparse(node)
     if isinstance(node, ast.Constant):
         for other in ("np.pi", "2 * np.pi", "np.sqrt(2 * np.pi)", "np.e"):
-            new = ast.parse(other, mode="eval").body
-            yield replaced(4, "constant_factor", place, new, f"the number {node.value} is wrong")
-    if len(text) > 40 or not isinstance(
+            words = f"the number {node.value} is wrong"
+            yield replaced(4, "constant_factor", place, parsed(other), words)
+    if len(text) > LONGEST or not isinstance(
         node, (ast.Name, ast.Call, ast.BinOp, ast.Attribute, ast.Constant)
     ):
         return
     sizes = [name for name in names if name in SIZES]
     for one, other in permutations(sizes, 2):
-        new = ast.parse(f"({text}) * {one} / {other}", mode="eval").body
+        new = parsed(f"({text}) * {one} / {other}")
         words = f"a factor is missing, `* {one} / {other}`"
         yield replaced(5.2, "factor", place, new, words)
+    lost = ("- {1}", "+ {1}", "- {1} ** 2", "- np.log(1 - {1})")
+    forms = (
+        (3.3, "factor", "({0}) / {1}", "a divisor is missing, `{1}`"),
+        (3.3, "factor", "({0}) * {1}", "a factor is missing, `{1}`"),
+        (5.5, "edit", "({0}) ** {1}", "the exponent `{1}` is missing"),
+        *(
+            (5.5, "missing_term", f"({{0}}) {term}", f"a term is missing, `{term}`")
+            for term in lost
+        ),
+    )
     for name in names:
-        if name == text:
-            continue
-        for rank, kind, form, words in (
-            (3.3, "factor", "({0}) / {1}", "a divisor is missing, `{1}`"),
-            (3.3, "factor", "({0}) * {1}", "a factor is missing, `{1}`"),
-            (5.5, "edit", "({0}) ** {1}", "the exponent `{1}` is missing"),
-            (5.5, "missing_term", "({0}) - {1}", "a term is missing, `- {1}`"),
-            (5.5, "missing_term", "({0}) + {1}", "a term is missing, `+ {1}`"),
-            (5.5, "missing_term", "({0}) - {1} ** 2", "a term is missing, `- {1} ** 2`"),
-            (
-                5.5,
-                "missing_term",
-                "({0}) - np.log(1 - {1})",
-                "a term is missing, `- np.log(1 - {1})`",
-            ),
-        ):
-            new = ast.parse(form.format(text, name), mode="eval").body
-            yield replaced(rank, kind, place, new, words.format(text, name))
+        if name != text:
+            yield from _by_forms(place, forms, text, name)
 
 
 def _of_parameters(tree, places):
-    """Yield two parameters exchanged in all of their uses."""
+    """Yield two parameters exchanged in all of their uses, and one put in place of the other."""
     names = [argument.arg for argument in tree.args.args]
     uses = {
         name: [
@@ -348,7 +364,6 @@ def _of_parameters(tree, places):
         puts += [in_place(place, ast.Name(one, ast.Load())) for place in uses[other]]
         words = f"`{one}` and `{other}` are exchanged"
         yield Edit(1, "exchanged", lambda words=words: words, uses[one][0].node, tuple(puts))
-        # one of them where the other belongs, in all uses
         for name, right in ((one, other), (other, one)):
             puts = [in_place(place, ast.Name(right, ast.Load())) for place in uses[name]]
             words = f"`{right}` belongs where `{name}` stands"
@@ -356,35 +371,33 @@ def _of_parameters(tree, places):
 
 
 def _of_lost_terms(tree):
-    """Yield a term of one parameter that is added to what a function returns."""
+    """Yield a term or a factor of one parameter that is missing in the return value."""
     names = [argument.arg for argument in tree.args.args]
-    for parent in ast.walk(tree):
-        for statement in getattr(parent, "body", None) or []:
-            if not isinstance(statement, ast.Return) or statement.value is None:
-                continue
-            if isinstance(statement.value, ast.Tuple):
-                continue
-            slot = Slot(statement.value, statement, "value", None)
-            whole = ast.unparse(statement.value)
-            for name in names:
-                for term in (f"np.log({name})", name, f"{name} ** 2", f"np.log(1 - {name})"):
-                    for sign in "+-":
-                        new = ast.parse(f"{whole} {sign} {term}", mode="eval").body
-                        words = f"a term is missing, `{sign} {term}`"
-                        yield Edit(
-                            4.5,
-                            "missing_term" if sign == "+" else "extra_term",
-                            lambda words=words: words,
-                            statement,
-                            (in_place(slot, new),),
-                        )
-                for factor in (f"* {name}", f"/ {name}", f"/ {name} ** 2", f"* {name} ** 2"):
-                    new = ast.parse(f"({whole}) {factor}", mode="eval").body
-                    words = f"a factor is missing, `{factor}`"
-                    yield Edit(
-                        4.5,
-                        "factor",
-                        lambda words=words: words,
-                        statement,
-                        (in_place(slot, new),),
-                    )
+    forms = [
+        (kind, f"{{0}} {sign} {term}", f"a term is missing, `{sign} {term}`")
+        for term in ("np.log({1})", "{1}", "{1} ** 2", "np.log(1 - {1})")
+        for sign, kind in (("+", "missing_term"), ("-", "extra_term"))
+    ]
+    forms += [
+        ("factor", f"({{0}}) {factor}", f"a factor is missing, `{factor}`")
+        for factor in ("* {1}", "/ {1}", "/ {1} ** 2", "* {1} ** 2")
+    ]
+    for statement in _returns_of(tree):
+        slot = Slot(statement.value, statement, "value", None)
+        whole = ast.unparse(statement.value)
+        for name in names:
+            for kind, form, words in forms:
+                words = words.format(whole, name)
+                puts = (in_place(slot, parsed(form.format(whole, name))),)
+                yield Edit(4.5, kind, lambda words=words: words, statement, puts)
+
+
+def _returns_of(tree):
+    """Return the statements that return one value."""
+    return [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Return)
+        and node.value is not None
+        and not isinstance(node.value, ast.Tuple)
+    ]

@@ -1,4 +1,4 @@
-"""What a sampler takes: noise of a known distribution, a generator, or nothing."""
+"""Noise arguments of samplers, and draws from samplers with noise, a generator, or neither."""
 
 import inspect
 import random
@@ -6,23 +6,26 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.verify.forwards import families
 from ibpcl.verify.forwards.calling import CallError, quiet, real
+from ibpcl.verify.forwards.roles import GENERATOR, NOISE, SIZE
 
 DRAWS = 20_000
-FEW = 4_000  # where each draw is a call
+FEW = 4_000  # draws, if each one is a call
 LEVELS = np.array([0.013, 0.09, 0.21, 0.34, 0.47, 0.58, 0.72, 0.86, 0.97])
 
 
 class Noise(NamedTuple):
-    """The arguments of a sampler that are not parameters.
+    """Arguments of a sampler that are not parameters of the distribution.
 
     Attributes
     ----------
     kinds : dict of str to str
-        For each argument of noise "uniform", "normal", "gumbel", "logistic" or "exponential".
-    generator, size : str
-        Names of the arguments for a generator and for the number of draws; empty without one.
+        Distribution of each noise argument: "uniform", "normal", "gumbel", "logistic" or
+        "exponential".
+    generator : str
+        Name of the argument for a random generator; empty if absent.
+    size : str
+        Name of the argument for the number of draws; empty if absent.
     """
 
     kinds: dict
@@ -31,26 +34,23 @@ class Noise(NamedTuple):
 
     @property
     def is_single(self):
-        """Whether one number of noise makes one draw."""
+        """True if each draw is a function of one noise variable."""
         return len(self.kinds) == 1 and not self.generator
 
 
-KINDS = (
-    ("uniform", families.UNIFORM),
-    ("normal", families.NORMAL),
-    ("gumbel", families.GUMBEL),
-    ("logistic", families.LOGISTIC),
-    ("exponential", families.EXPONENTIAL),
-)
-
-
 def noise_of(part, parameters):
-    """Return what a sampler takes beside its parameters.
+    """Return the arguments of a sampler that are not parameters.
 
     Parameters
     ----------
     part : ibpcl.verify.forwards.roles.Part
+        The sampler.
     parameters : sequence of str
+        Names of the parameters of the distribution.
+
+    Returns
+    -------
+    noise : Noise
 
     Raises
     ------
@@ -64,10 +64,10 @@ def noise_of(part, parameters):
         if name in parameters:
             continue
         bare = name.rstrip("0123456789").rstrip("_")
-        kind = next((kind for kind, names in KINDS if bare in names), "")
-        if bare in families.GENERATOR:
+        kind = next((kind for kind, names in NOISE.items() if bare in names), "")
+        if bare in GENERATOR:
             generator = name
-        elif bare in families.SIZE and (not kind or kinds or generator or bare == "n"):
+        elif bare in SIZE and (not kind or kinds or generator or bare == "n"):
             size = name
         elif kind:
             kinds[name] = kind
@@ -80,8 +80,20 @@ def noise_of(part, parameters):
 
 
 def quantile_of(kind, level):
-    """Return the quantile of a kind of noise at levels between 0 and 1.
+    """Return the quantile of a standard noise distribution.
 
+    Parameters
+    ----------
+    kind : {"uniform", "normal", "gumbel", "logistic", "exponential"}
+    level : array_like
+        Probabilities in (0, 1).
+
+    Returns
+    -------
+    noise : ndarray, shape of ``level``
+
+    Examples
+    --------
     >>> float(quantile_of("logistic", np.array(0.5)))
     0.0
     """
@@ -99,17 +111,31 @@ def quantile_of(kind, level):
 
 
 def draws_of(family, part, noise, point, function=None, seed=0, size=DRAWS):
-    """Return draws of a sampler, shape (N,) or (N, d).
+    """Return draws of a sampler at one set of parameters.
 
     Parameters
     ----------
     family : ibpcl.verify.forwards.families.Family
     part : ibpcl.verify.forwards.roles.Part
+        The sampler.
     noise : Noise
-    point : dict
+    point : dict of str to object
+        Parameters by name.
     function : callable, optional
-        In place of the part's own.
-    seed, size : int
+        Changed version of the sampler.
+    seed : int
+    size : int
+        Number N of draws.
+
+    Returns
+    -------
+    draws : ndarray, shape (N,) or (N, d)
+        Fewer than N if each draw is a call.
+
+    Raises
+    ------
+    CallError
+        If the sampler raises or does not return draws.
     """
     rng = np.random.default_rng(seed)
     bound = family.bound(part, point, function)
@@ -137,7 +163,27 @@ def draws_of(family, part, noise, point, function=None, seed=0, size=DRAWS):
 
 
 def called(bound, arrays, options):
-    """Return a sampler's draws from arrays of noise: all at once, else one by one."""
+    """Return the draws of a sampler for given noise, in one call if it takes arrays.
+
+    Parameters
+    ----------
+    bound : callable
+        The sampler.
+    arrays : dict of str to ndarray, shape (N,)
+        Noise by argument.
+    options : dict
+        Further arguments.
+
+    Returns
+    -------
+    draws : ndarray, shape (N,) or (N, d)
+        Of the first 4,000 rows of noise if the sampler takes numbers only.
+
+    Raises
+    ------
+    CallError
+        If the sampler raises or does not return numbers.
+    """
     size = len(next(iter(arrays.values())))
     try:
         result = real(quiet(bound, **arrays, **options))

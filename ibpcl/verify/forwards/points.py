@@ -1,4 +1,4 @@
-"""Parameters at which functions are compared: guessed by name, the same for every function."""
+"""Parameters at which functions are compared, guessed from the names of the arguments."""
 
 import re
 
@@ -16,13 +16,24 @@ DIGITS = r"(_?\d+|_[a-z]+)?"
 DRAWS = 4  # of the parameters
 SEED = 20
 
-# what is defined by parameters that satisfy something besides their own range
+# Pairs of parameters of which the first must be smaller than the second.
 ORDERED = (("low", "high"), ("a", "b"), ("lower", "upper"), ("minimum", "maximum"), ("lo", "hi"))
 
 
 def domain(name):
-    """Return what a parameter of a name usually is: positive, share, count or real.
+    """Return the usual domain of a parameter.
 
+    Parameters
+    ----------
+    name : str
+
+    Returns
+    -------
+    domain : {"positive", "share", "count", "real"}
+        A share lies in (0, 1).
+
+    Examples
+    --------
     >>> [domain(name) for name in ("sigma0", "p", "n", "mu_q", "log_sigma", "alpha")]
     ['positive', 'share', 'count', 'real', 'real', 'positive']
     """
@@ -35,18 +46,20 @@ def domain(name):
 
 
 def draw(names, seed=SEED, draws=DRAWS, ordered=False, instead=None, like=None):
-    """Return parameters by name, several sets of them.
+    """Draw several sets of parameters from their usual domains.
 
     Parameters
     ----------
     names : sequence of str
-    seed, draws : int
+    seed : int
+    draws : int
+        Number of sets.
     ordered : bool
         Whether pairs such as low and high are put in order.
     instead : dict of str to str, optional
-        Kinds of domains that take the place of others.
+        Domains that replace others, such as ``{"real": "positive"}``.
     like : dict of str to str, optional
-        Other names by which the domains of some names are known.
+        Names whose domains some of ``names`` share, such as ``{"m1": "mu"}``.
 
     Returns
     -------
@@ -76,11 +89,17 @@ def draw(names, seed=SEED, draws=DRAWS, ordered=False, instead=None, like=None):
 
 
 def terms_of(points):
-    """Return known terms of formulas by name: simple functions of the parameters at all points.
+    """Return simple functions of the parameters, such as ``log sigma`` and ``log B(a, b)``.
+
+    Parameters
+    ----------
+    points : list of dict of str to float
+        N sets of parameters.
 
     Returns
     -------
     terms : dict of str to ndarray, shape (N,)
+        Values by formula; terms that are not finite everywhere are left out.
     """
     from scipy.special import betaln, digamma, gammaln
 

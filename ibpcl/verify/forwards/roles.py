@@ -1,14 +1,16 @@
-r"""Which functions of a file belong together, by their names.
+r"""Roles of functions, and groups of functions that belong to one distribution, by their names.
 
-A role is what a function computes.  It is known by its name, as in the table; what a name has
-besides (``gaussian_log_density``, ``log_density_of_gaussian``) says to which group it belongs.
-Functions of one group are about one distribution.
+The role of a function is the quantity that it computes, such as a density.  The table lists the
+names of each role.  Further words in a name (``gaussian_log_density``, ``log_density_of_gaussian``)
+are the name of the group.
 
 ==================  ==============================================================================
 role                names
 ==================  ==============================================================================
-``log_density``     log_density, log_prob, log_pdf, logpdf, log_pmf, logpmf, log_probability
-``density``         density, pdf, pmf, prob
+``log_density``     log_density, log_prob, log_pdf, logpdf, log_probability
+``log_mass``        log_pmf, logpmf, log_mass
+``density``         density, pdf, prob
+``mass``            pmf, mass_function
 ``sample``          sample, rsample, draw, rvs, sampler
 ``cdf``             cdf, distribution_function
 ``quantile``        quantile, ppf, icdf, inverse_cdf
@@ -20,9 +22,9 @@ role                names
 ``log_q``           log_q, and ``log_p`` the same: two densities between which ``kl`` is
 ``integrand``       integrand, and ``expectation`` of it
 ``log_joint``       log_joint; or ``log_likelihood`` and ``log_prior``
-``bound``           bound, elbo; below ``log_evidence`` (evidence, log_marginal)
-``estimator``       estimator, of ``expectation``; ``gradient_estimator`` (score_function,
-                    reparameterized, pathwise) of its derivative
+``bound``           bound, elbo; below ``log_evidence`` (log_marginal, log_marginal_likelihood)
+``estimator``       estimator, of ``expectation``; ``gradient_estimator``, ``score_function`` and
+                    ``reparameterized`` (pathwise) of its derivative
 ``transform``       transform, with ``inverse`` and ``log_jacobian`` (log_det_jacobian)
 ``base``            base_log_density, log_base: the density before the transform
 ==================  ==============================================================================
@@ -37,7 +39,7 @@ import numpy as np
 
 from ibpcl.verify.forwards.calling import CallError, names_of, quiet
 
-# The longest name that fits decides.
+# If several names fit, the longest one decides.
 NAMES = {
     "log_density": "log_density log_prob log_pdf logpdf logprob log_probability",
     "log_mass": "log_pmf logpmf log_mass",
@@ -74,7 +76,7 @@ NAMES = {
     "parameters": "parameters PARAMETERS",
 }
 ROLES = {name: role for role, names in NAMES.items() for name in names.split()}
-# One of these must be there for a group to be worth a check.
+# A group can be checked if it has all roles of one of these sets.
 NEEDED = (
     {"log_density"},
     {"log_mass"},
@@ -98,13 +100,12 @@ NEEDED = (
 )
 JOINERS = ("of", "the", "for")
 VARIABLES = ("x", "y", "z", "value", "k", "w", "theta")
-# Words of functions that need not be normalized.
+# Words in the names of densities that need not be normalized.
 UNNORMALIZED = ("unnormalized", "unnormalised", "unnorm", "energy", "potential", "target")
+DENSITIES = ("log_density", "log_mass", "density", "mass")
+# Roles whose functions take a value of the random variable.
 OF_VALUES = (
-    "log_density",
-    "log_mass",
-    "density",
-    "mass",
+    *DENSITIES,
     "cdf",
     "quantile",
     "log_q",
@@ -118,22 +119,44 @@ OF_VALUES = (
     "log_jacobian",
     "base",
 )
+# Names of noise arguments by the distribution of the noise.
+NOISE = {
+    "uniform": ("u", "v", "us", "uniform", "unif", "p", "q", "prob", "quantiles", "percentile"),
+    "normal": ("eps", "epsilon", "e", "z", "noise", "normal", "xi", "standard_normal", "n"),
+    "gumbel": ("g", "gumbel", "gumbels"),
+    "logistic": ("l", "logistic", "logits_noise"),
+    "exponential": ("exponential", "exponentials"),
+}
+GENERATOR = ("rng", "generator", "random_state", "gen", "random", "key", "seed", "rs", "prng")
+SIZE = (
+    "size",
+    "n",
+    "n_samples",
+    "num_samples",
+    "nsamples",
+    "shape",
+    "N",
+    "num",
+    "count",
+    "samples",
+)
 
 
 class Part(NamedTuple):
-    """A function of a user with its role.
+    """A user's function with its role.
 
     Attributes
     ----------
     name : str
-        As in the file.
+        Name in the file; ``Class.method`` for a method.
     role : str
+        One of the roles of the table above.
     function : callable
-        Of a class, the plain function.
+        The function, or the unbound method of a class.
     names : list of str
-        Of its arguments, without ``self``.
+        Names of the arguments, without ``self``.
     owner : type or None
-        The class whose method it is.
+        Class of a method.
     """
 
     name: str
@@ -144,8 +167,9 @@ class Part(NamedTuple):
 
     @property
     def variable(self):
-        """The argument that takes a value of the random variable: the first, unless a later one
-        alone has such a name.
+        """Argument that takes a value of the random variable.
+
+        It is the first one, unless only a later one has a usual name such as ``x``.
         """
         if self.names[0] in VARIABLES or self.role == "quantile":
             return self.names[0]
@@ -153,21 +177,22 @@ class Part(NamedTuple):
 
     @property
     def rest(self):
-        """The other arguments."""
+        """Names of all arguments but the variable."""
         return [name for name in self.names if name != self.variable]
 
 
 @dataclass
 class Group:
-    """Functions that are about one distribution.
+    """Functions of one distribution.
 
     Attributes
     ----------
     title : str
+        Name of the group.
     parts : dict of str to Part
-        By role; the last of two functions of one role counts.
-    values : dict
-        ``support`` and ``parameters`` where the file gives them.
+        Functions by role; of two with one role, the last one in the file.
+    values : dict of str to object
+        Values of the file: ``support``, ``parameters``, and ``inputs`` from ``check_inputs``.
     """
 
     title: str
@@ -176,18 +201,18 @@ class Group:
 
     @property
     def names(self):
-        """The names of the functions, those of a class without the class."""
+        """Names of the functions; methods without the name of their class."""
         return [part.name.rpartition(".")[2] for part in self.parts.values()]
 
     @property
     def is_checkable(self):
-        """Whether there is enough to compare."""
+        """True if at least two functions, or a density and its integral, can be compared."""
         parts = self.parts
         if any(role in OF_VALUES and not parts[role].names for role in parts):
             return False
         posterior = {"log_joint", "log_likelihood", "log_prior"} & set(parts)
         if posterior and not {"bound", "log_evidence"} & set(parts):
-            return False  # a posterior density is not normalized by nature
+            return False  # a posterior density is usually not normalized
         alone = {"sample", "mean"} <= set(parts) and not set(parts["mean"].names) <= set(
             parts["sample"].names
         )
@@ -196,7 +221,7 @@ class Group:
 
 
 def plain_name(name):
-    """Return a name in small letters with underscores.
+    """Return a name in lower case with underscores.
 
     >>> plain_name("inverseCDF"), plain_name("logPDF"), plain_name("log_prob")
     ('inverse_cdf', 'log_pdf', 'log_prob')
@@ -205,8 +230,21 @@ def plain_name(name):
 
 
 def role_of(name):
-    """Return the role of a function, and the group that the rest of its name says.
+    """Return the role and the group of a function.
 
+    Parameters
+    ----------
+    name : str
+
+    Returns
+    -------
+    role : str
+        Empty if the name contains no role.
+    group : str
+        Remaining words of the name; the whole name without a role.
+
+    Examples
+    --------
     >>> role_of("gaussian_log_density"), role_of("sample_kumaraswamy"), role_of("softmax")
     (('log_density', 'gaussian'), ('sample', 'kumaraswamy'), ('', 'softmax'))
     >>> role_of("kl_of_gaussians"), role_of("log_prob")
@@ -227,13 +265,13 @@ def role_of(name):
 
 
 def groups_in(module, taken=()):
-    """Return the groups of functions of a module that can be checked.
+    """Return the groups of functions in a module that can be checked.
 
     Parameters
     ----------
     module : module
     taken : set of str
-        Names that are checked otherwise, such as those that have a gradient.
+        Names to leave out, such as those of gradients.
 
     Returns
     -------
@@ -262,7 +300,7 @@ def groups_in(module, taken=()):
 
 
 def _inputs_in(module):
-    """Return the numbers that ``check_inputs`` of a module gives by name, if it does."""
+    """Return the numbers by name from ``check_inputs`` of a module; empty without it."""
     function = getattr(module, "check_inputs", None)
     try:
         given = quiet(function) if callable(function) else {}
@@ -274,7 +312,7 @@ def _inputs_in(module):
 
 
 def _joined(groups):
-    """Give functions whose group is too small, or that stand without a name, to the only other."""
+    """Merge a group that cannot be checked into the group of the same name, or the only group."""
     whole = [group for group in groups.values() if group.is_checkable]
     for group in groups.values():
         if group.is_checkable:
@@ -321,16 +359,32 @@ def _is_abstract(function):
     return "NotImplementedError" in code.co_names and len(code.co_names) == 1
 
 
+def is_noise(name):
+    """Return whether an argument of a sampler is noise, a generator or a size.
+
+    >>> is_noise("eps"), is_noise("u2"), is_noise("sigma")
+    (True, True, False)
+    """
+    bare = name.rstrip("0123456789")
+    return any(bare in names for names in (*NOISE.values(), GENERATOR, SIZE))
+
+
 def group_of(title, functions, support=None, parameters=None):
-    """Return the group of functions that are handed over by role.
+    """Return a group of given functions.
 
     Parameters
     ----------
     title : str
-    functions : dict of str to callable
-        By role.
-    support, parameters : optional
-        As :func:`ibpcl.verify.check_distribution` takes them.
+    functions : dict of str to callable or None
+        Functions by role; None is left out.
+    support : (float, float), or callable, optional
+        Support of the distribution, or a function from parameters to supports.
+    parameters : dict or list of dict, optional
+        Parameters by name.
+
+    Returns
+    -------
+    group : Group
     """
     group = Group(title)
     for role, function in functions.items():

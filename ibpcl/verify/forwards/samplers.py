@@ -1,6 +1,8 @@
-"""Check samplers, distribution functions and quantiles against a density."""
+"""Checks of samplers, distribution functions and quantiles against a density."""
 
+from functools import partial
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,41 +14,90 @@ from ibpcl.verify.forwards.verdicts import ForwardVerdict
 
 EXACT = 1e-6  # between values of a distribution function
 STATISTIC = 1e-4  # probability of a false alarm
-KNOTS = 400  # of the order statistics at which a distribution function is evaluated
-# What a sampler may return in the place of a draw x: how x comes back from it, and what it is.
+KNOTS = 400  # order statistics at which a distribution function is evaluated
+SAMPLES = 100_000  # draws that replace a missing density
+STANDARD_ERRORS = 5  # largest distance of a mean of draws that counts as right
+# Functions of a draw x that samplers often return in its place: a name, how to get x back, and
+# the kind of the slip.  SciPy is imported in functions only: the checker in the browser starts
+# without it.
 RESULTS = (
-    ("the logarithm of a draw", np.exp, "other_scale"),
-    ("the exponential of a draw", np.log, "other_scale"),
-    ("the log-odds of a draw", lambda y: 1 / (1 + np.exp(-y)), "other_scale"),
-    ("the sigmoid of a draw", lambda y: np.log(y) - np.log1p(-y), "other_scale"),
-    ("the reciprocal of a draw", lambda y: 1 / y, "other_scale"),
-    ("the square of a draw", np.sqrt, "other_scale"),
-    ("the square root of a draw", np.square, "other_scale"),
-    ("minus a draw", lambda y: -y, "sign"),
-    ("1 minus a draw", lambda y: 1 - y, "complement"),
-    ("twice a draw", lambda y: y / 2, "constant_factor"),
-    ("half a draw", lambda y: y * 2, "constant_factor"),
+    ("the logarithm of {}", np.exp, "other_scale"),
+    ("the exponential of {}", np.log, "other_scale"),
+    ("the log-odds of {}", lambda y: 1 / (1 + np.exp(-y)), "other_scale"),
+    ("the sigmoid of {}", lambda y: np.log(y) - np.log1p(-y), "other_scale"),
+    ("the reciprocal of {}", np.reciprocal, "other_scale"),
+    ("the square of {}", np.sqrt, "other_scale"),
+    ("the square root of {}", np.square, "other_scale"),
+    ("minus {}", np.negative, "sign"),
+    ("1 minus {}", lambda y: 1 - y, "complement"),
+    ("twice {}", lambda y: y / 2, "constant_factor"),
+    ("half of {}", lambda y: y * 2, "constant_factor"),
 )
-# What a parameter may be in the place of what it is for the density.
+# Functions of a parameter that are often used in its place.
 SCALES = (
-    ("1 / {0} in place of {0}", lambda v: 1 / v, "parameter_scale"),
+    ("1 / {0} in place of {0}", np.reciprocal, "parameter_scale"),
     (
         "the square root of {0} in place of {0}: a variance for a deviation",
         np.sqrt,
         "parameter_scale",
     ),
     ("the square of {0} in place of {0}: a deviation for a variance", np.square, "parameter_scale"),
-    ("-{0} in place of {0}", lambda v: -v, "sign"),
+    ("-{0} in place of {0}", np.negative, "sign"),
     ("1 - {0} in place of {0}", lambda v: 1 - v, "complement"),
     ("the exponential of {0} in place of {0}", np.exp, "parameter_scale"),
     ("the logarithm of {0} in place of {0}", np.log, "parameter_scale"),
     ("half of {0} in place of {0}", lambda v: v / 2, "constant_factor"),
     ("twice {0} in place of {0}", lambda v: 2 * v, "constant_factor"),
 )
+# Kinds of edits that a verdict keeps; all others become "edit".
+NAMED = (
+    "truncated",
+    "sign",
+    "complement",
+    "exchanged",
+    "parameter_scale",
+    "constant_factor",
+    "other_scale",
+)
+# Kinds of slips that state an amount; the place in the source is named as well.
+AMOUNTS = ("sign", "constant_factor", "missing_term", "extra_term", "factor")
+
+
+class Distance(NamedTuple):
+    """Distance of a sampler from a distribution at one set of parameters.
+
+    Attributes
+    ----------
+    ok : bool
+        True if it is within the tolerance of the test.
+    words : str
+        The distance as a sentence.
+    d : float
+        The test statistic.
+    kind : str
+        Kind of the verdict if the distance is too large.
+    """
+
+    ok: bool
+    words: str
+    d: float
+    kind: str = "sampler"
 
 
 def changed_points(every):
-    """Yield (words, kind, points) for parameters that are exchanged, or on another scale."""
+    """Yield points whose parameters are exchanged or on another scale.
+
+    Parameters
+    ----------
+    every : list of dict of str to object
+
+    Yields
+    ------
+    words : str
+        Sentence about a function that is right at these points.
+    kind : str
+    points : list of dict of str to object
+    """
     names = [name for name, value in every[0].items() if np.ndim(value) == 0]
     for one, other in combinations(names, 2):
         changed = [{**point, one: point[other], other: point[one]} for point in every]
@@ -56,21 +107,31 @@ def changed_points(every):
             with np.errstate(all="ignore"):
                 changed = [{**point, name: float(change(float(point[name])))} for point in every]
             if all(np.isfinite(point[name]) for point in changed):
-                yield f"it is right for {words.format(name)}", kind, changed
+                yield f"it is right if it gets {words.format(name)}", kind, changed
 
 
 def check_sampler(family, truths, part):
-    """Check a sampler against the distribution functions of a density, exactly where it can be.
+    """Check a sampler against a density.
+
+    A draw that is a monotone function of one noise variable is checked without statistics: the
+    distribution function of the draw must equal that of the noise.
 
     Parameters
     ----------
     family : ibpcl.verify.forwards.families.Family
     truths : list of ibpcl.verify.forwards.truth.Truth
+        The density at each point.
     part : ibpcl.verify.forwards.roles.Part
+        The sampler.
 
     Returns
     -------
-    verdict : ForwardVerdict
+    verdict : ibpcl.verify.forwards.verdicts.ForwardVerdict
+
+    Raises
+    ------
+    CallError
+        If the sampler cannot be called.
     """
     noise = noises.noise_of(part, family.parameters)
     if not noise.kinds and not noise.generator:
@@ -102,7 +163,18 @@ def check_sampler(family, truths, part):
 
 
 def fits_sampler(family, truths, part):
-    """Return whether draws follow a density at all points."""
+    """Return whether the draws of a sampler follow a density; a wrong one gets no name.
+
+    Parameters
+    ----------
+    family : ibpcl.verify.forwards.families.Family
+    truths : list of ibpcl.verify.forwards.truth.Truth
+    part : ibpcl.verify.forwards.roles.Part
+
+    Returns
+    -------
+    fits : bool
+    """
     noise = noises.noise_of(part, family.parameters)
     return all(
         _distance(family, part, noise, truth, point, None, None).ok
@@ -115,13 +187,11 @@ def _named_sampler(family, truths, part, noise, fits):
     for words, change, kind in RESULTS if flat else ():
         with np.errstate(all="ignore"):
             if all(each.ok for each in fits(change=change)):
-                return Slip(kind, f"it returns {words}")
+                return Slip(kind, f"it returns {words.format('a draw')}")
     for words, kind, every in changed_points(family.points):
         try:
-            # a distribution that was drawn at other parameters has the right values at these
             if all(each.ok for each in fits(every=every)):
-                undone = words.replace("it is right for ", "it is right if it gets ")
-                return Slip(kind, undone)
+                return Slip(kind, words)
         except CallError:
             continue
     found = fits_of(
@@ -136,28 +206,8 @@ def _named_sampler(family, truths, part, noise, fits):
     )
 
 
-NAMED = (
-    "truncated",
-    "sign",
-    "complement",
-    "exchanged",
-    "parameter_scale",
-    "constant_factor",
-    "other_scale",
-)
-
-
-class _Distance:
-    """How far a sampler is from a distribution: ``ok``, ``words``, ``kind`` and a number ``d``."""
-
-    def __init__(self, ok, words, d, kind="sampler"):
-        self.ok = ok
-        self.words = words
-        self.d = d
-        self.kind = kind
-
-
 def _distance(family, part, noise, truth, point, function, change):
+    """Return the :class:`Distance` of a sampler, or of a function ``change`` of its draws."""
     change = change or (lambda y: y)
     if truth.nodes.x.ndim > 1:
         return _by_moments(family, part, noise, truth, point, function, change)
@@ -169,10 +219,8 @@ def _distance(family, part, noise, truth, point, function, change):
     if draws.ndim > 1:
         raise CallError(f"it returns shape {draws.shape}, expected draws (N,)")
     trouble = _outside(draws, truth)
-    if trouble:
-        return _Distance(
-            False, trouble, np.inf, "outside" if "outside" in trouble else "non_finite"
-        )
+    if trouble is not None:
+        return trouble
     return _chi_square(draws, truth) if truth.support.discrete else _kolmogorov(draws, truth)
 
 
@@ -188,13 +236,11 @@ def _exactly(family, part, noise, truth, point, function, change):
     with np.errstate(all="ignore"):
         x = change(x)
     trouble = _outside(x, truth)
-    if trouble:
-        return _Distance(
-            False, trouble, np.inf, "outside" if "outside" in trouble else "non_finite"
-        )
+    if trouble is not None:
+        return trouble
     steps = np.diff(x)
     if not (np.all(steps > 0) or np.all(steps < 0)):
-        return None  # not monotone in its noise: by its distribution
+        return None  # not monotone in its noise, so its distribution is tested
     rising = steps[0] > 0
     levels = noises.LEVELS if rising else 1 - noises.LEVELS[::-1]
     got = truth.cdf(x if rising else x[::-1])
@@ -202,12 +248,14 @@ def _exactly(family, part, noise, truth, point, function, change):
     words = f"follows the density to {max(d, 1e-16):.0e}"
     if d > truth.tolerance:
         words = f"a draw has distribution function {got[4]:.4g} where {levels[4]:.4g} belongs"
-    return _Distance(d <= truth.tolerance, words, d)
+    return Distance(d <= truth.tolerance, words, d)
 
 
 def _outside(draws, truth):
+    """Return the distance of draws that are not finite or outside the support; else None."""
     if not np.all(np.isfinite(draws)):
-        return f"{np.sum(~np.isfinite(draws))} of {draws.size} draws are not finite"
+        words = f"{np.sum(~np.isfinite(draws))} of {draws.size} draws are not finite"
+        return Distance(False, words, np.inf, "non_finite")
     low = truth.support.low
     high = truth.support.high
     astray = (draws < low - 1e-9 * (1 + abs(low))) | (draws > high + 1e-9 * (1 + abs(high)))
@@ -217,11 +265,16 @@ def _outside(draws, truth):
         astray |= draws != np.round(draws)
     if np.any(astray):
         at = draws[np.flatnonzero(astray)[0]]
-        return f"a draw {at:.4g} lies outside the support {truth.support}"
-    return ""
+        words = f"a draw {at:.4g} lies outside the support {truth.support}"
+        return Distance(False, words, np.inf, "outside")
+    return None
 
 
 def _kolmogorov(draws, truth):
+    """Return the distance by the test of Kolmogorov and Smirnov.
+
+    ``scipy.stats.kstest`` takes a second to import.
+    """
     from scipy.special import kolmogorov
 
     size = len(draws)
@@ -233,10 +286,11 @@ def _kolmogorov(draws, truth):
     )
     p = float(kolmogorov(np.sqrt(size) * d))
     words = f"Kolmogorov-Smirnov D = {d:.4f} over {size} draws, p = {p:.2g}"
-    return _Distance(p >= STATISTIC, words, d)
+    return Distance(p >= STATISTIC, words, d)
 
 
 def _chi_square(draws, truth):
+    """Return the distance by a chi-square test; ``scipy.stats`` takes a second to import."""
     from scipy.special import chdtrc
 
     size = len(draws)
@@ -256,7 +310,7 @@ def _chi_square(draws, truth):
         f"chi-square {statistic:.4g} with {len(expected) - 1} degrees of freedom over {size} "
         f"draws, p = {p:.2g}"
     )
-    return _Distance(p >= STATISTIC, words, statistic)
+    return Distance(p >= STATISTIC, words, statistic)
 
 
 def _by_moments(family, part, noise, truth, point, function, change):
@@ -268,7 +322,7 @@ def _by_moments(family, part, noise, truth, point, function, change):
     if draws.ndim != 2 or draws.shape[1] != d:
         raise CallError(f"it returns shape {draws.shape}, expected draws (N, {d})")
     if not np.all(np.isfinite(draws)):
-        return _Distance(False, "some draws are not finite", np.inf, "non_finite")
+        return Distance(False, "some draws are not finite", np.inf, "non_finite")
     worst = (0.0, "")
     functions = {f"x{i + 1}": (lambda x, i=i: x[:, i]) for i in range(d)}
     for i in range(d):
@@ -282,9 +336,9 @@ def _by_moments(family, part, noise, truth, point, function, change):
         away = abs(float(np.mean(values)) - right) / max(error, 1e-300)
         if away > worst[0]:
             worst = (away, f"the mean of {name} is {np.mean(values):.4g}, expected {right:.4g}")
-    ok = worst[0] <= 5
+    ok = worst[0] <= STANDARD_ERRORS
     words = f"moments agree within {worst[0]:.1f} standard errors"
-    return _Distance(ok, words if ok else worst[1], worst[0])
+    return Distance(ok, words if ok else worst[1], worst[0])
 
 
 def _point_words(point):
@@ -293,17 +347,24 @@ def _point_words(point):
 
 
 def check_cdf(family, truths, part):
-    """Check a distribution function against the integral of the density."""
-    right = []
-    given = []
-    xs = []
-    for truth, point in zip(truths, family.points, strict=True):
-        x = quantiles(truth)
-        xs.append(x)
-        right.append(truth.cdf(x))
-        given.append(family.values_at(part, x, point))
-    right = np.concatenate(right)
-    given = np.concatenate(given)
+    """Check a distribution function against the integral of the density.
+
+    Parameters
+    ----------
+    family : ibpcl.verify.forwards.families.Family
+    truths : list of ibpcl.verify.forwards.truth.Truth
+        The density at each point.
+    part : ibpcl.verify.forwards.roles.Part
+        The distribution function.
+
+    Returns
+    -------
+    verdict : ibpcl.verify.forwards.verdicts.ForwardVerdict
+    """
+    xs = [truth.points_at(noises.LEVELS) for truth in truths]
+    right = np.concatenate([truth.cdf(x) for truth, x in zip(truths, xs, strict=True)])
+    values = partial(family.values_over, part, xs)
+    given = values()
     numbers = {"largest": float(np.max(np.abs(given - right)))}
     if agree(given, right, atol=truths[0].tolerance):
         return ForwardVerdict(
@@ -312,14 +373,6 @@ def check_cdf(family, truths, part):
             f"the integral of the density to {numbers['largest']:.0e}",
             "ok",
             numbers,
-        )
-
-    def values(function=None, every=None):
-        return np.concatenate(
-            [
-                family.values_at(part, x, point, function)
-                for x, point in zip(xs, every or family.points, strict=False)
-            ]
         )
 
     densities = np.concatenate(
@@ -333,7 +386,20 @@ def check_cdf(family, truths, part):
 
 
 def check_quantile(family, truths, part):
-    """Check a quantile function: the distribution function of its values must be the levels."""
+    """Check a quantile function: the distribution function must map its values to the levels.
+
+    Parameters
+    ----------
+    family : ibpcl.verify.forwards.families.Family
+    truths : list of ibpcl.verify.forwards.truth.Truth
+        The density at each point.
+    part : ibpcl.verify.forwards.roles.Part
+        The quantile function.
+
+    Returns
+    -------
+    verdict : ibpcl.verify.forwards.verdicts.ForwardVerdict
+    """
     levels = noises.LEVELS
     if truths[0].support.discrete:
         return _discrete_quantile(family, truths, part)
@@ -370,43 +436,25 @@ def check_quantile(family, truths, part):
     for words, change, kind in RESULTS:
         with np.errstate(all="ignore"):
             if agree(cdf_of(change=change), right, atol=EXACT):
-                words = f"it returns {words.replace('a draw', 'the quantile')}"
+                words = f"it returns {words.format('the quantile')}"
                 return ForwardVerdict(part.name, "wrong", words, kind, numbers)
     return compared(part, got, right, cdf_of, {}, numbers, family.points, "not_the_inverse")
 
 
 def _discrete_quantile(family, truths, part):
-    """Check that a quantile is the smallest integer whose distribution function reaches a level."""
-    given = []
+    """Check that each quantile is the smallest integer at which the levels are reached."""
+    levels = noises.LEVELS
     right = []
-    for truth, point in zip(truths, family.points, strict=True):
+    for truth in truths:
         mass = np.cumsum(truth.p * truth.nodes.weights)
-        levels = noises.LEVELS
         at = np.searchsorted(mass, levels)
         right.append(truth.nodes.x[np.minimum(at, len(mass) - 1)])
-        given.append(family.values_at(part, levels, point))
     right = np.concatenate(right)
-    given = np.concatenate(given)
-
-    def values(function=None, every=None):
-        return np.concatenate(
-            [
-                family.values_at(part, noises.LEVELS, point, function)
-                for point in every or family.points
-            ]
-        )
-
+    values = partial(family.values_over, part, [levels] * len(truths))
+    given = values()
     if agree(given, right):
         return ForwardVerdict(part.name, "ok", "the inverse of the distribution function")
     return compared(part, given, right, values, {}, {}, family.points, "not_the_inverse")
-
-
-def quantiles(truth):
-    """Return some points with mass, in increasing order."""
-    mass = truth.p * truth.nodes.weights
-    share = np.cumsum(np.where(np.isfinite(mass), mass, 0.0))
-    at = np.searchsorted(share / share[-1], noises.LEVELS)
-    return np.unique(truth.nodes.x[np.minimum(at, len(share) - 1)])
 
 
 def compared(part, given, right, values, others, numbers, every, kind="wrong", terms=None, cost=0):
@@ -415,21 +463,28 @@ def compared(part, given, right, values, others, numbers, every, kind="wrong", t
     Parameters
     ----------
     part : ibpcl.verify.forwards.roles.Part
+        The function.
     given, right : ndarray, shape (N,)
+        Values of the function, and the right ones.
     values : callable
-        ``values(function, points)`` returns what a changed function gives, or the same one at
-        changed parameters.
-    others : dict of Slip to ndarray
-        Other quantities that may have been computed.
+        ``values(function, points)`` returns the values of a changed function, or of the same
+        function at changed points.
+    others : dict of Slip to ndarray, shape (N,)
+        Other quantities that the function may have computed.
     numbers : dict
+        Numbers for the verdict.
     every : list of dict
-        The parameters at the points.
+        The points.
     kind : str
-        Of the mistake, if it has no name.
-    terms : dict of str to ndarray, optional
+        Kind of the verdict if the mistake has no name.
+    terms : dict of str to ndarray, shape (N,), optional
         Known terms.
     cost : int
-        Of ``values``, in expressions that take as long.
+        Cost of ``values``, in expressions that take as long.
+
+    Returns
+    -------
+    verdict : ibpcl.verify.forwards.verdicts.ForwardVerdict
     """
     if not np.all(np.isfinite(given)):
         at = int(np.flatnonzero(~np.isfinite(given))[0])
@@ -441,14 +496,7 @@ def compared(part, given, right, values, others, numbers, every, kind="wrong", t
     worst = int(np.argmax(np.abs(given - right)))
     plain = f"{given[worst]:.6g} where {right[worst]:.6g} belongs"
     slip = explain(given, right, terms, others, atol=EXACT * 1e-2)
-    if slip is not None and slip.kind in (
-        "sign",
-        "constant_factor",
-        "missing_term",
-        "extra_term",
-        "factor",
-    ):
-        # the place is better than the amount
+    if slip is not None and slip.kind in AMOUNTS:
         edit = _mended(part, values, right, cost)
         words = f"{slip.words}: {edit.words}" if edit else slip.words
         return ForwardVerdict(part.name, "wrong", f"{words} ({plain})", slip.kind, numbers)
@@ -457,9 +505,7 @@ def compared(part, given, right, values, others, numbers, every, kind="wrong", t
             try:
                 with np.errstate(all="ignore"):
                     if agree(values(None, changed), right, atol=EXACT):
-                        slip = Slip(
-                            named, words.replace("it is right for", "it is right if it gets")
-                        )
+                        slip = Slip(named, words)
                         break
             except (CallError, KeyError):
                 continue
@@ -470,7 +516,7 @@ def compared(part, given, right, values, others, numbers, every, kind="wrong", t
 
 
 def _mended(part, values, right, cost):
-    """Name the one edit of the source that makes all values right."""
+    """Return the slip of the edit that makes all values right; None without one."""
     found = fits_of(
         part.function,
         lambda function: values(function),
@@ -482,3 +528,50 @@ def _mended(part, values, right, cost):
         return None
     kind = found[0].kind if found[0].kind in NAMED else "edit"
     return Slip(kind, found[0].words)
+
+
+def check_by_draws(family):
+    """Check moments against the draws of a sampler if there is no density.
+
+    Parameters
+    ----------
+    family : ibpcl.verify.forwards.families.Family
+        With a sampler, which is taken as right.
+
+    Returns
+    -------
+    verdicts : list of ibpcl.verify.forwards.verdicts.ForwardVerdict
+    """
+    sampler = family.parts["sample"]
+    noise = noises.noise_of(sampler, family.parameters)
+    draws = [
+        noises.draws_of(family, sampler, noise, point, size=SAMPLES) for point in family.points
+    ]
+    family.notes.append(f"without a density, {sampler.name} was taken as right")
+    return [
+        _by_draws(family, family.parts[role], role, draws)
+        for role in ("mean", "variance", "std")
+        if role in family
+    ]
+
+
+def _by_draws(family, part, role, draws):
+    """Return the verdict on a moment by the draws at each point."""
+    given = family.numbers(part)
+    worst = (0.0, 0.0, 0.0)
+    for value, x in zip(given, draws, strict=True):
+        mean = float(np.mean(x))
+        deviations = (x - mean) ** 2
+        right = {"mean": mean, "variance": np.mean(deviations), "std": np.std(x)}[role]
+        error = np.std(x) if role == "mean" else np.std(deviations)
+        error = float(error / np.sqrt(len(x)))
+        if role == "std":
+            error = error / (2 * right)
+        away = abs(value - right) / max(error, 1e-300)
+        if not away <= worst[0]:
+            worst = (away, value, right)
+    if worst[0] <= STANDARD_ERRORS:
+        words = f"agrees with the draws within {worst[0]:.1f} standard errors"
+        return ForwardVerdict(part.name, "ok", words)
+    words = f"{worst[1]:.5g} where the draws have {worst[2]:.5g}"
+    return ForwardVerdict(part.name, "wrong", words, "wrong")

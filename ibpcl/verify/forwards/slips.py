@@ -14,7 +14,7 @@ import numpy as np
 from ibpcl.verify.forwards.verdicts import ForwardVerdict
 
 RTOL = 1e-6
-# Constants by which formulas are off, and their names.
+# Usual constants of formulas by name.
 CONSTANTS = {
     "log 2": math.log(2),
     "log 10": math.log(10),
@@ -24,10 +24,9 @@ CONSTANTS = {
     "sqrt(2 pi)": math.sqrt(2 * math.pi),
     "sqrt(2)": math.sqrt(2),
     "Euler's gamma": float(np.euler_gamma),
-    "1": 1.0,
 }
 MULTIPLES = (1, 0.5, 2, 0.25, 4)
-# What a value may be in place of what is asked for.
+# Functions of the right value that are often given in its place.
 SCALES = {
     "the logarithm": np.log,
     "the exponential": np.exp,
@@ -54,7 +53,21 @@ class Slip(NamedTuple):
 
 
 def agree(given, right, rtol=RTOL, atol=0.0):
-    """Return whether values agree everywhere, relative to ``1e-9 +`` the right ones' size."""
+    r"""Return whether values agree everywhere.
+
+    .. math:: |given - right| \le rtol \, (10^{-9} + |right|) + atol
+
+    Parameters
+    ----------
+    given, right : array_like
+    rtol : float
+    atol : float or array_like
+
+    Returns
+    -------
+    agree : bool
+        False if the shapes differ or a given value is not finite.
+    """
     given = np.asarray(given, float)
     right = np.asarray(right, float)
     if given.shape != right.shape or not np.all(np.isfinite(given)):
@@ -64,16 +77,25 @@ def agree(given, right, rtol=RTOL, atol=0.0):
 
 
 def multiple(value):
-    """Return a number as text if it is a plain fraction, or one of a known constant; else None.
+    """Return a number as a plain fraction, possibly of a constant such as log 2 or pi.
 
+    Parameters
+    ----------
+    value : float
+
+    Returns
+    -------
+    text : str or None
+        None if the number is neither.
+
+    Examples
+    --------
     >>> multiple(0.5), multiple(-2.0), multiple(1 / math.log(2)), multiple(0.7134)
     ('1/2', '-2', '1 / log 2', None)
     """
     if value == 0 or not math.isfinite(value):
         return None
     for name, constant in {"": 1.0, **CONSTANTS}.items():
-        if name == "1":
-            continue
         for power, sign in ((1, ""), (-1, "1 / ")):
             ratio = value / constant**power
             fraction = Fraction(ratio).limit_denominator(24)
@@ -101,7 +123,7 @@ def explain(given, right, terms=None, alternatives=None, atol=0.0):
     alternatives : dict of Slip to array_like, optional
         Other quantities that may stand in place of the right one.
     atol : float or array_like
-        Error of the right values.
+        Absolute error of the right values.
 
     Returns
     -------
@@ -140,14 +162,16 @@ def explain(given, right, terms=None, alternatives=None, atol=0.0):
 
 
 def shift(gap, terms, atol=RTOL):
-    """Name what is added to right values: a constant, or a known term.
+    """Name the constant or the known term that equals a difference.
 
     Parameters
     ----------
     gap : array_like, shape (N,)
         Given minus right values.
-    terms : dict of str to array_like
+    terms : dict of str to array_like, shape (N,)
+        Known terms by name.
     atol : float
+        Absolute error of the difference.
 
     Returns
     -------
@@ -269,14 +293,14 @@ def check_value(got, expected, candidates=None, *, name="value", rtol=RTOL):
     Parameters
     ----------
     got : float or array_like
-        What was answered.
+        The answer.
     expected : float or array_like
         The right value.
     candidates : dict of str to float, optional
         Known wrong answers by the words that explain them, such as
         ``{"the reversed divergence": 0.81}``.
     name : str
-        What the value is called.
+        Name of the value in the verdict.
     rtol : float
         Relative tolerance.
 

@@ -1,4 +1,4 @@
-"""The support of a density: given by the file, or guessed by where the density integrates to 1."""
+"""Supports of densities: given by the file, or guessed as the one with integral 1."""
 
 import numpy as np
 
@@ -6,10 +6,11 @@ from ibpcl.verify.forwards import points
 from ibpcl.verify.forwards.calling import CallError, names_of, quiet
 from ibpcl.verify.forwards.measures import Support
 from ibpcl.verify.forwards.noise import draws_of, noise_of
+from ibpcl.verify.forwards.roles import DENSITIES
 
-TOLERANCE = 1e-6  # of an integral that must be 1
+TOLERANCE = 1e-6  # largest error of an integral that must be 1
 INFINITE = np.inf
-# The supports that are tried where none is given, in this order.
+# Candidates for an unknown support, in the order in which they are tried.
 SUPPORTS = (
     Support(-INFINITE, INFINITE),
     Support(0, INFINITE),
@@ -25,37 +26,57 @@ SUPPORTS = (
     Support(-1, 1, True),
     Support(-INFINITE, INFINITE, True),
 )
-ROLES = ("log_density", "log_mass", "density", "mass")
-# Parameters at which a support may begin.
+# Names of parameters from which candidates are made: location and scale, and lower ends.
 LOCATIONS = ("location", "loc", "mu", "m", "center", "x0", "mean")
 SCALES = ("scale", "sigma", "s", "r", "radius", "width", "std", "b")
 ENDS = ("m", "xm", "x_m", "x_min", "low", "a", "lower", "minimum", "c", "scale", "k", "lo", "shift")
 
 
 def is_one(totals):
-    """Return whether all integrals are 1."""
+    """Return whether all integrals are 1.
+
+    Parameters
+    ----------
+    totals : ndarray, shape (N,)
+
+    Returns
+    -------
+    is_one : bool
+    """
     return bool(np.all(np.abs(totals - 1) <= TOLERANCE))
 
 
 def at(candidate, point):
-    """Return the support at a point; one that depends on the parameters is a function of them."""
+    """Return a candidate for a support at a point.
+
+    Parameters
+    ----------
+    candidate : Support or callable
+        A callable maps a point to a support.
+    point : dict of str to object
+
+    Returns
+    -------
+    support : Support
+    """
     return candidate(point) if callable(candidate) else candidate
 
 
 def supports_of(family, role):
-    """Return the supports to try, and whether it is the one that was given.
+    """Return the candidates for the support of a density.
 
     Parameters
     ----------
     family : ibpcl.verify.forwards.families.Family
     role : str
-        Of the density.
+        Role of the density.
 
     Returns
     -------
     supports : list of Support or callable
-        A callable is one of the parameters.
+        A callable maps a point to a support.
     given : bool
+        True if the file gives the support; it is then the only candidate.
     """
     given = family.values.get("support")
     discrete = role in ("log_mass", "mass")
@@ -94,7 +115,7 @@ def supports_of(family, role):
     densities = [each for each in every if not _is_discrete(each, family.points[0])]
     if discrete:
         return masses, False
-    x = next(family.parts[name] for name in (*ROLES, "cdf") if name in family).variable
+    x = next(family.parts[name] for name in (*DENSITIES, "cdf") if name in family).variable
     return ([*masses, *densities] if x in ("k", "n", "count") else [*densities, *masses]), False
 
 
@@ -103,7 +124,7 @@ def _is_discrete(candidate, point):
 
 
 def _given(given, family, discrete):
-    """Return a support that a file gives: (low, high), a sequence of integers, or a function."""
+    """Return the support of a file: (low, high), a sequence of integers, or a function."""
     if callable(given) and not isinstance(given, (tuple, list)):
         names = names_of(given)
 
@@ -116,7 +137,21 @@ def _given(given, family, discrete):
 
 
 def given_support(given, family, discrete, point):
-    """Return the support that a function of the parameters gives at a point."""
+    """Return the support of a file at a point.
+
+    Parameters
+    ----------
+    given : tuple, range, or callable
+        ``support`` of the file.
+    family : ibpcl.verify.forwards.families.Family
+    discrete : bool
+        True if only integers have mass.
+    point : dict of str to object
+
+    Returns
+    -------
+    support : Support
+    """
     found = _given(given, family, discrete)
     return found(point) if callable(found) else found
 
@@ -135,10 +170,21 @@ def _read(given, discrete):
 
 
 def is_supported(family, candidate, truths):
-    """Return whether something besides the integral speaks for a support of the parameters.
+    """Return whether a support made from parameters has evidence besides the integral.
 
-    The density is 0, or no number, outside or at the ends; or the distribution function is 0 and 1
-    there; or draws reach no further.
+    The density is 0 or NaN just outside, or the distribution function is 0 and 1 at the ends.
+
+    Parameters
+    ----------
+    family : ibpcl.verify.forwards.families.Family
+    candidate : Support or callable
+    truths : list of ibpcl.verify.forwards.truth.Truth
+        The density over the candidate, at each point.
+
+    Returns
+    -------
+    is_supported : bool
+        True for any support that does not depend on parameters.
     """
     if not callable(candidate) or truths[0].support.discrete:
         return True
@@ -161,9 +207,19 @@ def is_supported(family, candidate, truths):
 
 
 def is_known_otherwise(family, truths):
-    """Return whether another function says that a support ends where it was guessed to end.
+    """Return whether another function confirms a guessed support.
 
-    The distribution function is 0 or 1 there, or no draw of the sampler lies beyond.
+    The distribution function is 0 and 1 at its ends, or all draws of the sampler lie inside.
+
+    Parameters
+    ----------
+    family : ibpcl.verify.forwards.families.Family
+    truths : list of ibpcl.verify.forwards.truth.Truth
+        The density over the support, at each point.
+
+    Returns
+    -------
+    is_known : bool
     """
     for truth, point in zip(truths, family.points, strict=True):
         low = truth.support.low
@@ -187,7 +243,7 @@ def is_known_otherwise(family, truths):
 
 
 def choose(tried, truths_of, accept=lambda candidate, truths: True):
-    """Return the support over which a density integrates to 1, else the likeliest one.
+    """Return the support over which a density integrates to 1, or else the likeliest one.
 
     Parameters
     ----------
@@ -196,14 +252,19 @@ def choose(tried, truths_of, accept=lambda candidate, truths: True):
         ``truths_of(support, adapt)`` returns the density at all points; ``adapt`` allows densities
         with kinks and jumps.
     accept : callable
-        ``accept(support, truths)`` tells whether a support over which it does may be right.
+        ``accept(support, truths)`` returns whether a support with integral 1 may be right.
 
     Returns
     -------
     support : Support or callable
     truths : list of Truth
-    plausible : list
-        The supports in which the density is defined everywhere.
+    plausible : list of Support or callable
+        Candidates in which the density is defined everywhere.
+
+    Raises
+    ------
+    CallError
+        If the density cannot be evaluated over any candidate.
     """
     best = None
     rough = None
@@ -211,7 +272,7 @@ def choose(tried, truths_of, accept=lambda candidate, truths: True):
     discrete = None
     for candidate in tried:
         try:
-            # beside a rough one, only a smooth one is of interest
+            # once there is a rough candidate, only a smooth one can replace it
             truths = truths_of(candidate, rough is None)
             if rough is not None and truths[0].support.discrete:
                 continue
@@ -244,6 +305,17 @@ def choose(tried, truths_of, accept=lambda candidate, truths: True):
 
 
 def words_of(candidate, every):
-    """Return a support in words."""
+    """Return a support as text.
+
+    Parameters
+    ----------
+    candidate : Support or callable
+    every : list of dict
+        All points.
+
+    Returns
+    -------
+    text : str
+    """
     first = at(candidate, every[0])
     return str(first) if not callable(candidate) else f"{first} at the first parameters"

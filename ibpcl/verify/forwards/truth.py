@@ -1,6 +1,6 @@
-"""A density as numbers: its integral, its expectations and its distribution function.
+"""Densities as numbers: their integrals, expectations and distribution functions.
 
-What the density says is the definition of the distribution; everything else is held against it.
+The density defines the distribution.  All other functions are compared with its integrals.
 """
 
 from itertools import pairwise
@@ -10,19 +10,17 @@ import numpy as np
 
 from ibpcl.verify.forwards.measures import Nodes, Support, adapted, interval, nodes_of
 
-TAIL = 1e-9  # of the mass, in which a density may be not finite
-# Of an infinite sum, to begin with, and where the last of them still count.
-FEW_TERMS = 150
-MANY_TERMS = 2000
-NEGLIGIBLE = -45.0  # difference of log values from the largest
-ROUNDS = 4  # of finding out where the mass is
+TAIL = 1e-9  # share of the mass in which a density may be non-finite
+FEW_TERMS = 150  # terms of an infinite sum at first
+MANY_TERMS = 2000  # terms of an infinite sum whose last terms are not negligible
+NEGLIGIBLE = -45.0  # difference of a negligible log term from the largest
+ROUNDS = 4  # attempts to locate the mass
 PANEL = 40  # steps of an integral between two points
-# Relative errors between which a density has a kink, and is not just infinite.
+# A relative error of the integral between these two indicates a kink.
 SMOOTH = 1e-8
 ROUGH = 1.0
-# An expectation must be known to this.
-TRUSTED = 1e-6
-TRUSTED_ON_GRIDS = 1e-3  # in two or three dimensions, by half of the points on each axis
+TRUSTED = 1e-6  # relative error of an expectation that counts as converged
+TRUSTED_ON_GRIDS = 1e-3  # the same in two or three dimensions, where half of an axis is coarse
 
 
 class Truth(NamedTuple):
@@ -31,21 +29,21 @@ class Truth(NamedTuple):
     Attributes
     ----------
     log_density : callable
-        From points (M,) or (M, d) to values (M,), not normalized.
+        Maps points (M,) or (M, d) to values (M,), not normalized.
     support : Support
     nodes : Nodes
     log_p : ndarray, shape (M,)
-        Log density at the nodes; minus infinity where it is no number outside the mass.
+        Log density at the nodes; minus infinity where it is NaN outside the mass.
     raw : ndarray, shape (M,)
-        As the function gives it.
+        Log density at the nodes, as the function returns it.
     total : float
-        Its integral.
+        Integral of the density.
     error : float
-        Of the integral.
+        Error estimate of the integral.
     center, scale : float
-        Where the mass is.
+        Location and width of the mass.
     known_cdf : callable or None
-        The distribution function, where the density was made from it.
+        Distribution function, if the density was derived from it.
     """
 
     log_density: object
@@ -61,32 +59,40 @@ class Truth(NamedTuple):
 
     @property
     def tolerance(self):
-        """What is allowed between values of the distribution function."""
+        """Largest error that counts as right for values of the distribution function."""
         return 1e-5 if self.is_rough else 1e-6
 
     @property
     def is_rough(self):
-        """Whether the density has kinks or jumps, so that its integrals are less exact."""
+        """True if the density has kinks or jumps, so that its integrals are less exact."""
         return not self.support.discrete and bool(self.nodes.half.all())
 
     @property
     def holes(self):
-        """The share of the nodes at which the density is no number.
+        """Share of the nodes at which the density is NaN.
 
-        A factorial that overflows far out is none: of a sum, only terms with mass count.
+        In a sum, only terms with mass count, because factorials overflow far out.
         """
         values = self.log_p if self.support.discrete else self.raw
         return float(np.mean(np.isnan(values)))
 
     @property
     def p(self):
-        """The normalized density at the nodes."""
+        """Normalized density at the nodes, shape (M,)."""
         with np.errstate(all="ignore"):
             return np.exp(self.log_p) / self.total
 
     def expect(self, values):
-        """Return the expectation of values at the nodes and its error; what has no mass is left
-        out.
+        """Return the expectation of a function that is given by its values.
+
+        Parameters
+        ----------
+        values : array_like, shape (M,)
+            Values at the nodes; those without mass are left out.
+
+        Returns
+        -------
+        expectation, error : float
         """
         p = self.p
         with np.errstate(all="ignore"):
@@ -96,20 +102,48 @@ class Truth(NamedTuple):
         return self.nodes.integral(parts)
 
     def expect_function(self, function):
-        """Return the expectation of a function of the nodes and its error."""
+        """Return the expectation of a function.
+
+        Parameters
+        ----------
+        function : callable
+            Maps the nodes to values (M,).
+
+        Returns
+        -------
+        expectation, error : float
+        """
         with np.errstate(all="ignore"):
             return self.expect(function(self.nodes.x))
 
     def settles(self, value, error):
-        """Return whether an expectation converges: it is finite, and not carried by the ends."""
+        """Return whether an expectation converges.
+
+        Parameters
+        ----------
+        value, error : float
+            As :meth:`expect` returns them.
+
+        Returns
+        -------
+        settles : bool
+        """
         trusted = TRUSTED if self.nodes.x.ndim == 1 else TRUSTED_ON_GRIDS
         return np.isfinite(value) and error <= trusted * (1 + abs(value))
 
     def moment(self, function):
-        """Return an expectation, NaN if it does not exist.
+        """Return an expectation, or NaN if it does not exist.
 
-        The ends of an infinite support must not carry it: with a heavy tail the integrand of a
-        moment that does not exist is largest at the last nodes.
+        If a heavy tail has no such moment, the integrand is largest at the last nodes.
+
+        Parameters
+        ----------
+        function : callable
+            Maps the nodes to values (M,).
+
+        Returns
+        -------
+        expectation : float
         """
         with np.errstate(all="ignore"):
             parts = np.abs(np.where(self.p == 0, 0.0, function(self.nodes.x) * self.p))
@@ -125,7 +159,17 @@ class Truth(NamedTuple):
         return value
 
     def cdf(self, x):
-        """Return the distribution function at points (K,) in increasing order."""
+        """Return the distribution function.
+
+        Parameters
+        ----------
+        x : array_like, shape (K,)
+            Points in increasing order.
+
+        Returns
+        -------
+        probabilities : ndarray, shape (K,)
+        """
         x = np.asarray(x, float)
         if self.known_cdf is not None:
             return self.known_cdf(x)
@@ -139,12 +183,41 @@ class Truth(NamedTuple):
         return np.cumsum(parts)
 
     def rough_cdf(self, x):
-        """Return the distribution function at points (K,), to about 1e-4."""
+        """Return the distribution function to about 1e-4, without further calls of the density.
+
+        Parameters
+        ----------
+        x : array_like, shape (K,)
+
+        Returns
+        -------
+        probabilities : ndarray, shape (K,)
+        """
         mass = self.p * self.nodes.weights
         mass = np.where(np.isfinite(mass), mass, 0.0)
         order = np.argsort(self.nodes.x)
         share = np.cumsum(mass[order]) - mass[order] / 2
         return np.interp(x, self.nodes.x[order], share, left=0.0, right=1.0)
+
+    def points_at(self, levels):
+        """Return nodes at given levels of the distribution function.
+
+        Parameters
+        ----------
+        levels : array_like, shape (K,)
+            Probabilities in increasing order.
+
+        Returns
+        -------
+        x : ndarray, shape (at most K,) or (at most K, d)
+            Distinct nodes, in increasing order in one dimension.
+        """
+        x = self.nodes.x
+        order = np.argsort(x) if x.ndim == 1 else np.arange(len(x))
+        mass = (self.p * self.nodes.weights)[order]
+        share = np.cumsum(np.where(np.isfinite(mass), mass, 0.0))
+        at = np.searchsorted(share / share[-1], levels)
+        return x[order][np.unique(np.minimum(at, len(share) - 1))]
 
     def _between(self, a, b):
         """Return the mass between two points."""
@@ -173,13 +246,14 @@ def truth_of(log_density, support, dimension=1, adapt=True, hints=()):
     Parameters
     ----------
     log_density : callable
-        From points (M,) or (M, d) to values (M,).
+        Maps points (M,) or (M, d) to values (M,).
     support : Support
     dimension : int
+        1, 2 or 3.
     adapt : bool
-        Whether a density with kinks, jumps or far modes is integrated panel by panel.
+        Whether to integrate a density with kinks, jumps or far modes panel by panel.
     hints : sequence of float
-        Where an infinite support may have its mass, such as at a location parameter.
+        Possible locations of the mass, such as a location parameter.
 
     Returns
     -------
@@ -242,7 +316,7 @@ def _start(log_density, support, hints):
 
 
 def _where(nodes, log_p):
-    """Return median and half the distance between the quartiles of a density; None if unknown."""
+    """Return the median and the half width of the central 68 % of a density; None if unknown."""
     if np.all(np.isnan(log_p)):
         return None
     with np.errstate(all="ignore"):
@@ -259,9 +333,7 @@ def _where(nodes, log_p):
 
 
 def _without_tails(nodes, log_p):
-    """Return log values with minus infinity where they are NaN outside the mass: formulas overflow
-    there.
-    """
+    """Return log values with minus infinity for NaN outside the mass, where formulas overflow."""
     if np.all(np.isfinite(log_p)) or nodes.x.ndim > 1:
         return np.where(np.isnan(log_p), -np.inf, log_p) if nodes.x.ndim > 1 else log_p
     with np.errstate(all="ignore"):

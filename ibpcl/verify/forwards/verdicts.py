@@ -1,4 +1,4 @@
-"""What a check of forward functions found: a verdict for each function, and a report of several."""
+"""Verdicts on forward functions, and the report on functions that belong together."""
 
 import textwrap
 from dataclasses import dataclass, field
@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from ibpcl.verify.reports.plain import plain
 from ibpcl.verify.reports.report import Judged, worst
 
-# The kinds of mistakes by name, and what a person should look at first.
+# A hint for each kind of mistake.
 HINTS = {
     "sign": "look for a minus that is missing or too many",
     "constant_factor": "look for a constant factor: a half, a two, a mean in place of a sum",
     "factor": "a factor is missing or too many",
     "missing_term": "write the formula term by term, with its normalizing constant",
     "extra_term": "a term stands there twice, or belongs to another formula",
-    "other_quantity": "compare the definition of what is asked for",
+    "other_quantity": "compare the definition of the quantity",
     "reversed_divergence": "KL[q || p] averages over q; exchange the two distributions",
     "log_base": "use the natural logarithm: nats, not bits or bans",
     "other_scale": "exp, log, square or root: return the quantity itself",
@@ -48,12 +48,12 @@ def _wrapped(text, indent):
 
 @dataclass
 class ForwardVerdict(Judged):
-    """What is known about one forward function.
+    """Verdict on one forward function.
 
     Attributes
     ----------
     name : str
-        The function, and what was looked at.
+        Name of the function.
     verdict : {"ok", "wrong", "undecided"}
     words : str
         The verdict as a sentence, with the number that decides it.
@@ -71,7 +71,7 @@ class ForwardVerdict(Judged):
 
     @property
     def hint(self):
-        """What to look at; empty if right."""
+        """Advice for the kind of mistake; empty if the function is right."""
         return HINTS.get(self.kind, "")
 
     def text(self):
@@ -103,7 +103,7 @@ class ForwardReport(Judged):
     title : str
     items : list of ForwardVerdict
     notes : list of str
-        Assumptions that were made, such as a support that was guessed.
+        Assumptions, such as a guessed support.
     """
 
     title: str

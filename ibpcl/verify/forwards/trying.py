@@ -1,0 +1,33 @@
+"""A check that always ends in a verdict."""
+
+from ibpcl.verify.forwards.calling import ITEM_SECONDS, CallError, within
+from ibpcl.verify.forwards.verdicts import ForwardVerdict
+from ibpcl.verify.witnesses.clock import TimeUp
+
+
+def tried(name, check):
+    """Return the verdicts of a check, or an undecided one with the reason if it cannot be made.
+
+    Parameters
+    ----------
+    name : str
+        Name of the function under check.
+    check : callable
+        ``check()`` returns a verdict, or a list of verdicts.
+
+    Returns
+    -------
+    verdicts : list of ibpcl.verify.forwards.verdicts.ForwardVerdict
+    """
+    try:
+        with within(ITEM_SECONDS):
+            found = check()
+    except TimeUp as error:
+        found = ForwardVerdict(name, "undecided", f"{error}: it is too slow", "undecided")
+    except CallError as error:
+        found = ForwardVerdict(name, "undecided", str(error), "undecided")
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        # odd values of a user's function, such as results of several shapes
+        words = f"it could not be evaluated: {type(error).__name__}: {error}"
+        found = ForwardVerdict(name, "undecided", words[:300], "undecided")
+    return found if isinstance(found, list) else [found]
