@@ -102,5 +102,5 @@ def test_a_task_of_another_width_is_named():
 
     with pytest.raises(ValueError, match=r"x must have shape \(N, 4\), got \(2, 3\)"):
         check_inputs("f", np.zeros((2, 3)), 4, 0, 1)
-    with pytest.raises(ValueError, match=r"unknown task_id 1; 0 \.\.\. 0"):
+    with pytest.raises(ValueError, match="task_id 1"):
         check_inputs("f", np.zeros((2, 4)), 4, 1, 1)
