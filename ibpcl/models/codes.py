@@ -1,13 +1,16 @@
-r"""The codes between two networks: Gaussian, with a prior that is standard, or learned.
+r"""Codes of an autoencoder: Gaussian latent variables with a standard normal or a learned prior.
 
-Kumar et al. (2021), Sec. 3.3 and supplement G.  The encoder's last layers compute each image's
-posterior :math:`q(z | x) = \mathcal N(m, s^2)`.  Means m and log standard deviations of the codes
-are **two layers**, each with masks and sticks of its own: in one layer the sticks, which order its
-columns, would switch the later half off before the first, and the standard deviations would not be
-learned.  To each of m and log s a number per code is added that no mask touches.  A code whose
-column is empty in log s then has a standard deviation of its own, the same for all images, and not
-1: with the prior's width it could hardly carry anything.  One whose column is empty in m can still
-lie where its prior does.
+Kumar et al. (2021), Sec. 3.3 and supplement G.  The last layers of the encoder compute the
+posterior of each image's code, :math:`q(z | x) = \mathcal N(m, s^2)`.
+
+The means m and the log standard deviations of the codes are **two separate layers**, each with its
+own masks and sticks.  Sticks order the columns of a layer.  In one common layer they would switch
+off the later half of the columns first, and the standard deviations would not be learned.
+
+One unmasked number per code is added to m and to log s.  Without it, a code whose column in the
+layer of log s is empty would have s = 1, the width of its prior, and could hardly carry any
+information.  With it, the code has a learned s that is the same for all images.  Likewise, a code
+whose column in the layer of m is empty can still be centred where its prior is.
 """
 
 from dataclasses import dataclass
@@ -24,15 +27,22 @@ PARTS = ("mu", "log_sigma")
 
 @dataclass(frozen=True)
 class Codes:
-    """Codes of width L, drawn from what two layers say of them.
+    """Latent codes of width L, drawn from the distribution that two layers compute.
 
     Parameters
     ----------
-    mean, scale : Layer
-        Means and log standard deviations of the codes, L units each.
+    mean : ibpcl.models.layers.Layer
+        Layer of the means, L units without an activation.
+    scale : ibpcl.models.layers.Layer
+        Layer of the log standard deviations, L units without an activation.
     learns_prior : bool
-        Whether mean and standard deviation of the codes' prior are parameters; else it is standard
-        normal.
+        Whether mean and standard deviation of the prior are parameters.  Otherwise the prior is
+        standard normal.
+
+    Attributes
+    ----------
+    name : str
+        Class attribute: the name of the stage, ``"codes"``.
     """
 
     mean: Layer
@@ -43,37 +53,90 @@ class Codes:
 
     @property
     def layers(self):
-        """Its two layers."""
+        """The layers of the means and of the log standard deviations."""
         return self.mean, self.scale
 
     @property
     def units(self):
-        """The width L of the codes."""
+        """Width L of the codes."""
         return self.mean.units
 
     def entries(self):
-        """Return what is added to masked codes, and the prior if it is learned."""
+        """Return the entries of the unmasked offsets and of a learned prior, each (L,).
+
+        Only masked codes have offsets, ``codes.mu`` and ``codes.log_sigma``.  A learned prior has
+        ``prior.mu`` and ``prior.log_sigma``.  The entries of the two layers are not included.
+        """
         blocks = ["codes"] * isinstance(self.scale, Masked) + ["prior"] * self.learns_prior
         return [
             Entry(f"{block}.{part}", (self.units,), block) for block in blocks for part in PARTS
         ]
 
     def noise(self, key, samples, batch, relaxed):
-        """Return a normal number for each code."""
+        """Return the noise that a pass draws: one normal number per code.
+
+        Parameters
+        ----------
+        key : ibpcl.noise.Key
+            Key of the noise; only its own stream is used.
+        samples : int
+            Number of Monte Carlo samples S.
+        batch : int
+            Number of images N.
+        relaxed : bool
+            Not used.
+
+        Returns
+        -------
+        draws : dict of str to ibpcl.models.layers.Draw
+            ``eps``, normal, shape (S, N, L).
+        """
         return {"eps": Draw("normal", key, (samples, batch, self.units))}
 
     def prior(self, views, dtype):
-        """Return mean and log standard deviation of the codes' prior, (L,) each."""
+        """Return mean and log standard deviation of the codes' prior.
+
+        Parameters
+        ----------
+        views : dict of str to dict
+            Parameters of the network by layer and name; read if the prior is learned.
+        dtype : dtype
+            Type of the arrays of a standard normal prior.
+
+        Returns
+        -------
+        mu : ndarray, shape (L,)
+            Mean; 0 for a standard normal prior.
+        log_sigma : ndarray, shape (L,)
+            Log standard deviation; 0 for a standard normal prior.
+        """
         return tuple(
             views["prior"][part] if self.learns_prior else np.zeros(self.units, dtype)
             for part in PARTS
         )
 
     def forward(self, views, h, noise, options):
-        r"""Draw codes :math:`z_n \sim \mathcal N(m_n, s_n^2)` for what the encoder found.
+        r"""Draw codes :math:`z_n \sim \mathcal N(m_n, s_n^2)` from the last hidden layer.
 
-        Arguments and results as of :meth:`ibpcl.models.layers.Layer.forward`; the divergence of the
-        codes from their prior is ``kl_latent``, summed over the examples.
+        Parameters
+        ----------
+        views : dict of str to dict
+            Parameters of all layers: ``views[layer][parameter]`` is an array.
+        h : ndarray, shape (S, N, D) or (N, D)
+            Outputs of the encoder's last hidden layer; (N, D) if all samples share them.
+        noise : dict of str to dict
+            Noise of all layers; ``noise["codes"]["eps"]`` has shape (S, N, L).
+        options : ibpcl.models.layers.Pass
+            Backend, masks, temperature and scale.
+
+        Returns
+        -------
+        out : tuple
+            The codes, shape (S, N, L), and a dict of KL divergences, (S,) each, in nats for the
+            whole task: those of the two layers, and ``kl_latent``, the divergence of the codes from
+            their prior, summed over the examples.
+        cache : tuple
+            Input of :meth:`forward_vjp`.
         """
         eps = noise[self.name]["eps"]
         outputs = []
@@ -102,8 +165,23 @@ class Codes:
         )
 
     def forward_vjp(self, dout, cache, needs_dx=True):
-        """Pull the gradients at codes and divergences back; the last hidden layer gathers those of
-        both layers.
+        """Pull the gradients at codes and divergences back to the hidden layer and parameters.
+
+        Parameters
+        ----------
+        dout : tuple
+            Gradient at the codes (S, N, L), and a dict of gradients at the divergences, (S,) each.
+        cache : tuple
+            From :meth:`forward`.
+        needs_dx : bool
+            Whether to compute the gradient at the hidden layer.
+
+        Returns
+        -------
+        dh : ndarray or None
+            Gradient at ``h``, the sum over both layers that read it; None if ``needs_dx`` is False.
+        gradients : dict of str to dict
+            Gradients of the parameters, ``gradients[layer][parameter]``.
         """
         dz, ddivergences = dout
         caches, shared, code_cache, kl_cache, shape, moved, options = cache
@@ -133,8 +211,17 @@ class Codes:
 
 
 def add(totals, found):
-    """Add divergences to those of the same name, in place.
+    """Add divergences to the totals of the same name, in place.
 
+    Parameters
+    ----------
+    totals : dict of str to ndarray
+        Totals by name, changed in place.
+    found : dict of str to ndarray
+        Divergences to add; a new name becomes a new total.
+
+    Examples
+    --------
     >>> totals = {"kl_masks": 1.0}
     >>> add(totals, {"kl_masks": 2.0, "kl_latent": 3.0})
     >>> totals

@@ -1,19 +1,18 @@
-r"""A policy that chooses one number a layer and learns by trial: two LSTM layers under a softmax,
-by REINFORCE.
+r"""A policy that chooses one number per layer, trained by REINFORCE: two LSTM layers, a softmax.
 
 The choice for a layer depends on the choices before it,
 
-.. math:: \pi(a) = \prod_l \pi(a_l | a_1, \dots, a_{l - 1}),
+.. math:: \pi(a) = \prod_l \pi(a_l | a_1, \dots, a_{l - 1}).
 
-because step l of the LSTM is given the number of step l - 1, as a row of the identity; the first
-step is given zeros. The gradient of the expected reward needs no derivative of the reward
-(Williams, 1992, "Simple statistical gradient-following algorithms for connectionist reinforcement
-learning", Theorem 1):
+The input of the LSTM at step l is the number chosen at step l - 1, one-hot encoded; at the first
+step it is zero.  The gradient of the expected reward needs no derivative of the reward (Williams,
+1992, "Simple statistical gradient-following algorithms for connectionist reinforcement learning",
+Theorem 1):
 
 .. math:: \nabla\, \mathbb E_\pi[R] = \mathbb E_\pi\bigl[(R - B)\, \nabla \log \pi(a)\bigr]
 
-for any baseline B that does not depend on a.  Here it is the value V, learned by least squares to
-be the mean reward.
+for any baseline B that does not depend on a.  Here the baseline is the value V, a parameter that is
+fitted to the mean reward by least squares.
 """
 
 from dataclasses import dataclass
@@ -31,10 +30,16 @@ SPREAD = 0.08
 
 @dataclass(frozen=True)
 class Controller:
-    """A policy over L = ``layers`` numbers in 0 ... A - 1, and the value of its state before the
-    first of them.
+    """Policy over sequences of L numbers in 0 .. A - 1, with a learned value as baseline.
 
-    A is ``actions``, and ``units`` is the width of both LSTM layers.
+    Parameters
+    ----------
+    layers : int
+        Length L of a sequence: one number for each layer of the controlled network.
+    actions : int
+        Number A of choices at each step.
+    units : int
+        Width of both LSTM layers.
     """
 
     layers: int
@@ -43,9 +48,7 @@ class Controller:
 
     @cached_property
     def layout(self):
-        """The order of the parameters: two LSTM layers, the softmax's linear layer, and the
-        value.
-        """
+        """Order of the parameters: two LSTM layers, the softmax's linear layer, and the value."""
         widths = (self.actions, self.units)
         entries = [
             Entry(f"lstm{i}.{name}", shape, "policy")
@@ -66,13 +69,39 @@ class Controller:
         )
 
     def initial(self, rng):
-        """Draw the parameters of a policy that is nearly uniform; its value is 0."""
+        """Draw the initial parameters of a nearly uniform policy with value 0.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Source of the random numbers.
+
+        Returns
+        -------
+        vector : ndarray of float64, shape (P,)
+            The parameters, in the order of ``layout``.
+        """
         vector = rng.uniform(-SPREAD, SPREAD, self.layout.size)
         vector[self.layout.block("value")] = 0.0
         return vector
 
     def logits(self, vector, actions):
-        """Evaluate the policy along sequences of numbers (N, L): logits (L, N, A), and a cache."""
+        """Evaluate the policy's logits along given sequences.
+
+        Parameters
+        ----------
+        vector : ndarray, shape (P,)
+            The parameters.
+        actions : ndarray of int, shape (N, L)
+            Sequences of numbers in 0 .. A - 1.
+
+        Returns
+        -------
+        logits : ndarray, shape (L, N, A)
+            Logits of every choice at every step, given the earlier numbers of the sequence.
+        cache : tuple
+            Caches of the LSTM layers and the linear layer.
+        """
         views = self.layout.layers(vector)
         x = np.zeros((self.layers, len(actions), self.actions), vector.dtype)
         x[1:] = np.eye(self.actions)[actions[:, :-1].T]  # each step sees the choice before it
@@ -82,9 +111,24 @@ class Controller:
         return logits, (vector, first, second, head)
 
     def log_probabilities(self, vector, actions):
-        r"""Evaluate :math:`\log \pi(a)` for sequences of numbers (N, L): nats (N,), summed over
-        layers, and a cache.
+        r"""Evaluate :math:`\log \pi(a)` for given sequences.
 
+        Parameters
+        ----------
+        vector : ndarray, shape (P,)
+            The parameters.
+        actions : ndarray of int, shape (N, L)
+            Sequences of numbers in 0 .. A - 1.
+
+        Returns
+        -------
+        log_p : ndarray, shape (N,)
+            Log probabilities in nats, summed over the steps.
+        cache : tuple
+            Input of :meth:`log_probabilities_vjp`.
+
+        Examples
+        --------
         >>> controller = Controller(2, 3, 4)
         >>> controller.log_probabilities(np.zeros(controller.layout.size),
         ...     np.array([[0, 2]]))[0].round(4)
@@ -96,7 +140,10 @@ class Controller:
         return log_p.reshape(actions.T.shape).sum(axis=0), (network, likelihood, actions.T.shape)
 
     def log_probabilities_vjp(self, dlog_p, cache):
-        """Pull the gradient at the log probabilities back to ``vector``; the value has none."""
+        """Pull the gradient at the log probabilities (N,) back to ``vector``.
+
+        The gradient of the value is 0.
+        """
         (vector, first, second, head), likelihood, shape = cache
         gradient = np.zeros_like(vector)
         views = self.layout.layers(gradient)
@@ -112,14 +159,29 @@ class Controller:
         return gradient
 
     def loss(self, vector, actions, rewards, baseline):
-        r"""Evaluate what falls: its gradient is the policy's by REINFORCE, and the value's by least
-        squares.
+        r"""Evaluate the surrogate loss whose gradient trains policy and value.
+
+        Its gradient is that of REINFORCE for the policy and that of least squares for the value:
 
         .. math:: -\frac1N \sum_n (R_n - B) \log \pi(a_n) + \frac1{2 N} \sum_n (R_n - V)^2
 
-        With sequences a (N, L) that were drawn from the policy, their rewards R (N,), and the
-        baseline B, a constant: what V was when they were drawn.  Returns the loss, of which only
-        the gradient means anything, and a cache.
+        Parameters
+        ----------
+        vector : ndarray, shape (P,)
+            The parameters.
+        actions : ndarray of int, shape (N, L)
+            Sequences that were drawn from the policy.
+        rewards : ndarray, shape (N,)
+            Their rewards R.
+        baseline : float
+            The baseline B, a constant: the value V at the time of the draw.
+
+        Returns
+        -------
+        loss : float
+            The loss.  Only its gradient is meaningful.
+        cache : tuple
+            Input of :meth:`loss_vjp`.
         """
         log_p, policy = self.log_probabilities(vector, actions)
         advantage = rewards - baseline
@@ -127,26 +189,59 @@ class Controller:
         return (error * error / 2 - advantage * log_p).mean(), (policy, advantage, error)
 
     def loss_vjp(self, dloss, cache):
-        """Pull the gradient at the loss back to ``vector``."""
+        """Pull the gradient at the loss, a float, back to ``vector``."""
         policy, advantage, error = cache
         gradient = self.log_probabilities_vjp(-dloss * advantage / len(advantage), policy)
         gradient[self.layout.block("value")] = -dloss * error.mean()
         return gradient
 
     def value(self, vector):
-        """Return the value V: what reward the policy believes that it gets."""
+        """Return the value V, the reward that is expected of the policy.
+
+        Parameters
+        ----------
+        vector : ndarray, shape (P,)
+            The parameters.
+
+        Returns
+        -------
+        value : float
+            The value, in the units of the reward.
+        """
         return vector[self.layout.block("value")][0]
 
     def probabilities(self, vector, actions):
-        """Return the probability (L, N, A) of every number, given those before it in sequences (N,
-        L).
+        """Return the probability of every choice along given sequences.
+
+        Parameters
+        ----------
+        vector : ndarray, shape (P,)
+            The parameters.
+        actions : ndarray of int, shape (N, L)
+            Sequences of numbers in 0 .. A - 1.
+
+        Returns
+        -------
+        probabilities : ndarray, shape (L, N, A)
+            Probability of every choice at every step, given the earlier numbers of the sequence.
         """
         logits, _ = self.logits(vector, actions)
         return np.exp(logits - logsumexp(logits, axis=-1, keepdims=True))
 
     def sample(self, vector, u):
-        """Draw one sequence of numbers (L,) by inverting the distribution function at uniform noise
-        ``u`` (L,).
+        """Draw one sequence from the policy by inverting its distribution function.
+
+        Parameters
+        ----------
+        vector : ndarray, shape (P,)
+            The parameters.
+        u : ndarray, shape (L,)
+            Uniform noise in [0, 1), one number per step.
+
+        Returns
+        -------
+        actions : ndarray of int, shape (L,)
+            The sequence, numbers in 0 .. A - 1.
         """
         actions = np.zeros((1, self.layers), np.int64)
         # a step does not see the zeros that stand after it

@@ -1,13 +1,16 @@
-r"""The ELBO of one task, by parts and with its gradient: of a classifier, a regressor, an
-autoencoder.
+r"""The evidence lower bound (ELBO) of one task, by parts and with its gradient.
+
+The same function serves classifiers, regressors and autoencoders:
 
 .. math:: \mathcal L = \frac{N}{|b|}\,\frac1S \sum_s \sum_{n \in b}
           \bigl(\log p(y_n | x_n, V^s, B^s) - KL[q(z_n | x_n, V^s, B^s) \| p(z)]\bigr)
           - \frac1S \sum_s KL[q(B | v^s) \| p(B | v^s)] - KL[q(V) \| p(V)] - KL[q(v) \| p(v)]
 
-Kumar et al. (2021), Eqs. 8 and 10 (printed without the N / \|b\| that a minibatch needs).  The
-divergence of codes z is there where the network has some, that of masks B and sticks v while masks
-are sampled: with given ones ("Selective Finetuning", Sec. 4.5) both are constant, so 0.
+Kumar et al. (2021), Eqs. 8 and 10, where the factor N / \|b\| that a minibatch needs is missing.
+
+The divergence of the codes z is present only in autoencoders.  The divergences of the masks B and
+the sticks v are present only while masks are sampled.  With given masks ("Selective Finetuning",
+Sec. 4.5) both are constant and count as 0.
 """
 
 from typing import NamedTuple
@@ -18,11 +21,24 @@ from ibpcl.models.layers import Pass
 
 
 class Elbo(NamedTuple):
-    r"""The parts of the ELBO, in nats and for the whole task.
+    r"""The parts of the ELBO, in nats for the whole task; a part that a network lacks is 0.
 
-    ``log_likelihood`` and ``kl_latent`` (of codes) are scaled by N / batch; the divergences of
-    weights, masks, sticks and a learned alpha are unscaled.  The ELBO is the first minus the
-    others; what a network does not have is 0.
+    The ELBO is the first part minus the others.
+
+    Attributes
+    ----------
+    log_likelihood : float
+        Expected log likelihood of the targets, scaled by N / batch.
+    kl_weights : float
+        KL divergence of the Gaussian weights from their prior.
+    kl_masks : float
+        KL divergence of the masks from their prior.
+    kl_sticks : float
+        KL divergence of the sticks from their prior.
+    kl_alpha : float
+        KL divergence of a learned concentration alpha from its prior.
+    kl_latent : float
+        KL divergence of the codes from their prior, scaled by N / batch.
     """
 
     log_likelihood: float
@@ -34,7 +50,7 @@ class Elbo(NamedTuple):
 
     @property
     def total(self):
-        """The ELBO with every divergence at weight one."""
+        """The ELBO with weight one for every divergence, in nats."""
         return self.log_likelihood - sum(self[1:])
 
 
@@ -43,29 +59,56 @@ GRADIENT = Elbo(1.0, -1.0, -1.0, -1.0, -1.0, -1.0)
 
 
 class Flat:
-    r"""The flat prior: up to a constant, the divergence of Gaussians from it is
-    :math:`-\sum\log\sigma`.
+    r"""The flat (improper) prior of Gaussian weights.
+
+    Up to a constant, the KL divergence from it is :math:`-\sum\log\sigma`.
     """
 
     @staticmethod
     def kl(mu, log_sigma):
-        """Return the divergence up to a constant, in nats, and its cache."""
+        """Compute the KL divergence up to a constant.
+
+        Parameters
+        ----------
+        mu : ndarray, shape (M,)
+            Means of the weights; not used.
+        log_sigma : ndarray, shape (M,)
+            Log standard deviations of the weights.
+
+        Returns
+        -------
+        divergence : float
+            Nats, summed over weights.
+        cache : ndarray
+            Input of :meth:`kl_vjp`.
+        """
         return -log_sigma.sum(), log_sigma
 
     @staticmethod
     def kl_vjp(dkl, log_sigma):
-        """Pull the gradient back to both."""
+        """Pull the gradient at the divergence, a float, back to ``mu`` and ``log_sigma``."""
         return np.zeros_like(log_sigma), np.full_like(log_sigma, -dkl)
 
 
 class Prior(NamedTuple):
     """The prior of one task.
 
-    ``mu`` and ``log_sigma``: the Gaussian block, element by element.  ``sticks``: the prior of each
-    layer's sticks, as its ``kl_sticks`` asks.  ``informative``: the indices of those elements of
-    the Gaussian block that have a Gaussian prior; None for all of them.  ``others``: the prior of
-    the others, which have none if it is None: :class:`Flat`, or any object with ``kl(mu, log_sigma)
-    -> (nats, cache)`` and ``kl_vjp(dkl, cache) -> (dmu, dlog_sigma)``.
+    Attributes
+    ----------
+    mu : ndarray, shape (M,)
+        Prior means, in the order of the vector's block ``mu``.
+    log_sigma : ndarray, shape (M,)
+        Prior log standard deviations, in the order of the vector's block ``log_sigma``.
+    sticks : dict of str to object
+        Prior of each layer's sticks, by layer, in the form that the layer's ``kl_sticks`` takes.
+        For a masked layer it is the concentration alpha, or the shape and rate of the Gamma prior
+        of a learned alpha.  For a layer of masked units it is (a, b).
+    informative : ndarray of int or None
+        Indices of the elements of the blocks that have a Gaussian prior; None for all of them.
+    others : object or None
+        Prior of the remaining elements: :class:`Flat`, or any object with ``kl(mu, log_sigma) ->
+        (nats, cache)`` and ``kl_vjp(dkl, cache) -> (dmu, dlog_sigma)``.  None if they have no
+        prior, so that their divergence counts as 0.
     """
 
     mu: np.ndarray
@@ -76,7 +119,27 @@ class Prior(NamedTuple):
 
     @classmethod
     def at(cls, layout, vector, sticks=None, informative=None, others=None):
-        """Return the prior whose Gaussian block is that of a vector."""
+        """Return the prior whose means and standard deviations are those of a parameter vector.
+
+        Parameters
+        ----------
+        layout : ibpcl.models.parameters.Layout
+            Order of the parameters; it has the blocks ``mu`` and ``log_sigma``.
+        vector : ndarray, shape (P,)
+            The parameters.
+        sticks : dict of str to object, optional
+            Prior of each layer's sticks; empty by default.
+        informative : ndarray of int, optional
+            Indices of the elements of the blocks that have a Gaussian prior; all of them by
+            default.
+        others : object, optional
+            Prior of the remaining elements; none by default.
+
+        Returns
+        -------
+        prior : Prior
+            The prior; its arrays are views into ``vector``.
+        """
         return cls(
             vector[layout.block("mu")],
             vector[layout.block("log_sigma")],
@@ -87,32 +150,39 @@ class Prior(NamedTuple):
 
 
 def elbo(network, vector, prior, x, targets, noise, examples, backend, masks=None, tau=None):
-    r"""Estimate the ELBO of a task from one minibatch: its parts, nats for the whole task, and what
-    its gradient needs.
+    r"""Estimate the ELBO of a task from one minibatch, by parts.
 
     Parameters
     ----------
     network : ibpcl.models.network.Network
-        What the parameters mean.
+        The network, which defines the order and use of the parameters.
     vector : ndarray, shape (P,)
-        The variational parameters, in the order of the network's ``layout``.
+        The variational parameters, in the order of ``network.layout``.
     prior : Prior or None
         The prior of this task; None for a network of plain layers.
     x : ndarray, shape (N, D)
         Inputs of the minibatch.
     targets : ndarray, shape (N,) or (N, C)
-        Its labels, or its targets; of an autoencoder the images.
+        Labels or real targets of the minibatch; for an autoencoder, the images again.
     noise : dict of str to dict
-        From ``network.noise``, with as many samples S as the estimate shall average.
+        Result of ``network.noise``.  Its number of samples S is that of the estimate.
     examples : int
         Number of examples of the whole task.
-    backend : Backend
-        The backend that computes: numba or numpy.
+    backend : ibpcl.inference.backend.Backend
+        The functions that compute.
     masks : dict of str to ndarray of bool, shape (D, K), optional
-        The hard masks by layer, none where a layer is not named; all are sampled, relaxed, if this
-        is None.
+        Hard masks by layer; a layer that is missing has none.  By default, all masks are sampled
+        and relaxed.
     tau : float, optional
-        Temperature of the relaxed masks, > 0.
+        Temperature of the relaxed masks, > 0; needed if masks are sampled.  Gated layers have the
+        scale 1 / ``tau``.
+
+    Returns
+    -------
+    parts : Elbo
+        The parts, in nats for the whole task.
+    cache : tuple
+        Input of :func:`elbo_vjp`.
     """
     scale = examples / len(x)
     views = network.layout.layers(vector)
@@ -147,10 +217,20 @@ def elbo(network, vector, prior, x, targets, noise, examples, backend, masks=Non
 
 
 def elbo_vjp(dparts, cache):
-    """Pull the gradients at the parts of the ELBO, an :class:`Elbo`, back to ``vector``.
+    """Pull the gradients at the parts of the ELBO back to ``vector``.
 
-    The cotangent :data:`GRADIENT` gives the gradient of the ELBO; other weights that of a weighted
-    objective.
+    Parameters
+    ----------
+    dparts : Elbo
+        Gradient at each part.  :data:`GRADIENT` gives the gradient of the ELBO itself, other values
+        that of a weighted objective.
+    cache : tuple
+        From :func:`elbo`.
+
+    Returns
+    -------
+    gradient : ndarray, shape (P,)
+        Gradient at ``vector``.
     """
     (
         network,

@@ -1,19 +1,29 @@
-"""Plain networks that grow (:mod:`ibpcl.methods.growing`): which units a task reaches, what is new,
-and copies.
+"""Growing plain networks: which units a task uses, which parameters are new, and copies of units.
 
-Yoon, Yang, Lee and Hwang (2018), "Lifelong Learning with Dynamically Expandable Networks".
+Used by :mod:`ibpcl.methods.den`.  Yoon, Yang, Lee and Hwang (2018), "Lifelong Learning with
+Dynamically Expandable Networks".
 """
 
 import numpy as np
 
 
 def reached(layers):
-    """Return which units (K,) of each hidden layer a path of weights that are not zero leads from
-    to the outputs.
+    """Return the units that a path of nonzero weights connects to the outputs.
 
-    Yoon et al. (2018), Algorithm 2: breadth-first search from the outputs, here over ``layers``, a
-    list of pairs of weights (D, K) and biases (K,), the head last.
+    Yoon et al. (2018), Algorithm 2: breadth-first search, starting from the outputs.
 
+    Parameters
+    ----------
+    layers : list of (ndarray, ndarray)
+        Weights (D, K) and biases (K,) of each layer; the head is last.
+
+    Returns
+    -------
+    units : tuple of ndarray of bool, shape (K,)
+        Which units are reached, one array per hidden layer.
+
+    Examples
+    --------
     >>> head = (np.array([[0.0], [2.0]]), np.zeros(1))
     >>> reached([(np.ones((3, 2)), np.zeros(2)), head])[0].tolist()
     [False, True]
@@ -26,10 +36,23 @@ def reached(layers):
 
 
 def between(network, units):
-    """Return which parameters (P,) lie between units: their weights and biases, and the head's from
-    the last of them.
+    """Return the parameters that connect chosen units.
 
-    The head's biases are always among them, and every input counts as a unit.
+    These are the weights between chosen units of neighbouring layers and the biases of chosen
+    units.  All inputs and all outputs count as chosen, so the biases of the head are always
+    included.
+
+    Parameters
+    ----------
+    network : ibpcl.models.plain.PlainNetwork
+        The network.
+    units : sequence of ndarray of bool, shape (K,)
+        Which units are chosen, one array per hidden layer.
+
+    Returns
+    -------
+    chosen : ndarray of bool, shape (P,)
+        Which parameters are included.
     """
     chosen = np.zeros(network.layout.size, bool)
     incoming = (np.ones(network.inputs, bool), *units)
@@ -43,8 +66,19 @@ def between(network, units):
 
 
 def incoming(network, widths):
-    """Return where the new units' weights and biases stand: an array (D + 1, K) a hidden layer, the
-    bias last.
+    """Return the positions of the new units' weights and biases in the parameter vector.
+
+    Parameters
+    ----------
+    network : ibpcl.models.plain.PlainNetwork
+        The network after growing.
+    widths : sequence of int
+        Number of units of each hidden layer before growing.
+
+    Returns
+    -------
+    positions : tuple of ndarray of int, shape (D + 1, K)
+        One array per hidden layer, for its K new units; the bias is the last row.
     """
     places = network.weights(np.arange(network.layout.size))[:-1]
     return tuple(
@@ -54,24 +88,53 @@ def incoming(network, widths):
 
 
 def kept_units(network, vector, keep):
-    """Cut units out of a network: ``keep`` has a boolean array (K,) a hidden layer; return the
-    network and its vector.
+    """Remove units from a network.
 
-    A unit without incoming weights and bias outputs 0, so without it the network is the same
-    function.
+    A unit without incoming weights and without bias outputs 0, so removing it does not change the
+    function of the network.
+
+    Parameters
+    ----------
+    network : ibpcl.models.plain.PlainNetwork
+        The network.
+    vector : ndarray, shape (P,)
+        Its parameters.
+    keep : sequence of ndarray of bool, shape (K,)
+        Which units to keep, one array per hidden layer.
+
+    Returns
+    -------
+    smaller : ibpcl.models.plain.PlainNetwork
+        The network with the kept units.
+    vector : ndarray, shape (P',)
+        Its parameters.
     """
     smaller = network.resized(tuple(int(kept.sum()) for kept in keep))
     return smaller, vector[between(network, keep)]
 
 
 def drift(network, vector, old, before):
-    r"""Measure how far the incoming weights and the bias of each unit of an ``old`` network have
-    moved.
+    r"""Measure how far the incoming weights and the bias of each unit have moved.
 
     .. math:: \rho_k = \sqrt{\textstyle\sum_d (w_{dk} - w'_{dk})^2 + (b_k - b'_k)^2}
 
-    Yoon et al. (2018), Algorithm 4; a list of distances (K,), one a hidden layer, in the units of
-    the weights.  The parameters are ``vector`` now, and were ``before``.
+    Yoon et al. (2018), Algorithm 4.
+
+    Parameters
+    ----------
+    network : ibpcl.models.plain.PlainNetwork
+        The network now, at least as large as the old one.
+    vector : ndarray, shape (P,)
+        Its parameters.
+    old : ibpcl.models.plain.PlainNetwork
+        The network before.
+    before : ndarray, shape (P',)
+        Its parameters.
+
+    Returns
+    -------
+    distances : list of ndarray, shape (K,)
+        Distances of the units of the old network, one array per hidden layer.
     """
     moved = vector[old.layout.within(network.layout)] - before
     return [
@@ -81,15 +144,32 @@ def drift(network, vector, old, before):
 
 
 def split(network, vector, old, before, moved):
-    """Put units back where they were ``before`` in the ``old`` network, and let copies go on from
-    where they are now.
+    """Restore units to their old parameters and add copies with their present parameters.
 
-    A copy has the incoming weights and the bias that its unit has now, and takes over its place in
-    the head and in other copies.  Its weights into units that stay are 0: those units listen to the
-    one that was put back.  With one hidden layer the new network is the same function.
+    A copy has the present incoming weights and bias of its unit.  It replaces the unit as an input
+    of the head and of other copies.  Its weights into units that are not copies are 0: these units
+    read the restored unit.  With one hidden layer, the new network computes the same function.
 
-    ``moved`` has, for each hidden layer, which units are put back, an array of int.  Returns the
-    network with a unit more for each of them, behind all others, and its parameters (P',).
+    Parameters
+    ----------
+    network : ibpcl.models.plain.PlainNetwork
+        The network now, at least as large as the old one.
+    vector : ndarray, shape (P,)
+        Its parameters.
+    old : ibpcl.models.plain.PlainNetwork
+        The network before.
+    before : ndarray, shape (P',)
+        Its parameters.
+    moved : sequence of ndarray of int
+        Indices of the units to restore, all of them units of the old network, one array per hidden
+        layer.
+
+    Returns
+    -------
+    larger : ibpcl.models.plain.PlainNetwork
+        The network with one more unit for each restored one, behind all others of its layer.
+    vector : ndarray
+        Its parameters.
     """
     larger = network.resized(
         tuple(width + len(units) for width, units in zip(network.hidden, moved, strict=True))

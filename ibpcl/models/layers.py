@@ -1,14 +1,18 @@
-r"""Layers of a few kinds with one contract; here those whose weights are numbers, and those with
-Gaussian weights.
+r"""Network layers: the interface of a layer, plain layers, and layers with Gaussian weights.
 
-Whatever its kind, a layer of shape (D, K) says
+Whatever its kind, a layer of shape (D, K) provides
 
-* which **entries** of the parameter vector are its own (:meth:`Layer.entries`),
-* what **noise** a pass of it needs (:meth:`Layer.noise`),
-* its pass **forth** (:meth:`Layer.forward`) and **back** (:meth:`Layer.forward_vjp`).
+* its **entries** in the parameter vector (:meth:`Layer.entries`),
+* the **noise** that one pass draws (:meth:`Layer.noise`),
+* the **forward** pass (:meth:`Layer.forward`) and the **backward** pass
+  (:meth:`Layer.forward_vjp`).
 
-The other kinds are :class:`ibpcl.models.masked.Masked`, whose weights have an Indian buffet
-process, :class:`ibpcl.models.gated.Gated` and :class:`ibpcl.models.units.Units`.
+Other kinds of layers are :class:`ibpcl.models.masked.Masked`, whose weights are switched by an
+Indian buffet process, :class:`ibpcl.models.gated.Gated` and :class:`ibpcl.models.units.Units`.
+
+A layer holds no parameters.  It reads them from ``views``, the nested dictionary that
+:meth:`ibpcl.models.parameters.Layout.layers` makes of the flat parameter vector:
+``views[layer][parameter]`` is an array.
 """
 
 from dataclasses import dataclass
@@ -22,12 +26,21 @@ GAUSSIAN = ("weight.mu", "weight.log_sigma", "bias.mu", "bias.log_sigma")
 
 
 class Pass(NamedTuple):
-    """What a pass through a network is given besides parameters, inputs and noise.
+    """Options of one pass through a network.
 
-    ``backend``: numba's or NumPy's, which computes.  ``masks``: the hard masks by layer, a layer
-    that is not named has none; None to sample them all.  ``tau``: the temperature of what is
-    sampled and relaxed, > 0.  ``scale``: how many examples of the task each example of the
-    minibatch stands for, N / batch.
+    Attributes
+    ----------
+    backend : ibpcl.inference.backend.Backend
+        The functions that compute, compiled or NumPy.
+    masks : dict of str to ndarray of bool, shape (D, K), or None
+        Hard masks by layer; a layer that is missing from the dictionary has no mask.  None means
+        that all masks are sampled.
+    tau : float or None
+        Temperature of the relaxed masks, > 0; None if no masks are sampled.  A layer of
+        :class:`ibpcl.models.gated.Gated` has the scale 1 / tau.  At 0, a layer of
+        :class:`ibpcl.models.units.Units` draws binary masks, without a gradient.
+    scale : float
+        Number of examples of the task for which each example of the minibatch counts, N / batch.
     """
 
     backend: object
@@ -37,8 +50,16 @@ class Pass(NamedTuple):
 
 
 class Draw(NamedTuple):
-    """One array of noise that a layer asks for: its kind, the key that it is a function of, and its
-    shape.
+    """One array of noise that a layer asks for.
+
+    Attributes
+    ----------
+    kind : {"normal", "uniform", "logistic"}
+        Distribution of the noise, a function of :mod:`ibpcl.noise`.
+    key : ibpcl.noise.Key
+        Key that determines the noise.
+    shape : tuple of int
+        Shape of the array.
     """
 
     kind: str
@@ -47,14 +68,14 @@ class Draw(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """What a pass of a layer with masks leaves for the way back: one of the two.
+    """Cache of a layer with masks; exactly one of the fields is set.
 
     Attributes
     ----------
     given : tuple or None
-        With given masks: what a :class:`Gaussian` layer leaves.
+        With given masks: the cache of a :class:`Gaussian` layer.
     sampled : tuple or None
-        With sampled masks: the named tuple of the layer's module.
+        With sampled masks: the ``SampledPass`` of the layer's module.
     """
 
     given: tuple | None = None
@@ -62,7 +83,21 @@ class Kept(NamedTuple):
 
 
 class DrawnPass(NamedTuple):
-    """What a pass with drawn weights leaves for the way back, by the functions that it called."""
+    """Cache of a :class:`Drawn` layer, by the function that left it.
+
+    Attributes
+    ----------
+    weight : tuple
+        Cache of the draw of the weights.
+    bias : tuple
+        Cache of the draw of the biases.
+    linear : tuple
+        Cache of the linear layer.
+    activation : tuple or None
+        Cache of the activation; None for a layer without one.
+    backend : ibpcl.inference.backend.Backend
+        The functions that computed.
+    """
 
     weight: tuple
     bias: tuple
@@ -73,16 +108,32 @@ class DrawnPass(NamedTuple):
 
 @dataclass(frozen=True)
 class Layer:
-    """A layer of shape (D, K): the contract, and what all kinds have in common.
+    """Base class of all layers: a map from D inputs to K units.
+
+    Subclasses define :meth:`entries`, :meth:`forward` and :meth:`forward_vjp`, and :meth:`noise` if
+    they draw any.
 
     Parameters
     ----------
     name : str
-        Of the layer in the parameter vector.
-    inputs, units : int
-        Its widths D and K.
+        Name of the layer in the parameter vector, without a dot.
+    inputs : int
+        Number of inputs D.
+    units : int
+        Number of units K.
     activation : {"relu", "leaky_relu", "softplus", "tanh"}, optional
-        What its outputs go through, if it has one; a layer without is the last of its network.
+        Activation function of the outputs.  By default there is none, as in the last layer of a
+        network.
+
+    Attributes
+    ----------
+    streams : int
+        Class attribute: how many noise streams are reserved for a layer of this kind.
+
+    Raises
+    ------
+    ValueError
+        If ``activation`` is not one of the four names.
     """
 
     name: str
@@ -102,29 +153,37 @@ class Layer:
 
     @property
     def shape(self):
-        """The shape (D, K) of the weights."""
+        """Shape (D, K) of the weights."""
         return self.inputs, self.units
 
     @property
     def layers(self):
-        """The layers of which this is made: itself."""
+        """The layer itself, as a tuple of one element."""
         return (self,)
 
     def entries(self):
-        """Return the layer's own entries of the parameter vector."""
+        """Return the layer's entries in the parameter vector, a list of ``Entry``."""
         raise NotImplementedError
 
     def noise(self, key, samples, batch, relaxed):
-        """Return what a pass draws, a dict of :class:`Draw` by what it is for.
+        """Return the noise that a pass draws.
 
         Parameters
         ----------
-        key : Key
-            Its stream and the next ones, ``streams`` in all, are the layer's.
-        samples, batch : int
-            Samples S and examples N.
+        key : ibpcl.noise.Key
+            Key of the layer's noise.  The layer may use its stream and the following ones,
+            ``streams`` in all.
+        samples : int
+            Number of Monte Carlo samples S.
+        batch : int
+            Number of examples N.
         relaxed : bool
-            Whether masks are sampled; they are given otherwise.
+            True if masks are sampled, False if they are given.
+
+        Returns
+        -------
+        draws : dict of str to Draw
+            The arrays to draw, by their name in the layer; empty for a layer without noise.
         """
         return {}
 
@@ -134,50 +193,95 @@ class Layer:
         Parameters
         ----------
         views : dict of str to dict
-            The parameters of all layers by name.
+            Parameters of all layers: ``views[layer][parameter]`` is an array.
         x : ndarray, shape (S, N, D) or (N, D)
-            Inputs; (N, D) when all samples share them.
+            Inputs; (N, D) if all samples share them.
         noise : dict of str to dict
-            What was drawn for each layer, by name.
+            Noise of all layers: ``noise[layer][name]`` is an array, as declared by :meth:`noise`.
         options : Pass
             Backend, masks, temperature and scale.
 
         Returns
         -------
         out : tuple
-            The outputs (S, N, K), or (N, K) where nothing was drawn yet; and a dict of divergences,
-            (S,) each, nats, for the whole task.
+            The outputs, shape (S, N, K), or (N, K) if nothing has been sampled yet; and a dict of
+            KL divergences by name, each of shape (S,), in nats for the whole task.
         cache : tuple
-            What :meth:`forward_vjp` needs.
+            Input of :meth:`forward_vjp`.
         """
         raise NotImplementedError
 
     def forward_vjp(self, dout, cache, needs_dx=True):
-        """Pull the gradients at the outputs and at the divergences (a dict, too) back.
+        """Pull the gradients at outputs and divergences back to inputs and parameters.
+
+        Parameters
+        ----------
+        dout : tuple
+            Gradient at the outputs, of their shape, and a dict of gradients at the divergences,
+            (S,) each.
+        cache : tuple
+            From :meth:`forward`.
+        needs_dx : bool
+            Whether to compute the gradient at the inputs.  The first layer of a network does not
+            need it.
 
         Returns
         -------
         dx : ndarray or None
-            As ``x``; None where it is not needed.
+            Gradient at ``x``, of its shape; None if ``needs_dx`` is False.
         gradients : dict of str to dict
-            Of the parameters, by layer and name.
+            Gradients of the parameters, ``gradients[layer][parameter]``.
         """
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class Plain(Layer):
-    r"""Weights that are numbers: :math:`h = f(x W + b)`."""
+    r"""Layer whose weights are plain numbers: :math:`h = f(x W + b)`.
+
+    Parameters
+    ----------
+    name : str
+        Name of the layer in the parameter vector, without a dot.
+    inputs : int
+        Number of inputs D.
+    units : int
+        Number of units K.
+    activation : {"relu", "leaky_relu", "softplus", "tanh"}, optional
+        Activation function f; none by default.
+    """
 
     def entries(self):
-        """Return weights (D, K) and biases (K,); a number is its own mean."""
+        """Return the entries ``weight.mu`` (D, K) and ``bias.mu`` (K,).
+
+        The names are those of the means of a Gaussian layer, because a number is its own mean.
+        """
         return [
             Entry(f"{self.name}.weight.mu", self.shape, "plain"),
             Entry(f"{self.name}.bias.mu", self.shape[1:], "plain"),
         ]
 
     def forward(self, views, x, noise, options):
-        """Evaluate the layer; nothing is drawn."""
+        """Evaluate the layer; it draws nothing.
+
+        Parameters
+        ----------
+        views : dict of str to dict
+            Parameters of all layers: ``views[layer][parameter]`` is an array.
+        x : ndarray, shape (S, N, D) or (N, D)
+            Inputs; (N, D) if all samples share them.
+        noise : dict of str to dict
+            Not used.
+        options : Pass
+            Only its backend is used.
+
+        Returns
+        -------
+        out : tuple
+            The outputs, shape (S, N, K) or (N, K) like ``x``, and an empty dict of divergences.
+        cache : tuple
+            Input of :meth:`forward_vjp`.
+        """
         # one matrix for all samples: join their axes
         parameters = views[self.name]
         h, cache = options.backend.linear.apply(
@@ -188,7 +292,24 @@ class Plain(Layer):
         return (h, {}), (cache, active, x.shape, options.backend)
 
     def forward_vjp(self, dout, cache, needs_dx=True):
-        """Pull the gradient at the outputs back."""
+        """Pull the gradient at the outputs back to the inputs and parameters.
+
+        Parameters
+        ----------
+        dout : tuple
+            Gradient at the outputs, of their shape, and a dict that is not used.
+        cache : tuple
+            From :meth:`forward`.
+        needs_dx : bool
+            Whether to compute the gradient at the inputs.
+
+        Returns
+        -------
+        dx : ndarray or None
+            Gradient at ``x``, of its shape; None if ``needs_dx`` is False.
+        gradients : dict of str to dict
+            Gradients of the parameters, ``gradients[layer][parameter]``.
+        """
         linear_cache, active, shape, backend = cache
         dh = activate_vjp(dout[0], active)
         dx, dweight, dbias = backend.linear.apply_vjp(_rows(dh)[None], linear_cache, needs_dx)
@@ -199,22 +320,39 @@ class Plain(Layer):
 
 @dataclass(frozen=True)
 class Gaussian(Layer):
-    r"""Gaussian weights, sampled at the pre-activations a, every example with weights of its own.
+    r"""Layer with Gaussian weights, sampled with the local reparameterization trick.
+
+    Instead of the weights, the pre-activations a are sampled.  Each example thereby has its own
+    weights:
 
     .. math:: h = f(a), \quad a \sim \mathcal N\bigl(x (B \odot \mu) + u \odot \mu_b,\;
               x^2 (B \odot \sigma^2) + u \odot \sigma_b^2\bigr), \qquad u_k = \max_d B_{dk}
 
-    with a hard mask B, or B = 1.  Kumar et al. (2021), Sec. 4.5, "Selective Finetuning"; sampled as
-    in Kingma, Salimans and Welling (2015).
+    The hard mask B is optional; without one, B = 1.  Kumar et al. (2021), Sec. 4.5, "Selective
+    Finetuning"; Kingma, Salimans and Welling (2015), Eq. 6.
+
+    Parameters
+    ----------
+    name : str
+        Name of the layer in the parameter vector, without a dot.
+    inputs : int
+        Number of inputs D.
+    units : int
+        Number of units K.
+    activation : {"relu", "leaky_relu", "softplus", "tanh"}, optional
+        Activation function f; none by default.
     """
 
     @property
     def weights(self):
-        """The shape of the weights' means in the vector."""
+        """Shape of the weights' means in the parameter vector."""
         return self.shape
 
     def entries(self):
-        """Return means and log standard deviations of weights and biases."""
+        """Return the entries of the weights (D, K) and biases (K,).
+
+        Each has a mean, ``.mu``, and a log standard deviation, ``.log_sigma``.
+        """
         return [
             Entry(
                 f"{self.name}.{side}.{part}",
@@ -226,11 +364,47 @@ class Gaussian(Layer):
         ]
 
     def noise(self, key, samples, batch, relaxed):
-        """Return a normal number for each pre-activation."""
+        """Return the noise that a pass draws: one normal number per pre-activation.
+
+        Parameters
+        ----------
+        key : ibpcl.noise.Key
+            Key of the layer's noise; only its own stream is used.
+        samples : int
+            Number of Monte Carlo samples S.
+        batch : int
+            Number of examples N.
+        relaxed : bool
+            Not used: the layer samples no masks.
+
+        Returns
+        -------
+        draws : dict of str to Draw
+            ``eps``, normal, shape (S, N, K).
+        """
         return {"eps": Draw("normal", key, (samples, batch, self.units))}
 
     def forward(self, views, x, noise, options):
-        """Sample the outputs, under the layer's hard mask if it is given one."""
+        """Sample the outputs, under the layer's hard mask if it has one.
+
+        Parameters
+        ----------
+        views : dict of str to dict
+            Parameters of all layers: ``views[layer][parameter]`` is an array.
+        x : ndarray, shape (S, N, D) or (N, D)
+            Inputs; (N, D) if all samples share them.
+        noise : dict of str to dict
+            Noise of all layers: ``noise[layer]["eps"]`` has shape (S, N, K).
+        options : Pass
+            Its backend, and the mask of this layer in its ``masks``, are used.
+
+        Returns
+        -------
+        out : tuple
+            The outputs, shape (S, N, K), and an empty dict of divergences.
+        cache : tuple
+            Input of :meth:`forward_vjp`.
+        """
         parameters = views[self.name]
         mask = (options.masks or {}).get(self.name)
         eps = noise[self.name]["eps"]
@@ -241,7 +415,24 @@ class Gaussian(Layer):
         return (h, {}), (cache, options.backend)
 
     def forward_vjp(self, dout, cache, needs_dx=True):
-        """Pull the gradient at the outputs back."""
+        """Pull the gradient at the outputs back to the inputs and parameters.
+
+        Parameters
+        ----------
+        dout : tuple
+            Gradient at the outputs (S, N, K), and a dict that is not used.
+        cache : tuple
+            From :meth:`forward`.
+        needs_dx : bool
+            Whether to compute the gradient at the inputs.
+
+        Returns
+        -------
+        dx : ndarray or None
+            Gradient at ``x``, of its shape; None if ``needs_dx`` is False.
+        gradients : dict of str to dict
+            Gradients of the parameters, ``gradients[layer][parameter]``.
+        """
         inner, backend = cache
         dx, *found = backend.local_linear.sample_vjp(dout[0], inner, needs_dx)
         return dx, {self.name: dict(zip(GAUSSIAN, found, strict=True))}
@@ -249,24 +440,74 @@ class Gaussian(Layer):
 
 @dataclass(frozen=True)
 class Drawn(Gaussian):
-    r"""Gaussian weights that are drawn themselves, one set for all examples: :math:`V^s = \mu +
-    \sigma \varepsilon^s`.
+    r"""Layer with Gaussian weights that are sampled directly, one set per sample for all examples.
+
+    .. math:: h^s = f(x V^s + b^s), \qquad V^s = \mu + \sigma \varepsilon^s
 
     Blundell, Cornebise, Kavukcuoglu and Wierstra (2015), "Weight Uncertainty in Neural Networks",
     Eq. 2.
+
+    Parameters
+    ----------
+    name : str
+        Name of the layer in the parameter vector, without a dot.
+    inputs : int
+        Number of inputs D.
+    units : int
+        Number of units K.
+    activation : {"relu", "leaky_relu", "softplus", "tanh"}, optional
+        Activation function f; none by default.
     """
 
     streams: ClassVar[int] = 2
 
     def noise(self, key, samples, batch, relaxed):
-        """Return a normal number for each weight and bias."""
+        """Return the noise that a pass draws: one normal number per weight and per bias.
+
+        Parameters
+        ----------
+        key : ibpcl.noise.Key
+            Key of the layer's noise; its stream is used for the weights, the next one for the
+            biases.
+        samples : int
+            Number of Monte Carlo samples S.
+        batch : int
+            Not used: all examples share the weights.
+        relaxed : bool
+            Not used: the layer samples no masks.
+
+        Returns
+        -------
+        draws : dict of str to Draw
+            ``weight``, shape (S, D, K), and ``bias``, shape (S, K), both normal.
+        """
         return {
             "weight": Draw("normal", key, (samples, *self.shape)),
             "bias": Draw("normal", key._replace(stream=key.stream + 1), (samples, self.units)),
         }
 
     def forward(self, views, x, noise, options):
-        """Draw weights and biases and evaluate the layer with them."""
+        """Draw weights and biases and evaluate the layer with them.
+
+        Parameters
+        ----------
+        views : dict of str to dict
+            Parameters of all layers: ``views[layer][parameter]`` is an array.
+        x : ndarray, shape (S, N, D) or (N, D)
+            Inputs; (N, D) if all samples share them.
+        noise : dict of str to dict
+            Noise of all layers: ``noise[layer]["weight"]`` (S, D, K) and ``noise[layer]["bias"]``
+            (S, K).
+        options : Pass
+            Only its backend is used.
+
+        Returns
+        -------
+        out : tuple
+            The outputs, shape (S, N, K), and an empty dict of divergences.
+        cache : DrawnPass
+            Input of :meth:`forward_vjp`.
+        """
         parameters = views[self.name]
         drawn = noise[self.name]
         weight, weight_cache = gaussian.sample(
@@ -282,7 +523,24 @@ class Drawn(Gaussian):
         )
 
     def forward_vjp(self, dout, cache, needs_dx=True):
-        """Pull the gradient at the outputs back."""
+        """Pull the gradient at the outputs back to the inputs and parameters.
+
+        Parameters
+        ----------
+        dout : tuple
+            Gradient at the outputs (S, N, K), and a dict that is not used.
+        cache : DrawnPass
+            From :meth:`forward`.
+        needs_dx : bool
+            Whether to compute the gradient at the inputs.
+
+        Returns
+        -------
+        dx : ndarray or None
+            Gradient at ``x``, of its shape; None if ``needs_dx`` is False.
+        gradients : dict of str to dict
+            Gradients of the parameters, ``gradients[layer][parameter]``.
+        """
         dh = activate_vjp(dout[0], cache.activation)
         dx, dweight, dbias = cache.backend.linear.apply_vjp(dh, cache.linear, needs_dx)
         found = (
@@ -293,8 +551,23 @@ class Drawn(Gaussian):
 
 
 def activate(name, h, backend):
-    """Apply an activation by its name, if there is one; return the outputs, and what
-    :func:`activate_vjp` needs.
+    """Apply an activation function, given by name.
+
+    Parameters
+    ----------
+    name : {"relu", "leaky_relu", "softplus", "tanh"} or None
+        The function in :mod:`ibpcl.primitives.activations`; None for the identity.
+    h : ndarray
+        Pre-activations, of any shape.
+    backend : ibpcl.inference.backend.Backend
+        The functions that compute.
+
+    Returns
+    -------
+    out : ndarray
+        Activations, of the shape of ``h``.
+    cache : tuple or None
+        Input of :func:`activate_vjp`.
     """
     if name is None:
         return h, None
@@ -303,7 +576,7 @@ def activate(name, h, backend):
 
 
 def activate_vjp(dout, cache):
-    """Pull the gradient at an activation's outputs back to its inputs."""
+    """Pull the gradient at the activations back to the pre-activations, given the cache."""
     if cache is None:
         return dout
     pull_back, inner = cache

@@ -1,11 +1,12 @@
-r"""What the outputs of a network mean: the likelihood of the targets, and what is predicted.
+r"""Likelihoods of a network: how its outputs are interpreted, and what is predicted from them.
 
-Kumar et al. (2021), Eq. 2 and Sec. 3: Bernoulli with probit or logistic link for two classes and
-for pixels, Gaussian with some noise variance for real targets; ten classes need the softmax where
-the paper names the Bernoulli.
+Kumar et al. (2021), Eq. 2 and Sec. 3, name a Bernoulli with probit or logistic link for
+classification and a Gaussian for regression.  Here the Bernoulli serves two classes and pixels, the
+Gaussian real targets and pixels.  More than two classes use the softmax, although the paper names
+the Bernoulli.
 
-A likelihood says which entries of the parameter vector are its own, evaluates ``log_density`` with
-its gradient right below, and makes a prediction of the outputs for S samples of the weights.
+A likelihood declares its own entries in the parameter vector, evaluates ``log_density`` with its
+gradient, and turns the outputs for S samples of the weights into a prediction.
 """
 
 from dataclasses import dataclass
@@ -24,11 +25,17 @@ OF_PIXELS = ("bernoulli", "gaussian")
 
 
 class Classes(NamedTuple):
-    r"""Which class a network predicts, and how sure it is.
+    r"""Predicted class probabilities and their uncertainty.
 
-    ``probabilities`` (N, C): the mean over samples.  ``entropy`` (N,): of that mean, in nats.
-    ``mutual_information`` (N,): the part of the entropy that to know what is sampled would remove,
-    here the weights: :math:`H[\bar p] - \frac1S \sum_s H[p^s]` (Houlsby et al., 2011).
+    Attributes
+    ----------
+    probabilities : ndarray, shape (N, C)
+        Class probabilities, averaged over the samples.
+    entropy : ndarray, shape (N,)
+        Entropy of the averaged probabilities, in nats.
+    mutual_information : ndarray, shape (N,)
+        The part of the entropy due to uncertainty about the weights,
+        :math:`H[\bar p] - \frac1S \sum_s H[p^s]`, in nats (Houlsby et al., 2011).
     """
 
     probabilities: np.ndarray
@@ -37,10 +44,17 @@ class Classes(NamedTuple):
 
 
 class Values(NamedTuple):
-    r"""What values a network predicts, each (N, C), in the units of the targets.
+    r"""Predicted real values and their uncertainty, in the units of the targets.
 
-    ``mean``; ``sigma``: the standard deviation of a new observation, :math:`\sqrt{\sigma_f^2 +
-    s^2}`; ``model_sigma``: the part :math:`\sigma_f` that more data would remove.
+    Attributes
+    ----------
+    mean : ndarray, shape (N, C)
+        Predictive mean.
+    sigma : ndarray, shape (N, C)
+        Standard deviation of a new observation, :math:`\sqrt{\sigma_f^2 + s^2}` with the noise s.
+    model_sigma : ndarray, shape (N, C)
+        Standard deviation :math:`\sigma_f` of the network's outputs over the samples, the part that
+        more data would reduce.
     """
 
     mean: np.ndarray
@@ -50,63 +64,183 @@ class Values(NamedTuple):
 
 @dataclass(frozen=True)
 class Likelihood:
-    """The contract; this one has no entries of its own, and a ``density`` of
-    :mod:`ibpcl.primitives.likelihoods`.
+    """Base class of all likelihoods.
+
+    A subclass names a function of :mod:`ibpcl.primitives.likelihoods` as its ``density``, or
+    overrides :meth:`log_density` and its gradient; it defines :meth:`predict` and :meth:`draw`.
+
+    Attributes
+    ----------
+    density : str or None
+        Class attribute: name of the function in :mod:`ibpcl.primitives.likelihoods`.
     """
 
     density = None
 
     def width(self, classes):
-        """Return how many outputs a task of so many classes (or targets) needs."""
+        """Return the number of network outputs for a task.
+
+        Parameters
+        ----------
+        classes : int
+            Number of classes, or of targets per example in a regression.
+
+        Returns
+        -------
+        outputs : int
+            The same number.
+        """
         return classes
 
     def entries(self, outputs):
-        """Return the likelihood's own entries of the parameter vector."""
+        """Return the likelihood's own entries in the parameter vector: none.
+
+        Parameters
+        ----------
+        outputs : int
+            Number of network outputs C.
+
+        Returns
+        -------
+        entries : list of ibpcl.models.parameters.Entry
+            An empty list.
+        """
         return []
 
     def start(self, views):
-        """Write where the own entries start into views by layer and name, in place."""
+        """Initialize the likelihood's own parameters, in place.
+
+        Parameters
+        ----------
+        views : dict of str to dict
+            Parameters by layer and name, written to.
+        """
 
     def log_density(self, views, outputs, targets, backend):
-        """Evaluate the log density of targets, labels (N,) or values (N, C): nats (S, N), summed
-        over outputs.
+        """Evaluate the log density of the targets.
 
-        ``views`` are the parameters by layer and name, ``outputs`` (S, N, C) the network's;
-        ``backend`` computes.  The cache is for :meth:`log_density_vjp`.
+        Parameters
+        ----------
+        views : dict of str to dict
+            Parameters by layer and name.
+        outputs : ndarray, shape (S, N, C)
+            Outputs of the network.
+        targets : ndarray, shape (N,) or (N, C)
+            Labels, or values.
+        backend : ibpcl.inference.backend.Backend
+            The functions that compute.
+
+        Returns
+        -------
+        log_p : ndarray, shape (S, N)
+            Log density in nats, summed over the outputs of an example.
+        cache : tuple
+            Input of :meth:`log_density_vjp`.
         """
         log_p, cache = getattr(backend.likelihoods, self.density)(outputs, targets)
         return log_p, (getattr(backend.likelihoods, f"{self.density}_vjp"), cache)
 
     def log_density_vjp(self, dlog_p, cache):
-        """Pull the gradient back to the outputs; and to the own entries, a dict by layer and
-        name.
+        """Pull the gradient back to the outputs and to the likelihood's own parameters.
+
+        Parameters
+        ----------
+        dlog_p : ndarray, shape (S, N)
+            Gradient at the log density.
+        cache : tuple
+            From :meth:`log_density`.
+
+        Returns
+        -------
+        doutputs : ndarray, shape (S, N, C)
+            Gradient at the outputs.
+        gradients : dict of str to dict
+            Gradients of the likelihood's own parameters, by layer and name; empty if it has none.
         """
         pull_back, inner = cache
         return pull_back(dlog_p, inner), {}
 
     def predict(self, views, outputs):
-        """Return the prediction of outputs (S, N, C): the mean over samples, and its
-        uncertainty.
+        """Return the prediction: the mean over samples, and its uncertainty.
+
+        Parameters
+        ----------
+        views : dict of str to dict
+            Parameters by layer and name.
+        outputs : ndarray, shape (S, N, C)
+            Outputs of the network.
+
+        Returns
+        -------
+        prediction : Classes or Values
+            Predictions for the N examples.
         """
         raise NotImplementedError
 
     def draw(self, views, outputs, rng):
-        """Return targets drawn from what outputs (N, C) say: labels (N,), or values (N, C)."""
+        """Return random targets from the predictive distribution of given outputs.
+
+        Parameters
+        ----------
+        views : dict of str to dict
+            Parameters by layer and name.
+        outputs : ndarray, shape (N, C)
+            Outputs of the network.
+        rng : numpy.random.Generator
+            Source of the random numbers.
+
+        Returns
+        -------
+        targets : ndarray, shape (N,) or (N, C)
+            Labels, or values.
+        """
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class Softmax(Likelihood):
-    """Classes, an output each: :func:`ibpcl.primitives.likelihoods.categorical`."""
+    """Softmax likelihood of class labels, with one output per class.
+
+    The density is :func:`ibpcl.primitives.likelihoods.categorical`; targets are labels (N,) in
+    0 .. C - 1.
+    """
 
     density = "categorical"
 
     def predict(self, views, outputs):
-        """Return the :class:`Classes`."""
+        """Return the class probabilities, averaged over samples, and their uncertainty.
+
+        Parameters
+        ----------
+        views : dict of str to dict
+            Not used.
+        outputs : ndarray, shape (S, N, C)
+            Logits of the network.
+
+        Returns
+        -------
+        prediction : Classes
+            Probabilities (N, C), entropy and mutual information.
+        """
         return mean_over_samples(outputs - logsumexp(outputs, axis=-1, keepdims=True))
 
     def draw(self, views, outputs, rng):
-        """Return labels (N,)."""
+        """Return random labels.
+
+        Parameters
+        ----------
+        views : dict of str to dict
+            Not used.
+        outputs : ndarray, shape (N, C)
+            Logits of the network.
+        rng : numpy.random.Generator
+            Source of the random numbers.
+
+        Returns
+        -------
+        labels : ndarray of int, shape (N,)
+            Classes in 0 .. C - 1.
+        """
         p = np.exp(outputs - logsumexp(outputs, axis=-1, keepdims=True))
         # The first class whose cumulative probability passes u; rounding must not lead beyond the
         # last.
@@ -115,11 +249,21 @@ class Softmax(Likelihood):
 
 @dataclass(frozen=True)
 class Bernoulli(Likelihood):
-    """Each output is on or off: two classes with one output, or pixels in 0 .. 1 (grey ones are
-    mean fields).
+    """Bernoulli likelihood: two classes with a single output, or one output per pixel.
 
-    :func:`ibpcl.primitives.likelihoods.bernoulli_logistic` and ``bernoulli_probit``, by the
-    ``link``.
+    The density is :func:`ibpcl.primitives.likelihoods.bernoulli_logistic` or
+    :func:`ibpcl.primitives.likelihoods.bernoulli_probit`.  Targets are labels (N,), 0 or 1, or
+    pixels (N, D) in 0 .. 1.  A grey pixel counts as the probability that the pixel is on.
+
+    Parameters
+    ----------
+    link : {"logistic", "probit"}
+        Function that maps an output to a probability.
+
+    Raises
+    ------
+    ValueError
+        If ``link`` is not one of the two names.
     """
 
     link: str = "logistic"
@@ -132,11 +276,27 @@ class Bernoulli(Likelihood):
 
     @property
     def density(self):
-        """The name of the density."""
+        """Name of the density in :mod:`ibpcl.primitives.likelihoods`."""
         return f"bernoulli_{self.link}"
 
     def width(self, classes):
-        """Return the one output of two classes."""
+        """Return the number of network outputs for two classes, 1.
+
+        Parameters
+        ----------
+        classes : int
+            Number of classes, which must be 2.
+
+        Returns
+        -------
+        outputs : int
+            1.
+
+        Raises
+        ------
+        ValueError
+            If ``classes`` is not 2.
+        """
         if classes != 2:
             raise ValueError(
                 f"the likelihood {self.link} is of two classes, got {classes}; softmax is of any "
@@ -145,32 +305,101 @@ class Bernoulli(Likelihood):
         return 1
 
     def log_density(self, views, outputs, targets, backend):
-        """Evaluate the log probability of labels (N,), 0 or 1, or of pixels (N, D)."""
+        """Evaluate the log probability of labels or pixels.
+
+        Parameters
+        ----------
+        views : dict of str to dict
+            Not used.
+        outputs : ndarray, shape (S, N, C)
+            Outputs of the network; C = 1 for labels, C = D for pixels.
+        targets : ndarray, shape (N,) or (N, C)
+            Labels, 0 or 1, or pixels in 0 .. 1.
+        backend : ibpcl.inference.backend.Backend
+            The functions that compute.
+
+        Returns
+        -------
+        log_p : ndarray, shape (S, N)
+            Log probability in nats, summed over pixels.
+        cache : tuple
+            Input of :meth:`log_density_vjp`.
+        """
         targets = targets if targets.ndim == 2 else targets[:, None].astype(outputs.real.dtype)
         return super().log_density(views, outputs, targets, backend)
 
     def predict(self, views, outputs):
-        """Return the :class:`Classes` of one output, 0 and 1."""
+        """Return the probabilities of the two classes 0 and 1, and their uncertainty.
+
+        Parameters
+        ----------
+        views : dict of str to dict
+            Not used.
+        outputs : ndarray, shape (S, N, 1)
+            Outputs of the network.
+
+        Returns
+        -------
+        prediction : Classes
+            Probabilities (N, 2), entropy and mutual information.
+        """
         sides = np.concatenate([-outputs, outputs], axis=-1)
         return mean_over_samples(log_ndtr(sides) if self.link == "probit" else -softplus(-sides))
 
     def draw(self, views, outputs, rng):
-        """Return values (N, D), 0 or 1."""
+        """Return random binary values.
+
+        Parameters
+        ----------
+        views : dict of str to dict
+            Not used.
+        outputs : ndarray, shape (N, C)
+            Outputs of the network.
+        rng : numpy.random.Generator
+            Source of the random numbers.
+
+        Returns
+        -------
+        targets : ndarray, shape (N, C)
+            0 or 1, of the type of ``outputs``.
+        """
         return (rng.random(outputs.shape, dtype=np.float32) < self.mean(outputs)).astype(
             outputs.dtype
         )
 
     def mean(self, outputs):
-        """Return the mean images that outputs (..., D) mean."""
+        """Return the probability that each output is on.
+
+        Parameters
+        ----------
+        outputs : ndarray, shape (..., D)
+            Outputs of the network.
+
+        Returns
+        -------
+        mean : ndarray, shape (..., D)
+            Probabilities in 0 .. 1; for pixels the mean image.
+        """
         return sigmoid(outputs) if self.link == "logistic" else ndtr(outputs)
 
 
 @dataclass(frozen=True)
 class Gaussian(Likelihood):
-    """Real values under Gaussian noise: :func:`ibpcl.primitives.likelihoods.gaussian`.
+    """Gaussian likelihood of real targets.
 
-    ``sigma``, the standard deviation of the noise, is given, or, if it is ``learned``, where
-    learning starts.
+    The density is :func:`ibpcl.primitives.likelihoods.gaussian`.  Targets are values (N, C).
+
+    Parameters
+    ----------
+    sigma : float
+        Standard deviation of the noise, finite and > 0; its initial value if ``learned``.
+    learned : bool
+        Whether the noise is a parameter, with one standard deviation per output.
+
+    Raises
+    ------
+    ValueError
+        If ``sigma`` is not finite and > 0.
     """
 
     sigma: float = 0.1
@@ -181,32 +410,115 @@ class Gaussian(Likelihood):
             raise ValueError(f"Gaussian: sigma must be finite and above 0, got {self.sigma}")
 
     def entries(self, outputs):
-        """Return the log standard deviation of each output's noise, if it is learned."""
+        """Return the likelihood's own entries in the parameter vector.
+
+        Parameters
+        ----------
+        outputs : int
+            Number of network outputs C.
+
+        Returns
+        -------
+        entries : list of ibpcl.models.parameters.Entry
+            ``noise.log_sigma`` (C,) if the noise is learned, else none.
+        """
         return [Entry("noise.log_sigma", (outputs,), "noise")] if self.learned else []
 
     def start(self, views):
-        """Start a learned noise at ``sigma``."""
+        """Initialize a learned noise at ``sigma``, in place.
+
+        Parameters
+        ----------
+        views : dict of str to dict
+            Parameters by layer and name, written to.
+        """
         if self.learned:
             views["noise"]["log_sigma"][...] = np.log(self.sigma)
 
     def log_noise(self, views, outputs):
-        """Return the log standard deviation of the noise, (C,)."""
+        """Return the log standard deviation of the noise.
+
+        Parameters
+        ----------
+        views : dict of str to dict
+            Parameters by layer and name; read if the noise is learned.
+        outputs : ndarray, shape (..., C)
+            Outputs of the network, for their width and type.
+
+        Returns
+        -------
+        log_noise : ndarray, shape (C,)
+            Log standard deviation of each output's noise.
+        """
         if self.learned:
             return views["noise"]["log_sigma"]
         return np.full(outputs.shape[-1], np.log(self.sigma), outputs.real.dtype)
 
     def log_density(self, views, outputs, targets, backend):
-        """Evaluate the log density of the targets (N, C)."""
+        """Evaluate the log density of real targets.
+
+        Parameters
+        ----------
+        views : dict of str to dict
+            Parameters by layer and name; read if the noise is learned.
+        outputs : ndarray, shape (S, N, C)
+            Outputs of the network, the means.
+        targets : ndarray, shape (N, C)
+            Values.
+        backend : ibpcl.inference.backend.Backend
+            Not used: there is no compiled version.
+
+        Returns
+        -------
+        log_p : ndarray, shape (S, N)
+            Log density in nats, summed over the outputs of an example.
+        cache : tuple
+            Input of :meth:`log_density_vjp`.
+        """
         return likelihoods.gaussian(outputs, self.log_noise(views, outputs), targets)
 
     def log_density_vjp(self, dlog_p, cache):
-        """Pull the gradient back to the means, and to the noise if it is learned."""
+        """Pull the gradient at the log density back to the outputs and to a learned noise.
+
+        Parameters
+        ----------
+        dlog_p : ndarray, shape (S, N)
+            Gradient at the log density.
+        cache : tuple
+            From :meth:`log_density`.
+
+        Returns
+        -------
+        doutputs : ndarray, shape (S, N, C)
+            Gradient at the outputs.
+        gradients : dict of str to dict
+            ``gradients["noise"]["log_sigma"]`` (C,) if the noise is learned, else empty.
+        """
         dmean, dlog_noise = likelihoods.gaussian_vjp(dlog_p, cache)
         return dmean, {"noise": {"log_sigma": dlog_noise}} if self.learned else {}
 
     def predict(self, views, outputs):
-        """Return the :class:`Values` of at least two samples; the law of total variance adds the
-        noise.
+        """Return the predictive mean and its uncertainty.
+
+        By the law of total variance, the variance of a new observation is the variance of the
+        outputs over the samples plus that of the noise.
+
+        Parameters
+        ----------
+        views : dict of str to dict
+            Parameters by layer and name; read if the noise is learned.
+        outputs : ndarray, shape (S, N, C)
+            Outputs of the network, S >= 2.
+
+        Returns
+        -------
+        prediction : Values
+            Mean and standard deviations, (N, C) each.
+
+        Raises
+        ------
+        ValueError
+            If there is only one sample.
         """
         if len(outputs) < 2:
             raise ValueError(
@@ -217,18 +529,55 @@ class Gaussian(Likelihood):
         return Values(outputs.mean(axis=0), np.sqrt(total), np.sqrt(variance))
 
     def draw(self, views, outputs, rng):
-        """Return values (N, C)."""
+        """Return random values.
+
+        Parameters
+        ----------
+        views : dict of str to dict
+            Parameters by layer and name; read if the noise is learned.
+        outputs : ndarray, shape (N, C)
+            Outputs of the network, the means.
+        rng : numpy.random.Generator
+            Source of the random numbers.
+
+        Returns
+        -------
+        targets : ndarray, shape (N, C)
+            Outputs plus Gaussian noise.
+        """
         return outputs + np.exp(self.log_noise(views, outputs)) * rng.standard_normal(
             outputs.shape, np.float32
         )
 
     def mean(self, outputs):
-        """Return the mean images that outputs (..., D) mean: themselves."""
+        """Return the means, which are the outputs themselves.
+
+        Parameters
+        ----------
+        outputs : ndarray, shape (..., D)
+            Outputs of the network.
+
+        Returns
+        -------
+        mean : ndarray, shape (..., D)
+            The same array.
+        """
         return outputs
 
 
 def mean_over_samples(log_p):
-    """Return the :class:`Classes` of log probabilities (S, N, C)."""
+    """Return class probabilities averaged over samples, with their uncertainty.
+
+    Parameters
+    ----------
+    log_p : ndarray, shape (S, N, C)
+        Log probabilities of the classes for each sample.
+
+    Returns
+    -------
+    prediction : Classes
+        Probabilities (N, C), entropy and mutual information.
+    """
     p = np.exp(log_p)
     probabilities = p.mean(axis=0)
     # 0 log 0 = 0: the smallest positive float in its place.
@@ -239,12 +588,34 @@ def mean_over_samples(log_p):
 
 
 def of_classes(name):
-    """Return the likelihood of classes by its name, a word of :data:`OF_CLASSES`."""
+    """Return the likelihood of class labels, given by name.
+
+    Parameters
+    ----------
+    name : {"softmax", "logistic", "probit"}
+        The softmax, or a Bernoulli with this link for two classes.
+
+    Returns
+    -------
+    likelihood : Softmax or Bernoulli
+        The likelihood.
+    """
     return Softmax() if name == "softmax" else Bernoulli(name)
 
 
 def of_pixels(name, sigma):
-    """Return the likelihood of pixels, "bernoulli" (logistic link) or "gaussian" with a standard
-    deviation.
+    """Return the likelihood of pixels, given by name.
+
+    Parameters
+    ----------
+    name : {"bernoulli", "gaussian"}
+        A Bernoulli with logistic link, or a Gaussian with fixed noise.
+    sigma : float
+        Standard deviation of the Gaussian's noise, > 0; not used for the Bernoulli.
+
+    Returns
+    -------
+    likelihood : Bernoulli or Gaussian
+        The likelihood.
     """
     return Bernoulli() if name == "bernoulli" else Gaussian(sigma)

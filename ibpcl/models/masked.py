@@ -1,9 +1,10 @@
-r"""The masked layer: each weight is on or off, :math:`W = B \odot V`, and the masks have an Indian
-buffet process.
+r"""The masked layer: every weight is on or off, :math:`W = B \odot V`, with an IBP prior.
 
-Kumar et al. (2021), Secs. 3.1, 3.2 and 4.5.  A layer's parameters are those of a Gaussian one and
-``rho`` (D, K), ``raw_a`` and ``raw_b`` (K,), with :math:`a = \mathrm{softplus}(raw_a)` so that Adam
-needs no constraint; or (D, K), with an IBP of its own for each input.
+Kumar et al. (2021), Secs. 3.1, 3.2 and 4.5.  The parameters are those of a Gaussian layer, the
+offsets ``rho`` (D, K) of the masks, and ``raw_a`` and ``raw_b`` (K,) of the sticks.  The shape
+parameters of the sticks are :math:`a = \mathrm{softplus}(raw_a)` and likewise b, so that Adam needs
+no constraint.  If every input has its own Indian buffet process, ``raw_a`` and ``raw_b`` have shape
+(D, K).
 """
 
 from dataclasses import dataclass, field
@@ -24,15 +25,24 @@ ALPHA_SHAPE = 4.0
 
 
 class MaskModel(NamedTuple):
-    """How masks are modelled: which divergence, what links them to the sticks, and whether they
-    know the sticks.
+    """Modelling choices for the masks.
 
-    ``kl``: "bernoulli" (the discrete model, closed form) or "concrete" (the relaxed one, equal
-    temperatures). ``link``: "logit" (the model of the paper) or "log" (its authors' code: the prior
-    is capped at one half). ``structured``: whether rho is an offset to the sticks' log-odds, or is
-    the log-odds (plain mean field). ``row_sticks``: whether each input of a layer has sticks of its
-    own, an IBP a row, or all share those of the layer. ``learns_alpha``: whether the layer has a
-    Weibull posterior of its concentration alpha.
+    Attributes
+    ----------
+    kl : {"bernoulli", "concrete"}
+        Which KL divergence of the masks is used: that of the discrete masks, in closed form, or
+        that of the relaxed ones at equal temperatures.
+    link : {"logit", "log"}
+        How the sticks enter the masks' log-odds: as logit pi, the model of the paper, or as log pi,
+        as in its authors' code, which caps the prior probability at one half.
+    structured : bool
+        If True, the masks' log-odds are rho plus the sticks' log-odds.  If False, they are rho
+        alone (plain mean field).
+    row_sticks : bool
+        If True, each input of a layer has its own sticks, one IBP per row.  If False, all inputs
+        share the sticks of the layer.
+    learns_alpha : bool
+        Whether the layer has a Weibull posterior of its concentration alpha.
     """
 
     kl: str = "bernoulli"
@@ -42,7 +52,18 @@ class MaskModel(NamedTuple):
     learns_alpha: bool = False
 
     def stick_shape(self, shape):
-        """Return the shape of the sticks of a layer of shape (D, K): (K,) or (D, K)."""
+        """Return the shape of a layer's sticks.
+
+        Parameters
+        ----------
+        shape : tuple of int
+            Shape (D, K) of the layer.
+
+        Returns
+        -------
+        stick_shape : tuple of int
+            (D, K) with ``row_sticks``, else (K,).
+        """
         return shape if self.row_sticks else shape[1:]
 
 
@@ -50,7 +71,7 @@ STANDARD_MASKS = MaskModel()
 
 
 def sticks(raw_a, raw_b):
-    r"""Turn unconstrained parameters into the shape parameters of the sticks' posterior.
+    r"""Compute the shape parameters of the sticks' posterior from unconstrained parameters.
 
     .. math:: a = \log(1 + e^{raw_a}), \qquad b = \log(1 + e^{raw_b})
 
@@ -64,19 +85,39 @@ def sticks(raw_a, raw_b):
     out : tuple
         ``a`` and ``b``, of the same shape, > 0.
     cache : tuple
-        What :func:`sticks_vjp` needs.
+        Input of :func:`sticks_vjp`.
     """
     return (softplus(raw_a), softplus(raw_b)), (raw_a, raw_b)
 
 
 def sticks_vjp(dout, cache):
-    r"""Pull gradients at (a, b) back through the softplus: :math:`d\,raw = \sigma(raw)\, da`."""
+    r"""Pull the gradients at (a, b) back through the softplus: :math:`d\,raw = \sigma(raw)\, da`."""
     return dout[0] * sigmoid(cache[0]), dout[1] * sigmoid(cache[1])
 
 
 class SampledPass(NamedTuple):
-    """What a pass with sampled masks leaves for the way back: results, and what the functions that
-    it called need.
+    """Cache of a pass with sampled masks: intermediate results, and the caches of its functions.
+
+    Attributes
+    ----------
+    sticks : tuple
+        Cache of the prior log-odds.
+    weights : tuple
+        Cache of the masked weights.
+    largest : tuple or None
+        With one IBP per row, cache of the largest mask of each column.
+    bias : ndarray, shape (S, K)
+        The drawn biases.
+    activity : ndarray, shape (S, K)
+        Activity of the units, the largest mask of each column.
+    bias_draw : tuple
+        Cache of the draw of the biases.
+    linear : tuple
+        Cache of the linear layer.
+    activation : tuple or None
+        Cache of the activation; None for a layer without one.
+    backend : ibpcl.inference.backend.Backend
+        The functions that computed.
     """
 
     sticks: tuple  # of the log-odds of the prior
@@ -92,7 +133,21 @@ class SampledPass(NamedTuple):
 
 
 class LearnedAlpha(NamedTuple):
-    """What the divergences of sticks and of a learned alpha leave for the way back."""
+    """Cache of the KL divergences of the sticks and of a learned alpha.
+
+    Attributes
+    ----------
+    raw : tuple
+        Cache of the sticks' shape parameters.
+    divergence : tuple
+        Cache of the sticks' divergence.
+    raw_alpha : tuple
+        Cache of alpha's shape and scale.
+    moments : tuple
+        Cache of alpha's moments.
+    divergence_of_alpha : tuple
+        Cache of alpha's divergence.
+    """
 
     raw: tuple  # of the sticks' shape parameters
     divergence: tuple  # of the sticks
@@ -103,16 +158,34 @@ class LearnedAlpha(NamedTuple):
 
 @dataclass(frozen=True)
 class Masked(Gaussian):
-    r"""Gaussian weights under masks; given masks make it a :class:`~ibpcl.models.layers.Gaussian`
-    layer.
+    r"""Gaussian weights under sampled or given masks.
 
     .. math:: h = f\bigl(x\,(z \odot V) + u \odot b\bigr), \qquad
               z \sim \mathrm{Concrete}(\rho + \operatorname{logit}\pi, \tau), \quad
               u_k = \max_d z_{dk}
 
-    Parameters beyond those of every layer: ``model``, how the masks are modelled; ``weight_count``:
-    if only the weights that a hard mask keeps are there, how many; there are then no parameters of
-    masks, sticks and alphas.
+    With given masks the layer is a :class:`~ibpcl.models.layers.Gaussian` layer.
+
+    Parameters
+    ----------
+    name : str
+        Name of the layer in the parameter vector, without a dot.
+    inputs : int
+        Number of inputs D.
+    units : int
+        Number of units K.
+    activation : {"relu", "leaky_relu", "softplus", "tanh"}, optional
+        Activation function f; none by default.
+    model : MaskModel
+        Modelling choices for the masks.
+    weight_count : int, optional
+        Number M of weights that a hard mask keeps, if the parameter vector holds only these; it
+        then holds no parameters of masks, sticks and alpha.  By default it holds all weights.
+
+    Raises
+    ------
+    ValueError
+        If ``activation``, or a choice in ``model``, is not one of the allowed names.
     """
 
     model: MaskModel = STANDARD_MASKS
@@ -129,15 +202,11 @@ class Masked(Gaussian):
 
     @property
     def weights(self):
-        """The shape of the weights' means in the vector: (D, K), or (M,) of those that a hard mask
-        keeps.
-        """
+        """Shape of the weights' means in the vector: (D, K), or (M,) if only M weights are kept."""
         return self.shape if self.weight_count is None else (self.weight_count,)
 
     def entries(self):
-        """Return the Gaussian entries, the masks' offsets, the sticks, and alpha if it is
-        learned.
-        """
+        """Return the Gaussian entries, the masks' offsets, the sticks, and alpha if it is learned."""
         found = super().entries()
         if self.weight_count is not None:
             return found
@@ -153,9 +222,16 @@ class Masked(Gaussian):
         return found
 
     def start_sticks(self, parameters, alpha):
-        """Put the sticks at their prior, Kumaraswamy(alpha, 1) = Beta(alpha, 1), in place.
+        """Initialize the sticks at their prior, Kumaraswamy(alpha, 1) = Beta(alpha, 1), in place.
 
-        A learned alpha starts at a Weibull of shape 4 whose mean is ``alpha``.
+        A learned alpha starts from a Weibull distribution with shape 4 and mean ``alpha``.
+
+        Parameters
+        ----------
+        parameters : dict of str to ndarray
+            Parameters of this layer by name, written to.
+        alpha : float
+            Concentration of the IBP prior, > 0.
         """
         parameters["raw_a"][...] = inverse_softplus(float(alpha))
         parameters["raw_b"][...] = inverse_softplus(1.0)
@@ -166,8 +242,25 @@ class Masked(Gaussian):
             )
 
     def noise(self, key, samples, batch, relaxed):
-        """Return noise for weights, biases, sticks and masks; for pre-activations where masks are
-        given.
+        """Return the noise that a pass draws.
+
+        Parameters
+        ----------
+        key : ibpcl.noise.Key
+            Key of the layer's noise.  Four streams are used, from this one on.
+        samples : int
+            Number of Monte Carlo samples S.
+        batch : int
+            Number of examples N; used if masks are given.
+        relaxed : bool
+            True if masks are sampled, False if they are given.
+
+        Returns
+        -------
+        draws : dict of str to ibpcl.models.layers.Draw
+            With sampled masks: ``weight`` (S, D, K) and ``bias`` (S, K), normal; ``stick`` (S, K)
+            or (S, D, K), uniform; ``mask`` (S, D, K), logistic.  With given masks: ``eps`` (S, N,
+            K), normal.
         """
         if not relaxed:
             return super().noise(key, samples, batch, relaxed)
@@ -183,7 +276,28 @@ class Masked(Gaussian):
         }
 
     def forward(self, views, x, noise, options):
-        """Evaluate the layer; with sampled masks their divergence is ``kl_masks``."""
+        """Sample weights and masks, or use the given masks, and evaluate the layer.
+
+        Parameters
+        ----------
+        views : dict of str to dict
+            Parameters of all layers: ``views[layer][parameter]`` is an array.
+        x : ndarray, shape (S, N, D) or (N, D)
+            Inputs; (N, D) if all samples share them.
+        noise : dict of str to dict
+            Noise of all layers: ``noise[layer][name]`` is an array, as declared by :meth:`noise`.
+        options : ibpcl.models.layers.Pass
+            Backend, masks and temperature.
+
+        Returns
+        -------
+        out : tuple
+            The outputs, shape (S, N, K), and a dict of divergences.  With sampled masks it holds
+            ``kl_masks`` (S,), the KL divergence of the masks from their prior, in nats, summed over
+            weights; with given masks it is empty.
+        cache : ibpcl.models.layers.Kept
+            Input of :meth:`forward_vjp`.
+        """
         if options.masks is not None:
             out, cache = super().forward(views, x, noise, options)
             return out, Kept(given=cache)
@@ -238,7 +352,25 @@ class Masked(Gaussian):
         )
 
     def forward_vjp(self, dout, cache, needs_dx=True):
-        """Pull the gradients at the outputs and at the masks' divergence back."""
+        """Pull the gradients at outputs and divergences back to inputs and parameters.
+
+        Parameters
+        ----------
+        dout : tuple
+            Gradient at the outputs (S, N, K), and a dict of gradients at the divergences, (S,)
+            each.
+        cache : ibpcl.models.layers.Kept
+            From :meth:`forward`.
+        needs_dx : bool
+            Whether to compute the gradient at the inputs.
+
+        Returns
+        -------
+        dx : ndarray or None
+            Gradient at ``x``, of its shape; None if ``needs_dx`` is False.
+        gradients : dict of str to dict
+            Gradients of the parameters, ``gradients[layer][parameter]``.
+        """
         if cache.sampled is None:
             return super().forward_vjp(dout, cache.given, needs_dx)
         (dh, ddivergences), model, run = dout, self.model, cache.sampled
@@ -277,12 +409,25 @@ class Masked(Gaussian):
         }
 
     def kl_sticks(self, parameters, prior, backend):
-        """Compute the divergences, nats, of the layer's sticks and of a learned alpha from their
-        prior.
+        """Compute the KL divergences of the sticks and of a learned alpha from their priors.
 
-        ``parameters`` are the layer's by name, ``prior`` is the concentration alpha of the
-        sticks' prior, or of a learned one shape and rate of its Gamma prior.  That of the sticks is
-        a mean over a learned alpha; without one the other is 0.
+        Parameters
+        ----------
+        parameters : dict of str to ndarray
+            Parameters of this layer by name.
+        prior : float or tuple
+            Concentration alpha of the sticks' Beta(alpha, 1) prior, > 0.  If alpha is learned:
+            shape and rate of its Gamma prior, both > 0.
+        backend : ibpcl.inference.backend.Backend
+            The functions that compute.
+
+        Returns
+        -------
+        out : tuple of float
+            Divergence of the sticks, averaged over a learned alpha, and divergence of alpha, which
+            is 0 if alpha is not learned.  In nats, summed over sticks.
+        cache : tuple
+            Input of :meth:`kl_sticks_vjp`.
         """
         if not self.model.learns_alpha:
             kl, cache = backend.sticks.divergence(parameters["raw_a"], parameters["raw_b"], prior)
@@ -295,7 +440,21 @@ class Masked(Gaussian):
         return (kl, kl_alpha), LearnedAlpha(raw_cache, cache, raw_alpha, moments_cache, gamma_cache)
 
     def kl_sticks_vjp(self, dout, cache):
-        """Pull the gradients at both divergences back to the layer's parameters, a dict by name."""
+        """Pull the gradients at both divergences back to the parameters of this layer.
+
+        Parameters
+        ----------
+        dout : tuple of float
+            Gradients at the divergence of the sticks and at the divergence of alpha.
+        cache : tuple
+            From :meth:`kl_sticks`.
+
+        Returns
+        -------
+        gradients : dict of str to ndarray
+            Gradients by name: of ``raw_a`` and ``raw_b``, and of ``raw_shape`` and ``raw_scale`` if
+            alpha is learned.
+        """
         dkl, dkl_alpha = dout
         if not self.model.learns_alpha:
             inner, backend = cache

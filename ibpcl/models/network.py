@@ -1,7 +1,7 @@
-r"""One network: a list of layers with a likelihood; an autoencoder has codes between two of them.
+r"""Networks: a sequence of layers with a likelihood; an autoencoder has codes in between.
 
-A :class:`Network` holds no parameters, only what they mean: their order in one flat vector, what
-noise a pass needs, and the passes forth and back.  Kumar et al. (2021), Secs. 3.1 and 3.3.
+A :class:`Network` holds no parameters.  It defines their order in one flat vector, the noise that a
+pass draws, and the forward and backward pass.  Kumar et al. (2021), Secs. 3.1 and 3.3.
 """
 
 from dataclasses import dataclass
@@ -24,14 +24,14 @@ KINDS = {"plain": Plain, "gaussian": Gaussian, "masked": Masked}
 
 @dataclass(frozen=True)
 class Network:
-    """Layers, one after another, and what the outputs of the last one mean.
+    """A sequence of layers and the likelihood of the targets given the outputs.
 
     Parameters
     ----------
-    stages : tuple of Layer and Codes
-        In the order of the data's way.
-    likelihood : Likelihood
-        Of the targets, given the outputs.
+    stages : tuple of ibpcl.models.layers.Layer and ibpcl.models.codes.Codes
+        Layers, and at most one stage of codes, in the order of evaluation.
+    likelihood : ibpcl.models.likelihoods.Likelihood
+        Likelihood of the targets given the outputs of the last layer.
     """
 
     stages: tuple[Layer | Codes, ...]
@@ -39,7 +39,7 @@ class Network:
 
     @cached_property
     def layers(self):
-        """All layers by name, in the order in which they are evaluated."""
+        """All layers by name, in the order of evaluation."""
         return {layer.name: layer for stage in self.stages for layer in stage.layers}
 
     @cached_property
@@ -49,7 +49,7 @@ class Network:
 
     @cached_property
     def sources(self):
-        """What each layer reads: the name of another layer, ``inputs`` or ``codes``."""
+        """Input of each layer, by name: another layer, ``inputs`` or ``codes``."""
         found = {}
         last = INPUTS
         for stage in self.stages:
@@ -59,22 +59,22 @@ class Network:
 
     @cached_property
     def codes(self):
-        """The codes between encoder and decoder; None if there are none."""
+        """The codes between encoder and decoder; None in a network without codes."""
         return next((stage for stage in self.stages if isinstance(stage, Codes)), None)
 
     @property
     def inputs(self):
-        """The width D of the inputs that are read."""
+        """Width D of the inputs."""
         return next(iter(self.layers.values())).inputs
 
     @property
     def outputs(self):
-        """The width of the outputs."""
+        """Width of the outputs."""
         return self.stages[-1].units
 
     @cached_property
     def layout(self):
-        """The order of the parameters: by :data:`BLOCKS`, within a block by layer."""
+        """Order of the parameters in the vector: by the blocks in :data:`BLOCKS`, then by layer."""
         entries = [entry for layer in self.layers.values() for entry in layer.entries()]
         entries += self.codes.entries() if self.codes else []
         return Layout(
@@ -85,11 +85,28 @@ class Network:
         )
 
     def noise(self, key, samples, batch, backend, dtype=np.float32, relaxed=True):
-        """Draw what a pass needs, by layer and name: a function of the key, but for its ``stream``,
-        and of the sizes.
+        """Draw the noise of one pass.
 
-        ``relaxed`` if masks are to be sampled, not if they are given.  For 0 samples there is one,
-        of noise 0.
+        Parameters
+        ----------
+        key : ibpcl.noise.Key
+            Key that determines the noise.  Its ``stream`` is ignored: every layer has its own
+            streams.
+        samples : int
+            Number of Monte Carlo samples S.  For 0 there is one sample, with all noise 0.
+        batch : int
+            Number of examples N.
+        backend : ibpcl.inference.backend.Backend
+            The functions that draw.
+        dtype : dtype
+            float32 or float64.
+        relaxed : bool
+            True if masks are sampled, False if they are given.
+
+        Returns
+        -------
+        noise : dict of str to dict
+            ``noise[layer][name]`` is an array; an autoencoder also has ``noise["codes"]``.
         """
         wanted = {}
         stream = 0
@@ -111,9 +128,23 @@ class Network:
     def initial(self, start, sigma=1.0, alpha=(), dtype=np.float32):
         """Return the parameters before training.
 
-        ``start(layer, own)`` draws means of weights and biases into their views: see
-        :mod:`ibpcl.models.starts`.  Every standard deviation is ``sigma`` > 0.  ``alpha`` has the
-        IBP's concentration, > 0, of each masked layer: sticks start at their prior.
+        Parameters
+        ----------
+        start : callable
+            ``start(layer, parameters)`` writes the initial means of a layer's weights and biases
+            into the arrays ``parameters[name]``; see :mod:`ibpcl.models.starts`.
+        sigma : float
+            Initial standard deviation of all Gaussian weights, > 0.
+        alpha : sequence of float
+            Concentration of the IBP prior, > 0, one per masked layer.  The sticks start at their
+            prior.
+        dtype : dtype
+            Type of the vector.
+
+        Returns
+        -------
+        vector : ndarray, shape (P,)
+            The parameters, in the order of ``layout``.
         """
         vector = np.zeros(self.layout.size, dtype)
         if "log_sigma" in self.layout.blocks:
@@ -136,16 +167,17 @@ class Network:
         x : ndarray, shape (N, D)
             Inputs.
         noise : dict of str to dict
-            From :meth:`noise`.
+            Result of :meth:`noise`; empty for a network of plain layers.
         options : ibpcl.models.layers.Pass
             Backend, hard masks or None, temperature and scale.
 
         Returns
         -------
         out : tuple
-            Outputs (S, N, C), and a dict of divergences, (S,) each, nats, for the whole task.
+            The outputs, shape (S, N, C), with S = 1 for a network without noise; and a dict of KL
+            divergences by name, each of shape (S,), in nats for the whole task.
         cache : tuple
-            What :meth:`forward_vjp` needs.
+            Input of :meth:`forward_vjp`.
         """
         views = self.layout.layers(vector)
         h = x
@@ -158,7 +190,21 @@ class Network:
         return (h if h.ndim == 3 else h[None], divergences), (vector, caches)
 
     def forward_vjp(self, dout, cache):
-        """Pull the gradients at the outputs and at the divergences back to ``vector``."""
+        """Pull the gradients at the outputs and at the divergences back to ``vector``.
+
+        Parameters
+        ----------
+        dout : tuple
+            Gradient at the outputs (S, N, C), and a dict of gradients at the divergences, (S,)
+            each.
+        cache : tuple
+            From :meth:`forward`.
+
+        Returns
+        -------
+        gradient : ndarray, shape (P,)
+            Gradient at ``vector``.
+        """
         dh, ddivergences = dout
         vector, caches = cache
         gradient = np.empty_like(vector)
@@ -173,22 +219,39 @@ class Network:
 def classifier(
     inputs, hidden, likelihood, outputs, kind, activation="relu", head=Gaussian, **options
 ):
-    """Return a network of hidden layers ``hidden0``, ... of one kind, and a ``head``.
+    """Return a network with hidden layers of one kind and an output layer, the head.
+
+    The hidden layers are called ``hidden0``, ``hidden1``, ..., the output layer ``head``.  The
+    network also serves regressions.
 
     Parameters
     ----------
     inputs : int
-        Width D of the data.
+        Width D of the inputs, at least 1.
     hidden : sequence of int
-        Units of each hidden layer, at least one.
-    likelihood : Likelihood
-        What the outputs mean.
+        Number of units of each hidden layer, at least 1 each; at least one layer.
+    likelihood : ibpcl.models.likelihoods.Likelihood
+        Likelihood of the targets given the outputs.
     outputs : int
-        Width C of the head.
-    kind, head : type
-        The classes of the hidden layers, which get the ``options``, and of the head.
-    activation : str
-        Of the hidden layers.
+        Width C of the head, at least 1.
+    kind : type
+        Class of the hidden layers, such as :class:`ibpcl.models.masked.Masked`.
+    activation : {"relu", "leaky_relu", "softplus", "tanh"}
+        Activation function of the hidden layers.
+    head : type
+        Class of the head.
+    **options
+        Further arguments of ``kind``, such as ``model``.
+
+    Returns
+    -------
+    network : Network
+        The network.
+
+    Raises
+    ------
+    ValueError
+        If a size is below 1, there is no hidden layer, or the activation is unknown.
     """
     _check_sizes(inputs, *hidden, outputs)
     layers = [
@@ -201,27 +264,43 @@ def classifier(
 def autoencoder(
     inputs, hidden, width, likelihood, kinds=None, activation="relu", learns_prior=False, **options
 ):
-    """Return an encoder with layers ``encoder0``, ..., codes of a width, and the mirrored decoder.
+    """Return an autoencoder: an encoder, Gaussian codes, and a decoder with mirrored widths.
+
+    The layers are ``encoder0``, ..., ``mean`` and ``scale`` of the codes, ``decoder0``, ..., and
+    ``pixels``.
 
     Parameters
     ----------
     inputs : int
-        Width D of the images.
+        Width D of the images, at least 1.
     hidden : sequence of int
-        Units of the encoder's hidden layers, at least one; the decoder's are reversed.
+        Number of units of the encoder's hidden layers, at least 1 each; at least one layer.  The
+        decoder has them in reverse order.
     width : int
-        Of the codes, L.
-    likelihood : Likelihood
-        Of the pixels.
+        Width L of the codes, at least 1.
+    likelihood : ibpcl.models.likelihoods.Likelihood
+        Likelihood of the pixels.
     kinds : sequence of {"masked", "gaussian", "plain"}, optional
-        Of the layers in their order: encoder, ``mean``, ``scale``, decoder, ``pixels``.  If not
-        given, all are masked but the last, which is Gaussian.
-    activation : str
-        Of the hidden layers.
+        Kind of each layer in the order above.  By default, all are masked except ``pixels``, which
+        is Gaussian.
+    activation : {"relu", "leaky_relu", "softplus", "tanh"}
+        Activation function of the hidden layers.
     learns_prior : bool
-        As of :class:`ibpcl.models.codes.Codes`.
-    options
-        What a masked layer gets.
+        Whether mean and standard deviation of the codes' prior are parameters; otherwise the prior
+        is standard normal.
+    **options
+        Further arguments of the masked layers, such as ``model``.
+
+    Returns
+    -------
+    network : Network
+        The autoencoder.
+
+    Raises
+    ------
+    ValueError
+        If a size is below 1, there is no hidden layer, ``kinds`` does not name one kind for each
+        layer, or the activation is unknown.
     """
     _check_sizes(inputs, *hidden, width)
     count = 2 * len(hidden) + 3

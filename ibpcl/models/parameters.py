@@ -1,6 +1,6 @@
-"""Named, shaped views into one flat vector of parameters.
+"""Named and shaped views into one flat vector of parameters.
 
-Adam, checkpoints, gradient checks and priors all work on the vector; the mathematics works on the
+Adam, checkpoints, gradient checks and priors work on the vector; the mathematics works on the
 views.
 """
 
@@ -11,7 +11,17 @@ import numpy as np
 
 
 class Entry(NamedTuple):
-    """One named parameter: its shape, and the block of the vector that it lies in."""
+    """One named parameter array.
+
+    Attributes
+    ----------
+    name : str
+        Name in the form ``layer.parameter``, such as ``hidden0.weight.mu``.
+    shape : tuple of int
+        Shape of the array.
+    block : str
+        Block of the vector that contains the array, such as ``mu``.
+    """
 
     name: str
     shape: tuple[int, ...]
@@ -19,17 +29,24 @@ class Entry(NamedTuple):
 
 
 class Layout:
-    """The order of named parameters in a vector; entries of one block lie side by side.
+    """The order of named parameters in a vector; the entries of one block are contiguous.
 
     Parameters
     ----------
     entries : iterable of Entry
-        In the order of the vector.  A block may not be interrupted by another one.
+        The parameters, in the order of the vector.
+
+    Attributes
+    ----------
+    entries : tuple of Entry
+        The parameters, in the order of the vector.
+    size : int
+        Number P of elements of the vector.
 
     Raises
     ------
     ValueError
-        If a name occurs twice or a block is interrupted.
+        If a name occurs twice, or entries of another block interrupt a block.
 
     Examples
     --------
@@ -70,19 +87,71 @@ class Layout:
 
     @property
     def blocks(self):
-        """The names of the blocks, in the order of the vector."""
+        """Names of the blocks, in the order of the vector."""
         return tuple(self._blocks)
 
     def block(self, name):
-        """Return the slice of the vector that holds a block."""
+        """Return the slice of the vector that holds a block.
+
+        Parameters
+        ----------
+        name : str
+            Name of the block, one of ``blocks``.
+
+        Returns
+        -------
+        block : slice
+            Positions of the block in the vector.
+
+        Raises
+        ------
+        KeyError
+            If there is no such block.
+        """
         return self._blocks[name]
 
     def views(self, vector):
-        """Return a dict from name to shaped view; writing into a view writes into the vector."""
+        """Return views of all parameters; writing into a view writes into the vector.
+
+        Parameters
+        ----------
+        vector : ndarray, shape (P,)
+            The vector.
+
+        Returns
+        -------
+        views : dict of str to ndarray
+            Shaped views by the full name of the parameter.
+
+        Raises
+        ------
+        ValueError
+            If the vector has another shape.
+        """
         return {name: self.view(vector, name) for name in self._slices}
 
     def view(self, vector, name):
-        """Return one of the views, that of the parameter ``name``."""
+        """Return the view of one parameter; writing into it writes into the vector.
+
+        Parameters
+        ----------
+        vector : ndarray, shape (P,)
+            The vector.
+        name : str
+            Full name of the parameter.
+
+        Returns
+        -------
+        view : ndarray
+            The parameter in its shape.
+
+        Raises
+        ------
+        ValueError
+            If the vector has another shape.
+        KeyError
+            If there is no such parameter.
+        """
         self._check(vector)
         return vector[self._slices[name]].reshape(self._shapes[name])
 
@@ -93,9 +162,27 @@ class Layout:
             )
 
     def layers(self, vector):
-        """Return the views by layer: a dict of dicts, from the name before its first dot and from
-        what comes after it.
+        """Return the views grouped by layer; writing into a view writes into the vector.
 
+        A name is split at its first dot: the layer before it, the parameter after it.
+
+        Parameters
+        ----------
+        vector : ndarray, shape (P,)
+            The vector.
+
+        Returns
+        -------
+        views : dict of str to dict
+            Shaped views, ``views[layer][parameter]``.
+
+        Raises
+        ------
+        ValueError
+            If the vector has another shape.
+
+        Examples
+        --------
         >>> Layout([Entry("head.mu", (1,), "mu"),
         ...     Entry("head.rho", (1,), "rho")]).layers(np.arange(2.0))
         {'head': {'mu': array([0.]), 'rho': array([1.])}}
@@ -110,9 +197,20 @@ class Layout:
         }
 
     def places(self, chosen):
-        """Return where the parameters are whose name ``chosen(name)`` holds: a slice if side by
-        side, else indices.
+        """Return the positions of selected parameters in the vector.
 
+        Parameters
+        ----------
+        chosen : callable
+            ``chosen(name)`` returns whether the parameter of this name is selected.
+
+        Returns
+        -------
+        positions : slice or ndarray of int
+            A slice if the positions are contiguous, otherwise their indices.
+
+        Examples
+        --------
         >>> layout = Layout([Entry("a.mu", (2,), "mu"), Entry("b.mu", (3,), "mu"),
         ...     Entry("b.rho", (1,), "rho")])
         >>> layout.places(lambda name: name.startswith("b."))
@@ -132,9 +230,23 @@ class Layout:
         return slice(int(first), int(last)) if last - first == found.size else found
 
     def within(self, larger):
-        """Return where the parameters are in a vector of a larger layout: each in the corner of the
-        array of its name.
+        """Return the positions of the parameters in the vector of a larger layout.
 
+        Each array occupies the corner, with the lowest indices, of the larger array of the same
+        name.
+
+        Parameters
+        ----------
+        larger : Layout
+            A layout with all names of this one, and arrays that are at least as large.
+
+        Returns
+        -------
+        positions : ndarray of int, shape (P,)
+            Position of each element of this layout's vector.
+
+        Examples
+        --------
         >>> Layout([Entry("w", (1, 2), "w")]).within(Layout([Entry("v", (2,), "v"),
         ...     Entry("w", (2, 3), "w")]))
         array([2, 3])
@@ -146,9 +258,17 @@ class Layout:
 
 
 def collect(values, views):
-    """Write values, dicts by layer and name, into ``views`` (:meth:`Layout.layers`), and zeros
-    where there is no value.
+    """Write values into all views, and zeros where no value is given.
 
+    Parameters
+    ----------
+    values : dict of str to dict
+        Arrays by layer and name; layers and names may be missing.
+    views : dict of str to dict
+        Result of :meth:`Layout.layers`, written to.
+
+    Examples
+    --------
     >>> layout, vector = Layout([Entry("a.mu", (2,), "a"), Entry("b.mu", (2,), "b")]), np.empty(4)
     >>> collect({"b": {"mu": np.ones(2)}}, layout.layers(vector))
     >>> vector
@@ -163,6 +283,15 @@ def collect(values, views):
 def write(views, values):
     """Write each value into the view of the same name.
 
+    Parameters
+    ----------
+    views : dict of str to ndarray
+        Views by name, written to.
+    values : dict of str to array_like
+        Values by name; they must broadcast to the shape of their view.
+
+    Examples
+    --------
     >>> views = {"mu": np.zeros(2)}
     >>> write(views, {"mu": 1.0})
     >>> views
