@@ -144,13 +144,13 @@ class Codes:
         caches = []
         shared = []
         for part, layer in zip(PARTS, self.layers, strict=True):
-            (z, found), cache = layer.forward(views, h, noise, options)
+            (z, layer_divergences), cache = layer.forward(views, h, noise, options)
             caches.append(cache)
-            # a plain encoder has one output for all samples, (N, L)
+            # a plain encoder draws nothing: all samples share its outputs (N, L)
             shared.append(z.ndim == 2)
             z = z if z.ndim == 3 else np.broadcast_to(z, eps.shape)
             outputs.append(z + views["codes"][part] if "codes" in views else z)
-            add(divergences, found)
+            add(divergences, layer_divergences)
         codes, code_cache = latent.sample(eps, *outputs)
         kl, kl_cache = options.backend.latent.kl(*outputs, *self.prior(views, codes.dtype))
         divergences["kl_latent"] = options.scale * kl.sum(axis=1)
@@ -184,33 +184,34 @@ class Codes:
             Gradients of the parameters, ``gradients[layer][parameter]``.
         """
         dz, ddivergences = dout
-        caches, shared, code_cache, kl_cache, shape, moved, options = cache
+        caches, shared, code_cache, kl_cache, shape, has_offsets, options = cache
         dkl = np.broadcast_to((options.scale * ddivergences["kl_latent"])[:, None], shape).astype(
             dz.dtype
         )
         *by_kl, dprior_mu, dprior_log_sigma = options.backend.latent.kl_vjp(dkl, kl_cache)
         douts = [
-            one + other for one, other in zip(by_kl, latent.sample_vjp(dz, code_cache), strict=True)
+            from_kl + from_sample
+            for from_kl, from_sample in zip(by_kl, latent.sample_vjp(dz, code_cache), strict=True)
         ]
-        found = (
+        gradients_by_layer = (
             {"prior": dict(zip(PARTS, (dprior_mu, dprior_log_sigma), strict=True))}
             if self.learns_prior
             else {}
         )
-        if moved:  # they were broadcast over S and N
-            found["codes"] = {
+        if has_offsets:  # the offsets were broadcast over S and N
+            gradients_by_layer["codes"] = {
                 part: dz.sum(axis=(0, 1)) for part, dz in zip(PARTS, douts, strict=True)
             }
         dh = None
-        for layer, dz, once, inner in zip(self.layers, douts, shared, caches, strict=True):
-            dz = dz.sum(axis=0) if once else dz
-            by_layer, gradients = layer.forward_vjp((dz, ddivergences), inner, needs_dx)
-            dh = by_layer if dh is None else dh + by_layer  # both read the last hidden layer
-            found |= gradients
-        return dh, found
+        for layer, dz, is_shared, inner in zip(self.layers, douts, shared, caches, strict=True):
+            dz = dz.sum(axis=0) if is_shared else dz
+            dh_layer, gradients = layer.forward_vjp((dz, ddivergences), inner, needs_dx)
+            dh = dh_layer if dh is None else dh + dh_layer  # both layers read h
+            gradients_by_layer |= gradients
+        return dh, gradients_by_layer
 
 
-def add(totals, found):
+def add(totals, divergences):
     """Add divergences to the totals of the same name, in place.
 
     Parameters
@@ -227,5 +228,5 @@ def add(totals, found):
     >>> totals
     {'kl_masks': 3.0, 'kl_latent': 3.0}
     """
-    for name, value in found.items():
+    for name, value in divergences.items():
         totals[name] = totals[name] + value if name in totals else value

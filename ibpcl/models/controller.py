@@ -24,7 +24,7 @@ from ibpcl.models.parameters import Entry, Layout, write
 from ibpcl.numerics import logsumexp
 from ibpcl.primitives import likelihoods, linear, lstm
 
-# Zoph and Le (2017), Sec. 4.1: uniform within +-0.08
+# Zoph and Le (2017), Sec. 4.1: parameters start uniform within +-0.08
 SPREAD = 0.08
 
 
@@ -104,7 +104,9 @@ class Controller:
         """
         views = self.layout.layers(vector)
         x = np.zeros((self.layers, len(actions), self.actions), vector.dtype)
-        x[1:] = np.eye(self.actions)[actions[:, :-1].T]  # each step sees the choice before it
+        x[1:] = np.eye(self.actions)[
+            actions[:, :-1].T
+        ]  # the input of a step is the choice before it
         h, first = lstm.unroll(x, **views["lstm0"])
         h, second = lstm.unroll(h, **views["lstm1"])
         logits, head = linear.apply(h, views["head"]["w"][None], views["head"]["b"][None])
@@ -135,7 +137,7 @@ class Controller:
         array([-2.1972])
         """
         logits, network = self.logits(vector, actions)
-        flat = logits.reshape(1, -1, self.actions)  # the steps side by side, (1, L N, A)
+        flat = logits.reshape(1, -1, self.actions)  # all steps as examples, (1, L N, A)
         log_p, likelihood = likelihoods.categorical(flat, actions.T.ravel())
         return log_p.reshape(actions.T.shape).sum(axis=0), (network, likelihood, actions.T.shape)
 
@@ -151,7 +153,7 @@ class Controller:
             np.broadcast_to(dlog_p, shape).reshape(1, -1), likelihood
         )
         dh, dw, db = linear.apply_vjp(dflat.reshape(*shape, self.actions), head)
-        # one head for all steps
+        # all steps share the head
         write(views["head"], {"w": dw.sum(axis=0), "b": db.sum(axis=0)})
         for name, steps in (("lstm1", second), ("lstm0", first)):
             dh, *dparameters = lstm.unroll_vjp(dh, steps)
@@ -244,9 +246,9 @@ class Controller:
             The sequence, numbers in 0 .. A - 1.
         """
         actions = np.zeros((1, self.layers), np.int64)
-        # a step does not see the zeros that stand after it
+        # a step depends on the choices before it only, not on the zeros after it
         for step in range(self.layers):
             below = np.cumsum(self.probabilities(vector, actions)[step, 0])
-            # rounding
+            # the cumulative sum may end just below 1 by rounding
             actions[0, step] = min(np.searchsorted(below, u[step], side="right"), self.actions - 1)
         return actions[0]

@@ -54,7 +54,7 @@ class Elbo(NamedTuple):
         return self.log_likelihood - sum(self[1:])
 
 
-# The cotangent of the parts that gives the gradient of the ELBO.
+# The gradient at each part for which elbo_vjp returns the gradient of the ELBO.
 GRADIENT = Elbo(1.0, -1.0, -1.0, -1.0, -1.0, -1.0)
 
 
@@ -262,30 +262,28 @@ def elbo_vjp(dparts, cache):
 
 
 def _kl_weights(layout, vector, prior, backend):
-    """Compute the divergence of the weights from their prior; return it, and what its gradient
-    needs.
-    """
+    """Return the KL divergence of the weights from their prior, and its caches."""
     if prior is None or "mu" not in layout.blocks:
         return 0.0, None
     mu, log_sigma = (vector[layout.block(name)] for name in ("mu", "log_sigma"))
-    known = slice(None) if prior.informative is None else prior.informative
+    informative = slice(None) if prior.informative is None else prior.informative
     kl, cache = backend.gaussian.kl(
-        mu[known], log_sigma[known], prior.mu[known], prior.log_sigma[known]
+        mu[informative], log_sigma[informative], prior.mu[informative], prior.log_sigma[informative]
     )
-    found = [(known, backend.gaussian, cache)]
+    caches = [(informative, backend.gaussian, cache)]
     if prior.others is not None and prior.informative is not None:
-        others = np.delete(np.arange(len(mu)), known)
+        others = np.delete(np.arange(len(mu)), informative)
         kl_others, cache = prior.others.kl(mu[others], log_sigma[others])
         kl = kl + kl_others
-        found = [*found, (others, prior.others, cache)]
-    return kl, found
+        caches = [*caches, (others, prior.others, cache)]
+    return kl, caches
 
 
-def _add_kl_weights_vjp(layout, gradient, dkl_weights, found):
-    """Add the gradient at the weights' divergence to that of the vector, in place."""
-    for places, density, cache in found or ():
+def _add_kl_weights_vjp(layout, gradient, dkl_weights, caches):
+    """Add the gradient of the weights' divergence to the gradient of the vector, in place."""
+    for places, density, cache in caches or ():
         for name, dvalue in zip(
             ("mu", "log_sigma"), density.kl_vjp(dkl_weights, cache), strict=False
         ):
-            # a Gaussian prior's own gradients are left out
+            # not strict: a Gaussian prior also returns gradients at its own parameters
             gradient[layout.block(name)][places] += dvalue

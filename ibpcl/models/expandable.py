@@ -29,10 +29,10 @@ def reached(layers):
     [False, True]
     """
     *_, (head, _) = layers
-    found = [(head != 0).any(axis=1)]
+    units = [(head != 0).any(axis=1)]
     for weight, _ in layers[-2:0:-1]:
-        found.insert(0, (weight[:, found[0]] != 0).any(axis=1))
-    return tuple(found)
+        units.insert(0, (weight[:, units[0]] != 0).any(axis=1))
+    return tuple(units)
 
 
 def between(network, units):
@@ -184,7 +184,7 @@ def split(network, vector, old, before, moved):
         units = np.r_[:columns, targets]
         weight[...] = now[np.ix_(np.r_[:rows, sources], units)]
         bias[...] = now_bias[units]
-        # to copies: other copies, and the head
+        # the units that read copies: other copies, and all units of the head
         listens = np.arange(len(units)) >= (columns if i < len(moved) else 0)
         weight[np.ix_(sources, listens)] = 0
         weight[rows:, ~listens] = 0

@@ -154,11 +154,11 @@ class Gated(Plain):
             Gradients of the parameters, ``gradients[layer][parameter]``.
         """
         (dh, ddivergences), (inner, raw, a, gates_cache) = dout, cache
-        dx, found = super().forward_vjp((dh * a, ddivergences), inner, needs_dx)
+        dx, gradients = super().forward_vjp((dh * a, ddivergences), inner, needs_dx)
         # a gate was broadcast over samples and examples
         da = (dh * raw).sum(axis=tuple(range(dh.ndim - 1)))
-        found[self.name]["embedding"] = gates_vjp(da, gates_cache)
-        return dx, found
+        gradients[self.name]["embedding"] = gates_vjp(da, gates_cache)
+        return dx, gradients
 
 
 def freedom(network, used):
@@ -186,7 +186,7 @@ def freedom(network, used):
     free = np.ones(network.layout.size, used.dtype)
     incoming = np.ones(network.inputs, used.dtype)
     by_layer = np.split(used, np.cumsum(network.hidden)[:-1])
-    # the head comes last
+    # not strict: the head comes last and has no gates
     for (weight, bias), outgoing in zip(network.weights(free), by_layer, strict=False):
         weight[...] = 1 - np.minimum(incoming[:, None], outgoing)
         bias[...] = 1 - outgoing

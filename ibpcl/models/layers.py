@@ -141,7 +141,6 @@ class Layer:
     units: int
     activation: str | None = None
 
-    # of noise that are set aside for a layer
     streams: ClassVar[int] = 4
 
     def __post_init__(self):
@@ -282,7 +281,7 @@ class Plain(Layer):
         cache : tuple
             Input of :meth:`forward_vjp`.
         """
-        # one matrix for all samples: join their axes
+        # all samples share one weight matrix, so their axis is joined with that of the examples
         parameters = views[self.name]
         h, cache = options.backend.linear.apply(
             _rows(x), parameters["weight.mu"][None], parameters["bias.mu"][None]
@@ -434,8 +433,8 @@ class Gaussian(Layer):
             Gradients of the parameters, ``gradients[layer][parameter]``.
         """
         inner, backend = cache
-        dx, *found = backend.local_linear.sample_vjp(dout[0], inner, needs_dx)
-        return dx, {self.name: dict(zip(GAUSSIAN, found, strict=True))}
+        dx, *gradients = backend.local_linear.sample_vjp(dout[0], inner, needs_dx)
+        return dx, {self.name: dict(zip(GAUSSIAN, gradients, strict=True))}
 
 
 @dataclass(frozen=True)
@@ -543,11 +542,11 @@ class Drawn(Gaussian):
         """
         dh = activate_vjp(dout[0], cache.activation)
         dx, dweight, dbias = cache.backend.linear.apply_vjp(dh, cache.linear, needs_dx)
-        found = (
+        gradients = (
             *gaussian.sample_vjp(dweight, cache.weight),
             *gaussian.sample_vjp(dbias, cache.bias),
         )
-        return dx, {self.name: dict(zip(GAUSSIAN, found, strict=True))}
+        return dx, {self.name: dict(zip(GAUSSIAN, gradients, strict=True))}
 
 
 def activate(name, h, backend):

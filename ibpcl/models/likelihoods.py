@@ -242,8 +242,8 @@ class Softmax(Likelihood):
             Classes in 0 .. C - 1.
         """
         p = np.exp(outputs - logsumexp(outputs, axis=-1, keepdims=True))
-        # The first class whose cumulative probability passes u; rounding must not lead beyond the
-        # last.
+        # The first class whose cumulative probability exceeds u.  The clip is for rounding: the
+        # probabilities may sum to slightly less than 1.
         return (p.cumsum(axis=1) < rng.random((len(p), 1))).sum(axis=1).clip(max=p.shape[1] - 1)
 
 
@@ -299,8 +299,8 @@ class Bernoulli(Likelihood):
         """
         if classes != 2:
             raise ValueError(
-                f"the likelihood {self.link} is of two classes, got {classes}; softmax is of any "
-                "number"
+                f"Bernoulli: classes must be 2 for the {self.link} likelihood, got {classes}; use "
+                "softmax for more"
             )
         return 1
 
@@ -407,7 +407,7 @@ class Gaussian(Likelihood):
 
     def __post_init__(self):
         if not 0 < self.sigma < np.inf:
-            raise ValueError(f"Gaussian: sigma must be finite and above 0, got {self.sigma}")
+            raise ValueError(f"Gaussian: sigma must be finite and > 0, got {self.sigma}")
 
     def entries(self, outputs):
         """Return the likelihood's own entries in the parameter vector.
@@ -522,7 +522,7 @@ class Gaussian(Likelihood):
         """
         if len(outputs) < 2:
             raise ValueError(
-                f"Gaussian.predict: samples must be at least 2 for a deviation, got {len(outputs)}"
+                f"Gaussian.predict: outputs must have at least 2 samples, got {len(outputs)}"
             )
         variance = outputs.var(axis=0, ddof=1)
         total = variance + np.exp(2 * self.log_noise(views, outputs))
@@ -580,7 +580,7 @@ def mean_over_samples(log_p):
     """
     p = np.exp(log_p)
     probabilities = p.mean(axis=0)
-    # 0 log 0 = 0: the smallest positive float in its place.
+    # 0 log 0 = 0: the logarithm of the smallest positive float replaces log 0.
     log_mean = np.log(np.maximum(probabilities, np.finfo(p.dtype).tiny))
     entropy = -(probabilities * log_mean).sum(axis=-1)
     mean_entropy = -(p * log_p).sum(axis=-1).mean(axis=0)

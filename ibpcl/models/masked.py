@@ -20,7 +20,8 @@ from ibpcl.primitives import gaussian, kumaraswamy, masked_linear, weibull
 
 MASK_KLS = ("bernoulli", "concrete")
 MASK_LINKS = ("logit", "log")
-# Shape of the Weibull that a learned alpha starts from: a standard deviation of 28 % of its mean.
+# Shape of the Weibull distribution from which a learned alpha starts: its standard deviation is
+# 28 % of its mean.
 ALPHA_SHAPE = 4.0
 
 
@@ -91,7 +92,7 @@ def sticks(raw_a, raw_b):
 
 
 def sticks_vjp(dout, cache):
-    r"""Pull the gradients at (a, b) back through the softplus: :math:`d\,raw = \sigma(raw)\, da`."""
+    r"""Pull the gradients at (a, b) back to the raw ones: :math:`d\,raw = \sigma(raw)\, da`."""
     return dout[0] * sigmoid(cache[0]), dout[1] * sigmoid(cache[1])
 
 
@@ -120,12 +121,11 @@ class SampledPass(NamedTuple):
         The functions that computed.
     """
 
-    sticks: tuple  # of the log-odds of the prior
-    weights: tuple  # of masked weights
-    # of each column's largest mask, with sticks of each row
+    sticks: tuple
+    weights: tuple
     largest: tuple | None
-    bias: np.ndarray  # drawn, (S, K)
-    activity: np.ndarray  # of the units, (S, K)
+    bias: np.ndarray
+    activity: np.ndarray
     bias_draw: tuple
     linear: tuple
     activation: tuple | None
@@ -149,10 +149,10 @@ class LearnedAlpha(NamedTuple):
         Cache of alpha's divergence.
     """
 
-    raw: tuple  # of the sticks' shape parameters
-    divergence: tuple  # of the sticks
+    raw: tuple
+    divergence: tuple
     raw_alpha: tuple
-    moments: tuple  # of alpha
+    moments: tuple
     divergence_of_alpha: tuple
 
 
@@ -206,20 +206,20 @@ class Masked(Gaussian):
         return self.shape if self.weight_count is None else (self.weight_count,)
 
     def entries(self):
-        """Return the Gaussian entries, the masks' offsets, the sticks, and alpha if it is learned."""
-        found = super().entries()
+        """Return the Gaussian entries, the masks' offsets, the sticks, and a learned alpha."""
+        entries = super().entries()
         if self.weight_count is not None:
-            return found
-        found.append(Entry(f"{self.name}.rho", self.shape, "rho"))
-        found += [
+            return entries
+        entries.append(Entry(f"{self.name}.rho", self.shape, "rho"))
+        entries += [
             Entry(f"{self.name}.{raw}", self.model.stick_shape(self.shape), "sticks")
             for raw in ("raw_a", "raw_b")
         ]
         if self.model.learns_alpha:
-            found += [
+            entries += [
                 Entry(f"{self.name}.{raw}", (), "alpha") for raw in ("raw_shape", "raw_scale")
             ]
-        return found
+        return entries
 
     def start_sticks(self, parameters, alpha):
         """Initialize the sticks at their prior, Kumaraswamy(alpha, 1) = Beta(alpha, 1), in place.
@@ -321,7 +321,8 @@ class Masked(Gaussian):
             parameters["rho"],
         )
         largest = None
-        # D K columns of one row; then its masks are the activity
+        # With one IBP per row, all weights form one row of D K columns, each with its own stick.
+        # The function's "activity" is then the masks themselves.
         if model.row_sticks:
             (w, z, divergence), weights_cache = sample(
                 *map(_one_row, arrays), _one_row(logit_pi)[:, 0], options.tau, model.kl
@@ -388,10 +389,10 @@ class Masked(Gaussian):
         ddivergence = ddivergences["kl_masks"]
         if model.row_sticks:
             dz = masked_linear.column_activity_vjp(dactivity, run.largest)
-            found = sample_vjp((_one_row(dw), _one_row(dz)[:, 0], ddivergence), run.weights)
+            gradients = sample_vjp((_one_row(dw), _one_row(dz)[:, 0], ddivergence), run.weights)
             dmu, dlog_sigma, drho, dlogit_pi = (
-                part.reshape(*part.shape[:-2], *dw.shape[1:])
-                for part in (*found[:3], found[3][:, None])
+                gradient.reshape(*gradient.shape[:-2], *dw.shape[1:])
+                for gradient in (*gradients[:3], gradients[3][:, None])
             )
         else:
             dmu, dlog_sigma, drho, dlogit_pi = sample_vjp((dw, dactivity, ddivergence), run.weights)
@@ -463,11 +464,14 @@ class Masked(Gaussian):
         da, db, dmean, dmean_log = kumaraswamy.expected_kl_to_beta_vjp(dkl, cache.divergence)
         by_sticks = weibull.moments_vjp((dmean, dmean_log), cache.moments)
         by_prior = weibull.kl_to_gamma_vjp(dkl_alpha, cache.divergence_of_alpha)
-        dalpha = [one + other for one, other in zip(by_sticks, by_prior, strict=True)]
+        dalpha = [
+            from_sticks + from_prior
+            for from_sticks, from_prior in zip(by_sticks, by_prior, strict=True)
+        ]
         values = (*sticks_vjp((da, db), cache.raw), *sticks_vjp(dalpha, cache.raw_alpha))
         return dict(zip(("raw_a", "raw_b", "raw_shape", "raw_scale"), values, strict=True))
 
 
 def _one_row(array):
-    """Lay the rows of (..., D, K) end to end: (..., 1, D K)."""
+    """Return an array (..., D, K) with its rows joined to one, (..., 1, D K)."""
     return array.reshape(*array.shape[:-2], 1, array.shape[-2] * array.shape[-1])

@@ -16,9 +16,9 @@ from ibpcl.models.likelihoods import Likelihood
 from ibpcl.models.masked import Masked
 from ibpcl.models.parameters import Layout, collect
 
-# The order of the parameters in the vector: by what they are, then by layer.
+# Order of the blocks of parameters in the vector; within a block the layers follow one another.
 BLOCKS = ("plain", "mu", "log_sigma", "rho", "sticks", "alpha", "gates", "codes", "prior", "noise")
-INPUTS = "inputs"  # what the first layer reads
+INPUTS = "inputs"  # the source of the first layer, see Network.sources
 KINDS = {"plain": Plain, "gaussian": Gaussian, "masked": Masked}
 
 
@@ -50,12 +50,12 @@ class Network:
     @cached_property
     def sources(self):
         """Input of each layer, by name: another layer, ``inputs`` or ``codes``."""
-        found = {}
+        sources = {}
         last = INPUTS
         for stage in self.stages:
-            found |= {layer.name: last for layer in stage.layers}
+            sources |= {layer.name: last for layer in stage.layers}
             last = stage.name
-        return found
+        return sources
 
     @cached_property
     def codes(self):
@@ -123,7 +123,7 @@ class Network:
             if silent
             else backend.noise.draw(asked, dtype)
         )
-        return {name: {part: next(drawn) for part in draws} for name, draws in wanted.items()}
+        return {name: {kind: next(drawn) for kind in draws} for name, draws in wanted.items()}
 
     def initial(self, start, sigma=1.0, alpha=(), dtype=np.float32):
         """Return the parameters before training.
@@ -184,8 +184,8 @@ class Network:
         divergences = {}
         caches = []
         for stage in self.stages:
-            (h, found), cache = stage.forward(views, h, noise, options)
-            add(divergences, found)
+            (h, stage_divergences), cache = stage.forward(views, h, noise, options)
+            add(divergences, stage_divergences)
             caches.append(cache)
         return (h if h.ndim == 3 else h[None], divergences), (vector, caches)
 
@@ -208,11 +208,11 @@ class Network:
         dh, ddivergences = dout
         vector, caches = cache
         gradient = np.empty_like(vector)
-        found = {}
+        by_layer = {}
         for i in reversed(range(len(caches))):
             dh, gradients = self.stages[i].forward_vjp((dh, ddivergences), caches[i], i > 0)
-            found |= gradients
-        collect(found, self.layout.layers(gradient))
+            by_layer |= gradients
+        collect(by_layer, self.layout.layers(gradient))
         return gradient
 
 
@@ -336,6 +336,6 @@ def autoencoder(
 def _check_sizes(inputs, *rest):
     if len(rest) < 2 or min(inputs, *rest) < 1:
         raise ValueError(
-            f"network: sizes must be at least 1 and there must be a hidden layer, got {inputs} "
+            f"network: sizes must be at least 1, with at least one hidden layer, got {inputs} "
             f"inputs, hidden {rest[:-1]}, {rest[-1]} outputs or codes"
         )

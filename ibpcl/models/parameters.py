@@ -75,7 +75,7 @@ class Layout:
                     f"Layout: block {entry.block!r} is interrupted before {entry.name!r}"
                 )
             self._blocks[entry.block] = slice(block.start, self.size)
-        self._layers = {}  # looked up at every step
+        self._layers = {}  # computed once, because layers() is called at every step
         for entry in self.entries:
             layer, _, name = entry.name.partition(".")
             self._layers.setdefault(layer, []).append((name, self._slices[entry.name], entry.shape))
@@ -158,7 +158,7 @@ class Layout:
     def _check(self, vector):
         if vector.shape != (self.size,):
             raise ValueError(
-                f"Layout.view: the vector must have shape ({self.size},), got {vector.shape}"
+                f"Layout: the vector must have shape ({self.size},), got {vector.shape}"
             )
 
     def layers(self, vector):
@@ -191,9 +191,9 @@ class Layout:
         return {
             layer: {
                 name: vector[place] if len(shape) == 1 else vector[place].reshape(shape)
-                for name, place, shape in parts
+                for name, place, shape in entries
             }
-            for layer, parts in self._layers.items()
+            for layer, entries in self._layers.items()
         }
 
     def places(self, chosen):
@@ -216,7 +216,7 @@ class Layout:
         >>> layout.places(lambda name: name.startswith("b."))
         slice(2, 6, None)
         """
-        found = np.concatenate(
+        positions = np.concatenate(
             [
                 np.arange(0),
                 *(
@@ -226,8 +226,8 @@ class Layout:
                 ),
             ]
         )
-        first, last = (found[0], found[-1] + 1) if found.size else (0, 0)
-        return slice(int(first), int(last)) if last - first == found.size else found
+        first, last = (positions[0], positions[-1] + 1) if positions.size else (0, 0)
+        return slice(int(first), int(last)) if last - first == positions.size else positions
 
     def within(self, larger):
         """Return the positions of the parameters in the vector of a larger layout.
@@ -275,9 +275,9 @@ def collect(values, views):
     array([0., 0., 1., 1.])
     """
     for layer, names in views.items():
-        found = values.get(layer, {})
+        given = values.get(layer, {})
         for name, view in names.items():
-            view[...] = found.get(name, 0)
+            view[...] = given.get(name, 0)
 
 
 def write(views, values):

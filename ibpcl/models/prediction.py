@@ -1,4 +1,4 @@
-r"""Predictions of a network with given masks, averaged over samples of what is random in it.
+r"""Predictions of a network, averaged over samples of its random weights.
 
 .. math:: p(y | x) = \frac1S \sum_s p(y | f(x; V^s, B))
 
@@ -11,59 +11,63 @@ from ibpcl.blas_threads import on_one_thread
 from ibpcl.models import subnetwork
 from ibpcl.models.layers import Pass
 
-# rows (sample times example) at once: bounds the memory
+# Rows (samples times examples) that are evaluated at once, which bounds the memory.
 CHUNK = 16384
 
 
 @on_one_thread
 def predict(network, vector, masks, x, samples, key, backend, chunk=CHUNK):
-    """Predict with given masks, or with sampled ones.
+    """Return the prediction of a network with given or sampled masks.
 
-    Every example has samples of its own, drawn at the pre-activations.
+    The pre-activations are sampled, so every example has its own weights.
 
     Parameters
     ----------
     network : ibpcl.models.network.Network
-        What the parameters mean.
+        The network, which defines the order and use of the parameters.
     vector : ndarray, shape (P,)
-        The variational parameters.
+        The variational parameters, in the order of ``network.layout``.
     masks : dict of str to ndarray of bool, shape (D, K), or None
-        The task's masks by layer, none where a layer is not named; None to sample binary ones for
-        each example.
+        Hard masks of the task by layer; a layer that is missing has none.  None samples binary
+        masks for each example, in a network with layers of :class:`ibpcl.models.units.Units`.
     x : ndarray, shape (N, D)
         Inputs.
     samples : int
-        Number of samples S; at least two for values, whose deviation is predicted.
-    key : Key
-        Of the noise; the result is a function of it and the inputs.
-    backend : Backend
-        The backend that computes: numba or numpy.
+        Number of Monte Carlo samples S, at least 1; at least 2 for a Gaussian likelihood, whose
+        standard deviation is estimated.
+    key : ibpcl.noise.Key
+        Key that determines the noise.  The result is a function of the key and the inputs.
+    backend : ibpcl.inference.backend.Backend
+        The functions that compute.
     chunk : int
-        Rows evaluated at once.
+        Number of rows, samples times examples, that are evaluated at once.
 
     Returns
     -------
-    prediction : ibpcl.models.likelihoods.Classes or Values
-        As the network's likelihood predicts.
+    prediction : ibpcl.models.likelihoods.Classes or ibpcl.models.likelihoods.Values
+        Predictions for the N examples with their uncertainty, as the network's likelihood defines
+        them.
     """
-    # nothing else can be seen in the outputs
+    # the rest of the network does not affect the outputs
     subnet = subnetwork.usable(network, x, masks)
     sticks = {}
     small = subnet.network
     vector = vector[subnet.index]
     views = small.layout.layers(vector)
     rows = max(1, chunk // samples)
-    found = []
+    predictions = []
     for i, start in enumerate(range(0, max(1, len(x)), rows)):
-        some = subnet.columns(x[start : start + rows])
+        batch = subnet.columns(x[start : start + rows])
         noise = small.noise(
-            key._replace(step=i), samples, len(some), backend, vector.dtype, masks is None
+            key._replace(step=i), samples, len(batch), backend, vector.dtype, masks is None
         )
-        # Sticks belong to the model: they are those of the first chunk for all.
+        # Sticks are global, not per example: all chunks share those of the first.
         sticks = sticks or {
             name: drawn["stick"] for name, drawn in noise.items() if "stick" in drawn
         }
         noise |= {name: noise[name] | {"stick": stick} for name, stick in sticks.items()}
-        (outputs, _), _ = small.forward(vector, some, noise, Pass(backend, subnet.masks, 0.0))
-        found.append(small.likelihood.predict(views, outputs))
-    return type(found[0])(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+        (outputs, _), _ = small.forward(vector, batch, noise, Pass(backend, subnet.masks, 0.0))
+        predictions.append(small.likelihood.predict(views, outputs))
+    return type(predictions[0])(
+        *(np.concatenate(parts) for parts in zip(*predictions, strict=True))
+    )

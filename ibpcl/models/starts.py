@@ -1,18 +1,30 @@
-"""Where the means of a network's weights start, layer by layer: for
-:meth:`ibpcl.models.network.Network.initial`.
+"""Initializations of the means of a network's weights and biases, layer by layer.
+
+Each function returns a ``start`` for :meth:`ibpcl.models.network.Network.initial`.
 """
 
 import numpy as np
 
-# Factors of the spread in an autoencoder.  Codes start near their prior, pixels near their biases:
-# else all the decoder gets at first is noise of the width of its inputs, it learns not to listen,
-# and the codes are never used.
+# Factors of the spread in an autoencoder.  Codes start near their prior, and pixels near their
+# biases.  Otherwise the decoder's inputs are mostly noise at first, it learns to ignore them, and
+# the codes are never used.
 QUIET = {"mean": 0.1, "scale": 0.1, "pixels": 0.3}
 
 
 def normal(rng, spread):
-    """Return the start whose weights are normal with standard deviation ``spread``; biases are
-    0.
+    """Return an initialization with normal weights; the biases are 0.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of the random numbers.
+    spread : float
+        Standard deviation of the weights, >= 0.
+
+    Returns
+    -------
+    start : callable
+        ``start(layer, parameters)`` writes the means of a layer into ``parameters[name]``.
     """
 
     def start(layer, parameters):
@@ -22,11 +34,25 @@ def normal(rng, spread):
 
 
 def he(rng, spread=1.0, factors=None):
-    r"""Return the start whose weights are normal with standard deviation :math:`\sqrt{2 / D}`,
-    times ``spread``.
+    r"""Return an initialization with normal weights that depend on the width; the biases are 0.
 
-    With 1 it keeps the size of ReLU activations from layer to layer (He, Zhang, Ren and Sun, 2015,
-    "Delving deep into rectifiers"); ``factors`` are of the layers that are named.  Biases are 0.
+    The standard deviation is :math:`\sqrt{2 / D}` times ``spread``.  With ``spread`` 1, the size of
+    ReLU activations stays the same from layer to layer (He, Zhang, Ren and Sun, 2015, "Delving deep
+    into rectifiers").
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of the random numbers.
+    spread : float
+        Factor of the standard deviation, >= 0.
+    factors : dict of str to float, optional
+        Further factors for single layers, by name; 1 for all others.
+
+    Returns
+    -------
+    start : callable
+        ``start(layer, parameters)`` writes the means of a layer into ``parameters[name]``.
     """
 
     def start(layer, parameters):
@@ -39,8 +65,19 @@ def he(rng, spread=1.0, factors=None):
 
 
 def uniform(rng):
-    r"""Return the start with weights and biases from :math:`U(-1/\sqrt D, 1/\sqrt D)`, usual for
-    plain layers today.
+    r"""Return an initialization with weights and biases from :math:`U(-1/\sqrt D, 1/\sqrt D)`.
+
+    It is common for plain layers today.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of the random numbers.
+
+    Returns
+    -------
+    start : callable
+        ``start(layer, parameters)`` writes weights and biases of a layer into ``parameters[name]``.
     """
 
     def start(layer, parameters):
@@ -51,5 +88,5 @@ def uniform(rng):
     return start
 
 
-# The starts of plain layers by their names.
+# The initializations of plain layers by name.
 STARTS = {"uniform": uniform, "he": he}

@@ -1,27 +1,28 @@
-r"""The part of a network that a task can use: work that need not be done is not done.
+r"""The part of a network that a task can use, so that no time is spent on the rest.
 
-**Inputs** that are zero for all examples of a task send nothing to any unit, whatever their
-weights.  The ELBO knows of these weights only their divergences, so its maximum over them is known:
-the posterior of a weight is its prior, and :math:`\rho = 0`, for then the mask's posterior is its
-prior too, :math:`\theta_{dk} = \pi_k`, whatever the sticks are. Both divergences of a mask
-(Bernoulli and concrete) are then exactly zero, and so is their gradient at the sticks.  Such rows
-need no samples, no noise, no product and no step.  (Under the plain mean field, :math:`\theta =
-\sigma(\rho)` cannot follow the sticks, and nothing is left out.)  Where each row has sticks of its
-own, those of such a row are at their prior too, where they start; a learned alpha would move that,
-and nothing is left out.  While masks are sampled, a unit's activity, which scales its bias, is the
-largest mask of the inputs that are left: a connection to an input that is always zero does not make
-it active.
+**Inputs** that are zero for all examples of a task send nothing to any unit, whatever their weights
+are.  The ELBO depends on these weights only through their KL divergences, so its maximum over them
+is known.  The posterior of such a weight equals its prior, and :math:`\rho = 0`.  Then the
+posterior of the mask also equals its prior, :math:`\theta_{dk} = \pi_k`, for any sticks.  Both KL
+divergences of a mask (Bernoulli and concrete) are then exactly zero, and so is their gradient at
+the sticks.  Such rows need no samples, no noise, no matrix product and no gradient step.
 
-**Units** whose hard mask is empty output zero (under an activation with f(0) = 0) for sure, and
-what follows sees nothing of them.  The weights of an empty unit, and those that lead on from it,
-are at their prior again.
+There are two exceptions, in which no input is left out.  Under the plain mean field,
+:math:`\theta = \sigma(\rho)` cannot follow the sticks.  And if each row has its own sticks and
+alpha is learned, alpha would move the sticks of unused rows away from their prior, where they
+start.
 
-**Weights** that a hard mask switches off are at their prior too, and nothing that is fitted with
-given masks needs the parameters of masks and sticks.  An input that none of the kept weights reads
-is left out with them.
+While masks are sampled, the activity of a unit, which scales its bias, is the largest mask over the
+inputs that remain: a connection to an input that is always zero does not make the unit active.
 
-So a part of the network is trained, smaller but of the same kind, and its parameters are written
-back at the end.
+**Units** with an empty hard mask output zero if f(0) = 0 for their activation, so the following
+layers do not see them.  The weights of an empty unit, and the weights that lead on from it, return
+to their priors.
+
+**Weights** that a hard mask switches off also return to their priors, and a fit with given masks
+needs no parameters of masks and sticks.  An input that no remaining weight reads is left out too.
+
+So a smaller network of the same kind is trained, and its parameters are written back at the end.
 """
 
 from dataclasses import replace
@@ -37,20 +38,19 @@ ZERO_AT_ZERO = ("relu", "leaky_relu", "tanh")
 
 
 class Subnetwork(NamedTuple):
-    """A part of a network, smaller but of the same kind.
+    """A part of a network, itself a network of the same kind.
 
     Attributes
     ----------
     network : ibpcl.models.network.Network
         The smaller network.
-    index : ndarray of int, shape (P,)
-        Element i of its vector is element ``index[i]`` of the larger one's.
+    index : ndarray of int, shape (P',)
+        Element i of its parameter vector is element ``index[i]`` of the larger network's vector.
     sides : dict of str to tuple
-        Which rows (D,) and columns (K,) of each layer of the larger network it has, boolean arrays
-        by name.
+        Which rows (D,) and columns (K,) of each layer of the larger network remain: two boolean
+        arrays by layer.
     masks : dict of str to ndarray of bool, or None
-        What is left between them of the hard masks by layer; None if there are none, and masks are
-        sampled.
+        Hard masks of the remaining rows and columns by layer; None if masks are sampled.
     """
 
     network: object
@@ -59,15 +59,36 @@ class Subnetwork(NamedTuple):
     masks: dict | None
 
     def columns(self, x):
-        """Return the kept columns of inputs (N, D)."""
+        """Return the columns of the inputs that the subnetwork reads.
+
+        Parameters
+        ----------
+        x : ndarray, shape (N, D)
+            Inputs of the larger network.
+
+        Returns
+        -------
+        x : ndarray, shape (N, D')
+            Inputs of the subnetwork; not copied if all columns remain.
+        """
         inputs, _ = next(iter(self.sides.values()))
         return x if inputs.all() else np.compress(inputs, x, axis=1)
 
     def write_back(self, vector, rest):
-        """Return a copy of ``rest``, a vector of the larger network, with the part's parameters in
-        their places.
+        """Return a parameter vector of the larger network with the parameters of the subnetwork.
 
-        ``rest`` may be None if the part has all of them.
+        Parameters
+        ----------
+        vector : ndarray, shape (P',)
+            Parameters of the subnetwork.
+        rest : ndarray, shape (P,), or None
+            The other parameters of the larger network; not modified.  None if the subnetwork has
+            all of them.
+
+        Returns
+        -------
+        whole : ndarray, shape (P,)
+            A new vector.
         """
         whole = np.empty_like(vector) if rest is None else rest.copy()
         whole[self.index] = vector
@@ -75,14 +96,27 @@ class Subnetwork(NamedTuple):
 
 
 def cut(network, outputs, masks=None):
-    """Cut out the part of a network that has the given inputs and units; all codes and all outputs
-    stay.
+    """Return the part of a network with selected inputs, units and weights.
 
-    ``outputs`` says by name which inputs (D,) and which units (K,) of hidden layers to keep,
-    boolean arrays with at least one each; all of those that it does not name.  ``masks`` (D, K) by
-    masked layer say which weights to keep of those between them; there are then no parameters of
-    masks.
+    All codes and all outputs remain.
 
+    Parameters
+    ----------
+    network : ibpcl.models.network.Network
+        The network.
+    outputs : dict of str to ndarray of bool
+        Which inputs (D,), under the name ``"inputs"``, and which units (K,) of hidden layers, by
+        name, to keep; at least one each.  Whatever is not named is kept whole.
+    masks : dict of str to ndarray of bool, shape (D, K), optional
+        Which weights of the masked layers to keep.  The subnetwork then has no parameters of masks.
+
+    Returns
+    -------
+    subnet : Subnetwork
+        The part; its ``masks`` are None if no masks are given.
+
+    Examples
+    --------
     >>> from ibpcl.models.likelihoods import Softmax
     >>> from ibpcl.models.network import classifier
     >>> small = cut(classifier(4, (3,), Softmax(), 2, Masked),
@@ -120,8 +154,20 @@ def cut(network, outputs, masks=None):
 
 
 def sides(network, outputs):
-    """Return which rows (D,) and columns (K,) of each layer :func:`cut` keeps, boolean arrays by
-    name.
+    """Return the rows and columns of each layer that :func:`cut` keeps.
+
+    Parameters
+    ----------
+    network : ibpcl.models.network.Network
+        The network.
+    outputs : dict of str to ndarray of bool
+        Which inputs (D,), under the name ``"inputs"``, and which units (K,) of hidden layers, by
+        name, to keep.  Whatever is not named is kept whole.
+
+    Returns
+    -------
+    sides : dict of str to tuple
+        Rows (D,) and columns (K,) to keep, two boolean arrays by layer.
     """
     every = {name: np.ones(layer.units, bool) for name, layer in network.layers.items()}
     outputs = {INPUTS: np.ones(network.inputs, bool)} | every | outputs
@@ -131,7 +177,22 @@ def sides(network, outputs):
 
 
 def cut_prior(subnet, network, prior):
-    """Return the prior of a part of a network; None if it has none."""
+    """Return the prior of a part of a network.
+
+    Parameters
+    ----------
+    subnet : Subnetwork
+        The part.
+    network : ibpcl.models.network.Network
+        The whole network.
+    prior : ibpcl.models.elbo.Prior or None
+        Prior of the whole network.
+
+    Returns
+    -------
+    prior : ibpcl.models.elbo.Prior or None
+        Prior of the part; None if the whole has none.
+    """
     if prior is None:
         return None
     places = subnet.index[subnet.network.layout.block("mu")] - network.layout.block("mu").start
@@ -144,7 +205,22 @@ def cut_prior(subnet, network, prior):
 
 
 def at_rest(network, vector, prior):
-    """Return a copy of ``vector`` with every weight at its prior, where it has one."""
+    """Return a copy of the parameters in which the Gaussian posteriors equal their priors.
+
+    Parameters
+    ----------
+    network : ibpcl.models.network.Network
+        The network.
+    vector : ndarray, shape (P,)
+        Its parameters; not modified.
+    prior : ibpcl.models.elbo.Prior
+        The prior.  Elements without a Gaussian prior keep their values.
+
+    Returns
+    -------
+    resting : ndarray, shape (P,)
+        A new vector.
+    """
     resting = vector.copy()
     informative = slice(None) if prior.informative is None else prior.informative
     for block, values in (("mu", prior.mu), ("log_sigma", prior.log_sigma)):
@@ -153,8 +229,17 @@ def at_rest(network, vector, prior):
 
 
 def live(values):
-    """Return which columns of an array have a number that is not zero; the first one if there is
-    none.
+    """Return which columns of an array contain a nonzero number.
+
+    Parameters
+    ----------
+    values : ndarray, shape (N, K)
+        Numbers or booleans.
+
+    Returns
+    -------
+    columns : ndarray of bool, shape (K,)
+        Which columns contain a nonzero number; the first one if none does.
     """
     columns = values.any(axis=0)
     columns[0] |= not columns.any()
@@ -162,8 +247,20 @@ def live(values):
 
 
 def live_units(network, masks):
-    """Return which units (K,) have any weight under hard masks, by layer where the others output
-    zero.
+    """Return the units that have a weight, in layers where all other units output zero.
+
+    Parameters
+    ----------
+    network : ibpcl.models.network.Network
+        The network.
+    masks : dict of str to ndarray of bool, shape (D, K)
+        Hard masks by layer.
+
+    Returns
+    -------
+    units : dict of str to ndarray of bool, shape (K,)
+        Units with a weight, by layer; only layers whose activation f has f(0) = 0.  In a layer
+        without any weight, the first unit counts.
     """
     return {
         name: live(mask)
@@ -173,10 +270,23 @@ def live_units(network, masks):
 
 
 def usable(network, x, masks=None):
-    """Return the part of a network that a task with inputs (N, D) can use, under hard masks (D, K)
-    by layer if given.
+    """Return the part of a network that a task can use.
 
-    A unit that is connected, but to dropped inputs only, outputs its bias: it keeps one of them.
+    A unit that is connected to dropped inputs only outputs its bias; it keeps one of these inputs.
+
+    Parameters
+    ----------
+    network : ibpcl.models.network.Network
+        The network.
+    x : ndarray, shape (N, D)
+        All inputs of the task.  Columns that are zero in all of them are dropped.
+    masks : dict of str to ndarray of bool, shape (D, K), optional
+        Hard masks by layer.  By default, masks are sampled, and only inputs are dropped.
+
+    Returns
+    -------
+    subnet : Subnetwork
+        The part.
     """
     inputs = live(x)
     first = network.stages[0]
@@ -188,7 +298,7 @@ def usable(network, x, masks=None):
         )
         return cut(network, {INPUTS: inputs} if rests else {})
     if first.name in masks and (inputs & masks[first.name].any(axis=1)).any():
-        # what no weight reads is no better than a dead input
+        # an input that no weight reads is as useless as one that is always zero
         inputs &= masks[first.name].any(axis=1)
     outputs = {INPUTS: inputs} | live_units(network, masks)
     for name, mask in masks.items():
@@ -200,27 +310,42 @@ def usable(network, x, masks=None):
 
 
 def useful(network, masks, x):
-    """Switch off every weight of hard masks that changes nothing: no signal reaches it, or nothing
-    reads its unit.
+    """Return hard masks without the weights that do not affect the outputs.
 
-    First columns are on for all rows, also those of inputs that are always zero and of units that
-    output zero; such weights are not used by the task, and shall be free for the next one.  From
-    hard masks (D, K) by layer, in the network's order, and the task's inputs (N, D) it makes
-    subsets of the masks.  On these inputs they make the same model, but for units that dead inputs
-    alone lead to: those said their bias, a constant that the next layer's biases can say.
+    Such a weight receives no signal, or nothing reads its unit.  The first columns of a layer are
+    switched on for all rows, including the rows of inputs that are always zero and of units that
+    output zero.  The task does not use these weights, so they should be free for the next task.
+
+    On the inputs of the task, the model stays the same, with one exception.  A unit that only dead
+    inputs lead to output its bias, a constant.  The biases of the next layer can express this
+    constant.
+
+    Parameters
+    ----------
+    network : ibpcl.models.network.Network
+        The network.
+    masks : dict of str to ndarray of bool, shape (D, K)
+        Hard masks by layer, in the order of the network's layers.
+    x : ndarray, shape (N, D)
+        All inputs of the task.
+
+    Returns
+    -------
+    masks : dict of str to ndarray of bool, shape (D, K)
+        New masks by layer, subsets of the given ones.
     """
-    found = {}
+    kept = {}
     reached = {INPUTS: live(x)}
-    for name, mask in masks.items():  # from the inputs on
+    for name, mask in masks.items():  # forward, from the inputs to the outputs
         layer = network.layers[name]
         source = network.sources[name]
-        found[name] = mask & reached.get(source, np.ones(layer.inputs, bool))[:, None]
-        # else a unit without weights still says something
+        kept[name] = mask & reached.get(source, np.ones(layer.inputs, bool))[:, None]
+        # otherwise a unit without weights outputs a nonzero constant
         if layer.activation in ZERO_AT_ZERO:
-            reached[name] = found[name].any(axis=0)
-    for name in reversed(found):
+            reached[name] = kept[name].any(axis=0)
+    for name in reversed(kept):  # backward, from the outputs to the inputs
         readers = [reader for reader, source in network.sources.items() if source == name]
-        # an output layer without masks reads all
-        if readers and all(reader in found for reader in readers):
-            found[name] &= np.logical_or.reduce([found[reader].any(axis=1) for reader in readers])
-    return found
+        # an output layer without masks reads all units
+        if readers and all(reader in kept for reader in readers):
+            kept[name] &= np.logical_or.reduce([kept[reader].any(axis=1) for reader in readers])
+    return kept

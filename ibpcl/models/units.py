@@ -1,7 +1,7 @@
-r"""A layer whose units are switched on and off for every example, by an Indian buffet process.
+r"""A layer whose units are switched on and off for every example, with an IBP prior on the masks.
 
 Kessler, Nguyen, Zohren and Roberts (2021), "Hierarchical Indian Buffet Neural Networks for Bayesian
-Continual Learning": unit k of a hidden layer outputs, for example n,
+Continual Learning": for example n, unit k of a hidden layer outputs
 
 .. math::
 
@@ -9,9 +9,9 @@ Continual Learning": unit k of a hidden layer outputs, for example n,
     z_{nk} \sim \mathrm{Bernoulli}(\pi_k), \quad
           \pi_k = \prod_{i \le k} v_i,
 
-with Gaussian weights.  The posterior is :math:`q(v_k) = \mathrm{Kumaraswamy}(a_k, b_k)` and, given
-the sticks, :math:`q(z_{nk} = 1) = \sigma(\rho_k + \operatorname{logit} \pi_k)`: at :math:`\rho = 0`
-masks are drawn as the sticks say, and cost nothing.
+with Gaussian weights.  The posterior of the sticks is :math:`q(v_k) = \mathrm{Kumaraswamy}(a_k,
+b_k)`.  Given the sticks, the posterior of a mask is :math:`q(z_{nk} = 1) = \sigma(\rho_k +
+\operatorname{logit} \pi_k)`.  At :math:`\rho = 0` it equals the prior, and its KL divergence is 0.
 """
 
 from dataclasses import dataclass
@@ -29,54 +29,125 @@ UNITS = ("rho", "raw_a", "raw_b")
 
 
 class SampledPass(NamedTuple):
-    """What a pass with sampled masks leaves for the way back: results, and what the functions that
-    it called need.
+    """Cache of a pass with sampled masks: intermediate results, and the caches of its functions.
+
+    Attributes
+    ----------
+    linear : tuple
+        Cache of the pre-activations.
+    activation : tuple or None
+        Cache of the activation; None for a layer without one.
+    active : ndarray, shape (S, N, K)
+        Outputs before they are masked.
+    z : ndarray, shape (S, N, K)
+        Relaxed masks.
+    sticks : tuple
+        Cache of the prior log-odds.
+    mask : tuple
+        Cache of the draw of the masks.
+    divergence : tuple
+        Cache of the masks' divergence.
+    examples : float
+        Number of examples of the task for which the masks' divergence counts.
+    backend : ibpcl.inference.backend.Backend
+        The functions that computed.
     """
 
-    linear: tuple  # of the pre-activations
+    linear: tuple
     activation: tuple | None
-    active: np.ndarray  # outputs before the masks, (S, N, K)
-    z: np.ndarray  # relaxed masks, (S, N, K)
+    active: np.ndarray
+    z: np.ndarray
     sticks: tuple
     mask: tuple
     divergence: tuple
-    # how many the masks' divergence counts for
     examples: float
     backend: object
 
 
 @dataclass(frozen=True)
 class Units(Gaussian):
-    """A Gaussian layer whose outputs are multiplied by masks (S, N, K); given masks switch that
-    off.
+    """Gaussian layer whose outputs are multiplied by sampled masks (S, N, K).
 
-    ``kl``: which divergence of the masks is taken, bernoulli or concrete.  Masks are local to an
-    example, so their divergence counts once for each of them.  At the temperature 0 masks are
+    With given masks it is a :class:`~ibpcl.models.layers.Gaussian` layer.  The masks are local to
+    an example, so their KL divergence counts once per example.  At temperature 0 the masks are
     binary.
+
+    Parameters
+    ----------
+    name : str
+        Name of the layer in the parameter vector, without a dot.
+    inputs : int
+        Number of inputs D.
+    units : int
+        Number of units K.
+    activation : {"relu", "leaky_relu", "softplus", "tanh"}, optional
+        Activation function f; none by default.
+    kl : {"bernoulli", "concrete"}
+        Which KL divergence of the masks is used: that of the discrete masks, in closed form, or
+        that of the relaxed ones at equal temperatures.
     """
 
     kl: str = "bernoulli"
 
     def entries(self):
-        """Return the Gaussian entries, then one offset and two sticks for each unit."""
+        """Return the Gaussian entries, then ``rho``, ``raw_a`` and ``raw_b`` (K,) of the units."""
         return super().entries() + [
             Entry(f"{self.name}.{name}", (self.units,), "rho" if name == "rho" else "sticks")
             for name in UNITS
         ]
 
     def noise(self, key, samples, batch, relaxed):
-        """Return noise for pre-activations, and for sticks and masks if they are sampled."""
-        found = super().noise(key, samples, batch, relaxed)
+        """Return the noise that a pass draws.
+
+        Parameters
+        ----------
+        key : ibpcl.noise.Key
+            Key of the layer's noise.  Four streams are reserved, from this one on.
+        samples : int
+            Number of Monte Carlo samples S.
+        batch : int
+            Number of examples N.
+        relaxed : bool
+            True if masks are sampled, False if they are given.
+
+        Returns
+        -------
+        draws : dict of str to ibpcl.models.layers.Draw
+            ``eps`` (S, N, K), normal; with sampled masks also ``stick`` (S, K), uniform, and
+            ``mask`` (S, N, K), logistic.
+        """
+        draws = super().noise(key, samples, batch, relaxed)
         if relaxed:
             stick, mask = (key._replace(stream=key.stream + i) for i in (2, 3))
-            found |= {
+            draws |= {
                 "stick": Draw("uniform", stick, (samples, self.units)),
                 "mask": Draw("logistic", mask, (samples, batch, self.units)),
             }
-        return found
+        return draws
 
     def forward(self, views, x, noise, options):
-        """Evaluate the layer; with sampled masks their divergence is ``kl_masks``."""
+        """Sample the outputs and multiply them by sampled masks, unless masks are given.
+
+        Parameters
+        ----------
+        views : dict of str to dict
+            Parameters of all layers: ``views[layer][parameter]`` is an array.
+        x : ndarray, shape (S, N, D) or (N, D)
+            Inputs; (N, D) if all samples share them.
+        noise : dict of str to dict
+            Noise of all layers: ``noise[layer][name]`` is an array, as declared by :meth:`noise`.
+        options : ibpcl.models.layers.Pass
+            Backend, masks, temperature and scale.
+
+        Returns
+        -------
+        out : tuple
+            The outputs, shape (S, N, K), and a dict of divergences.  With sampled masks at a
+            temperature above 0 it holds ``kl_masks`` (S,), the KL divergence of the masks from
+            their prior, in nats for the whole task; otherwise it is empty.
+        cache : ibpcl.models.layers.Kept or None
+            Input of :meth:`forward_vjp`; None at temperature 0, where there is no gradient.
+        """
         if options.masks is not None:
             out, cache = super().forward(views, x, noise, options)
             return out, Kept(given=cache)
@@ -84,7 +155,7 @@ class Units(Gaussian):
         parameters = views[self.name]
         backend = options.backend
         means_and_scales = (parameters[name] for name in GAUSSIAN)
-        # The activation is apart from the layer: the mask's gradient needs what goes through it.
+        # The activation is applied separately, because the gradient of the mask needs its output.
         linear, linear_cache = backend.local_linear.sample(
             drawn["eps"], x, *means_and_scales, None, None
         )
@@ -113,11 +184,29 @@ class Units(Gaussian):
         )
 
     def forward_vjp(self, dout, cache, needs_dx=True):
-        """Pull the gradients at the outputs and at the masks' divergence back."""
+        """Pull the gradients at outputs and divergences back to inputs and parameters.
+
+        Parameters
+        ----------
+        dout : tuple
+            Gradient at the outputs (S, N, K), and a dict of gradients at the divergences, (S,)
+            each.
+        cache : ibpcl.models.layers.Kept
+            From :meth:`forward`.
+        needs_dx : bool
+            Whether to compute the gradient at the inputs.
+
+        Returns
+        -------
+        dx : ndarray or None
+            Gradient at ``x``, of its shape; None if ``needs_dx`` is False.
+        gradients : dict of str to dict
+            Gradients of the parameters, ``gradients[layer][parameter]``.
+        """
         if cache.sampled is None:
             return super().forward_vjp(dout, cache.given, needs_dx)
         (dh, ddivergences), run = dout, cache.sampled
-        # log-odds served all examples
+        # the log-odds were broadcast over N
         by_mask = concrete.sample_vjp(dh * run.active, run.mask).sum(axis=1)
         by_theta, dlogit_pi = DIVERGENCES[self.kl].kl_vjp(
             run.examples * ddivergences["kl_masks"], run.divergence
@@ -131,18 +220,43 @@ class Units(Gaussian):
         return dx, {self.name: dict(zip(GAUSSIAN + UNITS, values, strict=True))}
 
     def kl_sticks(self, parameters, prior, backend):
-        """Compute the divergence of the layer's sticks from a Kumaraswamy prior, whose (a, b) are
-        ``prior``.
+        """Compute the KL divergence of the sticks from a Kumaraswamy prior.
 
-        Results as of :meth:`ibpcl.models.masked.Masked.kl_sticks`; there is no alpha, so its
-        divergence is 0.
+        Parameters
+        ----------
+        parameters : dict of str to ndarray
+            Parameters of this layer by name.
+        prior : tuple of ndarray, shape (K,)
+            Shape parameters (a, b) of the prior, > 0.
+        backend : ibpcl.inference.backend.Backend
+            Not used: there is no compiled version.
+
+        Returns
+        -------
+        out : tuple of float
+            Divergence of the sticks, in nats, summed over sticks; and 0, because there is no alpha.
+        cache : tuple
+            Input of :meth:`kl_sticks_vjp`.
         """
         (a, b), raw_cache = sticks(parameters["raw_a"], parameters["raw_b"])
         kl, cache = stick_divergence.kl(a, b, *prior)
         return (kl, 0.0), (raw_cache, cache)
 
     def kl_sticks_vjp(self, dout, cache):
-        """Pull the gradient at the divergence back to the layer's parameters, a dict by name."""
+        """Pull the gradient at the divergence back to the parameters of this layer.
+
+        Parameters
+        ----------
+        dout : tuple of float
+            Gradient at the divergence of the sticks, and a number that is not used.
+        cache : tuple
+            From :meth:`kl_sticks`.
+
+        Returns
+        -------
+        gradients : dict of str to ndarray
+            Gradients of ``raw_a`` and ``raw_b``, by name.
+        """
         raw_cache, inner = cache
         return dict(
             zip(

@@ -68,7 +68,7 @@ def test_the_variance_of_values_is_that_of_the_outputs_without_bias():
     pairs = predict(model, vector, masks, x, 2, Key(0, 0, 0, 0), NUMPY)
     many = predict(model, vector, masks, x[:1], 4000, Key(1, 0, 0, 0), NUMPY)
     assert (pairs.model_sigma**2).mean() == pytest.approx(many.model_sigma[0, 0] ** 2, rel=0.1)
-    with pytest.raises(ValueError, match="samples must be at least 2 for a deviation, got 1"):
+    with pytest.raises(ValueError, match="samples, got 1"):
         predict(model, vector, masks, x, 1, Key(0, 0, 0, 0), NUMPY)
 
 
@@ -77,5 +77,5 @@ def test_a_likelihood_of_two_classes_refuses_three():
         likelihoods.of_classes("probit").width(2) == 1
         and likelihoods.of_classes("softmax").width(3) == 3
     )
-    with pytest.raises(ValueError, match="the likelihood probit is of two classes, got 3"):
+    with pytest.raises(ValueError, match="probit.*got 3"):
         likelihoods.of_classes("probit").width(3)
