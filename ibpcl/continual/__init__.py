@@ -1,3 +1,4 @@
-"""Tasks that arrive one after another: the task itself, what learns it, and the loop that presents
-it.
+"""Tasks in sequence: the task, the interface of a learner, and the loop over the tasks.
+
+The package also contains coresets, the Fisher information, and the masks and priors of NPBCL.
 """

@@ -1,4 +1,4 @@
-"""Coresets: a few examples of a task, kept to refresh the memory of it before predictions.
+"""Coresets: a few training examples per task, replayed before predictions to refresh the memory.
 
 Kumar et al. (2021), Sec. 4.3 and supplement, "Coreset Method Explanation"; Nguyen, Li, Bui and
 Turner (2018), "Variational Continual Learning", Sec. 3.
@@ -12,13 +12,28 @@ from ibpcl.inference.objectives import Data
 
 
 def random(x, size, rng):
-    """Choose ``size`` of the examples x (N, D) at random, without replacement; return their rows
-    (size,).
+    """Choose examples at random, without replacement.
+
+    Parameters
+    ----------
+    x : ndarray, shape (N, D)
+        The examples.
+    size : int
+        Number of examples to choose, in 1 .. N.
+    rng : numpy.random.Generator
+        Source of the random numbers.
+
+    Returns
+    -------
+    rows : ndarray of int, shape (size,)
+        Row numbers of the chosen examples.
 
     Raises
     ------
-    ValueError, TrainingError
-        If the size is below 1; if there are fewer examples.
+    ValueError
+        If ``size`` is below 1.
+    ibpcl.errors.TrainingError
+        If there are fewer examples than ``size``.
 
     Examples
     --------
@@ -31,24 +46,46 @@ def random(x, size, rng):
 
 @on_one_thread
 def k_center(x, size, rng):
-    r"""Choose examples so that none of the others is far from all of them.
+    r"""Choose examples that cover the data: every example is close to a chosen one.
 
-    Greedy: after a random first centre, each next one is the example farthest from its nearest
-    centre,
+    The greedy algorithm draws the first centre at random.  Each further centre is the example that
+    is farthest from its nearest centre,
 
     .. math:: c_{m + 1} = \arg\max_n \min_{i \le m} \lVert x_n - c_i \rVert.
 
-    The largest distance that is left is at most twice the best possible (Gonzalez, 1985,
-    "Clustering to minimize the maximum intercluster distance").  Distances to the nearest centre
-    are kept, so a centre costs one pass: O(N m D). Arguments, result and errors as of
-    :func:`random`; ``rng`` draws the first centre.
+    The largest distance to the nearest centre is at most twice the smallest possible (Gonzalez,
+    1985, "Clustering to minimize the maximum intercluster distance").  The cost is O(N D) per
+    centre, because the distances to the nearest centre are stored.
 
+    Parameters
+    ----------
+    x : ndarray, shape (N, D)
+        The examples.
+    size : int
+        Number of examples to choose, in 1 .. N.
+    rng : numpy.random.Generator
+        Source of the first centre.
+
+    Returns
+    -------
+    rows : ndarray of int, shape (size,)
+        Row numbers of the chosen examples, in the order of choice.
+
+    Raises
+    ------
+    ValueError
+        If ``size`` is below 1.
+    ibpcl.errors.TrainingError
+        If there are fewer examples than ``size``.
+
+    Examples
+    --------
     >>> x = np.array([[0.0], [0.1], [5.0], [5.1], [9.0]])
     >>> sorted(int(row) // 2 for row in k_center(x, 3, np.random.default_rng(0)))
     [0, 1, 2]
     """
     _check("coresets.k_center", x, size)
-    # |x - c|^2 = |x|^2 - 2 x c + |c|^2: one matrix-vector product a centre, no (N, D) temporary.
+    # |x - c|^2 = |x|^2 - 2 x c + |c|^2: one matrix-vector product per centre, no (N, D) temporary.
     squares = np.einsum("nd,nd->n", x, x)
     nearest = np.full(len(x), np.inf)
     rows = np.empty(size, np.int64)
@@ -66,11 +103,34 @@ SELECTIONS = {"random": random, "k_center": k_center}
 
 
 def take_out(caller, task, selection, size, rng):
-    """Return the examples of a task to train on, and its coreset: each a ``Data``, the second None
-    for "none".
+    """Split the training examples of a task into those to train on and a coreset.
 
-    Other words of ``selection`` are those of :data:`SELECTIONS`; ``size`` and ``rng`` are as of
-    :func:`random`.  If nothing is left to train on, a TrainingError names the ``caller``.
+    Parameters
+    ----------
+    caller : str
+        Name of the method, which begins the message of an error.
+    task : ibpcl.continual.task.Task
+        The task.
+    selection : {"none", "random", "k_center"}
+        How the coreset is chosen; "none" for no coreset.
+    size : int
+        Number of examples in the coreset, at least 1 and less than the number of examples.
+    rng : numpy.random.Generator
+        Source of the random numbers.
+
+    Returns
+    -------
+    data : ibpcl.inference.objectives.Data
+        The examples to train on.
+    coreset : ibpcl.inference.objectives.Data or None
+        The coreset; None for "none".
+
+    Raises
+    ------
+    ValueError
+        If ``size`` is below 1.
+    ibpcl.errors.TrainingError
+        If there are fewer examples than ``size``, or none would be left to train on.
     """
     data = Data(task.x_train, task.y_train)
     if selection == "none":

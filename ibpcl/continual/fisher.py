@@ -1,30 +1,34 @@
-r"""The diagonal of the Fisher information of a network of plain layers, example by example.
+r"""The diagonal of the Fisher information of a network of plain layers.
 
-For one example the information of a weight is the expected square of its log likelihood's slope,
+For each parameter it is the expected square of the slope of an example's log likelihood,
 
 .. math::
 
     F_i = \frac1N \sum_n \mathbb E_{y}\Bigl[\bigl(\partial_{\theta_i} \log p(y | x_n,
         \theta)\bigr)^2\Bigr].
 
+There are three ways to choose y:
+
 ``exact``
-    The expectation is over the network's own labels, :math:`y \sim p(\cdot | x_n, \theta)`, and all
-    of them are summed: the definition, without noise.  For classes only.
+    The expectation is over the network's own labels, :math:`y \sim p(\cdot | x_n, \theta)`, and is
+    computed by summing over all classes.  This is the definition, without noise; it is available
+    for classification only.
 ``sampled``
-    One y an example is drawn from the network, a label or an image: unbiased, noisy.
+    One y per example, a label or an image, is drawn from the network.  The estimate is unbiased but
+    noisy.
 ``empirical``
-    What the data has stands for y, as in the public code of VCL.  It is not an estimate of the
-    Fisher information: once the network is sure of its labels, these slopes vanish faster than the
-    information does (Kunstner, Balles and Hennig, 2019, "Limitations of the empirical Fisher
-    approximation for natural gradient descent").
+    The targets of the data are used for y, as in the public code of VCL.  This is not an estimate
+    of the Fisher information: once the network is confident and correct, these slopes vanish faster
+    than the information does (Kunstner, Balles and Hennig, 2019, "Limitations of the empirical
+    Fisher approximation for natural gradient descent").
 
-An autoencoder draws one code an example, :math:`z_n \sim q(z | x_n)`; the information is that of
-its decoder, given z.
+In an autoencoder, one code :math:`z_n \sim q(z | x_n)` is drawn per example, and the information is
+that of the decoder given z.
 
-The slope of one example with respect to a weight is the product of the layer's input h and of what
-comes back to its output, :math:`\delta`.  So the squares of all examples are one matrix product,
-:math:`F_W = (h^2)^\top (\delta^2) / N`. The square of a *minibatch's* gradient, which public codes
-take, is another thing; ``docs/baselines.md`` has figures.
+The slope of one example with respect to a weight is the product of the layer's input h and the
+gradient :math:`\delta` at its pre-activation.  The sum of squares over all examples is therefore
+one matrix product, :math:`F_W = (h^2)^\top (\delta^2) / N`.  The squared gradient of a *minibatch*,
+which some public codes use, is a different quantity; ``docs/baselines.md`` compares them.
 """
 
 import numpy as np
@@ -37,11 +41,11 @@ from ibpcl.models.likelihoods import Softmax
 
 DEFINITIONS = ("exact", "sampled", "empirical")
 DEFINITIONS_OF_IMAGES = DEFINITIONS[1:]
-CHUNK = 512  # examples at once: bounds the memory
+CHUNK = 512  # examples that are evaluated at once, which bounds the memory
 
 
 def squared_slopes(network, caches, slopes):
-    r"""Pull the slopes at the outputs back, layer by layer, and square those of the parameters.
+    r"""Compute the sum of the squared slopes of each parameter by backpropagation.
 
     .. math:: \delta \leftarrow f'(a) \odot \delta, \qquad
               \sum_n \bigl(\partial_W \log p_n\bigr)^2 = (h^2)^\top (\delta^2), \qquad
@@ -53,18 +57,19 @@ def squared_slopes(network, caches, slopes):
     network : ibpcl.models.network.Network
         A network of plain layers.
     caches : list of tuple
-        What each stage of its forward pass kept.
+        Caches of the stages, from the network's forward pass.
     slopes : ndarray, shape (1, N, C)
-        Of the log likelihood of each example, at the outputs.
+        Gradient of the log likelihood of each example at the outputs.
 
     Returns
     -------
     squares : dict of str to dict
-        By layer and name, summed over examples; of an autoencoder only those of the decoder.
+        Squared slopes, summed over examples, by layer and parameter; for an autoencoder only those
+        of the decoder.
     """
     squares = {}
     for layer, cache in zip(reversed(network.stages), reversed(caches), strict=True):
-        # z is given: what lies before it has no information
+        # z is given, so the parameters of the encoder carry no information
         if layer is network.codes:
             break
         (h, weight), active, *_ = cache
@@ -84,28 +89,31 @@ def diagonal(network, vector, x, targets, definition, rng):
     Parameters
     ----------
     network : ibpcl.models.network.Network
-        A network of plain layers, with codes or without.
+        A network of plain layers, a classifier or an autoencoder.
     vector : ndarray, shape (P,)
         Its parameters.
     x : ndarray, shape (N, D)
-        Inputs.
+        Inputs, at least one.
     targets : ndarray, shape (N,) or (N, D)
-        Labels, or the images again; read by ``empirical`` only.
+        Labels, or the images again; used by ``empirical`` only.
     definition : {"exact", "sampled", "empirical"}
-        Which targets the squared slopes are averaged over; the first for classes only.
+        How y is chosen, see above; ``exact`` is available for classification only.
     rng : numpy.random.Generator
-        Source of codes, and of the targets of ``sampled``.
+        Source of the codes of an autoencoder and of the targets of ``sampled``; else it may be
+        None.
 
     Returns
     -------
     fisher : ndarray, shape (P,)
-        Squared nats a squared unit of the parameter, for one example: the mean, not the sum; >= 0.
-        Of an autoencoder that of the decoder; what lies before the codes has 0.
+        Information per example, >= 0, in squared nats per squared unit of the parameter.  For an
+        autoencoder, the elements of the encoder are 0.
 
     Raises
     ------
     ValueError
-        For an unknown definition, or no examples.
+        If the definition is unknown or not available, or there are no examples.
+    ibpcl.errors.NonFiniteError
+        If the result is not finite.
 
     Examples
     --------
@@ -116,10 +124,10 @@ def diagonal(network, vector, x, targets, definition, rng):
     >>> diagonal(one, w, np.array([[3.0]]), None, "exact", None)[2:4]
     array([2.25, 2.25])
     """
-    known = DEFINITIONS if isinstance(network.likelihood, Softmax) else DEFINITIONS_OF_IMAGES
-    if definition not in known:
+    allowed = DEFINITIONS if isinstance(network.likelihood, Softmax) else DEFINITIONS_OF_IMAGES
+    if definition not in allowed:
         raise ValueError(
-            f"fisher.diagonal: definition must be one of {', '.join(known)}, got {definition!r}"
+            f"fisher.diagonal: definition must be one of {', '.join(allowed)}, got {definition!r}"
         )
     if len(x) == 0:
         raise ValueError("fisher.diagonal: x must hold at least one example")
@@ -146,15 +154,15 @@ def diagonal(network, vector, x, targets, definition, rng):
             ]
         for y in answers:
             log_p, likelihood_cache = network.likelihood.log_density(views, outputs, y, numpy)
-            # Slopes are linear in what is sent down: a root here weighs their squares by p(y | x).
+            # Slopes are linear in the weight: sqrt(p(y | x)) weights their squares by p(y | x).
             weights = np.exp(log_p / 2) if definition == "exact" else np.ones_like(log_p)
             slopes, _ = network.likelihood.log_density_vjp(weights, likelihood_cache)
             for name, squares in squared_slopes(network, caches, slopes).items():
-                for part, values in squares.items():
-                    information[name][part] += values
+                for parameter, values in squares.items():
+                    information[name][parameter] += values
     if not np.isfinite(total).all():
         raise NonFiniteError(
-            "the Fisher information is not finite: lower the learning rate, or check the scale "
-            "of the inputs"
+            "fisher.diagonal: the Fisher information is not finite; lower the learning rate, or "
+            "check the scale of the inputs"
         )
     return total / len(x)

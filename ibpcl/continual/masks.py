@@ -1,4 +1,4 @@
-"""Hard masks: how they are cut from the posterior, stored at one bit a weight, and joined.
+"""Hard masks: computed from the posterior, stored with one bit per weight, and joined over tasks.
 
 Kumar et al. (2021), Sec. 4.5 ("Space complexity", "Selective Finetuning") and Sec. 4.1.
 """
@@ -12,8 +12,22 @@ from ibpcl.primitives import kumaraswamy, stick_breaking, sticks
 
 
 def unpack(bits, shape):
-    """Return the boolean array of a shape (D, K) that ``np.packbits`` put into ceil(D K / 8) bytes.
+    """Return the mask that ``np.packbits`` packed into bytes.
 
+    Parameters
+    ----------
+    bits : ndarray of uint8, shape (ceil(D K / 8),)
+        The packed mask.
+    shape : tuple of int
+        Shape (D, K) of the mask.
+
+    Returns
+    -------
+    mask : ndarray of bool, shape (D, K)
+        The mask.
+
+    Examples
+    --------
     >>> unpack(np.packbits(np.eye(2, dtype=bool)), (2, 2)).tolist()
     [[True, False], [False, True]]
     """
@@ -21,8 +35,20 @@ def unpack(bits, shape):
 
 
 def union(masks, shape):
-    r"""Join masks: :math:`B^o = B^1 \cup \dots \cup B^{t-1}`, in the corner of an array of off; all
-    off for none.
+    r"""Return the union of masks, :math:`B^o = B^1 \cup \dots \cup B^{t-1}`.
+
+    Parameters
+    ----------
+    masks : iterable of ndarray of bool
+        Masks, each at most of the given shape.  A smaller mask occupies the corner with the lowest
+        indices.
+    shape : tuple of int
+        Shape (D, K) of the result.
+
+    Returns
+    -------
+    joined : ndarray of bool, shape (D, K)
+        Which weights are on in any of the masks.
     """
     joined = np.zeros(shape, bool)
     for mask in masks:
@@ -31,35 +57,63 @@ def union(masks, shape):
 
 
 def posterior_probability(rho, a, b, u, model=STANDARD_MASKS):
-    r"""Average the probability (D, K), in [0, 1], that a weight is on over samples of the sticks.
+    r"""Compute the posterior probability that each weight is on.
+
+    It is averaged over samples of the sticks:
 
     .. math:: \bar\theta_{dk} = \frac1S \sum_s \sigma(\rho_{dk} + \operatorname{logit} \pi^s_k)
 
-    ``rho`` (D, K) are offsets of the log-odds, ``a`` and ``b`` (K,) the sticks' shape parameters,
-    or (D, K) for sticks of each row, and ``u`` uniform noise, (S, K) or (S, D, K); ``model`` is the
-    :class:`ibpcl.models.masked.MaskModel`.
+    Parameters
+    ----------
+    rho : ndarray, shape (D, K)
+        Offsets of the masks' log-odds.
+    a, b : ndarray, shape (K,) or (D, K)
+        Shape parameters of the sticks, > 0; (D, K) if each row has its own sticks.
+    u : ndarray, shape (S, K) or (S, D, K)
+        Uniform noise, strictly inside (0, 1).
+    model : ibpcl.models.masked.MaskModel
+        Modelling choices for the masks.  If it is not structured, the result is sigmoid(rho).
+
+    Returns
+    -------
+    probability : ndarray, shape (D, K)
+        Probabilities in [0, 1].
     """
     if not model.structured:
         return sigmoid(rho)
     log_v, _ = kumaraswamy.sample(u, a, b)
     log_pi, _ = stick_breaking.log_probabilities(log_v)
     logit_pi, _ = sticks.prior_log_odds(log_pi, model.link)
-    # One sample at a time: (S, D, K) would be the largest array of all.
+    # One sample at a time: an array (S, D, K) would need the most memory of all.
     return sum(sigmoid(rho + row) for row in logit_pi) / len(u)
 
 
 def probable(network, vector, samples, key, backend):
-    """Return the hard masks (D, K) of a network by masked layer: a weight is on if it is more
-    likely on than off.
+    """Compute the hard masks of a network: a weight is on if its probability exceeds one half.
 
-    ``vector`` (P,) has the network's parameters.  The sticks' ``samples`` are drawn by the
-    ``backend``; their noise is a function of the ``key``, each masked layer having the next stream.
+    Parameters
+    ----------
+    network : ibpcl.models.network.Network
+        A network with masked layers.
+    vector : ndarray, shape (P,)
+        Its variational parameters.
+    samples : int
+        Number of samples of the sticks, at least 1.
+    key : ibpcl.noise.Key
+        Key that determines the noise; each masked layer uses its own ``stream``, from 0 on.
+    backend : ibpcl.inference.backend.Backend
+        The functions that draw the noise.
+
+    Returns
+    -------
+    masks : dict of str to ndarray of bool, shape (D, K)
+        Hard masks by layer.
     """
     views = network.layout.layers(vector)
     masks = {}
     for i, (name, layer) in enumerate(network.masked.items()):
-        own = views[name]
-        (a, b), _ = shape_parameters(own["raw_a"], own["raw_b"])
+        parameters = views[name]
+        (a, b), _ = shape_parameters(parameters["raw_a"], parameters["raw_b"])
         u = backend.noise.uniform(key._replace(stream=i), (samples, *a.shape), np.float32)
-        masks[name] = posterior_probability(own["rho"], a, b, u, layer.model) > 0.5
+        masks[name] = posterior_probability(parameters["rho"], a, b, u, layer.model) > 0.5
     return masks

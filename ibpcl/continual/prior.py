@@ -1,9 +1,9 @@
-r"""The masked prior: yesterday's posterior where some task uses a weight, the initial prior
-elsewhere.
+r"""The prior of the next task: the previous posterior for weights in use, else the initial prior.
 
 Kumar et al. (2021), Eq. 11: :math:`p_t(V_{dk}) = B^o_{dk}\, q_{t-1}(V_{dk}) + (1 - B^o_{dk})\,
-p_0(V_{dk})`, a choice between the two (the combined mask is binary), not a mixture.  What holds for
-a bias is not printed: here it follows its unit, which is used as soon as one of its weights is.
+p_0(V_{dk})`.  The combined mask is binary, so this is a choice between two distributions, not a
+mixture.  The paper does not define the prior of a bias.  Here a bias follows its unit, which is in
+use as soon as one of its weights is.
 """
 
 import numpy as np
@@ -14,49 +14,70 @@ from ibpcl.models.parameters import write
 
 
 def select(used, chosen, other):
-    """Take one layer's Gaussian parameters from ``chosen`` where ``used`` (D, K) says so, from
-    ``other`` elsewhere.
+    """Combine two sets of a layer's Gaussian parameters according to a mask.
 
-    A bias follows its unit.  Arrays of ``chosen`` may be smaller, in the corner of those of
-    ``other``, or missing.
+    A bias follows its unit: it is taken from ``chosen`` if any weight of the unit is.
 
+    Parameters
+    ----------
+    used : ndarray of bool, shape (D, K)
+        Which weights to take from ``chosen``; the others are taken from ``other``.
+    chosen : dict of str to ndarray
+        Parameters by name.  The arrays may be smaller than those of ``other``; they then occupy the
+        corner with the lowest indices.  A name may be missing.
+    other : dict of str to ndarray
+        Parameters by name, with weights (D, K) and biases (K,).
+
+    Returns
+    -------
+    parameters : dict of str to ndarray
+        New arrays with means and log standard deviations of weights and biases, by name.
+
+    Examples
+    --------
     >>> layer = {name: np.ones((2, 1) if name.startswith("weight") else 1) for name in GAUSSIAN}
     >>> zero = {name: np.zeros((2, 2) if name.startswith("weight") else 2) for name in GAUSSIAN}
     >>> select(np.array([[True, False], [False, False]]), layer, zero)["weight.mu"].tolist()
     [[1.0, 0.0], [0.0, 0.0]]
     """
-    found = {name: other[name].copy() for name in GAUSSIAN}
+    parameters = {name: other[name].copy() for name in GAUSSIAN}
     for name in chosen.keys() & GAUSSIAN:
         corner = tuple(map(slice, chosen[name].shape))
         which = (used if name.startswith("weight") else used.any(axis=0))[corner]
-        found[name][corner][which] = chosen[name][which]
-    return found
+        parameters[name][corner][which] = chosen[name][which]
+    return parameters
 
 
 def assemble(network, posterior, known, sigma, sticks, gaussian=True, others=None):
-    r"""Return the prior of a network's next task by Eq. 11: :math:`q_{t-1}` of known weights, else
-    :math:`p_0`.
+    r"""Return the prior of the next task.
+
+    By Eq. 11 it is :math:`q_{t-1}` for the weights that an earlier task uses, and otherwise
 
     .. math:: p_0(V_{dk}) = \mathcal N(0, \sigma_0^2)
 
     Parameters
     ----------
     network : ibpcl.models.network.Network
-        Whose prior it is, as large as ``posterior`` or larger.
+        The network of the next task, at least as large as the ones before.
     posterior : dict of str to dict
-        Means and log standard deviations of layers, by name, that earlier tasks left.
+        Gaussian parameters of the previous posterior, by layer and name.
     known : dict of str to ndarray of bool, shape (D, K)
-        Which weights some task uses, of the layers of ``posterior``, and with them their units'
-        biases.
+        Which weights some earlier task uses, for the layers of ``posterior``.
     sigma : float
-        The standard deviation of p_0.
-    sticks : dict of str
-        What the prior of each masked layer's sticks has.
+        Standard deviation of p_0, > 0.
+    sticks : dict of str to object
+        Prior of each masked layer's sticks, see :class:`ibpcl.models.elbo.Prior`.
     gaussian : bool
-        Whether weights of masked layers that no task uses have p_0; without, they have the prior
-        ``others``.
+        Whether the unused weights of masked layers have the prior p_0.  If False, they have the
+        prior ``others``.
     others : object, optional
-        See :class:`ibpcl.models.elbo.Prior`.
+        Prior of these weights if not ``gaussian``, see :class:`ibpcl.models.elbo.Prior`; by default
+        they have none.
+
+    Returns
+    -------
+    prior : ibpcl.models.elbo.Prior
+        The prior.
     """
     values = np.zeros(network.layout.size, np.float32)
     informative = np.ones(network.layout.size, bool)

@@ -1,7 +1,7 @@
-"""One task of a sequence, checked when it is made, so that nothing after it has to check again.
+"""One task of a sequence, with all data checked when it is created.
 
-A *stream* is any object with ``len(stream)``, ``stream[t] -> Task`` and a ``name``: tasks are built
-when they are asked for, so a long stream needs the memory of one task.
+A *stream* is any object with ``len(stream)``, ``stream[t] -> Task`` and a ``name``.  Tasks
+are built on access, so a long stream needs the memory of only one task.
 """
 
 from collections.abc import Sequence
@@ -9,16 +9,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-MOST_UNNAMED = 10_000  # classes that get numbers for names
+# Largest number of classes without names.  A wrong label, such as 10**9, must not create a billion.
+MOST_UNNAMED = 10_000
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Hold the training and the test examples of one task: of classification, of regression, or
-    images without labels.
+    """The training and test examples of one task: classification, regression, or unlabelled images.
 
-    A task of Kumar et al. (2021), Sec. 2: the data D_t, seen once and never again.  Its kind
-    follows from the targets:
+    A task of Kumar et al. (2021), Sec. 2: the data D_t, seen once and never again.  The kind of the
+    task follows from its targets:
 
     ================  ===========================  ==============================================
     ``kind``          ``y_train``, ``y_test``      what is learned
@@ -31,38 +31,37 @@ class Task:
     Parameters
     ----------
     name : str
-        What the task is called in tables and messages, such as ``"0/1"``.
+        Name of the task in tables and messages, such as ``"0/1"``; not empty.
     x_train, x_test : array_like, shape (N, D) and (M, D)
-        Inputs, finite real numbers, pixels in 0 .. 1 for a task of images; kept as float32 (an
-        array that is float32 already is not copied).
+        Inputs, finite real numbers; pixels in 0 .. 1 for a task of images.  They are stored as
+        float32, without a copy if they are float32 already.
     y_train, y_test : array_like, shape (N,) and (M,), or (N, C) and (M, C), optional
-        Labels, integers in 0 .. classes - 1, kept as int64; or targets, finite real numbers, kept
-        as float32; or neither.
+        Labels, integers in 0 .. classes - 1, stored as int64; or real targets, finite, stored as
+        float32; or neither, for images.
     classes : int, optional
-        The number C of classes, at least 1; not every class has to occur.  Without it as many as
-        there are names, else as the largest label says.
+        Number C of classes, at least 1; not every class must occur.  By default the number of
+        ``class_names``, or else the largest label plus 1.
     class_names : sequence of str, length C, optional
-        What each label means; without it the label itself, as text.
+        Meaning of each label; by default the label as text.
     image_shape : (int, int), optional
-        Height and width, with height * width = D, of the image that a row of ``x_train`` is, or of
-        inputs on a map.
+        Height and width of the images in the rows of ``x_train``, with height * width = D.
     label : int, optional
-        The class of all images of a task of images, at least 0; for evaluation only, no learner
-        looks at it.
+        For a task of images: the class of all its images, at least 0.  It is used in evaluation
+        only; learners do not read it.
 
     Notes
     -----
-    Inputs have no unit here; the streams of :mod:`ibpcl.data.tasks` give pixels in 0 .. 1.
-    Two tasks are equal only when they are the same object.
+    Inputs may have any scale; the streams of :mod:`ibpcl.data.tasks` provide pixels in 0 .. 1.
+    Two tasks are equal only if they are the same object.
 
     Raises
     ------
     TypeError
-        When an argument has the wrong type: inputs that are not real numbers, labels that are not
-        integers.
+        If an argument has the wrong type, such as inputs that are not real numbers or labels that
+        are not integers.
     ValueError
-        On NaN or infinite inputs, labels or pixels out of range, empty arrays, and widths or counts
-        that differ.
+        If inputs are NaN or infinite, labels or pixels are out of range, arrays are empty, or
+        widths or numbers of rows do not match.
 
     Examples
     --------
@@ -91,7 +90,7 @@ class Task:
             raise TypeError(f"Task(name=...): must be a non-empty string, got {self.name!r}")
         if (self.y_train is None) != (self.y_test is None):
             missing, given = ("y_test", "y_train") if self.y_test is None else ("y_train", "y_test")
-            raise TypeError(f"{self._at(missing)} must be given, since {given} is")
+            raise TypeError(f"{self._at(missing)} must be given, because {given} is given")
         self._set("x", lambda x, what: real_rows(_filled(x, what), what))
         self._set("y", lambda y, what: None if y is None else _filled(y, what))
         for argument, kind in (
@@ -101,9 +100,9 @@ class Task:
         ):
             if getattr(self, argument) is not None and self.kind != kind:
                 raise ValueError(
-                    f"{self._at(argument)} must be left out unless the task is one of {kind}; it "
-                    "is one "
-                    f"of {self.kind} with y_train of shape {getattr(self.y_train, 'shape', None)}"
+                    f"{self._at(argument)} must be left out unless the task is of kind "
+                    f"{kind}; its kind is {self.kind}, because y_train has shape "
+                    f"{getattr(self.y_train, 'shape', None)}"
                 )
         if self.kind == "images":
             self._set("x", _pixels)
@@ -123,43 +122,42 @@ class Task:
 
     @property
     def kind(self):
-        """What is to be learned: ``"classification"``, ``"regression"`` or ``"images"``."""
+        """Kind of the task: ``"classification"``, ``"regression"`` or ``"images"``."""
         if self.y_train is None:
             return "images"
         return "regression" if self.y_train.ndim == 2 else "classification"
 
     @property
     def inputs(self):
-        """The width D of one input."""
+        """Width D of one input."""
         return self.x_train.shape[1]
 
     @property
     def outputs(self):
-        """How many outputs a network needs: one for each class, element of a target, or pixel."""
+        """Number of network outputs: one per class, per element of a target, or per pixel."""
         if self.kind == "classification":
             return self.classes
         return self.inputs if self.kind == "images" else self.y_train.shape[1]
 
     @property
     def targets(self):
-        """What the outputs are compared with in training: labels, values, or the images
-        themselves.
-        """
+        """Training targets: labels, real values, or the images themselves."""
         return self.x_train if self.kind == "images" else self.y_train
 
     def _at(self, argument):
-        """Return how a message begins that is about an argument."""
+        """Return the beginning of a message about an argument."""
         return f"Task({self.name!r}, {argument}=...):"
 
     def _set(self, side, read):
-        """Read the training and the test part of x or y; the task is frozen, so nothing else sets
-        its fields.
+        """Read the training and the test array of x or y.
+
+        The dataclass is frozen, so the fields are set with ``object.__setattr__``.
         """
         for field in (f"{side}_train", f"{side}_test"):
             object.__setattr__(self, field, read(getattr(self, field), self._at(field)))
 
     def _name_classes(self):
-        """Fill in the number of classes and their names; refuse labels that are not among them."""
+        """Set the number of classes and their names, after checking the labels."""
         classes = self.classes
         names = self.class_names
         what = self._at("class_names")
@@ -183,7 +181,7 @@ class Task:
         names = tuple(map(str, range(classes)) if names is None else names)
         if len(names) != classes:
             raise ValueError(
-                f"{what} must hold one name a class, got {len(names)} names for {classes} classes"
+                f"{what} must hold one name per class, got {len(names)} names for {classes} classes"
             )
         object.__setattr__(self, "classes", classes)
         object.__setattr__(self, "class_names", names)
@@ -196,7 +194,7 @@ class Task:
                 )
 
     def _check_sizes(self):
-        """Refuse parts of which one has more rows, or is wider, than the other."""
+        """Check that training and test arrays have the same width and matching numbers of rows."""
         for side in "xy"[: 1 if self.kind == "images" else 2]:
             train, test = (getattr(self, f"{side}_{part}") for part in ("train", "test"))
             if train.shape[1:] != test.shape[1:]:
@@ -209,8 +207,8 @@ class Task:
             y = getattr(self, f"y_{part}")
             if y is not None and len(x) != len(y):
                 raise ValueError(
-                    f"{self._at(f'y_{part}')} must have one row for each of x_{part}, "
-                    f"got {len(y)} for {len(x)}"
+                    f"{self._at(f'y_{part}')} must have as many rows as x_{part}, got "
+                    f"{len(y)} and {len(x)}"
                 )
 
 
@@ -227,12 +225,12 @@ def _array(values, what):
         if np.ma.is_masked(values):
             raise ValueError(
                 f"{what} must have no masked elements, got {np.ma.count_masked(values)}; fill "
-                "them, or leave their rows out"
+                "them, or remove their rows"
             )
         values = values.data
     try:
         return np.asarray(values)
-    except ValueError as error:  # rows of different lengths
+    except ValueError as error:  # the rows have different lengths
         raise ValueError(f"{what} must have rows of one length: {error}") from error
 
 
@@ -244,8 +242,29 @@ def _filled(values, what):
 
 
 def real_rows(values, what):
-    """Return an array of float32 (N, D), finite; the error for anything else says ``what`` it is.
+    """Return values as a float32 array with two axes, after checking that they are finite.
 
+    Parameters
+    ----------
+    values : array_like, shape (N, D)
+        Real numbers.
+    what : str
+        Name of the values, which begins the message of an error.
+
+    Returns
+    -------
+    x : ndarray of float32, shape (N, D)
+        The values; not copied if they are float32 already.
+
+    Raises
+    ------
+    TypeError
+        If the values are not real numbers.
+    ValueError
+        If they do not have two axes, or contain NaN or infinite values.
+
+    Examples
+    --------
     >>> real_rows([[1.0, np.nan]], "x")
     Traceback (most recent call last):
     ...
@@ -256,7 +275,7 @@ def real_rows(values, what):
         raise TypeError(f"{what} must hold real numbers, got dtype {x.dtype}")
     if x.ndim != 2:
         raise ValueError(f"{what} must have shape (N, D), got {x.shape}")
-    # too large for float32: reported just below
+    # numbers too large for float32 become infinite, which is reported below
     with np.errstate(over="ignore"):
         x = np.asarray(x, dtype=np.float32)
     finite = np.isfinite(x)
@@ -293,6 +312,6 @@ def _image_shape(shape, width, what):
     height, columns = (_at_least(1, side, what) for side in shape)
     if height * columns != width:
         raise ValueError(
-            f"{what} must be of {width} pixels, the width of x_train, got {height} x {columns}"
+            f"{what} must have {width} pixels, the width of x_train, got {height} x {columns}"
         )
     return height, columns
