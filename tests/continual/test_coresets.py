@@ -26,9 +26,7 @@ def test_equal_examples_are_still_chosen_once_each():
 
 @pytest.mark.parametrize("select", coresets.SELECTIONS.values())
 def test_a_coreset_larger_than_the_task_is_refused(select):
-    with pytest.raises(
-        TrainingError, match="4 of 3 examples.*coreset_size"
-    ):
+    with pytest.raises(TrainingError, match=r"4 of 3 examples.*coreset_size"):
         select(np.zeros((3, 2)), 4, np.random.default_rng(0))
     with pytest.raises(ValueError, match="size must be at least 1, got 0"):
         select(np.zeros((3, 2)), 0, np.random.default_rng(0))

@@ -86,7 +86,7 @@ def test_an_impossible_autoencoder_is_refused(arguments, message):
 
 
 def test_an_impossible_likelihood_is_refused():
-    with pytest.raises(ValueError, match="link.*logistic, probit"):
+    with pytest.raises(ValueError, match=r"link.*logistic, probit"):
         Bernoulli("poisson")
     with pytest.raises(ValueError, match="sigma must be finite"):
         Gaussian(0.0)

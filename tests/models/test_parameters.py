@@ -25,7 +25,7 @@ def test_views_cover_the_vector_once_and_write_through():
 def test_names_occur_once_and_blocks_are_not_interrupted():
     with pytest.raises(ValueError, match=r"'rho' occurs twice"):
         Layout([*ENTRIES, ENTRIES[2]])
-    with pytest.raises(ValueError, match="'mu'.*'late'"):
+    with pytest.raises(ValueError, match=r"'mu'.*'late'"):
         Layout([*ENTRIES, Entry("late", (1,), "mu")])
 
 

@@ -77,5 +77,5 @@ def test_a_likelihood_of_two_classes_refuses_three():
         likelihoods.of_classes("probit").width(2) == 1
         and likelihoods.of_classes("softmax").width(3) == 3
     )
-    with pytest.raises(ValueError, match="probit.*got 3"):
+    with pytest.raises(ValueError, match=r"probit.*got 3"):
         likelihoods.of_classes("probit").width(3)
