@@ -1,1 +1,1 @@
-"""Fitting: what is fitted, the minibatch loop, and which backend computes."""
+"""Variational inference: the objective of a task, the minibatch loop, and the choice of backend."""

@@ -1,10 +1,9 @@
-"""The choice of backend, in one place: the NumPy reference, or the compiled twins that are held to
-it.
+"""The choice of backend: the NumPy reference, or compiled functions that are tested against it.
 
-A backend is a namespace of modules: ``backend().gaussian.kl`` is the function ``kl`` of
-``ibpcl.kernels.gaussian`` if there is one, else that of ``ibpcl.primitives.gaussian``.  One rule: a
-twin has the name and the signature of its reference.  Numba is imported, and the twins are
-compiled, when its backend is first asked for.
+A backend is a namespace of modules.  ``backend().gaussian.kl`` is the compiled function ``kl`` of
+``ibpcl.kernels.gaussian`` if it exists, and otherwise the function of
+``ibpcl.primitives.gaussian``.  A compiled function has the name and the signature of its reference.
+Numba is imported, and the functions are compiled, when the backend ``"numba"`` is first requested.
 """
 
 import importlib.util
@@ -15,16 +14,29 @@ from types import SimpleNamespace
 from ibpcl import blas_threads, console
 
 BACKENDS = ("numba", "numpy")
-# References that are not primitives: they have no gradient.
+# Reference modules outside ibpcl.primitives, because their functions have no gradient.
 APART = ("adam", "noise")
 
 
 class Backend:
-    """Modules by their names, each with all functions of the reference; ``compile_seconds`` is what
-    compilation took.
+    """Namespace of the functions that compute: ``backend.module.function``.
 
-    With the name "numba", those that have a compiled twin are replaced by it; the other name is
-    "numpy".
+    With the name "numba", functions with a compiled version are replaced by it; all others are
+    those of the NumPy reference.  Backends are created by :func:`backend`.
+
+    Parameters
+    ----------
+    name : {"numba", "numpy"}
+        Name of the backend.
+    compile_seconds : float
+        Time that compilation took.
+
+    Attributes
+    ----------
+    name : {"numba", "numpy"}
+        Name of the backend.
+    compile_seconds : float
+        Time that compilation took.
     """
 
     def __init__(self, name, compile_seconds=0.0):
@@ -37,29 +49,67 @@ class Backend:
         functions = public(reference(module))
         if self.name == "numba":
             functions |= twins(module)
-        setattr(self, module, SimpleNamespace(**functions))  # found at once from now on
+        setattr(self, module, SimpleNamespace(**functions))  # from now on a plain attribute
         return getattr(self, module)
 
     def __reduce__(self):
-        """Be copied and pickled as a name."""
+        """Copy and pickle a backend by its name."""
         return backend, (self.name,)
 
 
 def reference(module):
-    """Return the module of the NumPy functions of this name."""
+    """Return a module of the NumPy reference.
+
+    Parameters
+    ----------
+    module : str
+        Name of a module of :mod:`ibpcl.primitives`, or ``"adam"`` or ``"noise"``.
+
+    Returns
+    -------
+    reference : module
+        The module.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If there is no such module.
+    """
     return importlib.import_module(
         f"ibpcl.{module}" if module in APART else f"ibpcl.primitives.{module}"
     )
 
 
 def twins(module):
-    """Return the compiled functions of the module of this name, by their own; there may be none."""
-    found = importlib.util.find_spec(f"ibpcl.kernels.{module}")
-    return public(importlib.import_module(found.name)) if found else {}
+    """Return the compiled functions of a module.
+
+    Parameters
+    ----------
+    module : str
+        Name of a module of :mod:`ibpcl.kernels`.
+
+    Returns
+    -------
+    functions : dict of str to callable
+        Compiled functions by name; empty if there is no such module.
+    """
+    spec = importlib.util.find_spec(f"ibpcl.kernels.{module}")
+    return public(importlib.import_module(spec.name)) if spec else {}
 
 
 def public(module):
-    """Return the functions that a module defines for others, by name."""
+    """Return the public functions that a module defines.
+
+    Parameters
+    ----------
+    module : module
+        The module.
+
+    Returns
+    -------
+    functions : dict of str to callable
+        Functions by name, without imported ones and names with a leading underscore.
+    """
     return {
         name: value
         for name, value in vars(module).items()
@@ -68,14 +118,14 @@ def public(module):
 
 
 def why_not():
-    """Return why there can be no compiled functions, None if there can."""
+    """Return the reason why Numba cannot be used, as a str; None if it can be used."""
     try:
         import numba
     except ModuleNotFoundError as error:
         if error.name == "numba":
             return "Numba is not installed"
         return f"Numba is broken ({error})"
-    # another NumPy than it knows, a wrong variable
+    # for example a NumPy version that it does not support
     except Exception as error:
         return f"Numba cannot be imported ({' '.join(str(error).split())})"
     if numba.config.DISABLE_JIT:
@@ -87,18 +137,36 @@ def why_not():
 
 @cache
 def backend(name="numba"):
-    """Return the backend "numba", which is compiled, or "numpy", which reads like the derivation.
+    """Return a backend by name.
 
-    "numpy" takes complex numbers, too, and takes the place of "numba" where Numba cannot be used;
-    the standard error then says why.  Any other name is a ValueError.
+    If Numba cannot be used, "numba" gives the NumPy backend instead, and a message on standard
+    error states the reason.
 
+    Parameters
+    ----------
+    name : {"numba", "numpy"}
+        "numba" is compiled and fast.  "numpy" is written like the derivations and also accepts
+        complex numbers.
+
+    Returns
+    -------
+    backend : Backend
+        The backend; the same object for the same name.
+
+    Raises
+    ------
+    ValueError
+        If the name is not one of the two.
+
+    Examples
+    --------
     >>> backend("numpy").gaussian.kl is backend("numba").gaussian.kl
     False
     """
     if name not in BACKENDS:
         raise ValueError(f"backend: name must be one of {BACKENDS}, got {name!r}")
     if name == "numba" and (reason := why_not()):
-        console.tell(f"ibpcl: {reason}: the NumPy backend computes, some times slower")
+        console.tell(f"ibpcl: {reason}: using the NumPy backend, which is several times slower")
         return backend("numpy")
     seconds = 0.0
     if name == "numba":
@@ -111,6 +179,6 @@ def backend(name="numba"):
 
 @cache
 def say_if_unlimited():
-    """Say once on the standard error if BLAS cannot be kept to one thread."""
+    """Report once on standard error if BLAS cannot be limited to one thread."""
     if reason := blas_threads.why_unlimited():
         console.tell(f"ibpcl: {reason}")

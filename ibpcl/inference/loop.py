@@ -1,5 +1,6 @@
-"""The minibatch loop: Adam on a loss, with a progress bar, a history, and a stop when the objective
-is not finite.
+"""The minibatch loop: Adam on a loss, with a progress bar and a history.
+
+It stops with an error when the objective becomes NaN or infinite.
 """
 
 import math
@@ -16,17 +17,44 @@ from ibpcl.models.elbo import Elbo
 from ibpcl.noise import generator
 from ibpcl.numerics import finite
 
-# Stream of the order of the examples; the streams of the network's noise count up from 0.
+# Noise stream for the order of the examples; the streams of the network count up from 0.
 ORDER_STREAM = 2**32 - 1
 
 
 class Record(NamedTuple):
-    """One row of the history: means over the steps of an epoch, in nats for the whole task; the
-    ELBO at weights one.
+    """One row of the history of a training: means over the steps of one epoch.
 
-    The parts are those of :class:`ibpcl.models.elbo.Elbo`, in its order; a divergence that a model
-    does not have is 0. ``penalty`` is what a method adds to the negative ELBO, such as the pull of
-    EWC; ``elbo`` does not count it.
+    All parts of the ELBO are in nats for the whole task, each with weight one.  A divergence that a
+    model does not have is 0.
+
+    Attributes
+    ----------
+    task : int
+        Number of the task, from 0.
+    phase : str
+        Name of the training phase.
+    epoch : int
+        Number of the epoch, from 0.
+    steps : int
+        Number of steps in the epoch.
+    tau : float
+        Temperature of the masks at the last step; 0 if none are sampled.
+    elbo : float
+        The ELBO: the log likelihood minus all divergences.
+    log_likelihood : float
+        Expected log likelihood of the targets.
+    kl_weights : float
+        KL divergence of the Gaussian weights from their prior.
+    kl_masks : float
+        KL divergence of the masks from their prior.
+    kl_sticks : float
+        KL divergence of the sticks from their prior.
+    kl_alpha : float
+        KL divergence of a learned concentration alpha from its prior.
+    kl_latent : float
+        KL divergence of the codes from their prior.
+    penalty : float
+        Penalty that a method adds to the negative ELBO, such as that of EWC; not part of ``elbo``.
     """
 
     task: int
@@ -45,18 +73,18 @@ class Record(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What an objective says of one minibatch.
+    """The objective at one minibatch.
 
     Attributes
     ----------
     parts : ibpcl.models.elbo.Elbo
         The parts of the ELBO.
     gradient : ndarray, shape (P,)
-        Of the loss that shall fall, in nats per example.
+        Gradient of the loss to minimize, in nats per example.
     tau : float
-        The temperature of the masks; 0 without any.
+        Temperature of the masks; 0 if none are sampled.
     penalty : float
-        What the method adds to the negative ELBO, in nats for the whole task.
+        Penalty that the method adds to the negative ELBO, in nats for the whole task.
     """
 
     parts: Elbo
@@ -66,8 +94,24 @@ class Step(NamedTuple):
 
 
 def minibatches(examples, batch, key):
-    """Split a random order of the examples into nearly equal minibatches of at most ``batch``.
+    """Split a random order of the examples into minibatches of nearly equal size.
 
+    Parameters
+    ----------
+    examples : int
+        Number of examples N.
+    batch : int
+        Largest size of a minibatch, at least 1.
+    key : ibpcl.noise.Key
+        Key that determines the order; its ``stream`` is ignored.
+
+    Returns
+    -------
+    rows : list of ndarray of int
+        Row numbers of each minibatch.
+
+    Examples
+    --------
     >>> from ibpcl.noise import Key
     >>> [len(rows) for rows in minibatches(10, 4, Key(0, 0, 0, 0))]
     [4, 3, 3]
@@ -77,8 +121,21 @@ def minibatches(examples, batch, key):
 
 
 def progress_bar(total, description, progress):
-    """Return a tqdm bar: shown if ``progress`` is True, never if False, and on a terminal only if
-    None.
+    """Return a tqdm progress bar.
+
+    Parameters
+    ----------
+    total : int
+        Number of steps.
+    description : str
+        Text in front of the bar.
+    progress : bool or None
+        Whether to show the bar; None shows it on a terminal only.
+
+    Returns
+    -------
+    bar : tqdm.tqdm
+        The bar, a context manager.
     """
     return tqdm(
         total=total,
@@ -90,10 +147,15 @@ def progress_bar(total, description, progress):
 
 
 class Watch(NamedTuple):
-    """Who watches a fit: a progress bar, shown or not (None: on a terminal only), and a callable.
+    """Observers of a training: a progress bar and a callback.
 
-    ``on_epoch(record, vector)`` is called after each epoch with its :class:`Record` and the
-    parameters, which it may read until it returns.
+    Attributes
+    ----------
+    bar : bool or None
+        Whether to show the progress bar; None shows it on a terminal only.
+    on_epoch : callable or None
+        ``on_epoch(record, vector)`` is called after each epoch with its :class:`Record` and the
+        parameters.  It must not modify the vector, or keep it without a copy.
     """
 
     bar: bool | None = None
@@ -101,19 +163,36 @@ class Watch(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """How a fit goes.
+    """The settings of one training phase.
 
-    ``phase``: its name in the history and in the progress bar.  ``epochs``, ``batch``: passes over
-    the examples, and the largest minibatch.  ``samples``: Monte-Carlo samples of a step; 0 for one
-    without noise.  ``key``: seed and task of the noise; the order of the examples is a function of
-    it and the epoch.  ``backend``: numba's or NumPy's, which computes.  ``progress``: a
-    :class:`Watch`, or its ``bar``.  ``rate_end``: factor of the learning rates at the last step, >
-    0; they fall geometrically from 1 times the rates.  ``average``: share of the steps, the last
-    ones, whose parameters are averaged, in 0 .. 1; with 0 the last ones are returned.  At a
-    constant rate the steps wander around a minimum, and their mean is nearer to it than any of them
-    (Polyak and Juditsky, 1992; Izmailov et al., 2018, for networks).  Not for a network that grows.
-    ``tau``: the temperature of sampled masks at the first and at the last step, between which it
-    falls geometrically.
+    Attributes
+    ----------
+    phase : str
+        Name of the phase in the history and in the progress bar.
+    epochs : int
+        Number of passes over the examples.
+    batch : int
+        Largest size of a minibatch.
+    samples : int
+        Number of Monte Carlo samples per step; 0 for a step without noise.
+    key : ibpcl.noise.Key
+        Seed and task of the noise.  The order of the examples is a function of the key and the
+        epoch.
+    backend : ibpcl.inference.backend.Backend
+        The functions that compute.
+    progress : bool, Watch or None
+        Whether to show a progress bar (None: on a terminal only), or a :class:`Watch`.
+    rate_end : float
+        Factor of the learning rates at the last step, > 0.  The factor changes geometrically from
+        1.
+    average : float
+        Share of the steps, in 0 .. 1, over which the parameters are averaged at the end; 0 returns
+        the last parameters.  With a constant learning rate, the steps fluctuate around a minimum,
+        and their mean is closer to it (Polyak and Juditsky, 1992; for networks Izmailov et al.,
+        2018).  It cannot be used for a network that grows during the phase.
+    tau : tuple of float
+        Temperature of sampled masks at the first and at the last step, > 0; it changes
+        geometrically.
     """
 
     phase: str
@@ -134,19 +213,19 @@ def fit(vector, objective, rates, examples, plan, adapt=None):
     Parameters
     ----------
     vector : ndarray, shape (P,)
-        Where to start.
+        Initial parameters.
     objective : callable
         ``objective(vector, rows, step, steps)`` returns a :class:`Step` for the examples in
-        ``rows``.
+        ``rows``, at step number ``step`` of ``steps``.
     rates : ndarray, shape (P,)
-        Learning rate of each element.
+        Learning rate of each parameter.
     examples : int
         Number of examples.
     plan : Fit
-        How the fit goes.
+        The settings of the phase.
     adapt : callable, optional
-        ``adapt(step, vector, state, rates) -> (vector, state, rates)``, called after each step; it
-        may change them all.
+        ``adapt(step, vector, state, rates)`` is called after each step and returns new ``vector``,
+        ``state`` (:class:`ibpcl.adam.State`) and ``rates``.
 
     Returns
     -------
@@ -157,8 +236,8 @@ def fit(vector, objective, rates, examples, plan, adapt=None):
 
     Raises
     ------
-    NonFiniteError
-        When a part of the ELBO or the gradient is not finite.
+    ibpcl.errors.NonFiniteError
+        If a part of the ELBO, the penalty or the gradient is NaN or infinite.
     """
     watch = plan.progress if isinstance(plan.progress, Watch) else Watch(plan.progress)
     per_epoch = math.ceil(examples / plan.batch)
@@ -166,19 +245,19 @@ def fit(vector, objective, rates, examples, plan, adapt=None):
     state = adam.start(vector)
     history = []
     mean = None
-    averaged = round(plan.average * steps)  # how many of the last steps
+    averaged = round(plan.average * steps)  # number of last steps to average over
     with one_thread(), progress_bar(steps, plan.phase, watch.bar) as bar:
         for epoch in range(plan.epochs):
-            done = []
+            epoch_steps = []
             for i, rows in enumerate(
                 minibatches(examples, plan.batch, plan.key._replace(step=epoch))
             ):
                 step = epoch * per_epoch + i
-                found = objective(vector, rows, step, steps)
-                _refuse_non_finite(found, f"{plan.phase}, epoch {epoch + 1}, step {step}")
+                result = objective(vector, rows, step, steps)
+                _refuse_non_finite(result, f"{plan.phase}, epoch {epoch + 1}, step {step}")
                 vector, state = plan.backend.adam.update(
                     vector,
-                    found.gradient,
+                    result.gradient,
                     state,
                     rates,
                     factor=geometric(1.0, plan.rate_end, step, steps),
@@ -186,9 +265,9 @@ def fit(vector, objective, rates, examples, plan, adapt=None):
                 if adapt is not None:
                     vector, state, rates = adapt(step, vector, state, rates)
                 mean = running_mean(mean, vector, step + 1 - (steps - averaged))
-                done.append(found._replace(gradient=None))
+                epoch_steps.append(result._replace(gradient=None))
                 bar.update()
-            history.append(_record(plan, epoch, done))
+            history.append(_record(plan, epoch, epoch_steps))
             if watch.on_epoch is not None:
                 watch.on_epoch(history[-1], vector)
             bar.set_postfix_str(f"ELBO/N {history[-1].elbo / examples:.4f}")
@@ -196,9 +275,9 @@ def fit(vector, objective, rates, examples, plan, adapt=None):
 
 
 def _record(plan, epoch, steps):
-    """Return the row of the history of an epoch, from its steps."""
+    """Return the row of the history for an epoch, given its steps."""
     means = Elbo(
-        *(float(np.mean(part)) for part in zip(*(step.parts for step in steps), strict=True))
+        *(float(np.mean(values)) for values in zip(*(step.parts for step in steps), strict=True))
     )
     penalty = float(np.mean([step.penalty for step in steps]))
     tau = float(steps[-1].tau) if steps else 0.0
@@ -206,8 +285,7 @@ def _record(plan, epoch, steps):
 
 
 def geometric(start, end, step, steps):
-    r"""Interpolate geometrically from ``start`` > 0 at the first step to ``end`` > 0 at the last,
-    or at a single one.
+    r"""Interpolate geometrically between two positive numbers.
 
     .. math::
 
@@ -215,6 +293,22 @@ def geometric(start, end, step, steps):
 
     Kumar et al. (2021), supplement, "Hyperparameter settings": from 10 to 0.25.
 
+    Parameters
+    ----------
+    start, end : float
+        Values at the first and at the last step, > 0.
+    step : int
+        Number of the step i, in 0 .. steps - 1.
+    steps : int
+        Number of steps n, at least 1.
+
+    Returns
+    -------
+    value : float
+        The value at this step; ``end`` if there is only one step.
+
+    Examples
+    --------
     >>> [round(geometric(10.0, 0.1, i, 3), 6) for i in range(3)]
     [10.0, 1.0, 0.1]
     """
@@ -222,9 +316,24 @@ def geometric(start, end, step, steps):
 
 
 def running_mean(mean, vector, count):
-    """Return the mean of ``count`` vectors, the last of which is ``vector``, from that of those
-    before; None for none.
+    """Update the mean of a sequence of vectors.
 
+    Parameters
+    ----------
+    mean : ndarray, shape (P,), or None
+        Mean of the first ``count`` - 1 vectors; not used if ``count`` is at most 1.
+    vector : ndarray, shape (P,)
+        The newest vector.
+    count : int
+        Number of vectors, including the newest.
+
+    Returns
+    -------
+    mean : ndarray, shape (P,), or None
+        Mean of all ``count`` vectors; None if ``count`` is 0 or negative.
+
+    Examples
+    --------
     >>> running_mean(np.array([1.0, 2.0]), np.array([4.0, 8.0]), 3).tolist()
     [2.0, 4.0]
     """
@@ -239,10 +348,10 @@ def _refuse_non_finite(step, where):
     finite_elbo = all(map(math.isfinite, (*parts, penalty)))
     if finite_elbo and finite(step.gradient):
         return
-    named = ", ".join(f"{name} {float(part):g}" for name, part in parts._asdict().items())
+    parts_text = ", ".join(f"{name} {float(part):g}" for name, part in parts._asdict().items())
     if penalty:
-        named += f", penalty {penalty:g}"
+        parts_text += f", penalty {penalty:g}"
     raise NonFiniteError(
-        f"{where}: {'the gradient' if finite_elbo else 'the ELBO'} is not finite ({named}). "
+        f"{where}: {'the gradient' if finite_elbo else 'the ELBO'} is not finite ({parts_text}). "
         "Lower the learning rates, or check the scale of the inputs."
     )

@@ -1,6 +1,4 @@
-"""The fit of a network to a task: its negative ELBO, by minibatches, while masks are sampled or
-with given ones.
-"""
+"""Fitting a network to a task: maximizing the ELBO on minibatches, with sampled or given masks."""
 
 from typing import NamedTuple
 
@@ -13,8 +11,14 @@ from ibpcl.models.elbo import Elbo, elbo, elbo_vjp
 
 
 class Data(NamedTuple):
-    """The examples of a fit: inputs (N, D), and labels (N,) or targets (N, C); of an autoencoder
-    the images again.
+    """The examples of a task.
+
+    Attributes
+    ----------
+    x : ndarray, shape (N, D)
+        Inputs.
+    y : ndarray, shape (N,) or (N, C)
+        Labels or real targets; for an autoencoder, the images again.
     """
 
     x: np.ndarray
@@ -22,14 +26,23 @@ class Data(NamedTuple):
 
 
 class Weighted(NamedTuple):
-    """What is maximized besides the data's share of it.
+    """Weights and penalties of the training objective.
 
-    ``weights``: the cotangent of the parts, (1, -1, ...) for the ELBO.  ``warm_up``: share of the
-    steps, from the first on, in which the weight of the codes' divergence rises from 0 to its own.
-    ``held`` (P,): which parameters stay where they are.  ``penalty(vector, gradient)`` returns what
-    is added to the negative ELBO, nats for the whole task, and its gradient or None; it sees the
-    gradient of the loss without it, in nats an example.  ``adapt``: as of
-    :func:`ibpcl.inference.loop.fit`, where nothing grows.
+    Attributes
+    ----------
+    weights : ibpcl.models.elbo.Elbo
+        Weight of each part; (1, -1, ..., -1) for the ELBO.
+    warm_up : float
+        Share of the steps, in 0 .. 1, in which the weight of the codes' divergence rises linearly
+        from 0 to its full value.
+    held : ndarray of bool, shape (P,), or None
+        Parameters that are not trained.
+    penalty : callable or None
+        ``penalty(vector, gradient)`` returns the penalty that is added to the negative ELBO, in
+        nats for the whole task, and its gradient (P,) or None.  Its argument ``gradient`` is the
+        gradient of the loss without the penalty, in nats per example.
+    adapt : callable or None
+        Called after each step, see :func:`ibpcl.inference.loop.fit`; not used if the network grows.
     """
 
     weights: Elbo
@@ -40,42 +53,55 @@ class Weighted(NamedTuple):
 
 
 def train(network, vector, prior, data, plan, rates, weighted, masks=None, rest=None, growing=None):
-    """Maximize the ELBO, its parts weighted, over the parameters of a network.
+    """Maximize the weighted ELBO over the parameters of a network.
 
-    Kumar et al. (2021), Secs. 4.4 and 4.5: "Masked Training" where masks are sampled, else
-    "Selective Finetuning".
+    Kumar et al. (2021), Secs. 4.4 and 4.5: "Masked Training" if masks are sampled, "Selective
+    Finetuning" if they are given.
 
     Parameters
     ----------
     network : ibpcl.models.network.Network
+        The network.
     vector : ndarray, shape (P,)
-        Where to start.
-    prior : Prior or None
-        Of the weights; None for a network of plain layers.
-    data, plan, weighted : Data, Fit, Weighted
-        The task, how the fit goes, and what is maximized.
+        Its initial parameters.
+    prior : ibpcl.models.elbo.Prior or None
+        Prior of the weights; None for a network of plain layers.
+    data : Data
+        The examples of the task.
+    plan : ibpcl.inference.loop.Fit
+        The settings of the training phase.
     rates : dict of str to float
-        Learning rate of each block of the layout; 0 where none is named.
+        Learning rate of each block of the layout; 0 for a block that is missing.
+    weighted : Weighted
+        Weights and penalties of the objective.
     masks : dict of str to ndarray of bool, shape (D, K), optional
-        Hard masks by layer, empty for a network without; if not given, masks are sampled, and
+        Hard masks by layer; empty for a network without masks.  By default, masks are sampled and
         relaxed.
     rest : ndarray, shape (P,), optional
-        The optimum of all parameters that the task does not say anything of: these are left out of
-        training and set to it, see :mod:`ibpcl.models.subnetwork`.  If not given, all are trained.
+        Optimal values of the parameters that the task carries no information about.  These are left
+        out of training and set to ``rest``, see :mod:`ibpcl.models.subnetwork`.  By default, all
+        parameters are trained.
     growing : (int, callable), optional
-        ``every`` and ``look``: after every so many steps ``look(network, vector, step)`` may return
-        a larger network, with its vector, its prior and its ``rest``; or None.
+        ``(every, look)``: after every so many steps, ``look(network, vector, step)`` returns a
+        larger network with its vector, its prior and its ``rest``, or None if the network stays as
+        it is.
 
     Returns
     -------
-    network, vector : Network, ndarray of shape (P,)
-        The network, larger than before if it grew, and its parameters.
-    history : list of Record
+    network : ibpcl.models.network.Network
+        The network, larger than before if it grew.
+    vector : ndarray, shape (P,)
+        Its fitted parameters.
+    history : list of ibpcl.inference.loop.Record
         One row per epoch.
+
+    Raises
+    ------
+    ibpcl.errors.NonFiniteError
+        If a part of the ELBO, the penalty or the gradient is NaN or infinite.
     """
 
-    # What is trained of a network: the part that takes part in the task, its prior, where it
-    # starts, and its rates.
+    # Returns the subnetwork that is trained, its prior, its initial parameters and its rates.
     def begin(network, vector, prior, rest):
         if rest is None:
             subnet = subnetwork.cut(network, {})._replace(masks=masks)
@@ -94,8 +120,8 @@ def train(network, vector, prior, data, plan, rates, weighted, masks=None, rest=
         )
 
     subnet, prior, start, element_rates = begin(network, vector, prior, rest)
-    # A network that grows reads the same; row after row, or each minibatch would be taken from a
-    # copy of all.
+    # Growth does not change the inputs.  They are stored row by row, because selecting a minibatch
+    # from another memory order would copy all of them.
     examples = len(data.x)
     x = np.ascontiguousarray(subnet.columns(data.x))
     downhill = Elbo(*(-weight / examples for weight in weighted.weights))
@@ -124,7 +150,7 @@ def train(network, vector, prior, data, plan, rates, weighted, masks=None, rest=
         penalty, dpenalty = (
             (0.0, None) if weighted.penalty is None else weighted.penalty(vector, gradient)
         )
-        # the loss that falls is in nats per example
+        # the loss is in nats per example, the penalty in nats for the whole task
         if dpenalty is not None:
             gradient = gradient + dpenalty / examples
         return Step(parts, gradient, tau, penalty)
@@ -132,11 +158,11 @@ def train(network, vector, prior, data, plan, rates, weighted, masks=None, rest=
     def grow(step, vector, state, element_rates):
         nonlocal network, subnet, prior, rest
         every, look = growing
-        found = None if (step + 1) % every else look(network, subnet.write_back(vector, rest), step)
-        if found is None:
+        grown = None if (step + 1) % every else look(network, subnet.write_back(vector, rest), step)
+        if grown is None:
             return vector, state, element_rates
-        layout, (network, _, _, rest) = subnet.network.layout, found
-        subnet, prior, vector, element_rates = begin(*found)
+        layout, (network, _, _, rest) = subnet.network.layout, grown
+        subnet, prior, vector, element_rates = begin(*grown)
         return (
             vector,
             _larger_state(state, layout.within(subnet.network.layout), len(vector)),
@@ -150,8 +176,38 @@ def train(network, vector, prior, data, plan, rates, weighted, masks=None, rest=
 
 
 def maximize_likelihood(network, vector, prior, data, plan, rate):
-    """Fit the means alone, without masks and without noise (supplement B.1: "similar to VCL"); see
-    :func:`train`.
+    """Fit the means of the weights by maximum likelihood, without masks and without noise.
+
+    Kumar et al. (2021), supplement B.1: "similar to VCL".
+
+    Parameters
+    ----------
+    network : ibpcl.models.network.Network
+        The network.
+    vector : ndarray, shape (P,)
+        Its initial parameters.
+    prior : ibpcl.models.elbo.Prior or None
+        Prior of the weights; its divergence appears in the history but is not trained on.
+    data : Data
+        The examples of the task.
+    plan : ibpcl.inference.loop.Fit
+        The settings of the training phase; its ``samples`` are ignored.
+    rate : float
+        Learning rate of the means, and of a learned noise.
+
+    Returns
+    -------
+    network : ibpcl.models.network.Network
+        The same network.
+    vector : ndarray, shape (P,)
+        Its fitted parameters.
+    history : list of ibpcl.inference.loop.Record
+        One row per epoch.
+
+    Raises
+    ------
+    ibpcl.errors.NonFiniteError
+        If a part of the ELBO or the gradient is NaN or infinite.
     """
     return train(
         network,
@@ -166,9 +222,7 @@ def maximize_likelihood(network, vector, prior, data, plan, rate):
 
 
 def _larger_state(state, places, size):
-    """Grow Adam's state with its network: what it knows of old parameters stays, new ones start
-    without a history.
-    """
+    """Return Adam's state for a larger vector, in which new parameters start at 0."""
 
     def larger(values):
         grown = np.zeros(size, np.asarray(values).dtype)
