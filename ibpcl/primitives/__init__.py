@@ -1,13 +1,13 @@
-"""The derivations: one random variable, layer or loss a file, every function with its gradient
-right below it.
+"""The derivations: one random variable, layer or loss per file, each function above its gradient.
 
-``out, cache = f(*inputs)`` and ``d_inputs = f_vjp(dout, cache)``: the vector-Jacobian product
-returns the gradient at each differentiable input, in input order, as a tuple if there are several.
-Noise, labels, temperatures and masks given from outside are inputs without a gradient.  The
-functions are pure: nothing is drawn, kept or changed in place.
+A function and its vector-Jacobian product form a pair: ``out, cache = f(*inputs)`` and ``d_inputs =
+f_vjp(dout, cache)``.  The second function returns the gradient at each differentiable input, in the
+order of the inputs, as a tuple if there are several.  Noise, labels, temperatures and given masks
+are inputs without a gradient.  The functions are pure: they draw no random numbers, keep no state
+and modify nothing in place.
 
-Axes: ``S`` samples, ``N`` examples, ``D`` inputs, ``K`` units, ``C`` outputs; the sample axis comes
-first.
+The axes are ``S`` samples, ``N`` examples, ``D`` inputs, ``K`` units and ``C`` outputs; the sample
+axis comes first.
 """
 
 from importlib import import_module

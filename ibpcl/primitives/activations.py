@@ -1,6 +1,7 @@
 r"""Activation functions, element by element.
 
-Kumar et al. (2021), Sec. 6.1: ReLU; the others serve the autoencoder and those who compare.
+The paper uses ReLU (Kumar et al., 2021, Sec. 6.1).  The other functions are for the autoencoder
+and for comparisons.
 """
 
 import numpy as np
@@ -23,7 +24,7 @@ def relu(x):
     h : ndarray, shape (S, N, K)
         Activations.
     cache : tuple
-        What :func:`relu_vjp` needs.
+        Input of :func:`relu_vjp`.
 
     Examples
     --------
@@ -52,7 +53,7 @@ def leaky_relu(x):
     h : ndarray, shape (S, N, K)
         Activations.
     cache : tuple
-        What :func:`leaky_relu_vjp` needs.
+        Input of :func:`leaky_relu_vjp`.
 
     Examples
     --------
@@ -82,7 +83,7 @@ def softplus(x):
     h : ndarray, shape (S, N, K)
         Activations, > 0.
     cache : tuple
-        What :func:`softplus_vjp` needs.
+        Input of :func:`softplus_vjp`.
 
     Examples
     --------
@@ -110,7 +111,7 @@ def tanh(x):
     h : ndarray, shape (S, N, K)
         Activations in (-1, 1).
     cache : tuple
-        What :func:`tanh_vjp` needs.
+        Input of :func:`tanh_vjp`.
 
     Examples
     --------

@@ -26,9 +26,9 @@ def log_density(z, logit_theta):
     Returns
     -------
     log_q : ndarray, shape (S, D, K)
-        Nats, one value an element.
+        Nats, one value per element.
     cache : tuple
-        What :func:`log_density_vjp` needs.
+        Input of :func:`log_density_vjp`.
 
     Examples
     --------
@@ -60,8 +60,8 @@ def kl(logit_theta, logit_pi):
                 m(u) = u - \log(1 + u)
 
     Kumar et al. (2021), Eqs. 7 and 8, second term; exact for the discrete model.  For nearly equal
-    masks the left side cancels.  On the right nothing does, no term is negative: what was added,
-    :math:`(\pi - \theta) + (\theta - \pi)`, is 0.
+    masks, the terms on the left cancel.  The form on the right adds :math:`(\pi - \theta) + (\theta
+    - \pi) = 0`; none of its terms is negative, so nothing cancels.
 
     Parameters
     ----------
@@ -73,9 +73,9 @@ def kl(logit_theta, logit_pi):
     Returns
     -------
     divergence : ndarray, shape (S,)
-        Nats; summed over weights, one value a stick sample, not divided by N.
+        Nats; summed over weights, one value per stick sample, not divided by N.
     cache : tuple
-        What :func:`kl_vjp` needs.
+        Input of :func:`kl_vjp`.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def kl(logit_theta, logit_pi):
         softplus(prior) - softplus(logit_theta)
     )
     small = np.where(near, delta, 0).astype(delta.dtype)
-    # pi / theta - 1 = (1 - pi) (e^-delta - 1), and the other one is pi (e^delta - 1).
+    # pi / theta - 1 = (1 - pi) (e^-delta - 1); (1 - pi) / (1 - theta) - 1 = pi (e^delta - 1).
     nearly_equal = theta * log1p_rest(sigmoid(-prior) * np.expm1(-small)) + complement * log1p_rest(
         sigmoid(prior) * np.expm1(small)
     )
@@ -107,16 +107,17 @@ def kl(logit_theta, logit_pi):
 
 
 def kl_vjp(ddivergence, cache):
-    r"""Pull the gradient at the divergence back to ``logit_theta`` and ``logit_pi``; no logarithm
-    is left.
+    r"""Pull the gradient at the divergence back to ``logit_theta`` and ``logit_pi``.
+
+    All logarithms cancel:
 
     .. math:: \partial_{\operatorname{logit}\theta} = \theta (1 - \theta)
               (\operatorname{logit}\theta - \operatorname{logit}\pi), \qquad
               \partial_{\operatorname{logit}\pi} = \sum_d \pi - \theta
 
     With :math:`\Delta` the difference of the log-odds, :math:`\pi - \theta = \theta (1 - \pi)
-    (e^{-\Delta} - 1) = -\pi (1 - \theta) (e^\Delta - 1)`: the first for :math:`\Delta > 0`, the
-    second below.
+    (e^{-\Delta} - 1) = -\pi (1 - \theta) (e^\Delta - 1)`.  The first form is used for
+    :math:`\Delta > 0`, the second for :math:`\Delta \le 0`.
     """
     # 1 - theta would be 0 where theta rounds to 1
     theta, complement, delta, pi, not_pi = cache

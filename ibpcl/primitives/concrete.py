@@ -1,10 +1,10 @@
-r"""Binary concrete masks: a Bernoulli variable, relaxed so that it has a gradient.
+r"""Binary concrete masks: Bernoulli variables, relaxed so that they have a gradient.
 
 :math:`Y = (\operatorname{logit}\theta + \ell) / \tau` with logistic noise :math:`\ell`, and
 :math:`z = \sigma(Y)`; as :math:`\tau \to 0` this is Bernoulli(theta).  Kumar et al. (2021),
 supplement, "Bernoulli distribution Reparameterization"; Maddison, Mnih and Teh (2017), appendix C.
-The paper's :math:`\alpha_k` there must be the *odds* :math:`\theta / (1 - \theta)`, though the text
-calls it a probability: its logarithm is our ``logit_theta``.
+There, the paper's :math:`\alpha_k` must be the *odds* :math:`\theta / (1 - \theta)`, although the
+text calls it a probability.  Its logarithm is ``logit_theta`` here.
 """
 
 import math
@@ -34,9 +34,9 @@ def sample(logistic, logit_theta, tau):
     Returns
     -------
     z : ndarray, shape (S, D, K)
-        Relaxed masks in [0, 1]: at low temperatures many round to an end.
+        Relaxed masks in [0, 1].  At low temperatures many of them round to 0 or 1.
     cache : tuple
-        What :func:`sample_vjp` needs.
+        Input of :func:`sample_vjp`.
 
     Examples
     --------
@@ -66,8 +66,8 @@ def log_density_logit(y, logit_theta, tau):
 
     Kumar et al. (2021), supplement.
 
-    .. warning:: The paper prints this as the density of the mask itself.  It is that of its logit:
-       it integrates to one over y.  In a KL divergence the Jacobian between the two cancels.
+    .. warning:: The paper gives this as the density of the mask itself, but it is the density of
+       the logit of the mask: it integrates to 1 over y.  In a KL divergence the Jacobian cancels.
 
     Parameters
     ----------
@@ -81,9 +81,9 @@ def log_density_logit(y, logit_theta, tau):
     Returns
     -------
     log_q : ndarray, shape (S, D, K)
-        Nats, one value an element.
+        Nats, one value per element.
     cache : tuple
-        What :func:`log_density_logit_vjp` needs.
+        Input of :func:`log_density_logit_vjp`.
 
     Examples
     --------
@@ -114,8 +114,9 @@ def log_density(z, logit_theta, tau):
     Parameters
     ----------
     z : ndarray, shape (S, D, K)
-        Relaxed masks in [0, 1].  One that has been rounded to an end counts as the number of its
-        type next to that end.  :func:`log_density_logit` at the logit loses nothing to rounding.
+        Relaxed masks in [0, 1].  A mask that was rounded to 0 or 1 is replaced by the adjacent
+        number of its type.  :func:`log_density_logit`, evaluated at the logit, avoids this
+        rounding.
     logit_theta : ndarray, shape (S, D, K)
         Log-odds, any real.
     tau : float
@@ -124,9 +125,9 @@ def log_density(z, logit_theta, tau):
     Returns
     -------
     log_q : ndarray, shape (S, D, K)
-        Nats, one value an element.
+        Nats, one value per element.
     cache : tuple
-        What :func:`log_density_vjp` needs.
+        Input of :func:`log_density_vjp`.
 
     Examples
     --------
@@ -139,9 +140,7 @@ def log_density(z, logit_theta, tau):
 
 
 def _inside(z):
-    """Move the masks that are 0, or smaller than all normal numbers, or 1, to the next number
-    inside (0, 1).
-    """
+    """Return masks with 0, subnormal numbers and 1 replaced by the next number in (0, 1)."""
     z = np.asarray(z)
     limits = np.finfo(z.dtype)
     below = np.where((z.real >= 0) & (z.real < limits.tiny), limits.tiny, z)
@@ -166,9 +165,9 @@ def kl(logit_theta, logit_pi):
               \Delta_{dk} = \operatorname{logit}\theta_{dk} - \operatorname{logit}\pi_k
 
     At equal temperatures Y is a logistic variable scaled by :math:`1 / \tau` on both sides, so the
-    temperature cancels. It bounds the Bernoulli divergence from above, and with :math:`\theta =
-    \sigma(\rho + \operatorname{logit}\pi)` it depends on rho alone.  Kumar et al. (2021) estimate
-    it by sampling (supplement); no sampling is needed.
+    temperature cancels.  The divergence is an upper bound of the Bernoulli divergence, and with
+    :math:`\theta = \sigma(\rho + \operatorname{logit}\pi)` it depends on rho alone.  Kumar et al.
+    (2021), supplement, estimate it by sampling, but no sampling is needed.
 
     Parameters
     ----------
@@ -180,9 +179,9 @@ def kl(logit_theta, logit_pi):
     Returns
     -------
     divergence : ndarray, shape (S,)
-        Nats; summed over weights, one value a stick sample, not divided by N.
+        Nats; summed over weights, one value per stick sample, not divided by N.
     cache : tuple
-        What :func:`kl_vjp` needs.
+        Input of :func:`kl_vjp`.
 
     Examples
     --------
@@ -199,8 +198,9 @@ def kl_vjp(ddivergence, cache):
     .. math:: \partial_\Delta = \coth\frac\Delta2 - \frac{\Delta}{2 \sinh^2(\Delta / 2)}
               = \frac{\sinh\Delta - \Delta}{\cosh\Delta - 1}
 
-    and, where this loses its digits, below 1, the series of :func:`ibpcl.numerics.logistic_kl` term
-    by term: :math:`\Delta / 3 - \Delta^3 / 90 + \dots`
+    For :math:`|\Delta| < 1`, where this form loses digits, the series of
+    :func:`ibpcl.numerics.logistic_kl` is differentiated term by term: :math:`\Delta / 3 - \Delta^3
+    / 90 + \dots`
     """
     delta = cache
     d = np.abs(delta)
@@ -208,7 +208,7 @@ def kl_vjp(ddivergence, cache):
     x = np.where(near_zero, d, 0)
     series = x * np.polyval(KL_SLOPE_SERIES.astype(x.dtype), x * x)
     far = np.where(near_zero, 1, d)
-    # Both halves divided by e^d / 2, so that nothing overflows.
+    # Numerator and denominator are divided by e^d / 2, so that nothing overflows.
     e = np.exp(-far)
     slope = np.where(near_zero, series, (1 - e * e - 2 * far * e) / (1 - e) ** 2)
     dlogit_theta = ddivergence[:, None, None] * np.copysign(slope, delta)
@@ -216,14 +216,14 @@ def kl_vjp(ddivergence, cache):
 
 
 def kl_monte_carlo(logistic, logit_theta, logit_pi, tau, prior_tau):
-    r"""Estimate the KL divergence of binary concrete variables by the sample that the noise gives.
+    r"""Estimate the KL divergence of binary concrete variables from one sample.
 
     .. math:: \sum_{d,k} \log q(Y_{dk}; \theta_{dk}, \tau) - \log p(Y_{dk}; \pi_k, \tau_0), \qquad
               Y = (\operatorname{logit}\theta + \ell) / \tau
 
     Kumar et al. (2021), supplement: "the KL-Divergence can be calculated as difference of log
-    density".  With unequal temperatures it is positive even for q = p, so it pulls the mask towards
-    0 and 1; the paper never gives :math:`\tau_0`.
+    density".  With unequal temperatures the divergence is positive even if :math:`\theta =
+    \pi`, so it pulls the masks towards 0 and 1.  The paper does not give :math:`\tau_0`.
 
     Parameters
     ----------
@@ -239,9 +239,9 @@ def kl_monte_carlo(logistic, logit_theta, logit_pi, tau, prior_tau):
     Returns
     -------
     divergence : ndarray, shape (S,)
-        Nats; summed over weights, unbiased for each sample, not divided by N.
+        Nats; summed over weights, one unbiased value per sample, not divided by N.
     cache : tuple
-        What :func:`kl_monte_carlo_vjp` needs.
+        Input of :func:`kl_monte_carlo_vjp`.
 
     Examples
     --------
@@ -257,9 +257,8 @@ def kl_monte_carlo(logistic, logit_theta, logit_pi, tau, prior_tau):
 def kl_monte_carlo_vjp(ddivergence, cache):
     r"""Pull the gradient at the estimate back to ``logit_theta`` and ``logit_pi``.
 
-    ``logit_theta`` acts through the sample only, :math:`\partial Y = 1 / \tau`.  The density of q
-    depends on :math:`\operatorname{logit}\theta - \tau Y = -\ell`, which is the noise and nothing
-    else.
+    ``logit_theta`` acts through the sample only, with :math:`\partial Y = 1 / \tau`.  The density
+    of q depends on :math:`\operatorname{logit}\theta - \tau Y = -\ell`, which is the noise alone.
     """
     prior, tau = cache
     dy, dlogit_pi = log_density_logit_vjp(-ddivergence[:, None, None], prior)

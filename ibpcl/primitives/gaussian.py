@@ -1,8 +1,8 @@
 r"""Gaussian weights: :math:`q(V) = \prod_{d,k} \mathcal N(\mu_{dk}, \sigma_{dk}^2)`.
 
 Kumar et al. (2021), Sec. 3.2 and supplement, "Gaussian distribution Reparameterization".  The scale
-is always carried as ``log_sigma``, the logarithm of the standard deviation, so that no constraint
-is needed.
+is always stored as ``log_sigma``, the logarithm of the standard deviation, so that it needs no
+constraint.
 """
 
 import numpy as np
@@ -22,16 +22,16 @@ def sample(eps, mu, log_sigma):
     Parameters
     ----------
     eps : ndarray, shape (S, D, K)
-        Standard normal noise; for a bias (S, K).
+        Standard normal noise; (S, K) for a bias.
     mu, log_sigma : ndarray, shape (D, K)
         Mean and log standard deviation, any real.
 
     Returns
     -------
     v : ndarray, shape (S, D, K)
-        The weights, one set a sample.
+        The weights, one set per sample.
     cache : tuple
-        What :func:`sample_vjp` needs.
+        Input of :func:`sample_vjp`.
 
     Examples
     --------
@@ -67,9 +67,9 @@ def log_density(x, mu, log_sigma):
     Returns
     -------
     log_p : ndarray, shape (S, D, K)
-        Nats, one value an element.
+        Nats, one value per element.
     cache : tuple
-        What :func:`log_density_vjp` needs.
+        Input of :func:`log_density_vjp`.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def kl(mu, log_sigma, prior_mu, prior_log_sigma):
     divergence : float
         Nats; summed over all elements, not divided by N.
     cache : tuple
-        What :func:`kl_vjp` needs.
+        Input of :func:`kl_vjp`.
 
     Examples
     --------
@@ -123,8 +123,8 @@ def kl(mu, log_sigma, prior_mu, prior_log_sigma):
     """
     shift = (mu - prior_mu) * np.exp(-prior_log_sigma)  # in prior standard deviations
     log_ratio = log_sigma - prior_log_sigma
-    # sigma^2 / sigma_0^2 - 1 through expm1, so that nearly equal scales keep their digits; in the
-    # divergence, what is left of it without its linear term.
+    # sigma^2 / sigma_0^2 - 1, computed by expm1, keeps its digits for nearly equal scales.  The
+    # divergence needs it without its linear term, which expm1_rest computes.
     excess = np.expm1(2 * log_ratio)
     return (shift * shift + expm1_rest(2 * log_ratio)).sum() / 2, (shift, excess, prior_log_sigma)
 

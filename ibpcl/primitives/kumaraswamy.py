@@ -1,7 +1,7 @@
 r"""Kumaraswamy sticks: the posterior :math:`q(v_k)` of the stick-breaking construction.
 
 :math:`p(v; a, b) = a b v^{a - 1} (1 - v^a)^{b - 1}` on (0, 1).  It equals Beta(a, b) when a or b is
-one, and unlike the Beta it is sampled by a formula.  Kumar et al. (2021), supplement, "Beta
+one, and unlike the Beta it can be sampled by a formula.  Kumar et al. (2021), supplement, "Beta
 distribution Reparameterization".
 """
 
@@ -11,9 +11,10 @@ from scipy.special import digamma, loggamma, zeta, zetac
 from ibpcl.numerics import inexact, log1mexp, log1p_rest, log_beta
 
 EULER_GAMMA = float(np.euler_gamma)
-# Of harmonic, a series in b times b, the highest power first.
+# Coefficients of harmonic(b) / b, a power series in b; the highest power comes first.
 HARMONIC_SERIES = ((-1.0) ** np.arange(2, 20) * zeta(np.arange(2, 20)))[::-1]
-# The same about b = 1, in b - 1; zetac is zeta - 1 with all its digits.
+# The same for (harmonic(b) - 1) / (b - 1), in powers of b - 1; zetac is zeta - 1 with all its
+# digits.
 HARMONIC_MINUS_ONE_SERIES = ((-1.0) ** np.arange(2, 22) * zetac(np.arange(2, 22)))[::-1]
 
 
@@ -35,10 +36,10 @@ def sample(u, a, b):
     Returns
     -------
     log_v : ndarray, shape (S, K)
-        Log-samples, all < 0.  Logs, because sticks are multiplied.  One that is closer to 0 than
-        the type can hold becomes the largest normal number below.
+        Log-samples, all < 0.  Logarithms, because sticks are multiplied.  A sample too close to 0
+        for the type is replaced by the largest normal number below 0.
     cache : tuple
-        What :func:`sample_vjp` needs.
+        Input of :func:`sample_vjp`.
 
     Examples
     --------
@@ -46,13 +47,13 @@ def sample(u, a, b):
     array([[0.25]])
     """
     s = np.log(u) / b  # u^(1/b) = e^s,  s < 0
-    # 0 where the type has no number so close to 0
+    # it is 0 where the type has no number this close to 0
     log_v = log1mexp(s) / a
     return _below_zero(log_v), (s, a, b, log_v)
 
 
 def _below_zero(x):
-    """Return numbers <= 0, but the largest normal number below 0 for those that are closer to 0."""
+    """Return numbers <= 0, with those too close to 0 replaced by the largest normal number < 0."""
     largest = -np.finfo(x.dtype).tiny
     return np.where(x.real > largest, largest, x)
 
@@ -65,7 +66,7 @@ def sample_vjp(dlog_v, cache):
     """
     s, a, b, log_v = cache
     da = -dlog_v * log_v / a
-    # one exp: e^s / v^a overflows only with the ratio
+    # a single exp: e^s / v^a overflows only if the ratio itself does
     db = dlog_v * s * np.exp(s - a * log_v) / (a * b)
     return da.sum(axis=0), db.sum(axis=0)  # a, b were broadcast over S
 
@@ -78,16 +79,16 @@ def log_density(log_v, a, b):
     Parameters
     ----------
     log_v : ndarray, shape (S, K)
-        Log-sticks, < 0.  The density is that of v, not of its logarithm.
+        Log-sticks, < 0.  The density is with respect to v, not to log v.
     a, b : ndarray, shape (K,)
         Shape parameters, both > 0.
 
     Returns
     -------
     log_p : ndarray, shape (S, K)
-        Nats, one value a stick.
+        Nats, one value per stick.
     cache : tuple
-        What :func:`log_density_vjp` needs.
+        Input of :func:`log_density_vjp`.
 
     Examples
     --------
@@ -117,18 +118,31 @@ def log_density_vjp(dlog_p, cache):
 
 
 def harmonic(b):
-    r"""Compute the harmonic number :math:`H_b = \psi(b + 1) + \gamma = \zeta(2)\, b - \zeta(3)\,
-    b^2 + \dots`
+    r"""Compute the harmonic number :math:`H_b = \psi(b + 1) + \gamma`, element by element.
 
-    The sum loses all digits for small b; below 0.1 the series (Abramowitz and Stegun, 6.3.14) is
-    right to 1e-16. Elementwise, for b > 0 of any shape.
+    .. math:: H_b = \zeta(2)\, b - \zeta(3)\, b^2 + \dots
 
+    The sum with :math:`\gamma` loses all digits for small b.  Below 0.1 the series (Abramowitz and
+    Stegun, 6.3.14) is used, with an error below 1e-16.
+
+    Parameters
+    ----------
+    b : ndarray
+        Any numbers > 0.
+
+    Returns
+    -------
+    value : ndarray
+        Harmonic numbers, of the shape of ``b``.
+
+    Examples
+    --------
     >>> float(harmonic(np.array(3.0)).round(6)), float(harmonic(np.array(1e-20)) * 1e20)
     (1.833333, 1.6449340668482264)
     """
     small = b.real < 0.1
     value = digamma(b + 1) + b.dtype.type(EULER_GAMMA)
-    if not small.any():  # as nearly always
+    if not small.any():  # the usual case
         return value
     near_zero = np.where(small, b, 0).astype(b.dtype)
     return np.where(
@@ -137,21 +151,35 @@ def harmonic(b):
 
 
 def trigamma(b):
-    r"""Compute :math:`\psi'(b + 1)`, and what it leaves of :math:`1 / b`.
+    r"""Compute the trigamma function :math:`\psi'(b + 1)` and its difference from :math:`1 / b`.
 
     .. math:: \psi'(x) = \zeta(2, x), \qquad
               \frac1b - \psi'(b + 1) = \frac1{2 b^2} - \frac1{6 b^3} + \frac1{30 b^5} - \dots
 
-    with the trigamma function :math:`\psi'`.  The difference loses all digits for large b; from 30
-    on the series (Abramowitz and Stegun, 6.4.12) is right to 1e-14.
+    Computed directly, the difference loses all digits for large b.  From 30 on the series
+    (Abramowitz and Stegun, 6.4.12) is used, with an error below 1e-14.
 
+    Parameters
+    ----------
+    b : ndarray
+        Any numbers > 0.
+
+    Returns
+    -------
+    value : ndarray
+        :math:`\psi'(b + 1)`, of the shape of ``b``.
+    rest : ndarray
+        :math:`1 / b - \psi'(b + 1)`, of the shape of ``b``.
+
+    Examples
+    --------
     >>> value, rest = trigamma(np.array(1e8))
     >>> float((value * 1e8).round(9)), float(rest * 1e16)
     (0.999999995, 0.4999999983333333)
     """
     b = np.asarray(b)
     wide = b.astype(np.float64)
-    # each form where the other one is taken
+    # each form may fail where the other one is used
     with np.errstate(all="ignore"):
         t = 1 / (wide * wide)
         series = t * (1 / 2 - (1 / 6 - t * (1 / 30 - t * (1 / 42 - t / 30))) / wide)
@@ -170,11 +198,12 @@ def kl_to_beta(a, b, alpha):
               + \Bigl(\frac\alpha a - 1\Bigr) (H_b - 1), \qquad m(r) = r - 1 - \log r \ge 0
 
     with :math:`H_b = \psi(b + 1) + \gamma`.  Kumar et al. (2021), supplement, KL between
-    Kumaraswamy and Beta, with :math:`\beta = 1`, the IBP's case, where the infinite series has no
-    weight and :math:`\log B(\alpha, 1) = -\log \alpha`.  Near equality the terms on the left are of
-    order one and cancel; those on the right are as small as the divergence.
+    Kumaraswamy and Beta, with :math:`\beta = 1`, the case of the IBP.  Then the infinite series
+    has weight 0, and :math:`\log B(\alpha, 1) = -\log \alpha`.  For nearly equal distributions, the
+    terms on the left are of order one and cancel; those on the right are as small as the
+    divergence.
 
-    .. warning:: The paper prints the last term as :math:`-b / (1 - b)`.  That form is negative for
+    .. warning:: The paper gives the last term as :math:`-b / (1 - b)`.  That form is negative for
        some (a, b) and singular at b = 1, where the divergence of equal distributions must be 0.
 
     Parameters
@@ -182,14 +211,14 @@ def kl_to_beta(a, b, alpha):
     a, b : ndarray, shape (K,)
         Shape parameters of q, both > 0.
     alpha : ndarray, shape (K,)
-        Concentration of the IBP prior, > 0; a scalar serves all sticks.
+        Concentration of the IBP prior, > 0; a scalar applies to all sticks.
 
     Returns
     -------
     divergence : float
         Nats; summed over sticks, not divided by N.
     cache : tuple
-        What :func:`kl_to_beta_vjp` needs.
+        Input of :func:`kl_to_beta_vjp`.
 
     Examples
     --------
@@ -203,7 +232,7 @@ def kl_to_beta(a, b, alpha):
     # alpha / a - 1; the difference is exact near equality
     excess = (alpha - a) / a
     ratio = alpha / a
-    # far from equality, -1 and 1 in the last form would cancel
+    # far from equality, -1 and +1 in the form on the right would cancel
     near = np.abs(excess.real) < 1
     by_a = np.where(
         near,
@@ -214,18 +243,19 @@ def kl_to_beta(a, b, alpha):
 
 
 def _minus_log(ratio, excess):
-    r"""Return :math:`r - 1 - \log r`, about :math:`(r - 1)^2 / 2` near one; ``excess`` is :math:`r
-    - 1`.
+    r"""Return :math:`r - 1 - \log r`, given the ratio r and the excess :math:`r - 1`.
+
+    Near r = 1 it is about :math:`(r - 1)^2 / 2`.
     """
     near = np.abs(excess.real) < 0.25
     return np.where(near, log1p_rest(np.where(near, excess, 0)), excess - np.log(ratio))
 
 
 def _harmonic_minus_one(b):
-    r"""Return :math:`H_b - 1 = (\zeta(2) - 1)\, d - (\zeta(3) - 1)\, d^2 + \dots` with :math:`d = b
-    - 1`.
+    r"""Return :math:`H_b - 1`.
 
-    The series, of :math:`\psi` at 2, is taken for small d.
+    For small :math:`d = b - 1` it is the series :math:`(\zeta(2) - 1)\, d - (\zeta(3) - 1)\, d^2 +
+    \dots` of :math:`\psi` at 2.
     """
     near = np.abs(b.real - 1) < 0.25
     d = np.where(near, b - 1, 0).astype(b.dtype)
@@ -253,14 +283,14 @@ def kl_to_beta_vjp(ddivergence, cache):
 
 
 def expected_kl_to_beta(a, b, mean_alpha, mean_log_alpha):
-    r"""Average :func:`kl_to_beta` over a distribution of alpha that is the same for all sticks.
+    r"""Compute the mean of :func:`kl_to_beta` over a distribution of alpha, common to all sticks.
 
     .. math:: \sum_k \Bigl(1 - \frac{E[\alpha]}{a}\Bigr)\Bigl(-\gamma - \psi(b) - \frac1b\Bigr)
               + \log(a b) - E[\log \alpha] - \frac{b - 1}{b}
 
-    Given alpha the divergence is linear in alpha and log alpha, so two moments are all that a
-    learned alpha needs: no sampling, which Kumar et al. (2021), supplement, "Learning
-    :math:`\alpha`", take to be necessary.
+    Given alpha, the divergence is linear in alpha and log alpha, so a learned alpha needs only two
+    moments.  Kumar et al. (2021), supplement, "Learning :math:`\alpha`", consider sampling
+    necessary; it is not.
 
     Parameters
     ----------
@@ -274,7 +304,7 @@ def expected_kl_to_beta(a, b, mean_alpha, mean_log_alpha):
     divergence : float
         Nats; summed over sticks, not divided by N.
     cache : tuple
-        What :func:`expected_kl_to_beta_vjp` needs.
+        Input of :func:`expected_kl_to_beta_vjp`.
 
     Examples
     --------
@@ -292,8 +322,8 @@ def expected_kl_to_beta(a, b, mean_alpha, mean_log_alpha):
 def expected_kl_to_beta_vjp(ddivergence, cache):
     r"""Pull the gradient at the divergence back to ``a, b, mean_alpha, mean_log_alpha``.
 
-    As in :func:`kl_to_beta_vjp`, with :math:`\partial_{E[\alpha]} = -\sum_k c_k / a_k` and
-    :math:`\partial_{E[\log\alpha]} = -K`.
+    The gradients are those of :func:`kl_to_beta_vjp`, with :math:`\partial_{E[\alpha]} = -\sum_k
+    c_k / a_k` and :math:`\partial_{E[\log\alpha]} = -K`.
     """
     a, b, mean_alpha, mean_log = cache
     da, db, _ = kl_to_beta_vjp(ddivergence, (a, b, mean_alpha, mean_log))
@@ -301,8 +331,7 @@ def expected_kl_to_beta_vjp(ddivergence, cache):
 
 
 def kl_to_general_beta(a, b, alpha, beta, tolerance=1e-10):
-    r"""Compute :math:`KL[\mathrm{Kumaraswamy}(a, b) \,\|\, \mathrm{Beta}(\alpha, \beta)]` by its
-    series.
+    r"""Compute :math:`KL[\mathrm{Kumaraswamy}(a, b) \| \mathrm{Beta}(\alpha, \beta)]`, a series.
 
     .. math::
 
@@ -310,31 +339,31 @@ def kl_to_general_beta(a, b, alpha, beta, tolerance=1e-10):
             + \log B(\alpha, \beta)
               - \frac{b - 1}{b} + (\beta - 1) \sum_{m \ge 1} \frac1a B\bigl(\tfrac ma, b + 1\bigr)
 
-    Kumar et al. (2021), supplement, KL between Kumaraswamy and Beta; the series is the paper's, by
-    :math:`\frac{b}{m + ab} B(\frac ma, b) = \frac1a B(\frac ma, b + 1)`, and equals
-    :math:`-E_q[\log(1 - v)]`.
+    Kumar et al. (2021), supplement, KL between Kumaraswamy and Beta; the series equals
+    :math:`-E_q[\log(1 - v)]`.  It is the paper's series, because :math:`\frac{b}{m + ab} B(\frac
+    ma, b) = \frac1a B(\frac ma, b + 1)`.
 
-    .. warning:: The paper sums the first 11 terms.  The terms fall only like :math:`(m / a)^{-b -
-       1}`, so their number must grow with a: at (31, 2, 30, 3) eleven terms give -0.863 for a
+    .. warning:: The paper sums the first 11 terms.  The terms decrease only like :math:`(m / a)^{-b
+       - 1}`, so their number must grow with a: at (31, 2, 30, 3) eleven terms give -0.863 for a
        divergence of 0.655.
 
-    Here M terms are summed and the rest is the integral from :math:`M + \frac12`, with
+    Here M terms are summed, and the rest is replaced by the integral from :math:`M + \frac12`, with
     :math:`B(t, b + 1) \approx \Gamma(b + 1)\, w^{-b - 1} (1 + \frac{b (b + 1) (b + 2)}{24 w^2})`,
-    :math:`w = t + b / 2`.  M doubles until the error stated is small enough.
+    :math:`w = t + b / 2`.  M is doubled until the estimated error is at most ``tolerance``.
 
     Parameters
     ----------
     a, b, alpha, beta : ndarray, shape ()
         Shape parameters, all > 0.
     tolerance : float
-        The stated error may be this many nats at most.
+        Largest allowed error estimate, in nats.
 
     Returns
     -------
     divergence : float
         Nats.
     error : float
-        Estimate of the truncation error in nats: the first terms left out of both expansions.
+        Estimate of the truncation error in nats: the first neglected terms of both expansions.
 
     Examples
     --------
@@ -351,8 +380,8 @@ def kl_to_general_beta(a, b, alpha, beta, tolerance=1e-10):
         leading = np.exp(loggamma(b + 1) - b * np.log(w))
         correction = b * (b + 1) / (24 * w * w)
         tail = leading * (1 / b + correction)
-        # What is left out: the square of the relative correction, and the first Euler-Maclaurin
-        # term of the sum.
+        # Neglected terms: the square of the relative correction, and the first Euler-Maclaurin term
+        # of the sum.
         error = abs(
             (beta - 1)
             * leading

@@ -1,9 +1,8 @@
-r"""Latent variables: each example has a Gaussian posterior of its own, :math:`q(z_n | x_n) =
-\mathcal N(m_n, s_n^2)`.
+r"""Latent variables with one Gaussian posterior per example, :math:`q(z_n | x_n) = N(m_n, s_n^2)`.
 
-Kumar et al. (2021), Sec. 3.3 and supplement G.  Its means and log standard deviations are computed
-by the encoder ("amortized"), so unlike the parameters of the weights they have a sample and an
-example axis.
+Kumar et al. (2021), Sec. 3.3 and supplement G.  The encoder computes means and log standard
+deviations ("amortized inference").  Unlike the parameters of the weights, they therefore have a
+sample axis and an example axis.
 """
 
 import numpy as np
@@ -30,7 +29,7 @@ def sample(eps, z_mean, z_log_sigma):
     z : ndarray, shape (S, N, K)
         The codes.
     cache : tuple
-        What :func:`sample_vjp` needs.
+        Input of :func:`sample_vjp`.
 
     Examples
     --------
@@ -52,8 +51,7 @@ def sample_vjp(dz, cache):
 
 
 def kl(z_mean, z_log_sigma, prior_mu, prior_log_sigma):
-    r"""Compute each example's divergence :math:`KL[q(z_n | x_n) \| p(z)]` from a prior that all
-    share.
+    r"""Compute the KL divergence of each example's code from the prior, :math:`KL[q(z_n) \| p(z)]`.
 
     .. math::
 
@@ -74,7 +72,7 @@ def kl(z_mean, z_log_sigma, prior_mu, prior_log_sigma):
     divergence : ndarray, shape (S, N)
         Nats, >= 0; summed over latent units, not over examples.
     cache : tuple
-        What :func:`kl_vjp` needs.
+        Input of :func:`kl_vjp`.
 
     Examples
     --------
@@ -84,8 +82,8 @@ def kl(z_mean, z_log_sigma, prior_mu, prior_log_sigma):
     inverse = np.exp(-prior_log_sigma)
     shift = (z_mean - prior_mu) * inverse  # in prior standard deviations
     log_ratio = z_log_sigma - prior_log_sigma
-    # s^2 / sigma^2 - 1 through expm1, so that nearly equal scales keep their digits; in the
-    # divergence, what is left of it without its linear term.
+    # s^2 / sigma^2 - 1, computed by expm1, keeps its digits for nearly equal scales.  The
+    # divergence needs it without its linear term, which expm1_rest computes.
     excess = np.expm1(2 * log_ratio)
     return (shift * shift + expm1_rest(2 * log_ratio)).sum(axis=-1) / 2, (shift, excess, inverse)
 

@@ -1,9 +1,9 @@
-r"""Likelihoods: what the network's outputs say about the labels.
+r"""Likelihoods: the log probability of labels or targets given the outputs of the network.
 
 Kumar et al. (2021), Eq. 2 (:math:`\mathrm{Lik}`) and Sec. 3.2: "for regression, Lik can be Gaussian
 with some noise variance, while for classification it can be Bernoulli with a probit or logistic
-link"; ten classes need the softmax. Every log-likelihood has shape (S, N): one value a sample and
-example, in nats, summed over outputs, not over examples.
+link".  Ten classes need the softmax.  Every log likelihood has shape (S, N): one value per sample
+and example, in nats, summed over outputs but not over examples.
 """
 
 import numpy as np
@@ -15,8 +15,21 @@ HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
 
 
 def check_labels(labels, shape):
-    """Refuse labels that NumPy would take for other ones: -1 for the last class, (N, 1) for N
-    labels per example.
+    """Check that labels are class numbers of the right shape.
+
+    NumPy would accept others silently: -1 as the last class, (N, 1) as N labels per example.
+
+    Parameters
+    ----------
+    labels : ndarray of int, shape (N,)
+        The labels.
+    shape : tuple of int
+        Shape (S, N, C) of the logits.
+
+    Raises
+    ------
+    ValueError
+        If the labels have another shape or type, or are not in 0 ... C - 1.
     """
     _, examples, classes = shape
     if labels.shape != (examples,) or labels.dtype.kind not in "iu":
@@ -32,7 +45,7 @@ def check_labels(labels, shape):
 
 
 def _check_targets(function, targets, shape):
-    """Refuse targets that NumPy would repeat along the wrong axis."""
+    """Check the shape of targets, because NumPy would repeat them along the wrong axis."""
     if np.shape(targets) != shape[1:]:
         raise ValueError(
             f"likelihoods.{function}: targets must have shape {shape[1:]}, got {np.shape(targets)}"
@@ -47,8 +60,8 @@ def categorical(logits, labels):
                   + \sum_{c \ne j} e^{f_{nc} - f_{nj}}\Bigr), \qquad
               j = \arg\max_c f_{nc}
 
-    The second form keeps the digits of a log probability near 0, where the network is sure and
-    right.
+    The second form keeps the digits of a log probability near 0, where the network is confident and
+    correct.
 
     Parameters
     ----------
@@ -62,7 +75,7 @@ def categorical(logits, labels):
     log_p : ndarray, shape (S, N)
         Nats.
     cache : tuple
-        What :func:`categorical_vjp` needs.
+        Input of :func:`categorical_vjp`.
 
     Raises
     ------
@@ -76,7 +89,7 @@ def categorical(logits, labels):
     """
     check_labels(labels, logits.shape)
     largest = np.argmax(logits.real, axis=-1)[..., None]
-    # the largest logit is 0
+    # shifted so that the largest logit is 0
     shifted = logits - np.take_along_axis(logits, largest, axis=-1)
     others = np.exp(shifted)
     np.put_along_axis(others, largest, 0, axis=-1)
@@ -95,7 +108,7 @@ def categorical_vjp(dlog_p, cache):
     others = np.exp(log_normalized)
     others[:, rows, labels] = 0
     dlogits = -dlog_p[..., None] * others
-    dlogits[:, rows, labels] = dlog_p * others.sum(axis=-1)  # 1 - p would be 0 where p rounds to 1
+    dlogits[:, rows, labels] = dlog_p * others.sum(axis=-1)  # 1 - p would be 0 if p rounds to 1
     return dlogits
 
 
@@ -117,7 +130,7 @@ def bernoulli_logistic(logits, targets):
     log_p : ndarray, shape (S, N)
         Nats; summed over outputs.
     cache : tuple
-        What :func:`bernoulli_logistic_vjp` needs.
+        Input of :func:`bernoulli_logistic_vjp`.
 
     Examples
     --------
@@ -125,7 +138,7 @@ def bernoulli_logistic(logits, targets):
     array([[0.5]])
     """
     _check_targets("bernoulli_logistic", targets, logits.shape)
-    # The second form: in the first a sure and right pixel has no digits left.
+    # The second form: the first one loses all digits for a confident and correct pixel.
     return -(targets * softplus(-logits) + (1 - targets) * softplus(logits)).sum(axis=-1), (
         logits,
         targets,
@@ -160,7 +173,7 @@ def bernoulli_probit(scores, targets):
     log_p : ndarray, shape (S, N)
         Nats; summed over outputs.
     cache : tuple
-        What :func:`bernoulli_probit_vjp` needs.
+        Input of :func:`bernoulli_probit_vjp`.
 
     Examples
     --------
@@ -178,9 +191,9 @@ def bernoulli_probit_vjp(dlog_p, cache):
 
     .. math:: \partial_f = y \frac{\varphi(f)}{\Phi(f)} - (1 - y) \frac{\varphi(f)}{\Phi(-f)}
 
-    with :math:`\varphi` the normal density.  Far out both are tiny, and their ratio is a scaled
-    complementary error function's: :math:`\varphi(f) / \Phi(f) = \sqrt{2 / \pi} / \mathrm{erfcx}(-f
-    / \sqrt 2)`.
+    where :math:`\varphi` is the normal density.  Far from 0, density and distribution function are
+    tiny.  Their ratio is computed by the scaled complementary error function:
+    :math:`\varphi(f) / \Phi(f) = \sqrt{2 / \pi} / \mathrm{erfcx}(-f / \sqrt 2)`.
     """
     scores, targets = cache
     shrunk = scores * scores.dtype.type(np.sqrt(0.5))
@@ -190,7 +203,7 @@ def bernoulli_probit_vjp(dlog_p, cache):
 
 
 def gaussian(mean, log_noise, targets):
-    r"""Evaluate the log density of real targets, Gaussian noise.
+    r"""Evaluate the log density of real targets under Gaussian noise.
 
     .. math::
 
@@ -211,7 +224,7 @@ def gaussian(mean, log_noise, targets):
     log_p : ndarray, shape (S, N)
         Nats; summed over outputs.
     cache : tuple
-        What :func:`gaussian_vjp` needs.
+        Input of :func:`gaussian_vjp`.
 
     Examples
     --------
@@ -236,5 +249,5 @@ def gaussian_vjp(dlog_p, cache):
     """
     residual, inverse_noise = cache
     d = dlog_p[..., None]
-    # log_noise: over S, N
+    # log_noise was broadcast over S and N
     return d * residual * inverse_noise, (d * (residual * residual - 1)).sum(axis=(0, 1))

@@ -1,4 +1,4 @@
-r"""The linear layer, with one weight matrix a sample."""
+r"""The linear layer, with one weight matrix per sample."""
 
 import numpy as np
 
@@ -11,9 +11,9 @@ def apply(x, w, b):
     Parameters
     ----------
     x : ndarray, shape (S, N, D)
-        Inputs; (N, D) when all samples share them.
+        Inputs; (N, D) if all samples share them.
     w : ndarray, shape (S, D, K)
-        Weights, one matrix a sample.
+        Weights, one matrix per sample.
     b : ndarray, shape (S, K)
         Biases.
 
@@ -22,7 +22,7 @@ def apply(x, w, b):
     h : ndarray, shape (S, N, K)
         Pre-activations.
     cache : tuple
-        What :func:`apply_vjp` needs.
+        Input of :func:`apply_vjp`.
 
     Examples
     --------
@@ -37,8 +37,7 @@ def apply_vjp(dh, cache, needs_dx=True):
 
     .. math:: dx = dh\, w^\top, \qquad dw = x^\top dh, \qquad db = \sum_n dh_{n}
 
-    With ``needs_dx=False`` (the data, which nobody differentiates) ``dx`` is None and its product
-    is not computed.
+    With ``needs_dx=False``, used for the first layer, ``dx`` is None and is not computed.
     """
     x, w = cache
     dx = None

@@ -1,10 +1,11 @@
-r"""The linear layer with Gaussian weights, sampled where it is cheap: at its pre-activations.
+r"""The linear layer with Gaussian weights and the local reparameterization trick.
 
-Given its input, :math:`h_k = \sum_d x_d V_{dk} + b_k` is Gaussian and independent over k, so
-instead of one weight matrix a sample one draws one number a unit, each example with weights of its
-own: the distribution of every example's output is the same, the gradient's variance is smaller, and
-the products are two for all samples of a shared input. Kingma, Salimans and Welling (2015),
-"Variational Dropout and the Local Reparameterization Trick", Eq. 6.
+Given the input, the pre-activations :math:`h_k = \sum_d x_d V_{dk} + b_k` are Gaussian and
+independent over k.  So instead of one weight matrix per sample, one number per unit and example is
+drawn, which gives each example its own weights.  The distribution of each example's output is the
+same, the variance of the gradient is smaller, and all samples of a shared input need only two
+matrix products.  Kingma, Salimans and Welling (2015), "Variational Dropout and the Local
+Reparameterization Trick", Eq. 6.
 """
 
 import math
@@ -15,14 +16,13 @@ from ibpcl.primitives import activations
 
 
 def masked_moments(mu, log_sigma, bias_mu, bias_log_sigma, mask):
-    r"""Compute means and standard deviations of a layer's Gaussian weights and biases under a
-    binary mask.
+    r"""Compute means and standard deviations of weights and biases under a binary mask.
 
     .. math:: \mathbb E[B_{dk} V_{dk}] = B_{dk}\, \mu_{dk}, \quad
               \mathrm{sd}[B_{dk} V_{dk}] = B_{dk}\, \sigma_{dk}, \quad u_k = \max_d B_{dk}
 
-    Kumar et al. (2021), Sec. 4.5, "Selective Finetuning": the mask is given, and a bias counts if
-    any weight of its unit does.
+    Kumar et al. (2021), Sec. 4.5, "Selective Finetuning": the mask is given, and a bias is on if
+    any weight of its unit is.
 
     Parameters
     ----------
@@ -37,9 +37,9 @@ def masked_moments(mu, log_sigma, bias_mu, bias_log_sigma, mask):
     -------
     out : tuple
         Means and standard deviations of the weights, (D, K) each, and of the biases, (K,) each; 0
-        where they are off.
+        for those that are off.
     cache : tuple
-        What :func:`masked_moments_vjp` needs.
+        Input of :func:`masked_moments_vjp`.
 
     Examples
     --------
@@ -54,10 +54,9 @@ def masked_moments(mu, log_sigma, bias_mu, bias_log_sigma, mask):
 
 
 def masked_moments_vjp(dout, cache):
-    r"""Pull the gradients at means and standard deviations back, by :math:`d\sigma / d\log\sigma =
-    \sigma`.
+    r"""Pull the gradients at means and standard deviations back to the parameters.
 
-    Nothing comes back to what is off: its standard deviation is 0 already.
+    By :math:`d\sigma / d\log\sigma = \sigma`.  Weights and biases that are off have gradient 0.
     """
     dmean, dsigma, dbias_mean, dbias_sigma = dout
     mask, active, sigma, bias_sigma = cache
@@ -65,8 +64,7 @@ def masked_moments_vjp(dout, cache):
 
 
 def kept_moments(mu, log_sigma, bias_mu, bias_log_sigma, kept):
-    """Compute what :func:`masked_moments` does where only the weights that the mask keeps are
-    there.
+    """Compute :func:`masked_moments` if only the parameters of the kept weights are given.
 
     Parameters
     ----------
@@ -80,9 +78,10 @@ def kept_moments(mu, log_sigma, bias_mu, bias_log_sigma, kept):
     Returns
     -------
     out : tuple
-        As of :func:`masked_moments`.
+        Means and standard deviations of the weights, (D, K) each, and of the biases, (K,) each; 0
+        for those that are off.
     cache : tuple
-        What :func:`kept_moments_vjp` needs.
+        Input of :func:`kept_moments_vjp`.
 
     Examples
     --------
@@ -101,9 +100,7 @@ def kept_moments(mu, log_sigma, bias_mu, bias_log_sigma, kept):
 
 
 def kept_moments_vjp(dout, cache):
-    """Pull the gradients at means and standard deviations back to the kept weights and the
-    biases.
-    """
+    """Pull the gradients at means and standard deviations back to kept weights and biases."""
     dmean, dsigma, dbias_mean, dbias_sigma = dout
     kept, active, kept_sigma, bias_sigma = cache
     return dmean[kept], dsigma[kept] * kept_sigma, dbias_mean * active, dbias_sigma * bias_sigma
@@ -120,7 +117,7 @@ def apply(eps, x, mu, sigma, bias_mu, bias_sigma):
     eps : ndarray, shape (S, N, K)
         Standard normal noise.
     x : ndarray, shape (S, N, D)
-        Inputs; (N, D) when all samples share them.
+        Inputs; (N, D) if all samples share them.
     mu : ndarray, shape (D, K)
         Means of the weights; 0 where a weight is masked.
     sigma : ndarray, shape (D, K)
@@ -135,7 +132,7 @@ def apply(eps, x, mu, sigma, bias_mu, bias_sigma):
     h : ndarray, shape (S, N, K)
         Pre-activations.
     cache : tuple
-        What :func:`apply_vjp` needs.
+        Input of :func:`apply_vjp`.
 
     Examples
     --------
@@ -155,16 +152,17 @@ def apply_vjp(dh, cache, needs_dx=True):
               d\sigma = 2 \sigma \odot (x^2)^\top d(s^2), \quad
               dx = dh\, \mu^\top + 2 x \odot \bigl(d(s^2)\, (\sigma^2)^\top\bigr)
 
-    A unit without any noise (:math:`s = 0`: all masked) has no gradient in its scale.
+    A unit without noise (:math:`s = 0`, because all its weights are masked) has gradient 0 at its
+    scale.  With ``needs_dx=False``, ``dx`` is None and is not computed.
     """
     eps, x, mu, sigma, bias_sigma, scale = cache
     safe = np.where(scale > 0, scale, 1)
     dvariance = np.where(scale > 0, dh * eps / (2 * safe), 0)
-    # shared by all samples: sum over S before the products
+    # x is shared by all samples: sum over S before the matrix products
     if x.ndim == 2:
         dh = dh.sum(axis=0)
         dvariance = dvariance.sum(axis=0)
-    count = math.prod(x.shape[:-1])  # one row a sample and example
+    count = math.prod(x.shape[:-1])  # one row per sample and example
     rows = x.reshape(count, x.shape[-1])
     drows = dh.reshape(count, dh.shape[-1])
     dvariance_rows = dvariance.reshape(drows.shape)
@@ -177,36 +175,35 @@ def apply_vjp(dh, cache, needs_dx=True):
 
 
 def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, activation=None):
-    r"""Draw what a layer puts out whose binary mask is given, if it has one: pre-activations, or f
-    of them.
+    r"""Draw the outputs of a layer with a given binary mask, or without a mask.
 
     .. math:: h = f(a), \quad a \sim \mathcal N\bigl(x (B \odot \mu) + u \odot \mu_b,\;
               x^2 (B \odot \sigma^2) + u \odot \sigma_b^2\bigr), \qquad u_k = \max_d B_{dk}
 
-    Kumar et al. (2021), Sec. 4.5, "Selective Finetuning".  It is one function because fine-tuning
-    consists of it.
+    Kumar et al. (2021), Sec. 4.5, "Selective Finetuning".  It is a single function because
+    fine-tuning spends most of its time here.
 
     Parameters
     ----------
     eps : ndarray, shape (S, N, K)
         Standard normal noise.
     x : ndarray, shape (S, N, D)
-        Inputs; (N, D) when all samples share them.
+        Inputs; (N, D) if all samples share them.
     mu, log_sigma : ndarray, shape (D, K) or (M,)
-        Mean and log standard deviation of all weights, or of the M that the mask keeps, row by row.
+        Mean and log standard deviation of all weights, or of the M kept weights, row by row.
     bias_mu, bias_log_sigma : ndarray, shape (K,)
         Mean and log standard deviation of the biases.
     mask : ndarray of bool, shape (D, K), optional
-        Which weights are on; all of them if not given.
+        Which weights are on; all of them by default.
     activation : {"relu", "leaky_relu", "softplus", "tanh"}, optional
-        The name of f in :mod:`ibpcl.primitives.activations`, if the layer has one.
+        Name of f in :mod:`ibpcl.primitives.activations`; by default there is none.
 
     Returns
     -------
     h : ndarray, shape (S, N, K)
         The layer's outputs.
     cache : tuple
-        What :func:`sample_vjp` needs.
+        Input of :func:`sample_vjp`.
 
     Examples
     --------
@@ -232,7 +229,10 @@ def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, activation
 
 
 def sample_vjp(dh, cache, needs_dx=True):
-    """Pull the gradient at ``h`` back to ``x, mu, log_sigma, bias_mu, bias_log_sigma``."""
+    """Pull the gradient at ``h`` back to ``x, mu, log_sigma, bias_mu, bias_log_sigma``.
+
+    With ``needs_dx=False``, ``dx`` is None and is not computed.
+    """
     is_subnetwork, moments_cache, inner, activation = cache
     if activation is not None:
         pull_back, active = activation

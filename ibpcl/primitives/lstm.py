@@ -1,9 +1,8 @@
-r"""The LSTM: a recurrent layer whose memory is carried on by addition, not by products.
+r"""The LSTM: a recurrent layer whose memory is updated by addition.
 
 Hochreiter and Schmidhuber (1997), "Long short-term memory", with the forget gate of Gers,
-Schmidhuber and Cummins (2000), "Learning to forget: continual prediction with LSTM"; no peepholes.
-Of the four gates, axis ``G``, the first is the input gate, then come the forget gate, the output
-gate and the candidate.
+Schmidhuber and Cummins (2000), "Learning to forget: continual prediction with LSTM", and without
+peepholes.  The axis ``G`` has four entries: input gate, forget gate, output gate and candidate.
 """
 
 import numpy as np
@@ -12,24 +11,24 @@ from ibpcl.numerics import sigmoid
 
 
 def cell(x, h, c, w, r, b):
-    r"""Take one step.
+    r"""Compute one step of the LSTM.
 
     .. math:: i &= \sigma(x w_0 + h r_0 + b_0), & f &= \sigma(x w_1 + h r_1 + b_1), \\
               o &= \sigma(x w_2 + h r_2 + b_2), & g &= \tanh(x w_3 + h r_3 + b_3), \\
               c' &= f c + i g, & h' &= o \tanh c'
 
-    Gers et al. (2000), Eqs. 2 to 7, with tanh in the place of their scaled sigmoids.
+    Gers et al. (2000), Eqs. 2 to 7, with tanh in place of their scaled sigmoids.
 
     Parameters
     ----------
     x : ndarray, shape (N, D)
         Inputs of this step.
     h, c : ndarray, shape (N, K)
-        Output and memory of the step before.
+        Output and memory of the previous step.
     w : ndarray, shape (G, D, K)
-        Weights from the inputs, one matrix a gate.
+        Weights of the inputs, one matrix per gate.
     r : ndarray, shape (G, K, K)
-        Weights from the last output.
+        Weights of the previous output.
     b : ndarray, shape (G, K)
         Biases.
 
@@ -38,12 +37,12 @@ def cell(x, h, c, w, r, b):
     out : tuple of ndarray, shape (N, K)
         The new output and the new memory.
     cache : tuple
-        What :func:`cell_vjp` needs.
+        Input of :func:`cell_vjp`.
 
     Examples
     --------
     >>> zero = np.zeros((1,
-    ...     1))                             # open half way, the gates keep half of the memory
+    ...     1))                             # half-open gates keep half of the memory
     >>> out, _ = cell(zero, zero, zero + 3, np.zeros((4, 1, 1)), np.zeros((4, 1, 1)),
     ...     np.zeros((4, 1)))
     >>> float(out[1][0, 0])
@@ -60,10 +59,9 @@ def cell(x, h, c, w, r, b):
 
 
 def cell_vjp(dout, cache):
-    r"""Pull the gradients at the new output and memory back to ``x``, ``h``, ``c``, ``w``, ``r``
-    and ``b``.
+    r"""Pull the gradients at output and memory back to ``x``, ``h``, ``c``, ``w``, ``r`` and ``b``.
 
-    With :math:`\delta = dc' + dh'\, o\, (1 - \tanh^2 c')`, all that the new memory receives,
+    With the total gradient at the new memory, :math:`\delta = dc' + dh'\, o\, (1 - \tanh^2 c')`,
 
     .. math::
 
@@ -90,7 +88,7 @@ def cell_vjp(dout, cache):
 
 
 def unroll(x, w, r, b):
-    r"""Run the cell over a sequence, from :math:`h = c = 0`.
+    r"""Compute the outputs of the LSTM for a sequence, starting from :math:`h = c = 0`.
 
     .. math:: (h_t, c_t) = \mathrm{cell}(x_t, h_{t - 1}, c_{t - 1}), \qquad t = 1 \dots T
 
@@ -99,11 +97,11 @@ def unroll(x, w, r, b):
     Parameters
     ----------
     x : ndarray, shape (T, N, D)
-        Inputs, at least one step of them.
+        Inputs of T steps, T >= 1.
     w : ndarray, shape (G, D, K)
-        Weights from the inputs.
+        Weights of the inputs.
     r : ndarray, shape (G, K, K)
-        Weights from the last output.
+        Weights of the previous output.
     b : ndarray, shape (G, K)
         Biases.
 
@@ -112,7 +110,7 @@ def unroll(x, w, r, b):
     h : ndarray, shape (T, N, K)
         The output of every step.
     cache : tuple
-        What :func:`unroll_vjp` needs.
+        Input of :func:`unroll_vjp`.
 
     Examples
     --------
@@ -131,11 +129,11 @@ def unroll(x, w, r, b):
 
 
 def unroll_vjp(dh, cache):
-    r"""Pull the gradient at all outputs back to ``x``, ``w``, ``r`` and ``b``, from the last step
-    to the first.
+    r"""Pull the gradient at all outputs back to ``x``, ``w``, ``r`` and ``b``.
 
-    What step t receives at its output is its own :math:`dh_t` and what step t + 1 sends back; the
-    parameters are those of every step, so their gradients are added up.
+    Backpropagation runs from the last step to the first.  The gradient at the output of step t is
+    :math:`dh_t` plus the gradient that comes back from step t + 1.  All steps share the parameters,
+    so their gradients are summed.
     """
     dnext_h = dnext_c = np.zeros_like(dh[0])
     dx = []

@@ -1,5 +1,6 @@
-r"""The masked linear layer: a weight counts as far as its mask is on, a bias as far as any weight
-of its unit is.
+r"""The masked linear layer: weights are multiplied by their masks, biases by their unit's activity.
+
+The activity of a unit is the largest mask of its weights.
 """
 
 import numpy as np
@@ -8,7 +9,7 @@ from ibpcl.primitives import linear
 
 
 def column_activity(z):
-    r"""Find how far a unit is on: the largest mask value of its column.
+    r"""Compute the activity of each unit, the largest mask of its column.
 
     .. math:: u_k = \max_d z_{dk}
 
@@ -23,9 +24,9 @@ def column_activity(z):
     Returns
     -------
     activity : ndarray, shape (S, K)
-        In [0, 1]; 0 for a layer without inputs.
+        Activities in [0, 1]; 0 for a layer without inputs.
     cache : tuple
-        What :func:`column_activity_vjp` needs.
+        Input of :func:`column_activity_vjp`.
 
     Examples
     --------
@@ -39,8 +40,9 @@ def column_activity(z):
 
 
 def column_activity_vjp(dactivity, cache):
-    r"""Pull the gradient at the activity back to the one mask that was largest (the first of
-    equals).
+    r"""Pull the gradient at the activity back to ``z``.
+
+    Only the largest mask of each column has a gradient; among equal masks, only the first.
     """
     rows, shape = cache
     dz = np.zeros(shape, dactivity.dtype)
@@ -50,7 +52,7 @@ def column_activity_vjp(dactivity, cache):
 
 
 def apply(x, v, z, b):
-    r"""Multiply by the masked weights and add the bias, scaled by its unit's activity.
+    r"""Multiply by the masked weights and add the bias, scaled by the activity of its unit.
 
     .. math:: h_{snk} = \sum_d x_{snd}\, z_{sdk} v_{sdk} + b_{sk} \max_d z_{sdk}
 
@@ -59,7 +61,7 @@ def apply(x, v, z, b):
     Parameters
     ----------
     x : ndarray, shape (S, N, D)
-        Inputs; (N, D) when all samples share them.
+        Inputs; (N, D) if all samples share them.
     v, z : ndarray, shape (S, D, K)
         Weights and their masks.
     b : ndarray, shape (S, K)
@@ -70,7 +72,7 @@ def apply(x, v, z, b):
     h : ndarray, shape (S, N, K)
         Pre-activations.
     cache : tuple
-        What :func:`apply_vjp` needs.
+        Input of :func:`apply_vjp`.
 
     Examples
     --------
@@ -93,6 +95,7 @@ def apply_vjp(dh, cache, needs_dx=True):
               db = u\, db'
 
     where :math:`dw` and :math:`db'` are the gradients at the masked weight and at the scaled bias.
+    With ``needs_dx=False``, ``dx`` is None and is not computed.
     """
     v, z, b, activity, largest, inner = cache
     dx, dw, dscaled_bias = linear.apply_vjp(dh, inner, needs_dx)

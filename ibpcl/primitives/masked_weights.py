@@ -1,9 +1,9 @@
-r"""Masked weights, sampled: the composition that a hidden layer evaluates for every sample.
+r"""Sampled masked weights: the composition that a masked layer evaluates for every sample.
 
-Gaussian weights times concrete masks whose log-odds are :math:`\rho_{dk}` on top of the sticks'
-own, :math:`\operatorname{logit}\theta_{dk} = \rho_{dk} + \operatorname{logit}\pi_k` (Kumar et al.,
-2021, Sec. 3.2), together with the divergence of the masks from their prior.  It is one function
-because it is where the time goes.
+Gaussian weights are multiplied by concrete masks.  The log-odds of a mask are those of its stick
+plus an offset, :math:`\operatorname{logit}\theta_{dk} = \rho_{dk} + \operatorname{logit}\pi_k`
+(Kumar et al., 2021, Sec. 3.2).  The same function computes the KL divergence of the masks from
+their prior.  It is a single function because training spends most of its time here.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ MASK_KL = {"bernoulli": bernoulli, "concrete": concrete}
 
 
 def sample(eps, logistic, mu, log_sigma, rho, logit_pi, tau, mask_kl="bernoulli"):
-    r"""Draw masked weights, the activity of each unit, and the divergence of the masks.
+    r"""Draw masked weights, and compute the activity of each unit and the masks' KL divergence.
 
     .. math:: W = z \odot (\mu + \sigma \varepsilon), \qquad
               z = \sigma\Bigl(\frac{\rho + \operatorname{logit}\pi + \ell}{\tau}\Bigr), \qquad
@@ -44,7 +44,7 @@ def sample(eps, logistic, mu, log_sigma, rho, logit_pi, tau, mask_kl="bernoulli"
         ``w`` (S, D, K), the masked weights; ``activity`` (S, K), by which biases are scaled;
         ``divergence`` (S,), nats, summed over weights, not divided by N.
     cache : tuple
-        What :func:`sample_vjp` needs.
+        Input of :func:`sample_vjp`.
 
     Examples
     --------
@@ -72,15 +72,14 @@ def _sample(eps, logistic, mu, log_sigma, logit_theta, logit_pi, tau, mask_kl):
 
 
 def sample_vjp(dout, cache):
-    r"""Pull the gradients at ``w``, ``activity`` and ``divergence`` back to ``mu, log_sigma, rho,
-    logit_pi``.
+    r"""Pull the gradients at all three outputs back to ``mu, log_sigma, rho, logit_pi``.
 
-    The product rule splits ``dw`` into :math:`dv = z \odot dw` and :math:`dz = v \odot dw`; the
-    log-odds collect what comes through the mask, the activity and the divergence, and pass it to
-    rho and to the sticks.
+    The product rule splits ``dw`` into :math:`dv = z \odot dw` and :math:`dz = v \odot dw`.  The
+    gradient at the log-odds is the sum of those through the mask, the activity and the divergence.
+    It is passed on to rho and to the sticks.
     """
     dmu, dlog_sigma, dlogit_theta, dlogit_pi = _sample_vjp(dout, cache)
-    # rho was broadcast over S, the sticks' logit over D.
+    # rho was broadcast over S, logit_pi over D
     return dmu, dlog_sigma, dlogit_theta.sum(axis=0), dlogit_pi + dlogit_theta.sum(axis=1)
 
 
@@ -94,12 +93,12 @@ def _sample_vjp(dout, cache):
 
 
 def sample_mean_field(eps, logistic, mu, log_sigma, rho, logit_pi, tau, mask_kl="bernoulli"):
-    r"""Draw masked weights as :func:`sample` does, from masks that do not know the sticks.
+    r"""Draw masked weights from masks that are independent of the sticks (mean field).
 
     .. math:: z = \sigma\Bigl(\frac{\rho + \ell}{\tau}\Bigr), \qquad q(B, v) = q(B)\, q(v)
 
-    Kumar et al. (2021), Sec. 3.2: the "normally used mean-field approximation", which the
-    structured one replaces.
+    Kumar et al. (2021), Sec. 3.2: the "normally used mean-field approximation".  The paper
+    replaces it with the structured approximation, :func:`sample`.
 
     Parameters
     ----------
@@ -119,15 +118,19 @@ def sample_mean_field(eps, logistic, mu, log_sigma, rho, logit_pi, tau, mask_kl=
     Returns
     -------
     out : tuple
-        As :func:`sample`.
+        ``w`` (S, D, K), the masked weights; ``activity`` (S, K), by which biases are scaled;
+        ``divergence`` (S,), nats, summed over weights, not divided by N.
     cache : tuple
-        What :func:`sample_mean_field_vjp` needs.
+        Input of :func:`sample_mean_field_vjp`.
     """
     logit_theta = np.broadcast_to(rho, (len(logit_pi), *rho.shape))
     return _sample(eps, logistic, mu, log_sigma, logit_theta, logit_pi, tau, mask_kl)
 
 
 def sample_mean_field_vjp(dout, cache):
-    r"""Pull the gradients back as :func:`sample_vjp` does; the masks have no path to the sticks."""
+    r"""Pull the gradients at all three outputs back to ``mu, log_sigma, rho, logit_pi``.
+
+    Unlike in :func:`sample_vjp`, the sticks have a gradient through the divergence only.
+    """
     dmu, dlog_sigma, dlogit_theta, dlogit_pi = _sample_vjp(dout, cache)
     return dmu, dlog_sigma, dlogit_theta.sum(axis=0), dlogit_pi  # rho was broadcast over S

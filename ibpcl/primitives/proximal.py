@@ -1,27 +1,27 @@
-r"""Proximal operators: the step that a penalty with a kink takes, and that puts weights at zero
-exactly.
+r"""Proximal operators: steps for penalties that are not smooth and set weights exactly to zero.
 
-The operator of a penalty h moves a point v as little as h makes worthwhile,
+The operator of a penalty h balances the penalty against the distance from a point v,
 
 .. math:: \mathrm{prox}(v) = \arg\min_w\; h(w) + \tfrac12 \sum_i \frac{(w_i - v_i)^2}{s_i},
 
-with a step size :math:`s_i` for each element, as Adam has it.  After a gradient step of these sizes
-on a loss f it leaves exactly the minimizers of f + h where they are (Parikh and Boyd, 2014,
-"Proximal Algorithms", Sec. 4.2; with step sizes by element: Yun, Lozano and Yang, 2021, "Adaptive
-Proximal Gradient Methods for Structured Neural Networks"). There is no ``_vjp``: nobody
-differentiates through these.
+with a step size :math:`s_i` for each element, as in Adam.  Follow a gradient step of these sizes on
+a loss f by the operator: the fixed points are exactly the minimizers of f + h (Parikh and Boyd,
+2014, "Proximal Algorithms", Sec. 4.2; for step sizes per element Yun, Lozano and Yang, 2021,
+"Adaptive Proximal Gradient Methods for Structured Neural Networks").  There is no ``_vjp``, because
+no gradient passes through these functions.
 """
 
 import numpy as np
 
-# Newton's method on a concave function, from below its root: it never overshoots, and doubles the
-# digits each time.
+# Newton's method on a concave function, started below its root: it never overshoots, and each
+# iteration doubles the number of correct digits.
 LARGEST_ITERATIONS = 60
 
 
 def soft_threshold(v, threshold):
-    r"""Pull each element towards zero, and leave it there if it gets that far: the operator of a
-    sum of magnitudes.
+    r"""Move each element towards zero by a threshold: the operator of the sum of absolute values.
+
+    An element whose absolute value is at most its threshold becomes 0.
 
     .. math:: \mathrm{prox}(v)_i = \operatorname{sign}(v_i) \max(0, |v_i| - t_i), \qquad
               h(w) = \lambda \sum_i |w_i|, \; t_i = \lambda s_i
@@ -33,12 +33,12 @@ def soft_threshold(v, threshold):
     v : ndarray
         Any real.
     threshold : ndarray
-        The thresholds t, >= 0, of the shape of ``v``, or one for all.
+        Thresholds t, >= 0; broadcast to the shape of ``v``.
 
     Returns
     -------
     w : ndarray
-        Of the shape of ``v``.
+        The result, in the shape of ``v``.
 
     Examples
     --------
@@ -49,29 +49,29 @@ def soft_threshold(v, threshold):
 
 
 def group_shrink(v, threshold):
-    r"""Pull each column towards zero as a whole: the operator of the group lasso.
+    r"""Shrink each column as a whole towards zero: the operator of the group lasso.
 
     .. math:: \mathrm{prox}(v)_{dk} = v_{dk}\, \frac{r_k}{r_k + t_{dk}}, \qquad
               \sum_d \Bigl(\frac{v_{dk}}{r_k + t_{dk}}\Bigr)^2 = 1, \qquad
               h(w) = \gamma \sum_k \sqrt{\sum_d w_{dk}^2}, \; t_{dk} = \gamma s_{dk},
 
     where :math:`r_k` is the length of the new column, and the column is 0 if :math:`\sum_d (v_{dk}
-    / t_{dk})^2 \le 1`. With one threshold for a whole column this is :math:`v\, (1 - t / \|v\|)`
-    (Yuan and Lin, 2006; Parikh and Boyd, 2014, Sec. 6.5.1).  After :func:`soft_threshold` it is the
-    operator of both penalties together, for any step sizes: both keep the signs, and what is 0
-    stays 0.
+    / t_{dk})^2 \le 1`.  With one threshold for a whole column this is :math:`v\, (1 - t / \|v\|)`
+    (Yuan and Lin, 2006; Parikh and Boyd, 2014, Sec. 6.5.1).  Applied after :func:`soft_threshold`,
+    it is the operator of both penalties together, for any step sizes, because both functions keep
+    the signs and leave zeros at zero.
 
     Parameters
     ----------
     v : ndarray, shape (D, K)
         Columns, any real.
     threshold : ndarray, shape (D, K)
-        The thresholds t, >= 0; an element with threshold 0 stays where it is.
+        Thresholds t, >= 0; an element with threshold 0 does not change.
 
     Returns
     -------
     w : ndarray, shape (D, K)
-        Columns that are not longer, some of them 0.
+        The shrunk columns; some of them may be 0.
 
     Examples
     --------
@@ -80,13 +80,13 @@ def group_shrink(v, threshold):
            [3.2, 0. ]])
     """
     fixed = threshold == 0
-    # Cut off at 2, which is above 1 as well, so that a tiny threshold overflows nothing.
+    # Clipped at 2, which is also above 1, so that a tiny threshold causes no overflow.
     ratio = np.minimum(np.abs(v), 2 * threshold) / np.where(fixed, 1, threshold)
     alive = (ratio * ratio).sum(axis=0) > 1
     alive |= (fixed & (v != 0)).any(axis=0)
     length = np.sqrt((v * v).sum(axis=0))
-    # Three lower bounds of r: all thresholds at their largest; only the elements that stay; one
-    # element alone, so that no ratio is above 1.
+    # Three lower bounds of r: with all thresholds at their maximum; from the elements with
+    # threshold 0 alone; and from each element alone, so that no ratio exceeds 1.
     r = np.maximum(
         length - threshold.max(axis=0, initial=0), np.sqrt((v * v).sum(axis=0, where=fixed))
     )

@@ -1,14 +1,13 @@
-r"""The quadratic pull of parameters towards where they were: the logarithm of a Gaussian prior,
-without its constant.
+r"""The quadratic penalty that pulls parameters towards an anchor, their earlier values.
 
-Kirkpatrick et al. (2017), Eq. 3; Zenke, Poole and Ganguli (2017), Eq. 4; Ritter, Botev and Barber
-(2018), Eq. 9: the penalties of these methods differ in where the precision comes from, not in this
-form.  The half belongs to it.
+It is the negative logarithm of a Gaussian prior without its constant, so it contains the factor
+1/2.  Kirkpatrick et al. (2017), Eq. 3; Zenke, Poole and Ganguli (2017), Eq. 4; Ritter, Botev and
+Barber (2018), Eq. 9.  The methods differ in how they compute the precision, not in this form.
 """
 
 
 def penalty(w, mean, precision):
-    r"""Add up the squared distances to an anchor, each at its precision.
+    r"""Compute half the sum of the squared distances to an anchor, weighted by the precisions.
 
     .. math::
 
@@ -18,18 +17,18 @@ def penalty(w, mean, precision):
     Parameters
     ----------
     w : ndarray, shape (P,)
-        Where the parameters are.
+        The parameters.
     mean : ndarray, shape (P,)
-        Where they are drawn to.
+        The anchor m.
     precision : ndarray, shape (P,)
-        How strongly, >= 0.
+        The precision :math:`\lambda` of each parameter, >= 0.
 
     Returns
     -------
     value : float
         Nats; summed over the parameters.
     cache : tuple
-        What :func:`penalty_vjp` needs.
+        Input of :func:`penalty_vjp`.
 
     Examples
     --------

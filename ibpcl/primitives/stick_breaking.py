@@ -1,24 +1,24 @@
-r"""Stick breaking: from sticks to the probability that a unit's weights are on.
+r"""Stick breaking: the probability that the weights of a unit are on, as a product of sticks.
 
 :math:`\pi_k = \prod_{i \le k} v_i` with :math:`v_i \sim \mathrm{Beta}(\alpha, 1)`: the truncated
-construction of the Indian buffet process.  Kumar et al. (2021), Eqs. 3 and 4 (sticks are
-:math:`\nu` there, :math:`v` later on).
+construction of the Indian buffet process.  Kumar et al. (2021), Eqs. 3 and 4, where sticks are
+called :math:`\nu`, and later :math:`v`.
 """
 
 import numpy as np
-import scipy  # its integrate is loaded where it is used
+import scipy  # scipy.integrate is loaded on first use
 from scipy.special import gammaln
 
 from ibpcl.numerics import log1mexp
 
-# A single-precision pi rounds to one while its log-odds still grow, and 1 / (1 - pi) would
-# overflow: beyond 1 - 1e-30, log-odds of 69, where no mask can tell the difference, 1 - pi is taken
-# to be constant.
+# In single precision, pi rounds to 1 while its log-odds still grow, and 1 / (1 - pi) would
+# overflow.  Beyond pi = 1 - 1e-30 (log-odds 69), where no mask changes any more, 1 - pi is held
+# constant.
 LEAST_LOG_REST = float(np.log(1e-30))
 
 
 def log_probabilities(log_v):
-    r"""Multiply the sticks, in logs.
+    r"""Compute the logarithms of the products of sticks.
 
     .. math:: \log \pi_k = \sum_{i=1}^{k} \log v_i
 
@@ -32,9 +32,9 @@ def log_probabilities(log_v):
     Returns
     -------
     log_pi : ndarray, shape (S, K)
-        Falls with k: earlier units are used first.
+        Log-probabilities, decreasing in k: earlier units are used first.
     cache : None
-        :func:`log_probabilities_vjp` needs nothing.
+        :func:`log_probabilities_vjp` needs no cache.
 
     Examples
     --------
@@ -45,8 +45,9 @@ def log_probabilities(log_v):
 
 
 def log_probabilities_vjp(dlog_pi, cache):
-    r"""Pull the gradient at ``log_pi`` back to ``log_v``: stick i touches all :math:`\pi_k` with
-    :math:`k \ge i`.
+    r"""Pull the gradient at ``log_pi`` back to ``log_v``.
+
+    Stick i is a factor of all :math:`\pi_k` with :math:`k \ge i`:
 
     .. math:: \partial_{\log v_i} = \sum_{k \ge i} \partial_{\log \pi_k}
     """
@@ -54,15 +55,15 @@ def log_probabilities_vjp(dlog_pi, cache):
 
 
 def logit_probabilities(log_pi):
-    r"""Turn log-probabilities into logits.
+    r"""Compute log-odds from log-probabilities.
 
     .. math:: \operatorname{logit} \pi = \log \pi - \log(1 - \pi)
 
     Kumar et al. (2021), Sec. 3.2: :math:`\theta_{dk} = \sigma(\rho_{dk} +
     \operatorname{logit}(\pi_k))`.
 
-    .. warning:: The authors' code uses :math:`\log \pi` in its place, which caps the prior at one
-       half: :math:`\sigma(\log \pi) = \pi / (1 + \pi)`.
+    .. warning:: The authors' code uses :math:`\log \pi` instead, which caps the prior at one half:
+       :math:`\sigma(\log \pi) = \pi / (1 + \pi)`.
 
     Parameters
     ----------
@@ -72,9 +73,9 @@ def logit_probabilities(log_pi):
     Returns
     -------
     logit_pi : ndarray, shape (S, K)
-        Any real.
+        Log-odds, any real.
     cache : tuple
-        What :func:`logit_probabilities_vjp` needs.
+        Input of :func:`logit_probabilities_vjp`.
 
     Examples
     --------
@@ -101,14 +102,28 @@ def logit_probabilities_vjp(dlogit_pi, cache):
 
 
 def expected_weights(alpha, units):
-    r"""Compute how many weights of a row the prior switches on, on average.
+    r"""Compute the expected number of weights in a row that are on under the prior.
 
     .. math:: \sum_{k=1}^{K} E[\pi_k] = \sum_{k=1}^{K} \Bigl(\frac{\alpha}{\alpha + 1}\Bigr)^k
               = \alpha \Bigl(1 - \Bigl(\frac{\alpha}{\alpha + 1}\Bigr)^K\Bigr)
 
-    Divided by K this is the share of connections: 14.98 % for alpha = 30 and K = 200, the "around
-    15 %" of Kumar et al. (2021), Sec. 6.3, which is therefore a property of the prior.
+    Divided by K this is the share of connections, 14.98 % for alpha = 30 and K = 200.  So the
+    "around 15 %" of Kumar et al. (2021), Sec. 6.3, is a property of the prior.
 
+    Parameters
+    ----------
+    alpha : float
+        Concentration of the IBP prior, > 0.
+    units : int
+        Number K of units.
+
+    Returns
+    -------
+    weights : float
+        Expected number, in 0 .. K.
+
+    Examples
+    --------
     >>> round(expected_weights(30.0, 200) / 200, 4)
     0.1498
     """
@@ -116,18 +131,35 @@ def expected_weights(alpha, units):
 
 
 def expected_active_units(alpha, units, inputs):
-    r"""Compute how many units have at least one weight on under the prior.
+    r"""Compute the expected number of units with at least one weight that is on under the prior.
 
-    :math:`-\log \pi_k` is a sum of k exponentials of rate alpha, so it is Gamma(k, alpha), and
+    :math:`-\log \pi_k` is a sum of k exponential variables with rate alpha, so it has the
+    distribution Gamma(k, alpha), and the expected number is
 
     .. math::
 
         \sum_{k=1}^{K} \int_0^\infty \bigl(1 - (1
             - e^{-g})^D\bigr) \mathrm{Gamma}(g; k, \alpha) \, dg.
 
-    Without truncation this is :math:`\alpha \sum_{d=1}^{D} 1 / d` (Griffiths and Ghahramani, 2011):
-    15.56 below.
+    Without truncation it is :math:`\alpha \sum_{d=1}^{D} 1 / d` (Griffiths and Ghahramani, 2011),
+    15.56 in the example.
 
+    Parameters
+    ----------
+    alpha : float
+        Concentration of the IBP prior, > 0.
+    units : int
+        Number K of units.
+    inputs : int
+        Number D of inputs, that is, of weights per unit.
+
+    Returns
+    -------
+    units : float
+        Expected number, in 0 .. K.
+
+    Examples
+    --------
     >>> round(expected_active_units(3.0, 50, 100), 2)
     15.56
     """
@@ -143,7 +175,7 @@ def expected_active_units(alpha, units, inputs):
         last = min(centre + 40 * spread, never)
         return scipy.integrate.quad(integrand, first, last, limit=200)[0] if first < last else 0.0
 
-    # beyond, a unit is on with less than e^-40
+    # for g beyond this, a unit is on with a probability below e^-40
     never = np.log(max(inputs, 1)) + 40
     return sum(one_unit(k) for k in range(1, units + 1))
 
@@ -172,7 +204,7 @@ def sample_prior(u_stick, u_mask, alpha):
     mask : ndarray of bool, shape (S, D, K)
         Which weights are on.
     log_pi : ndarray, shape (S, K)
-        The log-probabilities that they were drawn with.
+        Log-probabilities with which the masks were drawn.
 
     Examples
     --------

@@ -1,9 +1,8 @@
-r"""The divergence between two Kumaraswamy sticks: what yesterday's posterior, as today's prior,
-asks for.
+r"""KL divergence between two Kumaraswamy distributions, for a previous posterior as the prior.
 
-The first prior of a stick is Beta(alpha, 1), which is a Kumaraswamy too; every later one is a
-posterior.  All terms of the divergence have closed forms but one, and that one is a bounded
-integral over the unit interval.
+The first prior of a stick is Beta(alpha, 1), which is also a Kumaraswamy distribution; every later
+prior is the posterior of the previous task.  All terms of the divergence have closed forms, except
+for one bounded integral over the unit interval.
 """
 
 import numpy as np
@@ -12,14 +11,14 @@ from scipy.special import digamma
 from ibpcl.numerics import inexact, log1mexp
 from ibpcl.primitives import kumaraswamy
 
-# The integrand has powers of u and of 1 - u at the ends, with any exponent.  Gauss-Legendre sees u
-# = 10 w^3 - 15 w^4 + 6 w^5, which leaves both ends slowly; 16 points are right to 1e-6 for sticks
-# as they occur, and stay off 1 in float32.
+# Near 0 and 1 the integrand behaves like a power of u or of 1 - u, with any exponent.  The
+# substitution u = 10 w^3 - 15 w^4 + 6 w^5 flattens both ends for the Gauss-Legendre rule.  With 16
+# points, the error is about 1e-6 for typical sticks, and no node rounds to 1 in float32.
 _POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 _W = (_POINTS + 1) / 2
 NODES = _W**3 * (10 - 15 * _W + 6 * _W**2)
 WEIGHTS = _WEIGHTS / 2 * 30 * _W**2 * (1 - _W) ** 2
-# e^s is 1e-7: the integrand is at its limit, log(a0 / a)
+# at e^s = 1e-7 the integrand has reached its limit, log(a0 / a)
 FAR = -16.0
 
 
@@ -33,8 +32,8 @@ def kl(a, b, prior_a, prior_b):
               = \int_0^1 \log\bigl(1 - v^{a_0}\bigr) - s \; du, \qquad
               s = \frac{\log u}{b}, \; v^a = 1 - e^s,
 
-    from :math:`E_q[\log v] = c / a` and :math:`E_q[\log(1 - v^a)] = E[s] = -1 / b`.  R lies between
-    0 and :math:`\log(a_0 / a)`.  At :math:`b_0 = 1` this is
+    because :math:`E_q[\log v] = c / a` and :math:`E_q[\log(1 - v^a)] = E[s] = -1 / b`.  R lies
+    between 0 and :math:`\log(a_0 / a)`.  For :math:`b_0 = 1` the divergence is
     :func:`ibpcl.primitives.kumaraswamy.kl_to_beta`.
 
     Parameters
@@ -42,14 +41,14 @@ def kl(a, b, prior_a, prior_b):
     a, b : ndarray, shape (K,)
         Shape parameters of q, both > 0.
     prior_a, prior_b : ndarray, shape (K,)
-        Those of the prior, both > 0; not differentiated.
+        Shape parameters of the prior, both > 0; not differentiated.
 
     Returns
     -------
     divergence : float
         Nats; summed over sticks, not divided by N.
     cache : tuple
-        What :func:`kl_vjp` needs.
+        Input of :func:`kl_vjp`.
 
     Examples
     --------
@@ -82,8 +81,9 @@ def kl(a, b, prior_a, prior_b):
 def kl_vjp(ddivergence, cache):
     r"""Pull the gradient at the divergence back to ``a`` and ``b``.
 
-    The closed part as in :func:`ibpcl.primitives.kumaraswamy.kl_to_beta_vjp`; the integral under
-    its sign, with :math:`r = a_0 v^{a_0} / (1 - v^{a_0})`,
+    The closed part has the gradient of :func:`ibpcl.primitives.kumaraswamy.kl_to_beta_vjp`.  The
+    integral is differentiated under the integral sign, with :math:`r = a_0 v^{a_0} / (1 -
+    v^{a_0})`,
 
     .. math:: \partial_a R = E\Bigl[\frac{r \log v}{a}\Bigr], \qquad
               \partial_b R = E\Bigl[\frac sb \Bigl(1 - \frac ra\, \frac{e^s}{v^a}\Bigr)\Bigr],

@@ -1,8 +1,9 @@
-r"""All that a masked layer asks of its sticks, from their unconstrained parameters on.
+r"""Sticks of a masked layer, computed from unconstrained parameters.
 
 The posterior of stick k is :math:`\mathrm{Kumaraswamy}(a_k, b_k)` with :math:`a = \log(1 +
-e^{raw_a})` and :math:`b = \log(1 + e^{raw_b})`.  Two compositions: sampled, sticks give the prior
-log-odds of the masks; in closed form, their divergence from the IBP's prior.
+e^{raw_a})` and :math:`b = \log(1 + e^{raw_b})`.  There are two compositions: the prior log-odds
+of the masks from sampled sticks, and the KL divergence of the sticks from the IBP prior in closed
+form.
 """
 
 from ibpcl.numerics import sigmoid, softplus
@@ -10,24 +11,24 @@ from ibpcl.primitives import kumaraswamy, stick_breaking
 
 
 def prior_log_odds(log_pi, link):
-    r"""Link the sticks to the masks: :math:`\operatorname{logit}\pi`, or :math:`\log\pi` as in the
-    authors' code.
+    r"""Compute the prior log-odds of the masks, :math:`\operatorname{logit}\pi` or :math:`\log\pi`.
 
-    Kumar et al. (2021), Sec. 3.2, with :math:`\pi` the products of the sticks.
+    Kumar et al. (2021), Sec. 3.2, where :math:`\pi` are the products of the sticks.  The logarithm
+    is the choice of the authors' code.
 
     Parameters
     ----------
     log_pi : ndarray, shape (..., K)
         Logarithms of the prior probabilities.
     link : {"logit", "log"}
-        Which of the two.
+        Which of the two functions.
 
     Returns
     -------
     log_odds : ndarray, shape (..., K)
-        What is added to the masks' :math:`\rho`.
+        Prior log-odds, to which the offsets :math:`\rho` of the masks are added.
     cache : tuple or None
-        What :func:`ibpcl.primitives.stick_breaking.logit_probabilities_vjp` needs; nothing for
+        Input of :func:`ibpcl.primitives.stick_breaking.logit_probabilities_vjp`; None for
         ``"log"``.
 
     Examples
@@ -39,31 +40,32 @@ def prior_log_odds(log_pi, link):
 
 
 def log_odds(u, raw_a, raw_b, link="logit"):
-    r"""Draw sticks, multiply them, and turn the products into the prior log-odds of masks.
+    r"""Draw sticks and compute the prior log-odds of the masks from their products.
 
     .. math::
 
         v_k = \bigl(1 - u_k^{1 / b_k}\bigr)^{1 / a_k}, \qquad \pi_k = \prod_{i \le k} v_i, \qquad
               \operatorname{logit} \pi_k = \log \pi_k - \log(1 - \pi_k)
 
-    Kumar et al. (2021), Eqs. 3 and 4, Sec. 3.2, and the supplement's reparameterization.
+    Kumar et al. (2021), Eqs. 3 and 4, Sec. 3.2, and supplement, "Beta distribution
+    Reparameterization".
 
     Parameters
     ----------
     u : ndarray, shape (S, K)
-        Uniform noise, strictly inside (0, 1); (S, D, K) where each row has sticks of its own.
+        Uniform noise, strictly inside (0, 1); (S, D, K) if each row has its own sticks.
     raw_a, raw_b : ndarray, shape (K,)
-        Any real; (D, K) where each row has sticks of its own.
+        Any real; (D, K) if each row has its own sticks.
     link : {"logit", "log"}
         Which function of pi: its log-odds, or its logarithm as in the authors' code, which caps the
-        prior at one half.
+        prior probability at one half.
 
     Returns
     -------
     logit_pi : ndarray, shape (S, K)
-        Of the shape of ``u``.
+        Prior log-odds, in the shape of ``u``.
     cache : tuple
-        What :func:`log_odds_vjp` needs.
+        Input of :func:`log_odds_vjp`.
 
     Examples
     --------
@@ -78,8 +80,9 @@ def log_odds(u, raw_a, raw_b, link="logit"):
 
 
 def log_odds_vjp(dlogit_pi, cache):
-    r"""Pull the gradient back to ``raw_a`` and ``raw_b`` through all steps; at last :math:`da /
-    d\,raw_a = \sigma`.
+    r"""Pull the gradient at ``logit_pi`` back to ``raw_a`` and ``raw_b``.
+
+    The last step is that of the softplus, :math:`da / d\,raw_a = \sigma(raw_a)`.
     """
     raw_a, raw_b, stick_cache, logit_cache = cache
     dlog_pi = dlogit_pi
@@ -92,7 +95,7 @@ def log_odds_vjp(dlogit_pi, cache):
 
 
 def divergence(raw_a, raw_b, alpha):
-    r"""Compute the divergence of all sticks from their prior, :math:`\mathrm{Beta}(\alpha, 1)`.
+    r"""Compute the KL divergence of all sticks from their prior, :math:`\mathrm{Beta}(\alpha, 1)`.
 
     .. math:: \sum_k \frac{a_k - \alpha}{a_k} \Bigl(-\gamma - \psi(b_k) - \frac1{b_k}\Bigr)
               + \log\frac{a_k b_k}{\alpha} - \frac{b_k - 1}{b_k}
@@ -102,7 +105,7 @@ def divergence(raw_a, raw_b, alpha):
     Parameters
     ----------
     raw_a, raw_b : ndarray, shape (K,)
-        Any real; (D, K) where each row has sticks of its own.
+        Any real; (D, K) if each row has its own sticks.
     alpha : ndarray, shape ()
         Concentration of the IBP prior, > 0.
 
@@ -111,7 +114,7 @@ def divergence(raw_a, raw_b, alpha):
     divergence : float
         Nats; summed over sticks, not divided by N.
     cache : tuple
-        What :func:`divergence_vjp` needs.
+        Input of :func:`divergence_vjp`.
 
     Examples
     --------
@@ -124,7 +127,7 @@ def divergence(raw_a, raw_b, alpha):
 
 
 def divergence_vjp(ddivergence, cache):
-    """Pull the gradient back to ``raw_a``, ``raw_b`` and ``alpha``."""
+    """Pull the gradient at the divergence back to ``raw_a``, ``raw_b`` and ``alpha``."""
     raw_a, raw_b, inner = cache
     da, db, dalpha = kumaraswamy.kl_to_beta_vjp(ddivergence, inner)
     return da * sigmoid(raw_a), db * sigmoid(raw_b), dalpha

@@ -1,14 +1,14 @@
 r"""The Weibull posterior of a learned concentration :math:`\alpha`, under a Gamma prior.
 
-Kumar et al. (2021), supplement, "Learning :math:`\alpha`", sketch this ("the Weibull distribution
-can be a suitable alternative") and leave it to others.  The Weibull is sampled by a formula, and
-its divergence from a Gamma is closed: Zhang, Chen, Guo and Zhou (2018), "WHAI: Weibull Hybrid
-Autoencoding Inference", Eq. 6.
+Kumar et al. (2021), supplement, "Learning :math:`\alpha`", only suggest it ("the Weibull
+distribution can be a suitable alternative").  The Weibull distribution can be sampled by a formula,
+and its KL divergence from a Gamma distribution has a closed form: Zhang, Chen, Guo and Zhou (2018),
+"WHAI: Weibull Hybrid Autoencoding Inference", Eq. 6.
 
-.. note:: The paper expects that the sticks' divergence must then be estimated by sampling.  It need
-   not be: given :math:`\alpha` it is linear in :math:`\alpha` and :math:`\log\alpha`, whose means
-   under a Weibull are closed (:func:`moments`), so
-   :func:`ibpcl.primitives.kumaraswamy.expected_kl_to_beta` is exact.
+.. note:: The paper assumes that the divergence of the sticks must then be estimated by sampling.
+   This is not necessary.  Given :math:`\alpha`, the divergence is linear in :math:`\alpha` and
+   :math:`\log\alpha`.  Their means under a Weibull distribution have closed forms
+   (:func:`moments`), so :func:`ibpcl.primitives.kumaraswamy.expected_kl_to_beta` is exact.
 """
 
 import math
@@ -38,9 +38,10 @@ def sample(u, k, scale):
     Returns
     -------
     alpha : ndarray, shape (S, K)
-        Samples, > 0; one that the type cannot hold becomes its smallest or largest normal number.
+        Samples, > 0.  A sample outside the normal numbers of the type is replaced by the smallest
+        or the largest of them.
     cache : tuple
-        What :func:`sample_vjp` needs.
+        Input of :func:`sample_vjp`.
 
     Examples
     --------
@@ -48,7 +49,7 @@ def sample(u, k, scale):
     array([[30.]])
     """
     log_e = np.log(-np.log(u))  # log of an exponential variable
-    with np.errstate(over="ignore", under="ignore"):  # bounded in the next line
+    with np.errstate(over="ignore", under="ignore"):  # the next line bounds the result
         alpha = within_normal(scale * np.exp(log_e / k))
     return alpha, (log_e, k, scale, alpha)
 
@@ -85,9 +86,9 @@ def log_density(alpha, k, scale):
     Returns
     -------
     log_p : ndarray, shape (S, K)
-        Nats, one value an element.
+        Nats, one value per element.
     cache : tuple
-        What :func:`log_density_vjp` needs.
+        Input of :func:`log_density_vjp`.
 
     Examples
     --------
@@ -106,9 +107,7 @@ def log_density(alpha, k, scale):
 
 
 def _log_ratio(alpha, scale):
-    """Return the logarithm of ``alpha / scale``; where both are alike, from their difference, which
-    is exact.
-    """
+    """Return log(alpha / scale), computed from the exact difference if both are similar."""
     difference = alpha - scale
     alike = np.abs(difference.real) < np.abs(scale.real) / 2
     near = np.log1p(np.where(alike, difference, 0) / scale)
@@ -123,7 +122,7 @@ def log_density_vjp(dlog_p, cache):
               \partial_\lambda = \frac{k (r - 1)}{\lambda}, \qquad
               r = \Bigl(\frac\alpha\lambda\Bigr)^k
 
-    The difference :math:`r - 1` comes without cancellation from the logarithm of r.
+    The difference :math:`r - 1` is computed from the logarithm of r, without cancellation.
     """
     alpha, k, scale, log_ratio, excess = cache  # excess is r - 1
     dalpha = -dlog_p * (1 + k * excess) / alpha
@@ -147,9 +146,9 @@ def moments(k, scale):
     Returns
     -------
     out : tuple
-        ``mean`` and ``mean_log``, each (K,).
+        Means of :math:`\alpha` and of :math:`\log\alpha`, (K,) each.
     cache : tuple
-        What :func:`moments_vjp` needs.
+        Input of :func:`moments_vjp`.
 
     Examples
     --------
@@ -181,8 +180,7 @@ def kl_to_gamma(k, scale, prior_shape, prior_rate):
 
         \sum \log k + h\, E[\alpha] - g\, E[\log\alpha] - \gamma - 1 - g \log h + \log\Gamma(g)
 
-    with the means of :func:`moments`.
-    Zhang et al. (2018), Eq. 6.
+    with the means of :func:`moments`.  Zhang et al. (2018), Eq. 6.
 
     Parameters
     ----------
@@ -196,7 +194,7 @@ def kl_to_gamma(k, scale, prior_shape, prior_rate):
     divergence : float
         Nats; summed over elements.
     cache : tuple
-        What :func:`kl_to_gamma_vjp` needs.
+        Input of :func:`kl_to_gamma_vjp`.
 
     Examples
     --------
