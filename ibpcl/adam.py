@@ -1,4 +1,4 @@
-r"""Adam over a flat vector, with a learning rate an element.
+r"""Adam on a flat parameter vector, with one learning rate per parameter.
 
 Kingma and Ba (2015), "Adam: A Method for Stochastic Optimization", Algorithm 1.
 """
@@ -9,9 +9,17 @@ import numpy as np
 
 
 class State(NamedTuple):
-    """Running means of the gradient and of its square, and the number of steps taken.
+    """State of Adam.
 
-    That is an array (P,) where some elements have come later than others.
+    Attributes
+    ----------
+    first : ndarray, shape (P,)
+        Running mean of the gradient.
+    second : ndarray, shape (P,)
+        Running mean of the squared gradient.
+    step : int or ndarray, shape (P,)
+        Number of steps taken.  In a network that has grown it is an array, because some parameters
+        were added later than others.
     """
 
     first: np.ndarray
@@ -19,19 +27,30 @@ class State(NamedTuple):
     step: int | np.ndarray
 
 
-# of the paper
+# The values of the paper.
 BETA1 = 0.9
 BETA2 = 0.999
 EPSILON = 1e-8
 
 
 def start(vector):
-    """Return the state before the first step."""
+    """Return the state before the first step.
+
+    Parameters
+    ----------
+    vector : ndarray, shape (P,)
+        The parameters, for their number and type.
+
+    Returns
+    -------
+    state : State
+        Running means of 0 and no steps.
+    """
     return State(np.zeros_like(vector), np.zeros_like(vector), 0)
 
 
 def update(vector, gradient, state, rates, beta1=BETA1, beta2=BETA2, epsilon=EPSILON, factor=1.0):
-    r"""Take one step down the gradient.
+    r"""Return the parameters and the state after one step.
 
     .. math::
 
@@ -43,18 +62,18 @@ def update(vector, gradient, state, rates, beta1=BETA1, beta2=BETA2, epsilon=EPS
     Parameters
     ----------
     vector, gradient : ndarray, shape (P,)
-        Parameters, and the gradient of the loss that falls.
+        Parameters, and gradient of the loss to minimize.
     state : State
-        From :func:`start` or the last update; it is used up, for a compiled twin writes the new one
-        over it.
+        From :func:`start` or the last update.  It must not be used again: the compiled version
+        overwrites its arrays with the new state.
     rates : ndarray, shape (P,)
-        Learning rate of each element, >= 0; an element with rate 0 stays exactly where it is.
+        Learning rate of each parameter, >= 0; a parameter with rate 0 does not change at all.
     beta1, beta2 : float
-        How slowly the running means forget, in [0, 1).
+        Decay rates of the running means, in [0, 1).
     epsilon : float
-        Keeps the step finite where the gradient has always been 0.
+        Small number > 0 that keeps the step finite if all gradients were 0.
     factor : float
-        Of all learning rates in this step, >= 0.
+        Factor of all learning rates in this step, >= 0.
 
     Returns
     -------
@@ -79,16 +98,21 @@ def update(vector, gradient, state, rates, beta1=BETA1, beta2=BETA2, epsilon=EPS
 
 
 def step_sizes(state, rates):
-    r"""Return how far the last step went for each unit of the running mean of the gradient.
+    r"""Return the step size of each parameter in the last step, per unit of the mean gradient.
 
     .. math:: s_i = \frac{\eta_i}{\sqrt{v_i / (1 - \beta_2^t)} + \epsilon}
 
     Parameters
     ----------
     state : State
-        After the step.
+        The state after the step.
     rates : ndarray, shape (P,)
-        The learning rates that it was taken with, each times the step's factor.
+        Learning rates of the step, multiplied by its factor.
+
+    Returns
+    -------
+    sizes : ndarray, shape (P,)
+        Step sizes; the step was -``sizes`` times the bias-corrected mean gradient.
 
     Examples
     --------

@@ -1,25 +1,25 @@
-r"""Noise as a function of (seed, task, step, stream): nothing is remembered between calls.
+r"""Noise as a function of (seed, task, step, stream), without a generator state.
 
-A counter-based generator encrypts a counter instead of advancing a state, so a resumed run
-continues bit for bit, and neither the number of threads nor the order of the calls changes
-anything.  The cipher is Philox4x32-10 (Salmon, Moraes, Dror and Shaw, 2011, "Parallel random
-numbers: as easy as 1, 2, 3"), which passes TestU01's BigCrush.
+A counter-based generator encrypts a counter instead of advancing a state.  So a resumed run
+continues bit for bit, and the results depend neither on the number of threads nor on the order of
+the calls.  The cipher is Philox4x32-10 (Salmon, Moraes, Dror and Shaw, 2011, "Parallel random
+numbers: as easy as 1, 2, 3"), which passes the test suite BigCrush of TestU01.
 
-**Which word becomes which element.**  The cipher turns the counter (block, step, task, stream),
-under the key (low and high half of the seed), into four 32-bit words.  The flat output is cut into
-chunks of 2048, each of four strips of 512:
+**Which word becomes which element.**  The cipher maps the counter (block, step, task, stream), with
+the low and high half of the seed as its key, to four 32-bit words.  The flat output is divided into
+chunks of 2048 elements, and each chunk into four strips of 512:
 
 .. math:: x_{2048 q + 512 j + r} \leftarrow \text{word } j \text{ of block } 512 q + r
 
-so that neighbours come from neighbouring blocks and all loops run over contiguous memory, one
-vector lane a block.  An element does not depend on the size of the output: a longer array begins
-with the shorter one.
+Neighbouring elements come from neighbouring blocks, so all loops run over contiguous memory, with
+one vector lane per block.  An element does not depend on the size of the output: a longer array
+begins with the shorter one.
 
-**One word an element, in float32 and in float64.**  Both see :math:`u = (\text{word} + \frac12) /
-2^{32}`, which is strictly inside (0, 1) and symmetric about one half, so a run repeated in float64
-has the noise of the float32 run, only rounded less.  A grid of :math:`2^{32}` points bounds the
-tails: normals at 6.77, logistics at 22.88 in absolute value (beyond them the exact distributions
-have a probability of 1.3e-11 and 2.3e-10).
+**One word per element, in float32 and in float64.**  Both types use :math:`u = (\text{word} +
+\frac12) / 2^{32}`, which lies strictly inside (0, 1) and is symmetric about one half.  So a run
+that is repeated in float64 has the noise of the float32 run, with less rounding.  The grid of
+:math:`2^{32}` points bounds the tails: no normal exceeds 6.77 and no logistic 22.88 in absolute
+value.  The exact distributions exceed these bounds with probability 1.3e-11 and 2.3e-10.
 """
 
 import operator
@@ -28,29 +28,33 @@ from typing import NamedTuple
 
 import numpy as np
 
-STRIP = 512  # blocks a chunk
-CHUNK = 4 * STRIP  # elements a chunk
-# chunks at a time: arrays of 64 KB stay in cache
+STRIP = 512  # blocks per chunk
+CHUNK = 4 * STRIP  # elements per chunk
+# chunks that are computed at once: arrays of 64 KB stay in the cache
 GROUP = 16
 ROUNDS = 10
 MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)  # Salmon et al. (2011), Sec. 3.3
-# golden ratio and sqrt(3) - 1: the key's step a round
+# golden ratio and sqrt(3) - 1, as 32-bit fractions: the increment of the key per round
 WEYL = (0x9E3779B9, 0xBB67AE85)
 LOW = 0xFFFFFFFF
 LONG = 0xFFFFFFFFFFFFFFFF
-BELOW_ONE = np.float32(1 - 2.0**-24)  # the largest float32 under one
+BELOW_ONE = np.float32(1 - 2.0**-24)  # the largest float32 below 1
 
 
 class Key(NamedTuple):
-    """What a block of noise is a function of.
+    """Key of the noise: the same key always gives the same noise.
 
     Attributes
     ----------
     seed : int
-        Of the run, 0 <= seed < 2**64.
-    task, step, stream : int
-        Task, gradient step, and which noise of that step (a layer's weights, its masks, ...); each
-        0 <= . < 2**32.
+        Seed of the run, 0 <= seed < 2**64.
+    task : int
+        Number of the task, 0 <= task < 2**32.
+    step : int
+        Number of the gradient step, 0 <= step < 2**32.
+    stream : int
+        Purpose of the noise within the step, such as a layer's weights or its masks,
+        0 <= stream < 2**32.
     """
 
     seed: int
@@ -60,14 +64,26 @@ class Key(NamedTuple):
 
 
 def check_key(caller, key):
-    """Return the key's four numbers as plain integers; ``caller`` is named in the error.
+    """Return a key with plain integers, after checking its four numbers.
+
+    Parameters
+    ----------
+    caller : str
+        Name of the function, which begins the message of an error.
+    key : Key
+        The key.
+
+    Returns
+    -------
+    key : Key
+        The same key.
 
     Raises
     ------
     TypeError
         If a number is not an integer.
     ValueError
-        If a number does not fit its field.
+        If a number is out of range.
     """
     if (
         type(key) is Key
@@ -79,7 +95,7 @@ def check_key(caller, key):
             and 0 <= key.stream <= LOW
         )
     ):
-        return key  # as it almost always is
+        return key  # the usual case, without a copy
     numbers = []
     for name, value in zip(Key._fields, key, strict=True):
         bits = 64 if name == "seed" else 32
@@ -94,7 +110,25 @@ def check_key(caller, key):
 
 
 def check_dtype(caller, dtype):
-    """Return ``dtype`` as a NumPy type, refusing all but float32 and float64."""
+    """Return a floating-point type as a NumPy type, after checking it.
+
+    Parameters
+    ----------
+    caller : str
+        Name of the function, which begins the message of an error.
+    dtype : dtype
+        float32 or float64.
+
+    Returns
+    -------
+    dtype : numpy.dtype
+        The type.
+
+    Raises
+    ------
+    TypeError
+        If it is any other type.
+    """
     dtype = np.dtype(dtype)
     if dtype not in (np.float32, np.float64):
         raise TypeError(f"{caller}: dtype must be float32 or float64, got {dtype}")
@@ -104,16 +138,15 @@ def check_dtype(caller, dtype):
 def philox(counter, key):
     r"""Encrypt counters with Philox4x32-10.
 
-    Ten times, with :math:`M_0, M_1` the multipliers and the key advanced by :math:`(W_0, W_1)`
-    after each round,
+    With the multipliers :math:`M_0, M_1`, each of the ten rounds computes
 
     .. math::
 
         (c_0, c_1, c_2, c_3) \leftarrow (\mathrm{hi}(M_1 c_2) \oplus c_1 \oplus k_0,\;
             \mathrm{lo}(M_1 c_2),\;
-              \mathrm{hi}(M_0 c_0) \oplus c_3 \oplus k_1,\; \mathrm{lo}(M_0 c_0)).
+              \mathrm{hi}(M_0 c_0) \oplus c_3 \oplus k_1,\; \mathrm{lo}(M_0 c_0))
 
-    Salmon et al. (2011), Sec. 3.3.
+    and then adds :math:`(W_0, W_1)` to the key.  Salmon et al. (2011), Sec. 3.3.
 
     Parameters
     ----------
@@ -125,7 +158,7 @@ def philox(counter, key):
     Returns
     -------
     words : tuple of four ndarray of uint64
-        Each below 2**32.
+        Words, each below 2**32.
 
     Examples
     --------
@@ -148,8 +181,28 @@ def philox(counter, key):
 
 
 def check_shape(caller, shape):
-    """Return ``shape`` as a tuple, the number of its elements, and the number of chunks that hold
-    them.
+    """Return a shape as a tuple, with the sizes that it implies, after checking it.
+
+    Parameters
+    ----------
+    caller : str
+        Name of the function, which begins the message of an error.
+    shape : int or tuple of int
+        Shape of an array.
+
+    Returns
+    -------
+    shape : tuple of int
+        The shape.
+    size : int
+        Number of elements.
+    chunks : int
+        Number of chunks that contain them.
+
+    Raises
+    ------
+    ValueError
+        If an entry is negative, or there are 2**34 elements or more.
     """
     shape = tuple(shape) if np.iterable(shape) else (shape,)
     size = prod(shape)
@@ -163,9 +216,7 @@ def check_shape(caller, shape):
 
 
 def _fill(caller, key, shape, dtype, transform):
-    """Make an array from strips of words: ``transform`` maps u, shape (chunks, 4, 512), to the
-    values.
-    """
+    """Make an array of noise: ``transform`` maps uniform numbers (chunks, 4, 512) to values."""
     key = check_key(caller, key)
     dtype = check_dtype(caller, dtype)
     shape, size, chunks = check_shape(caller, shape)
@@ -185,26 +236,28 @@ def uniform(key, shape, dtype=np.float32):
 
     .. math:: u = (\text{word} + \tfrac12) / 2^{32}
 
-    In float32 the few that would round to one become the largest number below it.
+    In float32, the few numbers that would round to 1 become the largest number below it.
 
     Parameters
     ----------
     key : Key
-        What the noise is a function of.
+        Key that determines the noise.
     shape : int or tuple of int
         Shape of the output.
     dtype : dtype
-        float32 or float64; the same noise, rounded.
+        float32 or float64; both have the same noise up to rounding.
 
     Returns
     -------
     u : ndarray
-        Of that shape and type.
+        Noise of this shape and type.
 
     Raises
     ------
-    TypeError, ValueError
-        For a key or a type that is not allowed.
+    TypeError
+        If a number of the key is not an integer, or the type is not allowed.
+    ValueError
+        If a number of the key is out of range, or the shape is negative or too large.
 
     Examples
     --------
@@ -216,7 +269,7 @@ def uniform(key, shape, dtype=np.float32):
 
 
 def _box_muller(u):
-    """Map pairs of strips, the first and second, the third and fourth, to pairs of normals."""
+    """Return normal numbers from uniform ones: strips 0 and 1 form a pair, and 2 and 3."""
     radius = np.sqrt(-2 * np.log(u[:, 0::2]))
     angle = 2 * np.pi * u[:, 1::2]
     return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=2).reshape(u.shape)
@@ -227,18 +280,29 @@ def normal(key, shape, dtype=np.float32):
 
     .. math:: (x, x') = \sqrt{-2 \log u}\, (\cos 2\pi u', \sin 2\pi u')
 
-    Box and Muller (1958); u and u' are words 0 and 1, or 2 and 3, of a block.  No value exceeds
-    6.77.
+    Box and Muller (1958); u and u' are the words 0 and 1, or 2 and 3, of a block.  No absolute
+    value exceeds 6.77.
 
     Parameters
     ----------
-    key, shape, dtype
-        As in :func:`uniform`.
+    key : Key
+        Key that determines the noise.
+    shape : int or tuple of int
+        Shape of the output.
+    dtype : dtype
+        float32 or float64; both have the same noise up to rounding.
 
     Returns
     -------
     eps : ndarray
-        Of that shape and type.
+        Noise of this shape and type.
+
+    Raises
+    ------
+    TypeError
+        If a number of the key is not an integer, or the type is not allowed.
+    ValueError
+        If a number of the key is out of range, or the shape is negative or too large.
 
     Examples
     --------
@@ -253,17 +317,29 @@ def logistic(key, shape, dtype=np.float32):
 
     .. math:: \ell = \log\frac{u}{1 - u}
 
-    Both u and 1 - u are exact, so the tails are as accurate as the centre.  No value exceeds 22.88.
+    Both u and 1 - u are exact, so the tails are as accurate as the centre.  No absolute value
+    exceeds 22.88.
 
     Parameters
     ----------
-    key, shape, dtype
-        As in :func:`uniform`.
+    key : Key
+        Key that determines the noise.
+    shape : int or tuple of int
+        Shape of the output.
+    dtype : dtype
+        float32 or float64; both have the same noise up to rounding.
 
     Returns
     -------
     logistic : ndarray
-        Of that shape and type.
+        Noise of this shape and type.
+
+    Raises
+    ------
+    TypeError
+        If a number of the key is not an integer, or the type is not allowed.
+    ValueError
+        If a number of the key is out of range, or the shape is negative or too large.
 
     Examples
     --------
@@ -279,14 +355,14 @@ def draw(wanted, dtype=np.float32):
     Parameters
     ----------
     wanted : sequence of tuple
-        Kind ("uniform", "normal" or "logistic", the functions above), key and shape of each.
+        Kind, key and shape of each array; the kind is "uniform", "normal" or "logistic".
     dtype : dtype
-        As in :func:`uniform`.
+        float32 or float64; both have the same noise up to rounding.
 
     Returns
     -------
     drawn : list of ndarray
-        Each is what its function returns.
+        The arrays, as returned by :func:`uniform`, :func:`normal` and :func:`logistic`.
 
     Examples
     --------
@@ -299,20 +375,27 @@ def draw(wanted, dtype=np.float32):
 
 
 def generator(key):
-    """Make a NumPy generator from the same numbers, for permutations and choices.
+    """Return a NumPy generator for the same key, for permutations and choices.
 
-    It is NumPy's own Philox4x64, another cipher than above, keyed by (seed, task and step), its
-    counter starting at a place of the stream's own.
+    It uses NumPy's own Philox4x64, a different cipher from the one above.  Seed, task and step form
+    its key, and the stream is the start of its counter.
 
     Parameters
     ----------
     key : Key
-        As in :func:`uniform`.
+        Key that determines the random numbers.
 
     Returns
     -------
     rng : numpy.random.Generator
-        A new one each time, at the beginning of its sequence.
+        A new generator at the start of its sequence.
+
+    Raises
+    ------
+    TypeError
+        If a number of the key is not an integer.
+    ValueError
+        If a number of the key is out of range.
 
     Examples
     --------

@@ -1,10 +1,10 @@
 r"""Elementary functions that neither overflow nor cancel, and that accept complex numbers.
 
-Every function here is analytic on both sides of its branch, with the branch chosen by the *real*
-part.  So the complex step, :math:`f'(x) = \operatorname{Im} f(x + ih) / h` (Squire and Trapp,
-1998), passes through all of them, which is why ``scipy.special.expit`` or ``numpy.logaddexp`` (real
-only) are not used in the derivations.  float32, float64 and complex128 go in, and the same type
-comes out.
+Every function is analytic on both sides of its branch, and the *real* part selects the branch.  So
+the complex step, :math:`f'(x) = \operatorname{Im} f(x + ih) / h` (Squire and Trapp, 1998), can be
+used with all of them.  This is why the derivations do not use ``scipy.special.expit`` or
+``numpy.logaddexp``, which accept real numbers only.  The functions accept float32, float64 and
+complex128 and return the same type.
 """
 
 from math import factorial
@@ -42,7 +42,9 @@ BERNOULLI = (  # B_2 ... B_20
     43867 / 798,
     -174611 / 330,
 )
-# Of logistic_kl, a series in d^2 times d^2, and of its slope, one times d; the highest power first.
+# Coefficients of series; the highest power comes first.  KL_SERIES: logistic_kl / d^2 in powers of
+# d^2.  KL_SLOPE_SERIES: its derivative / d.  EXPM1_REST_SERIES and ARTANH_REST_SERIES: see
+# expm1_rest and log1p_rest.
 KL_SERIES = np.array([2 * b / factorial(2 * n) for n, b in enumerate(BERNOULLI, 1)])[::-1]
 EXPM1_REST_SERIES = np.array([1 / factorial(n) for n in range(2, 16)])[::-1]
 ARTANH_REST_SERIES = np.array([2 / (2 * n + 3) for n in range(10)])[::-1]
@@ -50,9 +52,20 @@ KL_SLOPE_SERIES = np.array([4 * n * b / factorial(2 * n) for n, b in enumerate(B
 
 
 def inexact(x):
-    """Return an array of the same numbers that may have a fraction: whole ones become float64,
-    others stay.
+    """Return numbers as an array of floating-point or complex type.
 
+    Parameters
+    ----------
+    x : array_like
+        Numbers of any shape.
+
+    Returns
+    -------
+    x : ndarray
+        The same numbers; integers become float64, other types are unchanged.
+
+    Examples
+    --------
     >>> inexact([1, 2]).dtype, inexact(np.float32(1)).dtype
     (dtype('float64'), dtype('float32'))
     """
@@ -61,24 +74,48 @@ def inexact(x):
 
 
 def log1mexp(x):
-    r"""Compute :math:`\log(1 - e^x)` for :math:`x < 0`.
+    r"""Compute :math:`\log(1 - e^x)` for :math:`x < 0`, element by element.
 
-    Both forms below are exact in exact arithmetic; the first keeps its digits while :math:`e^x` is
-    near one, the second while it is small (Maechler, 2012, "Accurately computing ``log(1 -
-    exp(-|a|))``").  At zero it is :math:`-\infty`, above zero it is not a number.
+    Both forms in the code are exact in exact arithmetic.  The first keeps its digits while
+    :math:`e^x` is near one, the second while it is small (Maechler, 2012, "Accurately computing
+    ``log(1 - exp(-|a|))``").
 
+    Parameters
+    ----------
+    x : array_like
+        Numbers < 0 of any shape.  The result is :math:`-\infty` at 0 and NaN above.
+
+    Returns
+    -------
+    out : ndarray
+        Values <= 0, of the shape of ``x``.
+
+    Examples
+    --------
     >>> float(log1mexp(-1e-20))
     -46.051701859880914
     """
     x = np.asarray(x)
-    # each form where the other one is taken; and log 0 = -inf
+    # each form may fail where the other one is used; and log 0 = -inf
     with np.errstate(all="ignore"):
         return np.where(x.real > -LOG_2, np.log(-np.expm1(x)), np.log1p(-np.exp(x)))[()]
 
 
 def softplus(x):
-    r"""Compute :math:`\log(1 + e^x) = \max(x, 0) + \log(1 + e^{-|x|})`.
+    r"""Compute :math:`\log(1 + e^x) = \max(x, 0) + \log(1 + e^{-|x|})`, element by element.
 
+    Parameters
+    ----------
+    x : array_like
+        Any numbers, of any shape.
+
+    Returns
+    -------
+    out : ndarray
+        Values >= 0, of the shape of ``x``.
+
+    Examples
+    --------
     >>> float(softplus(1000.0)), float(softplus(-1000.0))
     (1000.0, 0.0)
     """
@@ -88,11 +125,23 @@ def softplus(x):
 
 
 def expm1_rest(x):
-    r"""Compute :math:`e^x - 1 - x \ge 0`, about :math:`x^2 / 2` near zero, where the difference has
-    no digits left.
+    r"""Compute :math:`e^x - 1 - x`, element by element.
 
-    Elementwise, for arrays of any shape.
+    Near 0 it is about :math:`x^2 / 2`; there a series is used, because the difference loses all
+    digits.
 
+    Parameters
+    ----------
+    x : array_like
+        Any numbers, of any shape.
+
+    Returns
+    -------
+    out : ndarray
+        Values >= 0, of the shape of ``x``.
+
+    Examples
+    --------
     >>> float(expm1_rest(1e-10))
     5.000000000166667e-21
     """
@@ -104,12 +153,24 @@ def expm1_rest(x):
 
 
 def log1p_rest(u):
-    r"""Compute :math:`u - \log(1 + u) \ge 0` for :math:`u > -1`, about :math:`u^2 / 2` near zero.
+    r"""Compute :math:`u - \log(1 + u)`, element by element.
 
-    There, with :math:`r = \frac{u}{2 + u}`, :math:`\log(1 + u) = 2 \operatorname{artanh} r` and
-    :math:`u - 2 r = u r`, so that the difference is :math:`u r - 2 r^3 \bigl(\tfrac13 +
-    \tfrac{r^2}5 + \tfrac{r^4}7 + \dots\bigr)`. Elementwise, for arrays of any shape.
+    Near 0 it is about :math:`u^2 / 2`.  There, with :math:`r = \frac{u}{2 + u}`, :math:`\log(1 + u)
+    = 2 \operatorname{artanh} r` and :math:`u - 2 r = u r`, so the difference is :math:`u r - 2 r^3
+    \bigl(\tfrac13 + \tfrac{r^2}5 + \tfrac{r^4}7 + \dots\bigr)`.
 
+    Parameters
+    ----------
+    u : array_like
+        Numbers > -1 of any shape.
+
+    Returns
+    -------
+    out : ndarray
+        Values >= 0, of the shape of ``u``.
+
+    Examples
+    --------
     >>> float(log1p_rest(1e-10))
     4.999999999666667e-21
     """
@@ -123,8 +184,22 @@ def log1p_rest(u):
 
 
 def inverse_softplus(y):
-    r"""Compute the x with softplus(x) = y > 0: :math:`\log(e^y - 1) = y + \log(1 - e^{-y})`.
+    r"""Compute the x with softplus(x) = y, element by element.
 
+    .. math:: x = \log(e^y - 1) = y + \log(1 - e^{-y})
+
+    Parameters
+    ----------
+    y : array_like
+        Numbers > 0 of any shape.
+
+    Returns
+    -------
+    x : ndarray
+        Values of any sign, of the shape of ``y``.
+
+    Examples
+    --------
     >>> float(inverse_softplus(softplus(-30.0)))
     -30.0
     """
@@ -133,20 +208,44 @@ def inverse_softplus(y):
 
 
 def sigmoid(x):
-    r"""Compute :math:`1 / (1 + e^{-x})`, keeping the relative precision of both tails.
+    r"""Compute :math:`1 / (1 + e^{-x})`, with full relative precision in both tails.
 
+    Parameters
+    ----------
+    x : array_like
+        Any numbers, of any shape.
+
+    Returns
+    -------
+    out : ndarray
+        Values in [0, 1], of the shape of ``x``.
+
+    Examples
+    --------
     >>> float(sigmoid(-700.0))
     9.85967654375977e-305
     """
     x = np.asarray(x)
     positive = x.real > 0
-    e = np.exp(np.where(positive, -x, x))  # |e| <= 1 on either side
+    e = np.exp(np.where(positive, -x, x))  # |e| <= 1 on both sides
     return (np.where(positive, 1, e) / (1 + e))[()]
 
 
 def log_sigmoid(x):
-    r"""Compute :math:`\log \sigma(x) = -\log(1 + e^{-x})`.
+    r"""Compute :math:`\log \sigma(x) = -\log(1 + e^{-x})`, element by element.
 
+    Parameters
+    ----------
+    x : array_like
+        Any numbers, of any shape.
+
+    Returns
+    -------
+    out : ndarray
+        Values <= 0, of the shape of ``x``.
+
+    Examples
+    --------
     >>> float(log_sigmoid(-1000.0))
     -1000.0
     """
@@ -154,18 +253,30 @@ def log_sigmoid(x):
 
 
 def logit(p):
-    r"""Compute :math:`\log\frac{p}{1 - p}` for :math:`0 \le p \le 1`.
+    r"""Compute :math:`\log\frac{p}{1 - p}`, element by element.
 
-    Around one half the two logarithms would cancel; there :math:`\log(1 + \frac{2p - 1}{1 - p})` is
-    used, whose numerator is exact.
+    Around one half, where the two logarithms would cancel, :math:`\log(1 + \frac{2p - 1}{1 - p})`
+    is used, whose numerator is exact.
 
+    Parameters
+    ----------
+    p : array_like
+        Probabilities in [0, 1], of any shape.
+
+    Returns
+    -------
+    out : ndarray
+        Log-odds, of the shape of ``p``; infinite at 0 and 1.
+
+    Examples
+    --------
     >>> float(logit(0.5 + 2.0**-40) * 2.0**38)
     1.0
     """
     p = np.asarray(p)
     central = (p.real > 0.25) & (p.real < 0.75)
     inner = np.where(central, p, 0.5).astype(p.dtype)
-    # p = 0 and p = 1 rightly give -inf and inf
+    # p = 0 and p = 1 give -inf and inf, as they should
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(central, np.log1p((2 * inner - 1) / (1 - inner)), np.log(p) - np.log1p(-p))[
             ()
@@ -175,6 +286,18 @@ def logit(p):
 def within_normal(x):
     """Bound positive numbers by the smallest and the largest normal number of their type.
 
+    Parameters
+    ----------
+    x : array_like
+        Floating-point numbers >= 0 of any shape, possibly infinite.
+
+    Returns
+    -------
+    out : ndarray
+        Normal, finite numbers > 0, of the shape of ``x``.
+
+    Examples
+    --------
     >>> within_normal(np.float32([0.0, 2.0, np.inf])).tolist()
     [1.1754943508222875e-38, 2.0, 3.4028234663852886e+38]
     """
@@ -188,8 +311,20 @@ def within_normal(x):
 def finite(x):
     """Return whether all elements are finite.
 
-    The sum of squares tells without an array of flags, unless it overflows.
+    The sum of squares shows it without an array of booleans, unless the sum overflows.
 
+    Parameters
+    ----------
+    x : ndarray
+        Numbers of any shape.
+
+    Returns
+    -------
+    finite : bool
+        False if an element is NaN or infinite.
+
+    Examples
+    --------
     >>> finite(np.array([1.0, -2.0])), finite(np.array([1.0, np.nan])), finite(np.array([np.inf,
     ...     -np.inf]))
     (True, False, False)
@@ -199,14 +334,30 @@ def finite(x):
 
 
 def logsumexp(x, axis=None, keepdims=False):
-    r"""Compute :math:`\log \sum_i e^{x_i}` along ``axis``, shifted by the largest real part.
+    r"""Compute :math:`\log \sum_i e^{x_i}` without overflow, by subtracting the largest real part.
 
+    Parameters
+    ----------
+    x : array_like
+        Any numbers, of any shape.
+    axis : int or tuple of int, optional
+        Axes to sum over; all of them by default.
+    keepdims : bool
+        Whether the summed axes remain, with length 1.
+
+    Returns
+    -------
+    out : ndarray
+        The logarithms of the sums; :math:`-\infty` for a sum of zeros.
+
+    Examples
+    --------
     >>> float(logsumexp(np.array([1000.0, 1000.0])))
     1000.6931471805599
     """
     x = inexact(x)
     largest = np.max(x.real, axis=axis, keepdims=True, initial=-np.inf).astype(x.real.dtype)
-    # a row of -inf stays -inf instead of nan
+    # a row of -inf gives -inf instead of NaN
     shift = np.where(np.isfinite(largest), largest, 0)
     with np.errstate(divide="ignore"):
         out = np.log(np.sum(np.exp(x - shift), axis=axis, keepdims=True)) + shift
@@ -214,11 +365,12 @@ def logsumexp(x, axis=None, keepdims=False):
 
 
 def _stirling_remainder(x):
-    r"""Compute :math:`\log\Gamma(x) - (x - \frac12)\log x + x - \frac12\log 2\pi` for real part at
-    least 10.
+    r"""Compute the remainder of Stirling's formula, for a real part of at least 10.
+
+    .. math:: \log\Gamma(x) - (x - \tfrac12)\log x + x - \tfrac12\log 2\pi
     """
     t = 1 / (x * x)
-    # Bernoulli numbers B_2k / (2k (2k - 1)); at x = 10 the first term left out is below 1e-16.
+    # Bernoulli numbers B_2k / (2k (2k - 1)); at x = 10 the first neglected term is below 1e-16.
     series = 1 / 12 - t * (
         1 / 360 - t * (1 / 1260 - t * (1 / 1680 - t * (1 / 1188 - t * (691 / 360360 - t / 156))))
     )
@@ -226,15 +378,26 @@ def _stirling_remainder(x):
 
 
 def log_beta(a, b):
-    r"""Compute :math:`\log B(a, b) = \log\Gamma(a) + \log\Gamma(b) - \log\Gamma(a + b)` for a, b >
-    0.
+    r"""Compute :math:`\log B(a, b) = \log\Gamma(a) + \log\Gamma(b) - \log\Gamma(a + b)`.
 
-    The plain difference loses all digits when an argument is large.  With a the smaller one and
-    :math:`\Delta(x)` Stirling's remainder, for :math:`b \ge 10`,
+    This difference loses all digits if an argument is large.  With a as the smaller argument,
+    :math:`b \ge 10`, and the remainder :math:`\Delta(x)` of Stirling's formula, it is computed from
 
     .. math:: \log\Gamma(b) - \log\Gamma(a + b)
         = -(a + b - \tfrac12) \log(1 + \tfrac ab) - a \log b + a + \Delta(b) - \Delta(a + b).
 
+    Parameters
+    ----------
+    a, b : array_like
+        Numbers > 0 that broadcast together.
+
+    Returns
+    -------
+    out : ndarray
+        Logarithms of the Beta function, element by element.
+
+    Examples
+    --------
     >>> round(float(log_beta(1e10, 1.0)), 10)
     -23.0258509299
     """
@@ -248,7 +411,7 @@ def log_beta(a, b):
     b = b.astype(wide)
     large = b.real >= 10
     big = np.where(large, b, 10.0)
-    # With both large, log Gamma(a) itself is a big number to be cancelled: expand it as well.
+    # If both are large, log Gamma(a) is also a large number that cancels: expand it as well.
     both = a.real >= 10
     big_a = np.where(both, a, 10.0)
     ratio = np.log1p(a / big)
@@ -267,11 +430,24 @@ def log_beta(a, b):
 
 
 def logistic_kl(d):
-    r"""Compute :math:`d \coth(d / 2) - 2`, the KL divergence of two unit logistics that are ``d``
-    apart.
+    r"""Compute :math:`d \coth(d / 2) - 2`, the KL divergence of two shifted logistic distributions.
 
-    Even in d, about :math:`d^2 / 6` near zero (series below) and :math:`|d| - 2` far out.  Nats.
+    Both have unit scale, and d is the difference of their means.  The function is even.  It is
+    about :math:`d^2 / 6` near 0, where a series is used, and about :math:`|d| - 2` for large
+    :math:`|d|`.
 
+    Parameters
+    ----------
+    d : array_like
+        Any numbers, of any shape.
+
+    Returns
+    -------
+    divergence : ndarray
+        Nats, >= 0, of the shape of ``d``.
+
+    Examples
+    --------
     >>> round(float(logistic_kl(2.197224577)), 4)
     0.7465
     """
@@ -280,8 +456,8 @@ def logistic_kl(d):
     near_zero = d.real < 1
     x = np.where(near_zero, d, 0)
     s = x * x
-    # 2 sum_n B_2n d^2n / (2n)!, n = 1 ... 10; the terms fall by (2 pi)^-2, so the rest is below
-    # 1e-16 of the sum.
+    # 2 sum_n B_2n d^2n / (2n)!, n = 1 ... 10.  Successive terms shrink by (2 pi)^-2, so the rest is
+    # below 1e-16 of the sum.
     series = s * np.polyval(KL_SERIES.astype(s.dtype), s)
     far = np.where(near_zero, 1, d).astype(d.dtype)
     # coth(d/2) = 1 + 2 / (e^d - 1) = 1 + 2 e^-d / (1 - e^-d)
