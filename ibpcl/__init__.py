@@ -1,23 +1,22 @@
-"""Bayesian structure adaptation for continual learning, in NumPy, with every gradient derived by
-hand.
+"""Bayesian structure adaptation for continual learning, in NumPy with hand-derived gradients.
 
-The package follows Kumar, Chatterjee and Rai, "Bayesian Structure Adaptation for Continual
-Learning".  Its names are loaded when they are first used; importing it loads neither NumPy,
+The package implements Kumar, Chatterjee and Rai, "Bayesian Structure Adaptation for Continual
+Learning".  Names are loaded when they are first used, so importing the package loads neither NumPy,
 Matplotlib nor Numba.
 
 ==========================  ========================================================
-``learner``                 a learner of any method, by name or class
+``learner``                 create a learner of any method, by name or class
 ``learn``                   learn a stream of tasks, and test after each
-``run``, ``compare``        what the commands ``ibpcl run`` and ``ibpcl compare`` do
-``load_run``, ``load``      a finished run of a folder; a learner that was saved
+``run``, ``compare``        functions of the commands ``ibpcl run`` and ``ibpcl compare``
+``load_run``, ``load``      load a finished run from a folder; load a saved learner
 ``Task``                    one task, from arrays
-``tasks_from_arrays``       tasks that arrays are cut into
+``tasks_from_arrays``       divide arrays into tasks
 ``check``                   verify a derivative: ``check(f, f_vjp, inputs)``
-``check_distribution``      verify a density and its sampler, moments, divergence
+``check_distribution``      verify a density with its sampler, moments and divergence
 ``check_identity``          verify that two functions are equal
-``check_value``             compare a number with the right one, and name the slip
+``check_value``             compare a number with the correct one, and name the mistake
 ``primitives``              the derivations: ``primitives.gaussian.kl``
-``datasets``                image sets: ``datasets.load("mnist")``
+``datasets``                image data sets: ``datasets.load("mnist")``
 ==========================  ========================================================
 """
 
@@ -35,8 +34,8 @@ if TYPE_CHECKING:
 
 if not isdir(__path__[0]):
     raise ImportError(
-        f"ibpcl cannot be used from inside a zip file ({__path__[0]}), because it reads files of "
-        "its own; install it with pip, or unpack the zip file",
+        f"ibpcl cannot be used from inside a zip file ({__path__[0]}), because it reads its own "
+        "data files; install it with pip, or unpack the zip file",
         name=__name__,
     )
 
@@ -58,7 +57,7 @@ __all__ = [
     "run",
     "tasks_from_arrays",
 ]
-# Where each name is; of a module without a name, the module itself is meant.
+# The module that defines each name.
 _PLACES = {
     **dict.fromkeys(
         ("compare", "learn", "learner", "load", "load_run", "run"), "ibpcl.experiments.door"
@@ -75,15 +74,15 @@ _MODULES = {"primitives": "ibpcl.primitives", "datasets": "ibpcl.data.registry"}
 def __getattr__(name: str) -> Any:
     """Load a name when it is first used (PEP 562)."""
     if name in _MODULES:
-        found = import_module(_MODULES[name])
+        value = import_module(_MODULES[name])
     elif name in _PLACES:
-        found = getattr(import_module(_PLACES[name]), name)
+        value = getattr(import_module(_PLACES[name]), name)
     else:
         raise AttributeError(
             f"module 'ibpcl' has no attribute {name!r} (it has {', '.join(sorted(__all__))})"
         )
-    globals()[name] = found
-    return found
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

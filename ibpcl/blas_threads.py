@@ -1,12 +1,11 @@
-"""The number of threads of BLAS: one, where the last digits of a result must not depend on it.
+"""Limit BLAS to one thread, so that the last digits of a result do not depend on their number.
 
-BLAS cuts a large product into as many parts as it has threads, and then adds them up in another
-order.  The threads of OpenBLAS also wait for the next product by spinning, for some 25
-milliseconds.  Meanwhile they take the processors from the compiled kernels: training took 2.6 to 7
-times as long.
+BLAS divides a large product among its threads and adds up their parts in another order.  Moreover,
+the threads of OpenBLAS wait for the next product by spinning, for about 25 milliseconds, and
+meanwhile take the processors from the compiled kernels: training took 2.6 to 7 times as long.
 
-threadpoolctl finds the libraries wherever they are, in a package of their own (pip), in the
-environment (conda), or in the system: it asks the loader which ones this process has loaded.
+threadpoolctl finds the libraries wherever they are installed (pip, conda or the system), because it
+asks the loader which libraries this process has loaded.
 """
 
 import contextlib
@@ -21,10 +20,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-# SciPy may bring a BLAS of its own, which is loaded with this module.  Compiled code calls it.
+# SciPy may contain its own BLAS, which is loaded with this module.  Compiled code calls it.
 SECOND = "scipy.linalg"
-# With one of these set to 1, every BLAS starts with one thread, also one that nothing else can
-# limit.
+# If one of these is 1, BLAS starts with one thread, even a BLAS that cannot be limited otherwise.
 VARIABLES = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -32,66 +30,83 @@ VARIABLES = (
     "BLIS_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
 )
-# The functions of OpenBLAS have these before and after their names, as a build likes.
+# Prefixes and suffixes of OpenBLAS's function names, which depend on the build.
 PREFIXES = ("", "scipy_")
 SUFFIXES = ("", "64_", "_64")
 
 
 class Library(NamedTuple):
-    """A BLAS that is loaded and whose threads can be counted."""
+    """A loaded BLAS library whose number of threads can be read and set.
 
-    path: str  # its file
-    # whether each thread that calls it has a number of its own, as with OpenMP
+    Attributes
+    ----------
+    path : str
+        File of the library.
+    by_thread : bool
+        Whether each calling thread has its own setting, as with OpenMP.
+    get : callable
+        Returns the number of threads.
+    set : callable
+        Sets the number of threads, its only argument.
+    """
+
+    path: str
     by_thread: bool
-    get: Callable  # returns the number of threads
-    set: Callable  # takes the number of threads
+    get: Callable
+    set: Callable
 
 
 def libraries():
-    """Return each :class:`Library` that this process has loaded."""
+    """Return all BLAS libraries that this process has loaded, a list of :class:`Library`."""
     return _loaded(SECOND in sys.modules)
 
 
 @functools.cache
 def _loaded(with_second):
-    from threadpoolctl import ThreadpoolController  # the search itself takes some 7 ms
+    from threadpoolctl import ThreadpoolController  # the search itself takes about 7 ms
 
-    found = ThreadpoolController().select(user_api="blas").lib_controllers
+    controllers = ThreadpoolController().select(user_api="blas").lib_controllers
     return [
-        _openblas(one) or Library(one.filepath, True, one.get_num_threads, one.set_num_threads)
-        for one in found
+        _openblas(controller)
+        or Library(
+            controller.filepath, True, controller.get_num_threads, controller.set_num_threads
+        )
+        for controller in controllers
     ]
 
 
-def _openblas(found):
-    """Return the library if it is an OpenBLAS with threads of its own, else None.
+def _openblas(controller):
+    """Return the library if it is an OpenBLAS with its own threads, else None.
 
-    Its functions are called directly: threadpoolctl lets one thread of Python's set the number, and
-    ignores others.
+    Its functions are called directly, because threadpoolctl sets the number for one Python thread
+    and ignores the others.
     """
-    if found.internal_api != "openblas" or getattr(found, "threading_layer", "") == "openmp":
+    if (
+        controller.internal_api != "openblas"
+        or getattr(controller, "threading_layer", "") == "openmp"
+    ):
         return None
     with contextlib.suppress(OSError):
-        functions = ctypes.CDLL(found.filepath)  # which is loaded already
+        functions = ctypes.CDLL(controller.filepath)  # it is already loaded
         for prefix, suffix in itertools.product(PREFIXES, SUFFIXES):
             get, choose = (
                 getattr(functions, f"{prefix}openblas_{verb}_num_threads{suffix}", None)
                 for verb in ("get", "set")
             )
             if get is not None and choose is not None:
-                return Library(found.filepath, False, get, choose)
+                return Library(controller.filepath, False, get, choose)
     return None
 
 
 def name_of_blas():
     """Return the name of the BLAS that NumPy was built with, such as "openblas" or "accelerate"."""
-    with contextlib.suppress(Exception):  # a build may leave its description out
+    with contextlib.suppress(Exception):  # some builds have no description
         return np.show_config(mode="dicts")["Build Dependencies"]["blas"]["name"]
     return "unknown"
 
 
 def why_unlimited():
-    """Return why BLAS cannot be kept to one thread, or None if it can or has one anyway."""
+    """Return the reason why BLAS cannot be limited to one thread; None if there is none."""
     if libraries() or any(os.environ.get(variable) == "1" for variable in VARIABLES):
         return None
     return (
@@ -102,9 +117,9 @@ def why_unlimited():
 
 
 def limit_helper():
-    """Keep BLAS to one thread in a thread that helps with a job.
+    """Limit BLAS to one thread in the calling thread, which helps with a computation.
 
-    A BLAS that is built on OpenMP has a number of threads for each of the threads that call it.
+    A BLAS that is built with OpenMP has a separate number for each calling thread.
     """
     for library in libraries():
         if library.by_thread:
@@ -112,7 +127,7 @@ def limit_helper():
 
 
 class _OneThread:
-    """While it is entered, from any thread and however often, BLAS has one thread."""
+    """Context manager that limits BLAS to one thread; reentrant, and usable from any thread."""
 
     def __init__(self):
         self.lock = threading.RLock()
@@ -133,12 +148,12 @@ class _OneThread:
                 self.restore()
 
     def limit(self):
-        """Give each library one thread."""
+        """Set each library to one thread."""
         for library, _ in self.before:
             library.set(1)
 
     def restore(self):
-        """Give each library the threads that it had."""
+        """Give each library its earlier number of threads."""
         for library, number in self.before:
             library.set(number)
 
@@ -147,15 +162,27 @@ _one_thread = _OneThread()
 
 
 def one_thread():
-    """Keep BLAS to one thread in a ``with``; within another such ``with``, around many products, it
-    costs nothing.
+    """Return a context manager that limits BLAS to one thread.
+
+    It can be nested.  Inside another such block it costs nothing, so put it around many products.
     """
     return _one_thread
 
 
 def on_one_thread(function):
-    """Decorate a function whose result must be the same, bit for bit, for any number of threads of
-    BLAS.
+    """Decorate a function so that BLAS has one thread while it runs.
+
+    The result is then the same, bit for bit, for any number of threads of BLAS.
+
+    Parameters
+    ----------
+    function : callable
+        The function.
+
+    Returns
+    -------
+    alone : callable
+        The decorated function, with the same arguments and result.
     """
 
     @functools.wraps(function)
@@ -168,8 +195,9 @@ def on_one_thread(function):
 
 @contextlib.contextmanager
 def all_threads():
-    """Within a :func:`one_thread`, give BLAS its threads back, so that something can be compared
-    with it.
+    """Give BLAS its threads back within :func:`one_thread`, for comparisons.
+
+    This is a context manager; outside :func:`one_thread` it does nothing.
     """
     if _one_thread.users == 0:
         yield

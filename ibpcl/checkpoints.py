@@ -1,8 +1,8 @@
-"""Arrays on disk: plain ``.npz`` files, and checkpoints that are refused when a single bit differs.
+"""Arrays on disk: plain ``.npz`` files, and checkpoints with a checksum.
 
-A checkpoint is an ``.npz`` that ends in a checksum of itself; it is written atomically
-(:mod:`ibpcl.storage`) and its predecessor is kept, so that a damaged file costs one step and not
-the run.  Nothing is pickled.
+A checkpoint is an ``.npz`` file that ends with a checksum of itself, so that a single changed bit
+is detected.  It is written atomically (:mod:`ibpcl.storage`), and its predecessor is kept, so a
+damaged file costs one step and not the whole run.  Nothing is pickled.
 """
 
 import contextlib
@@ -24,7 +24,8 @@ from ibpcl import storage
 
 _SEAL = b"sha256:"
 _SEAL_LENGTH = len(_SEAL) + 64  # 64 hexadecimal digits
-# What zipfile and NumPy raise on random bytes; the header of an array is a text that Python reads.
+# Exceptions that zipfile and NumPy raise for random bytes.  The header of an array is Python
+# source.
 BROKEN_ZIP = (
     ValueError,
     EOFError,
@@ -47,26 +48,54 @@ BROKEN_ZIP = (
 
 
 def write_npz(path, arrays):
-    """Write named arrays as an uncompressed ``.npz``, atomically; equal arrays give equal bytes.
+    """Write named arrays as an uncompressed ``.npz`` file, atomically.
+
+    Equal arrays give equal bytes.
 
     Parameters
     ----------
+    path : str or path-like
+        The file.
     arrays : dict of str to array_like
-        Names of printable characters.  Arrays of Python objects are refused: they would need
-        pickle.
+        Arrays of numbers or text, by names of printable characters.
+
+    Raises
+    ------
+    TypeError
+        If an array holds Python objects, which would need pickle.
+    ValueError
+        If a name is empty or not printable.
+    OSError
+        If the file cannot be written; the old file is then unchanged.
     """
     storage.write_pieces(path, _npz(arrays, "checkpoints.write_npz"))
 
 
 def read_npz(path):
-    """Read all arrays of an ``.npz`` file as a dictionary."""
+    """Read all arrays of an ``.npz`` file.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    arrays : dict of str to ndarray
+        The arrays by name.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the file does not exist.
+    ValueError
+        If it is damaged.
+    """
     return _parse_npz(Path(path).read_bytes(), "checkpoints.read_npz", path)
 
 
 class _Pieces:
-    """A file that keeps what is written to it, piece by piece, and cannot be rewound; so no piece
-    is copied.
-    """
+    """A file object that collects the pieces of data written to it, without copying or seeking."""
 
     def __init__(self):
         self.pieces = []
@@ -76,19 +105,19 @@ class _Pieces:
         return len(data)
 
     def flush(self):
-        """Do nothing: there is nothing behind it."""
+        """Do nothing: there is no buffer."""
 
 
 def _npz(arrays, function, comment=b""):
-    """Return the pieces of an ``.npz``; the last one is the comment, if there is one."""
+    """Return the pieces of an ``.npz`` file; the last one is the comment, if there is one."""
     file = _Pieces()
-    # np.savez would take an array called "file" for the file
+    # np.savez would confuse an array called "file" with its argument
     with _archive(file) as archive:
         archive.comment = comment
         for name, array in arrays.items():
             array = np.asarray(array)
             if not isinstance(name, str) or not name or not name.isprintable():
-                raise ValueError(f"{function}: a name must be printable text, got {name!r}")
+                raise ValueError(f"{function}: names must be printable text, got {name!r}")
             if array.dtype.hasobject:
                 raise TypeError(
                     f"{function}: {name} must hold numbers or text, got an array of {array.dtype}"
@@ -100,13 +129,13 @@ def _npz(arrays, function, comment=b""):
 
 @contextlib.contextmanager
 def _archive(file):
-    """Give a zip file to write to, which is closed if that ends well, and else dropped as it is."""
+    """Yield a zip file to write to; it is closed on success and abandoned after an error."""
     archive = zipfile.ZipFile(file, "w")
     try:
         yield archive
         archive.close()
     except BaseException:
-        # Python closes the archive and its unfinished entry later.  Neither must complain then.
+        # Python closes the archive and its unfinished entry later; neither may raise an error then.
         archive.fp = io.BytesIO()
         archive.close = lambda: None
         raise
@@ -116,12 +145,12 @@ def _parse_npz(data, function, path):
     arrays = {}
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            # We write uncompressed.  What unpacks to more than the file is not ours: a few MB can
-            # announce gigabytes.
+            # Our files are not compressed.  A file that unpacks to more than its own size is not
+            # ours, and a few MB could claim gigabytes.
             if sum(entry.file_size for entry in archive.infolist()) > len(data):
-                raise ValueError("it unpacks to more bytes than it has")
+                raise ValueError("it unpacks to more bytes than its own size")
             for name in archive.namelist():
-                # It compares the entry's CRC before anything is made of it.
+                # read() compares the CRC of the entry before the array is created.
                 arrays[name.removesuffix(".npy")] = parse_npy(archive.read(name))
     except BROKEN_ZIP as error:
         raise storage.damaged(function, path, str(error) or type(error).__name__) from error
@@ -129,40 +158,53 @@ def _parse_npz(data, function, path):
 
 
 def parse_npy(data):
-    """Return the array that the bytes of an ``.npy`` file hold.
+    """Return the array in the bytes of an ``.npy`` file.
 
     Parameters
     ----------
     data : bytes
+        Contents of the file.
 
     Returns
     -------
     array : ndarray
+        The array.
 
     Raises
     ------
     ValueError
-        If the bytes are not those of one array of numbers or text.  The size that the header
-        announces is compared with what is there before any memory is taken.
+        If the bytes are not one array of numbers or text.  The size in the header is compared with
+        the number of bytes before memory is allocated.
     """
     file = io.BytesIO(data)
     shape, dtype = read_header(file)
     expected = math.prod(shape) * dtype.itemsize
     got = len(data) - file.tell()
     if expected != got:
-        raise ValueError(f"its header announces {expected} bytes, {got} follow")
+        raise ValueError(f"its header requires {expected} bytes, but {got} follow")
     file.seek(0)
     return np.lib.format.read_array(file, allow_pickle=False)
 
 
 def read_header(file):
-    """Return the shape and the type of the array in an open ``.npy`` file, and leave the file where
-    its numbers begin.
+    """Read the header of an open ``.npy`` file and leave the position at the data.
+
+    Parameters
+    ----------
+    file : file object
+        The file, opened for binary reading, at its beginning.
+
+    Returns
+    -------
+    shape : tuple of int
+        Shape of the array.
+    dtype : numpy.dtype
+        Type of the array.
 
     Raises
     ------
     ValueError
-        If there is no sound header, or the array holds Python objects.
+        If the header is not valid, or the array holds Python objects.
     """
     try:
         version = np.lib.format.read_magic(file)
@@ -171,7 +213,7 @@ def read_header(file):
             (2, 0): np.lib.format.read_array_header_2_0,
         }
         if version not in readers:
-            raise ValueError(f"version {version} of the format is not read")
+            raise ValueError(f"version {version} of the format is not supported")
         shape, _, dtype = readers[version](file)
     except (
         SyntaxError,
@@ -186,15 +228,23 @@ def read_header(file):
     ) as error:
         raise ValueError(f"its header cannot be read: {type(error).__name__}: {error}") from error
     if dtype.hasobject:
-        raise ValueError("Object arrays, which would need pickle, are not read")
+        raise ValueError("Object arrays, which would need pickle, are not supported")
     if any(size < 0 for size in shape):
-        raise ValueError(f"its header announces the shape {shape}")
+        raise ValueError(f"its header has the negative shape {shape}")
     return shape, dtype
 
 
 class Checkpoint(NamedTuple):
-    """What a checkpoint holds; ``warning`` says, in a sentence, why it is not the newest one, if
-    so.
+    """Contents of a checkpoint.
+
+    Attributes
+    ----------
+    arrays : dict of str to ndarray
+        The arrays by name.
+    meta : dict
+        The metadata.
+    warning : str or None
+        Why this is not the newest checkpoint, in one sentence; None if it is.
     """
 
     arrays: dict
@@ -203,20 +253,32 @@ class Checkpoint(NamedTuple):
 
 
 def save(path, arrays, meta, keep_previous=True):
-    """Write arrays and a dictionary to one file, atomically, and keep its predecessor as
-    ``<name>.previous``.
+    """Write arrays and metadata to one file, atomically, and keep its predecessor.
 
-    The file is an ``.npz`` whose last bytes (a comment to zip programs) are the SHA-256 of all
-    bytes before them.  A damaged predecessor is not kept, so that the one before it is.
+    The predecessor is renamed to ``<name>.previous``; if it is damaged, the older one is kept
+    instead.  The file is an ``.npz`` whose last bytes, a comment for zip programs, are the SHA-256
+    of all bytes before them.
 
     Parameters
     ----------
+    path : str or path-like
+        The file.
     arrays : dict of str to array_like
-        As in :func:`write_npz`.
+        Arrays of numbers or text, by names of printable characters.
     meta : dict
-        As in :func:`ibpcl.storage.write_json`, but NaN and infinities are kept.
+        Metadata, as for :func:`ibpcl.storage.write_json`, except that NaN and infinities are
+        preserved.
     keep_previous : bool
-        False for what can be made again, such as a cache.
+        Whether to keep the predecessor; False for files that can be recomputed, such as a cache.
+
+    Raises
+    ------
+    TypeError
+        If ``meta`` is not a dict, a value in it has another type, or an array holds Python objects.
+    ValueError
+        If the name of an array is empty or not printable.
+    OSError
+        If the file cannot be written; the old file is then unchanged.
     """
     if not isinstance(meta, dict):
         raise TypeError(f"checkpoints.save: meta must be a dict, got {type(meta)}")
@@ -224,7 +286,7 @@ def save(path, arrays, meta, keep_previous=True):
     contents["meta"] = np.frombuffer(
         storage.json_text(meta, strict=False).encode("utf-8"), dtype=np.uint8
     )
-    # its length is part of what is sealed
+    # the length of the seal is part of the bytes that are sealed
     *body, _ = _npz(contents, "checkpoints.save", b"0" * _SEAL_LENGTH)
     if storage.is_special(path):  # a device or a FIFO has no predecessor
         storage.write_pieces(path, [*body, _seal(body)])
@@ -234,7 +296,7 @@ def save(path, arrays, meta, keep_previous=True):
     try:
         if keep_previous and path.exists() and _is_sealed(path.read_bytes()):
             _keep_previous(path)
-    # an interrupt, too, leaves nothing behind
+    # after an interrupt, too, no temporary file remains
     except BaseException as error:
         temporary.unlink(missing_ok=True)
         if isinstance(error, OSError):
@@ -244,16 +306,28 @@ def save(path, arrays, meta, keep_previous=True):
 
 
 def load(path):
-    """Read a checkpoint after comparing its checksum; returns a :class:`Checkpoint`.
+    """Read a checkpoint after comparing its checksum.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    checkpoint : Checkpoint
+        Its arrays and metadata.
 
     Raises
     ------
-    FileNotFoundError, ValueError
-        If there is none; if a single bit differs from what was written.
+    FileNotFoundError
+        If the file does not exist.
+    ValueError
+        If it is damaged: a single changed bit is detected.
     """
     contents = _parse_npz(check(path), "checkpoints.load", path)
     if "meta" not in contents:
-        raise storage.damaged("checkpoints.load", path, "it holds no meta")
+        raise storage.damaged("checkpoints.load", path, "it has no meta")
     try:
         text = bytes(contents.pop("meta")).decode("utf-8")
     except (ValueError, TypeError) as error:
@@ -267,12 +341,24 @@ def load(path):
 
 
 def read_meta(path):
-    """Return the ``meta`` of a checkpoint after comparing its checksum; no array is made.
+    """Read the metadata of a checkpoint after comparing its checksum, without its arrays.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    meta : dict
+        The metadata.
 
     Raises
     ------
-    FileNotFoundError, ValueError
-        As :func:`load`.
+    FileNotFoundError
+        If the file does not exist.
+    ValueError
+        If it is damaged.
     """
     with zipfile.ZipFile(io.BytesIO(check(path))) as archive:
         try:
@@ -285,18 +371,34 @@ def read_meta(path):
 
 
 def _meta(text, path):
-    """Return the dictionary that a checkpoint's meta is as text."""
+    """Return the metadata of a checkpoint from its text."""
     meta = storage.parse_json(text, "checkpoints.load", path, strict=False)
     if not isinstance(meta, dict):
         raise storage.damaged(
-            "checkpoints.load", path, f"its meta must be a table, got {type(meta).__name__}"
+            "checkpoints.load", path, f"its meta must be a dictionary, got {type(meta).__name__}"
         )
     return meta
 
 
 def check(path):
-    """Return the bytes of a checkpoint, or raise as :func:`load` does if its checksum is not
-    theirs.
+    """Return the bytes of a checkpoint after comparing its checksum.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    data : bytes
+        Contents of the file.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the file does not exist.
+    ValueError
+        If the checksum is missing or differs.
     """
     data = Path(path).read_bytes()
     if not _is_sealed(data):
@@ -307,16 +409,28 @@ def check(path):
 
 
 def latest(folder, name="checkpoint.npz", holds=()):
-    """Read the newest sound checkpoint of a folder: the file itself, else its predecessor, with a
-    warning.
+    """Read the newest valid checkpoint of a folder: the file itself, or else its predecessor.
 
-    A file whose ``meta`` lacks one of the entries ``holds`` is another one's, and counts as
-    damaged.
+    Parameters
+    ----------
+    folder : str or path-like
+        The folder.
+    name : str
+        Name of the file; its predecessor is ``<name>.previous``.
+    holds : sequence of str
+        Names that ``meta`` must contain.  A file without them counts as damaged.
+
+    Returns
+    -------
+    checkpoint : Checkpoint
+        Its arrays and metadata, with a ``warning`` if it is the predecessor.
 
     Raises
     ------
-    FileNotFoundError, ValueError
-        If there is neither; if both are damaged.
+    FileNotFoundError
+        If there is neither of the two files.
+    ValueError
+        If no file is valid.
     """
     path = Path(folder, name)
     previous = Path(folder, f"{name}.previous")
@@ -329,17 +443,17 @@ def latest(folder, name="checkpoint.npz", holds=()):
             older = _holding(previous, holds)
         except (OSError, ValueError) as second:
             raise ValueError(
-                f"checkpoints.latest: no sound checkpoint in {folder}: {error}; {second}"
+                f"checkpoints.latest: no valid checkpoint in {folder}: {error}; {second}"
             ) from second
         return older._replace(warning=f"{error}; the one before it, {previous}, was taken instead")
 
 
 def _holding(path, names):
-    found = load(path)
-    missing = [name for name in names if name not in found.meta]
+    checkpoint = load(path)
+    missing = [name for name in names if name not in checkpoint.meta]
     if missing:
         raise storage.damaged("checkpoints.latest", path, f"it holds no {', '.join(missing)}")
-    return found
+    return checkpoint
 
 
 def _seal(body):

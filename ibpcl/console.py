@@ -1,16 +1,24 @@
-"""Standard error as it really is: a terminal, a pipe, closed, absent, or an object of a notebook or
-a logger.
+"""Standard error under all conditions: a terminal, a pipe, closed, missing, or a custom object.
 
-``pythonw`` has no standard error at all, IDLE and loggers put objects there that have ``write`` and
-little else, and a daemon closes it.  Nothing that is said there may end a computation.
+``pythonw`` has no standard error, IDLE and loggers replace it by objects that have little more than
+``write``, and a daemon closes it.  A message must never end a computation.
 """
 
 import sys
 
 
 def is_terminal(stream):
-    """Return whether a stream is a terminal; False for None, a closed stream, and one that cannot
-    answer.
+    """Return whether a stream is a terminal.
+
+    Parameters
+    ----------
+    stream : file object or None
+        The stream.
+
+    Returns
+    -------
+    terminal : bool
+        False also for None, a closed stream, and a stream without ``isatty``.
     """
     try:
         return bool(stream.isatty())
@@ -19,22 +27,33 @@ def is_terminal(stream):
 
 
 def can_write(stream):
-    """Return whether a stream takes text: it is there, has ``write``, and is not closed."""
+    """Return whether text can be written to a stream: it has ``write`` and is not closed.
+
+    Parameters
+    ----------
+    stream : file object or None
+        The stream.
+
+    Returns
+    -------
+    writable : bool
+        False for None and for a closed stream.
+    """
     return hasattr(stream, "write") and not getattr(stream, "closed", False)
 
 
 def bar_is_off(progress):
-    """Return what a tqdm bar needs as ``disable``.
+    """Return the argument ``disable`` of a tqdm progress bar.
 
     Parameters
     ----------
     progress : bool or None
-        Show the bar if True, never if False, and on a terminal only if None.
+        Whether to show the bar; None shows it on a terminal only.
 
     Returns
     -------
     disable : bool
-        True also where standard error cannot be written.
+        True also if standard error cannot be written to.
     """
     if not can_write(sys.stderr):
         return True
@@ -42,15 +61,23 @@ def bar_is_off(progress):
 
 
 def tell(text, end="\n"):
-    """Print text on standard error, or nothing where that is impossible; a character it lacks
-    becomes an escape.
+    """Print text on standard error, or do nothing if that is impossible.
+
+    Characters that the encoding lacks are printed as escapes.
+
+    Parameters
+    ----------
+    text : str
+        The text.
+    end : str
+        Text that follows it.
     """
     stream = sys.stderr
     if not can_write(stream):
         return
     try:
         print(text, end=end, file=stream)
-    # a console with 256 characters, such as cp1252
+    # a console with an 8-bit encoding, such as cp1252
     except UnicodeEncodeError:
         print(text.encode("ascii", "backslashreplace").decode("ascii"), end=end, file=stream)
     except (OSError, ValueError):

@@ -1,27 +1,40 @@
-"""Errors that are answers: each message is one line for the person at the keyboard, and is printed
-as such.
-"""
+"""Exceptions whose one-line message is shown to the user instead of a traceback."""
 
 import difflib
 
 
 class UserError(ValueError):
-    """A mistake in a configuration, in the data, or in where results shall go; any other exception
-    is the program's.
+    """A mistake in the user's configuration, data or output location.
+
+    Any other exception indicates an error of the program.
     """
 
 
 class TrainingError(ArithmeticError):
-    """Training cannot go on with these settings; the message says why and what to change."""
+    """Training cannot continue with these settings; the message states the reason and a remedy."""
 
 
 class NonFiniteError(TrainingError):
-    """The objective became infinite or not a number; the message says where, and which part."""
+    """The objective became NaN or infinite; the message names the step and the parts."""
 
 
 def nearest(word, known):
-    """Return ``"; did you mean 'x'?"`` for a slip of the keyboard, else nothing.
+    """Return a hint for a misspelled word.
 
+    Parameters
+    ----------
+    word : object
+        The word; converted to text.
+    known : sequence of str
+        The correct words.
+
+    Returns
+    -------
+    hint : str
+        ``"; did you mean 'x'?"`` with the most similar word; empty if none is similar.
+
+    Examples
+    --------
     >>> nearest("epoch", ["epochs", "seed"])
     "; did you mean 'epochs'?"
     """

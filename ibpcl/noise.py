@@ -269,7 +269,7 @@ def uniform(key, shape, dtype=np.float32):
 
 
 def _box_muller(u):
-    """Return normal numbers from uniform ones: strips 0 and 1 form a pair, and 2 and 3."""
+    """Return normal numbers from uniform ones: strips 0 and 1 form a pair, as do 2 and 3."""
     radius = np.sqrt(-2 * np.log(u[:, 0::2]))
     angle = 2 * np.pi * u[:, 1::2]
     return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=2).reshape(u.shape)

@@ -1,8 +1,7 @@
-"""Settings: dataclasses whose fields are declared with one sentence and what is allowed, checked as
-they are made.
+"""Settings: frozen dataclasses whose fields have a documented range and are checked on creation.
 
-A field is declared by :func:`option`; a class of settings is a frozen dataclass with the base
-:class:`Checked`.
+Each field is declared by :func:`option`.  A class of settings is a frozen dataclass with the base
+class :class:`Checked`.
 """
 
 import difflib
@@ -16,7 +15,7 @@ from typing import get_args, get_origin
 
 import numpy as np
 
-# The bounds that an option may set: how a number is compared with each, and how it is said.
+# The bounds of an option: how a number is compared with each of them, and its wording.
 BOUNDS = {
     "at_least": (operator.ge, "at least"),
     "above": (operator.gt, "above"),
@@ -26,8 +25,15 @@ BOUNDS = {
 
 
 class OrOwn(tuple):
-    """Choices beside which one may name something of one's own, ``package.module:Name``.
+    """Choices that also include custom classes, given as ``package.module:Name``.
 
+    Parameters
+    ----------
+    iterable : iterable of str
+        The named choices.
+
+    Examples
+    --------
     >>> "flat" in OrOwn(("flat",)), "mine:Prior" in OrOwn(("flat",)), "mine" in OrOwn(("flat",))
     (True, True, False)
     """
@@ -37,22 +43,28 @@ class OrOwn(tuple):
 
 
 def option(default, doc=None, *, at_least=None, above=None, at_most=None, below=None, choices=None):
-    """Declare a field of a dataclass of settings: its default, one sentence of documentation, and
-    what is allowed.
+    """Declare a field of a settings class: its default, its documentation and its allowed values.
 
-    Where a subclass of :class:`Checked` declares a field again, the sentence and the bounds that it
-    does not give are those of the base; a bare value, ``epochs: int = 10``, changes the default
-    alone.
+    A subclass of :class:`Checked` may declare a field again.  Then the documentation and the bounds
+    that are not given are those of the base class; a bare value, ``epochs: int = 10``, changes only
+    the default.
 
     Parameters
     ----------
     default : object
+        Default value.
     doc : str, optional
+        One sentence of documentation.
     at_least, above, at_most, below : float, optional
-        Bounds of a number, or of each element of a tuple.  Numbers are finite, except that
-        ``at_most=inf`` allows infinity; tuples have at least one element.
+        Bounds of a number, or of each element of a tuple.  Numbers must be finite, except that
+        ``at_most=inf`` allows infinity.  Tuples must have at least one element.
     choices : collection, optional
-        The values that are allowed.
+        The allowed values.
+
+    Returns
+    -------
+    field : dataclasses.Field
+        The field.
     """
     given = {
         "doc": doc,
@@ -69,8 +81,20 @@ def option(default, doc=None, *, at_least=None, above=None, at_most=None, below=
 
 
 def allowed(spec):
-    """Return in words which values a field takes, besides their type; empty if all.
+    """Describe in words which values a field allows, besides their type.
 
+    Parameters
+    ----------
+    spec : dataclasses.Field
+        A field declared by :func:`option`.
+
+    Returns
+    -------
+    description : str
+        The rule; empty if all values of the type are allowed.
+
+    Examples
+    --------
     >>> from ibpcl.methods.ewc import Settings
     >>> [allowed(one) for one in fields(Settings) if one.name in ("hidden", "decay", "variant")]
     ['non-empty, all at least 1', 'one of separate, online', 'in 0 .. 1']
@@ -83,19 +107,33 @@ def allowed(spec):
         )
     if rules.keys() >= {"at_least", "at_most"}:
         return f"in {rules['at_least']} .. {rules['at_most']}"
-    words = " and ".join(
-        f"{said} {rules[name]}" for name, (_, said) in BOUNDS.items() if name in rules
+    rule = " and ".join(
+        f"{wording} {rules[name]}" for name, (_, wording) in BOUNDS.items() if name in rules
     )
     if kind is float and not rules.keys() & {"at_most", "below"}:
-        words = f"finite and {words}" if words else "finite"
+        rule = f"finite and {rule}" if rule else "finite"
     if get_origin(kind) is tuple:
-        return f"non-empty, all {words}" if words else "non-empty"
-    return words
+        return f"non-empty, all {rule}" if rule else "non-empty"
+    return rule
 
 
 def refusal(spec, value):
-    """Return what is wrong with a value of a field, "must be ..., got ..."; empty if it is allowed.
+    """Describe what is wrong with a value of a field.
 
+    Parameters
+    ----------
+    spec : dataclasses.Field
+        A field declared by :func:`option`.
+    value : object
+        A value of the right type.
+
+    Returns
+    -------
+    message : str
+        "must be ..., got ..."; empty if the value is allowed.
+
+    Examples
+    --------
     >>> from ibpcl.methods.ewc import Settings
     >>> refusal(Settings.__dataclass_fields__["batch"], 0)
     'must be at least 1, got 0'
@@ -118,24 +156,30 @@ def _allows(rules, value):
 
 
 class Checked:
-    """A base of dataclasses of options: every value is checked as an object is made.
+    """Base class of settings: every value is checked when an object is created.
 
-    A subclass is decorated with ``@dataclass(frozen=True, init=False)``.  The settings of a method
-    also have
+    A subclass is decorated with ``@dataclass(frozen=True, init=False)``.
+
+    Parameters
+    ----------
+    *values
+        Not allowed: values must be given by name.
+    **given
+        Values of the fields by name; all others have their defaults.
 
     Attributes
     ----------
     method : str
-        The method's name, for messages, files and the command line.
+        Class attribute: name of the method, for messages, files and the command line.
     presets : dict of str to dict
-        Settings with a name: what each changes in the defaults.
+        Class attribute: named settings, each with the values that differ from the defaults.
 
     Raises
     ------
     TypeError
-        For a value without a name, a name that is not an option, or a value of another type.
+        If a value is given without a name, the name is unknown, or the value has the wrong type.
     ValueError
-        For a value that is not allowed.
+        If the value is not allowed.
 
     Examples
     --------
@@ -156,7 +200,7 @@ class Checked:
     presets = MappingProxyType({"default": {}})
 
     def __init_subclass__(cls):
-        """Take what a field that is declared again does not give from the base's."""
+        """Complete fields that are declared again with the metadata of the base class."""
         for base in cls.__mro__[1:]:
             for name, spec in vars(base).get("__dataclass_fields__", {}).items():
                 if name in vars(cls):
@@ -166,15 +210,16 @@ class Checked:
                     setattr(cls, name, again)
 
     def __init__(self, *values, **given):
-        """Set the options to what is given by name, all others to their defaults."""
+        """Set the options that are given by name, and all others to their defaults."""
         _refuse_names(type(self), values, given)
         for spec in fields(self):
             object.__setattr__(self, spec.name, given.get(spec.name, spec.default))
         self.__post_init__()
 
     def __post_init__(self):
-        """Check the values; a subclass with an ``__init__`` of its own, which ``dataclass`` writes,
-        calls this, too.
+        """Check all values.
+
+        It is also called by the ``__init__`` that ``dataclass`` generates for a subclass.
         """
         for spec in fields(self):
             value = _as(getattr(self, spec.name), spec.type, f"{called(type(self))}: {spec.name}")
@@ -183,12 +228,28 @@ class Checked:
             object.__setattr__(self, spec.name, value)
 
     def __reduce__(self):
-        """Pickle and copy as a call, so that what comes back was checked."""
+        """Pickle and copy as a call, so that the values are checked again."""
         return partial(type(self), **vars(self)), ()
 
     @classmethod
     def preset(cls, name):
-        """Return the settings of a name, a key of ``presets``."""
+        """Return named settings.
+
+        Parameters
+        ----------
+        name : str
+            A key of ``presets``.
+
+        Returns
+        -------
+        settings : Checked
+            An instance of the class.
+
+        Raises
+        ------
+        ValueError
+            If the name is unknown.
+        """
         if name not in cls.presets:
             raise ValueError(
                 f"{called(cls)}: preset must be one of {', '.join(cls.presets)}, got {name!r}"
@@ -197,8 +258,20 @@ class Checked:
 
 
 def called(settings):
-    """Return the method's name of a class of settings, its module's if it has none; for messages.
+    """Return the name of a method from its class of settings, for messages.
 
+    Parameters
+    ----------
+    settings : type
+        A class of settings.
+
+    Returns
+    -------
+    name : str
+        Its attribute ``method``, or the name of its module if that is empty.
+
+    Examples
+    --------
     >>> from ibpcl.methods.ewc import ImageSettings
     >>> called(ImageSettings)
     'vae_ewc'
@@ -207,8 +280,17 @@ def called(settings):
 
 
 def presets_of(settings):
-    """Return the named settings of a class of settings, which may be any dataclass: what each
-    changes.
+    """Return the named settings of a class of settings.
+
+    Parameters
+    ----------
+    settings : type
+        Any dataclass.
+
+    Returns
+    -------
+    presets : mapping of str to dict
+        The values that differ from the defaults, by name; only "default" if the class has none.
     """
     return getattr(settings, "presets", Checked.presets)
 
@@ -230,12 +312,12 @@ def _refuse_names(settings, values, given):
 
 
 def _bare(kind):
-    """Return a type without "or None"."""
+    """Return a type without the alternative None."""
     return get_args(kind)[0] if isinstance(kind, UnionType) else kind
 
 
 def _as(value, kind, what):
-    """Return a value as its type; whole numbers may stand for numbers, and lists for tuples.
+    """Return a value as its type; integers are accepted as floats, and lists as tuples.
 
     >>> _as([50], tuple[int, ...], "hidden")
     (50,)

@@ -1,4 +1,4 @@
-r"""Folders of this user for files that can be made or downloaded again."""
+r"""Folders of the current user for files that can be recreated or downloaded again."""
 
 import contextlib
 import os
@@ -9,20 +9,24 @@ from pathlib import Path
 
 
 def user_cache():
-    r"""Return the user's cache folder of this package, or None if the user has no home; it need not
-    exist.
+    r"""Return the cache folder of this package, which need not exist.
 
-    ``$XDG_CACHE_HOME/ibpcl`` if the variable holds an absolute path.  Otherwise the platform's own
-    place: ``~/Library/Caches/ibpcl`` on macOS, ``%LOCALAPPDATA%\ibpcl`` on Windows,
-    ``~/.cache/ibpcl`` elsewhere.
+    It is ``$XDG_CACHE_HOME/ibpcl`` if the variable holds an absolute path.  Otherwise it is the
+    usual folder of the platform: ``~/Library/Caches/ibpcl`` on macOS, ``%LOCALAPPDATA%\ibpcl`` on
+    Windows, ``~/.cache/ibpcl`` elsewhere.
+
+    Returns
+    -------
+    folder : pathlib.Path or None
+        The folder; None if the user has no home folder.
     """
     xdg = os.environ.get("XDG_CACHE_HOME", "")
-    # the XDG specification: ignore a relative path
+    # the XDG specification requires that a relative path is ignored
     if os.path.isabs(xdg):
         return Path(xdg) / "ibpcl"
     try:
         home = Path.home()
-    # no HOME, and a user id that no account has
+    # HOME is not set, and no account has this user id
     except RuntimeError:
         return None
     if sys.platform == "darwin":
@@ -33,23 +37,28 @@ def user_cache():
 
 
 def private_temporary():
-    """Return a folder below the temporary one that nobody else can write, or None; it is made if
-    needed.
+    """Return a temporary folder that only this user can write to, created if needed.
 
-    For a container whose user has no home that can be written.  Others can write the temporary
-    folder, so a folder of this name that is a link, or is another user's, is refused.
+    It serves containers whose user has no writable home folder.  Other users can write to the
+    temporary folder.  A folder of this name that is a link, or belongs to another user, is
+    therefore refused.
+
+    Returns
+    -------
+    folder : pathlib.Path or None
+        The folder; None if it cannot be had, and on Windows, where every user has a home folder.
     """
-    if not hasattr(os, "getuid"):  # Windows: a user there has a home
+    if not hasattr(os, "getuid"):  # on Windows, every user has a home folder
         return None
     path = Path(tempfile.gettempdir(), f"ibpcl-{os.getuid()}")
     with contextlib.suppress(OSError):
         with contextlib.suppress(FileExistsError):
             path.mkdir(mode=0o700)
-        found = path.lstat()
+        status = path.lstat()
         if (
-            stat.S_ISDIR(found.st_mode)
-            and found.st_uid == os.getuid()
-            and not found.st_mode & 0o022
+            stat.S_ISDIR(status.st_mode)
+            and status.st_uid == os.getuid()
+            and not status.st_mode & 0o022
         ):
             return path
     return None

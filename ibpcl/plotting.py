@@ -1,8 +1,8 @@
-"""Matplotlib as this package needs it: imported in any environment, and with its own default style.
+"""Matplotlib, imported safely in any environment and used with its own default style.
 
-A notebook hands ``MPLBACKEND=module://...`` on to the programs that it starts, and a user may have
-a ``matplotlibrc``. Neither is for the figures of this package, which are drawn to files only and
-must look the same on every machine.
+A notebook passes ``MPLBACKEND=module://...`` on to the programs that it starts, and a user may have
+a ``matplotlibrc``.  Neither should affect the figures of this package, which are drawn to files
+only and must look the same on every machine.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ import threading
 
 from ibpcl.errors import UserError
 
-# Settings of the program around a figure, not of the figure: they stay as the user has them.
+# Settings of the program around a figure, not of the figure itself: they keep the user's values.
 _KEPT = (
     "backend",
     "backend_fallback",
@@ -26,22 +26,25 @@ _KEPT = (
     "docstring.hardcopy",
     "tk.window_focus",
 )
-# the settings are global: one thread changes them at a time
+# the settings are global, so only one thread at a time may change them
 _LOCK = threading.RLock()
 
 
 def load():
-    """Import Matplotlib, also where ``MPLBACKEND`` names a backend that is not installed, and
-    return it.
+    """Return Matplotlib, imported even if ``MPLBACKEND`` names a backend that is not installed.
 
-    The variable is out of sight during the import only.  What it names is then set as the backend,
-    as Matplotlib itself would have done, so that a notebook which imports ``pyplot`` later still
-    draws in its cells.
+    The variable is hidden during the import only.  Its backend is then set as Matplotlib itself
+    would have done, so a notebook that imports ``pyplot`` later still draws in its cells.
+
+    Returns
+    -------
+    matplotlib : module
+        The package Matplotlib.
 
     Raises
     ------
-    UserError
-        If Matplotlib refuses the user's files.
+    ibpcl.errors.UserError
+        If Matplotlib cannot read the user's configuration.
     """
     if "matplotlib" in sys.modules:
         import matplotlib
@@ -51,23 +54,21 @@ def load():
         backend = os.environ.pop("MPLBACKEND", None)
         try:
             import matplotlib
-        # a matplotlibrc that is not UTF-8, for example
+        # for example a matplotlibrc that is not UTF-8
         except ValueError as error:
             raise UserError(f"Matplotlib cannot be imported: {error}") from error
         finally:
             if backend is not None:
                 os.environ["MPLBACKEND"] = backend
         if backend:
-            with contextlib.suppress(ValueError):  # it is not installed; pyplot would say so
+            with contextlib.suppress(ValueError):  # it is not installed; pyplot would report it
                 matplotlib.rcParams["backend"] = backend
     return matplotlib
 
 
 @contextlib.contextmanager
 def own_style():
-    """Draw with Matplotlib's own default settings inside the block, whatever the user's
-    ``matplotlibrc`` says.
-    """
+    """Draw with Matplotlib's default settings in a ``with`` block, ignoring ``matplotlibrc``."""
     matplotlib = load()
     defaults = {
         key: value
@@ -79,7 +80,18 @@ def own_style():
 
 
 def styled(draw):
-    """Make a function draw in :func:`own_style`."""
+    """Decorate a function so that it draws with :func:`own_style`.
+
+    Parameters
+    ----------
+    draw : callable
+        The function.
+
+    Returns
+    -------
+    drawn : callable
+        The decorated function, with the same arguments and result.
+    """
 
     @functools.wraps(draw)
     def drawn(*arguments, **options):

@@ -5,17 +5,17 @@ import math
 import os
 from pathlib import Path
 
-# of a container: microseconds of work, and of time
+# The quota of a container: microseconds of work, per microseconds of time.
 QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 
 @functools.cache
 def usable():
-    """Return how many processors this process may use: more threads or processes would only wait
-    for each other.
+    """Return the number of processors that this process may use.
 
-    The affinity (``taskset``, a cluster's scheduler) and the quota of a container count, where the
-    system tells them.
+    More threads or processes than that would only wait for each other.  The affinity (``taskset``,
+    the scheduler of a cluster) and the quota of a container are taken into account where the system
+    reports them.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """A pytest plugin: the fixture ``check_gradient`` and the marker ``gradient``.
 
-It is loaded by every run of pytest in an environment with this package, so it imports nothing
-before it is used.
+Every run of pytest in an environment with this package loads the plugin, so it imports nothing
+until it is used.
 
 .. code-block:: python
 
@@ -22,18 +22,18 @@ MARKER = (
 
 
 def pytest_configure(config):
-    """Register the marker."""
+    """Register the marker with pytest's configuration."""
     config.addinivalue_line("markers", MARKER)
 
 
 @pytest.fixture
 def check_gradient(request):
-    """Return a function that checks a gradient, and fails the test with the report unless it is
-    proved right.
+    """Return a function that checks a gradient and fails the test with a report if it is wrong.
 
-    ``check_gradient(f, f_vjp, x, w)`` takes what :func:`ibpcl.verify.check` takes, with the inputs
-    one after another or as one tuple, list or dict; a class, an object or a function that returns
-    its own gradient needs no ``f_vjp``.  It returns the report.
+    The function ``check_gradient(f, f_vjp, x, w)`` takes the arguments of
+    :func:`ibpcl.verify.check`.  The inputs follow one after another, or as one tuple, list or dict.
+    A class, an object or a function that returns its own gradient needs no ``f_vjp``.  The function
+    returns the report.
     """
     marker = request.node.get_closest_marker("gradient")
     settings = dict(marker.kwargs) if marker is not None else {}

@@ -1,14 +1,14 @@
-r"""The files of a run folder: each written whole or not at all, and refused when damaged.
+r"""Reading and writing the files of a run folder, atomically and with checks for damage.
 
-Every writer makes a temporary file in the same folder, flushes it to the disk and renames it over
-the old one.  Reading the path gives the old contents or the new ones, also after a crash or on a
-full disk.  (A process killed in the middle cannot clean up: its temporary file,
-``.<name>.<random>.tmp``, stays behind and is never read; :func:`sweep` removes it.)
+Every writer creates a temporary file in the same folder, flushes it to the disk and renames it over
+the old file.  So a reader sees either the old contents or the new, even after a crash or on a full
+disk.  A process that is killed in the middle cannot clean up: its temporary file,
+``.<name>.<random>.tmp``, remains until :func:`sweep` removes it, and is never read.
 
-Readers raise ``FileNotFoundError`` for a missing file and ``ValueError`` for a damaged one, with
-the path and what is wrong.  Nothing is pickled.
+Readers raise ``FileNotFoundError`` for a missing file and ``ValueError`` for a damaged one; the
+message names the path and the damage.  Nothing is pickled.
 
-Text, JSON, TOML and CSV are UTF-8; arrays are for :mod:`ibpcl.checkpoints`.
+Text, JSON, TOML and CSV are UTF-8.  Arrays are written by :mod:`ibpcl.checkpoints`.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ from pathlib import Path
 import numpy as np
 import tomli_w
 
-# Seconds: how long another program on Windows may hold a file that is to be replaced, and between
+# In seconds: how long to retry while another program on Windows holds a file, and the pause between
 # two attempts.
 PATIENCE = 2.0 if os.name == "nt" else 0.0
 PAUSE = 0.05
@@ -38,32 +38,60 @@ PAUSE = 0.05
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{16}\.tmp")
 _SEAL = "seal"  # the key of a sealed file's checksum
-# of the file that stands for a lock where there are none
+# ending of the file that replaces a lock on file systems without locks
 SOFT = ".soft"
-# How file systems refuse locks: NFS without its lock service, FUSE, and Linux's own ENOTSUPP, which
-# has no name.
+# Errors of file systems without locks: NFS without its lock service, FUSE, and Linux's ENOTSUPP,
+# 524, which has no name in Python.
 _NO_LOCKS = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, 524}
-_said = set()  # warnings that one process gives once
+_said = set()  # warnings that were already given: each is given once per process
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf|nan")
 
 
 def write_bytes(path, data, follow=True):
-    """Replace the file at ``path`` by ``data``, whole or not at all.
+    """Replace the contents of a file atomically.
 
-    A symbolic link is followed: the file it names is replaced; without ``follow`` the link itself
-    is.  What is no regular file, such as ``/dev/null`` or a FIFO, stays and gets the data.
+    A device or a FIFO, such as ``/dev/null``, is not replaced; the data is written to it.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    data : bytes
+        Its new contents.
+    follow : bool
+        For a symbolic link: whether to replace the file that it points to (True) or the link
+        itself.
 
     Raises
     ------
     OSError
-        If the disk is full, the folder is missing or may not be written; the old file is then as it
-        was.
+        If the disk is full, or the folder is missing or not writable; the old file is then
+        unchanged.
     """
     write_pieces(path, [data], follow)
 
 
 def write_pieces(path, pieces, follow=True):
-    """Replace a file by pieces of data, as :func:`write_bytes` does."""
+    """Replace the contents of a file atomically by several pieces of data.
+
+    A device or a FIFO, such as ``/dev/null``, is not replaced; the data is written to it.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    pieces : sequence of bytes
+        Its new contents, in order.
+    follow : bool
+        For a symbolic link: whether to replace the file that it points to (True) or the link
+        itself.
+
+    Raises
+    ------
+    OSError
+        If the disk is full, or the folder is missing or not writable; the old file is then
+        unchanged.
+    """
     if not follow and os.path.islink(path):
         rename(write_temporary(Path(path), pieces), Path(path))
         return
@@ -76,8 +104,17 @@ def write_pieces(path, pieces, follow=True):
 
 
 def is_special(path):
-    """Return whether something exists at a path that can be written to and is no regular file: a
-    device, a FIFO.
+    """Return whether a path exists and is neither a regular file nor a folder, such as a device.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The path.
+
+    Returns
+    -------
+    special : bool
+        True for a device, a FIFO or a socket.
     """
     try:
         mode = os.stat(path).st_mode
@@ -87,9 +124,27 @@ def is_special(path):
 
 
 def write_temporary(path, pieces):
-    """Write pieces of data to a new file beside ``path``, down to the disk, and return where."""
+    """Write data to a new temporary file beside a path and flush it to the disk.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file that it will replace.
+    pieces : sequence of bytes
+        The contents, in order.
+
+    Returns
+    -------
+    temporary : pathlib.Path
+        The new file.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; no temporary file remains.
+    """
     temporary = beside(path)
-    # on an interrupt, too, nothing stays behind
+    # after an interrupt, too, no temporary file remains
     with contextlib.ExitStack() as undo:
         try:
             descriptor = os.open(
@@ -100,7 +155,7 @@ def write_temporary(path, pieces):
                 for piece in pieces:
                     rest = memoryview(piece)
                     while rest:
-                        rest = rest[os.write(descriptor, rest) :]  # may write less than asked
+                        rest = rest[os.write(descriptor, rest) :]  # may write only a part
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
@@ -111,41 +166,70 @@ def write_temporary(path, pieces):
 
 
 def beside(path):
-    """Return a new name for a temporary file in the same folder."""
+    """Return an unused name for a temporary file in the folder of a file.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file.
+
+    Returns
+    -------
+    temporary : pathlib.Path
+        ``.<name>.<random>.tmp``; nothing is created.
+    """
     return path.with_name(f".{path.name[:50]}.{secrets.token_hex(8)}.tmp")
 
 
 def is_temporary(path):
-    """Return whether a file has a name that :func:`beside` gives."""
+    """Return whether a file has the name of a temporary file, as :func:`beside` forms it.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file.
+
+    Returns
+    -------
+    temporary : bool
+        True for a name of this form.
+    """
     return _TEMPORARY.fullmatch(path.name) is not None
 
 
 def sweep(folder, age=0.0):
-    """Remove the temporary files of killed writes from a folder: all, or those older than ``age``
-    seconds.
+    """Remove the temporary files that killed processes left in a folder.
+
+    Parameters
+    ----------
+    folder : str or path-like
+        The folder.
+    age : float
+        Only files that are at least this many seconds old are removed.
     """
     for path in Path(folder).iterdir():
-        with contextlib.suppress(OSError):  # not ours, or gone meanwhile
+        with contextlib.suppress(OSError):  # owned by another user, or already removed
             if is_temporary(path) and time.time() - path.stat().st_mtime >= age:
                 path.unlink()
 
 
 @contextlib.contextmanager
 def locked(path, wait=None):
-    """Hold a lock, which no other process has meanwhile; it ends with the process, however that
-    ends.
+    """Hold a lock that only one process can have at a time, within a ``with`` block.
+
+    The lock ends with the process, even if the process is killed.
 
     Parameters
     ----------
     path : path-like
-        The lock's file.  It is made, and stays.
+        The lock file.  It is created if necessary and remains afterwards.
     wait : float, optional
-        Seconds to wait for another process; as long as it takes if not given.
+        Seconds to wait for another process; without limit by default.
 
     Raises
     ------
     BlockingIOError
-        If another process holds it that long.
+        If another process still holds the lock after this time.
     OSError
         If the file cannot be written.
     """
@@ -160,8 +244,8 @@ def locked(path, wait=None):
             if error.errno not in _NO_LOCKS:
                 raise
             _say_once(
-                f"{Path(path).parent} is on a file system without locks ({error.strerror}); a "
-                f"file, {Path(path).name}{SOFT}, shows instead that a process is at work there"
+                f"{Path(path).parent} is on a file system without locks ({error.strerror}); the "
+                f"file {Path(path).name}{SOFT} marks the folder as in use instead"
             )
             lock = SoftFileLock(f"{path}{SOFT}")
             lock.acquire(timeout=timeout, poll_interval=0.02)
@@ -180,13 +264,26 @@ def _say_once(message):
 
 
 def rename(temporary, path):
-    """Put the temporary file in the place of ``path`` and flush the folder that records it."""
+    """Move a temporary file to its path and flush the folder to the disk.
+
+    Parameters
+    ----------
+    temporary : pathlib.Path
+        The temporary file; it is removed if it cannot be moved.
+    path : pathlib.Path
+        The file to replace.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be replaced, or the folder cannot be flushed.
+    """
     try:
         replace(temporary, path)
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise cannot_write(path, error) from error
-    if os.name == "posix":  # elsewhere a folder cannot be opened
+    if os.name == "posix":  # other systems cannot open a folder
         folder = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
@@ -194,18 +291,32 @@ def rename(temporary, path):
             # EINVAL: a file system that does not flush folders
             if error.errno != errno.EINVAL:
                 raise OSError(
-                    error.errno, f"storage: written, not flushed: {error.strerror}", str(path)
+                    error.errno,
+                    f"storage: written but not flushed to the disk: {error.strerror}",
+                    str(path),
                 ) from error
         finally:
             os.close(folder)
 
 
 def replace(source, target):
-    """Rename a file or a folder over another one, as :func:`os.replace` does; on Windows, try for
+    """Rename a file or a folder over another one, with repeated attempts on Windows.
+
+    On Windows, :func:`os.replace` fails while another program has the file open.  A virus scanner,
+    an indexer or a synchronized folder opens every new file for a moment, so attempts continue for
     two seconds.
 
-    There it fails while another program has the file open, and a virus scanner, an indexer or a
-    synchronized folder opens every new file for a moment.
+    Parameters
+    ----------
+    source : path-like
+        The file or folder to rename.
+    target : path-like
+        Its new name.
+
+    Raises
+    ------
+    OSError
+        If it cannot be renamed.
     """
     until = time.monotonic() + PATIENCE
     while True:
@@ -219,7 +330,20 @@ def replace(source, target):
 
 
 def cannot_write(path, error):
-    """Return the error of the same kind that names the file the user knows."""
+    """Return an OSError of the same kind that names the file that the user knows.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    error : OSError
+        The original error, which may name a temporary file.
+
+    Returns
+    -------
+    error : OSError
+        The new error.
+    """
     return OSError(
         error.errno,
         f"storage: cannot write, the old file is unchanged: {error.strerror}",
@@ -228,17 +352,63 @@ def cannot_write(path, error):
 
 
 def damaged(function, path, what):
-    """Return the error for a file whose contents are not what they should be."""
+    """Return the ValueError for a damaged file.
+
+    Parameters
+    ----------
+    function : str
+        Name of the function, which begins the message.
+    path : path-like
+        The file.
+    what : str
+        What is wrong with it.
+
+    Returns
+    -------
+    error : ValueError
+        The error, to be raised by the caller.
+    """
     return ValueError(f"{function}: {path} is damaged: {what}")
 
 
 def write_text(path, text):
-    """Write a string as UTF-8, atomically; line ends stay as they are."""
+    """Write text as UTF-8, atomically; line ends are not changed.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    text : str
+        Its new contents.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written; the old file is then unchanged.
+    """
     write_bytes(path, text.encode("utf-8"))
 
 
 def read_text(path):
-    """Read UTF-8 text, or raise ValueError naming the first byte that is none."""
+    """Read UTF-8 text.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    text : str
+        Its contents; line ends are not changed.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the file does not exist.
+    ValueError
+        If it is not UTF-8; the message gives the position of the first invalid byte.
+    """
     try:
         return Path(path).read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:
@@ -246,43 +416,97 @@ def read_text(path):
 
 
 def write_json(path, value):
-    """Write dictionaries, lists, text, numbers and arrays as strict JSON, atomically.
+    """Write a value as strict JSON, atomically.
 
     NaN and infinity, which JSON does not have, become null.  NumPy numbers and arrays become
     numbers and lists.
 
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    value : dict, list, tuple, str, bool, int, float, ndarray or None
+        The value, possibly nested.
+
     Raises
     ------
     TypeError
-        If a value is of another type, or the key of a dictionary is not a string.
+        If a value has another type, or the key of a dictionary is not a string.
+    OSError
+        If the file cannot be written; the old file is then unchanged.
     """
     write_text(path, json_text(value, indent=2) + "\n")
 
 
 def read_json(path):
-    """Read strict JSON: a NaN or Infinity in the file counts as damage."""
+    """Read strict JSON; NaN or Infinity in the file counts as damage.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    value : dict, list, str, bool, int, float or None
+        The value.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the file does not exist.
+    ValueError
+        If it is not valid JSON.
+    """
     return parse_json(read_text(path), "storage.read_json", path)
 
 
 def write_sealed_json(path, values):
-    """Write a dictionary as :func:`write_json` does, with the SHA-256 of its other entries as the
-    last one.
+    """Write a dictionary as strict JSON with a checksum, atomically.
+
+    The last entry, ``seal``, is the SHA-256 of all others.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    values : dict
+        The entries, as for :func:`write_json`; an entry ``seal`` is ignored.
+
+    Raises
+    ------
+    TypeError
+        If a value has a type that JSON does not have, or a key is not a string.
+    OSError
+        If the file cannot be written; the old file is then unchanged.
     """
     values = json.loads(json_text({name: value for name, value in values.items() if name != _SEAL}))
     write_json(path, {**values, _SEAL: _digest(values)})
 
 
 def read_sealed_json(path):
-    """Read what :func:`write_sealed_json` wrote, without its seal.
+    """Read a dictionary that :func:`write_sealed_json` wrote, and compare its checksum.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    values : dict
+        The entries without the checksum.
 
     Raises
     ------
-    FileNotFoundError, ValueError
-        If there is no such file; if it is no JSON, or its seal is missing or that of other values.
+    FileNotFoundError
+        If the file does not exist.
+    ValueError
+        If it is not valid JSON, or the checksum is missing or differs.
     """
     values = read_json(path)
     if not isinstance(values, dict) or _SEAL not in values:
-        raise damaged("storage.read_sealed_json", path, "its seal is missing")
+        raise damaged("storage.read_sealed_json", path, "its checksum (seal) is missing")
     if values.pop(_SEAL) != _digest(values):
         raise damaged("storage.read_sealed_json", path, "its values are not those that were sealed")
     return values
@@ -293,8 +517,27 @@ def _digest(values):
 
 
 def json_text(value, indent=None, strict=True):
-    """Return a value as JSON: NaN and infinities become null, or if not strict the words NaN and
-    Infinity.
+    """Return a value as JSON text.
+
+    Parameters
+    ----------
+    value : dict, list, tuple, str, bool, int, float, ndarray or None
+        The value, possibly nested.
+    indent : int, optional
+        Spaces per level; a single line by default.
+    strict : bool
+        Whether NaN and infinities become null.  Otherwise they become NaN and Infinity, which are
+        not strict JSON.
+
+    Returns
+    -------
+    text : str
+        The JSON text.
+
+    Raises
+    ------
+    TypeError
+        If a value has another type, or the key of a dictionary is not a string.
     """
     return json.dumps(
         _as_json(value, strict), indent=indent, ensure_ascii=False, allow_nan=not strict
@@ -302,7 +545,7 @@ def json_text(value, indent=None, strict=True):
 
 
 def _as_json(value, strict):
-    """Return the value with NumPy's types and, if strict, non-finite numbers replaced."""
+    """Return a value with Python types, and with null for non-finite numbers if strict."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, float):
@@ -323,7 +566,29 @@ def _as_json(value, strict):
 
 
 def parse_json(text, function, path, strict=True):
-    """Read what :func:`json_text` wrote; ``function`` and ``path`` are named in the error."""
+    """Return the value of JSON text.
+
+    Parameters
+    ----------
+    text : str
+        The JSON text.
+    function : str
+        Name of the function, which begins the message of an error.
+    path : path-like
+        The file, named in the message.
+    strict : bool
+        Whether NaN and Infinity are errors.
+
+    Returns
+    -------
+    value : dict, list, str, bool, int, float or None
+        The value.
+
+    Raises
+    ------
+    ValueError
+        If the text is not valid JSON.
+    """
 
     def refuse(name):
         raise ValueError(f"{name} is not JSON")
@@ -335,17 +600,21 @@ def parse_json(text, function, path, strict=True):
 
 
 def write_csv(path, columns):
-    """Write a table, atomically: the names in the first line, then a line per row.
+    """Write a table as CSV, atomically: a line with the column names, then one line per row.
 
     Parameters
     ----------
+    path : str or path-like
+        The file.
     columns : dict of str to sequence
-        Columns of one length, of numbers or strings; None becomes an empty cell.
+        Columns of equal length, with numbers or strings; None becomes an empty cell.
 
     Raises
     ------
     ValueError
-        If there is no column, or columns differ in length.
+        If there are no columns, or they differ in length.
+    OSError
+        If the file cannot be written; the old file is then unchanged.
     """
     columns = {name: np.asarray(column, dtype=object) for name, column in columns.items()}
     lengths = {name: column.shape for name, column in columns.items()}
@@ -354,34 +623,56 @@ def write_csv(path, columns):
         or len(set(lengths.values())) != 1
         or any(len(shape) != 1 for shape in lengths.values())
     ):
-        raise ValueError(f"storage.write_csv: columns must be 1-D and of one length, got {lengths}")
+        raise ValueError(
+            f"storage.write_csv: columns must be 1-D and of equal length, got {lengths}"
+        )
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
     write_text(path, _csv_text([tuple(columns), *rows]))
 
 
 def append_csv(path, row):
-    """Add a line to a table, after those that are there; an interrupt may leave a part of it."""
+    """Append a row to a CSV table, not atomically.
+
+    An interrupt may leave an incomplete line.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file; created if it does not exist.
+    row : sequence
+        The cells.
+    """
     with open(path, "a", encoding="utf-8", newline="") as file:
         file.write(_csv_text([row]))
 
 
 def _csv_text(rows):
     text = io.StringIO()
-    # RFC 4180; with \r\n at a line's end, \r and \n inside a cell are quoted.
+    # RFC 4180: lines end with \r\n, and cells with \r or \n are quoted.
     csv.writer(text, lineterminator="\r\n").writerows(rows)
     return text.getvalue()
 
 
 def read_csv(path):
-    """Read a table as a dictionary of 1-D arrays.
+    """Read a CSV table as a dictionary of columns.
 
-    A column of whole numbers is int64.  A column of numbers is float64, with NaN for empty cells.
-    Any other column is an array of strings.
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    columns : dict of str to ndarray
+        One 1-D array per column.  A column of integers is int64.  A column of numbers is float64,
+        with NaN for empty cells.  Any other column is an array of strings.
 
     Raises
     ------
+    FileNotFoundError
+        If the file does not exist.
     ValueError
-        If the file is empty or cut off, a name occurs twice, or a row has too few or too many
+        If the file is empty or incomplete, a name occurs twice, or a row has too few or too many
         cells.
     """
     text = read_text(path)
@@ -416,25 +707,46 @@ def _column(cells):
 
 
 def write_toml(path, table):
-    """Write a table as TOML, atomically; entries that are None are left out.
+    """Write a table as TOML, atomically; entries that are None are omitted.
 
     Parameters
     ----------
-    path : path-like
+    path : str or path-like
+        The file.
     table : dict
-        Of texts, numbers, booleans, lists of these, and dicts of such entries as sections.
+        Strings, numbers, booleans, lists of these, and dictionaries of such entries as sections.
 
     Raises
     ------
     TypeError
-        If a key is not text, or a value has another type.
+        If a key is not a string, or a value has another type.
+    OSError
+        If the file cannot be written; the old file is then unchanged.
     """
     write_text(path, tomli_w.dumps(_for_toml(table)))
 
 
 def read_toml(path):
-    """Read TOML, or raise ValueError naming the line that is none."""
-    # which editors on Windows begin a file with
+    """Read a TOML file.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    table : dict
+        Its entries.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the file does not exist.
+    ValueError
+        If it is not valid TOML; the message names the line.
+    """
+    # the byte order mark, which some editors on Windows write
     text = read_text(path).removeprefix("\ufeff")
     try:
         return tomllib.loads(text)
@@ -443,7 +755,7 @@ def read_toml(path):
 
 
 def _for_toml(value, key=""):
-    """Return a value with plain types only, and tables without entries that are None."""
+    """Return a value with Python types, without entries that are None."""
     if isinstance(value, dict):
         if wrong := [name for name in value if not isinstance(name, str)]:
             raise TypeError(f"storage.write_toml: keys must be strings, got {wrong[0]!r}")

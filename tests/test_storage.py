@@ -202,7 +202,7 @@ def test_csv_of_no_rows_and_of_empty_cells(tmp_path):
 
 @pytest.mark.parametrize("columns", [{}, {"a": [1], "b": [1, 2]}, {"a": [[1, 2], [3, 4]]}])
 def test_csv_refuses_what_is_no_table(tmp_path, columns):
-    with pytest.raises(ValueError, match="columns must be 1-D and of one length"):
+    with pytest.raises(ValueError, match="columns must be 1-D"):
         storage.write_csv(tmp_path / "a.csv", columns)
 
 
@@ -235,7 +235,7 @@ def test_npz_never_pickles(tmp_path):
     np.savez(tmp_path / "b.npz", a=np.array([None]))
     with pytest.raises(ValueError, match="Object arrays"):
         checkpoints.read_npz(tmp_path / "b.npz")
-    with pytest.raises(ValueError, match="a name must be printable text"):
+    with pytest.raises(ValueError, match="names must be printable"):
         checkpoints.write_npz(tmp_path / "a.npz", {"a\0b": np.eye(2)})
 
 
@@ -540,7 +540,7 @@ def test_the_latest_sound_checkpoint_is_found(tmp_path):
 
     path.write_bytes(b"")
     previous.write_bytes(b"")
-    with pytest.raises(ValueError, match="no sound checkpoint"):
+    with pytest.raises(ValueError, match="no valid checkpoint"):
         checkpoints.latest(tmp_path)
 
 
@@ -565,7 +565,7 @@ def test_an_archive_that_unpacks_to_more_than_it_has_is_not_unpacked(tmp_path, r
     )
     tracemalloc.start()
     try:
-        with pytest.raises(ValueError, match="unpacks to more bytes than it has"):
+        with pytest.raises(ValueError, match="unpacks to more"):
             read(tmp_path / "bomb.npz")
         assert tracemalloc.get_traced_memory()[1] < 10**7  # of the 80 MB
     finally:
