@@ -22,7 +22,7 @@ MANY = 1 << 20
 DRAWS = {"uniform": noise.uniform, "normal": noise.normal, "logistic": noise.logistic}
 # standard errors; two-sided probability 6e-5
 LIMIT = 4.0
-# Where neighbours in memory are neighbours in counter, change strip, or change chunk.
+# Lags at which neighbours in memory are neighbours in the counter, in the next strip or chunk.
 LAGS = (1, 2, 3, 4, 8, 16, 64, 511, 512, 513, 1024, 1536, 2047, 2048, 2049, 4096, 32768)
 NEIGHBOURS = {
     "seed": KEY._replace(seed=2025),
@@ -64,7 +64,7 @@ def test_philox_gives_the_known_answers_of_random123(counter, key, answer):
     assert tuple(int(word) for word in noise.philox(counter, key)) == answer
 
 
-def test_each_element_is_the_word_that_the_layout_names(many_words):
+def test_each_element_is_the_word_of_the_layout(many_words):
     rng = np.random.default_rng(0)
     for i in (0, 511, 512, 2047, 2048, *rng.integers(0, MANY, 50)):
         chunk, rest = divmod(int(i), noise.CHUNK)
@@ -131,7 +131,7 @@ def test_a_key_that_does_not_fit_is_refused(make, field):
 
 
 @pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
-def test_a_type_or_shape_that_is_not_possible_is_refused(draw):
+def test_an_impossible_type_or_shape_is_refused(draw):
     with pytest.raises(TypeError, match="must be float32 or float64, got int64"):
         draw(KEY, 3, np.int64)
     for shape in (-1, (3, -2), (2**17, 2**17)):
@@ -178,7 +178,7 @@ def test_no_serial_correlation_of_values_squares_and_sizes(lag):
 def test_neighbouring_keys_are_unrelated(many_words, other):
     a = many_words[: 1 << 18]
     b = words(other, 1 << 18)
-    # Half of the bits differ, each of them independently: 16 of 32 with variance 8.
+    # Each bit differs independently with probability 1/2: 16 of 32 bits, with variance 8.
     distance = np.unpackbits((a ^ b).view(np.uint8).reshape(-1, 4), axis=1).sum(axis=1)
     assert abs(distance.mean() - 16) < LIMIT * np.sqrt(8 / distance.size)
     assert 1e-4 < stats.chi2.sf(((distance - 16.0) ** 2).sum() / 8, distance.size) < 1 - 1e-4

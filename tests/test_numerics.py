@@ -80,8 +80,7 @@ def test_one_argument_functions_match_mpmath(name, x):
     if abs(exact) < 1e-307:
         assert abs(float(getattr(numerics, name)(x)) - float(exact)) <= 1e-307
     else:
-        # Where the result crosses zero at x != 0, half a unit in the last place of x already moves
-        # it by this much.
+        # Near a zero of the function at x != 0, rounding x already changes the result this much.
         conditioning = abs(x) * 1.2e-16 / abs(float(exact)) if name == "inverse_softplus" else 0.0
         assert (
             relative_error(getattr(numerics, name)(x), exact)
@@ -98,7 +97,7 @@ def test_log_beta_matches_mpmath(a, b):
 
 @pytest.mark.parametrize("name", ONE_ARGUMENT)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
-def test_the_type_that_goes_in_comes_out(name, dtype):
+def test_the_type_is_preserved(name, dtype):
     x = np.array([-0.7, -0.2]) if name == "log1mexp" else np.array([0.2, 0.7])
     assert getattr(numerics, name)(x.astype(dtype)).dtype == dtype
     assert (
@@ -137,8 +136,8 @@ def test_logsumexp_is_shift_equivariant_and_matches_scipy(shift):
         )
 
 
-def test_whole_numbers_are_numbers():
-    """Arrays of integers, as a reader would write them: nothing is cut off to fit them."""
+def test_integers_are_not_truncated():
+    """Arrays of integers, as a user may write them, are not truncated."""
     for name, x in (
         ("logistic_kl", 2),
         ("log1mexp", -2),

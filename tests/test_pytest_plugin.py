@@ -1,4 +1,4 @@
-"""The pytest plugin: a fixture and a marker for other people's tests."""
+"""The pytest plugin: a fixture and a marker for the tests of other packages."""
 
 import pytest
 

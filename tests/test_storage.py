@@ -1,4 +1,4 @@
-"""Every file is written whole or not at all, reads back the same, and is refused when damaged."""
+"""Every file is written atomically, reads back unchanged, and is rejected when damaged."""
 
 import errno
 import gc
@@ -32,8 +32,8 @@ JSON = st.recursive(
     lambda inner: st.lists(inner) | st.dictionaries(TEXT, inner),
     max_leaves=8,
 )
-FSYNC = os.fsync  # the other tests have none
-patient = settings(deadline=None, max_examples=40)  # a disk may take its time
+FSYNC = os.fsync  # the other tests replace it
+patient = settings(deadline=None, max_examples=40)  # a disk may be slow
 
 
 def same(a, b):
@@ -88,7 +88,7 @@ def test_text_comes_back(folder, text):
 
 @patient
 @given(JSON)
-def test_json_comes_back_with_null_for_what_json_does_not_have(folder, value):
+def test_json_comes_back_with_null_for_non_finite_numbers(folder, value):
     def expected(value):
         if isinstance(value, float) and not math.isfinite(value):
             return None
@@ -201,7 +201,7 @@ def test_csv_of_no_rows_and_of_empty_cells(tmp_path):
 
 
 @pytest.mark.parametrize("columns", [{}, {"a": [1], "b": [1, 2]}, {"a": [[1, 2], [3, 4]]}])
-def test_csv_refuses_what_is_no_table(tmp_path, columns):
+def test_csv_refuses_columns_that_are_no_table(tmp_path, columns):
     with pytest.raises(ValueError, match="columns must be 1-D"):
         storage.write_csv(tmp_path / "a.csv", columns)
 
@@ -366,7 +366,7 @@ def test_an_interrupt_while_an_array_is_closed_stays_an_interrupt(tmp_path, monk
     monkeypatch.setattr(zipfile._ZipWriteFile, "close", interrupted)
     with pytest.raises(KeyboardInterrupt):
         checkpoints.save(tmp_path / "a", {"x": np.ones(3)}, {})
-    # nothing complains of the archive that was left open
+    # the open archive causes no warning
     gc.collect()
     assert names(tmp_path) == []
 
@@ -376,7 +376,7 @@ def test_a_predecessor_that_vanishes_is_none(tmp_path, monkeypatch):
     write = storage.write_temporary
 
     def meanwhile(path, pieces):
-        (tmp_path / "a").unlink()  # as by another process
+        (tmp_path / "a").unlink()  # as another process might do
         return write(path, pieces)
 
     monkeypatch.setattr(storage, "write_temporary", meanwhile)
@@ -448,7 +448,7 @@ def test_killed_between_write_and_rename_the_old_file_is_whole(tmp_path):
         tmp_path,
     )
     assert storage.read_json(path) == {"old": 1}
-    assert len(names(tmp_path)) == 2  # it did get as far as the temporary file
+    assert len(names(tmp_path)) == 2  # it was killed after writing the temporary file
     storage.write_json(path, {"new": 3})
     assert storage.read_json(path) == {"new": 3}
 
@@ -515,7 +515,7 @@ def test_an_npz_that_is_no_checkpoint_is_refused(tmp_path):
         checkpoints.save(tmp_path / "a.npz", {}, None)
 
 
-def test_the_latest_sound_checkpoint_is_found(tmp_path):
+def test_the_latest_valid_checkpoint_is_found(tmp_path):
     path = tmp_path / "checkpoint.npz"
     previous = tmp_path / "checkpoint.npz.previous"
     with pytest.raises(FileNotFoundError, match=r"checkpoint\.npz"):
@@ -530,7 +530,7 @@ def test_the_latest_sound_checkpoint_is_found(tmp_path):
     assert latest.meta == {"step": 1}
     assert f"{path} is damaged" in latest.warning and str(previous) in latest.warning
 
-    checkpoints.save(path, {}, {"step": 3})  # the damaged one must not push out the sound one
+    checkpoints.save(path, {}, {"step": 3})  # the damaged file must not replace the valid one
     assert checkpoints.latest(tmp_path) == ({}, {"step": 3}, None)
     assert checkpoints.load(previous).meta == {"step": 1}
 
@@ -553,10 +553,10 @@ def test_without_hard_links_the_previous_checkpoint_is_kept_by_renaming(tmp_path
 
 
 @pytest.mark.parametrize("read", [checkpoints.read_npz, checkpoints.load])
-def test_an_archive_that_unpacks_to_more_than_it_has_is_not_unpacked(tmp_path, read):
+def test_an_archive_that_unpacks_to_more_than_its_size_is_refused(tmp_path, read):
     np.savez_compressed(tmp_path / "bomb.npz", zeros=np.zeros(10**7))
     data = (tmp_path / "bomb.npz").read_bytes()
-    # sealed, too: whoever made it can count
+    # with a valid seal, as an attacker could compute
     with zipfile.ZipFile(tmp_path / "bomb.npz", "a") as archive:
         archive.comment = b"sha256:" + b"0" * 64
     data = (tmp_path / "bomb.npz").read_bytes()[:-71]

@@ -1,13 +1,13 @@
-"""The hot loops, compiled: each function is the twin of the NumPy function of the same name, with
-its signature.
+"""Compiled versions of the functions that take most of the time.
 
-``kernels.noise`` has twins of ``ibpcl.noise``, ``kernels.adam`` of ``ibpcl.adam``, and the others
-of the primitives. The NumPy function stays the reference, serves all types but float32, and the
-tests hold each twin to it in value and gradient.  Results do not depend on the number of threads,
-bit for bit: the work is cut into pieces by its size alone, and partial sums are added in their
-order.
+Each function is the twin of a NumPy function with the same name and signature, its reference:
+``kernels.noise`` has twins of ``ibpcl.noise``, ``kernels.adam`` of ``ibpcl.adam``, and all others
+of the primitives.  The reference documents the arguments.  It is also used for all types other than
+float32.  Tests compare each twin with its reference, in value and gradient.  The results do not
+depend on the number of threads, bit for bit: the work is divided into pieces according to its size
+alone, and partial sums are added in a fixed order.
 
-What has no reference is what the twins are made of: ``compilation`` and ``threads``, the functions
-of ``elementary``, and products of matrices, by ``blas`` or, where they are ``sparse``, without
-their zeros.  Numba is imported with these modules, not with ``ibpcl``.
+The other modules are tools: ``compilation`` and ``threads``, the functions of ``elementary``, and
+matrix products by ``blas`` or, for matrices with many zeros, by ``sparse``.  Numba is imported with
+these modules, not with ``ibpcl``.
 """

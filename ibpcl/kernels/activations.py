@@ -1,4 +1,4 @@
-"""ReLU and leaky ReLU: the twins of those in ``primitives.activations``."""
+"""ReLU and leaky ReLU: compiled versions of functions in ``primitives.activations``."""
 
 import numpy as np
 
@@ -40,25 +40,25 @@ def _lean(x, condition, lean):
 
 @twin_of(reference)
 def relu(x):
-    """Compute max(x, 0): the twin of :func:`ibpcl.primitives.activations.relu`."""
+    """Compute max(x, 0): the compiled version of :func:`ibpcl.primitives.activations.relu`."""
     h = _lean(x, x, 0)
-    return h, h  # h is positive where x is
+    return h, h  # h is positive where x is positive
 
 
 @twin_of(reference)
 def relu_vjp(dh, cache):
-    """Pull the gradient back: the twin of :func:`ibpcl.primitives.activations.relu_vjp`."""
+    """Pull the gradient back: the compiled :func:`ibpcl.primitives.activations.relu_vjp`."""
     return _lean(dh, cache, 0)
 
 
 @twin_of(reference)
 def leaky_relu(x):
-    """Compute max(x, 0.01 x): the twin of :func:`ibpcl.primitives.activations.leaky_relu`."""
+    """Compute max(x, 0.01 x): the compiled :func:`ibpcl.primitives.activations.leaky_relu`."""
     h = _lean(x, x, reference.LEAK)
     return h, h
 
 
 @twin_of(reference)
 def leaky_relu_vjp(dh, cache):
-    """Pull the gradient back: the twin of :func:`ibpcl.primitives.activations.leaky_relu_vjp`."""
+    """Pull the gradient back: the compiled :func:`ibpcl.primitives.activations.leaky_relu_vjp`."""
     return _lean(dh, cache, reference.LEAK)

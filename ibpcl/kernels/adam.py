@@ -1,6 +1,7 @@
-r"""One step of Adam over the flat vector of all parameters: the twin of ``ibpcl.adam``.
+r"""One step of Adam on the flat parameter vector: the compiled version of ``ibpcl.adam``.
 
-Fused, each number is read once and written once; NumPy would pass over the vector a dozen times.
+In one fused pass, each number is read once and written once.  NumPy would pass over the vector a
+dozen times.
 """
 
 import numpy as np
@@ -9,7 +10,7 @@ from ibpcl import adam as reference
 from ibpcl.kernels.compilation import compiled, float32, inlined, vector, void
 from ibpcl.kernels.threads import JOB, parts, run, taken
 
-# a smaller one is done before a helper begins
+# a smaller piece would be finished before a helper begins
 PIECE = 2**15
 
 
@@ -43,8 +44,9 @@ def _step(
     epsilon,
     new_vector,
 ):
-    """Write the new vector, and the new moments over the old; in two loops, or the compiler sees
-    too many arrays.
+    """Write the new vector, and overwrite the moments.
+
+    There are two loops, because the compiler cannot vectorize one with so many arrays.
     """
     for i in taken(job):
         piece = slice(i * PIECE, (i + 1) * PIECE)
@@ -62,11 +64,16 @@ def _step(
 
 
 def update(vector, gradient, state, rates, beta1=0.9, beta2=0.999, epsilon=1e-8, factor=1.0):
-    r"""Take one step of Adam downhill: the twin of :func:`ibpcl.adam.update`.
+    r"""Return the parameters and the state after one step: the compiled :func:`ibpcl.adam.update`.
 
-    The moments of ``state`` are overwritten, which spares two arrays as large as the network a
-    step. The reference takes it for other types than float32, and where elements have taken
+    The moments in ``state`` are overwritten, which saves two arrays of the size of the network per
+    step.  The reference is used for types other than float32, and if parameters have taken
     different numbers of steps.
+
+    Raises
+    ------
+    ValueError
+        If the arrays do not all have the same shape (P,).
     """
     arrays = vector, gradient, state.first, state.second, rates
     if any(array.shape != vector.shape or array.ndim != 1 for array in arrays):

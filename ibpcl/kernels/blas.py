@@ -1,8 +1,7 @@
-"""Products of dense matrices, by BLAS on one thread, which compiled code calls (Numba's ``dot``
-does).
+"""Products of dense matrices by BLAS on one thread, called from compiled code (Numba's ``dot``).
 
-Each of our threads computes some of the products, or some rows of one: the threads of OpenBLAS
-would take the cores from ours.
+Each thread of the kernels computes some of the products, or some rows of one.  Additional threads
+of OpenBLAS would compete with them for the processors.
 """
 
 import numpy as np
@@ -11,15 +10,13 @@ from ibpcl.blas_threads import one_thread
 from ibpcl.kernels.compilation import compiled, cube, inlined, void
 from ibpcl.kernels.threads import JOB, parts, run, taken
 
-# of a product, a piece: for each BLAS lays w out anew
+# Rows of a product per piece.  BLAS copies w into its own layout for each piece.
 ROWS = 128
 
 
 @inlined
 def _rows(products):
-    """Return how many rows of each product are a piece: fewer of a single one, which has to be
-    shared.
-    """
+    """Return the number of rows per piece, which is smaller for a single product."""
     return ROWS if products > 1 else ROWS // 2
 
 
@@ -36,7 +33,7 @@ def _multiply(job, x, w, out):
 
 @compiled(void(JOB, cube, cube, cube, cube, cube))
 def _pull_back(job, dh, x, w, dw, dx):
-    """Write x^T dh to dw (S, D, K), and dh w^T to dx (S, N, D); an empty one is not needed."""
+    """Write x^T dh to dw (S, D, K) and dh w^T to dx (S, N, D); an empty array is not computed."""
     needed = dw.shape[0]
     cuts = parts(dx.shape[1], ROWS)
     for i in taken(job):
@@ -49,7 +46,20 @@ def _pull_back(job, dh, x, w, dw, dx):
 
 
 def multiply(x, w):
-    """Multiply ``x`` (1, N, D) or (S, N, D) by ``w`` (S, D, K), by BLAS."""
+    """Return matrix products, computed by BLAS.
+
+    Parameters
+    ----------
+    x : ndarray of float32, shape (S, N, D) or (1, N, D)
+        Left factors; one for all samples, or one per sample.
+    w : ndarray of float32, shape (S, D, K)
+        Right factors.
+
+    Returns
+    -------
+    out : ndarray of float32, shape (S, N, K)
+        The products.
+    """
     out = np.empty((len(w), x.shape[1], w.shape[2]), np.float32)
     with one_thread():
         run(_multiply, len(w) * parts(out.shape[1], _rows(len(w))), x, w, out)
@@ -57,8 +67,25 @@ def multiply(x, w):
 
 
 def pull_back(dh, x, w, needs_dw=True, needs_dx=True):
-    """Pull the gradient at :func:`multiply` back to ``w`` and to each sample's ``x``; None for what
-    is not needed.
+    """Pull the gradient at :func:`multiply` back to ``w`` and to the ``x`` of each sample.
+
+    Parameters
+    ----------
+    dh : ndarray of float32, shape (S, N, K)
+        Gradient at the products.
+    x : ndarray of float32, shape (S, N, D) or (1, N, D)
+        Left factors.
+    w : ndarray of float32, shape (S, D, K)
+        Right factors.
+    needs_dw, needs_dx : bool
+        Which gradients to compute.
+
+    Returns
+    -------
+    dw : ndarray, shape (S, D, K), or None
+        Gradient at ``w``; None if it is not needed.
+    dx : ndarray, shape (S, N, D), or None
+        Gradient at ``x``, not summed over samples; None if it is not needed.
     """
     S, N, _ = dh.shape
     dw = np.empty((S * needs_dw, *w.shape[1:]), np.float32)

@@ -1,7 +1,7 @@
-"""How the kernels are compiled, where the machine code is kept, and which numbers they serve.
+"""Compilation of the kernels: options, the cache of the machine code, and the supported types.
 
-A kernel has one signature, of float32, and is compiled when its module is imported: with an empty
-cache that takes some seconds for all modules together, later the machine code is read from the
+A kernel has one signature, of float32, and is compiled when its module is imported.  With an empty
+cache, this takes some seconds for all modules together.  Later the machine code is read from the
 disk.
 """
 
@@ -43,15 +43,15 @@ __all__ = [
 ]
 
 COMPILING = "compiling the kernels, once for this processor and this Python"
-# What a second process compiles at the same time: modules that take about half of the seconds.
+# Modules that a second process compiles at the same time: they take about half of the time.
 ELSEWHERE = ("gaussian", "masked_weights", "noise")
-# No "nnan" and no "ninf": not-a-numbers must come out again, they are how a diverging run is
-# noticed.  No "reassoc" either: it would undo the exact steps of the elementary functions.
+# Without "nnan" and "ninf", because NaN must be propagated: it shows that a run diverges.  Without
+# "reassoc", which would undo the exact steps of the elementary functions.
 FASTMATH = {"nsz", "arcp", "contract", "afn"}
-# Division by zero gives infinity as in NumPy: Numba's default, an exception, would stop
+# Division by zero gives infinity, as in NumPy.  Numba's default, an exception, would prevent
 # vectorization.
 OPTIONS = {"error_model": "numpy", "no_cfunc_wrapper": True}
-# What only compiled code calls needs no wrapper that takes Python's arguments apart.
+# Functions that only compiled code calls need no wrapper for Python arguments.
 INTERNAL = {**OPTIONS, "no_cpython_wrapper": True}
 
 vector = float32[::1]
@@ -64,20 +64,25 @@ _said = set()
 
 
 def say_once(words):
-    """Print a line to the standard error, once in a process."""
+    """Print a line on standard error, once per process.
+
+    Parameters
+    ----------
+    words : str
+        The line, without the prefix "ibpcl: ".
+    """
     if words not in _said:
         _said.add(words)
         console.tell(f"ibpcl: {words}")
 
 
 def load():
-    """Import all compiled functions; with an empty cache, say on the standard error that they are
-    compiled.
+    """Import all compiled functions, and report on standard error if they must be compiled.
 
     Returns
     -------
     seconds : float
-        What compilation took; 0 where the machine code was on the disk.
+        Time that compilation took; 0 if the machine code was on the disk.
     """
     names = [module.name for module in pkgutil.iter_modules([str(machine_code.HERE)])]
     if machine_code.store.complete:
@@ -94,7 +99,7 @@ def load():
         elif i == 0:
             console.tell(COMPILING)
         if helper and name in ELSEWHERE:
-            helper.wait()  # its machine code is on the disk then
+            helper.wait()  # then its machine code is on the disk
         importlib.import_module(f"ibpcl.kernels.{name}")
     machine_code.store.publish()
     if terminal:
@@ -103,10 +108,19 @@ def load():
 
 
 def compiling_elsewhere(folder):
-    """Start a process that compiles the kernels of some modules into a folder; return None where
-    there can be none.
+    """Start a second process that compiles the kernels of some modules into a folder.
+
+    Parameters
+    ----------
+    folder : path-like
+        The folder for the machine code.
+
+    Returns
+    -------
+    process : subprocess.Popen or None
+        The process; None if it cannot be started.
     """
-    # an interpreter that is part of another program
+    # an interpreter that is embedded in another program
     if not sys.executable:
         return None
     modules = ", ".join(f"ibpcl.kernels.{name}" for name in ELSEWHERE)
@@ -126,8 +140,19 @@ def compiling_elsewhere(folder):
 
 
 def compiled(signature):
-    """Compile a function for one signature, without the interpreter's lock, and keep the machine
-    code on disk.
+    """Return a decorator that compiles a function for one signature and stores the code on disk.
+
+    The function runs without the interpreter's lock (GIL).
+
+    Parameters
+    ----------
+    signature : numba signature
+        Types of the result and the arguments.
+
+    Returns
+    -------
+    kernel : callable
+        The decorator.
     """
 
     def kernel(function):
@@ -137,10 +162,10 @@ def compiled(signature):
             with contextlib.suppress(OSError), _kept_in(folder, machine_code.store.complete):
                 return _with_cache(signature, function, options)
         say_once(
-            "compiled kernels cannot be kept in "
-            f"{machine_code.store.below or 'any folder of this user'}: there is no room, or it "
-            "cannot be written; set NUMBA_CACHE_DIR to another folder, or each process compiles "
-            "them again"
+            "compiled kernels cannot be stored in "
+            f"{machine_code.store.below or 'any folder of this user'}: the disk is full, or the "
+            "folder is not writable; set NUMBA_CACHE_DIR to another folder, or each process "
+            "compiles them again"
         )
         return numba.njit(signature, **options)(function)
 
@@ -148,9 +173,7 @@ def compiled(signature):
 
 
 def _with_cache(signature, function, options):
-    """Return the compiled function from the cache, or compile and keep it; OSError if it cannot be
-    kept.
-    """
+    """Return the compiled function, from the cache or stored in it; OSError if it cannot be."""
     try:
         return numba.njit(signature, cache=True, **options)(function)
     except RuntimeError as error:
@@ -161,14 +184,12 @@ def _with_cache(signature, function, options):
 
 @contextlib.contextmanager
 def _kept_in(folder, complete):
-    """Let Numba's cache be a folder; a complete one is only read, and need not be one that can be
-    written.
-    """
+    """Set the folder of Numba's cache; a complete folder is only read and need not be writable."""
     locator = getattr(numba.core.caching, "_CacheLocator", None)
     ensure = getattr(locator, "ensure_cache_path", None)
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(folder)
-    # Numba tries to write a file, for each kernel
+    # Numba would try to write a file for each kernel
     if complete and ensure is not None:
         locator.ensure_cache_path = lambda self: None
     try:
@@ -180,8 +201,19 @@ def _kept_in(folder, complete):
 
 
 def inlined(function):
-    """Compile ``function`` into each of its callers, whatever its length, so that their loops
-    vectorize.
+    """Decorate a function so that it is compiled into each of its callers, whatever its length.
+
+    The loops of the callers can then be vectorized.
+
+    Parameters
+    ----------
+    function : callable
+        The function.
+
+    Returns
+    -------
+    inlined : callable
+        The decorated function.
     """
     return numba.extending.register_jitable(forceinline=True, fastmath=FASTMATH, **INTERNAL)(
         function
@@ -189,8 +221,19 @@ def inlined(function):
 
 
 def summing(function):
-    """Compile ``function`` as :func:`inlined` does, but let it add up in another order: a few sums
-    side by side.
+    """Decorate a function like :func:`inlined`, but allow sums to be added in another order.
+
+    The compiler then computes several partial sums at the same time.
+
+    Parameters
+    ----------
+    function : callable
+        The function.
+
+    Returns
+    -------
+    inlined : callable
+        The decorated function.
     """
     return numba.extending.register_jitable(
         forceinline=True, fastmath=FASTMATH | {"reassoc"}, **INTERNAL
@@ -198,18 +241,32 @@ def summing(function):
 
 
 class Own(NamedTuple):
-    """The cache of a compiled function, for its own way back; that of a reference is not
-    wrapped.
+    """Cache of a compiled function, marked as such; the cache of a reference is not wrapped.
+
+    Attributes
+    ----------
+    cache : object
+        The cache for the compiled backward pass.
     """
 
     cache: object
 
 
 def twin_of(module):
-    """Make a decorator for the twin of the function of the same name in ``module``, its reference.
+    """Return a decorator for the compiled version of the function of the same name in a module.
 
-    The twin gets contiguous arrays and is called where all real numbers are float32; the reference
-    serves all others.
+    The compiled function is called if all real arrays are float32, and receives contiguous arrays.
+    Otherwise the function in the module, its reference, is called.
+
+    Parameters
+    ----------
+    module : module
+        Module of the reference.
+
+    Returns
+    -------
+    decorate : callable
+        The decorator.
     """
 
     def decorate(function):
@@ -243,7 +300,7 @@ def twin_of(module):
 
 
 def _single(dout):
-    # ``np.ascontiguousarray`` would make an array of shape () one-dimensional.
+    # np.ascontiguousarray would turn an array of shape () into a one-dimensional one
     return (
         np.asarray(dout, np.float32, order="C")
         if isinstance(dout, np.ndarray)

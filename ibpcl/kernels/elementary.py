@@ -1,8 +1,8 @@
-"""Elementary functions of float32 that vectorize: polynomials.
+"""Elementary functions of float32 that can be vectorized, computed by polynomials.
 
-The vectorized mathematics that compilers use elsewhere is not part of Numba's packages, and one
-call of the C library's ``expf`` keeps a whole loop from being vectorized.  Here each function is
-straight-line code whose steps the compiler does for eight or sixteen numbers at a time.
+The vectorized mathematics library that compilers use elsewhere is not part of Numba's packages, and
+a single call of the C library's ``expf`` keeps a whole loop from being vectorized.  Here each
+function is straight-line code, which the compiler executes for eight or sixteen numbers at a time.
 """
 
 import math
@@ -15,20 +15,20 @@ ONE = np.float32(1)
 HALF = np.float32(0.5)
 LOG_2 = np.float32(math.log(2))
 LOG2_E = np.float32(1 / math.log(2))
-# 9 bits, so that its multiples by n are exact
+# it has 9 bits, so that its multiples by n are exact
 LOG_2_HIGH = np.float32(0.693359375)
 LOG_2_LOW = np.float32(math.log(2) - 0.693359375)
-# the square root of one half, as a pattern of bits
+# the square root of one half, as a bit pattern
 SQRT_HALF_BITS = np.int32(0x3F3504F3)
-# bits of it, below those of the exponent
+# number of bits of the mantissa, below those of the exponent
 MANTISSA = np.int32(23)
-BIAS = np.int32(127)  # of the exponent
-# Beyond these, e^x is the largest or smallest normal number; the scale 2^n below stays inside the
-# exponent's range.
+BIAS = np.int32(127)  # bias of the exponent
+# Beyond these limits, e^x counts as the largest or smallest normal number, so that the scale 2^n
+# stays inside the range of the exponent.
 EXP_MAX = np.float32(88.0)
 EXP_MIN = np.float32(-87.0)
-# Least maximal relative error on |r| <= log(2) / 2 and on sqrt(1/2) ... sqrt(2), from Moshier's
-# Cephes (expf, logf).
+# Minimax polynomials for |r| <= log(2) / 2 and for sqrt(1/2) ... sqrt(2), from Moshier's Cephes
+# (expf, logf).
 E2, E3, E4, E5, E6, E7 = (
     np.float32(c)
     for c in (
@@ -58,10 +58,11 @@ L3, L4, L5, L6, L7, L8, L9, L10, L11 = (
 
 @inlined
 def _parts(x):
-    r"""Return :math:`e^r - 1` and :math:`2^n`, n the integer nearest to :math:`x / \log 2` and r
-    the rest.
+    r"""Return :math:`e^r - 1` and :math:`2^n`.
+
+    Here n is the integer nearest to :math:`x / \log 2`, and r is the remainder.
     """
-    # in this form a not-a-number passes through
+    # NaN passes through these comparisons
     x = EXP_MAX if x > EXP_MAX else x
     x = EXP_MIN if x < EXP_MIN else x
     n = np.floor(x * LOG2_E + HALF)
@@ -80,8 +81,9 @@ def exp(x):
 
 @inlined
 def expm1(x):
-    r"""Compute :math:`e^x - 1 = 2^n (e^r - 1) + (2^n - 1)`, which for n = 0 keeps all digits near
-    zero.
+    r"""Compute :math:`e^x - 1 = 2^n (e^r - 1) + (2^n - 1)`.
+
+    For n = 0 it keeps all digits near zero.
     """
     e, power = _parts(x)
     return e * power + (power - ONE)
@@ -89,12 +91,23 @@ def expm1(x):
 
 @inlined
 def log_terms(r, complement):
-    r"""Return f, d and :math:`n \log 2`, whose sum is :math:`\log r` for normal r > 0; d is
-    :math:`\log(1 + f) - f`.
+    r"""Return f, d and :math:`n \log 2`, whose sum is :math:`\log r` for normal r > 0.
 
-    :math:`r = 2^n (1 + f)` and :math:`\sqrt{1/2} \le 1 + f < \sqrt 2`.  For n = 0, f is minus the
-    complement, :math:`1 - r`, which may be known better than r shows: that keeps all digits of a
-    logarithm near zero.
+    Here :math:`r = 2^n (1 + f)`, :math:`\sqrt{1/2} \le 1 + f < \sqrt 2` and :math:`d = \log(1 + f)
+    - f`.  For n = 0, f is minus the complement :math:`1 - r`.  The caller may know the complement
+    more accurately than r, which keeps all digits of a logarithm near zero.
+
+    Parameters
+    ----------
+    r : float32
+        A normal number > 0.
+    complement : float32
+        1 - r, as accurate as possible.
+
+    Returns
+    -------
+    f, d, whole : float32
+        The three terms.
     """
     bits = np.float32(r).view(np.int32)
     n = np.int32(np.int32(bits - SQRT_HALF_BITS) >> MANTISSA)
@@ -106,6 +119,19 @@ def log_terms(r, complement):
 
 @inlined
 def log_of(r, complement):
-    r"""Compute :math:`\log r`, where :math:`1 - r` is known better than r shows."""
+    r"""Compute :math:`\log r`, given :math:`1 - r` more accurately than r determines it.
+
+    Parameters
+    ----------
+    r : float32
+        A normal number > 0.
+    complement : float32
+        1 - r, as accurate as possible.
+
+    Returns
+    -------
+    log_r : float32
+        The logarithm.
+    """
     f, rest, whole = log_terms(r, complement)
     return f + rest + whole

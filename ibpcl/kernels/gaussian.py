@@ -1,8 +1,7 @@
-r"""The divergence of diagonal Gaussians and its gradient, fused: the twin of
-``primitives.gaussian``'s ``kl``.
+r"""KL divergence of diagonal Gaussians: the compiled ``kl`` of ``primitives.gaussian``.
 
-Each direction reads its arrays once.  The sums of the pieces are added in their order and in
-float64.
+Forward and backward pass read each array once.  The sums of the pieces are added in a fixed order
+and in float64.
 """
 
 import numpy as np
@@ -39,13 +38,11 @@ def _sum(mu, log_sigma, prior_mu, prior_log_sigma):
 
 @compiled(void(JOB, vector, vector, vector, vector, float64[::1]))
 def _divergence(job, mu, log_sigma, prior_mu, prior_log_sigma, sums):
-    """Add up the divergences of each piece; strip by strip, so that rounding does not add up
-    too.
-    """
+    """Write the divergence of each piece, summed strip by strip to limit the rounding error."""
     for i in taken(job):
         total = 0.0
         for first in range(i * PIECE, min((i + 1) * PIECE, mu.size), STRIP):
-            # as long as a piece is made of whole strips
+            # a piece consists of whole strips
             strip = slice(first, first + STRIP)
             total += _sum(mu[strip], log_sigma[strip], prior_mu[strip], prior_log_sigma[strip])
         sums[i] = total
@@ -66,7 +63,8 @@ def _scales(d, log_sigma, prior_log_sigma, dlog_sigma, dprior_log_sigma):
     for i in range(dlog_sigma.size):
         excess = d * expm1(TWO * (log_sigma[i] - prior_log_sigma[i]))
         dlog_sigma[i] = excess
-        dprior_log_sigma[i] = -excess - dprior_log_sigma[i]  # which holds the square of the shift
+        # dprior_log_sigma contains the square of the shift so far
+        dprior_log_sigma[i] = -excess - dprior_log_sigma[i]
 
 
 @compiled(void(JOB, float32, *[vector] * 8))
@@ -92,10 +90,15 @@ def _gradients(
 
 @twin_of(reference)
 def kl(mu, log_sigma, prior_mu, prior_log_sigma):
-    """Compute the KL divergence of diagonal Gaussians: the twin of
-    :func:`ibpcl.primitives.gaussian.kl`.
+    """Compute the KL divergence of diagonal Gaussians.
 
-    The inputs must have one shape.
+    This is the compiled :func:`ibpcl.primitives.gaussian.kl`.  Unlike in the reference, all inputs
+    must have the same shape.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ.
     """
     arrays = mu, log_sigma, prior_mu, prior_log_sigma
     if any(array.shape != mu.shape for array in arrays):
@@ -109,9 +112,7 @@ def kl(mu, log_sigma, prior_mu, prior_log_sigma):
 
 @twin_of(reference)
 def kl_vjp(ddivergence, cache):
-    """Pull the gradient back to all four inputs: the twin of
-    :func:`ibpcl.primitives.gaussian.kl_vjp`.
-    """
+    """Pull the gradient back: the compiled :func:`ibpcl.primitives.gaussian.kl_vjp`."""
     gradients = [np.empty_like(array) for array in cache]
     run(
         _gradients,

@@ -1,4 +1,4 @@
-r"""The likelihoods of labels and of pixels: twins of two in ``primitives.likelihoods``.
+r"""Likelihoods of labels and pixels: compiled versions of functions in ``primitives.likelihoods``.
 
 A pixel costs one exponential, :math:`e = e^{-|f|}`, and one logarithm, :math:`\log(1 + e) = -\log
 s` with :math:`s = 1 / (1 + e)`, whose complement is :math:`e s`.
@@ -22,23 +22,22 @@ from ibpcl.kernels.elementary import exp, log_of
 from ibpcl.kernels.threads import JOB, parts, run, taken
 from ibpcl.primitives import likelihoods as reference
 
-# a piece; a smaller one is done before a helper begins
+# rows per piece; a smaller piece would be finished before a helper begins
 ROWS = 4096
 IMAGES = 16
 ZERO = np.float32(0)
 ONE = np.float32(1)
 # Smaller probabilities count as zero in a gradient: products with them would be subnormal numbers,
-# which take long.
+# which are slow.
 SMALLEST = np.float32(1e-20)
 
 
 @summing
 def _others(f, largest):
-    """Return the sum of the exponentials that are below the largest, which is 1, and how many are
-    as large.
+    """Return the sum of the exponentials below the largest, and how many are the largest.
 
-    Two numbers: here, where sums may be taken in another order, a 1 would be added to the small
-    ones.
+    The largest exponential is 1.  The results are two numbers, because sums may be reordered here,
+    and a 1 would then be added to the small exponentials.
     """
     total = ZERO
     ties = ZERO
@@ -51,9 +50,7 @@ def _others(f, largest):
 
 @compiled(void(JOB, matrix, indices, matrix, vector))
 def _normalize(job, logits, classes, log_normalized, log_p):
-    """Write the logarithms of the softmax and those of the labels' probabilities; all samples share
-    the labels.
-    """
+    """Write the logarithms of the softmax and those of the labels; all samples share the labels."""
     for i in taken(job):
         for r in range(i * ROWS, min((i + 1) * ROWS, logits.shape[0])):
             f = logits[r]
@@ -91,8 +88,14 @@ def _by_logits(job, dlog_p, log_normalized, classes, dlogits):
 
 @twin_of(reference)
 def categorical(logits, labels):
-    """Evaluate the log probability of the labels: the twin of
-    :func:`ibpcl.primitives.likelihoods.categorical`.
+    """Evaluate log probabilities of labels.
+
+    This is the compiled :func:`ibpcl.primitives.likelihoods.categorical`.
+
+    Raises
+    ------
+    ValueError
+        If a label is not a class, or ``labels`` has another shape.
     """
     S, N, C = logits.shape
     reference.check_labels(labels, logits.shape)
@@ -106,7 +109,7 @@ def categorical(logits, labels):
 
 @twin_of(reference)
 def categorical_vjp(dlog_p, cache):
-    """Pull the gradient back: the twin of :func:`ibpcl.primitives.likelihoods.categorical_vjp`."""
+    """Pull the gradient back: compiled :func:`ibpcl.primitives.likelihoods.categorical_vjp`."""
     log_normalized, labels = cache
     dlogits = np.empty_like(log_normalized)
     run(_by_logits, parts(dlog_p.size, ROWS), dlog_p.reshape(-1), log_normalized, labels, dlogits)
@@ -136,7 +139,7 @@ def _residuals(d, f, y, out):
     for c in range(out.size):
         e = exp(-abs(f[c]))
         large = ONE / (ONE + e)
-        # the smaller one of s and 1 - s, with s = sigmoid(f)
+        # the smaller of s and 1 - s, with s = sigmoid(f)
         small = e * large
         on, off = (large, small) if f[c] > ZERO else (small, large)
         out[c] = d * (y[c] * off - (ONE - y[c]) * on)
@@ -152,8 +155,14 @@ def _by_pixels(job, dlog_p, logits, targets, dlogits):
 
 @twin_of(reference)
 def bernoulli_logistic(logits, targets):
-    """Evaluate the log probability of pixels: the twin of
-    :func:`ibpcl.primitives.likelihoods.bernoulli_logistic`.
+    """Evaluate log probabilities of pixels.
+
+    This is the compiled :func:`ibpcl.primitives.likelihoods.bernoulli_logistic`.
+
+    Raises
+    ------
+    ValueError
+        If ``targets`` has another shape.
     """
     S, N, C = logits.shape
     if targets.shape != (N, C):
@@ -169,8 +178,9 @@ def bernoulli_logistic(logits, targets):
 
 @twin_of(reference)
 def bernoulli_logistic_vjp(dlog_p, cache):
-    """Pull the gradient back: the twin of
-    :func:`ibpcl.primitives.likelihoods.bernoulli_logistic_vjp`.
+    """Pull the gradient back.
+
+    This is the compiled :func:`ibpcl.primitives.likelihoods.bernoulli_logistic_vjp`.
     """
     rows, targets = cache
     dlogits = np.empty_like(rows)

@@ -1,7 +1,8 @@
-r"""The linear layer: the twin of ``primitives.linear``.
+r"""The linear layer: the compiled version of ``primitives.linear``.
 
-Both products with a batch of images, :math:`x w_s` and :math:`x^\top dh_s`, leave out the images'
-zeros (:mod:`ibpcl.kernels.sparse`).  Dense inputs go to BLAS (:mod:`ibpcl.kernels.blas`).
+For a batch of images, the products :math:`x w_s` and :math:`x^\top dh_s` skip the zeros of the
+images (:mod:`ibpcl.kernels.sparse`).  Dense inputs are multiplied by BLAS
+(:mod:`ibpcl.kernels.blas`).
 """
 
 import numpy as np
@@ -11,16 +12,14 @@ from ibpcl.kernels.compilation import twin_of
 from ibpcl.kernels.sparse import density, efficiency, multiply, sparse, transposed
 from ibpcl.primitives import linear as reference
 
-# The largest share of numbers that are not zero for the sparse way, where its vectors are filled;
-# BLAS is the faster one beyond.
+# The largest share of nonzero numbers for which the sparse product is used, if its vectors are
+# full.  Beyond it, BLAS is faster.
 DENSEST = 0.6
 
 
 @twin_of(reference)
 def apply(x, w, b):
-    """Multiply by the weights and add the bias: the twin of
-    :func:`ibpcl.primitives.linear.apply`.
-    """
+    """Multiply by the weights and add the bias: compiled :func:`ibpcl.primitives.linear.apply`."""
     if x.ndim == 2 and density(x) <= DENSEST * efficiency(w.shape[2]):
         entries = sparse(x)
         return multiply(entries, w, b), (x, w, entries)
@@ -31,9 +30,7 @@ def apply(x, w, b):
 
 @twin_of(reference)
 def apply_vjp(dh, cache, needs_dx=True):
-    """Pull the gradient back to ``x``, ``w`` and ``b``: the twin of
-    :func:`ibpcl.primitives.linear.apply_vjp`.
-    """
+    """Pull the gradient back: compiled :func:`ibpcl.primitives.linear.apply_vjp`."""
     x, w, entries = cache
     dw, dx = blas.pull_back(dh, x if x.ndim == 3 else x[None], w, entries is None, needs_dx)
     if entries is not None:

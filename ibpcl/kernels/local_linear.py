@@ -1,17 +1,22 @@
-r"""The layer sampled at its pre-activations: the twin of ``primitives.local_linear.sample``.
+r"""Sampled pre-activations: the compiled version of ``primitives.local_linear.sample``.
 
 .. math::
 
     h_{snk} = f(m_{nk} + \mu_k + s_{nk}\, \varepsilon_{snk}), \qquad s^2_{nk} = v_{nk} + \sigma_k^2
 
-with the :math:`\mu` and :math:`\sigma` of the biases, and f(x) = x for x > 0, else ``lean`` times
-x: 1 for no activation.  Means m and variances v are two products, :math:`x (B \odot \mu)` and
-:math:`x^2 (B \odot \sigma^2)`: by BLAS; of images without their zeros; of few columns both in one
-pass over x.  With the gradients before it, :math:`g_s = f' \odot dh_s`, back come :math:`dm =
-\sum_s g_s`, summed over the samples that share their inputs, and :math:`2\, dv = \sum_s g_s \odot
-\varepsilon_s / s`: twice, for the way on goes through :math:`x^2` and :math:`\sigma^2`, whose
-derivatives have that factor.  Through variances it is simpler than the reference, which goes
-through deviations: :math:`d \log\sigma = \sigma^2 \odot 2\, d(\sigma^2)`.
+with :math:`\mu` and :math:`\sigma` of the biases.  The activation is f(x) = x for x > 0 and
+``lean`` times x otherwise; ``lean`` is 1 without an activation.
+
+The means m and variances v are two matrix products, :math:`x (B \odot \mu)` and :math:`x^2 (B \odot
+\sigma^2)`.  They are computed by BLAS; for images without the zeros; and for few columns both in
+one pass over x.
+
+The backward pass starts from the gradients at the pre-activations, :math:`g_s = f' \odot dh_s`.  It
+computes :math:`dm = \sum_s g_s`, summed over the samples that share their inputs, and :math:`2\, dv
+= \sum_s g_s \odot \varepsilon_s / s`.  The factor 2 belongs to the derivatives of :math:`x^2` and
+:math:`\sigma^2`, through which the gradient continues.  The reference differentiates with respect
+to standard deviations; with variances the last step is simpler, :math:`d \log\sigma = \sigma^2
+\odot 2\, d(\sigma^2)`.
 """
 
 from collections.abc import Callable
@@ -39,17 +44,15 @@ from ibpcl.kernels.threads import JOB, parts, run, taken
 from ibpcl.primitives import activations
 from ibpcl.primitives import local_linear as reference
 
-# a piece; of a product with few columns; of weights
-ROWS = 64
-THIN_ROWS = 256
-PIECE = 2**14
-THIN = 16  # where BLAS is slower
-# As in ibpcl.kernels.linear; here one batch has two products only, and looking for its zeros weighs
-# more.
+ROWS = 64  # rows per piece
+THIN_ROWS = 256  # rows per piece of a product with few columns
+PIECE = 2**14  # weights per piece
+THIN = 16  # with fewer columns, BLAS is slower
+# As in ibpcl.kernels.linear; but a batch has only two products here, so that the search for its
+# zeros costs relatively more.
 DENSEST = 0.55
 NARROWEST = 64
-# What a number that is not positive is multiplied by; other activations are apart from their
-# layers.
+# Factor of numbers that are not positive.  Other activations are applied separately.
 LEAN = {None: 1.0, "relu": 0.0, "leaky_relu": activations.LEAK}
 ZERO = np.float32(0)
 ONE = np.float32(1)
@@ -57,10 +60,34 @@ TWO = np.float32(2)
 
 
 class Cache(NamedTuple):
-    """What the way back of a layer needs.
+    """Cache of the backward pass.
 
-    ``back`` goes through the products; ``apart`` is an activation that is not ``lean``, with its
-    own cache.
+    Attributes
+    ----------
+    x : ndarray, shape (S, N, D) or (N, D)
+        Inputs.
+    back : callable
+        Backward pass of the two products.
+    weights : ndarray, shape (2, D, K)
+        Means and variances of the weights.
+    mask : ndarray of bool, shape (D, K), or None
+        Which weights are on.
+    places : ndarray of int, shape (M,), or None
+        Positions of the kept weights, if only these are given.
+    heard : ndarray of bool, shape (K,), or None
+        Units with at least one weight that is on.
+    bias_variance : ndarray, shape (K,)
+        Variances of the biases.
+    noise : ndarray, shape (R, N, K)
+        Standard normal noise.
+    slope : ndarray, shape (N, K)
+        1 / s.
+    h : ndarray, shape (R, N, K)
+        Outputs before an activation that is applied separately.
+    lean : float32
+        Factor of pre-activations that are not positive.
+    apart : tuple or None
+        Gradient function and cache of an activation that is applied separately.
     """
 
     x: np.ndarray
@@ -127,15 +154,13 @@ def _add(x, out):
 
 @compiled(void(JOB, cube, cube, float32, cube, matrix, matrix, matrix, cube))
 def _pull_back(job, dh, h, lean, eps, slope, dmean, dvariance, sums):
-    """Write the gradients at the means, twice those at the variances, and of each piece their sums
-    (pieces, 2, K).
-    """
+    """Write gradients at means and (doubled) at variances; ``sums`` has their sums per piece."""
     for i in taken(job):
         sums[i] = ZERO
         for n in range(i * ROWS, min((i + 1) * ROWS, slope.shape[0])):
             dmean[n] = ZERO
             dvariance[n] = ZERO
-            # two loops, or the compiler sees too many arrays
+            # two loops, because the compiler cannot vectorize one with so many arrays
             for r in range(dh.shape[0]):
                 _add_to_mean(dh[r, n], h[r, n], lean, dmean[n])
                 _add_to_variance(dh[r, n], h[r, n], lean, eps[r, n], slope[n], dvariance[n])
@@ -154,7 +179,7 @@ def _dots(x, means, variances):
 
 @compiled(void(JOB, matrix, cube, matrix, matrix))
 def _thin(job, x, weights, mean, variance):
-    """Write both products with few columns; ``weights`` (2, K, D) are transposed."""
+    """Write both products for few columns; ``weights`` (2, K, D) are transposed."""
     for i in taken(job):
         for n in range(i * THIN_ROWS, min((i + 1) * THIN_ROWS, x.shape[0])):
             for k in range(weights.shape[1]):
@@ -176,9 +201,7 @@ def _to_inputs(x, dmean, dvariance, means, variances, dx):
 
 @compiled(void(JOB, cube, matrix, cube, cube, matrix))
 def _thin_vjp(job, gradients, x, weights, dweights, dx):
-    """Write the gradients at the inputs, and of each piece the one at the weights (pieces, 2 K,
-    D).
-    """
+    """Write the gradient at the inputs, and that at the weights per piece (pieces, 2 K, D)."""
     K = weights.shape[1]
     for i in taken(job):
         own = dweights[i]
@@ -193,7 +216,7 @@ def _thin_vjp(job, gradients, x, weights, dweights, dx):
 
 
 def _products(x, weights, of_images):
-    """Return both products, (2, N, K), and the way back."""
+    """Return both products, (2, N, K), and their backward pass."""
     N = len(x)
     K = weights.shape[2]
     if K < THIN:
@@ -245,7 +268,7 @@ def _dense_products_vjp(powers, gradients, x, weights, needs_dx, needs_dweights=
     dweights, dpowers = blas.pull_back(gradients, powers, weights, needs_dweights, needs_dx)
     if not needs_dx:
         return dweights, None
-    dx, dsquares = dpowers  # in place: such arrays are large
+    dx, dsquares = dpowers  # modified in place, because these arrays are large
     dsquares *= x
     dx += dsquares
     return dweights, dx
@@ -268,7 +291,7 @@ def _square(job, mu, log_sigma, moments):
 
 @compiled(void(JOB, indices, vector, vector, cube))
 def _spread(job, places, mu, log_sigma, moments):
-    """Write means and variances of kept weights to their places, and zero to all others."""
+    """Write means and variances of the kept weights to their positions, and zero elsewhere."""
     for i in taken(job):
         kept = mu
         moment = moments[i].reshape(-1)
@@ -293,8 +316,9 @@ def _gather(job, places, dmoments, variances, dkept):
 
 @lru_cache(maxsize=16)
 def _known(bits, shape):
-    """Return where a mask is on and which columns are, given its bits: it is the same in all steps
-    of a fit.
+    """Return where a mask is on and which columns are, given its bits.
+
+    The result is cached, because the mask is the same in all steps of a fit.
     """
     mask = (
         np.unpackbits(np.frombuffer(bits, np.uint8), count=shape[0] * shape[1])
@@ -305,9 +329,7 @@ def _known(bits, shape):
 
 
 def _moments_of(mu, log_sigma, mask, places):
-    """Return means and variances (2, D, K) of the weights under a mask; ``mu`` holds all, or those
-    at ``places``.
-    """
+    """Return means and variances (2, D, K) of masked weights; ``mu`` holds all or the kept ones."""
     kept = mu.size if mu.ndim > 1 else len(places)
     if not kept == mu.size == log_sigma.size:
         raise ValueError(
@@ -333,7 +355,13 @@ def _moments_of(mu, log_sigma, mask, places):
 
 @twin_of(reference)
 def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, activation=None):
-    """Draw what a layer puts out: the twin of :func:`ibpcl.primitives.local_linear.sample`."""
+    """Draw the outputs of a layer: the compiled :func:`ibpcl.primitives.local_linear.sample`.
+
+    Raises
+    ------
+    ValueError
+        If the number of weights is not that of the mask.
+    """
     bias_variance = np.exp(2 * bias_log_sigma)
     places = None
     heard = None
@@ -344,8 +372,8 @@ def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, activation
     weights = _moments_of(mu, log_sigma, mask, places)
     (_, D, K), of_images = weights.shape, x.ndim == 2
     rows = x.reshape(x.size // D if D else x.shape[0], D)
-    # Samples that share their inputs share means and variances: R = S, else each row has its own: R
-    # = 1.
+    # If samples share their inputs, they share means and variances, and R = S.  Otherwise each row
+    # has its own, and R = 1.
     noise = eps.reshape(len(eps) if of_images else 1, len(rows), K)
     lean = np.float32(LEAN.get(activation, 1.0))
     (mean, slope), back = _products(rows, weights, of_images)
@@ -374,9 +402,7 @@ def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, activation
 
 @twin_of(reference)
 def sample_vjp(dh, cache, needs_dx=True):
-    """Pull the gradient back to all inputs but the noise: the twin of
-    ``primitives.local_linear.sample_vjp``.
-    """
+    """Pull the gradient back: the compiled :func:`ibpcl.primitives.local_linear.sample_vjp`."""
     x, back, weights, mask, places, heard, bias_variance, noise, slope, h, lean, apart = cache
     if apart is not None:
         pull_activation_back, active = apart
@@ -387,7 +413,7 @@ def sample_vjp(dh, cache, needs_dx=True):
     dweights, dx = back(gradients, x.reshape(N, D), weights, needs_dx)
     dbias_mu, dbias_variance = sums.sum(axis=0)
     if places is None:
-        dmu, dlog_sigma = dweights  # of means and variances, so far
+        dmu, dlog_sigma = dweights  # so far these are gradients at means and variances
         dlog_sigma *= weights[1]
         if mask is not None:
             dmu *= mask

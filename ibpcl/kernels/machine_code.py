@@ -1,15 +1,15 @@
-"""The folder of the kernels' machine code: its name, whether it is whole, and how it comes to be.
+"""The folder with the machine code of the kernels: its name, its completeness and its creation.
 
 A folder belongs to one installation of the package, one kind of processor, one Python and one
-Numba: its name is made of them.  So two machines that share a home folder, or two environments with
-one ``NUMBA_CACHE_DIR``, never take each other's code for damage.
+Numba, from which its name is formed.  So two machines that share a home folder, or two environments
+with the same ``NUMBA_CACHE_DIR``, do not interfere.
 
-A process that has to compile writes to a folder of its own and renames it when all kernels are in
-it.  So a folder with its final name is complete and never changes: several machines may share it
-over a network without locks, and a folder that can only be read is used as well.
+A process that must compile writes to a temporary folder and renames it when it contains all
+kernels.  So a folder with its final name is complete and never changes.  Several machines may share
+it over a network without locks, and a read-only folder can be used too.
 
-Numba's files are pickles.  Who can write to the folder can run code as you: choose no folder that
-others can write to.
+Numba's files are pickles.  Anyone who can write to the folder can run code as you, so choose a
+folder that others cannot write to.
 """
 
 import atexit
@@ -31,34 +31,35 @@ from llvmlite import binding
 from ibpcl import places, storage
 
 HERE = Path(__file__).parent
-# in the folder: the digest of each other file
+# file with the digests of all others
 RECORD = "digests.json"
-# seconds after which a folder is removed
+# seconds after which an unused folder is removed
 UNUSED = 90 * 24 * 3600.0
-# seconds: the age of what a killed compilation left
+# seconds after which the folder of a killed compilation is removed
 LEFT = 3600.0
-# Set for a process that compiles some of the kernels into the folder of another one.
+# Environment variable of a process that compiles some kernels into the folder of another process.
 INTO = "IBPCL_KERNELS_INTO"
 
 
 def processor():
-    """Return the name and the features of the processor that Numba compiles for."""
+    """Return name and features of the processor for which Numba compiles, as a str."""
     name = numba.config.CPU_NAME or binding.get_host_cpu_name()
     features = numba.config.CPU_FEATURES
     if features is None:
         try:
             features = binding.get_host_cpu_features().flatten()
-        # LLVM does not know those of every processor
+        # LLVM does not know the features of every processor
         except RuntimeError:
             features = ""
     return f"{platform.machine()} {name} {features}"
 
 
 def maker():
-    """Return ten hexadecimal digits for what else the code depends on: processor, Python, Numba,
-    installation.
+    """Return a digest of everything else on which the code depends, ten hexadecimal digits.
+
+    These are the processor, Python, Numba and the installation.
     """
-    # With -OO functions have no docstrings, and other bytecode.
+    # With -OO, functions have no docstrings and different bytecode.
     makings = (
         processor(),
         sys.implementation.cache_tag,
@@ -71,11 +72,11 @@ def maker():
 
 
 def sources():
-    """Return ten hexadecimal digits for the contents of all kernels and the times of their files.
+    """Return a digest of the contents and the times of all kernel files, ten hexadecimal digits.
 
-    Numba itself would notice a change of the file of the function that is called, but not of a
-    function in another file that was compiled into it.  It refuses what is older than the file, so
-    times count, too.
+    Numba itself would notice a change in the file of the called function, but not in the file of a
+    function that was compiled into it.  Numba rejects machine code that is older than its file, so
+    the times are included.
     """
     digest = hashlib.sha256()
     for path in sorted(HERE.glob("*.py")):
@@ -89,18 +90,18 @@ class Store:
 
     Parameters
     ----------
-    below : Path or None
-        The folder in which it lies, among those of other processors and versions; None where
-        nothing can be kept.
+    below : pathlib.Path or None
+        Parent folder, which also contains the folders of other processors and versions; None if
+        nothing can be stored.
 
     Attributes
     ----------
-    folder : Path or None
+    folder : pathlib.Path or None
         The complete folder, under its final name.
     complete : bool
-        Whether it is there with all its files as they were written: damaged machine code would end
-        the process.
-    building : Path or None
+        Whether it exists with all its files unchanged.  Damaged machine code would crash the
+        process.
+    building : pathlib.Path or None
         The folder into which this process compiles; None before it does.
     """
 
@@ -112,9 +113,7 @@ class Store:
         self.building = None
 
     def to_read_or_write(self):
-        """Return the folder in which Numba looks for a kernel, and keeps it; None if there is
-        none.
-        """
+        """Return the folder in which Numba finds and stores kernels; None if there is none."""
         if self.complete:
             return self.folder
         if self.building is None and self.below is not None:
@@ -124,7 +123,7 @@ class Store:
     def _begin(self):
         if INTO in os.environ:
             return Path(os.environ[INTO])
-        # A process that was killed while compiling has left its folder behind.
+        # A process that was killed while compiling leaves its folder behind.
         for path in self.below.glob(".ibpcl-*"):
             with contextlib.suppress(OSError):
                 if time.time() - path.stat().st_mtime > LEFT:
@@ -138,15 +137,15 @@ class Store:
         return path
 
     def _drop(self, process):
-        """Remove what was compiled, if not all kernels were; not in a forked child."""
+        """Remove the compiled code if it is incomplete, but not in a forked child."""
         if self.building is not None and os.getpid() == process:
             shutil.rmtree(self.building, ignore_errors=True)
 
     def publish(self):
-        """Give the folder its final name, now that all kernels are in it; without room, or access,
-        it is dropped.
+        """Give the folder its final name, now that it contains all kernels.
 
-        If another process was faster, its folder stays.
+        It is removed if this fails for lack of space or permission.  If another process was faster,
+        the folder of that process remains.
         """
         if self.building is None or INTO in os.environ:
             return
@@ -162,9 +161,7 @@ class Store:
             self._remove_others()
 
     def _remove_others(self):
-        """Remove the code of other versions of this installation's kernels, and what nobody has
-        used for long.
-        """
+        """Remove code of other versions of this installation, and code unused for 90 days."""
         for path in self.below.glob("ibpcl-*-*"):
             with contextlib.suppress(OSError):
                 outdated = path.name.startswith(f"ibpcl-{self.maker}-") and path != self.folder
@@ -173,7 +170,18 @@ class Store:
 
 
 def digests(folder):
-    """Return the digest of each file of machine code in a folder, by its path in it."""
+    """Return the digests of the files of machine code in a folder.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        The folder.
+
+    Returns
+    -------
+    digests : dict of str to str
+        SHA-256 of each file by its relative path.
+    """
     return {
         path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.glob("**/*.nb*"))
@@ -182,8 +190,17 @@ def digests(folder):
 
 
 def is_whole(folder):
-    """Return whether a folder has the files of its record, as they were written; a damaged one is
-    removed.
+    """Return whether a folder has all files of its record, unchanged; a damaged folder is removed.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        The folder.
+
+    Returns
+    -------
+    whole : bool
+        False also for a folder that does not exist.
     """
     try:
         recorded = json.loads((folder / RECORD).read_text(encoding="utf-8"))
@@ -193,10 +210,10 @@ def is_whole(folder):
         recorded = None
     try:
         if recorded == digests(folder):
-            with contextlib.suppress(OSError):  # perhaps it can only be read
-                os.utime(folder / RECORD)  # it is used
+            with contextlib.suppress(OSError):  # it may be read-only
+                os.utime(folder / RECORD)  # mark it as used
             return True
-    # it is being removed, or cannot be read
+    # another process is removing it, or it cannot be read
     except OSError:
         pass
     shutil.rmtree(folder, ignore_errors=True)
@@ -204,12 +221,11 @@ def is_whole(folder):
 
 
 def choose():
-    """Return the store of this process: in the first place that has the code, or where it can be
-    written.
+    """Return the store of this process: the first folder with the code, or one that is writable.
 
-    The user's choice is ``NUMBA_CACHE_DIR``, and nothing else is tried then.  Otherwise it is the
-    user's cache folder; or a private one among the temporary files, if the user has no home that
-    can be written, as in some containers.
+    If ``NUMBA_CACHE_DIR`` is set, only that folder is considered.  Otherwise it is the user's cache
+    folder, or a private temporary folder if the user has no writable home folder, as in some
+    containers.
     """
     if numba.config.CACHE_DIR:
         below = Path(numba.config.CACHE_DIR)
@@ -226,7 +242,18 @@ def choose():
 
 
 def can_make(folder):
-    """Return whether a folder is there, or can be made, and can be written."""
+    """Return whether a folder exists or can be created, and is writable.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        The folder; it is created if possible.
+
+    Returns
+    -------
+    writable : bool
+        True if it exists now and is writable.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:

@@ -1,22 +1,23 @@
-r"""Masked weights, their activity and the divergence of their masks, fused: the twin of
-``primitives.masked_weights``.
+r"""Masked weights, their activity and the KL divergence of their masks, computed in one pass.
 
-The reference writes a dozen arrays of shape (S, D, K), this only weights w and the odds o against
-their masks, :math:`z = 1 / (1 + o)` and :math:`1 - z = o z`, which keeps the digits of both.  The
-backward pass does without the noise: since :math:`z \sigma \varepsilon = w - z \mu`,
+This is the compiled version of ``primitives.masked_weights``.  The reference writes a dozen arrays
+of shape (S, D, K).  This version writes only the weights w and the odds o against their masks,
+:math:`z = 1 / (1 + o)` and :math:`1 - z = o z`, which preserves the digits of both.  The backward
+pass needs no noise, because :math:`z \sigma \varepsilon = w - z \mu`:
 
 .. math:: \frac{\partial}{\partial \mu} = \sum_s dw_s z_s, \qquad
           \frac{\partial}{\partial \log\sigma} = \sum_s (dw_s w_s - dw_s z_s \mu), \qquad
           \frac{\partial}{\partial \lambda_s} = dw_s w_s (1 - z_s) / \tau
 
-with :math:`\lambda` the mask's log-odds.  In the second, digits are lost to the difference where
-:math:`\sigma \ll |\mu|`, by :math:`|\mu| / \sigma` units of the last place: then it is small beside
-the divergence's.
+where :math:`\lambda` are the masks' log-odds.  The difference in the second gradient loses digits
+if :math:`\sigma \ll |\mu|`, by :math:`|\mu| / \sigma` units in the last place.  But then this
+gradient is small compared with that of the divergence.
 
-A piece is a block of rows of D, for all samples: its parameters (some 50 KB an array at K = 200)
-stay in the second-level cache while the samples pass.  The work on a row is cut into short loops
-which hand on a row of scratch: to vectorize one long loop the compiler would have to check that no
-two of a dozen arrays overlap, and beyond eight such checks it gives up.
+A piece is a block of rows of D, for all samples.  Its parameters (about 50 KB per array at K = 200)
+stay in the second-level cache during the loop over samples.  The work on a row is divided into
+short loops that pass on a row of scratch memory.  To vectorize one long loop, the compiler would
+have to check that no two of a dozen arrays overlap, and it does not make more than eight such
+checks.
 """
 
 import numpy as np
@@ -44,9 +45,9 @@ ROWS = 64
 ZERO = np.float32(0)
 ONE = np.float32(1)
 NEAR = np.float32(0.29)
-# beyond these log-odds the odds are no normal numbers
+# beyond these log-odds, the odds are not normal float32 numbers
 LIMIT = np.float32(86.9)
-# what is lost up to here is below 40 e^-46.9 nats
+# up to these log-odds, the error is below 40 e^-46.9 nats
 FAR = np.float32(40)
 SMALL = np.float32(0.5)
 TERMS = tuple(
@@ -75,11 +76,10 @@ def _weights(odds, eps, mu, sigma, z, w):
 
 @inlined
 def _largest(z, row, best, where):
-    """Keep the larger ones of z and of ``best``, and the numbers of their rows; of equals, the
-    first.
+    """Keep the larger of z and ``best``, and its row in ``where``; ties keep the first.
 
-    By arithmetic, which is exact here: a choice between a new number and the one that is there
-    becomes a masked store, which takes processors without AVX-512 a dozen cycles.
+    The choice is made by arithmetic, which is exact here.  A conditional assignment would become a
+    masked store, which takes a dozen cycles on processors without AVX-512.
     """
     for k in range(best.size):
         new = ONE if z[k] > best[k] else ZERO
@@ -89,9 +89,10 @@ def _largest(z, row, best, where):
 
 @inlined
 def _offsets(rho, decay, gap, growth, rest):
-    r"""Write what the divergence needs of an offset: with :math:`a = |\rho|`, the numbers :math:`E
-    = e^{-a}`, :math:`t = 1 - E`, :math:`t / E`, and :math:`c = a - t`, which below one half is a
-    series.
+    r"""Write the numbers that the divergence needs of each offset.
+
+    With :math:`a = |\rho|` they are :math:`E = e^{-a}`, :math:`t = 1 - E`, :math:`t / E`, and
+    :math:`c = a - t`, which is computed by a series for a < 1/2.
     """
     c0, c1, c2, c3, c4, c5, c6 = TERMS
     for k in range(rho.size):
@@ -107,11 +108,11 @@ def _offsets(rho, decay, gap, growth, rest):
 
 @summing
 def _bernoulli_kl(rho, decay, gap, growth, rest, pi, not_pi):
-    r"""Return the divergence of a row of masks: a logarithm and a division each.
+    r"""Return the divergence of a row of masks, with one logarithm and one division per mask.
 
-    With p = pi for rho <= 0 and 1 - pi for rho > 0 (the divergence does not change when masks and
-    complements change places), q = 1 - p and the numbers of :func:`_offsets`, the odds are p / q
-    and E p / q, so with R = q + p E
+    Let p = pi for rho <= 0 and p = 1 - pi for rho > 0 (the divergence does not change if masks and
+    their complements are exchanged), q = 1 - p, and E, t and c as in :func:`_offsets`.  The odds
+    are p / q and E p / q, so with R = q + p E
 
     .. math::
 
@@ -119,12 +120,12 @@ def _bernoulli_kl(rho, decay, gap, growth, rest, pi, not_pi):
             = -p t \\
               q\, (c - t f), & f = q t / E \end{cases}, \qquad g(f) = f - \log(1 + f).
 
-    Where f is small the right side is taken, the first case for p < q: its terms are all as small
-    as the divergence.
+    For small f the form on the right is used, with the first case for p < q: all its terms are as
+    small as the divergence.
     """
     total = ZERO
     for k in range(rho.size):
-        # loaded before the choice, or it becomes a gather
+        # loaded before the choice, because the compiler would otherwise use a gather
         yes = pi[k]
         no = not_pi[k]
         p, q = (no, yes) if rho[k] > ZERO else (yes, no)
@@ -176,8 +177,9 @@ def _forward(
     where,
     divergence,
 ):
-    """Sample; ``sticks`` (3, S, K) are logit pi, pi and 1 - pi; the last three have results of each
-    block of rows.
+    """Sample; ``sticks`` (3, S, K) are logit pi, pi and 1 - pi.
+
+    The last three arguments receive results for each block of rows.
     """
     S, D, K = w.shape
     scratch = np.empty((5, ROWS, K), np.float32)
@@ -198,7 +200,7 @@ def _forward(
             best = largest[block, s]
             its_row = where[block, s]
             total = 0.0
-            # a mask is not negative
+            # below every mask, because masks are >= 0
             best[:] = -ONE
             its_row[:] = ZERO
             for d in range(first, last):
@@ -231,7 +233,7 @@ def _to_parameters(dw, w, by_value, mu, dmu, dlog_sigma):
 @inlined
 def _by_divergence(d, rho, odds_against_rho, odds_against_pi, dlogit, drho, theta):
     for k in range(dlogit.size):
-        # of theta = sigmoid(rho + logit pi), by e^(x+y) = e^x e^y
+        # the odds against theta = sigmoid(rho + logit pi), by e^(x+y) = e^x e^y
         odds = odds_against_rho[k] * odds_against_pi[k]
         theta[k] = ONE / (ONE + odds)
         complement = ONE - theta[k] if odds > ONE else odds * theta[k]
@@ -253,8 +255,8 @@ def _backward(
 ):
     """Write the gradients; ``sticks`` (2, S, K) are pi and (1 - pi) / pi.
 
-    ``ddivergence`` is the gradient at the Bernoulli divergence, zero if another one is used;
-    ``dlogit_pi`` has the share of each block of rows.
+    ``ddivergence`` is the gradient at the Bernoulli divergence, or zero if another one is used.
+    ``dlogit_pi`` receives the contribution of each block of rows.
     """
     S, D, K = w.shape
     odds_against_rho = np.empty((ROWS, K), np.float32)
@@ -287,13 +289,11 @@ def _backward(
 
 
 def _far_apart(rho, logit_pi):
-    r"""Return whether the fused divergence would lose a mask whose posterior and prior odds lie
-    very far apart.
+    r"""Return whether a posterior and its prior are too far apart for the fused divergence.
 
-    It works with :math:`e^{-|\rho|}` and :math:`\pi`, and float32 has no normal numbers for them
-    beyond log-odds of
-    87.  That matters only where both are beyond :data:`FAR`, and of opposite signs; training does
-        not lead there.
+    It uses :math:`e^{-|\rho|}` and :math:`\pi`, and float32 has no normal numbers for them beyond
+    log-odds of 87.  That matters only if both exceed :data:`FAR` in absolute value and have
+    opposite signs, which does not occur in training.
     """
     if not rho.size or not logit_pi.size or (rho.max() <= FAR and rho.min() >= -FAR):
         return False
@@ -304,8 +304,14 @@ def _far_apart(rho, logit_pi):
 
 @twin_of(reference)
 def sample(eps, logistic, mu, log_sigma, rho, logit_pi, tau, mask_kl="bernoulli"):
-    """Draw masked weights, their activity and divergence: the twin of
-    :func:`primitives.masked_weights.sample`.
+    """Draw masked weights, with activity and divergence.
+
+    This is the compiled :func:`ibpcl.primitives.masked_weights.sample`.
+
+    Raises
+    ------
+    ValueError
+        If ``mask_kl`` is unknown.
     """
     if mask_kl not in ("bernoulli", "concrete"):
         raise ValueError(
@@ -315,7 +321,7 @@ def sample(eps, logistic, mu, log_sigma, rho, logit_pi, tau, mask_kl="bernoulli"
     fused = mask_kl == "bernoulli" and not _far_apart(rho, logit_pi)
     against = np.exp(-logit_pi.clip(-LIMIT, LIMIT))  # (1 - pi) / pi
     pi = 1 / (1 + against)
-    # 1 - pi would lose digits near 1
+    # 1 - pi is computed as a product, because the difference would lose digits near pi = 1
     sticks = np.stack([logit_pi, pi, against * pi])
     blocks = parts(D, ROWS)
     w, odds = (np.empty((S, D, K), np.float32) for _ in range(2))
@@ -339,13 +345,13 @@ def sample(eps, logistic, mu, log_sigma, rho, logit_pi, tau, mask_kl="bernoulli"
     )
     activity = np.zeros(S * K, np.float32)
     rows = np.zeros(S * K, np.intp)
-    if blocks:  # of equals, the first
+    if blocks:  # among equal ones, the first
         best = largest.argmax(axis=0).reshape(-1) * (S * K) + np.arange(S * K)
         activity = largest.take(best)
         rows = where.take(best).astype(np.intp)
     divergence = partial.sum(axis=0)
     kl_cache = None
-    # a function of rho alone, the same for each sample
+    # the concrete divergence depends on rho alone, so it is the same for each sample
     if mask_kl == "concrete":
         divergence = np.full(S, logistic_kl(rho).sum(dtype=np.float64))
     elif not fused:
@@ -366,9 +372,7 @@ def sample(eps, logistic, mu, log_sigma, rho, logit_pi, tau, mask_kl="bernoulli"
 
 @twin_of(reference)
 def sample_vjp(dout, cache):
-    """Pull the gradients back to ``mu, log_sigma, rho, logit_pi``: twin of
-    ``primitives.masked_weights.sample_vjp``.
-    """
+    """Pull the gradients back: the compiled :func:`ibpcl.primitives.masked_weights.sample_vjp`."""
     w, odds, mu, rho, sticks, inverse_tau, mask_kl, kl_cache, rows = cache
     (S, D, K), (dw, dactivity, ddivergence) = w.shape, dout
     dmu, dlog_sigma, drho = (np.empty_like(mu) for _ in range(3))
@@ -391,7 +395,7 @@ def sample_vjp(dout, cache):
         partial,
     )
     dlogit_pi = partial.sum(axis=0)
-    # the activity of a column is one of its masks
+    # the activity of a column is its largest mask
     if D > 0:
         columns = np.arange(K)
         against = odds[np.arange(S)[:, None], rows, columns]

@@ -1,12 +1,11 @@
-"""Counter-based noise, compiled: the twin of ``ibpcl.noise``, where the generator and its layout
-are described.
+"""Counter-based noise: the compiled version of ``ibpcl.noise``, which describes the generator.
 
-For each chunk the cipher fills four strips of words, which stay in the first-level cache, and a
-transform makes the values from them.  The cipher's loop is apart from the transform's because it
-works in 64-bit lanes: the processor has a vector instruction for 32 x 32 -> 64 bits, and only the
-low halves of the operands count, so no step needs to clear the high halves.  The transforms work in
-32-bit lanes, twice as many; Numba widens 32-bit integer operations to 64, so each is narrowed again
-at once, which the compiler turns into the plain 32-bit instruction.
+For each chunk, the cipher fills four strips of words, which stay in the first-level cache, and a
+transform computes the values from them.  The two loops are separate, because the cipher uses 64-bit
+lanes: the processor has a vector instruction for 32 x 32 -> 64 bits, and only the low halves of the
+operands matter, so no step needs to clear the high halves.  The transforms use 32-bit lanes, twice
+as many.  Numba widens 32-bit integer operations to 64 bits, so each result is narrowed again at
+once, and the compiler turns this into the plain 32-bit instruction.
 """
 
 import math
@@ -19,7 +18,7 @@ from ibpcl.kernels.elementary import HALF, ONE, log_of
 from ibpcl.kernels.threads import JOB, parts, run, taken
 from ibpcl.noise import LOW, ROUNDS, STRIP
 
-PIECE = 16  # chunks
+PIECE = 16  # chunks per piece
 KINDS = ("uniform", "normal", "logistic")
 UNIFORM, NORMAL, LOGISTIC = range(3)
 M0, M1 = (np.uint64(m) for m in reference.MULTIPLIERS)
@@ -29,9 +28,9 @@ HALF_WIDTH = np.uint64(32)
 BELOW_ONE = reference.BELOW_ONE
 GRID = np.float32(2.0**-32)
 
-# An angle is a word w in units of 2 pi / 2^32: its two leading bits, rounded, are the quadrant, the
-# rest is within 1/8 turn of zero.  Polynomials for sine and cosine there from Moshier's Cephes
-# (sinf).
+# An angle is a word w in units of 2 pi / 2^32.  Its two leading bits, rounded, are the quadrant,
+# and the rest is within 1/8 turn of zero.  The polynomials for sine and cosine in that range are
+# from Moshier's Cephes (sinf).
 TURN = np.float32(2 * math.pi * 2.0**-32)
 EIGHTH = np.uint32(1 << 29)
 QUARTER_BITS = np.uint32(30)
@@ -45,9 +44,7 @@ C4, C6, C8 = (
 
 @inlined
 def _cipher(words, first_block, step, task, stream, seed):
-    """Fill ``words`` (4, 512) of uint32 with the blocks from ``first_block`` on:
-    ``ibpcl.noise.philox``.
-    """
+    """Fill ``words`` (4, 512), uint32, with the blocks from ``first_block`` on."""
     out0 = words[0]
     out1 = words[1]
     out2 = words[2]
@@ -68,7 +65,7 @@ def _cipher(words, first_block, step, task, stream, seed):
             c1 = product1
             c2 = (product0 >> HALF_WIDTH) ^ c3 ^ k1
             c3 = product0
-            # a carry into the high half does no harm there
+            # a carry into the high half is harmless
             k0 = k0 + W0
             k1 = k1 + W1
         out0[i] = c0
@@ -79,13 +76,13 @@ def _cipher(words, first_block, step, task, stream, seed):
 
 @inlined
 def _log_unit(w):
-    """Compute log u, with 1 - u taken from the complement of the word: exact near u = 1."""
+    """Compute log u, with 1 - u computed from the complement of the word: exact near u = 1."""
     return log_of((np.float32(w) + HALF) * GRID, (np.float32(np.uint32(~w)) + HALF) * GRID)
 
 
 @inlined
 def _box_muller(u, v, x, y):
-    """Make normals x, y (float32) from words u (radius) and v (angle)."""
+    """Compute normals x, y (float32) from words u (radius) and v (angle)."""
     for i in range(u.size):
         radius = np.sqrt(np.float32(-2) * _log_unit(u[i]))
         quadrant = np.uint32(np.uint32(v[i] + EIGHTH) >> QUARTER_BITS)
@@ -103,9 +100,7 @@ def _box_muller(u, v, x, y):
 
 @inlined
 def _logits(u, x):
-    """Make logistics x (float32) from words u: the logarithm of the odds, both of whose parts are
-    exact.
-    """
+    """Compute logistics x (float32) from words u: the logarithm of exact odds."""
     for i in range(u.size):
         odds = (np.float32(u[i]) + HALF) / (np.float32(np.uint32(~u[i])) + HALF)
         x[i] = log_of(odds, ONE - odds)
@@ -113,7 +108,7 @@ def _logits(u, x):
 
 @inlined
 def _units(u, x):
-    """Make uniforms x (float32) from words u."""
+    """Compute uniforms x (float32) from words u."""
     for i in range(u.size):
         value = (np.float32(u[i]) + HALF) * GRID
         x[i] = value if value < ONE else BELOW_ONE
@@ -134,8 +129,9 @@ def _transform(kind, words, values):
 
 @compiled(void(JOB, uint64[:, ::1], cube))
 def _fill(job, keys, out):
-    """Fill each chunk of ``out`` (chunks, 4, 512): its key is kind, step, task, stream, seed and
-    its first block.
+    """Fill each chunk of ``out`` (chunks, 4, 512).
+
+    The key of a chunk is its kind, step, task, stream, seed and first block.
     """
     words = np.empty((4, STRIP), np.uint32)
     for i in taken(job):
@@ -146,7 +142,7 @@ def _fill(job, keys, out):
 
 
 def draw(wanted, dtype=np.float32):
-    """Draw several arrays of noise: the twin of :func:`ibpcl.noise.draw`, which serves float64."""
+    """Draw several arrays of noise: the compiled :func:`ibpcl.noise.draw`, used for float32."""
     if reference.check_dtype("noise.draw", dtype) != np.float32:
         return reference.draw(wanted, dtype)
     keys = [np.empty((0, 6), np.uint64)]
@@ -154,37 +150,37 @@ def draw(wanted, dtype=np.float32):
     for kind, key, shape in wanted:
         seed, task, step, stream = reference.check_key(f"noise.{kind}", key)
         shape, size, chunks = reference.check_shape(f"noise.{kind}", shape)
-        own = np.empty((chunks, 6), np.uint64)
-        own[:, :5], own[:, 5] = (
+        rows = np.empty((chunks, 6), np.uint64)
+        rows[:, :5], rows[:, 5] = (
             (KINDS.index(kind), step, task, stream, seed),
             np.arange(chunks) * STRIP,
         )
-        keys.append(own)
+        keys.append(rows)
         sizes.append((shape, size, chunks))
     keys = np.concatenate(keys)
-    found = []
+    arrays = []
     first = 0
     out = np.empty((len(keys), 4, STRIP), np.float32)
     run(_fill, parts(len(keys), PIECE), keys, out)
     for shape, size, chunks in sizes:
-        found.append(out[first : first + chunks].reshape(-1)[:size].reshape(shape))
+        arrays.append(out[first : first + chunks].reshape(-1)[:size].reshape(shape))
         first += chunks
-    return found
+    return arrays
 
 
 def uniform(key, shape, dtype=np.float32):
-    """Draw uniform noise: the twin of :func:`ibpcl.noise.uniform`."""
+    """Draw uniform noise: the compiled :func:`ibpcl.noise.uniform`."""
     reference.check_dtype("noise.uniform", dtype)
     return draw([("uniform", key, shape)], dtype)[0]
 
 
 def normal(key, shape, dtype=np.float32):
-    """Draw standard normal noise: the twin of :func:`ibpcl.noise.normal`."""
+    """Draw standard normal noise: the compiled :func:`ibpcl.noise.normal`."""
     reference.check_dtype("noise.normal", dtype)
     return draw([("normal", key, shape)], dtype)[0]
 
 
 def logistic(key, shape, dtype=np.float32):
-    """Draw standard logistic noise: the twin of :func:`ibpcl.noise.logistic`."""
+    """Draw standard logistic noise: the compiled :func:`ibpcl.noise.logistic`."""
     reference.check_dtype("noise.logistic", dtype)
     return draw([("logistic", key, shape)], dtype)[0]

@@ -1,14 +1,13 @@
-r"""Matrices without their zeros, and their products with dense ones.
+r"""Matrices without their zeros, and their products with dense matrices.
 
-A fifth of the pixels of a handwritten digit are on.  A product with a batch x of such images is
-made of sums of a few scaled rows of the other matrix,
+About a fifth of the pixels of a handwritten digit are on.  Each row of a product with a batch x of
+such images is a sum of a few scaled rows of the other matrix,
 
 .. math:: out_r = start + \sum_{j:\, x_{rj} \ne 0} x_{rj} B_j.
 
-Each row of B is used by many rows of the result, so B is cut into tiles of 64 rows and at most 112
-columns, which stay in the first-level cache while all rows of the result pass and take what they
-need.  The entries of x lie in the same order: block after block of 64 columns, and in a block row
-after row.
+Many rows of the result use each row of B.  So B is divided into tiles of 64 rows and at most 112
+columns, which stay in the first-level cache during the loop over the rows of the result.  The
+entries of x are stored in the same order: by blocks of 64 columns, and within a block by rows.
 """
 
 from typing import NamedTuple
@@ -21,27 +20,33 @@ from numba.extending import intrinsic
 from ibpcl.kernels.compilation import compiled, cube, inlined, matrix
 from ibpcl.kernels.threads import JOB, parts, run, taken
 
-# rows of a tile; of the result, a piece
-BLOCK = 64
-ROWS = 128
-# of 64 bytes: how many vectors a row of a tile has
-LANES = 16
+BLOCK = 64  # rows of a tile
+ROWS = 128  # rows of the result per piece
+LANES = 16  # numbers in a vector of 64 bytes
+# smallest and largest number of vectors in a row of a tile
 FEWEST = 4
 MOST = 7
-CACHE_LINE = 64  # bytes, as a vector
-# 28 KB a tile; 14 of the 16 registers of AVX2
+CACHE_LINE = 64  # bytes, the size of a vector
+# a tile has 28 KB; the sums use 14 of the 16 registers of AVX2
 WIDTH = LANES * MOST
-# of numbers that are looked at together
-GROUP = 8
-EVERY = 8  # one row in so many tells the density
+GROUP = 8  # numbers that are tested together
+EVERY = 8  # the density is estimated from every eighth row
 
 
 class Sparse(NamedTuple):
-    """A matrix (R, D) without its zeros, and perhaps its square.
+    """A matrix (R, D) without its zeros, and optionally its elementwise square.
 
-    The entries of row r in block b are those before ``ends[b, r]``, from ``ends[b, r - 1]`` on, or
-    for r = 0 from R b BLOCK on; ``places`` says in which column of the block each is, ``values[0]``
-    what it is.
+    The entries of row r in block b are those from ``ends[b, r - 1]`` (for r = 0 from R b BLOCK) up
+    to, but not including, ``ends[b, r]``.
+
+    Attributes
+    ----------
+    places : ndarray of int32
+        Column of each entry within its block.
+    values : ndarray of float32, shape (powers, entries)
+        Value of each entry, and its square if ``powers`` is 2.
+    ends : ndarray of int64, shape (blocks, R)
+        End of the entries of each row in each block.
     """
 
     places: np.ndarray
@@ -59,10 +64,10 @@ def _raise(values, begin, end):
 
 @compiled(void(JOB, matrix, int32[::1], matrix, int64[:, ::1]))
 def _compress(job, x, places, values, ends):
-    """Write column and value of each entry of x (R, D).
+    """Write column and value of each nonzero entry of x (R, D).
 
-    A group of zeros is skipped; in other groups there is no branch: a zero is written over by the
-    next number.  Indices without a sign spare the question whether one counts from the end.
+    Groups of zeros are skipped.  In other groups there is no branch: the next number overwrites a
+    zero.  Unsigned indices save the test for an index that counts from the end.
     """
     (R, D), zero, found = x.shape, np.float32(0), values[0]
     for block in taken(job):
@@ -89,7 +94,7 @@ def _compress(job, x, places, values, ends):
 
 @inlined
 def _begin(ends, block, r):
-    """Return where the entries of a row in a block begin."""
+    """Return the position of the first entry of a row in a block."""
     return ends[block, r - 1] if r > 0 else ends.shape[1] * block * BLOCK
 
 
@@ -101,7 +106,7 @@ def _transpose(job, places, values, ends, new_places, new_values, new_ends):
         first = piece * BLOCK
         last = min((piece + 1) * BLOCK, R)
         following = new_ends[piece]
-        # how many there are; then where the next one goes
+        # first the number of entries per column; later the position of the next one
         following[:] = 0
         for block in range(blocks):
             of_block = following[block * BLOCK :]
@@ -123,13 +128,12 @@ def _transpose(job, places, values, ends, new_places, new_values, new_ends):
 
 
 def _adding(vectors):
-    """Make what adds the rows ``places[j]`` of a tile, times ``values[j]``, j = begin ... end - 1,
-    to a row of sums.
+    """Return a function that adds rows ``places[j]`` of a tile, times ``values[j]``, to sums.
 
-    The arguments are addresses and two integers, the first below the second.  It is written in the
-    compiler's own language, so that the sums stay in registers, so many ``vectors``: given two
-    loops, the compiler reads and writes them once for each entry, or for each eight of them, which
-    takes three times as long.
+    j runs from begin to end - 1.  The arguments of the function are four addresses and these two
+    integers, with begin < end.  It is written in the compiler's intermediate language, so that the
+    sums, ``vectors`` of them, stay in registers.  Given two loops, the compiler would load and
+    store them for each entry, or for each eight entries, which takes three times as long.
     """
 
     def generate(context, builder, signature, arguments):
@@ -193,7 +197,7 @@ _add_four, _add_five, _add_six, _add_seven = map(_adding, range(FEWEST, MOST + 1
 
 @inlined
 def _add_rows(vectors, sums, tile, values, places, begin, end):
-    """Add rows of so many vectors, or of a few more: what is added beyond them is never read."""
+    """Add rows with this number of vectors, or slightly more; the excess is never read."""
     if vectors == MOST:
         _add_seven(sums, tile, values, places, begin, end)
     elif vectors == MOST - 1:
@@ -212,14 +216,12 @@ def _copy(x, out):
 
 @compiled(void(JOB, int32[::1], matrix, int64[:, ::1], cube, matrix, cube))
 def _multiply(job, places, values, ends, factors, start, out):
-    """Write some rows of a product with one of the factors (S, M, K), each of which begins with a
-    row of ``start``.
-    """
+    """Write some rows of a product with one of the factors (S, M, K), starting from ``start``."""
     (_, R, K), (blocks, _), M = out.shape, ends.shape, factors.shape[1]
     vectors = parts(K, LANES)
     strips = parts(K, WIDTH)
     memory = np.zeros((BLOCK + ROWS + 1) * WIDTH, np.float32)
-    # a vector that straddles two lines costs twice
+    # a vector that straddles two cache lines costs twice as much
     aligned = -memory.ctypes.data % CACHE_LINE // memory.itemsize
     rows = memory[aligned : aligned + (BLOCK + ROWS) * WIDTH].reshape(BLOCK + ROWS, WIDTH)
     tile = rows[:BLOCK]
@@ -233,7 +235,7 @@ def _multiply(job, places, values, ends, factors, start, out):
         v = values[s % values.shape[0]]
         sums_at = sums.ctypes.data
         addresses = (tile.ctypes.data, v.ctypes.data, places.ctypes.data)
-        for i in range(strips):  # of nearly the same width
+        for i in range(strips):  # they have nearly the same width
             left = i * vectors // strips
             right = (i + 1) * vectors // strips
             strip = slice(left * LANES, min(right * LANES, K))
@@ -253,9 +255,9 @@ def _multiply(job, places, values, ends, factors, start, out):
 
 
 def _room(rows, columns, powers):
-    """Return the arrays of a sparse matrix of a size."""
+    """Return uninitialized arrays for a sparse matrix of a given size."""
     blocks = parts(columns, BLOCK)
-    # one more: for a zero after the last entry
+    # one more, because a zero may be written after the last entry
     size = blocks * BLOCK * rows + 1
     return Sparse(
         np.empty(size, np.int32),
@@ -265,49 +267,96 @@ def _room(rows, columns, powers):
 
 
 def sparse(x, powers=1):
-    """Return a matrix (R, D), float32, without its zeros; with ``powers`` = 2 its square, element
-    by element, too.
+    """Return a matrix without its zeros.
+
+    Parameters
+    ----------
+    x : ndarray of float32, shape (R, D)
+        The matrix.
+    powers : {1, 2}
+        2 to store its elementwise square too.
+
+    Returns
+    -------
+    entries : Sparse
+        Its nonzero entries.
     """
-    found = _room(*x.shape, powers)
-    run(_compress, len(found.ends), x, *found)
-    return found
+    entries = _room(*x.shape, powers)
+    run(_compress, len(entries.ends), x, *entries)
+    return entries
 
 
 def transposed(entries, columns):
-    """Return the transpose of a sparse matrix with so many columns."""
-    found = _room(columns, entries.ends.shape[1], len(entries.values))
-    run(_transpose, len(found.ends), *entries, *found)
-    return found
-
-
-def density(x):
-    """Return about which share of the numbers of a matrix is not zero; it looks at some rows."""
-    # integers are counted ten times as fast
-    some = x[::EVERY].view(np.int32)
-    return np.count_nonzero(some) / max(some.size, 1)
-
-
-def efficiency(columns):
-    """Return which share of the vectors that are read is used by a matrix with so many columns."""
-    return columns / (LANES * max(parts(columns, LANES), FEWEST))
-
-
-def multiply(entries, factors, start):
-    """Return products of a sparse matrix.
+    """Return the transpose of a sparse matrix.
 
     Parameters
     ----------
     entries : Sparse
-        Of a matrix (R, M); the first factor is multiplied by it, the second by its square, if that
-        is there.
+        A matrix (R, D).
+    columns : int
+        Its number of columns D.
+
+    Returns
+    -------
+    entries : Sparse
+        The matrix (D, R).
+    """
+    transpose = _room(columns, entries.ends.shape[1], len(entries.values))
+    run(_transpose, len(transpose.ends), *entries, *transpose)
+    return transpose
+
+
+def density(x):
+    """Return the approximate share of nonzero numbers in a matrix, estimated from some of its rows.
+
+    Parameters
+    ----------
+    x : ndarray of float32, shape (R, D)
+        The matrix.
+
+    Returns
+    -------
+    density : float
+        Share in 0 .. 1.
+    """
+    # integers are counted ten times faster than floats
+    rows = x[::EVERY].view(np.int32)
+    return np.count_nonzero(rows) / max(rows.size, 1)
+
+
+def efficiency(columns):
+    """Return the share of useful numbers in the vectors that are read for a number of columns.
+
+    Parameters
+    ----------
+    columns : int
+        Number of columns of the dense matrix.
+
+    Returns
+    -------
+    efficiency : float
+        Share in 0 .. 1.
+    """
+    return columns / (LANES * max(parts(columns, LANES), FEWEST))
+
+
+def multiply(entries, factors, start):
+    """Return products of a sparse matrix with dense ones.
+
+    Parameters
+    ----------
+    entries : Sparse
+        A matrix (R, M).  It is multiplied by every factor; if its square is stored, the second
+        factor is multiplied by the square.
     factors : ndarray, shape (S, M, K)
-        The other factors.
+        The dense matrices.
     start : ndarray, shape (S, K)
-        What is added to each row.
+        Row that is added to each row of a product.
 
     Returns
     -------
     out : ndarray, shape (S, R, K)
+        The products.
     """
     (S, _, K), R = factors.shape, entries.ends.shape[1]
     out = np.empty((S, R, K), np.float32)

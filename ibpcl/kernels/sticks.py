@@ -1,9 +1,9 @@
-r"""Log-odds of masks from sticks, and the sticks' divergence: the twins of ``primitives.sticks``.
+r"""Prior log-odds of masks, and the divergence of sticks: compiled ``primitives.sticks``.
 
-A layer has few sticks: NumPy spends its time on the many calls, and on a zeta function.  Without
-both, a masked step of the autoencoder on digits takes 4.7 % less (medians, in turns).  Each forward
-pass also writes the slopes that the backward pass multiplies by.  Serial; a row is one of (S, K),
-or of (S, D, K) where each input has sticks of its own.
+A layer has few sticks, so NumPy spends its time on the many calls and on a zeta function.  Without
+both, a masked step of the autoencoder on digits takes 4.7 % less time (medians, measured
+alternately).  The forward pass also writes the slopes by which the backward pass multiplies.  The
+code is serial.  A row is a row of (S, K), or of (S, D, K) if each input has its own sticks.
 """
 
 import math
@@ -27,7 +27,7 @@ from ibpcl.primitives.stick_breaking import LEAST_LOG_REST
 ZERO = np.float32(0)
 ONE = np.float32(1)
 LEAST = np.float32(LEAST_LOG_REST)
-# of the series; their end, where the rest is expanded
+# Number of terms of the series, and the centre of the expansion of their remainder.
 TERMS = 8
 CENTRE = 8.5
 # psi(x + 1/2) = log x + C1 / x^2 - C2 / x^4 + C3 / x^6 - ..., by the Bernoulli polynomials at one
@@ -39,12 +39,12 @@ C3 = 31 / 8064
 
 @inlined
 def _log(r, complement):
-    return log_of(r, complement) if r == r else r  # a not-a-number comes out again
+    return log_of(r, complement) if r == r else r  # NaN is propagated
 
 
 @inlined
 def _softplus(x):
-    """Return the function and its slope."""
+    """Return the softplus and its slope."""
     e = exp(-abs(x))
     s = ONE / (ONE + e)
     return (ZERO if x < ZERO else x) - log_of(s, e * s), e * s if x < ZERO else s
@@ -64,9 +64,9 @@ def _draw(u, raw_a, raw_b, log_v, by_a, by_b):
 @inlined
 def _link(log_pi, slope):
     for k in range(log_pi.size):
-        rest = _log(abs(expm1(log_pi[k])), exp(log_pi[k]))  # log(1 - pi); abs, as -0 has a sign
+        rest = _log(abs(expm1(log_pi[k])), exp(log_pi[k]))  # log(1 - pi); abs because of -0
         slope[k] = ONE if rest <= LEAST else -ONE / expm1(log_pi[k])
-        log_pi[k] -= LEAST if rest <= LEAST else rest  # from now on the log-odds
+        log_pi[k] -= LEAST if rest <= LEAST else rest  # now it contains the log-odds
 
 
 @compiled(void(matrix, matrix, matrix, boolean, matrix, matrix, matrix, matrix))
@@ -86,7 +86,7 @@ def _log_odds(u, raw_a, raw_b, linked, out, slope, by_a, by_b):
 
 @compiled(void(matrix, matrix, matrix, matrix, matrix, matrix))
 def _by_sticks(dlogit_pi, slope, by_a, by_b, da, db):
-    """Add the gradients at both parameters; stick i touches all pi_k with k >= i."""
+    """Add the gradients at both parameters; stick i affects all pi_k with k >= i."""
     for r in range(dlogit_pi.shape[0]):
         total = 0.0
         row = r % da.shape[0]
@@ -98,13 +98,12 @@ def _by_sticks(dlogit_pi, slope, by_a, by_b, da, db):
 
 @inlined
 def _harmonic(b):
-    r"""Return :math:`H_b`, :math:`\psi'(b + 1)` and :math:`1 / b - \psi'(b + 1)`, each to a
-    relative 2e-10.
+    r"""Return :math:`H_b`, :math:`\psi'(b + 1)` and :math:`1 / b - \psi'(b + 1)`.
 
-    Sums of :math:`\frac{b}{n (n + b)}, \frac1{(n + b)^2}, \frac1{(n + b - 1)(n + b)^2}`, positive,
-    so that no digits are lost (Abramowitz and Stegun, 6.3.16 and 6.4.10; the third is their
-    difference from a telescoping sum); from n = 9 on, their expansion in :math:`w = 1 / x, x = b +
-    8 \frac12`.
+    The relative error is at most 2e-10.  The terms :math:`\frac{b}{n (n + b)}, \frac1{(n + b)^2},
+    \frac1{(n + b - 1)(n + b)^2}` of the sums are positive, so no digits are lost (Abramowitz and
+    Stegun, 6.3.16 and 6.4.10; the third sum is their difference from a telescoping sum).  From n =
+    9 on, the sums are replaced by their expansion in :math:`w = 1 / x, x = b + 8 \frac12`.
     """
     h = 0.0
     slope = 0.0
@@ -138,8 +137,8 @@ def _wide_softplus(x):
 def _divergence(raw_a, raw_b, alpha, da, db, sums):
     """Write the slopes at both parameters, and add up the divergence and its slope at alpha.
 
-    In float64: where sticks are at their prior, as at first, slopes are zero but for rounding, and
-    Adam's steps are of full length nevertheless.
+    It is computed in float64.  While the sticks are at their prior, as in the beginning, the slopes
+    are zero except for rounding errors, but Adam would take full steps even for these.
     """
     for k in range(raw_a.size):
         (a, slope_a), (b, slope_b) = _wide_softplus(raw_a[k]), _wide_softplus(raw_b[k])
@@ -156,8 +155,12 @@ def _rows(array, K):
 
 @twin_of(reference)
 def log_odds(u, raw_a, raw_b, link="logit"):
-    """Draw sticks and turn their products into log-odds: the twin of
-    :func:`ibpcl.primitives.sticks.log_odds`.
+    """Draw sticks and compute log-odds: the compiled :func:`ibpcl.primitives.sticks.log_odds`.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not match.
     """
     if not u.shape[1:] == raw_a.shape == raw_b.shape:
         raise ValueError(
@@ -180,7 +183,7 @@ def log_odds(u, raw_a, raw_b, link="logit"):
 
 @twin_of(reference)
 def log_odds_vjp(dlogit_pi, cache):
-    """Pull the gradient back: the twin of :func:`ibpcl.primitives.sticks.log_odds_vjp`."""
+    """Pull the gradient back: the compiled :func:`ibpcl.primitives.sticks.log_odds_vjp`."""
     slope, by_a, by_b, shape = cache
     da, db = np.zeros((2, *shape), np.float32)
     _by_sticks(*(_rows(array, shape[-1]) for array in (dlogit_pi, slope, by_a, by_b, da, db)))
@@ -189,8 +192,12 @@ def log_odds_vjp(dlogit_pi, cache):
 
 @twin_of(reference)
 def divergence(raw_a, raw_b, alpha):
-    """Compute the sticks' divergence from their prior: the twin of
-    :func:`ibpcl.primitives.sticks.divergence`.
+    """Compute the divergence of the sticks: compiled :func:`ibpcl.primitives.sticks.divergence`.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not match.
     """
     if raw_a.shape != raw_b.shape:
         raise ValueError(
@@ -207,5 +214,5 @@ def divergence(raw_a, raw_b, alpha):
 
 @twin_of(reference)
 def divergence_vjp(ddivergence, cache):
-    """Pull the gradient back: the twin of :func:`ibpcl.primitives.sticks.divergence_vjp`."""
+    """Pull the gradient back: the compiled :func:`ibpcl.primitives.sticks.divergence_vjp`."""
     return tuple(ddivergence * slope for slope in cache)

@@ -1,19 +1,19 @@
-"""The pieces of a kernel, done by several threads.
+"""Threads that share the pieces of a kernel.
 
-A kernel is called once by each thread, with a ``job`` as its first argument, and does ``for i in
-taken(job)``: the pieces that fall to this thread.  Pieces are cut by the size of the work alone, so
-results do not depend on how many threads there are, bit for bit.
+Each thread calls the kernel once, with a ``job`` as first argument, and the kernel loops over ``for
+i in taken(job)``, the pieces of this thread.  The pieces depend only on the size of the work, so
+the results do not depend on the number of threads, bit for bit.
 
-Why not Numba's ``parallel=True``: it multiplies the time of compilation, its threads may not be
-called by several threads of Python's, and they do not survive a fork.  Why not a
-``ThreadPoolExecutor``: a thread that waits for the interpreter's lock, or for another one by way of
-the operating system, is woken some 50 microseconds late, as long as many a piece takes.  So a
-helper waits in compiled code, without the lock: it looks again and again, for a limited time,
-whether the next job is open, and sleeps after that.
+Numba's ``parallel=True`` is not used: it multiplies the compilation time, several Python threads
+must not call its threads, and they do not survive a fork.  A ``ThreadPoolExecutor`` is not used
+either: a thread that waits for the interpreter's lock, or through the operating system for another
+thread, is woken about 50 microseconds late, which is as long as many pieces take.  Instead, a
+helper waits in compiled code, without the lock.  For a limited time it checks again and again
+whether the next job is open; after that it sleeps.
 
-What the threads share are three numbers in cache lines of their own, each changed by one atomic
-addition: how many jobs the team has opened; of a job, which piece is next; and how many of its
-pieces are done.
+The threads share three numbers, each in a separate cache line and changed by atomic additions: the
+number of jobs that the team has opened, the next piece of a job, and the number of its finished
+pieces.
 """
 
 import functools
@@ -34,23 +34,33 @@ from ibpcl.kernels.compilation import inlined
 from ibpcl.processors import usable as available
 
 CACHE_LINE = 64  # bytes
-LOOKS = 200_000  # about a millisecond
-NAP = 2e-5  # seconds
-JOBS = 512  # that get their counters at once
+LOOKS = 200_000  # checks before a thread stops waiting: about a millisecond
+NAP = 2e-5  # seconds between checks for the last pieces
+JOBS = 512  # jobs for which counters are allocated at once
 _chosen = {"count": None}
-JOB = types.UniTuple(int64, 6)  # what a kernel is told of its job
+JOB = types.UniTuple(int64, 6)  # type of a kernel's first argument, see taken()
 
 
 def count():
-    """Return the number of threads: what :func:`set_count` said, else ``NUMBA_NUM_THREADS``; at
-    most all cores.
+    """Return the number of threads, at most the number of usable processors.
+
+    It is set by :func:`set_count`, or otherwise by ``NUMBA_NUM_THREADS``.
     """
     return min(_chosen["count"] or numba.config.NUMBA_NUM_THREADS, available())
 
 
 def set_count(threads):
-    """Choose the number of threads, at least 1, or None for the default; the results do not depend
-    on it.
+    """Set the number of threads; the results do not depend on it.
+
+    Parameters
+    ----------
+    threads : int or None
+        Number of threads, at least 1; None for the default.
+
+    Raises
+    ------
+    ValueError
+        If the number is below 1.
     """
     if threads is not None and threads < 1:
         raise ValueError(f"threads.set_count: threads must be at least 1, got {threads}")
@@ -59,8 +69,22 @@ def set_count(threads):
 
 @inlined
 def parts(length, size):
-    """Return how many pieces of ``size`` cover a length.
+    """Return the number of pieces of a given size that cover a length.
 
+    Parameters
+    ----------
+    length : int
+        The length, >= 0.
+    size : int
+        Size of a piece, > 0.
+
+    Returns
+    -------
+    pieces : int
+        The length divided by the size, rounded up.
+
+    Examples
+    --------
     >>> parts(5, 2)
     3
     """
@@ -69,7 +93,7 @@ def parts(length, size):
 
 @intrinsic
 def _add(typing_context, address, value):
-    """Add to the number at an address, in one step for all threads; return what was there."""
+    """Add to the number at an address atomically, and return its previous value."""
 
     def generate(context, builder, signature, arguments):
         place = builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
@@ -80,11 +104,20 @@ def _add(typing_context, address, value):
 
 @inlined
 def taken(job):
-    """Yield the numbers of the pieces that this thread takes: each comes once, to whichever thread
-    asks.
+    """Yield the numbers of the pieces that this thread takes; each piece is taken by one thread.
 
-    The thread that calls the kernel opens the job, and waits at the end for those that help; a
-    helper waits for the next job.
+    The thread that calls the kernel opens the job, and waits at the end for its helpers.  A helper
+    waits for the next job.
+
+    Parameters
+    ----------
+    job : tuple of int
+        First argument of the kernel.
+
+    Yields
+    ------
+    piece : int
+        Number of the next piece.
     """
     helps, opened, number, following, done, pieces = job
     if not helps:
@@ -100,17 +133,16 @@ def taken(job):
 
 
 class _Counters(threading.local):
-    """The numbers that the threads of a job share, all zero, and their address: others for every
-    job.
+    """The numbers that the threads of a job share, initially zero, with their address.
 
-    A block of them is made at a time, for asking NumPy for an address takes longer than a small
-    job.
+    Every job has its own.  They are allocated in blocks, because asking NumPy for an address takes
+    longer than a small job.
     """
 
     left = ()
 
     def take(self):
-        """Return an array (3, 8), a number in each row, and where it begins."""
+        """Return an array (3, 8), with one number in each row, and its address."""
         if not self.left:
             block = np.zeros((JOBS, 3, CACHE_LINE // 8), np.int64)
             self.left = list(
@@ -123,9 +155,7 @@ _counters = _Counters()
 
 
 class _Job:
-    """A kernel with its arguments, and what its threads share: in what :func:`taken` reads, all are
-    numbers.
-    """
+    """A kernel with its arguments and the numbers that its threads share."""
 
     def __init__(self, kernel, pieces, arguments, opened=None, number=1):
         self.kernel = kernel
@@ -141,18 +171,19 @@ class _Job:
         )
 
     def work(self, helps):
-        """Do pieces until none is left."""
+        """Process pieces until none is left."""
         self.kernel((helps, *self.fields), *self.arguments)
 
     def is_done(self):
-        """Return whether all pieces are done; a helper may still be at work, or wait for its turn
-        on a busy core.
+        """Return whether all pieces are finished.
+
+        A helper may still be active then, or wait for a busy processor.
         """
         return self.shared[1, 0] == self.fields[-1]
 
 
 class _Team:
-    """Threads that help whichever thread has the lock ``busy``, with one job at a time."""
+    """Helper threads for the thread that holds the lock ``busy``, for one job at a time."""
 
     def __init__(self, helpers):
         self.busy = threading.Lock()
@@ -165,7 +196,7 @@ class _Team:
             threading.Thread(target=self.help, name="ibpcl-kernels", daemon=True).start()
 
     def help(self):
-        """Help with each job, for ever."""
+        """Help with each job, in an endless loop."""
         limit_helper()
         bell = queue.SimpleQueue()
         last = 0
@@ -178,14 +209,14 @@ class _Team:
                     self.error = error
                 last = job.number
                 continue
-            job = None  # or its arrays would not be free
+            job = None  # frees its arrays
             self.asleep.append(bell)
-            # after it was said, so that no job is overslept
+            # checked again after the append, so that no job is missed
             if self.job is None or self.job.number <= last:
                 bell.get()
 
     def run(self, kernel, pieces, arguments):
-        """Do a job together with the helpers."""
+        """Process a job together with the helpers."""
         self.error, self.job = (
             None,
             _Job(kernel, pieces, arguments, self.opened_at, self.opened.item(0) + 1),
@@ -204,20 +235,30 @@ class _Team:
 
 @functools.cache
 def _team(process, helpers):
-    """Make a team, None without threads; ``process`` because a forked child does not inherit its
-    parent's.
+    """Create a team; None if no threads are available.
+
+    ``process`` is an argument because a forked child does not inherit the team of its parent.
     """
     try:
         return _Team(helpers)
-    except RuntimeError:  # the system gives no more threads
+    except RuntimeError:  # the system allows no more threads
         return None
 
 
 def run(kernel, pieces, *arguments):
-    """Do the pieces 0 ... ``pieces`` - 1 of a kernel, in any order, on several threads.
+    """Process the pieces 0 ... ``pieces`` - 1 of a kernel, in any order, on several threads.
 
-    The calling thread does all of them where there is but one, and while the team helps another
-    thread.
+    The calling thread processes all of them if there is only one piece or one thread, or if the
+    team is helping another thread.
+
+    Parameters
+    ----------
+    kernel : callable
+        The compiled function; its first argument is the job.
+    pieces : int
+        Number of pieces.
+    *arguments
+        Further arguments of the kernel.
     """
     if pieces == 0:
         return

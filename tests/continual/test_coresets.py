@@ -1,4 +1,4 @@
-"""Coreset selection against the plain definition of the traversal, and what is refused."""
+"""Coreset selection: against a plain definition of the traversal, and bad arguments."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def test_a_coreset_larger_than_the_task_is_refused(select):
 
 
 @given(st.integers(0, 1000))
-def test_random_is_a_choice_without_replacement_that_the_seed_decides(seed):
+def test_random_chooses_without_replacement_by_seed(seed):
     x = np.zeros((20, 2))
     first, second = (coresets.random(x, 7, np.random.default_rng(seed)) for _ in range(2))
     np.testing.assert_array_equal(first, second)

@@ -1,4 +1,4 @@
-"""Growing: how much, and that nothing that was there changes."""
+"""Growing a network: the number of new units, and that old parameters do not change."""
 
 import numpy as np
 from hypothesis import given
@@ -12,7 +12,7 @@ MASKS = arrays(bool, array_shapes(min_dims=2, max_dims=2, max_side=8))
 
 
 @given(MASKS, st.integers(0, 10))
-def test_growth_restores_the_empty_units_by_the_paper_s_recursion(mask, target):
+def test_growth_restores_the_empty_units_by_the_recursion(mask, target):
     """With C_{K+1} = 1 the products count trailing empty columns; a layer never shrinks."""
     c = [1]
     for column in mask.T[::-1]:

@@ -38,9 +38,7 @@ def brute_force(network, vector, x, label_weights):
 
 
 def test_softmax_regression_has_the_closed_form():
-    """The head alone is softmax regression on h: F = mean of h^2 p (1 - p), whatever the labels
-    are.
-    """
+    """For the head alone, F is the mean of h^2 p (1 - p), for any labels."""
     network, vector, x, _ = setting(hidden=(6,))
     (w0, b0), (w1, b1) = network.weights(vector)
     h = np.maximum(x @ w0 + b0, 0)
@@ -87,7 +85,7 @@ def test_chunks_change_nothing(monkeypatch):
     )
 
 
-def test_the_empirical_one_vanishes_faster_for_a_sure_network():
+def test_the_empirical_fisher_vanishes_faster_when_confident():
     """With correct labels of probability p its slopes are (1 - p)^2 where the information is p (1 -
     p).
     """
@@ -100,7 +98,7 @@ def test_the_empirical_one_vanishes_faster_for_a_sure_network():
     assert empirical.sum() < exact.sum()
 
 
-def test_what_it_cannot_do_is_refused():
+def test_unknown_definitions_and_empty_data_are_refused():
     network, vector, x, y = setting()
     with pytest.raises(
         ValueError, match="definition must be one of exact, sampled, empirical, got 'true'"
@@ -111,8 +109,8 @@ def test_what_it_cannot_do_is_refused():
 
 
 @pytest.mark.parametrize("likelihood", ["bernoulli", "gaussian"])
-def test_of_an_autoencoder_it_is_the_mean_of_squared_slopes_of_the_decoder(likelihood):
-    """Image by image, by differences, its codes fixed at their means."""
+def test_for_autoencoders_it_is_the_mean_squared_decoder_slope(likelihood):
+    """Image by image, by finite differences, with the codes fixed at their means."""
     rng = np.random.default_rng(0)
     model = autoencoder(6, (5, 4), 3, of_pixels(likelihood, 0.1), ("plain",) * 7, "tanh")
     vector = rng.normal(scale=0.5, size=model.layout.size)
@@ -161,7 +159,7 @@ def test_sampled_information_of_the_pixels_biases_has_the_closed_form(likelihood
     )
 
 
-def test_the_exact_information_is_of_classes_alone():
+def test_the_exact_definition_is_for_classes_only():
     model = autoencoder(3, (2,), 1, Bernoulli(), ("plain",) * 5)
     with pytest.raises(
         ValueError, match="definition must be one of sampled, empirical, got 'exact'"

@@ -1,6 +1,4 @@
-"""What each definition of the Fisher information gives on letters: the table of docs/baselines.md,
-measured again.
-"""
+"""The definitions of the Fisher information on letters: the table of docs/baselines.md."""
 
 import re
 from pathlib import Path
@@ -14,7 +12,7 @@ from ibpcl.experiments.config import configure
 from ibpcl.experiments.streams import make_stream
 from ibpcl.inference.backend import backend
 
-# of labels, over which the table has means
+# number of draws of labels, over which the table averages
 DRAWS = 10
 PAGE = Path(__file__).parents[2] / "docs" / "baselines.md"
 
@@ -67,7 +65,7 @@ def measured():
     return found | {name: tuple(np.mean(values, axis=0)) for name, values in draws.items()}
 
 
-def test_the_table_of_definitions_is_what_a_measurement_gives(measured):
+def test_the_table_of_definitions_equals_a_measurement(measured):
     rows = re.findall(
         r"^\| ([a-z][^|]+) \| ([\d.]+) \| ([\d.]+) \|$",
         PAGE.read_text(encoding="utf-8"),

@@ -16,13 +16,13 @@ MASKS = arrays(bool, array_shapes(min_dims=2, max_dims=2, max_side=20))
 
 
 @given(MASKS)
-def test_a_packed_mask_is_the_same_mask_at_one_bit_a_weight(mask):
+def test_a_packed_mask_unpacks_to_the_same_mask(mask):
     packed = np.packbits(mask)
     np.testing.assert_array_equal(masks.unpack(packed, mask.shape), mask)
     assert packed.nbytes == -(-mask.size // 8)
 
 
-def test_the_union_is_all_that_any_task_uses():
+def test_the_union_contains_the_weights_of_all_tasks():
     a = np.array([[1, 0, 0]], bool)
     b = np.array([[0, 0, 1]], bool)
     np.testing.assert_array_equal(masks.union([a, b], (1, 3)), [[True, False, True]])
@@ -31,8 +31,8 @@ def test_the_union_is_all_that_any_task_uses():
 
 def test_the_cut_follows_rho_and_the_sticks():
     rho = np.array([[0.0, 0.0, 0.0], [20.0, 20.0, 20.0], [-20.0, -20.0, -20.0]])
-    # Sticks of mean 1/2: pi falls through one half, so without an offset only what lies before that
-    # is on.
+    # Sticks with mean 1/2: pi decreases below one half, so without an offset only the columns
+    # before that are on.
     u = np.full((4, 3), 0.5)
     probability = masks.posterior_probability(rho, np.full(3, 3.0), np.ones(3), u)
     np.testing.assert_allclose(probability[0], np.cumprod(np.full(3, 0.5 ** (1 / 3))), rtol=1e-9)
@@ -69,7 +69,7 @@ def test_a_smaller_posterior_is_in_the_corner_of_the_prior(used, down, right):
         }
         for shape, value in ((small, 7.0), (large, 2.0))
     )
-    # what it does not have is that of the other
+    # names that it lacks come from the other
     del posterior["weight.log_sigma"]
     masked = prior.select(masks.union([used], large), posterior, initial)
     np.testing.assert_array_equal(
@@ -83,7 +83,7 @@ def test_a_smaller_posterior_is_in_the_corner_of_the_prior(used, down, right):
     )
 
 
-def test_the_cut_is_where_a_weight_is_more_likely_on_than_off():
+def test_the_cut_is_at_probability_one_half():
     model, vector, _, _, _, _ = network()
     found = masks.probable(model, vector, 5, Key(0, 0, 0, 0), backend("numpy"))
     for i, name in enumerate(model.masked):
@@ -97,7 +97,7 @@ def test_the_cut_is_where_a_weight_is_more_likely_on_than_off():
         assert found[name].any() and not found[name].all()
 
 
-def test_a_task_of_another_width_is_named():
+def test_inputs_of_another_width_are_refused():
     from ibpcl.continual.learner import check_inputs
 
     with pytest.raises(ValueError, match=r"x must have shape \(N, 4\), got \(2, 3\)"):

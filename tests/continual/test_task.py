@@ -1,4 +1,4 @@
-"""The task refuses everything that would otherwise fail later, or worse, not fail."""
+"""A task rejects all data that would otherwise fail later, or never fail."""
 
 import dataclasses
 import re

@@ -1,6 +1,4 @@
-"""Backends: a compiled twin has the name and the signature of its reference, and what has none is
-the reference.
-"""
+"""Backends: compiled functions match their references by name and signature."""
 
 import copy
 import inspect
@@ -40,7 +38,7 @@ def test_a_function_and_its_gradient_are_compiled_both_or_not_at_all(module, nam
     assert other in twins(module) or other not in public(reference(module))
 
 
-def test_twins_are_found_where_they_are_known_to_be():
+def test_known_compiled_functions_are_found():
     assert {
         ("linear", "apply"),
         ("gaussian", "kl_vjp"),
@@ -50,7 +48,7 @@ def test_twins_are_found_where_they_are_known_to_be():
     assert set(APART) <= set(MODULES)
 
 
-def test_what_has_no_twin_is_the_reference():
+def test_without_a_twin_the_reference_is_used():
     compiled = backend("numba")
     plain = backend("numpy")
     assert compiled.gaussian.kl is not plain.gaussian.kl
@@ -67,7 +65,7 @@ def test_what_has_no_twin_is_the_reference():
         )
 
 
-def test_what_does_not_exist_is_refused():
+def test_unknown_modules_and_backends_are_refused():
     with pytest.raises(ModuleNotFoundError):
         _ = backend("numpy").gausian
     with pytest.raises(AttributeError):

@@ -33,7 +33,7 @@ def test_adam_finds_the_minimum_of_a_quadratic_and_a_rate_of_zero_stays():
 
 
 @given(st.floats(0.1, 100), st.floats(0.1, 100), st.integers(2, 50))
-def test_the_temperature_falls_by_equal_factors(start, end, steps):
+def test_the_temperature_decreases_by_equal_factors(start, end, steps):
     taus = np.array([geometric(start, end, i, steps) for i in range(steps)])
     assert taus[0] == pytest.approx(start)
     assert taus[-1] == pytest.approx(end)
@@ -57,7 +57,7 @@ def fit(objective, adapt=None, **changes):
     return loop.fit(np.zeros(2), objective, np.full(2, 0.1), 10, HOW._replace(**changes), adapt)
 
 
-def test_the_history_has_a_row_an_epoch_with_means_over_its_steps():
+def test_the_history_has_one_row_of_means_per_epoch():
     seen = []
 
     def objective(vector, rows, step, steps):
@@ -73,7 +73,7 @@ def test_the_history_has_a_row_an_epoch_with_means_over_its_steps():
 
 
 def wandering(vector, rows, step, steps):
-    """Pull to a place that jumps from step to step."""
+    """The gradient towards a target that jumps from step to step."""
     return loop.Step(Elbo(0.0), vector - np.cos(np.arange(2) + step), 0.5)
 
 
@@ -91,7 +91,7 @@ def test_the_last_steps_are_averaged(average, count):
 
 
 @pytest.mark.parametrize("name", ["numpy", "numba"])
-def test_who_watches_sees_every_epoch_and_changes_nothing(name):
+def test_a_watch_sees_every_epoch_and_changes_nothing(name):
     seen = []
     start = np.zeros(2)
     watch = loop.Watch(False, lambda record, vector: seen.append((record, vector.copy())))
@@ -104,7 +104,7 @@ def test_who_watches_sees_every_epoch_and_changes_nothing(name):
     assert watched[0].tobytes() == alone[0].tobytes() and watched[1] == alone[1] == [
         record for record, _ in seen
     ]
-    # where it starts is the caller's
+    # the initial vector belongs to the caller
     assert seen[-1][1].tobytes() == alone[0].tobytes() and not start.any()
 
 
@@ -120,7 +120,7 @@ def test_who_watches_sees_every_epoch_and_changes_nothing(name):
         ),
     ],
 )
-def test_a_non_finite_objective_stops_with_its_place(step, culprit):
+def test_a_non_finite_objective_stops_and_names_the_step(step, culprit):
     with pytest.raises(NonFiniteError, match=f"masked, epoch 1, step 0: {culprit}.*kl_weights"):
         fit(lambda *_: step)
 

@@ -33,7 +33,7 @@ def test_logarithm_with_its_complement(dtype=np.float32):
     assert (np.abs(near - exact) <= 2 * np.finfo(dtype).eps * np.abs(exact)).all()
 
 
-def test_nothing_overflows_and_not_a_number_stays():
+def test_nothing_overflows_and_nan_is_propagated():
     x = np.array([-np.inf, -1e30, -200, 200, 1e30, np.inf], np.float32)
     assert np.isfinite(exp(x)).all() and (exp(x) > 0).all()
     assert (expm1(x[:3]) == -1).all() and np.isfinite(expm1(x)).all()

@@ -13,7 +13,7 @@ problems = st.fixed_dictionaries(
         "S": st.integers(0, 3),
         "N": st.sampled_from([0, 1, 20, 64, 65, 130]),
         "D": st.sampled_from([0, 1, 40, 64, 129]),
-        # Around one vector, and one and two strips of seven.
+        # Widths around one vector, and around one and two strips of seven vectors.
         "K": st.sampled_from([0, 1, 7, 8, 15, 16, 33, 56, 57, 112, 113, 200]),
         "density": st.sampled_from([0.0, 0.05, 0.2, 0.3, 1.0]),
         "shared": st.booleans(),
@@ -79,14 +79,14 @@ def test_rows_and_columns_of_zeros(row):
 def test_every_entry_is_kept_once_and_in_order(R, D, density, seed):
     rng = np.random.default_rng(seed)
     x = np.where(rng.random((R, D)) < density, rng.standard_normal((R, D)), 0).astype(np.float32)
-    x[rng.random((R, D)) < 0.01] = np.nan  # is not zero
+    x[rng.random((R, D)) < 0.01] = np.nan  # NaN is not zero
     compressed = sparse.sparse(x, powers=2)
     for entries, exact in ((compressed, x), (sparse.transposed(compressed, D), x.T)):
         found = np.zeros_like(exact)
         for (block, row), end in np.ndenumerate(entries.ends):
             begin = entries.ends[block, row - 1] if row else len(exact) * block * sparse.BLOCK
             columns = block * sparse.BLOCK + entries.places[begin:end]
-            assert (np.diff(columns) > 0).all()  # in order, and so none twice
+            assert (np.diff(columns) > 0).all()  # increasing, so none occurs twice
             found[row, columns] = entries.values[0, begin:end]
             assert np.array_equal(
                 entries.values[1, begin:end], entries.values[0, begin:end] ** 2, equal_nan=True
@@ -102,7 +102,7 @@ def test_every_width_is_written_whole(S):
         np.testing.assert_allclose(out, reference.apply(x, w, b)[0], rtol=1e-5, atol=1e-4)
 
 
-def test_the_choice_goes_by_density_and_by_the_share_of_the_vectors_that_is_used():
+def test_density_and_vector_efficiency_choose_the_product():
     for columns, density, is_sparse in (
         (100, 0.1, True),
         (100, 0.5, True),
@@ -118,7 +118,7 @@ def test_the_choice_goes_by_density_and_by_the_share_of_the_vectors_that_is_used
         assert (linear.apply(x, w, b)[1].cache[2] is not None) == is_sparse
 
 
-def test_fine_tuning_looks_for_zeros_where_they_can_pay():
+def test_fine_tuning_skips_zeros_where_it_pays():
     x = inputs(2, 200, 60, 70, 0.1, True, 0)[0].astype(np.float32)
     for columns, is_sparse in ((100, True), (40, False)):
         w, b, eps = (
@@ -128,7 +128,7 @@ def test_fine_tuning_looks_for_zeros_where_they_can_pay():
         assert (back.func is local_linear._sparse_products_vjp) == is_sparse
 
 
-def test_other_types_are_served_by_the_reference():
+def test_other_types_use_the_reference():
     x, w, b, dh = inputs(2, 10, 16, 20, 0.2, True, 1)
     for given_ in ((x, w, b), (x + 0j, w, b)):
         h, cache = linear.apply(*given_)

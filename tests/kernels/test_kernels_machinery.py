@@ -1,4 +1,4 @@
-"""Threads change no result: those of the kernels, and those of BLAS."""
+"""The results do not depend on the number of threads, of the kernels or of BLAS."""
 
 import hashlib
 import os
@@ -34,7 +34,7 @@ def default_threads():
 
 @pytest.fixture
 def many_cores(monkeypatch):
-    """Let there be as many threads as a test likes."""
+    """Allow as many threads as a test needs."""
     monkeypatch.setattr(threads, "available", lambda: 64)
 
 
@@ -52,7 +52,7 @@ def everything():
     results += [divergence, *gaussian.kl_vjp(1.0, cache)]
     vector, state = adam.update(big[0], big[1], State(big[2], big[3] ** 2, 3), big[0] ** 2)
     results += [vector, state.first, state.second]
-    # sparse, dense, of each sample its own
+    # sparse, dense, and one per sample
     for x in (np.where(mu > 1, mu, 0).T, mu.T, logistic.swapaxes(1, 2)):
         h, cache = linear.apply(x, results[3], out[1])
         results += [h, *linear.apply_vjp(h, cache)]
@@ -123,7 +123,7 @@ def test_each_piece_is_done_once(count, many_cores):
                 assert (done == 1).all()
 
 
-def test_helpers_that_have_fallen_asleep_are_woken(many_cores):
+def test_sleeping_helpers_are_woken(many_cores):
     threads.set_count(3)
     for nap in (0, 1e-4, 2e-3, 0.1) * 5:
         done = np.zeros(9, np.int64)
@@ -133,7 +133,7 @@ def test_helpers_that_have_fallen_asleep_are_woken(many_cores):
 
 
 @pytest.mark.parametrize("who", [0, 1])
-def test_an_error_is_not_lost_and_does_no_harm(who, many_cores):
+def test_an_error_is_raised_and_does_no_harm(who, many_cores):
     threads.set_count(3)
     with pytest.raises(FloatingPointError):
         for _ in range(200):  # a helper may come too late to fail
@@ -144,7 +144,7 @@ def test_an_error_is_not_lost_and_does_no_harm(who, many_cores):
         assert (done == 1).all()
 
 
-def test_without_a_thread_to_be_had_the_caller_does_it_all(many_cores, monkeypatch):
+def test_without_threads_the_caller_does_all_pieces(many_cores, monkeypatch):
     def start(self):
         raise RuntimeError("can't start new thread")
 
@@ -157,7 +157,7 @@ def test_without_a_thread_to_be_had_the_caller_does_it_all(many_cores, monkeypat
     assert (done == 1).all()
 
 
-def test_never_more_threads_than_cores_that_may_be_used(monkeypatch, tmp_path):
+def test_never_more_threads_than_usable_cores(monkeypatch, tmp_path):
     threads.available.cache_clear()
     threads.set_count(5)
     assert threads.count() == min(5, threads.available()) <= len(os.sched_getaffinity(0))
@@ -196,7 +196,7 @@ DRAW = (
 )
 
 
-def test_a_forked_child_has_threads_of_its_own():
+def test_a_forked_child_has_its_own_threads():
     code = (
         DRAW + "import os; from ibpcl.kernels import threads; threads.available = lambda: 2; "
         "threads.set_count(2); "
@@ -242,7 +242,7 @@ limited = pytest.mark.skipif(
 
 
 @limited
-def test_blas_has_one_thread_from_the_first_to_the_last_who_wants_it_so_and_then_what_it_had(
+def test_blas_regains_its_threads_after_the_last_user(
     two_blas_threads,
 ):
     two = counts()
@@ -260,7 +260,7 @@ def test_blas_has_one_thread_from_the_first_to_the_last_who_wants_it_so_and_then
 
 
 @limited
-def test_the_second_blas_is_found_when_it_is_loaded_later():
+def test_a_second_blas_is_found_if_loaded_later():
     code = (
         "from ibpcl import blas_threads; a = blas_threads.libraries(); import "
         "scipy.linalg.cython_blas; print(len(a), len(blas_threads.libraries()))"
@@ -289,7 +289,7 @@ def test_a_blas_that_counts_by_thread_is_limited_in_the_helper(monkeypatch):
 
 @limited
 def test_any_thread_limits_blas(two_blas_threads):
-    """threadpoolctl 3.7 lets the first thread only."""
+    """threadpoolctl 3.7 sets the limit for the first thread only."""
     found = []
     two = counts()
 

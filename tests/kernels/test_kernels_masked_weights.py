@@ -52,7 +52,7 @@ def run(module, point, dout, dtype):
 @settings(deadline=None, max_examples=60)
 def test_values_and_gradients_equal_the_reference(problem):
     (point, dout), dtype, tolerance = inputs(**problem), np.float32, 3e-5
-    # The reference sees the rounded inputs, in float64.
+    # The reference receives the rounded inputs, in float64.
     rounded = [value.astype(dtype) if isinstance(value, np.ndarray) else value for value in point]
     expected = run(reference, rounded, [d.astype(dtype) for d in dout], np.float64)
     for name, value, exact in zip(
@@ -65,7 +65,7 @@ def test_values_and_gradients_equal_the_reference(problem):
         )
 
 
-def test_a_small_standard_deviation_costs_digits_of_its_own_gradient_alone():
+def test_a_small_sigma_costs_digits_of_its_own_gradient_only():
     point, dout = inputs(3, 40, 20, 1.0, 1.0, 5, "bernoulli")
     for log_sigma in (-3.0, -9.0):
         small = (*point[:3], np.full((40, 20), log_sigma), *point[4:])
@@ -73,7 +73,7 @@ def test_a_small_standard_deviation_costs_digits_of_its_own_gradient_alone():
         found = run(masked_weights, small, dout, np.float32)
         for name, value, right in zip(NAMES, found, exact, strict=True):
             scale = np.abs(right).max()
-            # Of dlog_sigma the digits that mean / sigma costs; all other results as ever.
+            # dlog_sigma may lose the digits that mean / sigma costs; all other results may not.
             allowed = 1e-6 * max(1, 1 / (np.exp(log_sigma))) if name == "dlog_sigma" else 1e-5
             assert np.abs(value - right).max() <= allowed * scale, name
 
@@ -96,7 +96,7 @@ def test_saturated_odds_give_the_right_limits(rows):
         zero, zero, zero[0] + 1, zero[0], rho, logit_pi, 1.0
     )
     assert w.ravel().tolist() == pytest.approx([1, 0, 1, 0] * rows)
-    # On for certain costs -log pi, off for certain -log(1 - pi).
+    # A mask that is certainly on costs -log pi; one that is certainly off, -log(1 - pi).
     assert divergence[0] == pytest.approx(
         rows * (np.log1p(np.exp(-2)) + np.log1p(np.exp(2)) + 80 + 80)
     )
@@ -107,7 +107,7 @@ def test_saturated_odds_give_the_right_limits(rows):
 
 
 @pytest.mark.parametrize("odds", [90.0, 100.0, 300.0])
-def test_odds_beyond_all_numbers_that_nearly_cancel_are_right(odds):
+def test_nearly_cancelling_extreme_odds_are_right(odds):
     """Where 1 - pi is smaller than all normal numbers nothing becomes 0 / 0, and the divergence is
     the reference's.
     """
@@ -125,7 +125,7 @@ def test_odds_beyond_all_numbers_that_nearly_cancel_are_right(odds):
         assert out[2][0] == pytest.approx(exact[0], rel=1e-5)
 
 
-def test_a_not_a_number_comes_out_again():
+def test_nan_is_propagated():
     for spoiled in range(6):
         point, dout = inputs(2, 3, 4, 1.0, 1.0, 0, "bernoulli")
         point[spoiled].ravel()[0] = np.nan
@@ -133,11 +133,11 @@ def test_a_not_a_number_comes_out_again():
         assert any(np.isnan(part).any() for part in results)
 
 
-# 5 and 100 are in two blocks.
+# Rows 5 and 100 are in different blocks.
 @pytest.mark.parametrize(
     "equal", [(5, 6), (5, 10), (6, 10), (5, 100), (0, 64), (0, 5, 63, 64, 128)]
 )
-def test_the_first_of_equal_masks_carries_the_activity(equal):
+def test_the_first_of_equal_masks_gets_the_gradient(equal):
     logistic = np.full((1, 130, 100), -4.0, np.float32)
     logistic[:, equal] = 2.0
     zero = np.zeros((1, 130, 100), np.float32)
@@ -170,7 +170,7 @@ def test_arguments_are_neither_changed_nor_required_to_be_contiguous():
     assert all(np.array_equal(a, b) for a, b in zip((*point[:6], *dout), before, strict=True))
 
 
-def test_what_is_not_possible_is_refused():
+def test_impossible_arguments_are_refused():
     point, _ = inputs(1, 2, 3, 1.0, 1.0, 0, "bernoulli")
     with pytest.raises(ValueError, match=r"masked_weights\.sample: mask_kl must be"):
         masked_weights.sample(*(np.float32(value) for value in point[:-1]), "gaussian")
@@ -197,7 +197,7 @@ def test_the_divergence_is_right_from_equal_masks_to_certain_ones(logit_pi, sign
         assert abs(found - exact) <= 3e-6 * exact + 1e-37, (size, float(found), float(exact))
 
 
-def test_forty_thousand_nearly_equal_masks_have_a_divergence_that_is_positive_and_right():
+def test_many_nearly_equal_masks_have_a_small_right_divergence():
     rng = np.random.default_rng(0)
     rho = (1e-5 * rng.standard_normal((200, 200))).astype(np.float32)
     prior = np.zeros((1, 200), np.float32)
@@ -221,7 +221,7 @@ def test_a_mask_that_rounds_to_one_or_zero_keeps_its_gradient(logit):
     )
 
 
-def test_other_types_are_served_by_the_reference():
+def test_other_types_use_the_reference():
     point, dout = inputs(2, 5, 6, 0.5, 1.0, 3, "bernoulli")
     for one, other in zip(
         run(masked_weights, point, dout, np.float64),

@@ -17,7 +17,7 @@ sizes = st.one_of(
     st.integers(0, 5000), st.sampled_from([511, 512, 513, 2047, 2048, 2049, 131_071, 131_073])
 )
 NAMES = ("uniform", "normal", "logistic")
-cipher, units, logits, box_muller = (  # compiled code alone calls them
+cipher, units, logits, box_muller = (  # only compiled code calls them
     numba.njit(function)
     for function in (noise._cipher, noise._units, noise._logits, noise._box_muller)
 )
@@ -72,7 +72,7 @@ def test_float32_at_the_extreme_words():
     assert (out[0] > 0).all() and (out[0] < 1).all()
     logits(EXTREMES, out[0])
     np.testing.assert_allclose(out[0], np.log(u / (1 - u)), rtol=2e-7, atol=2e-7)
-    for angle in EXTREMES:  # quadrants and their borders
+    for angle in EXTREMES:  # quadrants and their boundaries
         box_muller(EXTREMES, np.full_like(EXTREMES, angle), *out)
         radius = np.sqrt(-2 * np.log(u))
         turn = 2 * np.pi * (angle + 0.5) * 2.0**-32

@@ -35,7 +35,7 @@ def like_the_reference(given_, mask, dtype, tolerance, activation=None):
     assert found.dtype == dtype
     close(found, expected, tolerance)
     dh = np.random.default_rng(0).normal(size=expected.shape)
-    dh[np.abs(expected) < 1e-4] = 0  # at a kink nobody knows the slope
+    dh[np.abs(expected) < 1e-4] = 0  # the slope at a kink is not defined
     gradients = local_linear.sample_vjp(dh.astype(dtype), cache)
     for one, other in zip(
         gradients, reference_local_linear.sample_vjp(dh, exact_cache), strict=True
@@ -79,7 +79,7 @@ def test_a_layer_sampled_at_its_outputs(
     activation=st.sampled_from(ACTIVATIONS),
     seed=st.integers(0, 2**32 - 1),
 )
-def test_a_masked_layer_with_all_of_its_weights_and_with_those_that_are_kept(
+def test_a_masked_layer_with_all_weights_and_with_kept_ones(
     dtype, tolerance, S, N, D, K, shared, density, kept, activation, seed
 ):
     given_ = layer(S, N, D, K, shared, density, seed)
@@ -98,7 +98,7 @@ def test_a_masked_layer_with_all_of_its_weights_and_with_those_that_are_kept(
 
 @pytest.mark.parametrize("dtype", [np.float32])
 @pytest.mark.parametrize("K", [3, 40])
-def test_units_without_any_noise_have_no_gradient_in_their_scale(dtype, K):
+def test_units_without_noise_have_zero_gradient_in_their_scale(dtype, K):
     eps, x, mu, log_sigma, bias_mu, bias_log_sigma = (
         array.astype(dtype) for array in layer(2, 70, 9, K, True, 1, 0)
     )
@@ -112,7 +112,7 @@ def test_units_without_any_noise_have_no_gradient_in_their_scale(dtype, K):
 
 
 @pytest.mark.parametrize("count", [1, 3])
-def test_a_layer_refuses_another_number_of_weights_than_the_mask_keeps(count):
+def test_a_number_of_weights_unlike_the_mask_is_refused(count):
     zero = np.zeros(count, np.float32)
     two = np.zeros(2, np.float32)
     with pytest.raises(ValueError, match="the mask keeps 2 weights"):
@@ -204,7 +204,7 @@ def test_labels_out_of_range_are_refused():
                 where.categorical(np.zeros((1, 2, 3), dtype), np.array(labels))
 
 
-def test_not_a_number_comes_out_again():
+def test_nan_is_propagated():
     logits = np.zeros((1, 2, 3), np.float32)
     logits[0, 0, 1] = np.nan
     log_p = likelihoods.categorical(logits, np.array([1, 1]))[0]

@@ -114,7 +114,7 @@ def test_the_log_odds_are_right_at_the_ends_of_the_range(link, raw_a, raw_b):
         np.testing.assert_allclose(one, other, rtol=5e-6, atol=1e-30)
 
 
-def test_what_is_not_a_number_comes_out_again():
+def test_nan_is_propagated():
     for place in range(3):
         given_ = [np.full(shape, 0.5, np.float32) for shape in ((1, 40), (40,), (40,))]
         given_[place][..., 17] = np.nan
@@ -126,7 +126,7 @@ def test_what_is_not_a_number_comes_out_again():
             assert np.isnan(found) and np.isnan(sticks.divergence_vjp(1.0, cache)[place - 1][17])
 
 
-def test_shapes_that_do_not_fit_are_refused():
+def test_mismatched_shapes_are_refused():
     with pytest.raises(ValueError, match=r"sticks\.log_odds: u must have shape"):
         sticks.log_odds(*(np.full(shape, 0.5, np.float32) for shape in ((1, 4), (3,), (3,))))
     with pytest.raises(

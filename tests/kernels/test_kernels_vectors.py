@@ -42,7 +42,7 @@ def test_gaussian_divergence_of_equals_is_zero_and_of_neighbours_is_positive():
     )
 
 
-def test_gaussian_refuses_shapes_that_differ():
+def test_gaussian_refuses_different_shapes():
     with pytest.raises(ValueError, match=r"gaussian\.kl: all inputs must have one shape"):
         gaussian.kl(*(np.zeros(n, np.float32) for n in (3, 3, 1, 3)))
 
@@ -121,7 +121,7 @@ def test_adam_has_the_same_defaults_and_refuses_what_does_not_fit():
 @PRECISION
 @given(st.sampled_from([1, 16_384, 50_001]), seeds, st.sampled_from([np.nan, np.inf, -np.inf]))
 @settings(deadline=None, max_examples=20)
-def test_one_number_that_is_not_finite_is_found(dtype, tolerance, size, seed, bad):
+def test_one_non_finite_number_is_found(dtype, tolerance, size, seed, bad):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=size).astype(dtype)
     assert numerics.finite(x)
@@ -132,7 +132,7 @@ def test_one_number_that_is_not_finite_is_found(dtype, tolerance, size, seed, ba
 
 
 @PRECISION
-def test_numbers_whose_sum_is_too_large_are_finite(dtype, tolerance):
+def test_numbers_whose_sum_overflows_are_finite(dtype, tolerance):
     x = np.full(40_000, np.finfo(dtype).max / 3)
     assert numerics.finite(x)
     x[7] = np.inf
@@ -143,8 +143,8 @@ def test_nothing_is_finite():
     assert numerics.finite(np.empty(0))
 
 
-def test_elements_that_come_later_take_the_steps_of_a_fresh_start():
-    """Kingma and Ba's correction counts an element's own steps, in both backends."""
+def test_elements_added_later_start_afresh():
+    """The bias correction counts the steps of each parameter, in both backends."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=6)
     rates = np.full(6, 0.1)

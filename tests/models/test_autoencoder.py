@@ -43,7 +43,7 @@ def test_both_backends_compute_the_same(kinds, relaxed):
 def test_minibatches_of_a_partition_average_to_the_whole_task():
     model, vector, prior, x, masks = network()
     x = np.concatenate([x, x])[:12]
-    # no noise in the weights, so that parts can be compared
+    # without noise in the weights, so that the parts are comparable
     vector[model.layout.block("log_sigma")] = -40
     noise = draw(model, x, False)
     whole, _ = elbo(model, vector, prior, x, x, noise, 12, NUMPY, masks)
@@ -62,7 +62,7 @@ def test_at_the_prior_every_divergence_is_zero():
         starts.he(np.random.default_rng(0), 0.5), 0.3, np.full(6, 3.0), np.float64
     )
     layers = model.layout.layers(vector)
-    # an encoder that answers with the prior, whatever it reads
+    # an encoder that outputs the prior for any input
     for name in ("mean", "scale"):
         layers[name]["weight.mu"][...] = 0
         layers[name]["weight.log_sigma"][...] = -40
@@ -104,10 +104,8 @@ def test_masks_that_are_surely_on_are_all_ones():
     np.testing.assert_allclose(found["kl_latent"], expected["kl_latent"], rtol=1e-9)
 
 
-def test_beta_weighs_the_codes_divergence_alone():
-    """The gradient is linear in the cotangent: beta times the latent part's gradient, the others as
-    they were.
-    """
+def test_beta_weights_only_the_divergence_of_the_codes():
+    """The gradient is linear in the cotangent: only the latent part is multiplied by beta."""
     model, vector, prior, x, masks = network()
     _, cache = evaluate(model, vector, prior, x, masks)
     by_beta = [elbo_vjp(GRADIENT._replace(kl_latent=-beta), cache) for beta in (0.0, 1.0, 4.0)]
@@ -116,13 +114,11 @@ def test_beta_weighs_the_codes_divergence_alone():
     )
     assert np.abs(by_beta[1] - by_beta[0]).max() > 0
     decoder = model.layout.view(by_beta[1] - by_beta[0], "decoder0.weight.mu")
-    np.testing.assert_allclose(decoder, 0, atol=1e-12)  # the decoder has no path to it
+    np.testing.assert_allclose(decoder, 0, atol=1e-12)  # it does not depend on the decoder
 
 
-def test_the_sticks_order_does_not_reach_the_scales():
-    """Two layers: the first column of the scales is as likely on as the first column of the
-    means.
-    """
+def test_the_order_of_sticks_does_not_affect_the_scales():
+    """With two layers, the first columns of scales and means are equally likely on."""
     model = autoencoder(6, (5,), 3, Bernoulli())
     layers = model.layout.layers(
         model.initial(starts.he(np.random.default_rng(0)), 0.1, np.full(4, 2.0))
@@ -137,7 +133,7 @@ def test_at_its_means_it_is_the_network_without_noise(likelihood):
     model, vector, _, x, masks = network(
         likelihood=likelihood, learns_prior=True, activation="leaky_relu"
     )
-    # units that are left out
+    # units that will be left out
     masks["encoder0"][:, 1] = False
     masks["decoder1"][:, 2] = False
     vector[model.layout.block("log_sigma")] = -40

@@ -1,6 +1,4 @@
-"""The policy: a distribution over all choices, whose estimated gradient has the right mean, and
-which learns.
-"""
+"""The policy: its distribution over choices, its unbiased gradient, and that it learns."""
 
 from itertools import product
 
@@ -13,7 +11,7 @@ from ibpcl.models.controller import Controller
 from ibpcl.noise import Key, uniform
 
 POLICY = Controller(layers=2, actions=3, units=4)
-ALL = np.array(list(product(range(3), repeat=2)))  # every choice there is
+ALL = np.array(list(product(range(3), repeat=2)))  # all possible choices
 
 
 def somewhere(seed=0, policy=POLICY):
@@ -40,7 +38,7 @@ def test_the_probabilities_of_all_choices_add_up_to_one():
     )
 
 
-def test_a_choice_depends_on_the_choices_before_it_and_on_no_other():
+def test_a_choice_depends_on_earlier_choices_only():
     p = POLICY.probabilities(somewhere(), ALL)  # (L, N, A)
     first = {tuple(row) for row in p[0].round(12)}
     second = {
@@ -53,9 +51,7 @@ def test_a_choice_depends_on_the_choices_before_it_and_on_no_other():
 
 @pytest.mark.parametrize("baseline", [0.0, 0.4, -3.0])
 def test_reinforce_is_unbiased_by_exact_expectation(baseline):
-    """Over all choices, the mean of (R - B) grad log p is the gradient of the mean reward, whatever
-    the baseline.
-    """
+    """The exact mean of (R - B) grad log p is the gradient of the mean reward, for any baseline."""
     vector = somewhere()
     rewards = np.random.default_rng(5).normal(size=len(ALL))
     p = probabilities(vector)
@@ -71,10 +67,8 @@ def test_reinforce_is_unbiased_by_exact_expectation(baseline):
     assert np.abs(exact).max() > 0.01
 
 
-def test_the_loss_pulls_the_policy_by_reinforce_and_the_value_to_the_mean_reward():
-    """A choice drawn as often as it is likely: the exact expectation of the loss's gradient, in one
-    batch.
-    """
+def test_the_loss_trains_policy_and_value():
+    """Each choice occurs in proportion to its probability, so the expectation is exact."""
     vector = somewhere()
     rewards = np.random.default_rng(5).normal(size=len(ALL))
     value = POLICY.value(vector)
@@ -92,7 +86,7 @@ def test_the_loss_pulls_the_policy_by_reinforce_and_the_value_to_the_mean_reward
 
 
 def test_the_baseline_makes_the_estimate_less_noisy():
-    """Rewards like accuracies, all near one: without a baseline their differences drown."""
+    """Rewards are all near one, like accuracies, so their differences are small beside the mean."""
     vector = somewhere()
     rewards = 0.97 + 0.01 * np.random.default_rng(5).normal(size=len(ALL))
     p = probabilities(vector)
@@ -119,7 +113,7 @@ def test_noise_at_the_ends_of_the_unit_interval_is_a_choice():
     assert POLICY.sample(vector, np.ones(2)).tolist() == [2, 2]
 
 
-def test_with_one_action_there_is_nothing_to_choose():
+def test_with_one_action_the_choice_is_fixed():
     policy = Controller(3, 1, 4)
     vector = somewhere(0, policy)
     log_p, cache = policy.log_probabilities(vector, np.zeros((2, 3), int))
@@ -127,13 +121,13 @@ def test_with_one_action_there_is_nothing_to_choose():
     assert (policy.log_probabilities_vjp(np.ones(2), cache) == 0).all()
 
 
-def test_it_finds_the_best_choice_by_trial():
+def test_training_finds_the_best_choice():
     """A reward that needs both numbers to be right at once; three hundred trials among sixteen
     choices.
     """
     policy = Controller(2, 4, 16)
     vector = policy.initial(np.random.default_rng(0))
-    # it starts nearly uniform
+    # the initial policy is nearly uniform
     assert np.ptp(policy.probabilities(vector, np.zeros((1, 2), int))) < 0.1
     state = adam.start(vector)
     rates = np.full(len(vector), 0.02)

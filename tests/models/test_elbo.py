@@ -46,9 +46,7 @@ def test_at_the_prior_every_divergence_is_zero():
 
 
 def test_masks_that_are_surely_on_give_the_plain_bayesian_network():
-    """rho far up: every mask is 1, so the relaxed network with the masks' limit is the one with
-    all-ones masks.
-    """
+    """With large rho every mask is 1, so the relaxed network equals the one without masks."""
     model, vector, _, x, _, _ = network()
     vector[model.layout.block("rho")] = 500.0
     vector[model.layout.block("log_sigma")] = -40.0
@@ -97,9 +95,7 @@ def test_an_unknown_backend_is_refused():
 
 
 def test_a_flat_prior_is_the_limit_of_a_wide_one():
-    """The wider a Gaussian, the nearer its divergence to minus the logarithms of sigma, and a
-    constant.
-    """
+    """For a wide Gaussian prior, the divergence tends to -sum(log sigma) plus a constant."""
     model, vector, prior, x, labels, masks = network()
     count = len(prior.mu)
     flat = prior._replace(informative=np.arange(0, count, 2), others=Flat)
@@ -136,7 +132,7 @@ def with_row_sticks(model):
     )
 
 
-def test_sticks_that_rows_have_of_their_own_but_equal_are_those_that_rows_share():
+def test_equal_sticks_of_all_rows_equal_shared_sticks():
     """The same sticks in every row: same outputs and masks' divergence; and the sticks' divergence
     counts D times.
     """
@@ -172,7 +168,7 @@ def test_sticks_that_rows_have_of_their_own_but_equal_are_those_that_rows_share(
 
 
 @pytest.mark.parametrize("mask_kl", ["bernoulli", "concrete"])
-def test_sticks_of_each_row_are_compiled_as_they_are_written(mask_kl):
+def test_compiled_row_sticks_equal_the_reference(mask_kl):
     model, vector, prior, x, labels, _ = network(2, mask_kl, row_sticks=True)
     noise = draw(model, x, samples=3)
     found = []
@@ -183,15 +179,15 @@ def test_sticks_of_each_row_are_compiled_as_they_are_written(mask_kl):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
 
 
-def test_an_input_that_is_always_zero_may_rest_with_its_own_sticks():
-    """At its prior a row adds nothing to any part, and its sticks and masks are pulled nowhere."""
+def test_a_zero_input_with_its_own_sticks_can_be_left_out():
+    """A row at its prior adds nothing to any part and has gradient 0."""
     model, vector, prior, x, labels, _ = network(row_sticks=True)
     dead = 2
     layer = hidden(model, vector)
     x[:, dead] = 0
     layer["rho"][dead] = 0
     layer["raw_a"][dead], layer["raw_b"][dead] = inverse_softplus(ALPHA[0]), inverse_softplus(1.0)
-    # or a mask of the row could be its unit's largest
+    # otherwise a mask of this row could be the largest of its unit
     layer["bias.mu"][...] = 0
     layer["bias.log_sigma"][...] = -40
     noise = draw(model, x)

@@ -1,6 +1,4 @@
-"""Networks that grow: what a head reaches, what is new, and changes that leave the function as it
-is.
-"""
+"""Growing networks: reached units, new parameters, and changes that preserve the function."""
 
 from itertools import product
 
@@ -44,7 +42,7 @@ def test_a_unit_is_reached_where_a_path_leads_to_the_head(seed):
             )
 
 
-def test_what_lies_between_units():
+def test_between_selects_weights_and_biases_of_units():
     network, _, _ = random_network()
     units = np.array([1, 0, 1, 0, 0], bool), np.array([0, 1, 0, 0], bool)
     (w0, b0), (w1, b1), (w2, b2) = network.weights(expandable.between(network, units))
@@ -77,7 +75,7 @@ def moved_network(hidden, moved, new=(1, 1)):
     return network, vector, old, before, x
 
 
-def test_drift_is_the_distance_of_what_enters_a_unit():
+def test_drift_is_the_distance_of_incoming_weights():
     network, vector, old, before, _ = moved_network((5, 4), [[0], [1, 2]])
     first, second = expandable.drift(network, vector, old, before)
     np.testing.assert_allclose(
@@ -90,10 +88,10 @@ def test_drift_is_the_distance_of_what_enters_a_unit():
     "hidden, moved", [((5,), [[0, 3]]), ((5, 4), [[1, 2], [0, 1, 2]]), ((5, 4), [[], [1]])]
 )
 def test_a_split_keeps_the_function_and_puts_units_back(hidden, moved):
-    """Exact where everything that follows a copied unit is new, or a copy too."""
+    """It is exact if every unit behind a copied unit is new or also a copy."""
     moved = [np.array(units, int) for units in moved]
     network, vector, old, before, x = moved_network(hidden, moved)
-    # the one unit that stays hears no moved one
+    # the unit that stays reads no moved unit
     if len(hidden) == 2 and len(moved[0]):
         network.weights(vector)[1][0][:, 3] = 0
     larger, grown = expandable.split(network, vector, old, before, moved)
@@ -107,12 +105,12 @@ def test_a_split_keeps_the_function_and_puts_units_back(hidden, moved):
     assert max(map(np.max, distances)) == 0
 
 
-def test_copies_are_heard_by_copies_alone_and_units_that_stay_by_all_others():
+def test_only_copies_read_copies():
     moved = [np.array([1, 2]), np.array([0])]
     network, vector, old, before, _ = moved_network((5, 4), moved)
     larger, grown = expandable.split(network, vector, old, before, moved)
     weight = larger.weights(grown)[1][0] != 0
-    # the first one was put back
+    # the first unit was restored
     np.testing.assert_array_equal(weight[:, :4], np.arange(7)[:, None] < [4, 5, 5, 5])
     np.testing.assert_array_equal(weight[:, 4], [1, 0, 0, 1, 1, 1, 1])
 

@@ -1,4 +1,4 @@
-"""The network: which layers it has and where, and what cannot be."""
+"""The network: its layers and their order, and impossible arguments."""
 
 from itertools import pairwise
 
@@ -34,7 +34,7 @@ def test_the_layers_are_where_they_belong():
     }
 
 
-def test_the_parameters_lie_by_block_and_within_it_by_layer():
+def test_the_parameters_are_ordered_by_block_then_layer():
     layout = classifier(
         4, (3,), Gaussian(0.1, True), 2, Masked, model=MaskModel(learns_alpha=True)
     ).layout

@@ -1,4 +1,4 @@
-"""Plain networks: predictions are the softmax of what the layers compute, and widths can change."""
+"""Plain networks: predictions are the softmax of the logits, and widths can change."""
 
 import numpy as np
 

@@ -1,6 +1,4 @@
-"""Predictions: what they are without noise, their limits, and what each likelihood makes of the
-outputs.
-"""
+"""Predictions: without noise, in their limits, and by each likelihood."""
 
 import numpy as np
 import pytest
@@ -20,7 +18,7 @@ NUMPY = backend("numpy")
 
 
 @pytest.mark.parametrize("kind", ["classifier", "logistic", "probit"])
-def test_without_noise_a_prediction_is_the_network_s(kind):
+def test_without_noise_a_prediction_is_the_network_output(kind):
     model, vector, _, x, _, masks = network(kind=kind)
     vector[model.layout.block("log_sigma")] = -40
     h = x
@@ -60,7 +58,7 @@ def test_no_examples_have_no_predictions():
 
 
 def test_the_variance_of_values_is_that_of_the_outputs_without_bias():
-    """Mean over many pairs of samples: what many samples say at once."""
+    """The mean over many pairs of samples equals the result for many samples."""
     model = classifier(3, (4,), likelihoods.Gaussian(0.25, True), 1, Masked)
     vector = model.initial(starts.normal(np.random.default_rng(0), 0.5), 0.5, (2.0,), np.float64)
     masks = {"hidden0": np.ones((3, 4), bool)}
@@ -72,7 +70,7 @@ def test_the_variance_of_values_is_that_of_the_outputs_without_bias():
         predict(model, vector, masks, x, 1, Key(0, 0, 0, 0), NUMPY)
 
 
-def test_a_likelihood_of_two_classes_refuses_three():
+def test_a_two_class_likelihood_refuses_three_classes():
     assert (
         likelihoods.of_classes("probit").width(2) == 1
         and likelihoods.of_classes("softmax").width(3) == 3

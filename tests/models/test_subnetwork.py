@@ -1,4 +1,4 @@
-"""The part of a network that a task can use computes what the whole one computes."""
+"""The subnetwork that a task can use computes the same as the whole network."""
 
 import numpy as np
 import pytest
@@ -46,7 +46,7 @@ def assert_same_part(model, vector, prior, x, targets, masks, part, who):
     assert "rho" not in small.layout.blocks and "sticks" not in small.layout.blocks
     off = np.setdiff1d(np.arange(model.layout.block("log_sigma").stop), part.index)
     gradient = elbo_vjp(weights._replace(kl_weights=0.0), whole_cache)
-    # what is left out has no gradient but the prior's
+    # parameters that are left out have only the gradient of the prior
     np.testing.assert_allclose(gradient[off], 0, atol=1e-12)
 
 
@@ -55,7 +55,7 @@ def test_only_the_weights_that_a_mask_keeps_are_trained(who):
     model, vector, prior, x, labels, masks = networks.network()
     x[:, 2] = 0
     masks["hidden0"][:, 0] = False
-    # to an input that is always zero alone
+    # a unit that reads only an input that is always zero
     masks["hidden0"][:, 1] = [False, False, True, False, False, False]
     masks["hidden0"][4] = False  # no weight reads this input
     part = subnetwork.usable(model, x, masks)
@@ -67,11 +67,11 @@ def test_only_the_weights_that_a_mask_keeps_are_trained(who):
 
 
 @pytest.mark.parametrize("activation", ["relu", "leaky_relu", "tanh"])
-def test_the_part_of_an_autoencoder_that_a_task_can_use_computes_the_same(activation):
+def test_the_usable_part_of_an_autoencoder_computes_the_same(activation):
     model, vector, prior, x, masks = autoencoders.network(activation=activation)
     x[:, 2] = 0
     masks["encoder1"][:, 0] = masks["decoder0"][:, 3] = False
-    # connected to the dead input alone
+    # a unit that reads only the dead input
     masks["encoder0"][:, 4] = [False, False, True, False, False, False]
     part = subnetwork.usable(model, x, masks)
     assert {name: layer.units for name, layer in part.network.layers.items()} == {
@@ -99,7 +99,7 @@ def test_a_learned_noise_stays_where_masks_are_given():
 
 @pytest.mark.parametrize("activation", ["leaky_relu", "tanh", "softplus"])
 @pytest.mark.parametrize("seed", range(4))
-def test_weights_that_change_nothing_are_switched_off_and_no_others(activation, seed):
+def test_exactly_the_useless_weights_are_switched_off(activation, seed):
     """On images with dead pixels the model is the same without them; without one more weight it is
     another.
 

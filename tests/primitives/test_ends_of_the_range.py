@@ -1,10 +1,9 @@
-"""Every primitive at the ends of the number range, in both types: value and gradient against three
-hundred digits.
+"""Every primitive at the ends of the number range, in both types, against 300-digit arithmetic.
 
-Of each, the table has what it computes as terms.  Their sum is the value, and an error is measured
-by their size, for they may cancel by themselves, as those of a log density do.  Divergences of
-masks and weights, probabilities and masks are one term each: they and their gradients must be right
-to their own size, however small that is.
+The table lists the terms whose sum is the value.  Errors are measured relative to the size of the
+terms, because terms may cancel, such as those of a log density.  Divergences of masks and weights,
+probabilities and masks have a single term: they and their gradients must be accurate relative to
+their own size, however small it is.
 """
 
 import functools
@@ -33,12 +32,12 @@ from ibpcl.primitives import (
 
 TYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 DIGITS = 300
-# of central differences, right to a hundred digits
+# step of central differences, accurate to a hundred digits
 H = mpf(10) ** -100
 LEAST = {np.float32: 1e-37, np.float64: mpf(10) ** -150}  # the type has none, or the differences
 TOLERANCE = {np.float32: 4e-6, np.float64: 4e-14}
-# Linear algebra and compositions of what is below, with no ends of their own; the integral is right
-# to 1e-6 by design.
+# Linear algebra, and compositions of the functions below, which have no extremes themselves.  The
+# integral is accurate to 1e-6 by design.
 COMPOSED = {
     "linear",
     "local_linear",
@@ -52,7 +51,7 @@ COMPOSED = {
 }
 
 
-# always with all digits, of few numbers, and slow
+# always accurate, of few numbers, and slow
 digamma = functools.cache(mpmath.digamma)
 
 
@@ -338,7 +337,7 @@ def test_the_gradient_at_b_of_the_sticks_divergence(dtype, b, alpha):
         exact_b = mpf(float(b[0]))
         share = mpf(float(alpha[0])) / 2
         exact = (1 - 1 / exact_b) / exact_b - (1 - share) * mpmath.polygamma(1, exact_b + 1)
-        # Two terms of opposite sign are left; what matters is their size.
+        # Two terms of opposite sign remain; the error is relative to their size.
         check(
             kumaraswamy.kl_to_beta_vjp(dtype(1), cache)[1][0],
             exact,

@@ -1,6 +1,4 @@
-"""Kumaraswamy sticks: signs, limits, extremes; that they are right is proved by the catalogue of
-checks.
-"""
+"""Kumaraswamy sticks: signs, limits and extremes; the catalogue of checks verifies the rest."""
 
 import numpy as np
 import pytest
@@ -22,7 +20,7 @@ def test_the_divergence_is_never_negative_and_zero_for_equals(a, b, alpha):
     )
 
 
-def test_a_scalar_alpha_serves_all_sticks():
+def test_a_scalar_alpha_applies_to_all_sticks():
     a = np.array([3.0, 5.0])
     b = np.array([2.0, 0.7])
     scalar, scalar_cache = kumaraswamy.kl_to_beta(a, b, 4.0)

@@ -1,6 +1,4 @@
-"""The LSTM: against a plain loop, in the limits in which a gate is open or shut, and with a planted
-mistake.
-"""
+"""The LSTM: against a plain loop, with gates open or closed, and with a planted mistake."""
 
 import numpy as np
 import pytest
@@ -12,7 +10,7 @@ N = 3
 D = 4
 K = 2
 T = 6
-# biases at which a gate is 1 or 0 to the last bit
+# biases for which a gate is exactly 1 or 0
 OPEN = 50.0
 SHUT = -50.0
 
@@ -26,7 +24,7 @@ def sequence(seed=1):
     return np.random.default_rng(seed).normal(size=(T, N, D))
 
 
-def test_it_is_what_the_equations_say_unit_by_unit():
+def test_a_cell_follows_the_equations_unit_by_unit():
     (w, r, b), x = parameters(), sequence()
     outputs, _ = lstm.unroll(x, w, r, b)
     for n in range(N):
@@ -49,9 +47,7 @@ def test_it_is_what_the_equations_say_unit_by_unit():
 
 
 def test_an_open_forget_gate_and_a_shut_input_gate_carry_memory_and_gradient_unchanged():
-    """The constant error carousel: whatever the inputs are, and however many steps it goes
-    through.
-    """
+    """The constant error carousel: memory and gradient do not change, for any inputs and length."""
     w, r, b = parameters()
     w[:2] = 0
     r[:2] = 0
@@ -72,9 +68,9 @@ def test_an_open_forget_gate_and_a_shut_input_gate_carry_memory_and_gradient_unc
     np.testing.assert_allclose(dc, last, rtol=1e-12)
 
 
-def test_a_shut_forget_gate_has_no_past():
+def test_a_closed_forget_gate_erases_the_past():
     w, r, b = parameters()
-    # outputs do not come back either
+    # the gradient does not reach earlier outputs either
     w[1] = 0
     r[:] = 0
     b[1] = SHUT
@@ -84,7 +80,7 @@ def test_a_shut_forget_gate_has_no_past():
         np.testing.assert_allclose(outputs[t], lstm.unroll(x[t : t + 1], w, r, b)[0][0], rtol=1e-12)
 
 
-def test_a_shut_output_gate_says_nothing_and_keeps_the_memory():
+def test_a_closed_output_gate_outputs_zero_and_keeps_the_memory():
     w, r, b = parameters()
     w[2] = 0
     b[2] = SHUT
@@ -107,7 +103,7 @@ def test_the_past_reaches_the_present_and_the_future_does_not():
     assert (dx[:4] != 0).any(axis=(1, 2)).all() and (dx[4:] == 0).all()
 
 
-def test_examples_do_not_see_each_other():
+def test_examples_are_independent():
     (w, r, b), x = parameters(), sequence()
     outputs, _ = lstm.unroll(x, w, r, b)
     for n in range(N):
@@ -118,7 +114,7 @@ def test_examples_do_not_see_each_other():
 
 @pytest.mark.parametrize("gate", range(4))
 def test_a_planted_sign_is_found(gate):
-    """The sign of what comes back to one gate's bias, and everything else right."""
+    """The LSTM's gradient with a wrong sign at the bias of one gate."""
 
     def spoiled_vjp(dout, cache):
         *rest, db = lstm.cell_vjp(dout, cache)

@@ -1,6 +1,4 @@
-"""Concrete and Bernoulli masks in the limits where they are exact, and at the ends of their
-range.
-"""
+"""Concrete and Bernoulli masks: exact limits, and the ends of their range."""
 
 import mpmath
 import numpy as np
@@ -25,7 +23,7 @@ def test_a_cold_mask_is_bernoulli(logit_theta):
     noise = logistic(Key(1, 0, 0, 0), (1, 2000, 1), np.float64)
     z, _ = concrete.sample(noise, np.full((1, 2000, 1), logit_theta), 1e-4)
     on = (noise + logit_theta > 0).astype(float)
-    # binary, but for draws within 1e-3 of the threshold
+    # binary, except for draws within 1e-3 of the threshold
     assert np.abs(z - on).mean() < 2e-3
     theta = expit(logit_theta)
     assert abs(z.mean() - theta) < 4 * np.sqrt(theta * (1 - theta) / 2000) + 2e-3

@@ -54,7 +54,7 @@ def test_a_shared_input_is_an_input_for_each_sample():
     assert linear.apply_vjp(dh, cache, needs_dx=False)[0] is None
 
 
-def test_a_unit_that_is_all_masked_has_no_gradient_and_no_nan():
+def test_a_fully_masked_unit_has_zero_gradient_and_no_nan():
     zero = np.zeros((5, 3))
     h, cache = local_linear.apply(
         np.ones((2, 4, 3)), np.ones((4, 5)), zero, zero, np.zeros(3), np.zeros(3)
@@ -80,7 +80,7 @@ def test_masked_weights_are_the_product_of_both():
     assert (divergence > 0).all()
 
 
-def test_likelihoods_are_scipy_s():
+def test_likelihoods_equal_scipy():
     logits = RNG.normal(size=(2, 6, 3)) * 5
     labels = RNG.integers(0, 3, 6)
     expected = log_softmax(logits, axis=-1)[:, np.arange(6), labels]
@@ -105,10 +105,8 @@ def test_likelihoods_are_scipy_s():
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float32, 1e-6), (np.float64, 1e-14)])
 @pytest.mark.parametrize("score", [-1e9, -1e6, -5794.0, -512.0, -3.0, 0.0, 3.0, 46_376.0, 1e9])
 def test_the_gradient_of_the_probit_far_out_is_the_score(dtype, tolerance, score):
-    """The ratio of density and tail is -f - 1 / f + ... where the event is nearly impossible, 0
-    where it is certain.
-    """
-    with mpmath.workdps(50):  # fifteen digits do not do, far out
+    """For a nearly impossible event, density / tail is -f - 1 / f + ..., else it is 0."""
+    with mpmath.workdps(50):  # fifteen digits are not enough at the extremes
         scores = np.full((1, 1, 1), score, dtype)
         exact = mpmath.npdf(score) / mpmath.ncdf(score)
     for sign, target in ((1, 1.0), (-1, 0.0)):
@@ -118,7 +116,7 @@ def test_the_gradient_of_the_probit_far_out_is_the_score(dtype, tolerance, score
         assert gradient.item() == pytest.approx(sign * float(exact), rel=tolerance, abs=1e-30)
 
 
-def test_activations_of_whole_numbers():
+def test_activations_accept_integers():
     for name in ("relu", "leaky_relu", "softplus", "tanh"):
         activation = getattr(activations, name)
         np.testing.assert_array_equal(

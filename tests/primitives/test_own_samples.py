@@ -1,7 +1,6 @@
-"""Densities at what their own samplers return, divergences near equality, and the compiled twins
-far out.
+"""Densities at their own samples, divergences near equality, and compiled functions at extremes.
 
-Everything is held to mpmath, in both types, to the digits that the type has.
+Everything is compared with mpmath, in both types, to the precision of the type.
 """
 
 import mpmath
@@ -32,7 +31,7 @@ def logistic(dtype):
 
 
 def close(found, exact, dtype, digits=40):
-    """Compare with ``digits`` units of the last place of the type."""
+    """Compare within ``digits`` units in the last place of the type."""
     found = mpf(np.asarray(found).item())
     assert abs(found - exact) <= digits * mpf(float(np.finfo(dtype).eps)) * abs(exact), (
         float(found),
@@ -54,7 +53,7 @@ def test_the_density_of_relaxed_masks_is_finite_at_its_samples(tau, logit_theta,
 
 @TYPES
 @pytest.mark.parametrize("z", [0.0, 1.0])
-def test_a_mask_at_an_end_counts_as_the_next_number_inside(z, dtype):
+def test_a_mask_at_an_end_is_replaced_by_the_next_number(z, dtype):
     log_q, _ = concrete.log_density(np.full(1, z, dtype), np.full(1, -1, dtype), 0.5)
     inside = mpf(float(np.nextafter(dtype(1), dtype(0)))) if z else mpf(float(np.finfo(dtype).tiny))
     y = log(inside) - log1p(-inside)
@@ -105,7 +104,7 @@ def test_the_density_of_a_concentration_keeps_its_digits_near_the_scale(k, steps
 @TYPES
 @pytest.mark.parametrize("k", [10.0, 1e4, 1e8])
 def test_the_slope_of_a_concentration_keeps_its_digits_near_its_root(k, dtype):
-    """At E[alpha] = g / h the slope at the scale is 0; its size is that of the mean's rounding."""
+    """At E[alpha] = g / h the slope at the scale is 0, up to the rounding of the mean."""
     scale = dtype(3.0 * (1 + 1e-4))
     _, cache = weibull.kl_to_gamma(np.array([k], dtype), np.array([scale]), 3.0, 1.0)
     _, dscale = weibull.kl_to_gamma_vjp(dtype(1), cache)
@@ -162,7 +161,7 @@ NUMBA = pytest.mark.skipif(backend("numba").name != "numba", reason="needs Numba
 
 @NUMBA
 @pytest.mark.parametrize("gap", [0.5, 10.0, 17.0, 40.0])
-def test_compiled_likelihoods_keep_the_digits_of_sure_outputs(gap):
+def test_compiled_likelihoods_keep_digits_of_confident_outputs(gap):
     compiled = backend("numba").likelihoods
     logits = np.float32([[[gap, 0, -1]]])
     one = np.ones((1, 1), np.float32)
@@ -203,9 +202,7 @@ def test_compiled_likelihoods_keep_the_digits_of_sure_outputs(gap):
     ],
 )
 def test_the_compiled_divergence_of_masks_is_right_far_out(theta, pi):
-    """The masks of the other column and row are ordinary ones; they are right beside those far
-    out.
-    """
+    """The other column and row have ordinary masks, which must be right beside the extreme ones."""
     zero = np.zeros((2, 2, 2), np.float32)
     kernel = backend("numba").masked_weights
     logit_pi = np.array([[pi, 0.5], [pi, -0.5]], np.float32)
@@ -238,7 +235,7 @@ def test_the_compiled_divergence_of_masks_is_right_far_out(theta, pi):
 
 
 @NUMBA
-def test_a_gradient_of_shape_nothing_is_one_number():
+def test_the_gradient_of_a_scalar_is_a_scalar():
     raw = np.float32([1.0, 2.0])
     kernel = backend("numba").sticks
     _, cache = kernel.divergence(raw, raw, np.float32(3))

@@ -1,6 +1,4 @@
-"""Proximal operators: the optimality condition of what they minimize, and the cases with a
-formula.
-"""
+"""Proximal operators: the optimality condition, and cases with a closed form."""
 
 import numpy as np
 import pytest
@@ -28,14 +26,14 @@ def lengths(w):
 
 
 def is_optimal(w, v, threshold):
-    """The subdifferential of the group lasso at w, and the pull back to v, cancel."""
+    """The subgradient of the group lasso at w cancels the gradient of the squared distance to v."""
     r = lengths(w)
     alive = r > 0
     residual = (w - v + threshold * w / np.where(alive, r, 1))[:, alive]
     np.testing.assert_allclose(residual, 0, atol=1e-9 * (1 + np.abs(v).max() + threshold.max()))
     dead_v = v[:, ~alive]
     dead_t = threshold[:, ~alive]
-    # what no threshold pulls at cannot have gone to 0
+    # an element with threshold 0 cannot become 0
     np.testing.assert_array_equal(dead_v[dead_t == 0], 0)
     inverse = np.divide(dead_v, dead_t, out=np.zeros_like(dead_v), where=dead_t > 0)
     assert ((inverse * inverse).sum(axis=0) <= 1 + 1e-9).all()
@@ -58,10 +56,8 @@ def test_group_shrink_is_optimal(seed):
 
 @settings(max_examples=30)
 @given(SEEDS, st.floats(0, 3))
-def test_one_after_the_other_is_the_operator_of_both(seed, single):
-    """No other point has a smaller sum of both penalties and the squared distance, in any
-    metric.
-    """
+def test_both_operators_in_sequence_are_the_joint_operator(seed, single):
+    """In any direction, the sum of both penalties and the squared distance increases."""
     v, sizes = drawn(seed)
     sizes = sizes + 0.1
     w = group_shrink(soft_threshold(v, single * sizes), 1.7 * sizes)
@@ -80,14 +76,14 @@ def test_one_after_the_other_is_the_operator_of_both(seed, single):
 
 
 @given(SEEDS, st.floats(0, 30))
-def test_with_one_threshold_the_length_falls_by_it(seed, threshold):
+def test_with_one_threshold_the_length_decreases_by_it(seed, threshold):
     v, _ = drawn(seed)
     w = group_shrink(v, np.full(SHAPE, threshold))
     np.testing.assert_allclose(lengths(w), np.maximum(lengths(v) - threshold, 0), atol=1e-9)
 
 
 @given(SEEDS)
-def test_points_do_not_move_apart(seed):
+def test_the_operators_do_not_expand_distances(seed):
     """A proximal operator does not expand, in the metric of its step sizes."""
     v, threshold, step = drawn(seed, 3)
     threshold = threshold + 0.1

@@ -1,6 +1,4 @@
-"""Stick breaking: what falls with the unit, extremes, and what is known of the Indian buffet
-process.
-"""
+"""Stick breaking: monotonicity, extremes, and known results on the Indian buffet process."""
 
 import numpy as np
 import pytest
@@ -12,7 +10,7 @@ from ibpcl.primitives import stick_breaking
 
 
 @given(arrays(np.float64, (2, 6), elements=st.floats(-20, -1e-6)))
-def test_probabilities_fall_with_the_unit(log_v):
+def test_probabilities_decrease_with_the_unit(log_v):
     log_pi, _ = stick_breaking.log_probabilities(log_v)
     assert (np.diff(log_pi, axis=1) < 0).all()
 
@@ -26,9 +24,7 @@ def test_the_logit_is_that_of_the_probability(log_pi):
 
 
 def test_probabilities_that_round_to_one_have_finite_log_odds_and_gradients():
-    """Sticks near one: in single precision log pi may be 0, or so small that 1 / (1 - pi) would
-    overflow.
-    """
+    """In single precision, log pi of sticks near 1 may be 0, or 1 / (1 - pi) would overflow."""
     log_pi = -np.array([[0.0, 1e-38, 1e-31, 1e-29, 1e-3]], np.float32)
     logit_pi, cache = stick_breaking.logit_probabilities(log_pi)
     slopes = stick_breaking.logit_probabilities_vjp(np.full_like(log_pi, 1e3), cache)
@@ -38,7 +34,7 @@ def test_probabilities_that_round_to_one_have_finite_log_odds_and_gradients():
     np.testing.assert_allclose(slopes[0], [1e3, 1e3, 1e3, 1e32, 1e6], rtol=1e-2)
 
 
-def test_without_truncation_the_active_units_are_the_buffet_s():
+def test_without_truncation_active_units_are_those_of_the_ibp():
     harmonic = sum(1 / d for d in range(1, 51))
     assert stick_breaking.expected_active_units(2.0, 60, 50) == pytest.approx(
         2.0 * harmonic, rel=1e-6
@@ -49,9 +45,7 @@ def test_without_truncation_the_active_units_are_the_buffet_s():
     ("alpha", "units", "inputs"), [(1e-3, 10, 1000), (1e-6, 3, 100), (0.002, 50, 784)]
 )
 def test_a_small_alpha_has_few_active_units(alpha, units, inputs):
-    """Of the first order in alpha only the first unit counts: alpha times the harmonic number of
-    D.
-    """
+    """To first order in alpha, only the first unit counts: alpha times the harmonic number of D."""
     harmonic = sum(1 / d for d in range(1, inputs + 1))
     found = stick_breaking.expected_active_units(alpha, units, inputs)
     assert (

@@ -1,4 +1,4 @@
-"""The divergence between two Kumaraswamy sticks: closed cases, and shape parameters at the edge."""
+"""KL divergence of two Kumaraswamy sticks: closed cases, and shape parameters at the edge."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def test_against_the_first_prior_it_is_the_closed_form(a, b, alpha):
 
 @given(SHAPE, st.floats(0.1, 20), SHAPE, st.floats(0.1, 20))
 def test_it_is_never_negative_and_0_at_equality(a, b, prior_a, prior_b):
-    # what 16 points are off by, at their worst
+    # the largest error of 16 points
     assert kl(a, b, prior_a, prior_b) >= -1e-3 * prior_b
     assert kl(a, b, a, b) == pytest.approx(0, abs=1e-5 * b)
 

@@ -1,4 +1,4 @@
-"""The Weibull posterior of alpha in the case in which it is a Gamma, too."""
+"""The Weibull posterior of alpha in the case in which it is also a Gamma distribution."""
 
 import numpy as np
 import pytest
