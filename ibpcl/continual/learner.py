@@ -537,5 +537,5 @@ def check_task_id(caller, task_id, learned):
         if not learned:
             raise ValueError(f"{caller}: unknown task_id {task_id}; no task has been learned yet")
         raise ValueError(
-            f"{caller}: unknown task_id {task_id}; task_id must lie in 0 ... {learned - 1}"
+            f"{caller}: unknown task_id {task_id}; 0 ... {learned - 1} have been learned"
         )

@@ -218,7 +218,7 @@ def add(totals, divergences):
     ----------
     totals : dict of str to ndarray
         Totals by name, changed in place.
-    found : dict of str to ndarray
+    divergences : dict of str to ndarray
         Divergences to add; a new name becomes a new total.
 
     Examples

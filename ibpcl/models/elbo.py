@@ -183,6 +183,22 @@ def elbo(network, vector, prior, x, targets, noise, examples, backend, masks=Non
         The parts, in nats for the whole task.
     cache : tuple
         Input of :func:`elbo_vjp`.
+
+    Examples
+    --------
+    >>> from ibpcl.inference.backend import backend
+    >>> from ibpcl.models import likelihoods, masked, network, starts
+    >>> from ibpcl.noise import Key
+    >>> net = network.classifier(4, (3,), likelihoods.Softmax(), 2, masked.Masked)
+    >>> vector = net.initial(starts.he(np.random.default_rng(0)), sigma=0.1, alpha=(2.0,))
+    >>> prior = Prior.at(net.layout, vector, sticks={"hidden0": 2.0})
+    >>> noise = net.noise(Key(0, 0, 0, 0), 5, 2, backend("numpy"))
+    >>> parts, cache = elbo(net, vector, prior, np.ones((2, 4)), np.array([0, 1]), noise, 100,
+    ...     backend("numpy"), tau=1.0)
+    >>> bool(parts.log_likelihood < 0), float(parts.kl_weights)
+    (True, 0.0)
+    >>> elbo_vjp(GRADIENT, cache).shape == vector.shape
+    True
     """
     scale = examples / len(x)
     views = network.layout.layers(vector)

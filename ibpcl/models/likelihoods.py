@@ -221,6 +221,12 @@ class Softmax(Likelihood):
         -------
         prediction : Classes
             Probabilities (N, C), entropy and mutual information.
+
+        Examples
+        --------
+        >>> prediction = Softmax().predict({}, np.zeros((5, 1, 2)))
+        >>> prediction.probabilities, prediction.mutual_information
+        (array([[0.5, 0.5]]), array([0.]))
         """
         return mean_over_samples(outputs - logsumexp(outputs, axis=-1, keepdims=True))
 

@@ -32,6 +32,20 @@ class Network:
         Layers, and at most one stage of codes, in the order of evaluation.
     likelihood : ibpcl.models.likelihoods.Likelihood
         Likelihood of the targets given the outputs of the last layer.
+
+    Examples
+    --------
+    >>> from ibpcl.inference.backend import backend
+    >>> from ibpcl.models import layers, likelihoods, starts
+    >>> from ibpcl.noise import Key
+    >>> network = classifier(4, (3,), likelihoods.Softmax(), 2, Masked)
+    >>> vector = network.initial(starts.he(np.random.default_rng(0)), sigma=0.1, alpha=(2.0,))
+    >>> numpy = backend("numpy")
+    >>> noise = network.noise(Key(0, 0, 0, 0), samples=5, batch=2, backend=numpy)
+    >>> (outputs, divergences), cache = network.forward(
+    ...     vector, np.ones((2, 4)), noise, layers.Pass(numpy, tau=1.0))
+    >>> outputs.shape, divergences["kl_masks"].shape
+    ((5, 2, 2), (5,))
     """
 
     stages: tuple[Layer | Codes, ...]
@@ -251,7 +265,14 @@ def classifier(
     Raises
     ------
     ValueError
-        If a size is below 1, there is no hidden layer, or the activation is unknown.
+        If a size is below 1, the hidden layers are missing, or the activation is unknown.
+
+    Examples
+    --------
+    >>> from ibpcl.models.likelihoods import Softmax
+    >>> network = classifier(784, (100, 50), Softmax(), 10, Masked)
+    >>> list(network.layers), network.layout.blocks
+    (['hidden0', 'hidden1', 'head'], ('mu', 'log_sigma', 'rho', 'sticks'))
     """
     _check_sizes(inputs, *hidden, outputs)
     layers = [
@@ -299,8 +320,14 @@ def autoencoder(
     Raises
     ------
     ValueError
-        If a size is below 1, there is no hidden layer, ``kinds`` does not name one kind for each
-        layer, or the activation is unknown.
+        If a size is below 1, the hidden layers are missing, ``kinds`` does not name one kind for
+        each layer, or the activation is unknown.
+
+    Examples
+    --------
+    >>> from ibpcl.models.likelihoods import Bernoulli
+    >>> list(autoencoder(784, (200,), 20, Bernoulli()).layers)
+    ['encoder0', 'mean', 'scale', 'decoder0', 'pixels']
     """
     _check_sizes(inputs, *hidden, width)
     count = 2 * len(hidden) + 3

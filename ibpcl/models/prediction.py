@@ -47,6 +47,17 @@ def predict(network, vector, masks, x, samples, key, backend, chunk=CHUNK):
     prediction : ibpcl.models.likelihoods.Classes or ibpcl.models.likelihoods.Values
         Predictions for the N examples with their uncertainty, as the network's likelihood defines
         them.
+
+    Examples
+    --------
+    >>> from ibpcl.inference.backend import backend
+    >>> from ibpcl.models import layers, likelihoods, network, starts
+    >>> from ibpcl.noise import Key
+    >>> net = network.classifier(4, (3,), likelihoods.Softmax(), 2, layers.Gaussian)
+    >>> vector = net.initial(starts.he(np.random.default_rng(0)), sigma=0.1)
+    >>> predict(net, vector, {}, np.ones((5, 4)), 100, Key(0, 0, 0, 0),
+    ...     backend("numpy")).probabilities.shape
+    (5, 2)
     """
     # the rest of the network does not affect the outputs
     subnet = subnetwork.usable(network, x, masks)

@@ -53,6 +53,14 @@ def he(rng, spread=1.0, factors=None):
     -------
     start : callable
         ``start(layer, parameters)`` writes the means of a layer into ``parameters[name]``.
+
+    Examples
+    --------
+    >>> from ibpcl.models.layers import Plain
+    >>> parameters = {"weight.mu": np.zeros((4, 3)), "bias.mu": np.zeros(3)}
+    >>> he(np.random.default_rng(0))(Plain("hidden0", 4, 3), parameters)
+    >>> bool(parameters["weight.mu"].all())
+    True
     """
 
     def start(layer, parameters):
