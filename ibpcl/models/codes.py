@@ -14,15 +14,46 @@ whose column in the layer of m is empty can still be centred where its prior is.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.models.layers import Draw, Layer
+from ibpcl.models.layers import Draw, Layer, Pass
 from ibpcl.models.masked import Masked
 from ibpcl.models.parameters import Entry
 from ibpcl.primitives import latent
 
 PARTS = ("mu", "log_sigma")
+
+
+class CodesPass(NamedTuple):
+    """Cache of a pass through the codes.
+
+    Attributes
+    ----------
+    layers : list of tuple
+        Caches of the two layers.
+    shared : list of bool
+        Whether all samples shared the outputs of each layer.
+    sample : object
+        Cache of the draw of the codes.
+    divergence : tuple
+        Cache of the codes' divergence.
+    shape : tuple of int
+        Shape (S, N) of the divergences.
+    has_offsets : bool
+        Whether unmasked offsets were added.
+    options : ibpcl.models.layers.Pass
+        Options of the pass.
+    """
+
+    layers: list
+    shared: list
+    sample: object
+    divergence: tuple
+    shape: tuple
+    has_offsets: bool
+    options: Pass
 
 
 @dataclass(frozen=True)
@@ -67,7 +98,11 @@ class Codes:
         Only masked codes have offsets, ``codes.mu`` and ``codes.log_sigma``.  A learned prior has
         ``prior.mu`` and ``prior.log_sigma``.  The entries of the two layers are not included.
         """
-        blocks = ["codes"] * isinstance(self.scale, Masked) + ["prior"] * self.learns_prior
+        blocks = []
+        if isinstance(self.scale, Masked):
+            blocks.append("codes")
+        if self.learns_prior:
+            blocks.append("prior")
         return [
             Entry(f"{block}.{part}", (self.units,), block) for block in blocks for part in PARTS
         ]
@@ -135,7 +170,7 @@ class Codes:
             The codes, shape (S, N, L), and a dict of KL divergences, (S,) each, in nats for the
             whole task: those of the two layers, and ``kl_latent``, the divergence of the codes from
             their prior, summed over the examples.
-        cache : tuple
+        cache : CodesPass
             Input of :meth:`forward_vjp`.
         """
         eps = noise[self.name]["eps"]
@@ -154,7 +189,7 @@ class Codes:
         codes, code_cache = latent.sample(eps, *outputs)
         kl, kl_cache = options.backend.latent.kl(*outputs, *self.prior(views, codes.dtype))
         divergences["kl_latent"] = options.scale * kl.sum(axis=1)
-        return (codes, divergences), (
+        return (codes, divergences), CodesPass(
             caches,
             shared,
             code_cache,
@@ -171,7 +206,7 @@ class Codes:
         ----------
         dout : tuple
             Gradient at the codes (S, N, L), and a dict of gradients at the divergences, (S,) each.
-        cache : tuple
+        cache : CodesPass
             From :meth:`forward`.
         needs_dx : bool
             Whether to compute the gradient at the hidden layer.
@@ -184,26 +219,27 @@ class Codes:
             Gradients of the parameters, ``gradients[layer][parameter]``.
         """
         dz, ddivergences = dout
-        caches, shared, code_cache, kl_cache, shape, has_offsets, options = cache
-        dkl = np.broadcast_to((options.scale * ddivergences["kl_latent"])[:, None], shape).astype(
-            dz.dtype
-        )
-        *by_kl, dprior_mu, dprior_log_sigma = options.backend.latent.kl_vjp(dkl, kl_cache)
+        options = cache.options
+        dkl = options.scale * ddivergences["kl_latent"]
+        dkl = np.broadcast_to(dkl[:, None], cache.shape).astype(dz.dtype)
+        *by_kl, dprior_mu, dprior_log_sigma = options.backend.latent.kl_vjp(dkl, cache.divergence)
         douts = [
             from_kl + from_sample
-            for from_kl, from_sample in zip(by_kl, latent.sample_vjp(dz, code_cache), strict=True)
+            for from_kl, from_sample in zip(by_kl, latent.sample_vjp(dz, cache.sample), strict=True)
         ]
         gradients_by_layer = (
             {"prior": dict(zip(PARTS, (dprior_mu, dprior_log_sigma), strict=True))}
             if self.learns_prior
             else {}
         )
-        if has_offsets:  # the offsets were broadcast over S and N
+        if cache.has_offsets:  # the offsets were broadcast over S and N
             gradients_by_layer["codes"] = {
                 part: dz.sum(axis=(0, 1)) for part, dz in zip(PARTS, douts, strict=True)
             }
         dh = None
-        for layer, dz, is_shared, inner in zip(self.layers, douts, shared, caches, strict=True):
+        for layer, dz, is_shared, inner in zip(
+            self.layers, douts, cache.shared, cache.layers, strict=True
+        ):
             dz = dz.sum(axis=0) if is_shared else dz
             dh_layer, gradients = layer.forward_vjp((dz, ddivergences), inner, needs_dx)
             dh = dh_layer if dh is None else dh + dh_layer  # both layers read h

@@ -58,6 +58,39 @@ class Elbo(NamedTuple):
 GRADIENT = Elbo(1.0, -1.0, -1.0, -1.0, -1.0, -1.0)
 
 
+class ElboCache(NamedTuple):
+    """Cache of :func:`elbo`.
+
+    Attributes
+    ----------
+    network : ibpcl.models.network.Network
+        The network.
+    forward : tuple
+        Cache of the network's forward pass.
+    likelihood : tuple
+        Cache of the likelihood.
+    weights : list of tuple, or None
+        Positions, distribution and cache of each part of the weights' divergence.
+    sticks : dict of str to tuple
+        Caches of the sticks' divergences, by layer.
+    scale : float
+        N / batch.
+    log_p : ndarray, shape (S, N)
+        Log density of the targets.
+    divergences : dict of str to ndarray
+        KL divergences from the forward pass, (S,) each.
+    """
+
+    network: object
+    forward: tuple
+    likelihood: tuple
+    weights: list | None
+    sticks: dict
+    scale: float
+    log_p: np.ndarray
+    divergences: dict
+
+
 class Flat:
     r"""The flat (improper) prior of Gaussian weights.
 
@@ -181,7 +214,7 @@ def elbo(network, vector, prior, x, targets, noise, examples, backend, masks=Non
     -------
     parts : Elbo
         The parts, in nats for the whole task.
-    cache : tuple
+    cache : ElboCache
         Input of :func:`elbo_vjp`.
 
     Examples
@@ -219,7 +252,7 @@ def elbo(network, vector, prior, x, targets, noise, examples, backend, masks=Non
             kl_sticks = kl_sticks + kl
             kl_alpha = kl_alpha + kl_of_alpha
     likelihood = scale / len(log_p) * log_p.sum()  # N / |b| and 1 / S
-    cache = (
+    cache = ElboCache(
         network,
         network_cache,
         likelihood_cache,
@@ -240,7 +273,7 @@ def elbo_vjp(dparts, cache):
     dparts : Elbo
         Gradient at each part.  :data:`GRADIENT` gives the gradient of the ELBO itself, other values
         that of a weighted objective.
-    cache : tuple
+    cache : ElboCache
         From :func:`elbo`.
 
     Returns
@@ -248,32 +281,25 @@ def elbo_vjp(dparts, cache):
     gradient : ndarray, shape (P,)
         Gradient at ``vector``.
     """
-    (
-        network,
-        network_cache,
-        likelihood_cache,
-        weights_cache,
-        stick_caches,
-        scale,
-        log_p,
-        divergences,
-    ) = cache
+    network = cache.network
     dparts = Elbo(*dparts)
-    samples = len(log_p)
-    doutputs, extra = network.likelihood.log_density_vjp(
-        np.full_like(log_p, dparts.log_likelihood * (scale / samples)), likelihood_cache
-    )
+    samples = len(cache.log_p)
+    dlog_p = np.full_like(cache.log_p, dparts.log_likelihood * (cache.scale / samples))
+    doutputs, extra = network.likelihood.log_density_vjp(dlog_p, cache.likelihood)
     ddivergences = {
-        name: np.full(samples, getattr(dparts, name) / samples, log_p.dtype) for name in divergences
+        name: np.full(samples, getattr(dparts, name) / samples, cache.log_p.dtype)
+        for name in cache.divergences
     }
-    gradient = network.forward_vjp((doutputs, ddivergences), network_cache)
+    gradient = network.forward_vjp((doutputs, ddivergences), cache.forward)
     views = network.layout.layers(gradient)
-    for name, cache in stick_caches.items():
-        extra[name] = network.layers[name].kl_sticks_vjp((dparts.kl_sticks, dparts.kl_alpha), cache)
+    for name, stick_cache in cache.sticks.items():
+        extra[name] = network.layers[name].kl_sticks_vjp(
+            (dparts.kl_sticks, dparts.kl_alpha), stick_cache
+        )
     for layer, names in extra.items():
         for name, value in names.items():
             views[layer][name] += value
-    _add_kl_weights_vjp(network.layout, gradient, dparts.kl_weights, weights_cache)
+    _add_kl_weights_vjp(network.layout, gradient, dparts.kl_weights, cache.weights)
     return gradient
 
 
