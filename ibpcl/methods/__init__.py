@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import NamedTuple
 
+from ibpcl.methods.settings_docs import documented
 from ibpcl.options import Checked, option, presets_of
 
 
@@ -101,6 +102,7 @@ def method(name):
     )
 
 
+@documented
 @dataclass(frozen=True, init=False)
 class Training(Checked):
     """The settings that every method has; methods change defaults and sentences, and keep the
@@ -112,6 +114,7 @@ class Training(Checked):
     batch: int = option(256, "Examples in a minibatch.", at_least=1)
 
 
+@documented
 @dataclass(frozen=True, init=False)
 class OneRate(Training):
     """The settings of methods that train all parameters at one rate."""

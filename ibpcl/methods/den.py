@@ -43,6 +43,7 @@ from ibpcl.methods.sequential import (
     keep,
     predict,
 )
+from ibpcl.methods.settings_docs import documented
 from ibpcl.models import expandable
 from ibpcl.models.elbo import Elbo
 from ibpcl.options import option
@@ -50,6 +51,7 @@ from ibpcl.primitives import quadratic
 from ibpcl.primitives.proximal import group_shrink, soft_threshold
 
 
+@documented
 @dataclass(frozen=True, init=False)
 class Settings(SequentialSettings):
     """The settings of DEN."""

@@ -37,10 +37,12 @@ from ibpcl.methods.sequential import (
     start,
     train,
 )
+from ibpcl.methods.settings_docs import documented
 from ibpcl.noise import generator
 from ibpcl.options import option
 
 
+@documented
 @dataclass(frozen=True, init=False)
 class Information(SequentialSettings):
     """The settings of methods that need the Fisher information."""
@@ -53,6 +55,7 @@ class Information(SequentialSettings):
     )
 
 
+@documented
 @dataclass(frozen=True, init=False)
 class ImageInformation(AutoencoderSettings):
     """The settings of methods that need the Fisher information of a decoder, whose targets are
@@ -98,6 +101,7 @@ def information(context, network, vector, task):
     return diagonal[context.places(network)].copy()
 
 
+@documented
 @dataclass(frozen=True, init=False)
 class Settings(Information):
     """The settings of EWC."""
@@ -190,6 +194,7 @@ class EWC(Saved):
         return predict(self.context, self.assemble, x, task_id)
 
 
+@documented
 @dataclass(frozen=True, init=False)
 class ImageSettings(ImageInformation):
     """The settings of EWC for images."""

@@ -39,6 +39,7 @@ from ibpcl.methods.sequential import (
     predict,
     start,
 )
+from ibpcl.methods.settings_docs import documented
 from ibpcl.models import plain
 from ibpcl.models.elbo import Elbo, elbo, elbo_vjp
 from ibpcl.models.gated import Gated, freedom, gates, gates_vjp, prices
@@ -50,6 +51,7 @@ LARGEST_EMBEDDING = 6.0  # Serra et al. (2018), Sec. 2.5
 LARGEST_ARGUMENT = 50.0
 
 
+@documented
 @dataclass(frozen=True, init=False)
 class Settings(SequentialSettings):
     """The settings of HAT."""

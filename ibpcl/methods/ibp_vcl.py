@@ -23,6 +23,7 @@ import numpy as np
 
 from ibpcl.continual.learner import Saved
 from ibpcl.methods.sequential import Context
+from ibpcl.methods.settings_docs import documented
 from ibpcl.methods.vcl import (
     GaussianClassifier,
     PosteriorSettings,
@@ -38,6 +39,7 @@ from ibpcl.numerics import inverse_softplus
 from ibpcl.options import option
 
 
+@documented
 @dataclass(frozen=True, init=False)
 class Settings(PosteriorSettings):
     """The settings of IBP-VCL."""

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from ibpcl.continual.learner import check_inputs, check_task_id
 from ibpcl.methods import OneRate
+from ibpcl.methods.settings_docs import documented
 from ibpcl.models import starts
 from ibpcl.models.elbo import GRADIENT
 from ibpcl.models.layers import ACTIVATIONS
@@ -21,6 +22,7 @@ from ibpcl.noise import generator
 from ibpcl.options import called, option
 
 
+@documented
 @dataclass(frozen=True, init=False)
 class AutoencoderSettings(OneRate):
     """The settings that all methods with task-specific encoders have."""

@@ -34,12 +34,14 @@ from ibpcl.methods.sequential import (
     start,
     train,
 )
+from ibpcl.methods.settings_docs import documented
 from ibpcl.options import option
 
 # Where no task has any information the mode is undetermined; this makes it the mean.
 FLOOR = 1e-8
 
 
+@documented
 @dataclass(frozen=True, init=False)
 class Settings(Information):
     """The settings of IMM."""
@@ -138,6 +140,7 @@ class IMM(Saved):
         return self.context.assemble(task_id, merged(self.knowledge, self.settings))
 
 
+@documented
 @dataclass(frozen=True, init=False)
 class ImageSettings(ImageInformation):
     """The settings of IMM for images."""

@@ -22,10 +22,12 @@ from ibpcl.methods.sequential import (
     start,
     train,
 )
+from ibpcl.methods.settings_docs import documented
 from ibpcl.models.starts import STARTS
 from ibpcl.options import option
 
 
+@documented
 @dataclass(frozen=True, init=False)
 class Settings(Training):
     """The settings of the reference."""

@@ -23,9 +23,11 @@ from ibpcl.methods.sequential import (
     accept,
     predict,
 )
+from ibpcl.methods.settings_docs import documented
 from ibpcl.options import option
 
 
+@documented
 @dataclass(frozen=True, init=False)
 class Settings(SequentialSettings):
     """The settings of joint training."""

@@ -33,9 +33,11 @@ from ibpcl.methods.sequential import (
     start,
     train,
 )
+from ibpcl.methods.settings_docs import documented
 from ibpcl.options import option
 
 
+@documented
 @dataclass(frozen=True, init=False)
 class Settings(Information):
     """The settings of online Laplace."""
@@ -130,6 +132,7 @@ class Laplace(Saved):
         return predict(self.context, self.assemble, x, task_id)
 
 
+@documented
 @dataclass(frozen=True, init=False)
 class ImageSettings(ImageInformation):
     """The settings of online Laplace for images."""

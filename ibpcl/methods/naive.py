@@ -26,8 +26,10 @@ from ibpcl.methods.sequential import (
     start,
     train,
 )
+from ibpcl.methods.settings_docs import documented
 
 
+@documented
 @dataclass(frozen=True, init=False)
 class Settings(SequentialSettings):
     """The settings of naive training."""
@@ -60,6 +62,7 @@ class Naive(Saved):
         return predict(self.context, self.assemble, x, task_id)
 
 
+@documented
 @dataclass(frozen=True, init=False)
 class ImageSettings(AutoencoderSettings):
     """The settings of naive training for images."""

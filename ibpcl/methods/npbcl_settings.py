@@ -11,6 +11,7 @@ import numpy as np
 
 from ibpcl.continual.coresets import SELECTIONS
 from ibpcl.methods import Training
+from ibpcl.methods.settings_docs import documented
 from ibpcl.models.layers import ACTIVATIONS
 from ibpcl.models.likelihoods import OF_CLASSES, OF_PIXELS
 from ibpcl.models.masked import MASK_KLS, MASK_LINKS, MaskModel
@@ -142,6 +143,7 @@ IMAGE_PRESETS = {
 }
 
 
+@documented
 @dataclass(frozen=True, init=False)
 class MaskedSettings(Training):
     """The settings of NPBCL with labels and without; each has one sentence and its place in the
@@ -211,6 +213,7 @@ class MaskedSettings(Training):
     )
 
 
+@documented
 @dataclass(frozen=True, init=False)
 class Settings(MaskedSettings):
     """The settings of NPBCL for labels, besides those of :class:`MaskedSettings`."""
@@ -334,6 +337,7 @@ class Settings(MaskedSettings):
         return np.full(len(self.hidden), self.alpha)
 
 
+@documented
 @dataclass(frozen=True, init=False)
 class ImageSettings(MaskedSettings):
     """The settings of NPBCL for images; each has one sentence of documentation in its metadata, all

@@ -24,6 +24,7 @@ import numpy as np
 
 from ibpcl.errors import UserError
 from ibpcl.methods import OF_LEARNER, Method, first_paragraph
+from ibpcl.methods.settings_docs import documented
 from ibpcl.options import Checked, presets_of
 
 FACE = ("learn", "predict", "state", "load_state")
@@ -31,6 +32,7 @@ FACE = ("learn", "predict", "state", "load_state")
 _given = {}
 
 
+@documented
 @dataclass(frozen=True, init=False)
 class NoSettings(Checked):
     """The settings of a method that has none."""

@@ -48,6 +48,7 @@ from ibpcl.methods.sequential import (
     start,
     train,
 )
+from ibpcl.methods.settings_docs import documented
 from ibpcl.models.controller import Controller
 from ibpcl.noise import Key, generator, uniform
 from ibpcl.options import option
@@ -57,6 +58,7 @@ CONTROLLER_STREAM = 100
 CHOICE_STREAM = 101
 
 
+@documented
 @dataclass(frozen=True, init=False)
 class Settings(SequentialSettings):
     """The settings of RCL."""

@@ -27,10 +27,12 @@ from ibpcl.methods.sequential import (
     accept,
     predict,
 )
+from ibpcl.methods.settings_docs import documented
 from ibpcl.noise import generator
 from ibpcl.options import option
 
 
+@documented
 @dataclass(frozen=True, init=False)
 class Settings(SequentialSettings):
     """The settings of rehearsal."""

@@ -20,6 +20,7 @@ from ibpcl.inference import objectives
 from ibpcl.inference.loop import Fit
 from ibpcl.inference.objectives import Weighted
 from ibpcl.methods import OneRate
+from ibpcl.methods.settings_docs import documented
 from ibpcl.models import plain
 from ibpcl.models.elbo import GRADIENT
 from ibpcl.models.parameters import Layout
@@ -29,6 +30,7 @@ from ibpcl.options import called, option
 from ibpcl.primitives import quadratic
 
 
+@documented
 @dataclass(frozen=True, init=False)
 class SequentialSettings(OneRate):
     """The settings that every method on a plain network has."""

@@ -32,9 +32,11 @@ from ibpcl.methods.sequential import (
     start,
     train,
 )
+from ibpcl.methods.settings_docs import documented
 from ibpcl.options import option
 
 
+@documented
 @dataclass(frozen=True, init=False)
 class Settings(SequentialSettings):
     """The settings of synaptic intelligence."""
@@ -165,6 +167,7 @@ class SI(Saved):
         return predict(self.context, self.assemble, x, task_id)
 
 
+@documented
 @dataclass(frozen=True, init=False)
 class ImageSettings(AutoencoderSettings):
     """The settings of synaptic intelligence for images."""

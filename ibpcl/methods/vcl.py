@@ -45,6 +45,7 @@ from ibpcl.methods.sequential import (
     start,
     train,
 )
+from ibpcl.methods.settings_docs import documented
 from ibpcl.models import prediction, starts
 from ibpcl.models.elbo import GRADIENT, Prior
 from ibpcl.models.layers import ACTIVATIONS, Drawn, Gaussian
@@ -54,6 +55,7 @@ from ibpcl.noise import generator
 from ibpcl.options import option
 
 
+@documented
 @dataclass(frozen=True, init=False)
 class PosteriorSettings(OneRate):
     """The settings of methods whose weights are Gaussian."""
@@ -76,6 +78,7 @@ class PosteriorSettings(OneRate):
     )
 
 
+@documented
 @dataclass(frozen=True, init=False)
 class Settings(PosteriorSettings):
     """The settings of VCL."""
@@ -319,6 +322,7 @@ class VCL(Saved):
         return predict_classes(self.context, self.refined, x, task_id)
 
 
+@documented
 @dataclass(frozen=True, init=False)
 class ImageSettings(AutoencoderSettings):
     """The settings of VCL for images."""
