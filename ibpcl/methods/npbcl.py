@@ -1,18 +1,23 @@
-r"""NPBCL: Bayesian structure adaptation for continual learning, the paper's own method.
+"""NPBCL: Bayesian structure adaptation for continual learning, the method of the paper.
 
-Kumar et al. (2021), Algorithm 1.  For every task: masked training under the prior :math:`p_t`; the
-hard mask of the task; selective fine-tuning with that mask; then the posterior becomes, masked by
-Eq. 11, the next task's prior.  (The algorithm prints arg min of the ELBO; it is the maximum.)
+Kumar et al. (2021), Algorithm 1.  Each task goes through four phases:
 
-Given a hard mask, the ELBO's maximum over a weight that it drops is that weight's prior.  So a
-weight that earlier tasks use returns exactly to the posterior that they left.  A weight that no
-task uses has a prior to return to only with ``unused_prior = "gaussian"``.  By default it has none,
-stays where masked training has left it, and starts afresh with the next task.
+1. *masked training* of weights and relaxed masks under the prior :math:`p_t`;
+2. cutting the hard masks of the task;
+3. *selective fine-tuning* of the weights that these masks keep;
+4. the update of the prior: masked by Eq. 11, the posterior becomes the prior of the next task.
 
-The module has, from top to bottom: what is kept of the tasks (:class:`State`), what every step
-reads (:class:`Context`), the steps in the order of the algorithm, the algorithm
-(:func:`learn_task`), predictions, and the learner.  The network and what belongs to a single task
-are said by :mod:`ibpcl.methods.npbcl_labels` for classes and regressions and by
+The algorithm prints "arg min" of the ELBO; the ELBO is maximized.
+
+Given a hard mask, the ELBO is largest when every weight that the mask drops equals its prior.  So a
+weight that earlier tasks use returns exactly to their posterior.  A weight that no task uses has a
+Gaussian prior to return to only with ``unused_prior = "gaussian"``.  By default it has none: it
+stays where masked training left it, and the next task draws it afresh.
+
+The module reads from top to bottom: the state kept between tasks (:class:`State`), the inputs of
+every step (:class:`Context`), the steps in the order of the algorithm, the algorithm itself
+(:func:`learn_task`), predictions, and the learner (:class:`NPBCL`).  The networks are built by
+:mod:`ibpcl.methods.npbcl_labels` for classification and regression and by
 :mod:`ibpcl.methods.npbcl_images` for images.
 """
 
@@ -41,35 +46,38 @@ from ibpcl.primitives import weibull
 
 __all__ = ["NPBCL", "PRESETS", "Settings"]
 
-# blocks of parameters, and those of masks
+# Blocks of the parameter vector that weight_rate and mask_rate apply to.
 OF_WEIGHTS = ("mu", "log_sigma", "noise", "codes", "prior")
 OF_MASKS = ("rho", "sticks", "alpha")
 
 
 @dataclass(frozen=True)
 class State:
-    """What is kept of the tasks that were learned; tuples have an element for each task.
+    """Everything that NPBCL keeps of the learned tasks; tuples have one element per task.
 
     Attributes
     ----------
     alpha : ndarray, shape (L,)
-        The concentration of the IBP in each masked layer for the next task.
+        Concentration of the IBP in each of the L masked layers, for the next task.
     inputs : int or None
-        The width D of the examples; None before the first task.
+        Width D of the examples; None before the first task.
     regression : bool
         Whether the tasks are regressions.
     shared : ndarray or None
-        The Gaussian parameters that tasks share, in the order of the newest network's vector.
+        Gaussian parameters that all tasks share, in the order of the newest network's vector; None
+        before the first task.
     outputs : tuple of int
-        The width of the outputs.
+        Number of network outputs of each task.
     widths : tuple of tuple of int
-        The units of each hidden layer: a network that grows was smaller for earlier tasks.
+        Units of each hidden layer after each task.  A network that grows was smaller for earlier
+        tasks.
     own : tuple of ndarray
-        The parameters that a task has for itself, in the order of its network's vector.
+        Parameters that belong to one task only, such as its head, in the order of its network's
+        vector.
     masks : tuple of tuple of ndarray
-        The hard mask of each masked layer, one bit for each weight.
+        Hard mask of each masked layer, packed to one bit per weight by ``np.packbits``.
     coresets : tuple of Data or None
-        The examples that are kept of a task, if any.
+        Coreset of each task; None for a task without one.
     """
 
     alpha: np.ndarray
@@ -84,19 +92,37 @@ class State:
 
     @classmethod
     def initial(cls, settings):
-        """Return the state before the first task."""
+        """Return the state before the first task.
+
+        Parameters
+        ----------
+        settings : Settings or ImageSettings
+            Settings of the learner; ``settings.alphas`` becomes ``alpha``.
+
+        Returns
+        -------
+        state : State
+            A state without tasks.
+        """
         return cls(settings.alphas)
 
     @property
     def learned(self):
-        """How many tasks were learned."""
+        """Number of tasks learned so far."""
         return len(self.outputs)
 
     def arrays(self):
-        """Return everything as a dict of arrays, as files hold it; empty before the first task."""
+        """Return the state as a dictionary of arrays, ready to be written to a file.
+
+        Returns
+        -------
+        arrays : dict of str to ndarray
+            ``inputs``, ``outputs``, ``shared``, ``task{t}.own`` and entries that begin with
+            ``memory.``; empty before the first task.
+        """
         if not self.learned:
             return {}
-        found = {
+        arrays = {
             "inputs": np.array(self.inputs),
             "outputs": np.array(self.outputs),
             "shared": self.shared,
@@ -104,15 +130,26 @@ class State:
             "memory.regression": np.array(self.regression),
         }
         for t in range(self.learned):
-            found[f"task{t}.own"] = self.own[t]
-            found[f"memory.widths{t}"] = np.array(self.widths[t])
-            found |= {f"memory.mask{t}.{i}": bits for i, bits in enumerate(self.masks[t])}
+            arrays[f"task{t}.own"] = self.own[t]
+            arrays[f"memory.widths{t}"] = np.array(self.widths[t])
+            arrays |= {f"memory.mask{t}.{i}": bits for i, bits in enumerate(self.masks[t])}
             if self.coresets[t] is not None:
-                found |= {f"memory.x{t}": self.coresets[t].x, f"memory.y{t}": self.coresets[t].y}
-        return found
+                arrays |= {f"memory.x{t}": self.coresets[t].x, f"memory.y{t}": self.coresets[t].y}
+        return arrays
 
     def with_arrays(self, arrays):
-        """Return the state whose :meth:`arrays` these are; without any, this one."""
+        """Return the state that :meth:`arrays` described.
+
+        Parameters
+        ----------
+        arrays : dict of str to ndarray
+            Result of :meth:`arrays`.
+
+        Returns
+        -------
+        state : State
+            The described state, or ``self`` if ``arrays`` is empty.
+        """
         if not arrays:
             return self
         arrays = {name: np.array(values) for name, values in arrays.items()}
@@ -138,19 +175,23 @@ class State:
 
 @dataclass(frozen=True)
 class Context:
-    """What every step reads, and none changes.
+    """Inputs of every step of the algorithm; no step changes them.
 
     Attributes
     ----------
     settings : Settings or ImageSettings
+        Hyperparameters of the learner.
     model : LabelModel or ImageModel
-        The network of a task, and which of its parameters the task has for itself.
+        Builds the network of a task and selects the parameters that tasks share.
     state : State
-        What is kept of the tasks so far.
+        The tasks learned so far.
     seed : int
+        Seed of all random numbers.
     backend : ibpcl.inference.backend.Backend
+        Library that runs the numerical kernels.
     progress : bool, ibpcl.inference.loop.Watch or None
-        Who sees the training.
+        Whether progress bars are shown (None: on a terminal only), or a Watch that also receives
+        every epoch.
     """
 
     settings: object
@@ -163,12 +204,40 @@ class Context:
     state_type: ClassVar = State
 
     def key(self, phase, task_id=None):
-        """Return the key of the noise of a phase, of the next task unless another is named."""
+        """Return the random key of a phase of a task.
+
+        Parameters
+        ----------
+        phase : str
+            A key of ``model.streams``, such as ``"masked"`` or ``"finetune"``.
+        task_id : int, optional
+            Task that draws the noise; the next task if not given.
+
+        Returns
+        -------
+        key : ibpcl.noise.Key
+            Seed and position of the noise; equal keys draw equal noise.
+        """
         t = self.state.learned if task_id is None else task_id
         return phase_key(self.model, self.seed, t, phase)
 
     def fit(self, phase, epochs, **changes):
-        """Return how a phase of training goes."""
+        """Return the training plan of a phase.
+
+        Parameters
+        ----------
+        phase : str
+            Name of the phase in the history, and the stream of its noise.
+        epochs : int
+            Passes over the training data, >= 0.
+        **changes : object
+            Fields of :class:`ibpcl.inference.loop.Fit` to set otherwise.
+
+        Returns
+        -------
+        plan : ibpcl.inference.loop.Fit
+            Batch size, samples, temperatures and learning-rate decay as in the settings.
+        """
         settings = self.settings
         plan = Fit(
             phase,
@@ -184,15 +253,37 @@ class Context:
         return plan._replace(**changes)
 
     def network_of(self, task_id):
-        """Return the network of a learned task, as large as it was then."""
+        """Return the network of a learned task, with the widths it had after that task.
+
+        Parameters
+        ----------
+        task_id : int
+            A learned task.
+
+        Returns
+        -------
+        network : ibpcl.models.network.Network
+            Architecture only; :meth:`assemble` also returns the parameters.
+        """
         state = self.state
         return self.model.network(
             state.inputs, state.widths[task_id], state.outputs[task_id], state.regression
         )
 
     def next_network(self, outputs, hidden=None):
-        """Return the network of the next task, with the hidden units of the last one unless they
-        are given.
+        """Return the network of the next task.
+
+        Parameters
+        ----------
+        outputs : int
+            Number of network outputs.
+        hidden : tuple of int, optional
+            Units of each hidden layer; those of the last task if not given.
+
+        Returns
+        -------
+        network : ibpcl.models.network.Network
+            Architecture only.
         """
         newest = self.state.widths[-1] if self.state.learned else self.settings.hidden
         return self.model.network(
@@ -200,7 +291,18 @@ class Context:
         )
 
     def masks(self, task_id):
-        """Return the hard masks of a learned task by layer, (D, K) bool."""
+        """Return the hard masks of a learned task.
+
+        Parameters
+        ----------
+        task_id : int
+            A learned task.
+
+        Returns
+        -------
+        masks : dict of str to ndarray of bool, shape (D, K)
+            Mask of each masked layer by the layer's name; True keeps the weight.
+        """
         return {
             name: hard_masks.unpack(bits, layer.shape)
             for bits, (name, layer) in zip(
@@ -209,25 +311,56 @@ class Context:
         }
 
     def shared_layout(self, task_id):
-        """Return the order of what tasks share in the network of a learned task."""
+        """Return the layout of the shared parameters in the network of a learned task.
+
+        Parameters
+        ----------
+        task_id : int
+            A learned task.
+
+        Returns
+        -------
+        layout : ibpcl.models.parameters.Layout
+            Names, shapes and order of the parameters that tasks share.
+        """
         entries = self.network_of(task_id).layout.entries
         return Layout(entry for entry in entries if self.model.shares(entry.name))
 
     def posterior(self):
-        """Return the Gaussian parameters that tasks share, by layer and name; nothing before the
-        first task.
+        """Return the shared Gaussian parameters after the last task.
+
+        Returns
+        -------
+        posterior : dict of str to dict of str to ndarray
+            Means and log standard deviations by layer, then by name such as ``"weight.mu"``; empty
+            before the first task.
         """
         if not self.state.learned:
             return {}
         return self.shared_layout(self.state.learned - 1).layers(self.state.shared)
 
     def assemble(self, task_id):
-        """Return the network of a learned task, its parameters, and its masks by layer."""
+        """Return the network, the parameters and the masks of a learned task.
+
+        Parameters
+        ----------
+        task_id : int
+            A learned task.
+
+        Returns
+        -------
+        network : ibpcl.models.network.Network
+            With the widths it had after that task.
+        vector : ndarray, shape (P,)
+            Shared parameters of the newest posterior, and the task's own.
+        masks : dict of str to ndarray of bool, shape (D, K)
+            Hard mask of each masked layer.
+        """
         network = self.network_of(task_id)
         masks = self.masks(task_id)
         newest = self.shared_layout(self.state.learned - 1)
         vector = np.zeros(network.layout.size, np.float32)
-        # What the task's network has of the newest one's: a corner of each array.
+        # Units are appended, so an earlier network is the top left corner of each array.
         vector[network.layout.places(self.model.shares)] = self.state.shared[
             self.shared_layout(task_id).within(newest)
         ]
@@ -235,18 +368,30 @@ class Context:
         return network, vector, masks
 
 
-# The lines of the algorithm.
+# The steps of Algorithm 1.
 
 
 def split_coreset(context, task):
     """Take the task's coreset out of its training data (supplement C).
 
+    Parameters
+    ----------
+    context : Context
+        Its settings choose the selection and the size of the coreset.
+    task : ibpcl.continual.task.Task
+        The task to learn.
+
     Returns
     -------
     data : Data
-        What is trained on.
+        The remaining examples, for training.
     coreset : Data or None
-        What is kept.
+        The chosen examples; None if ``settings.coreset`` is ``"none"``.
+
+    Raises
+    ------
+    TrainingError
+        If the coreset would take all examples, or more than there are.
     """
     settings = context.settings
     if settings.coreset == "none":
@@ -257,13 +402,24 @@ def split_coreset(context, task):
 
 
 def known_weights(context, network):
-    """Return by layer which weights have yesterday's posterior as their prior (Eq. 11), (D, K)
-    bool.
+    """Return the weights that earlier tasks use: they keep their posterior as prior (Eq. 11).
+
+    Parameters
+    ----------
+    context : Context
+        State before the task.
+    network : ibpcl.models.network.Network
+        Network of the next task.
+
+    Returns
+    -------
+    known : dict of str to ndarray of bool, shape (D, K)
+        True for a known weight, by layer.  Empty before the first task.
     """
     tasks = [context.masks(t) for t in range(context.state.learned)]
     known = {}
     for name, layer in context.posterior().items():
-        # not what an autoencoder's codes have besides layers
+        # an autoencoder also shares parameters of its codes, which are not a layer
         if name in network.layers:
             used = [np.ones(layer["weight.mu"].shape, bool)]
             if name in network.masked and context.settings.masked_prior:
@@ -273,8 +429,27 @@ def known_weights(context, network):
 
 
 def masked_prior(context, network):
-    """Return the prior of the next task by Eq. 11; what no task has used has the initial prior, or
-    none.
+    """Return the prior of the next task by Eq. 11.
+
+    Weights that an earlier task uses have the last posterior as prior.  Other weights have the
+    prior that ``settings.unused_prior`` selects.
+
+    Parameters
+    ----------
+    context : Context
+        State before the task.
+    network : ibpcl.models.network.Network
+        Network of the next task.
+
+    Returns
+    -------
+    prior : ibpcl.models.elbo.Prior
+        Prior of the Gaussian weights and of the sticks.
+
+    Raises
+    ------
+    UserError
+        If ``settings.unused_prior`` names a custom prior that cannot be imported or used.
     """
     settings = context.settings
     unused = context.settings.unused_prior
@@ -300,16 +475,26 @@ def masked_prior(context, network):
 
 
 def start(context, network, x, growth=0):
-    """Return where the next task starts: known weights at the last posterior, all others afresh.
+    """Return the initial parameters of the next task.
+
+    Known weights start at the last posterior, all others are drawn afresh.
 
     Parameters
     ----------
     context : Context
-    network : Network
+        State before the task.
+    network : ibpcl.models.network.Network
+        Network of the next task.
     x : ndarray, shape (N, D), or None
-        The task's inputs; None for a network that has grown.
+        Inputs of the task; None for a network that has just grown.
     growth : int
-        Which time it is that the network grows within this task; 0 at its start.
+        Selects the noise: 0 at the start of the task, the step number plus one when the network
+        grows.
+
+    Returns
+    -------
+    vector : ndarray, shape (P,)
+        Parameters in the order of ``network.layout``.
     """
     rng = generator(context.key("initial")._replace(step=growth))
     vector = network.initial(
@@ -325,8 +510,30 @@ def start(context, network, x, growth=0):
 
 
 def warm_up(context, network, vector, prior, data):
-    """Maximize the likelihood before the first task, without masks (supplement B.1: "similar to
-    VCL").
+    """Maximize the likelihood before the first task, without masks.
+
+    Supplement B.1: "similar to VCL".  Nothing happens on later tasks or with
+    ``settings.likelihood_epochs = 0``.
+
+    Parameters
+    ----------
+    context : Context
+        State before the task.
+    network : ibpcl.models.network.Network
+        Network of the task.
+    vector : ndarray, shape (P,)
+        Initial parameters.
+    prior : ibpcl.models.elbo.Prior
+        Prior of the task.
+    data : Data
+        Training examples.
+
+    Returns
+    -------
+    vector : ndarray, shape (P,)
+        Parameters with the means at the fit.
+    history : list of ibpcl.inference.loop.Record
+        One row per epoch; empty if nothing was trained.
     """
     epochs = context.settings.likelihood_epochs
     if context.state.learned or not epochs:
@@ -342,18 +549,35 @@ def warm_up(context, network, vector, prior, data):
 
 
 def masked_training(context, network, vector, prior, data):
-    """Maximize the ELBO over weights, masks and sticks while the temperature falls, and grow if
-    need be.
+    """Maximize the ELBO over weights, relaxed masks and sticks while the temperature falls.
+
+    Kumar et al. (2021), Sec. 4.4, Eqs. 8 and 10.  With ``settings.expand`` the network grows
+    whenever too few of its units are empty (Sec. 4.6).
+
+    Parameters
+    ----------
+    context : Context
+        State before the task.
+    network : ibpcl.models.network.Network
+        Network of the task.
+    vector : ndarray, shape (P,)
+        Initial parameters.
+    prior : ibpcl.models.elbo.Prior
+        Prior of the task.
+    data : Data
+        Training examples.
 
     Returns
     -------
-    network : Network
-        Larger than before if it has grown.
+    network : ibpcl.models.network.Network
+        The network, larger than before if it has grown.
     vector : ndarray, shape (P,)
-    history : list of Record
+        Trained parameters.
+    history : list of ibpcl.inference.loop.Record
+        One row per epoch.
     """
     settings = context.settings
-    given = given_masks(context)
+    fixed_masks = given_masks(context)
     plan = context.fit("masked", settings.epochs_for(len(data.x))[0])
     rates = dict.fromkeys(OF_WEIGHTS, settings.weight_rate) | dict.fromkeys(
         OF_MASKS, settings.mask_rate
@@ -370,24 +594,54 @@ def masked_training(context, network, vector, prior, data):
         plan,
         rates,
         context.model.weighted(network, known_weights(context, network)),
-        given,
-        rest(context, network, vector, prior, relaxed=given is None),
+        fixed_masks,
+        rest(context, network, vector, prior, relaxed=fixed_masks is None),
         (settings.expand_every, look) if settings.expand else None,
     )
 
 
 def given_masks(context):
-    """Return the masks of the next task by layer if it has the first one's, an ablation (Sec. 6.3);
-    else None.
+    """Return the masks of the first task if all tasks use them.
+
+    The setting ``shared_mask`` selects this ablation (Sec. 6.3).
+
+    Parameters
+    ----------
+    context : Context
+        State before the task.
+
+    Returns
+    -------
+    masks : dict of str to ndarray of bool, shape (D, K), or None
+        Mask of each masked layer; None if the task learns its own masks.
     """
     return context.masks(0) if context.settings.shared_mask and context.state.learned else None
 
 
 def rest(context, network, vector, prior, relaxed=False):
-    """Return where all weights are of which the data says nothing, at their prior, and with sampled
-    masks rho at 0.
+    """Return the optimum of the parameters on which the data does not depend.
 
-    None where they are not to be there, or no divergence would keep them there.
+    Such weights rest at the mean and standard deviation of their prior, and with sampled masks rho
+    rests at 0.  Training leaves them out and sets them to these values.
+
+    Parameters
+    ----------
+    context : Context
+        Its settings weigh the KL divergences.
+    network : ibpcl.models.network.Network
+        Network of the task.
+    vector : ndarray, shape (P,)
+        Current parameters.
+    prior : ibpcl.models.elbo.Prior
+        Prior of the task.
+    relaxed : bool
+        Whether masks are sampled.
+
+    Returns
+    -------
+    values : ndarray, shape (P,), or None
+        Optimum of each such parameter.  None if they must not be reset, or if no KL divergence
+        would pull them to the prior.
     """
     settings = context.settings
     if not (
@@ -402,8 +656,24 @@ def rest(context, network, vector, prior, relaxed=False):
 
 
 def grown(context, network, vector, step):
-    """Add units to every layer that has too few empty ones left (Sec. 4.6); return what trains on,
-    None if all have.
+    """Add units to every layer with too few empty units (Sec. 4.6).
+
+    Parameters
+    ----------
+    context : Context
+        State before the task.
+    network : ibpcl.models.network.Network
+        Network in training.
+    vector : ndarray, shape (P,)
+        Its parameters.
+    step : int
+        Number of the training step, from 0; selects the noise of the new parameters.
+
+    Returns
+    -------
+    grown : tuple of (Network, ndarray, Prior, ndarray or None), or None
+        The larger network, its parameters, its prior and its :func:`rest`; None if every layer has
+        enough empty units.
     """
     more = [
         expansion.growth(mask, context.settings.empty_units)
@@ -420,21 +690,51 @@ def grown(context, network, vector, step):
 
 
 def probable_masks(context, network, vector):
-    """Return by layer which weights are more likely on than off, (D, K) bool."""
+    """Return the weights that are more likely on than off.
+
+    Parameters
+    ----------
+    context : Context
+        Its settings give the number of stick samples.
+    network : ibpcl.models.network.Network
+        Network of the task.
+    vector : ndarray, shape (P,)
+        Its parameters.
+
+    Returns
+    -------
+    masks : dict of str to ndarray of bool, shape (D, K)
+        True where the posterior probability of the mask exceeds 0.5, by masked layer.
+    """
     return hard_masks.probable(
         network, vector, context.settings.mask_samples, context.key("cut"), context.backend
     )
 
 
 def cut_masks(context, network, vector, x):
-    """Return the task's hard masks by layer: every weight that is more likely on than off (Sec.
-    4.5).
+    """Return the hard masks of the task: every weight that is more likely on than off (Sec. 4.5).
+
+    Parameters
+    ----------
+    context : Context
+        State before the task.
+    network : ibpcl.models.network.Network
+        Network of the task.
+    vector : ndarray, shape (P,)
+        Parameters after masked training.
+    x : ndarray, shape (N, D)
+        Training inputs; for images, weights that never change the output are dropped, too.
+
+    Returns
+    -------
+    masks : dict of str to ndarray of bool, shape (D, K)
+        Hard mask of each masked layer.
 
     Raises
     ------
     TrainingError
-        If a layer has no weight left: nothing would pass it.  (Only the codes' scale may: it is
-        then 1.)
+        If a layer has no weight left, so that no signal passes it.  Only the layer of the codes'
+        scale may be empty: the scale is then 1.
     """
     if (given := given_masks(context)) is not None:
         return given
@@ -449,8 +749,25 @@ def cut_masks(context, network, vector, x):
 
 
 def drop(context, network, vector, prior, masks):
-    """Return the parameters with every weight that the masks switch off at its Gaussian prior, if
-    it has one.
+    """Return the parameters with every dropped weight at its Gaussian prior.
+
+    Parameters
+    ----------
+    context : Context
+        With ``settings.reset_unused = False`` the parameters are returned as they are.
+    network : ibpcl.models.network.Network
+        Network of the task.
+    vector : ndarray, shape (P,)
+        Parameters after masked training; not modified.
+    prior : ibpcl.models.elbo.Prior
+        Prior of the task.
+    masks : dict of str to ndarray of bool, shape (D, K)
+        Hard mask of each masked layer.
+
+    Returns
+    -------
+    vector : ndarray, shape (P,)
+        A copy.  Weights without a Gaussian prior keep their values.
     """
     vector = vector.copy()
     if context.settings.reset_unused:
@@ -462,8 +779,29 @@ def drop(context, network, vector, prior, masks):
 
 
 def finetune(context, network, vector, prior, data, masks):
-    """Maximize the ELBO over the weights that the masks keep; return the parameters and the
-    history.
+    """Maximize the ELBO over the weights that the masks keep (selective fine-tuning, Sec. 4.5).
+
+    Parameters
+    ----------
+    context : Context
+        State before the task.
+    network : ibpcl.models.network.Network
+        Network of the task.
+    vector : ndarray, shape (P,)
+        Parameters to start from.
+    prior : ibpcl.models.elbo.Prior
+        Prior of the task.
+    data : Data
+        Training examples.
+    masks : dict of str to ndarray of bool, shape (D, K)
+        Hard mask of each masked layer.
+
+    Returns
+    -------
+    vector : ndarray, shape (P,)
+        Fine-tuned parameters.
+    history : list of ibpcl.inference.loop.Record
+        One row per epoch.
     """
     settings = context.settings
     plan = context.fit(
@@ -483,18 +821,24 @@ def finetune(context, network, vector, prior, data, masks):
 
 
 def next_alpha(settings, alpha, layer):
-    """Return a layer's concentration for the next task (supplement E).
+    """Return the concentration of a layer's IBP for the next task (supplement E).
 
     Parameters
     ----------
     settings : Settings or ImageSettings
+        ``settings.alpha_rule`` selects the rule.
     alpha : float
-        The concentration so far.
+        Concentration for the current task, > 0.
     layer : dict of str to ndarray
-        The layer's parameters, of which those of the sticks are read.
+        Trained parameters of the layer; the stick parameters are read.
+
+    Returns
+    -------
+    alpha : float
+        Concentration for the next task.
     """
     rule = settings.alpha_rule
-    # alpha = max(alpha, max a): it can only rise
+    # alpha = max(alpha, max_k a_k) can only rise
     if rule == "max":
         (a, _), _ = sticks(layer["raw_a"], layer["raw_b"])
         return max(alpha, float(a.max()))
@@ -507,8 +851,25 @@ def next_alpha(settings, alpha, layer):
 
 
 def keep(context, network, vector, masks, coreset):
-    """Return the state with one more task: posterior, what is the task's own, masks, coreset, and
-    the next alpha.
+    """Return the state with one more task.
+
+    Parameters
+    ----------
+    context : Context
+        State before the task.
+    network : ibpcl.models.network.Network
+        Network of the task, as large as it is at the end.
+    vector : ndarray, shape (P,)
+        Trained parameters.
+    masks : dict of str to ndarray of bool, shape (D, K)
+        Hard mask of each masked layer.
+    coreset : Data or None
+        The task's coreset.
+
+    Returns
+    -------
+    state : State
+        Posterior, masks and coreset of the task are added, and ``alpha`` follows its rule.
     """
     state = context.state
     model = context.model
@@ -532,23 +893,26 @@ def keep(context, network, vector, masks, coreset):
 
 
 class Turn(NamedTuple):
-    """One turn of Algorithm 1: what it began with, what came out of its phases, and what is kept.
+    """One turn of Algorithm 1: its inputs, the result of each phase, and the new state.
 
     Attributes
     ----------
     data : Data
-        What was trained on.
-    network : Network
-        As large as it was at the end.
-    prior : Prior
-        Of this network.
-    trained, tuned : ndarray, shape (P,)
-        The parameters after masked training, and after fine-tuning.
-    masks : dict of str to ndarray of bool
-        The task's hard masks by layer.
+        Training examples, without the coreset.
+    network : ibpcl.models.network.Network
+        Network of the task, as large as it was at the end.
+    prior : ibpcl.models.elbo.Prior
+        Prior of this network.
+    trained : ndarray, shape (P,)
+        Parameters after masked training.
+    tuned : ndarray, shape (P,)
+        Parameters after fine-tuning.
+    masks : dict of str to ndarray of bool, shape (D, K)
+        Hard mask of each masked layer.
     state : State
-        With this task.
-    history : list of Record
+        State with this task added.
+    history : list of ibpcl.inference.loop.Record
+        One row per epoch of every phase.
     """
 
     data: Data
@@ -567,12 +931,24 @@ def learn_task(context, task):
     Parameters
     ----------
     context : Context
-        Whose state is that before the task.
+        Settings, and the state before the task.
     task : ibpcl.continual.task.Task
+        The next task.
 
     Returns
     -------
     turn : Turn
+        Results of all phases, with the new state in ``turn.state``.
+
+    Raises
+    ------
+    TypeError
+        If the task is of a kind that the model does not learn.
+    ValueError
+        If its inputs are wider or narrower than those of earlier tasks, or it does not fit the
+        single head.
+    TrainingError
+        If the loss is not finite, a mask is empty, or the coreset is too large.
     """
     width, state = context.model.accept(task, context.state)
     context = replace(context, state=state)
@@ -580,22 +956,21 @@ def learn_task(context, task):
 
     # Observe D_t, and update the coresets (supplement C).
     data, coreset = split_coreset(context, task)
-    # p_t is the last posterior where a task uses a weight, else p_0 (Eq. 11); Theta_t starts
-    # likewise.
+    # p_t is the last posterior where a task uses a weight, else p_0 (Eq. 11).  Theta_t starts
+    # there, too.
     prior = masked_prior(context, network)
     vector = start(context, network, data.x)
     vector, warming = warm_up(context, network, vector, prior, data)
     # Masked training: Theta_t <- arg max L_t, the ELBO with relaxed masks (Eqs. 8 and 10).
     network, trained, training = masked_training(context, network, vector, prior, data)
-    # The masks of the task: every weight that is more likely on than off (Sec. 4.5).
+    # Hard masks: every weight that is more likely on than off (Sec. 4.5).
     prior = masked_prior(context, network)
     masks = cut_masks(context, network, trained, data.x)
-    # What they drop returns to its prior: given the masks, that is the ELBO's maximum.
+    # Dropped weights return to their prior: given the masks, the ELBO is largest there.
     vector = drop(context, network, trained, prior, masks)
-    # Selective fine-tuning: IBP and masks are fixed, Theta_t <- arg max L_t over what the masks
-    # keep.
+    # Selective fine-tuning: Theta_t <- arg max L_t over the kept weights, IBP and masks fixed.
     vector, tuning = finetune(context, network, vector, prior, data, masks)
-    # q_t(Theta), masked by Eq. 11, is the next task's prior; alpha follows its rule (supplement E).
+    # Masked by Eq. 11, q_t(Theta) is the next task's prior; alpha follows its rule (supplement E).
     state = keep(context, network, vector, masks, coreset)
 
     history = [
@@ -605,8 +980,27 @@ def learn_task(context, task):
 
 
 def refine(context, network, vector, masks, task_id):
-    """Return the posterior refined on a task's coreset, its mask fixed; for predictions only (Sec.
-    4.3).
+    """Return the posterior refined on a task's coreset with its masks fixed (Sec. 4.3).
+
+    The refined copy serves predictions only; learning continues from the unrefined posterior.
+
+    Parameters
+    ----------
+    context : Context
+        State with the task.
+    network : ibpcl.models.network.Network
+        Network of the task.
+    vector : ndarray, shape (P,)
+        Its parameters, also the mean of the prior.
+    masks : dict of str to ndarray of bool, shape (D, K)
+        Hard mask of each masked layer.
+    task_id : int
+        A learned task.
+
+    Returns
+    -------
+    vector : ndarray, shape (P,)
+        Refined parameters; ``vector`` itself if the task has no coreset.
     """
     settings = context.settings
     coreset = context.state.coresets[task_id]
@@ -638,14 +1032,25 @@ def predict(context, refined, x, task_id):
     Parameters
     ----------
     context : Context
+        State with the task.
     refined : dict of int to ndarray
-        Parameters by task, as refined on the coreset; filled here.
+        Cache of the parameters by task, refined on the coreset; a missing task is added.
     x : array_like, shape (N, D)
+        Inputs, finite.
     task_id : int
+        A learned task.
 
     Returns
     -------
     predictions : ibpcl.models.likelihoods.Classes or ibpcl.models.likelihoods.Values
+        Class probabilities, or means of a regression, with their uncertainty.
+
+    Raises
+    ------
+    TypeError
+        If ``task_id`` is not an integer, or ``x`` does not hold real numbers.
+    ValueError
+        If the task was not learned, or ``x`` has another width or non-finite entries.
     """
     state = context.state
     x = check_inputs("npbcl.predict", x, state.inputs, task_id, state.learned)
@@ -664,21 +1069,56 @@ def predict(context, refined, x, task_id):
 
 
 class NPBCL(Saved):
-    """Learn tasks one after another in one network, each with its own masks.
+    """Learner that trains one network on tasks in sequence, with separate masks for each task.
+
+    Kumar et al. (2021), Algorithm 1, for classification and regression.
 
     Parameters
     ----------
-    settings : Settings, optional
-        The defaults if not given.
-    seed : int
-        Everything random is a function of it.
+    settings : ibpcl.methods.npbcl_settings.Settings, optional
+        Hyperparameters; all defaults if not given.
+    seed : int, default 0
+        Seed of all random numbers.  Equal seeds, settings and tasks give equal results.
     backend_name : {"numba", "numpy"}
-        What computes.
+        Library that runs the numerical kernels: compiled loops, or plain NumPy.
 
     Attributes
     ----------
+    settings : ibpcl.methods.npbcl_settings.Settings
+        The hyperparameters.
+    seed : int
+        The seed.
+    backend : ibpcl.inference.backend.Backend
+        The numerical backend.
+    model : ibpcl.methods.npbcl_labels.LabelModel
+        Builds the network of a task and selects the parameters that tasks share.
     knowledge : State
-        Everything that was learned.
+        Everything learned so far: posterior, masks, coresets, and alpha.
+    refined : dict of int to ndarray
+        Parameters used for predictions, by task; computed at the first prediction.
+    name : str
+        Name of the method, ``"npbcl"``.
+    learned : int
+        Number of tasks learned so far.
+    inputs : int or None
+        Width D of the examples; None before the first task.
+    context : Context
+        Inputs of every step of the algorithm, for the current state.
+    alpha : ndarray, shape (L,)
+        Concentration of the IBP in each masked layer, for the next task.
+    hidden : tuple of int
+        Units of each hidden layer of the newest network.
+    posterior : dict of str to dict of str to ndarray
+        Shared Gaussian parameters by layer and name; empty before the first task.
+
+    Examples
+    --------
+    >>> from ibpcl.continual.task import Task
+    >>> task = Task("xor", [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0], [[0, 0]], [0])
+    >>> learner = NPBCL(Settings(hidden=(8,), epochs=1, finetune_epochs=1), backend_name="numpy")
+    >>> history = learner.learn(task, progress=False)
+    >>> learner.predict([[0.0, 1.0]], task_id=0).shape, learner.masks(0)[0].shape
+    ((1, 2), (2, 8))
     """
 
     settings_type = Settings
@@ -687,60 +1127,113 @@ class NPBCL(Saved):
 
     @property
     def alpha(self):
-        """The next task's concentration in each masked layer."""
+        """Concentration of the IBP in each masked layer for the next task, shape (L,)."""
         return self.knowledge.alpha
 
     @property
     def hidden(self):
-        """The units of each hidden layer of the newest network."""
+        """Units of each hidden layer of the newest network."""
         return self.knowledge.widths[-1] if self.learned else self.settings.hidden
 
     @property
     def posterior(self):
-        """The Gaussian parameters that tasks share, by layer and name."""
+        """Gaussian parameters that tasks share, by layer and name; empty before the first task."""
         return self.context.posterior()
 
     def learn(self, task, progress=None):
-        """Run one turn of Algorithm 1.
+        """Learn the next task by one turn of Algorithm 1.
 
         Parameters
         ----------
         task : ibpcl.continual.task.Task
-            Of the kind and with the width of the tasks before.
+            A classification or a regression, of the same kind and width as the earlier tasks.
         progress : bool or ibpcl.inference.loop.Watch, optional
-            Whether progress bars are shown; on a terminal only if not given.
+            True shows progress bars, False hides them; by default they are shown on a terminal
+            only.  A Watch also receives every epoch.
 
         Returns
         -------
         history : list of ibpcl.inference.loop.Record
-            A row for each epoch.
+            One row per epoch: phase, temperature, and the parts of the ELBO in nats for the whole
+            task.
 
         Raises
         ------
-        TypeError, ValueError, TrainingError
-            If the method does not learn tasks of this kind, the task does not fit the network, the
-            objective is not finite, or no weight is left.
+        TypeError
+            If ``task`` is not a Task, or is of another kind.
+        ValueError
+            If its inputs are wider or narrower than those of earlier tasks, or it does not fit the
+            single head.
+        TrainingError
+            If the loss is not finite, a layer has no weight left, or the likelihood or the coreset
+            does not fit the task.
         """
         turn = learn_task(replace(self.context, progress=progress), task)
         self.become(turn.state)
         return turn.history
 
     def predict(self, x, task_id):
-        """Return class probabilities (N, C) for inputs (N, D) of a learned task, or a regression's
-        means (N, C).
+        """Return class probabilities, or the means of a regression.
+
+        Parameters
+        ----------
+        x : array_like, shape (N, D)
+            Inputs, finite real numbers.
+        task_id : int
+            Number of a learned task, from 0 in the order of learning.
+
+        Returns
+        -------
+        predictions : ndarray, shape (N, C)
+            Probabilities that sum to 1 over the C classes, or means in the units of the C targets.
+
+        Raises
+        ------
+        TypeError
+            If ``task_id`` is not an integer, or ``x`` does not hold real numbers.
+        ValueError
+            If the task was not learned, or ``x`` has another width or non-finite entries.
         """
         return self.predict_with_uncertainty(x, task_id)[0]
 
     def predict_with_uncertainty(self, x, task_id):
-        """Return predictions for inputs (N, D) of a learned task, with what is known about their
-        error.
+        """Return predictions together with their uncertainty.
+
+        Parameters
+        ----------
+        x : array_like, shape (N, D)
+            Inputs, finite real numbers.
+        task_id : int
+            Number of a learned task, from 0 in the order of learning.
 
         Returns
         -------
         predictions : ibpcl.models.likelihoods.Classes or ibpcl.models.likelihoods.Values
+            For classes a named tuple of ``probabilities`` (N, C), ``entropy`` (N,) and
+            ``mutual_information`` (N,), both in nats.  For a regression one of ``mean``, ``sigma``
+            (of a new observation) and ``model_sigma`` (of the mean), each (N, C) in the units of
+            the targets.
+
+        Raises
+        ------
+        TypeError
+            If ``task_id`` is not an integer, or ``x`` does not hold real numbers.
+        ValueError
+            If the task was not learned, or ``x`` has another width or non-finite entries.
         """
         return predict(self.context, self.refined, x, task_id)
 
     def masks(self, task_id):
-        """Return the hard masks of a task: a tuple of boolean arrays (D, K), one a masked layer."""
+        """Return the hard masks of a learned task.
+
+        Parameters
+        ----------
+        task_id : int
+            Number of a learned task, from 0 in the order of learning.
+
+        Returns
+        -------
+        masks : tuple of ndarray of bool, shape (D, K)
+            One mask per masked layer, from the inputs to the outputs; True keeps the weight.
+        """
         return tuple(self.context.masks(task_id).values())

@@ -1,6 +1,4 @@
-"""NPBCL on classes and on regressions: the hidden layers are masked, the head is each task's own,
-or one for all.
-"""
+"""Network of NPBCL for classification and regression: masked hidden layers and a head per task."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -18,17 +16,27 @@ from ibpcl.models.network import classifier
 
 @dataclass(frozen=True)
 class LabelModel:
-    """The network of tasks with labels, and which of its parameters a task has for itself.
+    """Network of NPBCL for tasks with labels, and its split into shared and own parameters.
+
+    The head belongs to the task, unless all tasks use a single head.  The noise of a regression and
+    the masks always belong to the task.
 
     Parameters
     ----------
     settings : ibpcl.methods.npbcl_settings.Settings
+        Settings of the learner.
+
+    Attributes
+    ----------
+    streams : dict of str to int
+        Number of the random key of each phase of a task.
+    stride : int
+        Number of keys reserved for a task.
     """
 
     settings: object
 
-    # The noise of each phase of a task: a name keeps its number, so that a new phase changes no
-    # published result.
+    # A phase keeps its number forever, so that a new phase does not change published results.
     streams: ClassVar = {
         "initial": 0,
         "likelihood": 1,
@@ -38,28 +46,35 @@ class LabelModel:
         "coreset": 5,
         "predict": 6,
     }
-    stride = 7  # numbers that are set aside for a task
+    stride = 7
 
     def accept(self, task, state):
-        """Refuse a task that does not fit those before it.
+        """Check that a task fits the earlier ones, and return the width of the outputs.
 
         Parameters
         ----------
         task : ibpcl.continual.task.Task
+            The next task.
         state : ibpcl.methods.npbcl.State
+            State before the task.
 
         Returns
         -------
         outputs : int
-            The width of the network's outputs.
+            Number of network outputs.
         state : ibpcl.methods.npbcl.State
-            With the kind and the width of the tasks, which the first one decides.
+            With the kind and the width of the tasks, which the first task decides.
 
         Raises
         ------
-        TypeError, ValueError, TrainingError
-            If the task is of another kind, has another width, or does not fit the likelihood or the
-            one head.
+        TypeError
+            If ``task`` is not a Task, or neither a classification nor a regression, or of another
+            kind than the earlier tasks.
+        ValueError
+            If its inputs are wider or narrower than those of earlier tasks, it does not fit the
+            single head, or a regression has fewer than 2 prediction samples.
+        TrainingError
+            If the likelihood does not fit the number of classes.
         """
         kinds = ("classification", "regression")
         if state.learned:
@@ -67,8 +82,8 @@ class LabelModel:
         check_task("npbcl", task, kinds, state.inputs)
         if task.kind == "regression" and self.settings.prediction_samples < 2:
             raise ValueError(
-                "npbcl: prediction_samples must be at least 2 for a regression, which tells its "
-                "deviation"
+                "npbcl: prediction_samples must be at least 2 for a regression, which estimates a "
+                f"standard deviation, got {self.settings.prediction_samples}"
             )
         state = replace(state, inputs=task.inputs, regression=task.kind == "regression")
         try:
@@ -77,21 +92,47 @@ class LabelModel:
             raise TrainingError(f"npbcl: task {task.name!r}: {error}") from error
         if self.settings.single_head and state.learned and width != state.outputs[0]:
             raise ValueError(
-                f"npbcl: task {task.name!r} has {task.outputs} outputs, the one head "
-                f"{state.outputs[0]}"
+                f"npbcl: task {task.name!r} must have {state.outputs[0]} outputs, as the single "
+                f"head has, got {task.outputs}"
             )
         return width, state
 
     def likelihood(self, regression):
-        """Return what the outputs mean."""
+        """Return the likelihood of the targets given the network outputs.
+
+        Parameters
+        ----------
+        regression : bool
+            Whether the tasks are regressions.
+
+        Returns
+        -------
+        likelihood : ibpcl.models.likelihoods.Likelihood
+            Gaussian for a regression, else as ``settings.likelihood`` selects.
+        """
         settings = self.settings
         if regression:
             return likelihoods.Gaussian(settings.noise_sigma, settings.learn_noise)
         return likelihoods.of_classes(settings.likelihood)
 
     def network(self, inputs, hidden, outputs, regression):
-        """Return the network with given widths (ints, and a tuple of ints) for tasks that are
-        regressions or not.
+        """Return the network with the given widths.
+
+        Parameters
+        ----------
+        inputs : int
+            Width D of the examples.
+        hidden : tuple of int
+            Units of each hidden layer.
+        outputs : int
+            Number of network outputs.
+        regression : bool
+            Whether the tasks are regressions.
+
+        Returns
+        -------
+        network : ibpcl.models.network.Network
+            Architecture only; its hidden layers are masked.
         """
         return classifier(
             inputs,
@@ -104,38 +145,140 @@ class LabelModel:
         )
 
     def hidden(self, network):
-        """Return the units of each hidden layer."""
+        """Return the units of each hidden layer.
+
+        Parameters
+        ----------
+        network : ibpcl.models.network.Network
+            Network of a task.
+
+        Returns
+        -------
+        hidden : tuple of int
+            From the inputs to the outputs.
+        """
         return tuple(layer.units for layer in network.masked.values())
 
     def is_own(self, name):
-        """Return whether each task has a parameter of this name for itself."""
+        """Return whether each task has its own copy of a Gaussian parameter.
+
+        Parameters
+        ----------
+        name : str
+            Name of the parameter, such as ``"head.weight.mu"``.
+
+        Returns
+        -------
+        own : bool
+            True for the noise of a regression, and for the head unless tasks use a single head.
+        """
         return name.startswith(("noise.",) if self.settings.single_head else ("noise.", "head."))
 
     def shares(self, name):
-        """Return whether all tasks share the parameters of a name."""
+        """Return whether all tasks share a parameter.
+
+        Parameters
+        ----------
+        name : str
+            Name of the parameter, such as ``"hidden0.weight.mu"``.
+
+        Returns
+        -------
+        shared : bool
+            True for means and log standard deviations that are not a task's own.
+        """
         return name.endswith(("mu", "log_sigma")) and not self.is_own(name)
 
     def own_places(self, network, masks):
-        """Return which parameters (P,) a task with hard masks (by layer) has for itself."""
+        """Return which parameters belong to one task only.
+
+        Parameters
+        ----------
+        network : ibpcl.models.network.Network
+            Network of the task.
+        masks : dict of str to ndarray of bool
+            Hard masks of the task; not used.
+
+        Returns
+        -------
+        own : ndarray of bool, shape (P,)
+            True for the task's own parameters.
+        """
         chosen = np.zeros(network.layout.size, bool)
         for name, view in network.layout.views(chosen).items():
             view[...] = self.is_own(name)
         return chosen
 
     def known(self, network, known):
-        """Return by layer which weights earlier tasks use: what their masks say."""
+        """Return which weights earlier tasks use.
+
+        Parameters
+        ----------
+        network : ibpcl.models.network.Network
+            Network of the next task; not used.
+        known : dict of str to ndarray of bool, shape (D, K)
+            Union of the earlier masks by layer.
+
+        Returns
+        -------
+        known : dict of str to ndarray of bool, shape (D, K)
+            The argument, unchanged.
+        """
         return known
 
     def means(self, rng):
-        """Return how the means of fresh weights are drawn: see :mod:`ibpcl.models.starts`."""
+        """Return the initializer of the means of fresh weights.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Source of the random means.
+
+        Returns
+        -------
+        start : callable
+            ``start(layer, parameters)`` writes normal means with standard deviation
+            ``settings.start_spread``.
+        """
         return starts.normal(rng, self.settings.start_spread)
 
     def start_own(self, network, vector, x, rng, known, alpha, posterior):
-        """Start the masks, in place; the other arguments are read for images only."""
+        """Initialize the masks of a task, in place.
+
+        Parameters
+        ----------
+        network : ibpcl.models.network.Network
+            Network of the task.
+        vector : ndarray, shape (P,)
+            Parameters; rho is set to ``settings.start_rho``.
+        x : ndarray, shape (N, D), or None
+            Inputs of the task; not used.
+        rng : numpy.random.Generator
+            Source of randomness; not used.
+        known : dict of str to ndarray of bool
+            Weights that earlier tasks use; not used.
+        alpha : ndarray, shape (L,)
+            Concentration of each masked layer; not used.
+        posterior : dict of str to dict
+            Shared parameters by layer and name; not used.
+        """
         vector[network.layout.block("rho")] = self.settings.start_rho
 
     def weighted(self, network, known):
-        """Return what is maximized: the ELBO, its parts weighted."""
+        """Return the weights of the training objective.
+
+        Parameters
+        ----------
+        network : ibpcl.models.network.Network
+            Network of the task; not used.
+        known : dict of str to ndarray of bool
+            Weights that earlier tasks use; not used.
+
+        Returns
+        -------
+        weighted : ibpcl.inference.objectives.Weighted
+            The ELBO with its KL divergences weighted as in the settings.
+        """
         settings = self.settings
         return Weighted(
             Elbo(
@@ -148,9 +291,37 @@ class LabelModel:
         )
 
     def useful(self, network, masks, x):
-        """Return hard masks by layer without what the task cannot use: all of them."""
+        """Return the hard masks without weights that cannot change the output.
+
+        Parameters
+        ----------
+        network : ibpcl.models.network.Network
+            Network of the task; not used.
+        masks : dict of str to ndarray of bool, shape (D, K)
+            Hard mask of each masked layer.
+        x : ndarray, shape (N, D)
+            Training inputs; not used.
+
+        Returns
+        -------
+        masks : dict of str to ndarray of bool, shape (D, K)
+            The argument: with labels, all masked weights are kept.
+        """
         return masks
 
     def used(self, network, masks):
-        """Return by layer which weights hard masks use."""
+        """Return which weights the hard masks of a task use.
+
+        Parameters
+        ----------
+        network : ibpcl.models.network.Network
+            Network of the task; not used.
+        masks : dict of str to ndarray of bool, shape (D, K)
+            Hard mask of each masked layer.
+
+        Returns
+        -------
+        used : dict of str to ndarray of bool, shape (D, K)
+            The argument, unchanged.
+        """
         return masks

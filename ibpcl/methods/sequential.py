@@ -1,13 +1,14 @@
-r"""Methods that train one network on the tasks in sequence: their state and their common steps.
+"""Steps and state of the methods that train one network on the tasks in sequence.
 
-Tasks share most of the network, and each task has a part of its own.  In a classifier the task's
-own part is its head (or nothing, with one head for all tasks).  In an autoencoder it is everything
-but the last layers of the decoder (:mod:`ibpcl.methods.images`).  Every method does the same for a
-task: it starts the task's own part afresh, trains with a fresh Adam from where the last task ended,
-and then remembers what it needs.  Methods differ by the penalty that they pass to :func:`train` and
-by what they put into the memory of the :class:`State`.  Without a penalty this is naive training.
-The order of the examples and the start are functions of the seed and of the task's number, so all
-methods see the same minibatches.
+Tasks share most of the network, and each task also has its own parameters.  In a classifier these
+are the task's head (none, with a single head for all tasks).  In an autoencoder they are everything
+except the last layers of the decoder (:mod:`ibpcl.methods.images`).
+
+Every method treats a task alike: it initializes the task's own parameters, trains with a fresh Adam
+state from where the last task ended, and then stores what it needs.  Methods differ in the penalty
+that they pass to :func:`train` and in the ``memory`` of the :class:`State`.  Without a penalty this
+is naive training.  The initial values and the order of the examples depend only on the seed and the
+task's number, so all methods see the same minibatches.
 """
 
 from dataclasses import dataclass, field, replace
@@ -33,33 +34,34 @@ from ibpcl.primitives import quadratic
 @documented
 @dataclass(frozen=True, init=False)
 class SequentialSettings(OneRate):
-    """The settings that every method on a plain network has."""
+    """Settings that every method on a plain network has."""
 
     single_head: bool = option(False, "One head for all tasks instead of one per task.")
     start: str = option(
         "uniform",
-        "Where weights start: uniform within 1 / sqrt(fan-in), or he (normal, wider).",
+        "Initial weights: uniform within 1 / sqrt(fan-in), or he (normal, wider).",
         choices=STARTS,
     )
 
 
 @dataclass(frozen=True)
 class State:
-    """What is kept of the learned tasks; a tuple has one element per task.
+    """Everything that a method keeps of the learned tasks; tuples have one element per task.
 
     Attributes
     ----------
     inputs : int or None
         Width D of the examples; None before the first task.
     shared : ndarray or None
-        Parameters that all tasks share, in the order of the network's vector.
+        Parameters that all tasks share, in the order of the network's vector; None before the first
+        task.
     outputs : tuple of int
-        Width of the outputs.
+        Number of network outputs of each task.
     own : tuple of ndarray
-        Parameters that only this task has, in the order of its network's vector.
+        Parameters that belong to one task only, in the order of its network's vector.
     memory : dict of str to ndarray
-        What the method remembers; the class of the method lists the names.  Where networks grow,
-        ``widths{t}`` has the units of each hidden layer after task t.
+        Additional arrays of the method; its class lists their names.  Where networks grow,
+        ``widths{t}`` holds the units of each hidden layer after task t.
     """
 
     inputs: int | None = None
@@ -70,16 +72,34 @@ class State:
 
     @classmethod
     def initial(cls, settings):
-        """Return the state before the first task."""
+        """Return the state before the first task.
+
+        Parameters
+        ----------
+        settings : SequentialSettings
+            Settings of the learner; not used.
+
+        Returns
+        -------
+        state : State
+            A state without tasks.
+        """
         return cls()
 
     @property
     def learned(self):
-        """How many tasks were learned."""
+        """Number of tasks learned so far."""
         return len(self.outputs)
 
     def arrays(self):
-        """Return everything as a dict of arrays for a file; empty before the first task."""
+        """Return the state as a dictionary of arrays, ready to be written to a file.
+
+        Returns
+        -------
+        arrays : dict of str to ndarray
+            ``inputs``, ``outputs``, ``shared``, ``task{t}.own`` and ``memory.{name}``; empty before
+            the first task.
+        """
         if self.shared is None:
             return {}
         arrays = {
@@ -91,7 +111,18 @@ class State:
         return arrays | {f"memory.{name}": value for name, value in self.memory.items()}
 
     def with_arrays(self, arrays):
-        """Return the state whose :meth:`arrays` these are; this state if there are none."""
+        """Return the state that :meth:`arrays` described.
+
+        Parameters
+        ----------
+        arrays : dict of str to ndarray
+            Result of :meth:`arrays`.
+
+        Returns
+        -------
+        state : State
+            The described state, or ``self`` if ``arrays`` is empty.
+        """
         if not arrays:
             return self
         arrays = {name: np.array(value) for name, value in arrays.items()}
@@ -107,18 +138,33 @@ class State:
 
 @dataclass(frozen=True)
 class PlainClassifier:
-    """A network with ReLU units and numbers as weights, and which of its parameters tasks share.
+    """Classifier with ReLU units and deterministic weights: its network and its shared parameters.
 
     Parameters
     ----------
     settings : SequentialSettings
+        Settings of the learner.
+
+    Attributes
+    ----------
+    kind : str
+        Kind of the tasks, ``"classification"``.
+    streams : dict of str to int
+        Number of the noise stream of each phase of a task.
+    stride : None
+        The network draws no noise during training, so a phase selects a stream of the task's key.
+    samples : int
+        Monte Carlo samples of a training step, 1.
+    weights : ibpcl.models.elbo.Elbo
+        Weight of each term of the ELBO.
+    warm_up : float
+        Share of the steps in which the weight of the codes' KL divergence rises, 0.0.
     """
 
     settings: object
 
-    kind = "classification"  # of the tasks
-    # The noise of each phase of a task.  A name keeps its number, so that a new phase changes no
-    # published result.
+    kind = "classification"
+    # A phase keeps its number forever, so that a new phase does not change published results.
     streams: ClassVar = {
         "initial": 0,
         "train": 0,
@@ -127,39 +173,84 @@ class PlainClassifier:
         "buffer": 2,
         "gates": 3,
     }
-    stride = None  # the network draws no noise, so a phase is the stream of the key
+    stride = None
     samples = 1
-    weights = GRADIENT  # of the parts of the ELBO
+    weights = GRADIENT
     warm_up = 0.0
 
     def network(self, inputs, hidden, outputs):
-        """Return the network with given widths: ints, and a tuple of ints for the hidden layers."""
+        """Return the network with the given widths.
+
+        Parameters
+        ----------
+        inputs : int
+            Width D of the examples.
+        hidden : tuple of int
+            Units of each hidden layer.
+        outputs : int
+            Number of classes.
+
+        Returns
+        -------
+        network : ibpcl.models.plain.PlainNetwork
+            Architecture only.
+        """
         return plain.network(inputs, hidden, outputs)
 
     def shares(self, name):
-        """Return whether all tasks share the parameters of this name."""
+        """Return whether all tasks share a parameter.
+
+        Parameters
+        ----------
+        name : str
+            Name of the parameter, such as ``"hidden0.weight.mu"`` or ``"head.bias.mu"``.
+
+        Returns
+        -------
+        shared : bool
+            False for the head, unless all tasks use a single head.
+        """
         return self.settings.single_head or not name.startswith("head.")
 
     def start(self, context, network, task):
-        """Return fresh parameters (P,) of a network."""
+        """Return fresh parameters of a network.
+
+        Parameters
+        ----------
+        context : Context
+            Gives the random key of the task.
+        network : ibpcl.models.plain.PlainNetwork
+            Network to initialize.
+        task : ibpcl.continual.task.Task
+            The task; not used.
+
+        Returns
+        -------
+        vector : ndarray, shape (P,)
+            Random parameters, drawn as ``settings.start`` selects.
+        """
         return network.start(generator(context.key()), self.settings.start)
 
 
 @dataclass(frozen=True)
 class Context:
-    """What every step of a method reads and none changes.
+    """Inputs of every step of a method; no step changes them.
 
     Attributes
     ----------
     settings : SequentialSettings
+        Hyperparameters of the learner.
     model : PlainClassifier or ibpcl.methods.images.PlainAutoencoder
-        The network of a task, and which of its parameters tasks share.
+        Builds the network of a task and selects the parameters that tasks share.
     state : State
-        What is kept of the tasks so far.
+        The tasks learned so far.
     seed : int
+        Seed of all random numbers.
     backend : ibpcl.inference.backend.Backend
+        Library that runs the numerical kernels.
     progress : bool, ibpcl.inference.loop.Watch or None
-        Whether progress bars are shown, or who watches the training.
+        Whether progress bars are shown (None: on a terminal only), or a Watch that also receives
+        every epoch.
     """
 
     settings: object
@@ -173,16 +264,40 @@ class Context:
 
     @property
     def name(self):
-        """The method's name, for messages and the history."""
+        """Name of the method, for messages and the history."""
         return called(type(self.settings))
 
     def key(self, phase="initial", task_id=None):
-        """Return the key of the noise of a phase, of the next task unless another is named."""
+        """Return the random key of a phase of a task.
+
+        Parameters
+        ----------
+        phase : str
+            A key of ``model.streams``, such as ``"train"``.
+        task_id : int, optional
+            Task that draws the noise; the next task if not given.
+
+        Returns
+        -------
+        key : ibpcl.noise.Key
+            Seed and position of the noise; equal keys draw equal noise.
+        """
         t = self.state.learned if task_id is None else task_id
         return phase_key(self.model, self.seed, t, phase)
 
     def fit(self, **changes):
-        """Return how the training on a task goes, with changes to single fields."""
+        """Return the training plan of a task.
+
+        Parameters
+        ----------
+        **changes : object
+            Fields of :class:`ibpcl.inference.loop.Fit` to set otherwise, such as ``epochs=10``.
+
+        Returns
+        -------
+        plan : ibpcl.inference.loop.Fit
+            Epochs, batch size and learning-rate decay as in the settings.
+        """
         settings = self.settings
         usual = Fit(
             phase=self.name,
@@ -197,34 +312,99 @@ class Context:
         return usual._replace(**changes)
 
     def hidden(self, task_id):
-        """Return the units of each hidden layer after a learned task."""
+        """Return the units of each hidden layer after a learned task.
+
+        Parameters
+        ----------
+        task_id : int
+            A learned task.
+
+        Returns
+        -------
+        hidden : tuple of int
+            As in the settings, unless the network grows.
+        """
         widths = self.state.memory.get(f"widths{task_id}", self.settings.hidden)
         return tuple(int(width) for width in widths)
 
     def network_of(self, task_id):
-        """Return the network of a learned task, as large as it was then."""
+        """Return the network of a learned task, with the widths it had after that task.
+
+        Parameters
+        ----------
+        task_id : int
+            A learned task.
+
+        Returns
+        -------
+        network : ibpcl.models.network.Network
+            Architecture only; :meth:`assemble` also returns the parameters.
+        """
         state = self.state
         inputs = int(state.memory.get(f"inputs{task_id}", state.inputs))
         return self.model.network(inputs, self.hidden(task_id), state.outputs[task_id])
 
     def next_network(self, outputs, hidden=None):
-        """Return the network of the next task; as wide as the last one unless widths are given."""
+        """Return the network of the next task.
+
+        Parameters
+        ----------
+        outputs : int
+            Number of network outputs.
+        hidden : tuple of int, optional
+            Units of each hidden layer; those of the last task if not given.
+
+        Returns
+        -------
+        network : ibpcl.models.network.Network
+            Architecture only.
+        """
         hidden = hidden or self.hidden(self.state.learned - 1)
         return self.model.network(self.state.inputs, hidden, outputs)
 
     def places(self, network):
-        """Return where in a network's vector the parameters are that tasks share."""
+        """Return the positions of the shared parameters in a network's vector.
+
+        Parameters
+        ----------
+        network : ibpcl.models.network.Network
+            Network of any task.
+
+        Returns
+        -------
+        places : slice or ndarray of int
+            Index into the vector of parameters.
+        """
         return network.layout.places(self.model.shares)
 
     def shared_layout(self, task_id):
-        """Return the names and shapes of what tasks share in the network of a learned task."""
+        """Return the layout of the shared parameters in the network of a learned task.
+
+        Parameters
+        ----------
+        task_id : int
+            A learned task.
+
+        Returns
+        -------
+        layout : ibpcl.models.parameters.Layout
+            Names, shapes and order of the parameters that tasks share.
+        """
         entries = self.network_of(task_id).layout.entries
         return Layout(entry for entry in entries if self.model.shares(entry.name))
 
     def shared_with(self, task_id):
-        """Return the shared parameters of a learned task's network.
+        """Return the shared parameters in the network of a learned task.
 
-        Where networks grow, it is a corner of each array of the newest network.
+        Parameters
+        ----------
+        task_id : int
+            A learned task.
+
+        Returns
+        -------
+        shared : ndarray
+            Where networks grow, the top left corner of each array of the newest network.
         """
         state = self.state
         if f"widths{task_id}" not in state.memory:
@@ -233,9 +413,26 @@ class Context:
         return state.shared[self.shared_layout(task_id).within(newest)]
 
     def assemble(self, task_id, shared=None):
-        """Return the network of a learned task and its parameters (P,).
+        """Return the network and the parameters of a learned task.
 
-        ``shared`` replaces the shared parameters, as the merged ones of IMM do.
+        Parameters
+        ----------
+        task_id : int
+            A learned task.
+        shared : ndarray, optional
+            Replacement of the shared parameters, such as the merged ones of IMM.
+
+        Returns
+        -------
+        network : ibpcl.models.network.Network
+            With the widths it had after that task.
+        vector : ndarray, shape (P,)
+            Shared parameters, and the task's own.
+
+        Raises
+        ------
+        ValueError
+            If the state holds another number of parameters than the network has.
         """
         network = self.network_of(task_id)
         vector = np.empty(network.layout.size, np.float32)
@@ -243,7 +440,7 @@ class Context:
         others = np.delete(np.arange(vector.size), places)
         shared = self.shared_with(task_id) if shared is None else shared
         for where, values in ((places, shared), (others, self.state.own[task_id])):
-            if np.shape(values) != vector[where].shape:  # NumPy would repeat a single one
+            if np.shape(values) != vector[where].shape:  # NumPy would broadcast a single value
                 raise ValueError(
                     f"{self.name}: the state of task {task_id} has parameters of shape "
                     f"{np.shape(values)}, not {vector[where].shape}"
@@ -252,29 +449,59 @@ class Context:
         return network, vector
 
 
-# The steps of a task.
+# The steps of learning a task.
 
 
 def accept(context, task):
-    """Refuse a task that does not fit; return the context with the width of the examples.
+    """Check that a task fits, and return the context with the width of its examples.
+
+    Parameters
+    ----------
+    context : Context
+        State before the task.
+    task : ibpcl.continual.task.Task
+        The next task.
+
+    Returns
+    -------
+    context : Context
+        With ``state.inputs`` set.
 
     Raises
     ------
-    TypeError, ValueError
-        If the task is of another kind, has another width, or does not fit the one head.
+    TypeError
+        If ``task`` is not a Task, or is of another kind than ``context.model.kind``.
+    ValueError
+        If its inputs are wider or narrower than those of earlier tasks, or it has another number of
+        outputs than the single head.
     """
     state = context.state
     check_task(context.name, task, context.model.kind, state.inputs)
     if state.outputs and task.outputs != state.outputs[0] and context.settings.single_head:
         raise ValueError(
-            f"{context.name}: task {task.name!r} has {task.outputs} outputs, "
-            f"the one head {state.outputs[0]}"
+            f"{context.name}: task {task.name!r} must have {state.outputs[0]} outputs, as the "
+            f"single head has, got {task.outputs}"
         )
     return replace(context, state=replace(state, inputs=task.inputs))
 
 
 def start(context, network, task):
-    """Return where training on a task starts (P,): the shared parameters, all others afresh."""
+    """Return the parameters from which training on a task starts.
+
+    Parameters
+    ----------
+    context : Context
+        State before the task.
+    network : ibpcl.models.network.Network
+        Network of the task.
+    task : ibpcl.continual.task.Task
+        The next task.
+
+    Returns
+    -------
+    vector : ndarray, shape (P,)
+        The shared parameters as the last task left them; all others drawn afresh.
+    """
     vector = context.model.start(context, network, task)
     if context.state.shared is not None:
         vector[context.places(network)] = context.state.shared
@@ -293,32 +520,43 @@ def train(
     held=None,
     adapt=None,
 ):
-    """Maximize the ELBO of a task, less a penalty.
+    """Maximize the ELBO of a task, minus a penalty.
 
     Parameters
     ----------
     context : Context
+        Settings, and the state before the task.
     network : ibpcl.models.network.Network
+        Network of the task.
     vector : ndarray, shape (P,)
-        Where to start.
+        Initial parameters.
     data : ibpcl.inference.objectives.Data
+        Training examples.
     penalty : callable, optional
-        ``penalty(vector, gradient)`` returns what is added to the negative ELBO, in nats for the
-        whole task, and its gradient (P,) or None.  ``gradient`` is that of the loss without it, in
-        nats per example.
+        ``penalty(vector, gradient)`` returns the penalty, in nats for the whole task, and its
+        gradient (P,) or None.  It is added to the negative ELBO.  The argument ``gradient`` is that
+        of the loss without the penalty, in nats per example.
     prior : ibpcl.models.elbo.Prior, optional
-        Prior of Gaussian weights; None where weights are numbers.
+        Prior of Gaussian weights; None for deterministic weights.
     weights : ibpcl.models.elbo.Elbo, optional
-        Weight of each part of the ELBO; those of the model if not given.
+        Weight of each term of the ELBO; ``model.weights`` if not given.
     held : ndarray of bool, shape (P,), optional
-        Parameters that stay where they are.
+        True for a parameter that must not move.
     adapt : callable, optional
-        Called after each step, see :func:`ibpcl.inference.loop.fit`.
+        ``adapt(step, vector, state, rates) -> (vector, state, rates)``, called after each step of
+        Adam.
 
     Returns
     -------
     vector : ndarray, shape (P,)
+        Trained parameters.
     history : list of ibpcl.inference.loop.Record
+        One row per epoch.
+
+    Raises
+    ------
+    NonFiniteError
+        If the loss or its gradient becomes infinite or NaN.
     """
     model = context.model
     rates = dict.fromkeys(("plain", "mu", "log_sigma"), context.settings.rate)
@@ -330,7 +568,20 @@ def train(
 
 
 def of_task(context, history):
-    """Return the rows of a history with the number of the task that is being learned."""
+    """Return a history with the number of the current task in every row.
+
+    Parameters
+    ----------
+    context : Context
+        State before the task, so ``state.learned`` is its number.
+    history : list of ibpcl.inference.loop.Record
+        Rows of a fit.
+
+    Returns
+    -------
+    history : list of ibpcl.inference.loop.Record
+        Copies of the rows.
+    """
     return [record._replace(task=context.state.learned) for record in history]
 
 
@@ -340,15 +591,18 @@ def keep(context, network, vector, memory=None):
     Parameters
     ----------
     context : Context
+        State before the task.
     network : ibpcl.models.network.Network
+        Network of the task.
     vector : ndarray, shape (P,)
-        The trained parameters.
+        Trained parameters.
     memory : dict of str to ndarray, optional
-        What the method remembers from now on; unchanged if not given.
+        New memory of the method; unchanged if not given.
 
     Returns
     -------
     state : State
+        State with the task added.
     """
     state = context.state
     places = context.places(network)
@@ -362,19 +616,30 @@ def keep(context, network, vector, memory=None):
 
 
 def predict(context, assembled, x, task_id):
-    """Return class probabilities (N, C) for inputs (N, D) of a learned task.
+    """Return class probabilities for inputs of a learned task.
 
     Parameters
     ----------
     context : Context
+        State with the task.
     assembled : callable
-        ``assembled(task_id)`` returns the network of a task and its parameters.
+        ``assembled(task_id)`` returns the network of a task and its parameters (P,).
     x : array_like, shape (N, D)
+        Inputs, finite real numbers.
     task_id : int
+        A learned task.
 
     Returns
     -------
     probabilities : ndarray, shape (N, C)
+        Each row sums to 1.
+
+    Raises
+    ------
+    TypeError
+        If ``task_id`` is not an integer, or ``x`` does not hold real numbers.
+    ValueError
+        If the task was not learned, or ``x`` has another width or non-finite entries.
     """
     check_task_id(f"{context.name}.predict", task_id, context.state.learned)
     network, vector = assembled(task_id)
@@ -383,21 +648,26 @@ def predict(context, assembled, x, task_id):
 
 
 def pull(vector, places, *anchors):
-    """Return the penalty that pulls parameters towards anchors, and its gradient.
+    r"""Return a quadratic penalty that pulls parameters towards anchors, and its gradient.
+
+    .. math:: \frac12 \sum_a \sum_q \lambda_{a, q} (\theta_q - \theta_{a, q})^2
 
     Parameters
     ----------
     vector : ndarray, shape (P,)
+        All parameters of the network.
     places : slice or ndarray of int
-        Which parameters are pulled, Q of them.
-    *anchors : pair of ndarray, shape (Q,)
-        Where each pull leads to, and its precision.
+        Positions of the Q parameters that are pulled.
+    *anchors : tuple of (ndarray, ndarray), shape (Q,)
+        Anchor and precision of each pull.  The unit of a precision is nats per squared unit of the
+        parameter.
 
     Returns
     -------
     penalty : float
-        The sum of ``precision / 2 * (vector[places] - anchor) ** 2``.
+        The sum above, in nats.
     gradient : ndarray, shape (P,)
+        Zero outside ``places``.
 
     Examples
     --------
