@@ -256,8 +256,8 @@ class Settings(MaskedSettings):
     )
     alpha_rule: str = option(
         "max",
-        "Rule for alpha of the next task; max takes the maximum of alpha and the stick parameters a "
-        "(supplement E).",
+        "Rule for alpha of the next task; max takes the maximum of alpha and the stick parameters "
+        "a (supplement E).",
         choices=("fixed", "max", "increment", "learned"),
     )
     alpha_increment: float = option(
@@ -437,14 +437,14 @@ class ImageSettings(MaskedSettings):
     )
     alpha_rule: str = option(
         "max",
-        "Rule for alpha of the next task; max takes the maximum of alpha and the stick parameters a "
-        "(supplement B.2).",
+        "Rule for alpha of the next task; max takes the maximum of alpha and the stick parameters "
+        "a (supplement B.2).",
         choices=("fixed", "max"),
     )
     first_columns: str = option(
         "unused",
-        "Columns where the masks of a task are likely to start: the first ones, as the sticks give, "
-        "or unused ones (not in the paper).",
+        "Columns where the masks of a task are likely to start: the first ones, as the sticks "
+        "prefer, or unused ones (not in the paper).",
         choices=("sticks", "unused"),
     )
     hold_used: bool = option(
