@@ -1,10 +1,11 @@
-"""One published method a file, all with the face of :class:`ibpcl.continual.learner.Learner`.
+"""Methods of continual learning: one module per published method, all with the same interface.
 
-A method's module offers ``Settings``, a frozen dataclass whose fields are declared by
-:func:`ibpcl.options.option` and which has the method's name and its presets, and a learner that is
-made by ``Learner(settings, seed, backend_name)``.  A method that learns images without labels, too,
-has ``ImageSettings`` and the same learner on an autoencoder (``ImageEWC`` for ``EWC``).  A module
-is imported when its method is asked for.
+Each module has ``Settings`` and a learner with the interface of
+:class:`ibpcl.continual.learner.Learner`.  ``Settings`` is a frozen dataclass whose fields are
+declared with :func:`ibpcl.options.option`; it also has the method's name and named presets.  The
+learner is constructed as ``Learner(settings, seed, backend_name)``.  A method that also learns
+images without labels has ``ImageSettings`` and a learner with an autoencoder (``ImageEWC`` beside
+``EWC``).  A module is imported only when its method is needed.
 """
 
 from dataclasses import dataclass
@@ -16,10 +17,18 @@ from ibpcl.options import Checked, option, presets_of
 
 
 class About(NamedTuple):
-    """The class of a method's learner, where the method was published, and what it can do.
+    """Entry of a method in the list of methods.
 
-    ``paper`` is empty where there is none.  ``can``: task (a head for each task), domain (one head
-    for all), grow (add units), regression, images (without labels: a generative model).
+    Attributes
+    ----------
+    learner : str
+        Name of the learner's class.
+    paper : str
+        Authors and year of the paper; empty if there is none.
+    can : tuple of str
+        Abilities: ``"task"`` (one head per task), ``"domain"`` (a single head for all tasks),
+        ``"grow"`` (adds units), ``"regression"``, ``"images"`` (learns generative models without
+        labels).
     """
 
     learner: str
@@ -45,18 +54,30 @@ ABOUT = {
     "hat": About("HAT", "Serra et al. (2018)", ("task",)),
     "ibp_vcl": About("IBPVCL", "Kessler et al. (2021)", ("task", "domain")),
 }
-# The class of each method's learner, in the module of the method's name.
+# The learner's class of each method, in the module of the same name.
 METHODS = {name: about.learner for name, about in ABOUT.items()}
-# Methods on images, which have settings of their own; a command line leaves "vae_" out.
+# Methods on images, which have separate settings; the command line omits the prefix "vae_".
 GENERATIVE = tuple(f"vae_{name}" for name, about in ABOUT.items() if "images" in about.can)
-# The name of each method by the class of its learner.
+# The name of each method, by its learner's class.
 OF_LEARNER = {learner: name for name, learner in METHODS.items()}
 OF_LEARNER |= {f"Image{METHODS[name.removeprefix('vae_')]}": name for name in GENERATIVE}
 
 
 class Method(NamedTuple):
-    """A method: its name, its settings' class, its learner's class, what it is in one line, and its
-    named settings.
+    """A method with its classes and presets.
+
+    Attributes
+    ----------
+    name : str
+        Name of the method, such as ``"npbcl"``, ``"vae_npbcl"`` or ``"package.module:Class"``.
+    settings : type
+        Class of its settings.
+    learner : type
+        Class of its learner.
+    summary : str
+        Description in one line.
+    presets : dict of str to dict
+        Named settings: for each name, the changes to the defaults.
     """
 
     name: str
@@ -67,18 +88,49 @@ class Method(NamedTuple):
 
 
 def first_paragraph(text):
-    """Return the first paragraph of a text in one line.
+    r"""Return the first paragraph of a text in one line.
 
-    >>> first_paragraph("A method\\nof one line.\\n\\nMore.")
+    Parameters
+    ----------
+    text : str
+        Paragraphs, separated by empty lines.
+
+    Returns
+    -------
+    paragraph : str
+        The first paragraph, with single spaces.
+
+    Examples
+    --------
+    >>> first_paragraph("A method\nof one line.\n\nMore.")
     'A method of one line.'
     """
     return " ".join(text.strip().split("\n\n")[0].split())
 
 
 def method(name):
-    """Return a method by name; ``package.module:Class`` is one of the user's own, see
-    :mod:`ibpcl.methods.own`.
+    """Return a method by name.
 
+    Parameters
+    ----------
+    name : str
+        A key of ``METHODS``, such as ``"ewc"``; one of ``GENERATIVE``, such as ``"vae_ewc"``; or
+        ``"package.module:Class"`` for a user-defined method.
+
+    Returns
+    -------
+    method : Method
+        Its settings, learner and presets.
+
+    Raises
+    ------
+    ValueError
+        If there is no such method.
+    UserError
+        If a user-defined method cannot be imported or used.
+
+    Examples
+    --------
     >>> method("npbcl").learner.__name__
     'NPBCL'
     """
@@ -89,14 +141,14 @@ def method(name):
             f"methods.method: name must be one of {', '.join((*METHODS, *GENERATIVE))}, got "
             f"{name!r}"
         )
-    of = "Image" if name in GENERATIVE else ""
+    prefix = "Image" if name in GENERATIVE else ""
     bare = name.removeprefix("vae_")
     module = import_module(f"ibpcl.methods.{'npbcl_images' if name == 'vae_npbcl' else bare}")
-    settings = getattr(module, f"{of}Settings")
+    settings = getattr(module, f"{prefix}Settings")
     return Method(
         name,
         settings,
-        getattr(module, of + METHODS[bare]),
+        getattr(module, prefix + METHODS[bare]),
         first_paragraph(module.__doc__ or name),
         presets_of(settings),
     )
@@ -105,9 +157,7 @@ def method(name):
 @documented
 @dataclass(frozen=True, init=False)
 class Training(Checked):
-    """The settings that every method has; methods change defaults and sentences, and keep the
-    bounds.
-    """
+    """Settings that every method has."""
 
     hidden: tuple[int, ...] = option((200,), "Units of each hidden layer.", at_least=1)
     epochs: int = option(5, "Epochs per task.", at_least=0)
@@ -117,9 +167,11 @@ class Training(Checked):
 @documented
 @dataclass(frozen=True, init=False)
 class OneRate(Training):
-    """The settings of methods that train all parameters at one rate."""
+    """Settings of the methods with one learning rate for all parameters."""
 
-    rate: float = option(0.001, "Adam's learning rate.", at_least=0)
+    rate: float = option(0.001, "Learning rate of Adam.", at_least=0)
     rate_end: float = option(
-        1.0, "Factor of the learning rate at a task's last step; it falls geometrically.", above=0
+        1.0,
+        "Factor of the learning rate at the last step of a task; it decays geometrically.",
+        above=0,
     )

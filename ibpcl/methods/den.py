@@ -1,30 +1,31 @@
-r"""DEN, dynamically expandable networks: retrain what a task needs, add units if that fails, copy
-what moved too far.
+r"""DEN, dynamically expandable networks: select units, retrain them, expand, and split.
 
 Yoon, Yang, Lee and Hwang (2018), "Lifelong Learning with Dynamically Expandable Networks".  With L
 the mean negative log likelihood, the first task minimizes :math:`L + \mu \|W\|_1` (Eq. 2).  A later
 task has up to four phases:
 
-1. *head*: :math:`L + \mu \|W^{head}\|_1` over a new head alone (Eq. 3).  The units from which a
-   path of weights that are not zero leads to it are the selected ones (Algorithm 2).
-2. *selected*: the weights between selected units (Eq. 4), held where they were (Eq. 6),
+1. *head*: :math:`L + \mu \|W^{head}\|_1` over a new head alone (Eq. 3).  The selected units are
+   those from which a path of nonzero weights leads to the head (Algorithm 2).
+2. *selected*: the weights between selected units (Eq. 4), pulled to their earlier values (Eq. 6),
 
    .. math:: L + \tfrac{\kappa}{2} \|W\|_2^2 + \tfrac{\lambda}{2} \|W - W^{t-1}\|_2^2.
 
-3. *expanded*, if L over the training data is not below a threshold then: every layer gets k units
-   more, and what is new learns under :math:`L + \mu \|W^{new}\|_1 + \gamma \sum_g \|W_g\|_2` (Eq.
-   5), a group being what enters a new unit; units whose group is 0 go away (Algorithm 3).
-4. *split*: a unit whose incoming weights have moved further than :math:`\sigma` is put back, and a
-   copy of what it had become stands beside it for the new task (Algorithm 4).  Then what is new
-   learns again.
+3. *expanded*, if L over the training data is then not below a threshold: every layer gets k more
+   units, and the new weights minimize :math:`L + \mu \|W^{new}\|_1 + \gamma \sum_g \|W_g\|_2` (Eq.
+   5), with one group for the incoming weights of each new unit.  Units whose group is 0 are removed
+   (Algorithm 3).
+4. *split*: a unit whose incoming weights have moved further than :math:`\sigma` is reset to its
+   earlier weights, and a copy with the new weights is appended for the new task (Algorithm 4).
+   Then the new weights are trained again.
 
-**Time stamps**: a task is predicted with the units that were there when it had been learned, so
-neither new units nor copies change what earlier tasks predict.  No unit of an earlier task ever
-moves further than :math:`\sigma` in one task; with :math:`\sigma = 0` earlier predictions stay what
-they are, bit for bit.
+**Time stamps**: a task is predicted with the units that existed after it was learned, so neither
+new units nor copies change the predictions of earlier tasks.  No unit of an earlier task ever moves
+further than :math:`\sigma` in one task.  With :math:`\sigma = 0` earlier predictions stay the same,
+bit for bit.
 
-.. warning:: The paper retrains all weights after a split, old ones under the pull of Eq. 6.  Here
-   old ones rest: they would move away again, and the threshold would promise nothing.
+.. warning:: The paper retrains all weights after a split, old ones under the penalty of Eq. 6.
+   Here old weights are fixed.  Otherwise they would move again, and the threshold would guarantee
+   nothing.
 """
 
 from dataclasses import dataclass
@@ -54,39 +55,47 @@ from ibpcl.primitives.proximal import group_shrink, soft_threshold
 @documented
 @dataclass(frozen=True, init=False)
 class Settings(SequentialSettings):
-    """The settings of DEN."""
+    """Settings of DEN."""
 
     method = "den"
 
-    single_head: bool = option(False, "A head is as wide as its task's network.", choices=(False,))
-    epochs: int = option(5, "Epochs of each phase of a task, except the head's.")
+    single_head: bool = option(
+        False, "Always false: each head is as wide as the network of its task.", choices=(False,)
+    )
+    epochs: int = option(5, "Epochs of each phase of a task, except the phase head.")
     head_epochs: int = option(
-        5, "Epochs of the new head alone, which selects units; 0 selects all there are.", at_least=0
+        5, "Epochs of the new head alone, which selects units; 0 selects all units.", at_least=0
     )
     sparsity: float = option(
-        0.00001, "Weight mu of the magnitude of each weight, nats per example.", at_least=0
+        0.00001, "Strength mu of the L1 penalty, in nats per example.", at_least=0
     )
     decay: float = option(
-        0.0001, "Weight kappa of the squares of the selected weights, with a half.", at_least=0
+        0.0001,
+        "Strength kappa of the squared L2 penalty on the selected weights, with a factor 1/2.",
+        at_least=0,
     )
     drift: float = option(
         0.5,
-        "Weight lambda of the squared distance from the last task's weights, with a half.",
+        "Strength lambda of the squared distance from the weights of the last task, with a factor "
+        "1/2.",
         at_least=0,
     )
     loss_threshold: float = option(
         0.01,
-        "Expand unless the loss is below this, nats per example (inf: never).",
+        "The network expands unless the loss is below this, in nats per example (inf: never).",
         at_least=0,
         at_most=np.inf,
     )
     expand_units: int = option(10, "Units k that an expansion adds to each layer.", at_least=1)
     group_sparsity: float = option(
-        0.001, "Weight gamma of the length of what enters a new unit, nats per example.", at_least=0
+        0.001,
+        "Strength gamma of the group penalty, the L2 norm of the incoming weights of each new "
+        "unit, in nats per example.",
+        at_least=0,
     )
     split_threshold: float = option(
         0.05,
-        "Copy a unit that moved further than this, sigma (inf: never).",
+        "Distance sigma beyond which a unit that moved is split (inf: never).",
         at_least=0,
         at_most=np.inf,
     )
@@ -94,18 +103,22 @@ class Settings(SequentialSettings):
 
 @dataclass(frozen=True)
 class Sparsity:
-    """Penalties with a kink, taken after every step of Adam: weights, and whole units, that are
-    zero exactly.
+    """L1 and group penalties, applied by a proximal step after every step of Adam.
 
-    A step of Adam is :math:`w_i - s_i m_i`, m being the running mean of the gradient and
-    :math:`s_i` a size of its own for each element.  The proximal step that follows has the same
-    sizes, so what both leave where it is minimizes the loss plus the penalties.  With a threshold
-    that knows nothing of :math:`s_i`, as public code has it, the strength of a penalty would depend
-    on the learning rate and on how many steps are taken.
+    A step of Adam is :math:`w_i - s_i m_i`, with the running mean m of the gradient and a separate
+    step size :math:`s_i` for each element.  The proximal step uses the same step sizes, so a fixed
+    point of both steps minimizes the loss plus the penalties.  With a threshold independent of
+    :math:`s_i`, as in the public code, the strength of a penalty would depend on the learning rate
+    and on the number of steps.
 
-    ``single`` (P,): the weight of the magnitude of each element, >= 0.  ``groups``: arrays (D, K)
-    of places in the vector; the length of each column is a penalty, and no place stands in two
-    columns.  ``group_weight``: of these lengths, >= 0.
+    Parameters
+    ----------
+    single : ndarray, shape (P,)
+        Strength of the L1 penalty of each element, >= 0.
+    groups : tuple of ndarray of int, shape (D, K)
+        Positions in the vector; each column is a group, and no position occurs in two columns.
+    group_weight : float
+        Strength of the penalty on the L2 norm of each group, >= 0.
     """
 
     single: np.ndarray
@@ -114,17 +127,39 @@ class Sparsity:
 
     @property
     def is_zero(self):
-        """Whether there is no penalty at all."""
+        """Whether all penalties are zero."""
         return not self.single.any() and (self.group_weight == 0 or not self.groups)
 
     def value(self, vector):
-        """Add the penalties up, in the units of their weights."""
+        """Return the sum of the penalties.
+
+        Parameters
+        ----------
+        vector : ndarray, shape (P,)
+            Parameters.
+
+        Returns
+        -------
+        penalty : float
+            In the units of the strengths, here nats per example.
+        """
         lengths = sum(np.sqrt((vector[places] ** 2).sum(axis=0)).sum() for places in self.groups)
         return np.abs(vector) @ self.single + self.group_weight * lengths
 
     def shrink(self, vector, sizes):
-        """Take the proximal step of given sizes (P,), all >= 0; an element whose size is 0 stays
-        where it is.
+        """Return the parameters after the proximal step.
+
+        Parameters
+        ----------
+        vector : ndarray, shape (P,)
+            Parameters.
+        sizes : ndarray, shape (P,)
+            Step sizes, all >= 0; an element with size 0 keeps its value.
+
+        Returns
+        -------
+        vector : ndarray, shape (P,)
+            Shrunk parameters; some are exactly zero.
         """
         vector = soft_threshold(vector, self.single * sizes)
         for places in self.groups:
@@ -133,8 +168,29 @@ class Sparsity:
 
 
 class Course:
-    """One task of DEN under way: the network and its parameters as they are now, and the history so
-    far.
+    """One task of DEN in progress: the current network, its parameters, and the history so far.
+
+    Parameters
+    ----------
+    context : ibpcl.methods.sequential.Context
+        Settings, and the state before the task.
+    task : ibpcl.continual.task.Task
+        The task to learn.
+
+    Attributes
+    ----------
+    network : ibpcl.models.plain.PlainNetwork
+        Current network.
+    vector : ndarray, shape (P,)
+        Its parameters.
+    old : ibpcl.models.plain.PlainNetwork
+        Network at the start of the task.
+    before : ndarray
+        Parameters at the start of the task.
+    plan : ibpcl.inference.loop.Fit
+        Training plan of the task.
+    history : list of ibpcl.inference.loop.Record
+        One row per epoch of the phases so far.
     """
 
     def __init__(self, context, task):
@@ -147,8 +203,16 @@ class Course:
         self.before = self.vector = continued(context, self.network)
 
     def fit_new(self, phase, epochs, groups=()):
-        """Train what the last task did not have, sparsely: weights alone, and ``groups`` of what
-        enters a unit.
+        """Train the parameters that the last task did not have, with L1 and group penalties.
+
+        Parameters
+        ----------
+        phase : str
+            Name of the phase in the history.
+        epochs : int
+            Number of epochs, >= 0.
+        groups : tuple of ndarray of int, shape (D, K)
+            Positions of the incoming weights of new units, one column per unit.
         """
         new = ~known(self.context, self.network)
         single = np.zeros(len(self.vector), np.float32)
@@ -157,14 +221,14 @@ class Course:
         self._fit(phase, epochs, new, Sparsity(single * new, groups, self.settings.group_sparsity))
 
     def fit_selected(self):
-        """Train the weights between selected units, drawn to 0, and to what the last task left."""
+        """Train the weights between selected units, pulled to 0 and to their earlier values."""
         trained = expandable.between(
             self.network, expandable.reached(self.network.weights(self.vector))
         )
         decay, drift = (
             np.float32(weight) * trained for weight in (self.settings.decay, self.settings.drift)
         )
-        drift[-self.network.head_size :] = 0  # the new head was nowhere
+        drift[-self.network.head_size :] = 0  # the new head has no earlier values
         self._fit(
             "selected",
             self.settings.epochs,
@@ -173,14 +237,14 @@ class Course:
         )
 
     def loss(self):
-        """Return the mean negative log likelihood of the training data, nats per example."""
+        """Return the mean negative log likelihood of the training data, in nats per example."""
         total, _ = self.network.log_likelihood(
             self.vector, self.task.x_train, self.task.y_train, self.context.backend
         )
         return -total / len(self.task.x_train)
 
     def expand(self):
-        """Add units to every layer, train them, and remove those that nothing enters."""
+        """Add units to every layer, train them, and remove those without incoming weights."""
         larger = self.network.resized(
             tuple(width + self.settings.expand_units for width in self.old.hidden)
         )
@@ -197,7 +261,15 @@ class Course:
         self.network, self.vector = expandable.kept_units(larger, self.vector, keep)
 
     def split(self):
-        """Put back the units that moved too far, and copy them; return how many."""
+        """Split the units that moved too far.
+
+        Each of them is reset, and a copy with the new weights is appended.
+
+        Returns
+        -------
+        count : int
+            Number of split units.
+        """
         distances = expandable.drift(self.network, self.vector, self.old, self.before)
         moved = [np.flatnonzero(distance > self.settings.split_threshold) for distance in distances]
         self.network, self.vector = expandable.split(
@@ -205,10 +277,8 @@ class Course:
         )
         return sum(map(len, moved))
 
-    def _fit(self, phase, epochs, trained, kinks=None, pulls=()):
-        """Train some of the parameters, under penalties with a kink, or drawn to means with
-        precisions.
-        """
+    def _fit(self, phase, epochs, trained, sparsity=None, pulls=()):
+        """Train some of the parameters, with L1 and group penalties or with quadratic pulls."""
         network = self.network
         task = self.task
         examples = len(self.task.x_train)
@@ -226,12 +296,12 @@ class Course:
                 value, quadratic_cache = quadratic.penalty(vector, mean, precision)
                 gradient += quadratic.penalty_vjp(1.0, quadratic_cache)[0]
                 penalty += value
-            penalty += kinks.value(vector) if kinks else 0.0
+            penalty += sparsity.value(vector) if sparsity else 0.0
             return Step(Elbo(total * examples / len(rows)), gradient, penalty=penalty * examples)
 
         def shrink(step, vector, state, rates):
             factor = np.float32(geometric(1.0, plan.rate_end, step, steps))
-            return kinks.shrink(vector, adam.step_sizes(state, rates * factor)), state, rates
+            return sparsity.shrink(vector, adam.step_sizes(state, rates * factor)), state, rates
 
         self.vector, records = fit(
             self.vector,
@@ -239,13 +309,37 @@ class Course:
             rates,
             examples,
             plan._replace(phase=phase, epochs=epochs),
-            None if kinks is None or kinks.is_zero else shrink,
+            None if sparsity is None or sparsity.is_zero else shrink,
         )
         self.history += records
 
 
 def learn_task(context, task):
-    """Go through the phases of a task; return the new state and the history."""
+    """Learn one more task with the phases of DEN.
+
+    Parameters
+    ----------
+    context : ibpcl.methods.sequential.Context
+        Settings, and the state before the task.
+    task : ibpcl.continual.task.Task
+        The next task.
+
+    Returns
+    -------
+    state : ibpcl.methods.sequential.State
+        State with the task added.
+    history : list of ibpcl.inference.loop.Record
+        One row per epoch.
+
+    Raises
+    ------
+    TypeError
+        If the task is of another kind than the model learns.
+    ValueError
+        If the task does not fit the network.
+    TrainingError
+        If the loss is not finite.
+    """
     context = accept(context, task)
     settings = context.settings
     learned = context.state.learned
@@ -265,9 +359,40 @@ def learn_task(context, task):
 
 
 class DEN(Saved):
-    """Learn tasks in a network that grows; parameters as in :class:`Saved`.
+    """Learner with a dynamically expandable network.
 
-    ``knowledge.memory`` has ``widths{s}``, the units of each hidden layer after task s.
+    Yoon et al. (2018), "Lifelong Learning with Dynamically Expandable Networks".
+
+    Parameters
+    ----------
+    settings : Settings, optional
+        Hyperparameters; all defaults if not given.
+    seed : int, default 0
+        Seed of all random numbers.  Equal seeds, settings and tasks give equal results.
+    backend_name : {"numba", "numpy"}
+        Library that runs the numerical kernels: compiled loops, or plain NumPy.
+
+    Attributes
+    ----------
+    settings : Settings
+        The hyperparameters.
+    seed : int
+        The seed.
+    backend : ibpcl.inference.backend.Backend
+        The numerical backend.
+    model : ibpcl.methods.sequential.PlainClassifier
+        Builds the network of a task and selects the parameters that tasks share.
+    knowledge : ibpcl.methods.sequential.State
+        Everything learned so far.  ``knowledge.memory`` holds ``widths{s}``, the
+        units of each hidden layer after task s.
+    name : str
+        Name of the method, ``"den"``.
+    learned : int
+        Number of tasks learned so far.
+    inputs : int or None
+        Width D of the examples; None before the first task.
+    context : ibpcl.methods.sequential.Context
+        Inputs of every step of the method, for the current state.
     """
 
     settings_type = Settings
@@ -275,9 +400,52 @@ class DEN(Saved):
     context_type = Context
 
     def learn(self, task, progress=None):
-        """Learn the next task and return the history of the training."""
+        """Learn the next task.
+
+        Parameters
+        ----------
+        task : ibpcl.continual.task.Task
+            A classification with inputs as wide as those of the earlier tasks.
+        progress : bool or ibpcl.inference.loop.Watch, optional
+            True shows progress bars, False hides them; by default they are shown on a terminal
+            only.  A Watch also receives every epoch.
+
+        Returns
+        -------
+        history : list of ibpcl.inference.loop.Record
+            One row per epoch, with the parts of the objective in nats for the whole task.
+
+        Raises
+        ------
+        TypeError
+            If ``task`` is not a Task, or not a classification.
+        ValueError
+            If its inputs are wider or narrower than those of earlier tasks.
+        TrainingError
+            If the loss is not finite.
+        """
         return self.turn(learn_task, task, progress)
 
     def predict(self, x, task_id):
-        """Return class probabilities (N, C) for inputs (N, D) of a learned task."""
+        """Return class probabilities for inputs of a learned task.
+
+        Parameters
+        ----------
+        x : array_like, shape (N, D)
+            Inputs, finite real numbers.
+        task_id : int
+            Number of a learned task, from 0 in the order of learning.
+
+        Returns
+        -------
+        probabilities : ndarray, shape (N, C)
+            Each row sums to 1.
+
+        Raises
+        ------
+        TypeError
+            If ``task_id`` is not an integer, or ``x`` does not hold real numbers.
+        ValueError
+            If the task was not learned, or ``x`` has another width or non-finite entries.
+        """
         return predict(self.context, self.assemble, x, task_id)

@@ -1,21 +1,22 @@
-r"""EWC, elastic weight consolidation: what earlier tasks were sensitive to is held where it was.
+r"""EWC, elastic weight consolidation: parameters that earlier tasks depend on are anchored.
 
 Kirkpatrick et al. (2017), "Overcoming catastrophic forgetting in neural networks", Eq. 3.  With the
-mean information :math:`F^s` of task s at its solution :math:`\theta_s`, the loss of task t is, in
-nats per example,
+mean Fisher information :math:`F^s` of task s at its solution :math:`\theta_s`, the loss of task t
+is, in nats per example,
 
 .. math:: -\frac1{N_t} \sum_n \log p(y_n | x_n, \theta)
           + \frac\lambda2 \sum_{s < t} \sum_i F^s_i (\theta_i - \theta_{s, i})^2.
 
-``separate`` keeps an anchor and an information a task, as above.  ``online`` keeps one of each: the
-last anchor, and
+The variant ``separate`` keeps an anchor and its Fisher information for each task, as above.  The
+variant ``online`` keeps only the last anchor and the running sum
 
 .. math:: F \leftarrow \gamma F + F^t
 
-(Schwarz et al., 2018, "Progress & Compress", Sec. 4; Huszár, 2018, "Note on the quadratic penalties
-in elastic weight consolidation", says why one anchor is the right Laplace approximation).  Were the
-posterior Gaussian, :math:`\lambda = N_s / N_t` would be Bayes' rule, 1 for tasks of one size.  Only
-what tasks share is held; a head has one task.
+(Schwarz et al., 2018, "Progress & Compress", Sec. 4).  Huszár (2018), "Note on the quadratic
+penalties in elastic weight consolidation", explains why a single anchor is the correct Laplace
+approximation.  If the posterior were Gaussian, :math:`\lambda = N_s / N_t` would be Bayes' rule,
+which is 1 for tasks of equal size.  Only shared parameters are anchored; a head belongs to one
+task.
 """
 
 from dataclasses import dataclass
@@ -45,49 +46,62 @@ from ibpcl.options import option
 @documented
 @dataclass(frozen=True, init=False)
 class Information(SequentialSettings):
-    """The settings of methods that need the Fisher information."""
+    """Settings of the methods that estimate the Fisher information of a classifier."""
 
     fisher: str = option(
-        "exact", "Labels of the Fisher information; exact: all of them.", choices=fisher.DEFINITIONS
+        "exact",
+        "Labels in the Fisher information; exact averages over all classes.",
+        choices=fisher.DEFINITIONS,
     )
     fisher_examples: int | None = option(
-        2000, "Examples that it is estimated from; none for all of the task's.", at_least=1
+        2000,
+        "Examples for the estimate of the Fisher information; none for all of the task.",
+        at_least=1,
     )
 
 
 @documented
 @dataclass(frozen=True, init=False)
 class ImageInformation(AutoencoderSettings):
-    """The settings of methods that need the Fisher information of a decoder, whose targets are
-    pixels.
-    """
+    """Settings of the methods that estimate the Fisher information of a decoder."""
 
     fisher: str = option(
         "sampled",
-        "Pixels of the Fisher information: drawn (sampled), or the images' (empirical).",
+        "Pixels in the Fisher information: drawn from the model (sampled), or those of the images "
+        "(empirical).",
         choices=fisher.DEFINITIONS_OF_IMAGES,
     )
     fisher_examples: int | None = option(
-        2000, "Examples that it is estimated from; none for all of the task's.", at_least=1
+        2000,
+        "Examples for the estimate of the Fisher information; none for all of the task.",
+        at_least=1,
     )
 
 
 def information(context, network, vector, task):
-    """Compute the mean Fisher information of what tasks share, at the end of a task.
+    """Return the mean Fisher information of the shared parameters at the end of a task.
 
     Parameters
     ----------
-    context : Context
-        Its state is that before the task.
+    context : ibpcl.methods.sequential.Context
+        State before the task; its settings select the definition and the number of examples.
     network : ibpcl.models.network.Network
+        Network of the task.
     vector : ndarray, shape (P,)
-        The trained parameters.
+        Trained parameters.
     task : ibpcl.continual.task.Task
+        The task; its training data are used.
 
     Returns
     -------
-    information : ndarray
-        Squared nats per squared unit of each shared parameter, for one example.
+    information : ndarray, shape (Q,)
+        Diagonal of the Fisher information per example, in squared nats per squared unit of each of
+        the Q shared parameters.
+
+    Raises
+    ------
+    NonFiniteError
+        If an entry is infinite or NaN.
     """
     limit = context.settings.fisher_examples
     rng = generator(context.key("fisher"))
@@ -104,33 +118,41 @@ def information(context, network, vector, task):
 @documented
 @dataclass(frozen=True, init=False)
 class Settings(Information):
-    """The settings of EWC."""
+    """Settings of EWC for classification."""
 
     method = "ewc"
 
     weight: float = option(
-        100.0, "Lambda, for the mean information per example, with a half in front.", at_least=0
+        100.0,
+        "Strength lambda of the penalty, lambda / 2 times the mean Fisher information.",
+        at_least=0,
     )
     variant: str = option(
         "online",
-        "An anchor per task (separate), or the last one and a sum of Fishers (online).",
+        "One anchor per task (separate), or the last anchor and a sum of Fisher information "
+        "(online).",
         choices=("separate", "online"),
     )
     decay: float = option(
-        1.0, "Gamma: factor of the online sum when a task is added.", at_least=0, at_most=1
+        1.0,
+        "Decay gamma of the sum of Fisher information when a task is added (online).",
+        at_least=0,
+        at_most=1,
     )
 
 
 def penalty(vector, places, memory, weight):
-    """Add up the pulls of all anchors, each with its information times a weight.
+    """Return the penalty of all anchors and its gradient.
 
     Parameters
     ----------
     vector : ndarray, shape (P,)
+        Current parameters.
     places : slice or ndarray of int
-        The parameters that tasks share.
+        Positions of the shared parameters.
     memory : dict of str to ndarray
-        What EWC remembers, see :class:`EWC`.
+        ``anchor{s}`` and ``fisher{s}`` of each task, or ``anchor`` and ``fisher``; empty before the
+        first task.
     weight : float
         Lambda times the number of examples, because the penalty is for the whole task.
 
@@ -139,6 +161,7 @@ def penalty(vector, places, memory, weight):
     penalty : float
         Nats for the whole task.
     gradient : ndarray, shape (P,)
+        Zero outside ``places``.
     """
     anchors = [name for name in memory if name.startswith("anchor")]
     pulls = [(memory[name], weight * memory[name.replace("anchor", "fisher")]) for name in anchors]
@@ -146,7 +169,26 @@ def penalty(vector, places, memory, weight):
 
 
 def remember(memory, settings, shared, fisher_information, t):
-    """Return the memory with task t: the shared parameters become an anchor."""
+    """Return the memory with one more task.
+
+    Parameters
+    ----------
+    memory : dict of str to ndarray
+        Memory before the task.
+    settings : Settings or ImageSettings
+        ``variant`` and ``decay`` are read.
+    shared : ndarray, shape (Q,)
+        Shared parameters after the task: the new anchor.
+    fisher_information : ndarray, shape (Q,)
+        Their mean Fisher information.
+    t : int
+        Number of the task.
+
+    Returns
+    -------
+    memory : dict of str to ndarray
+        A new dictionary.
+    """
     if settings.variant == "separate":
         return memory | {f"anchor{t}": shared, f"fisher{t}": fisher_information}
     before = memory.get("fisher", np.zeros_like(fisher_information))
@@ -155,7 +197,31 @@ def remember(memory, settings, shared, fisher_information, t):
 
 
 def learn_task(context, task):
-    """Train on a task while anchors pull, and drop the next anchor; return state and history."""
+    """Learn one more task with EWC.
+
+    Parameters
+    ----------
+    context : ibpcl.methods.sequential.Context
+        Settings, and the state before the task.
+    task : ibpcl.continual.task.Task
+        The next task.
+
+    Returns
+    -------
+    state : ibpcl.methods.sequential.State
+        State with the task added.
+    history : list of ibpcl.inference.loop.Record
+        One row per epoch.
+
+    Raises
+    ------
+    TypeError
+        If the task is of another kind than the model learns.
+    ValueError
+        If the task does not fit the network.
+    TrainingError
+        If the loss is not finite.
+    """
     context = accept(context, task)
     settings = context.settings
     memory = context.state.memory
@@ -169,16 +235,46 @@ def learn_task(context, task):
     vector = start(context, network, task)
     data = Data(task.x_train, task.targets)
     vector, history = train(context, network, vector, data, penalty=pulled)
-    found = information(context, network, vector, task)
-    memory = remember(memory, settings, vector[places].copy(), found, context.state.learned)
+    diagonal = information(context, network, vector, task)
+    memory = remember(memory, settings, vector[places].copy(), diagonal, context.state.learned)
     return keep(context, network, vector, memory), history
 
 
 class EWC(Saved):
-    """Learn tasks with elastic weights; parameters as in :class:`Saved`.
+    """Learner with elastic weight consolidation.
 
-    ``knowledge.memory`` has ``anchor{s}`` and ``fisher{s}`` of each task, or ``anchor`` and
-    ``fisher`` for the online variant.
+    Kirkpatrick et al. (2017), "Overcoming catastrophic forgetting in neural networks".
+
+    Parameters
+    ----------
+    settings : Settings, optional
+        Hyperparameters; all defaults if not given.
+    seed : int, default 0
+        Seed of all random numbers.  Equal seeds, settings and tasks give equal results.
+    backend_name : {"numba", "numpy"}
+        Library that runs the numerical kernels: compiled loops, or plain NumPy.
+
+    Attributes
+    ----------
+    settings : Settings
+        The hyperparameters.
+    seed : int
+        The seed.
+    backend : ibpcl.inference.backend.Backend
+        The numerical backend.
+    model : ibpcl.methods.sequential.PlainClassifier
+        Builds the network of a task and selects the parameters that tasks share.
+    knowledge : ibpcl.methods.sequential.State
+        Everything learned so far.  ``knowledge.memory`` holds ``anchor{s}`` and
+        ``fisher{s}`` of each task s, or ``anchor`` and ``fisher`` for the online variant.
+    name : str
+        Name of the method, ``"ewc"``.
+    learned : int
+        Number of tasks learned so far.
+    inputs : int or None
+        Width D of the examples; None before the first task.
+    context : ibpcl.methods.sequential.Context
+        Inputs of every step of the method, for the current state.
     """
 
     settings_type = Settings
@@ -186,40 +282,145 @@ class EWC(Saved):
     context_type = Context
 
     def learn(self, task, progress=None):
-        """Learn the next task and return the history of the training."""
+        """Learn the next task.
+
+        Parameters
+        ----------
+        task : ibpcl.continual.task.Task
+            A classification with inputs as wide as those of the earlier tasks.
+        progress : bool or ibpcl.inference.loop.Watch, optional
+            True shows progress bars, False hides them; by default they are shown on a terminal
+            only.  A Watch also receives every epoch.
+
+        Returns
+        -------
+        history : list of ibpcl.inference.loop.Record
+            One row per epoch, with the parts of the objective in nats for the whole task.
+
+        Raises
+        ------
+        TypeError
+            If ``task`` is not a Task, or not a classification.
+        ValueError
+            If its inputs are wider or narrower than those of earlier tasks, or it does not fit the
+            single head.
+        TrainingError
+            If the loss is not finite.
+        """
         return self.turn(learn_task, task, progress)
 
     def predict(self, x, task_id):
-        """Return class probabilities (N, C) for inputs (N, D) of a learned task."""
+        """Return class probabilities for inputs of a learned task.
+
+        Parameters
+        ----------
+        x : array_like, shape (N, D)
+            Inputs, finite real numbers.
+        task_id : int
+            Number of a learned task, from 0 in the order of learning.
+
+        Returns
+        -------
+        probabilities : ndarray, shape (N, C)
+            Each row sums to 1.
+
+        Raises
+        ------
+        TypeError
+            If ``task_id`` is not an integer, or ``x`` does not hold real numbers.
+        ValueError
+            If the task was not learned, or ``x`` has another width or non-finite entries.
+        """
         return predict(self.context, self.assemble, x, task_id)
 
 
 @documented
 @dataclass(frozen=True, init=False)
 class ImageSettings(ImageInformation):
-    """The settings of EWC for images."""
+    """Settings of EWC for images."""
 
     method = "vae_ewc"
     weight: float = option(
-        10.0, "Lambda, for the mean information per example, with a half in front.", at_least=0
+        10.0,
+        "Strength lambda of the penalty, lambda / 2 times the mean Fisher information.",
+        at_least=0,
     )
     variant: str = option(
         "online",
-        "An anchor per task (separate), or the last one and a sum of Fishers (online).",
+        "One anchor per task (separate), or the last anchor and a sum of Fisher information "
+        "(online).",
         choices=("separate", "online"),
     )
     decay: float = option(
-        1.0, "Gamma: factor of the online sum when a task is added.", at_least=0, at_most=1
+        1.0,
+        "Decay gamma of the sum of Fisher information when a task is added (online).",
+        at_least=0,
+        at_most=1,
     )
 
 
 class ImageEWC(Saved, Generative):
-    """Learn generative models with elastic weights; parameters as in :class:`Saved`."""
+    """Learner of generative models with elastic weight consolidation of the shared decoder layers.
+
+    Parameters
+    ----------
+    settings : ImageSettings, optional
+        Hyperparameters; all defaults if not given.
+    seed : int, default 0
+        Seed of all random numbers.  Equal seeds, settings and tasks give equal results.
+    backend_name : {"numba", "numpy"}
+        Library that runs the numerical kernels: compiled loops, or plain NumPy.
+
+    Attributes
+    ----------
+    settings : ImageSettings
+        The hyperparameters.
+    seed : int
+        The seed.
+    backend : ibpcl.inference.backend.Backend
+        The numerical backend.
+    model : ibpcl.methods.images.PlainAutoencoder
+        Builds the network of a task and selects the parameters that tasks share.
+    knowledge : ibpcl.methods.sequential.State
+        Everything learned so far.  ``knowledge.memory`` holds ``anchor{s}`` and
+        ``fisher{s}`` of each task s, or ``anchor`` and ``fisher`` for the online variant.
+    name : str
+        Name of the method, ``"vae_ewc"``.
+    learned : int
+        Number of tasks learned so far.
+    inputs : int or None
+        Number of pixels D; None before the first task.
+    context : ibpcl.methods.sequential.Context
+        Inputs of every step of the method, for the current state.
+    """
 
     settings_type = ImageSettings
     model_type = PlainAutoencoder
     context_type = Context
 
     def learn(self, task, progress=None):
-        """Learn the next task and return the history of the training."""
+        """Learn the next task of images.
+
+        Parameters
+        ----------
+        task : ibpcl.continual.task.Task
+            A task of images, without labels, as wide as the earlier ones.
+        progress : bool or ibpcl.inference.loop.Watch, optional
+            True shows progress bars, False hides them; by default they are shown on a terminal
+            only.  A Watch also receives every epoch.
+
+        Returns
+        -------
+        history : list of ibpcl.inference.loop.Record
+            One row per epoch, with the parts of the objective in nats for the whole task.
+
+        Raises
+        ------
+        TypeError
+            If ``task`` is not a Task of images.
+        ValueError
+            If its images have another number of pixels than those of earlier tasks.
+        TrainingError
+            If the loss is not finite.
+        """
         return self.turn(learn_task, task, progress)

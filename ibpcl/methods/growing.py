@@ -1,8 +1,8 @@
-"""Steps of methods whose network grows: new units come behind those that are there.
+"""Steps of the methods whose networks grow: new units are appended to existing layers.
 
-The network that a task knew is then the leading block of every weight matrix, and the stamp of a
-unit is its place.  ``State.memory`` has ``widths{t}``, the units of each hidden layer after task t.
-A task is predicted with the network that there was after it.
+An earlier network is then the leading block of every weight matrix, and the position of a unit
+tells since which task it exists.  ``State.memory`` holds ``widths{t}``, the units of each hidden
+layer after task t.  A task is predicted with the network as it was after that task.
 """
 
 import numpy as np
@@ -11,18 +11,19 @@ from ibpcl.noise import generator
 
 
 def known(context, network):
-    """Return which parameters of a network the last task's network shares.
+    """Return which parameters of a network already existed after the last task.
 
     Parameters
     ----------
     context : ibpcl.methods.sequential.Context
+        State before the task.
     network : ibpcl.models.plain.PlainNetwork
-        At least as large as the last task's.
+        At least as large as the network of the last task.
 
     Returns
     -------
     known : ndarray of bool, shape (P,)
-        All False before the first task.
+        True for shared parameters of the last network; all False before the first task.
     """
     chosen = np.zeros(network.layout.size, bool)
     learned = context.state.learned
@@ -32,14 +33,21 @@ def known(context, network):
 
 
 def continued(context, network, phase="initial"):
-    """Return the parameters (P,) of a network that continues the last task's, all else fresh.
+    """Return the parameters of a network that continues the last one.
 
     Parameters
     ----------
     context : ibpcl.methods.sequential.Context
+        State before the task.
     network : ibpcl.models.plain.PlainNetwork
+        At least as large as the network of the last task.
     phase : str
-        The phase whose noise draws the fresh ones.
+        Phase whose noise draws the new parameters, a key of ``context.model.streams``.
+
+    Returns
+    -------
+    vector : ndarray, shape (P,)
+        Existing shared parameters as the last task left them; all others drawn afresh.
     """
     vector = network.start(generator(context.key(phase)), context.settings.start)
     if context.state.shared is not None:

@@ -1,27 +1,28 @@
-r"""HAT, hard attention to the task: each task learns which units it uses, and later tasks leave
-those alone.
+r"""HAT, hard attention to the task: each task learns gates, which protect its units later.
 
 Serra, Suris, Miron and Karatzoglou (2018), "Overcoming Catastrophic Forgetting with Hard Attention
-to the Task".  A task's gates are :math:`a = \sigma(s e)`; within every epoch the scale rises
+to the Task".  A task's gates are :math:`a = \sigma(s e)`.  Within every epoch the scale s rises
 linearly over the B minibatches (Eq. 3),
 
-.. math:: s = \frac1{s_{max}} + \Bigl(s_{max} - \frac1{s_{max}}\Bigr) \frac{b - 1}{B - 1},
+.. math:: s = \frac1{s_{max}} + \Bigl(s_{max} - \frac1{s_{max}}\Bigr) \frac{b - 1}{B - 1}.
 
-the loss is, in nats per example, with R the share of unused units that the gates open (Eq. 5),
+The loss is, in nats per example, with R the share of unused units whose gates open (Eq. 5),
 
-.. math:: -\frac1{N_t} \sum_n \log p(y_n | x_n, \theta, a) + c\, R(a, a^{<t}),
+.. math:: -\frac1{N_t} \sum_n \log p(y_n | x_n, \theta, a) + c\, R(a, a^{<t}).
 
-and after the task :math:`a^{\le t} = \max(a^{<t}, \sigma(s_{max} e))` (Eq. 1).  The gradient at an
+After the task :math:`a^{\le t} = \max(a^{<t}, \sigma(s_{max} e))` (Eq. 1).  The gradient at an
 embedding is multiplied by (Eq. 4)
 
 .. math:: \frac{s_{max}\, (\cosh(s e) + 1)}{s\, (\cosh(e) + 1)},
 
-as if its gate had had the scale :math:`s_{max}` and argument e, and e is kept within :math:`\pm 6`.
+as if its gate had the scale :math:`s_{max}` and the argument e.  The embedding e is clipped to
+:math:`\pm 6`.
 
 .. warning:: The paper multiplies a weight's *gradient* by :math:`1 - \min(a^{<t}_{out},
-   a^{<t}_{in})` (Eq. 2) and trains with SGD.  Adam divides every constant factor out again, so here
-   the factor is on the learning *rate*: with SGD the same, with Adam the only place where it does
-   anything.  Embeddings have a rate of their own, for Adam's steps do not grow with the gradient.
+   a^{<t}_{in})` (Eq. 2) and trains with SGD.  Adam cancels any constant factor of the gradient, so
+   here the factor multiplies the *learning rate*.  With SGD this is the same; with Adam it is the
+   only place where the factor has an effect.  Embeddings have a separate learning rate, because
+   Adam's steps do not grow with the gradient.
 """
 
 from dataclasses import dataclass
@@ -47,35 +48,53 @@ from ibpcl.noise import generator
 from ibpcl.options import option
 
 LARGEST_EMBEDDING = 6.0  # Serra et al. (2018), Sec. 2.5
-# of the cosine: beyond it the gate has no gradient left
+# Limit of the argument of cosh: beyond it, the gradient of the gate vanishes.
 LARGEST_ARGUMENT = 50.0
 
 
 @documented
 @dataclass(frozen=True, init=False)
 class Settings(SequentialSettings):
-    """The settings of HAT."""
+    """Settings of HAT."""
 
     method = "hat"
 
     single_head: bool = option(
-        False, "A head is not gated, so nothing would protect one for all tasks.", choices=(False,)
+        False,
+        "Always false: a head has no gates, so nothing would protect a single head.",
+        choices=(False,),
     )
-    scale: float = option(400.0, "The largest scale of the gates, s_max.", at_least=1)
+    scale: float = option(400.0, "Largest scale s_max of the gates.", at_least=1)
     sparsity: float = option(
         0.75,
-        "Weight c of the share of unused units that a task takes, in nats per example.",
+        "Strength c of the penalty on the share of unused units that a task takes, in nats per "
+        "example.",
         at_least=0,
     )
     embedding_rate: float = option(
-        0.05, "Adam's rate of the embeddings (paper: SGD with one rate).", at_least=0
+        0.05, "Learning rate of the embeddings (paper: SGD with one learning rate).", at_least=0
     )
 
 
 def scale_at(step, per_epoch, largest):
-    """Return the scale of the gates at a step; every epoch begins at ``1 / largest`` and ends at
-    ``largest``.
+    """Return the scale of the gates at a step (Eq. 3).
 
+    Parameters
+    ----------
+    step : int
+        Number of the step, from 0.
+    per_epoch : int
+        Steps per epoch, at least 1.
+    largest : float
+        Scale s_max at the end of every epoch; every epoch begins at ``1 / largest``.
+
+    Returns
+    -------
+    scale : float
+        Scale s in [1 / largest, largest]; ``largest`` if an epoch has a single step.
+
+    Examples
+    --------
     >>> [scale_at(step, 3, 4.0) for step in range(4)]
     [0.25, 2.125, 4.0, 0.25]
     """
@@ -85,29 +104,98 @@ def scale_at(step, per_epoch, largest):
 
 
 def compensation(embedding, scale, largest):
-    """Return the factor of the gradient at each element of an embedding (Eq. 4); 1 where both
-    scales are 1.
+    """Return the factor of the gradient at each element of an embedding (Eq. 4).
 
+    Parameters
+    ----------
+    embedding : ndarray, shape (K,)
+        Embedding e of the task.
+    scale : float
+        Current scale s, > 0.
+    largest : float
+        Scale s_max.
+
+    Returns
+    -------
+    factor : ndarray, shape (K,)
+        Positive factors, 1 if both scales are 1.
+
+    Examples
+    --------
     >>> compensation(np.array([0.5, -2.0]), 1.0, 1.0)
     array([1., 1.])
     """
-    steep = np.cosh(np.clip(scale * embedding, -LARGEST_ARGUMENT, LARGEST_ARGUMENT)) + 1
-    return largest * steep / (scale * (np.cosh(embedding) + 1))
+    argument = np.clip(scale * embedding, -LARGEST_ARGUMENT, LARGEST_ARGUMENT)
+    return largest * (np.cosh(argument) + 1) / (scale * (np.cosh(embedding) + 1))
 
 
 class GatedClassifier(PlainClassifier):
-    """A plain network behind the gates of a task, and which of its parameters tasks share."""
+    """Classifier whose hidden units have gates: its network and its shared parameters.
+
+    Parameters
+    ----------
+    settings : Settings
+        Settings of the learner.
+
+    Attributes
+    ----------
+    kind : str
+        Kind of the tasks, ``"classification"``.
+    streams : dict of str to int
+        Number of the noise stream of each phase of a task.
+    """
 
     def network(self, inputs, hidden, outputs):
-        """Return the network of a task behind its gates."""
+        """Return the gated network with the given widths.
+
+        Parameters
+        ----------
+        inputs : int
+            Width D of the examples.
+        hidden : tuple of int
+            Units of each hidden layer.
+        outputs : int
+            Number of classes.
+
+        Returns
+        -------
+        network : ibpcl.models.plain.PlainNetwork
+            Architecture only.
+        """
         return plain.network(inputs, hidden, outputs, Gated, largest=self.settings.scale)
 
     def shares(self, name):
-        """Return whether all tasks share the parameters of this name: not head and embedding."""
+        """Return whether all tasks share a parameter.
+
+        Parameters
+        ----------
+        name : str
+            Name of the parameter, such as ``"hidden0.weight.mu"`` or ``"hidden0.embedding"``.
+
+        Returns
+        -------
+        shared : bool
+            False for the head and the embeddings.
+        """
         return super().shares(name) and not name.endswith("embedding")
 
     def start(self, context, network, task):
-        """Return fresh parameters (P,) of a network; the embedding is normal."""
+        """Return fresh parameters of a network.
+
+        Parameters
+        ----------
+        context : ibpcl.methods.sequential.Context
+            Gives the random keys of the task.
+        network : ibpcl.models.plain.PlainNetwork
+            Network to initialize.
+        task : ibpcl.continual.task.Task
+            The task; not used.
+
+        Returns
+        -------
+        vector : ndarray, shape (P,)
+            Random parameters; the embeddings are standard normal.
+        """
         vector = super().start(context, network, task)
         rng = generator(context.key("gates"))
         vector[network.layout.block("gates")] = rng.normal(size=sum(self.settings.hidden))
@@ -115,20 +203,63 @@ class GatedClassifier(PlainClassifier):
 
 
 def gates_of(context, task_id):
-    """Return the gates (K,) of a learned task, of all hidden layers."""
+    """Return the gates of a learned task.
+
+    Parameters
+    ----------
+    context : ibpcl.methods.sequential.Context
+        State with the task.
+    task_id : int
+        A learned task.
+
+    Returns
+    -------
+    gates : ndarray, shape (K,)
+        Gates in [0, 1] of the K units of all hidden layers.
+    """
     network, vector = context.assemble(task_id)
     return gates(vector[network.layout.block("gates")], context.settings.scale)[0]
 
 
 def used_gates(context):
-    """Return the largest gate of any learned task for each hidden unit (K,); 0 before the first."""
+    """Return the largest gate of any learned task for each hidden unit.
+
+    Parameters
+    ----------
+    context : ibpcl.methods.sequential.Context
+        State with the learned tasks.
+
+    Returns
+    -------
+    used : ndarray, shape (K,)
+        Gates in [0, 1] of the K units of all hidden layers; 0 before the first task.
+    """
     before = np.zeros(sum(context.settings.hidden), np.float32)
     learned = [gates_of(context, t) for t in range(context.state.learned)]
     return np.max([before, *learned], axis=0)
 
 
 def train(context, network, vector, task):
-    """Fit the weights and the embedding of a task; return both in one vector, and the history."""
+    """Fit the weights and the embedding of a task.
+
+    Parameters
+    ----------
+    context : ibpcl.methods.sequential.Context
+        Settings, and the state before the task.
+    network : ibpcl.models.plain.PlainNetwork
+        Gated network of the task.
+    vector : ndarray, shape (P,)
+        Initial parameters.
+    task : ibpcl.continual.task.Task
+        The task to learn.
+
+    Returns
+    -------
+    vector : ndarray, shape (P,)
+        Trained parameters.
+    history : list of ibpcl.inference.loop.Record
+        One row per epoch.
+    """
     settings = context.settings
     examples = len(task.x_train)
     block = network.layout.block("gates")
@@ -161,7 +292,31 @@ def train(context, network, vector, task):
 
 
 def learn_task(context, task):
-    """Train weights and gates on a task; return the new state and the history."""
+    """Learn one more task with HAT.
+
+    Parameters
+    ----------
+    context : ibpcl.methods.sequential.Context
+        Settings, and the state before the task.
+    task : ibpcl.continual.task.Task
+        The next task.
+
+    Returns
+    -------
+    state : ibpcl.methods.sequential.State
+        State with the task added.
+    history : list of ibpcl.inference.loop.Record
+        One row per epoch.
+
+    Raises
+    ------
+    TypeError
+        If the task is of another kind than the model learns.
+    ValueError
+        If the task does not fit the network.
+    TrainingError
+        If the loss is not finite.
+    """
     context = accept(context, task)
     network = context.next_network(task.outputs)
     vector, history = train(context, network, start(context, network, task), task)
@@ -169,9 +324,42 @@ def learn_task(context, task):
 
 
 class HAT(Saved):
-    """Learn tasks behind gates; parameters as in :class:`Saved`.
+    """Learner with hard attention to the task.
 
-    A task's embedding is among what it has for itself.
+    Serra et al. (2018), "Overcoming Catastrophic Forgetting with Hard Attention to the Task".
+
+    Parameters
+    ----------
+    settings : Settings, optional
+        Hyperparameters; all defaults if not given.
+    seed : int, default 0
+        Seed of all random numbers.  Equal seeds, settings and tasks give equal results.
+    backend_name : {"numba", "numpy"}
+        Library that runs the numerical kernels: compiled loops, or plain NumPy.
+
+    Attributes
+    ----------
+    settings : Settings
+        The hyperparameters.
+    seed : int
+        The seed.
+    backend : ibpcl.inference.backend.Backend
+        The numerical backend.
+    model : GatedClassifier
+        Builds the network of a task and selects the parameters that tasks share.
+    knowledge : ibpcl.methods.sequential.State
+        Everything learned so far.  ``knowledge.own`` holds the head and the embedding of
+        each task; ``knowledge.memory`` is empty.
+    name : str
+        Name of the method, ``"hat"``.
+    learned : int
+        Number of tasks learned so far.
+    inputs : int or None
+        Width D of the examples; None before the first task.
+    context : ibpcl.methods.sequential.Context
+        Inputs of every step of the method, for the current state.
+    used : ndarray, shape (K,)
+        Largest gate of any learned task for each of the K hidden units.
     """
 
     settings_type = Settings
@@ -179,18 +367,72 @@ class HAT(Saved):
     context_type = Context
 
     def learn(self, task, progress=None):
-        """Learn the next task and return the history of the training."""
+        """Learn the next task.
+
+        Parameters
+        ----------
+        task : ibpcl.continual.task.Task
+            A classification with inputs as wide as those of the earlier tasks.
+        progress : bool or ibpcl.inference.loop.Watch, optional
+            True shows progress bars, False hides them; by default they are shown on a terminal
+            only.  A Watch also receives every epoch.
+
+        Returns
+        -------
+        history : list of ibpcl.inference.loop.Record
+            One row per epoch, with the parts of the objective in nats for the whole task.
+
+        Raises
+        ------
+        TypeError
+            If ``task`` is not a Task, or not a classification.
+        ValueError
+            If its inputs are wider or narrower than those of earlier tasks.
+        TrainingError
+            If the loss is not finite.
+        """
         return self.turn(learn_task, task, progress)
 
     def predict(self, x, task_id):
-        """Return class probabilities (N, C) for inputs (N, D) of a learned task."""
+        """Return class probabilities for inputs of a learned task.
+
+        Parameters
+        ----------
+        x : array_like, shape (N, D)
+            Inputs, finite real numbers.
+        task_id : int
+            Number of a learned task, from 0 in the order of learning.
+
+        Returns
+        -------
+        probabilities : ndarray, shape (N, C)
+            Each row sums to 1.
+
+        Raises
+        ------
+        TypeError
+            If ``task_id`` is not an integer, or ``x`` does not hold real numbers.
+        ValueError
+            If the task was not learned, or ``x`` has another width or non-finite entries.
+        """
         return predict(self.context, self.assemble, x, task_id)
 
     def gates_of(self, task_id):
-        """Return the gates (K,) of a learned task, of all hidden layers."""
+        """Return the gates of a learned task.
+
+        Parameters
+        ----------
+        task_id : int
+            Number of a learned task, from 0 in the order of learning.
+
+        Returns
+        -------
+        gates : ndarray, shape (K,)
+            Gates in [0, 1] of the K units of all hidden layers.
+        """
         return gates_of(self.context, task_id)
 
     @property
     def used(self):
-        """The largest gate of any learned task for each hidden unit (K,); 0 before the first."""
+        """Largest gate of any learned task for each hidden unit, shape (K,)."""
         return used_gates(self.context)

@@ -1,20 +1,21 @@
-r"""IBP-VCL: VCL in a network whose units an Indian buffet process switches on, example by example.
+r"""IBP-VCL: VCL in a network whose units an Indian buffet process switches on for each example.
 
 Kessler, Nguyen, Zohren and Roberts (2021), "Hierarchical Indian Buffet Neural Networks for Bayesian
-Continual Learning", the model with one buffet a layer.  Hidden units are multiplied by masks (see
-:mod:`ibpcl.models.units`), and the last posterior, of weights *and* of sticks, is the next prior:
+Continual Learning", the model with one Indian buffet process per layer.  Hidden units are
+multiplied by masks (see :mod:`ibpcl.models.units`).  The last posterior of the weights *and* of the
+sticks is the next prior:
 
 .. math:: \mathcal L_t = \sum_n \mathbb E_q[\log p(y_n | x_n, V, z_n)] - KL[q(V) \| q_{t - 1}(V)]
           - KL[q(v) \| q_{t - 1}(v)] - \sum_n \mathbb E_{q(v)} KL[q(z_n | v) \| p(z_n | v)],
 
 with :math:`q_0(V) = \mathcal N(0, \sigma_0^2)` and :math:`q_0(v_k) = \mathrm{Beta}(\alpha, 1)`,
-which is Kumaraswamy(alpha, 1).  As in the paper, masks are drawn as the sticks say, :math:`q(z_{nk}
-| v) = p(z_{nk} | v)`, so the last divergence is 0.  With ``offsets`` a task draws them from
-:math:`\sigma(\rho_k + \operatorname{logit} \pi_k)` instead, rho its own: it may prefer other units
-than the sticks do, and every example pays for that.
+which is Kumaraswamy(alpha, 1).  As in the paper, masks are drawn from their prior given the sticks,
+:math:`q(z_{nk} | v) = p(z_{nk} | v)`, so the last divergence is 0.  With ``offsets``, a task draws
+them from :math:`\sigma(\rho_k + \operatorname{logit} \pi_k)` instead, where :math:`\rho` belongs to
+the task.  A task may then prefer other units than the sticks do, at a cost for every example.
 
-With all masks at one this is VCL.  Everything but the masks is as there: local reparameterization,
-the first task's start from a maximum-likelihood fit, heads, keys of the noise.
+With all masks at one this is VCL.  Apart from the masks, everything is as in VCL: local
+reparameterization, the maximum-likelihood fit before the first task, heads, and random keys.
 """
 
 from dataclasses import dataclass
@@ -42,29 +43,35 @@ from ibpcl.options import option
 @documented
 @dataclass(frozen=True, init=False)
 class Settings(PosteriorSettings):
-    """The settings of IBP-VCL."""
+    """Settings of IBP-VCL."""
 
     method = "ibp_vcl"
 
     hidden: tuple[int, ...] = option(
-        (200,), "Units of each hidden layer, the truncation of its buffet."
+        (200,), "Units of each hidden layer: the truncation level of its IBP."
     )
     single_head: bool = option(
-        False, "One head, and one set of offsets, for all tasks instead of one per task."
+        False, "One head and one set of offsets for all tasks, instead of one per task."
     )
     likelihood_epochs: int = option(
         5, "Maximum-likelihood epochs, without masks, before the first task."
     )
-    rate: float = option(0.001, "Adam's learning rate of the weights.")
-    mask_rate: float = option(0.1, "Adam's learning rate of sticks and offsets.", at_least=0)
+    rate: float = option(0.001, "Learning rate of the weights (Adam).")
+    mask_rate: float = option(0.1, "Learning rate of sticks and offsets (Adam).", at_least=0)
     alpha: float = option(
-        30.0, "The buffet's concentration: how many units an example has on, at first.", above=0
+        30.0,
+        "Concentration of the IBP: the expected number of units that are on for an example, at "
+        "first.",
+        above=0,
     )
     offsets: bool = option(
-        False, "Give each task offsets to the log-odds of its units; without, sticks alone decide."
+        False,
+        "Each task learns offsets to the log-odds of its units; if false, the sticks alone decide.",
     )
     mask_kl: str = option(
-        "bernoulli", "Divergence of the masks; concrete is of the relaxed ones.", choices=MASK_KLS
+        "bernoulli",
+        "KL divergence of the masks; concrete is that of the relaxed masks.",
+        choices=MASK_KLS,
     )
     tau_start: float = option(
         1.0, "Temperature of the relaxed masks at a task's first step.", above=0
@@ -73,22 +80,38 @@ class Settings(PosteriorSettings):
         0.5, "Temperature at a task's last step; it falls geometrically.", above=0
     )
 
-    # no choice here
+    # fixed settings, which the steps of VCL read
     coreset = "none"
     coreset_size = 0
 
 
 class BuffetClassifier(GaussianClassifier):
-    """A network whose hidden units have masks, and which of its parameters tasks share.
+    """Classifier whose hidden units have masks: its network and its shared parameters.
 
-    Tasks share the sticks of the hidden layers; offsets are a task's own.
+    Tasks share the sticks of the hidden layers; offsets belong to a task.
+
+    Parameters
+    ----------
+    settings : Settings
+        Settings of the learner.
+
+    Attributes
+    ----------
+    kind : str
+        Kind of the tasks, ``"classification"``.
+    streams : dict of str to int
+        Number of the random key of each phase of a task.
+    stride : int
+        Number of keys reserved for a task.
+    given_masks : None
+        No hard masks: masks are sampled.
     """
 
-    given_masks = None  # masks are sampled
+    given_masks = None
 
     @property
     def rates(self):
-        """The learning rate of each block of parameters."""
+        """Learning rate of each block of parameters."""
         settings = self.settings
         return {
             "mu": settings.rate,
@@ -99,29 +122,78 @@ class BuffetClassifier(GaussianClassifier):
 
     @property
     def temperatures(self):
-        """The temperature of sampled masks at the first and the last step."""
+        """Temperatures of the relaxed masks at the first and the last step."""
         return (self.settings.tau_start, self.settings.tau_end)
 
     def network(self, inputs, hidden, outputs):
-        """Return the network with given widths."""
+        """Return the network with the given widths.
+
+        Parameters
+        ----------
+        inputs : int
+            Width D of the examples.
+        hidden : tuple of int
+            Units of each hidden layer.
+        outputs : int
+            Number of classes.
+
+        Returns
+        -------
+        network : ibpcl.models.network.Network
+            Architecture only; its hidden units have masks.
+        """
         settings = self.settings
         return classifier(
             inputs, hidden, Softmax(), outputs, Units, settings.activation, kl=settings.mask_kl
         )
 
     def as_trained(self, network):
-        """Return the network that training draws noise for: itself."""
+        """Return the network that training uses.
+
+        Parameters
+        ----------
+        network : ibpcl.models.network.Network
+            Network of a task.
+
+        Returns
+        -------
+        network : ibpcl.models.network.Network
+            The argument: pre-activations are always drawn.
+        """
         return network
 
     def shares(self, name):
-        """Return whether all tasks share the parameters of this name.
+        """Return whether all tasks share a parameter.
 
-        With one head they share the offsets, too.
+        Parameters
+        ----------
+        name : str
+            Name of the parameter, such as ``"hidden0.raw_a"`` or ``"hidden0.rho"``.
+
+        Returns
+        -------
+        shared : bool
+            False for heads and offsets, unless all tasks use a single head.
         """
         return self.settings.single_head or not (name.startswith("head.") or name.endswith(".rho"))
 
     def start(self, context, network, task):
-        """Return fresh parameters (P,): sticks at their prior, offsets at 0."""
+        """Return fresh parameters of a network.
+
+        Parameters
+        ----------
+        context : ibpcl.methods.sequential.Context
+            Gives the random key of the task.
+        network : ibpcl.models.network.Network
+            Network to initialize.
+        task : ibpcl.continual.task.Task
+            The task; not used.
+
+        Returns
+        -------
+        vector : ndarray, shape (P,)
+            Weights as in VCL, sticks at their prior Kumaraswamy(alpha, 1), offsets at 0.
+        """
         vector = super().start(context, network, task)
         for layer in network.layout.layers(vector).values():
             if "raw_a" in layer:
@@ -130,9 +202,21 @@ class BuffetClassifier(GaussianClassifier):
         return vector
 
     def sticks_prior(self, network, vector, first):
-        """Return the prior of the sticks by layer: the last posterior.
+        """Return the prior of the sticks of each layer with masks.
 
-        For the first task it is Kumaraswamy(alpha, 1).
+        Parameters
+        ----------
+        network : ibpcl.models.network.Network
+            Network of the task.
+        vector : ndarray, shape (P,)
+            Last posterior.
+        first : bool
+            Whether this is the first task, whose prior is Kumaraswamy(alpha, 1).
+
+        Returns
+        -------
+        prior : dict of str to tuple of (ndarray, ndarray)
+            Kumaraswamy parameters a and b, each of shape (K,), by layer.
         """
         if not first:
             return {
@@ -151,9 +235,41 @@ class BuffetClassifier(GaussianClassifier):
 
 
 class IBPVCL(Saved):
-    """Learn tasks by Bayes' rule, for weights and for the probabilities of units.
+    """Learner that applies Bayes' rule task by task to weights and to the probabilities of units.
 
-    Parameters as in :class:`Saved`.
+    Kessler et al. (2021), "Hierarchical Indian Buffet Neural Networks".
+
+    Parameters
+    ----------
+    settings : Settings, optional
+        Hyperparameters; all defaults if not given.
+    seed : int, default 0
+        Seed of all random numbers.  Equal seeds, settings and tasks give equal results.
+    backend_name : {"numba", "numpy"}
+        Library that runs the numerical kernels: compiled loops, or plain NumPy.
+
+    Attributes
+    ----------
+    settings : Settings
+        The hyperparameters.
+    seed : int
+        The seed.
+    backend : ibpcl.inference.backend.Backend
+        The numerical backend.
+    model : BuffetClassifier
+        Builds the network of a task and selects the parameters that tasks share.
+    knowledge : ibpcl.methods.sequential.State
+        Everything learned so far.  ``knowledge.memory`` is empty.
+    refined : dict of int to ndarray
+        Parameters used for predictions, by task; computed at the first prediction.
+    name : str
+        Name of the method, ``"ibp_vcl"``.
+    learned : int
+        Number of tasks learned so far.
+    inputs : int or None
+        Width D of the examples; None before the first task.
+    context : ibpcl.methods.sequential.Context
+        Inputs of every step of the method, for the current state.
     """
 
     settings_type = Settings
@@ -161,18 +277,78 @@ class IBPVCL(Saved):
     context_type = Context
 
     def learn(self, task, progress=None):
-        """Learn the next task and return the history of the training."""
+        """Learn the next task.
+
+        Parameters
+        ----------
+        task : ibpcl.continual.task.Task
+            A classification with inputs as wide as those of the earlier tasks.
+        progress : bool or ibpcl.inference.loop.Watch, optional
+            True shows progress bars, False hides them; by default they are shown on a terminal
+            only.  A Watch also receives every epoch.
+
+        Returns
+        -------
+        history : list of ibpcl.inference.loop.Record
+            One row per epoch, with the parts of the objective in nats for the whole task.
+
+        Raises
+        ------
+        TypeError
+            If ``task`` is not a Task, or not a classification.
+        ValueError
+            If its inputs are wider or narrower than those of earlier tasks, or it does not fit the
+            single head.
+        TrainingError
+            If the loss is not finite.
+        """
         return self.turn(learn_task, task, progress)
 
     def predict(self, x, task_id):
-        """Return class probabilities (N, C) for inputs (N, D) of a learned task."""
+        """Return class probabilities for inputs of a learned task.
+
+        Parameters
+        ----------
+        x : array_like, shape (N, D)
+            Inputs, finite real numbers.
+        task_id : int
+            Number of a learned task, from 0 in the order of learning.
+
+        Returns
+        -------
+        probabilities : ndarray, shape (N, C)
+            Each row sums to 1.
+
+        Raises
+        ------
+        TypeError
+            If ``task_id`` is not an integer, or ``x`` does not hold real numbers.
+        ValueError
+            If the task was not learned, or ``x`` has another width or non-finite entries.
+        """
         return self.predict_classes(x, task_id).probabilities
 
     def predict_classes(self, x, task_id):
-        """Return class probabilities for inputs (N, D), with what is known about their error.
+        """Return class probabilities together with their uncertainty.
+
+        Parameters
+        ----------
+        x : array_like, shape (N, D)
+            Inputs, finite real numbers.
+        task_id : int
+            Number of a learned task, from 0 in the order of learning.
 
         Returns
         -------
         predictions : ibpcl.models.likelihoods.Classes
+            Named tuple of ``probabilities`` (N, C), ``entropy`` (N,) and ``mutual_information``
+            (N,), both in nats.
+
+        Raises
+        ------
+        TypeError
+            If ``task_id`` is not an integer, or ``x`` does not hold real numbers.
+        ValueError
+            If the task was not learned, or ``x`` has another width or non-finite entries.
         """
         return predict_classes(self.context, self.refined, x, task_id)

@@ -1,19 +1,18 @@
-r"""IMM, incremental moment matching: each task leaves a Gaussian, and the Gaussians are merged into
-one.
+r"""IMM, incremental moment matching: the Gaussians of all tasks are merged into one.
 
 Lee, Kim, Jun, Ha and Zhang (2017), "Overcoming Catastrophic Forgetting by Incremental Moment
-Matching", Eqs. 3 to 9. Tasks are trained one after another, each from the last solution; tasks are
-predicted with the merged weights
+Matching", Eqs. 3 to 9.  Tasks are trained one after another, each from the last solution.  Tasks
+are predicted with the merged weights
 
 .. math:: \text{mean: } \theta^* = \sum_s \alpha_s \theta_s, \qquad
           \text{mode: } \theta^*
               = \Bigl(\sum_s \alpha_s F^s\Bigr)^{-1} \sum_s \alpha_s F^s \theta_s,
 
-:math:`\sum_s \alpha_s = 1`: the mean, and Laplace's approximation of the mode, of the mixture of
-the tasks' Gaussians. For merging to make sense the solutions must be close; L2-transfer adds
-:math:`\lambda \lVert \theta - \theta_{t - 1} \rVert^2` to a task's loss.  The merged weights are
-for predictions: the next task starts from the last solution.  Only what tasks share is merged, a
-head is its task's own.
+with :math:`\sum_s \alpha_s = 1`.  These are the mean, and a Laplace approximation of the mode, of
+the mixture of the tasks' Gaussians.  Merging requires solutions close to each other, so L2-transfer
+adds :math:`\lambda \lVert \theta - \theta_{t - 1} \rVert^2` to a task's loss.  The merged weights
+are for predictions only: the next task starts from the last solution.  Only shared parameters are
+merged; a head belongs to its task.
 """
 
 from dataclasses import dataclass
@@ -37,35 +36,53 @@ from ibpcl.methods.sequential import (
 from ibpcl.methods.settings_docs import documented
 from ibpcl.options import option
 
-# Where no task has any information the mode is undetermined; this makes it the mean.
+# Where no task has any information, the mode is undetermined; this constant makes it the mean.
 FLOOR = 1e-8
 
 
 @documented
 @dataclass(frozen=True, init=False)
 class Settings(Information):
-    """The settings of IMM."""
+    """Settings of IMM for classification."""
 
     method = "imm"
 
     merge: str = option(
-        "mode", "How solutions are merged; mode: weighted by information.", choices=("mode", "mean")
+        "mode",
+        "Merging of solutions: mean, or mode, which weights by Fisher information.",
+        choices=("mode", "mean"),
     )
     alpha_last: float | None = option(
         None,
-        "Alpha of the newest task, the others share the rest; none for 1 / T.",
+        "Weight alpha of the newest task, the others share the rest; none for 1 / T.",
         at_least=0,
         at_most=1,
     )
     transfer: float = option(
-        0.0001, "Lambda of L2-transfer, in nats per example, without a half.", at_least=0
+        0.0001,
+        "Strength lambda of L2-transfer, in nats per example, without a factor 1/2.",
+        at_least=0,
     )
 
 
 def alphas(tasks, last=None):
-    """Return the weights of the tasks: equal, or ``last`` for the newest and the rest shared by the
-    others.
+    """Return the weights of the tasks.
 
+    Parameters
+    ----------
+    tasks : int
+        Number of tasks T, at least 1.
+    last : float, optional
+        Weight of the newest task, in [0, 1]; the others share the rest equally.  1 / T if not
+        given.
+
+    Returns
+    -------
+    weights : ndarray, shape (T,)
+        Nonnegative, with sum 1.
+
+    Examples
+    --------
     >>> alphas(4).tolist(), alphas(3, 0.5).tolist()
     ([0.25, 0.25, 0.25, 0.25], [0.25, 0.25, 0.5])
     """
@@ -75,15 +92,41 @@ def alphas(tasks, last=None):
 
 
 def merge_mode(solutions, informations, weights):
-    """Average solutions (T, P), each element by its information (T, P) and the weights (T,) of the
-    tasks.
+    """Return the mode of the merged Gaussian: solutions averaged with their information as weight.
+
+    Parameters
+    ----------
+    solutions : ndarray, shape (T, Q)
+        Shared parameters after each task.
+    informations : ndarray, shape (T, Q)
+        Their mean Fisher information, >= 0.
+    weights : ndarray, shape (T,)
+        Weight of each task, as from :func:`alphas`.
+
+    Returns
+    -------
+    merged : ndarray, shape (Q,)
+        The mean of the solutions where no task has any information.
     """
     precisions = np.asarray(weights)[:, None] * (np.asarray(informations, float) + FLOOR)
     return (precisions * solutions).sum(axis=0) / precisions.sum(axis=0)
 
 
 def merged(state, settings):
-    """Return the merged shared parameters of all learned tasks, whichever task is predicted."""
+    """Return the merged shared parameters of all learned tasks.
+
+    Parameters
+    ----------
+    state : ibpcl.methods.sequential.State
+        State with at least one task.
+    settings : Settings or ImageSettings
+        ``merge`` and ``alpha_last`` are read.
+
+    Returns
+    -------
+    shared : ndarray of float32, shape (Q,)
+        The same for every task that is predicted.
+    """
     tasks = range(state.learned)
     weights = alphas(state.learned, settings.alpha_last)
     solutions = np.stack([state.memory[f"solution{t}"] for t in tasks])
@@ -94,7 +137,31 @@ def merged(state, settings):
 
 
 def learn_task(context, task):
-    """Train on a task near the last solution, and keep its own; return state and history."""
+    """Train on a task near the last solution, and store its solution.
+
+    Parameters
+    ----------
+    context : ibpcl.methods.sequential.Context
+        Settings, and the state before the task.
+    task : ibpcl.continual.task.Task
+        The next task.
+
+    Returns
+    -------
+    state : ibpcl.methods.sequential.State
+        State with the task added.
+    history : list of ibpcl.inference.loop.Record
+        One row per epoch.
+
+    Raises
+    ------
+    TypeError
+        If the task is of another kind than the model learns.
+    ValueError
+        If the task does not fit the network.
+    TrainingError
+        If the loss is not finite.
+    """
     context = accept(context, task)
     settings = context.settings
     last = context.state.shared
@@ -118,9 +185,40 @@ def learn_task(context, task):
 
 
 class IMM(Saved):
-    """Learn tasks and merge their solutions; parameters as in :class:`Saved`.
+    """Learner with incremental moment matching.
 
-    ``knowledge.memory`` has ``solution{s}`` and, for the mode, ``fisher{s}`` of each task.
+    Lee et al. (2017), "Overcoming Catastrophic Forgetting by Incremental Moment Matching".
+
+    Parameters
+    ----------
+    settings : Settings, optional
+        Hyperparameters; all defaults if not given.
+    seed : int, default 0
+        Seed of all random numbers.  Equal seeds, settings and tasks give equal results.
+    backend_name : {"numba", "numpy"}
+        Library that runs the numerical kernels: compiled loops, or plain NumPy.
+
+    Attributes
+    ----------
+    settings : Settings
+        The hyperparameters.
+    seed : int
+        The seed.
+    backend : ibpcl.inference.backend.Backend
+        The numerical backend.
+    model : ibpcl.methods.sequential.PlainClassifier
+        Builds the network of a task and selects the parameters that tasks share.
+    knowledge : ibpcl.methods.sequential.State
+        Everything learned so far.  ``knowledge.memory`` holds ``solution{s}`` and,
+        for the mode, ``fisher{s}`` of each task s.
+    name : str
+        Name of the method, ``"imm"``.
+    learned : int
+        Number of tasks learned so far.
+    inputs : int or None
+        Width D of the examples; None before the first task.
+    context : ibpcl.methods.sequential.Context
+        Inputs of every step of the method, for the current state.
     """
 
     settings_type = Settings
@@ -128,49 +226,178 @@ class IMM(Saved):
     context_type = Context
 
     def learn(self, task, progress=None):
-        """Learn the next task and return the history of the training."""
+        """Learn the next task.
+
+        Parameters
+        ----------
+        task : ibpcl.continual.task.Task
+            A classification with inputs as wide as those of the earlier tasks.
+        progress : bool or ibpcl.inference.loop.Watch, optional
+            True shows progress bars, False hides them; by default they are shown on a terminal
+            only.  A Watch also receives every epoch.
+
+        Returns
+        -------
+        history : list of ibpcl.inference.loop.Record
+            One row per epoch, with the parts of the objective in nats for the whole task.
+
+        Raises
+        ------
+        TypeError
+            If ``task`` is not a Task, or not a classification.
+        ValueError
+            If its inputs are wider or narrower than those of earlier tasks, or it does not fit the
+            single head.
+        TrainingError
+            If the loss is not finite.
+        """
         return self.turn(learn_task, task, progress)
 
     def predict(self, x, task_id):
-        """Return class probabilities (N, C) for inputs (N, D) of a learned task."""
+        """Return class probabilities for inputs of a learned task.
+
+        Parameters
+        ----------
+        x : array_like, shape (N, D)
+            Inputs, finite real numbers.
+        task_id : int
+            Number of a learned task, from 0 in the order of learning.
+
+        Returns
+        -------
+        probabilities : ndarray, shape (N, C)
+            Each row sums to 1.
+
+        Raises
+        ------
+        TypeError
+            If ``task_id`` is not an integer, or ``x`` does not hold real numbers.
+        ValueError
+            If the task was not learned, or ``x`` has another width or non-finite entries.
+        """
         return predict(self.context, self.assemble, x, task_id)
 
     def assemble(self, task_id):
-        """Return the network of a learned task and its parameters, the shared ones merged."""
+        """Return the network and the parameters of a learned task, the shared ones merged.
+
+        Parameters
+        ----------
+        task_id : int
+            Number of a learned task, from 0 in the order of learning.
+
+        Returns
+        -------
+        network : ibpcl.models.plain.PlainNetwork
+            Network of the task.
+        vector : ndarray, shape (P,)
+            Merged shared parameters, and the task's own.
+        """
         return self.context.assemble(task_id, merged(self.knowledge, self.settings))
 
 
 @documented
 @dataclass(frozen=True, init=False)
 class ImageSettings(ImageInformation):
-    """The settings of IMM for images."""
+    """Settings of IMM for images."""
 
     method = "vae_imm"
     merge: str = option(
-        "mode", "How solutions are merged; mode: weighted by information.", choices=("mode", "mean")
+        "mode",
+        "Merging of solutions: mean, or mode, which weights by Fisher information.",
+        choices=("mode", "mean"),
     )
     alpha_last: float | None = option(
         None,
-        "Alpha of the newest task, the others share the rest; none for 1 / T.",
+        "Weight alpha of the newest task, the others share the rest; none for 1 / T.",
         at_least=0,
         at_most=1,
     )
     transfer: float = option(
-        0.0001, "Lambda of L2-transfer, in nats per example, without a half.", at_least=0
+        0.0001,
+        "Strength lambda of L2-transfer, in nats per example, without a factor 1/2.",
+        at_least=0,
     )
 
 
 class ImageIMM(Saved, Generative):
-    """Learn generative models and merge what they share; parameters as in :class:`Saved`."""
+    """Learner of generative models with incremental moment matching of the shared decoder layers.
+
+    Parameters
+    ----------
+    settings : ImageSettings, optional
+        Hyperparameters; all defaults if not given.
+    seed : int, default 0
+        Seed of all random numbers.  Equal seeds, settings and tasks give equal results.
+    backend_name : {"numba", "numpy"}
+        Library that runs the numerical kernels: compiled loops, or plain NumPy.
+
+    Attributes
+    ----------
+    settings : ImageSettings
+        The hyperparameters.
+    seed : int
+        The seed.
+    backend : ibpcl.inference.backend.Backend
+        The numerical backend.
+    model : ibpcl.methods.images.PlainAutoencoder
+        Builds the network of a task and selects the parameters that tasks share.
+    knowledge : ibpcl.methods.sequential.State
+        Everything learned so far.  ``knowledge.memory`` holds ``solution{s}`` and,
+        for the mode, ``fisher{s}`` of each task s.
+    name : str
+        Name of the method, ``"vae_imm"``.
+    learned : int
+        Number of tasks learned so far.
+    inputs : int or None
+        Number of pixels D; None before the first task.
+    context : ibpcl.methods.sequential.Context
+        Inputs of every step of the method, for the current state.
+    """
 
     settings_type = ImageSettings
     model_type = PlainAutoencoder
     context_type = Context
 
     def learn(self, task, progress=None):
-        """Learn the next task and return the history of the training."""
+        """Learn the next task of images.
+
+        Parameters
+        ----------
+        task : ibpcl.continual.task.Task
+            A task of images, without labels, as wide as the earlier ones.
+        progress : bool or ibpcl.inference.loop.Watch, optional
+            True shows progress bars, False hides them; by default they are shown on a terminal
+            only.  A Watch also receives every epoch.
+
+        Returns
+        -------
+        history : list of ibpcl.inference.loop.Record
+            One row per epoch, with the parts of the objective in nats for the whole task.
+
+        Raises
+        ------
+        TypeError
+            If ``task`` is not a Task of images.
+        ValueError
+            If its images have another number of pixels than those of earlier tasks.
+        TrainingError
+            If the loss is not finite.
+        """
         return self.turn(learn_task, task, progress)
 
     def assemble(self, task_id):
-        """Return the network of a learned task and its parameters, the shared ones merged."""
+        """Return the network and the parameters of a learned task, the shared ones merged.
+
+        Parameters
+        ----------
+        task_id : int
+            Number of a learned task, from 0 in the order of learning.
+
+        Returns
+        -------
+        network : ibpcl.models.network.Network
+            Autoencoder of the task.
+        vector : ndarray, shape (P,)
+            Merged shared parameters, and the task's own.
+        """
         return self.context.assemble(task_id, merged(self.knowledge, self.settings))

@@ -1,9 +1,9 @@
-r"""Independent networks: one plain network a task, the reference without any continual learning.
+"""Independent networks: one plain network per task, the reference without continual learning.
 
-Nothing is shared, so nothing is forgotten and nothing is transferred.  What a method of continual
-learning gains over this is transfer between tasks, or a single task learned better; what it loses
-is forgetting, or too little capacity. Each network is deterministic, has ReLU units, and maximizes
-the likelihood of its own task.
+Nothing is shared, so nothing is forgotten and nothing is transferred.  If a method of continual
+learning scores higher, it gains by transfer between tasks or by learning single tasks better.  If
+it scores lower, it forgets or has too little capacity.  Each network is deterministic, has ReLU
+units, and maximizes the likelihood of its task.
 """
 
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ from ibpcl.options import option
 @documented
 @dataclass(frozen=True, init=False)
 class Settings(Training):
-    """The settings of the reference."""
+    """Settings of independent networks."""
 
     method = "independent"
 
@@ -39,26 +39,74 @@ class Settings(Training):
     rate: float = option(0.001, "Adam's learning rate.", at_least=0)
     start: str = option(
         "uniform",
-        "Where training starts: uniform within 1 / sqrt(fan-in), or he (normal, wider).",
+        "Initial weights: uniform within 1 / sqrt(fan-in), or he (normal, wider).",
         choices=STARTS,
     )
 
-    # no choice here
+    # fixed settings, which the shared steps read
     single_head = False
     rate_end = 1.0
 
 
 class SeparateClassifiers(PlainClassifier):
-    """The network of a task, of which tasks share nothing."""
+    """Classifier of which tasks share no parameter.
+
+    Parameters
+    ----------
+    settings : Settings
+        Settings of the learner.
+
+    Attributes
+    ----------
+    kind : str
+        Kind of the tasks, ``"classification"``.
+    streams : dict of str to int
+        Number of the noise stream of each phase of a task.
+    """
 
     def shares(self, name):
-        """Return whether all tasks share the parameters of this name: none."""
+        """Return whether all tasks share a parameter: never.
+
+        Parameters
+        ----------
+        name : str
+            Name of the parameter; not used.
+
+        Returns
+        -------
+        shared : bool
+            False.
+        """
         return False
 
 
 def learn_task(context, task):
-    """Train a network of its own on a task; return the new state and the history."""
-    # every task may have inputs of another width
+    """Train a separate network on a task.
+
+    Parameters
+    ----------
+    context : ibpcl.methods.sequential.Context
+        Settings, and the state before the task.
+    task : ibpcl.continual.task.Task
+        The next task.
+
+    Returns
+    -------
+    state : ibpcl.methods.sequential.State
+        State with the task added.
+    history : list of ibpcl.inference.loop.Record
+        One row per epoch.
+
+    Raises
+    ------
+    TypeError
+        If the task is of another kind than the model learns.
+    ValueError
+        If the task does not fit the network.
+    TrainingError
+        If the loss is not finite.
+    """
+    # the inputs of every task may have another width
     context = accept(replace(context, state=replace(context.state, inputs=None)), task)
     network = context.next_network(task.outputs)
     vector = start(context, network, task)
@@ -68,9 +116,38 @@ def learn_task(context, task):
 
 
 class Independent(Saved):
-    """Learn every task in a network of its own; parameters as in :class:`Saved`.
+    """Learner that trains a separate network for each task.
 
-    ``knowledge.memory`` has ``inputs{s}``, the width of each task's inputs, which may differ.
+    Parameters
+    ----------
+    settings : Settings, optional
+        Hyperparameters; all defaults if not given.
+    seed : int, default 0
+        Seed of all random numbers.  Equal seeds, settings and tasks give equal results.
+    backend_name : {"numba", "numpy"}
+        Library that runs the numerical kernels: compiled loops, or plain NumPy.
+
+    Attributes
+    ----------
+    settings : Settings
+        The hyperparameters.
+    seed : int
+        The seed.
+    backend : ibpcl.inference.backend.Backend
+        The numerical backend.
+    model : SeparateClassifiers
+        Builds the network of a task and selects the parameters that tasks share.
+    knowledge : ibpcl.methods.sequential.State
+        Everything learned so far.  ``knowledge.memory`` holds ``inputs{s}``, the
+        width of the inputs of task s, which may differ between tasks.
+    name : str
+        Name of the method, ``"independent"``.
+    learned : int
+        Number of tasks learned so far.
+    inputs : int or None
+        Width D of the examples; None before the first task.
+    context : ibpcl.methods.sequential.Context
+        Inputs of every step of the method, for the current state.
     """
 
     settings_type = Settings
@@ -78,9 +155,50 @@ class Independent(Saved):
     context_type = Context
 
     def learn(self, task, progress=None):
-        """Learn the next task and return the history of the training."""
+        """Learn the next task.
+
+        Parameters
+        ----------
+        task : ibpcl.continual.task.Task
+            A classification with inputs of any width.
+        progress : bool or ibpcl.inference.loop.Watch, optional
+            True shows progress bars, False hides them; by default they are shown on a terminal
+            only.  A Watch also receives every epoch.
+
+        Returns
+        -------
+        history : list of ibpcl.inference.loop.Record
+            One row per epoch, with the parts of the objective in nats for the whole task.
+
+        Raises
+        ------
+        TypeError
+            If ``task`` is not a Task, or not a classification.
+        TrainingError
+            If the loss is not finite.
+        """
         return self.turn(learn_task, task, progress)
 
     def predict(self, x, task_id):
-        """Return class probabilities (N, C) for inputs (N, D) of a learned task."""
+        """Return class probabilities for inputs of a learned task.
+
+        Parameters
+        ----------
+        x : array_like, shape (N, D)
+            Inputs, finite real numbers.
+        task_id : int
+            Number of a learned task, from 0 in the order of learning.
+
+        Returns
+        -------
+        probabilities : ndarray, shape (N, C)
+            Each row sums to 1.
+
+        Raises
+        ------
+        TypeError
+            If ``task_id`` is not an integer, or ``x`` does not hold real numbers.
+        ValueError
+            If the task was not learned, or ``x`` has another width or non-finite entries.
+        """
         return predict(self.context, self.assemble, x, task_id)

@@ -1,5 +1,4 @@
-r"""Online Laplace: a Gaussian around the last solution, whose precision adds up, is the next task's
-prior.
+r"""Online Laplace: the prior of the next task is a Gaussian around the last solution.
 
 Ritter, Botev and Barber (2018), "Online Structured Laplace Approximations For Overcoming
 Catastrophic Forgetting", Eqs. 7 to 9, here with a diagonal precision.  From the prior :math:`\mu_0
@@ -9,10 +8,10 @@ Catastrophic Forgetting", Eqs. 7 to 9, here with a diagonal precision.  From the
           - \frac\lambda2 \sum_i \Lambda_{t - 1, i} (\theta_i - \mu_{t - 1, i})^2, \qquad
           \Lambda_t = \Lambda_{t - 1} + N_t F^t,
 
-with F the mean Fisher information at :math:`\mu_t`: for the softmax this is the diagonal of the
-generalized Gauss-Newton matrix.  At :math:`\lambda = 1` this is Bayes' rule, so there is nothing to
-tune; it differs from online EWC in that a task counts by its examples, and in the first prior,
-which new heads have too.
+with the mean Fisher information F at :math:`\mu_t`.  For the softmax, this is the diagonal of the
+generalized Gauss-Newton matrix.  With :math:`\lambda = 1` the recursion is Bayes' rule, so there is
+nothing to tune.  It differs from online EWC in two ways: a task counts in proportion to its number
+of examples, and there is an initial prior, which new heads also have.
 """
 
 from dataclasses import dataclass
@@ -40,35 +39,38 @@ from ibpcl.options import option
 @documented
 @dataclass(frozen=True, init=False)
 class Settings(Information):
-    """The settings of online Laplace."""
+    """Settings of online Laplace for classification."""
 
     method = "laplace"
 
-    weight: float = option(1.0, "Lambda, the weight of the prior; 1 is Bayes' rule.", at_least=0)
+    weight: float = option(1.0, "Weight lambda of the prior; 1 is Bayes' rule.", at_least=0)
     prior_sigma: float = option(
-        1.0, "Standard deviation sigma_0 of the first prior of a weight.", above=0
+        1.0, "Standard deviation sigma_0 of the prior of a weight before the first task.", above=0
     )
 
 
 def penalty(vector, places, memory, settings):
-    """Return the negative logarithm of the prior up to a constant, and its gradient.
+    """Return the negative log prior up to a constant, and its gradient.
 
-    The prior is the last posterior for what tasks share, and the first prior for what is new.
+    The prior is the last posterior for the shared parameters and the initial prior for new ones.
 
     Parameters
     ----------
     vector : ndarray, shape (P,)
+        Current parameters.
     places : slice or ndarray of int
-        The parameters that tasks share.
+        Positions of the shared parameters.
     memory : dict of str to ndarray
-        What is remembered, see :class:`Laplace`; empty for the first task.
+        ``mean`` and ``precision`` of the shared parameters; empty before the first task.
     settings : Settings or ImageSettings
+        ``weight`` and ``prior_sigma`` are read.
 
     Returns
     -------
     penalty : float
         Nats for the whole task.
     gradient : ndarray, shape (P,)
+        Gradient of the penalty.
     """
     mean = np.zeros_like(vector)
     precision = np.full_like(vector, settings.prior_sigma**-2)
@@ -79,23 +81,54 @@ def penalty(vector, places, memory, settings):
 
 
 def remember(memory, settings, shared, gained):
-    """Return the memory after a task: the solution, and the precision with the task's information.
+    """Return the memory after a task: its solution, and the precision increased by its information.
 
     Parameters
     ----------
     memory : dict of str to ndarray
+        Memory before the task.
     settings : Settings or ImageSettings
-    shared : ndarray
-        The solution, of what tasks share.
-    gained : ndarray
-        The Fisher information of all examples of the task.
+        ``prior_sigma`` is read before the first task.
+    shared : ndarray, shape (Q,)
+        Shared parameters of the solution.
+    gained : ndarray, shape (Q,)
+        Their Fisher information, summed over all examples of the task.
+
+    Returns
+    -------
+    memory : dict of str to ndarray
+        ``mean`` and ``precision``, each of shape (Q,).
     """
     before = memory.get("precision", np.full_like(gained, settings.prior_sigma**-2))
     return {"mean": shared, "precision": (before + gained).astype(gained.dtype)}
 
 
 def learn_task(context, task):
-    """Train on a task under the Gaussian of the last one; return the new state and the history."""
+    """Learn one more task with online Laplace.
+
+    Parameters
+    ----------
+    context : ibpcl.methods.sequential.Context
+        Settings, and the state before the task.
+    task : ibpcl.continual.task.Task
+        The next task.
+
+    Returns
+    -------
+    state : ibpcl.methods.sequential.State
+        State with the task added.
+    history : list of ibpcl.inference.loop.Record
+        One row per epoch.
+
+    Raises
+    ------
+    TypeError
+        If the task is of another kind than the model learns.
+    ValueError
+        If the task does not fit the network.
+    TrainingError
+        If the loss is not finite.
+    """
     context = accept(context, task)
     settings = context.settings
     memory = context.state.memory
@@ -114,9 +147,40 @@ def learn_task(context, task):
 
 
 class Laplace(Saved):
-    """Learn tasks by Bayes' rule for Gaussians around solutions; parameters as in :class:`Saved`.
+    """Learner with an online Laplace approximation of the posterior.
 
-    ``knowledge.memory`` has ``mean`` and ``precision`` of what tasks share.
+    Ritter et al. (2018), "Online Structured Laplace Approximations".
+
+    Parameters
+    ----------
+    settings : Settings, optional
+        Hyperparameters; all defaults if not given.
+    seed : int, default 0
+        Seed of all random numbers.  Equal seeds, settings and tasks give equal results.
+    backend_name : {"numba", "numpy"}
+        Library that runs the numerical kernels: compiled loops, or plain NumPy.
+
+    Attributes
+    ----------
+    settings : Settings
+        The hyperparameters.
+    seed : int
+        The seed.
+    backend : ibpcl.inference.backend.Backend
+        The numerical backend.
+    model : ibpcl.methods.sequential.PlainClassifier
+        Builds the network of a task and selects the parameters that tasks share.
+    knowledge : ibpcl.methods.sequential.State
+        Everything learned so far.  ``knowledge.memory`` holds ``mean`` and
+        ``precision`` of the shared parameters.
+    name : str
+        Name of the method, ``"laplace"``.
+    learned : int
+        Number of tasks learned so far.
+    inputs : int or None
+        Width D of the examples; None before the first task.
+    context : ibpcl.methods.sequential.Context
+        Inputs of every step of the method, for the current state.
     """
 
     settings_type = Settings
@@ -124,33 +188,132 @@ class Laplace(Saved):
     context_type = Context
 
     def learn(self, task, progress=None):
-        """Learn the next task and return the history of the training."""
+        """Learn the next task.
+
+        Parameters
+        ----------
+        task : ibpcl.continual.task.Task
+            A classification with inputs as wide as those of the earlier tasks.
+        progress : bool or ibpcl.inference.loop.Watch, optional
+            True shows progress bars, False hides them; by default they are shown on a terminal
+            only.  A Watch also receives every epoch.
+
+        Returns
+        -------
+        history : list of ibpcl.inference.loop.Record
+            One row per epoch, with the parts of the objective in nats for the whole task.
+
+        Raises
+        ------
+        TypeError
+            If ``task`` is not a Task, or not a classification.
+        ValueError
+            If its inputs are wider or narrower than those of earlier tasks, or it does not fit the
+            single head.
+        TrainingError
+            If the loss is not finite.
+        """
         return self.turn(learn_task, task, progress)
 
     def predict(self, x, task_id):
-        """Return class probabilities (N, C) for inputs (N, D) of a learned task."""
+        """Return class probabilities for inputs of a learned task.
+
+        Parameters
+        ----------
+        x : array_like, shape (N, D)
+            Inputs, finite real numbers.
+        task_id : int
+            Number of a learned task, from 0 in the order of learning.
+
+        Returns
+        -------
+        probabilities : ndarray, shape (N, C)
+            Each row sums to 1.
+
+        Raises
+        ------
+        TypeError
+            If ``task_id`` is not an integer, or ``x`` does not hold real numbers.
+        ValueError
+            If the task was not learned, or ``x`` has another width or non-finite entries.
+        """
         return predict(self.context, self.assemble, x, task_id)
 
 
 @documented
 @dataclass(frozen=True, init=False)
 class ImageSettings(ImageInformation):
-    """The settings of online Laplace for images."""
+    """Settings of online Laplace for images."""
 
     method = "vae_laplace"
-    weight: float = option(1.0, "Lambda, the weight of the prior; 1 is Bayes' rule.", at_least=0)
+    weight: float = option(1.0, "Weight lambda of the prior; 1 is Bayes' rule.", at_least=0)
     prior_sigma: float = option(
-        1.0, "Standard deviation sigma_0 of the first prior of a weight.", above=0
+        1.0, "Standard deviation sigma_0 of the prior of a weight before the first task.", above=0
     )
 
 
 class ImageLaplace(Saved, Generative):
-    """Learn generative models by Bayes' rule for Gaussians; parameters as in :class:`Saved`."""
+    """Learner of generative models with an online Laplace approximation of the shared layers.
+
+    Parameters
+    ----------
+    settings : ImageSettings, optional
+        Hyperparameters; all defaults if not given.
+    seed : int, default 0
+        Seed of all random numbers.  Equal seeds, settings and tasks give equal results.
+    backend_name : {"numba", "numpy"}
+        Library that runs the numerical kernels: compiled loops, or plain NumPy.
+
+    Attributes
+    ----------
+    settings : ImageSettings
+        The hyperparameters.
+    seed : int
+        The seed.
+    backend : ibpcl.inference.backend.Backend
+        The numerical backend.
+    model : ibpcl.methods.images.PlainAutoencoder
+        Builds the network of a task and selects the parameters that tasks share.
+    knowledge : ibpcl.methods.sequential.State
+        Everything learned so far.  ``knowledge.memory`` holds ``mean`` and
+        ``precision`` of the shared parameters.
+    name : str
+        Name of the method, ``"vae_laplace"``.
+    learned : int
+        Number of tasks learned so far.
+    inputs : int or None
+        Number of pixels D; None before the first task.
+    context : ibpcl.methods.sequential.Context
+        Inputs of every step of the method, for the current state.
+    """
 
     settings_type = ImageSettings
     model_type = PlainAutoencoder
     context_type = Context
 
     def learn(self, task, progress=None):
-        """Learn the next task and return the history of the training."""
+        """Learn the next task of images.
+
+        Parameters
+        ----------
+        task : ibpcl.continual.task.Task
+            A task of images, without labels, as wide as the earlier ones.
+        progress : bool or ibpcl.inference.loop.Watch, optional
+            True shows progress bars, False hides them; by default they are shown on a terminal
+            only.  A Watch also receives every epoch.
+
+        Returns
+        -------
+        history : list of ibpcl.inference.loop.Record
+            One row per epoch, with the parts of the objective in nats for the whole task.
+
+        Raises
+        ------
+        TypeError
+            If ``task`` is not a Task of images.
+        ValueError
+            If its images have another number of pixels than those of earlier tasks.
+        TrainingError
+            If the loss is not finite.
+        """
         return self.turn(learn_task, task, progress)

@@ -1,10 +1,10 @@
-"""Methods of one's own: a class named ``package.module:Class``, or handed over, takes its place
-beside the others.
+"""User-defined methods and priors, given by name or as a class.
 
-The class has the face of :class:`ibpcl.continual.learner.Learner` and is made by ``Class(settings,
-seed, backend_name)``.  Its ``settings_type`` is a dataclass of settings, declared by
-:func:`ibpcl.options.option`; a class without one has no settings.  A subclass of a method has all
-of this, and needs to change only what differs::
+A user-defined method is a class named ``package.module:Class``, or the class itself.  It has the
+interface of :class:`ibpcl.continual.learner.Learner` and is constructed as ``Class(settings, seed,
+backend_name)``.  Its ``settings_type`` is a dataclass of settings, declared with
+:func:`ibpcl.options.option`; a class without it has no settings.  A subclass of an existing method
+inherits all of this and overrides only the differences::
 
     from ibpcl.methods.ewc import EWC
 
@@ -27,21 +27,38 @@ from ibpcl.methods import OF_LEARNER, Method, first_paragraph
 from ibpcl.methods.settings_docs import documented
 from ibpcl.options import Checked, presets_of
 
-FACE = ("learn", "predict", "state", "load_state")
-# classes that were handed over, by their names
+INTERFACE = ("learn", "predict", "state", "load_state")
+# user-defined classes that were passed as objects, by name
 _given = {}
 
 
 @documented
 @dataclass(frozen=True, init=False)
 class NoSettings(Checked):
-    """The settings of a method that has none."""
+    """Settings of a method without settings."""
 
 
 def name_of(learner):
-    """Return the name of a method: a text as it is, a class as ``package.module:Class``, which is
-    remembered.
+    """Return the name of a method.
 
+    Parameters
+    ----------
+    learner : str or type
+        Name of a method, or a class with the interface of a learner.  A user-defined class is
+        remembered under its name.
+
+    Returns
+    -------
+    name : str
+        The string itself, the name of a method of this package, or ``"package.module:Class"``.
+
+    Raises
+    ------
+    UserError
+        If ``learner`` is neither a string nor a class.
+
+    Examples
+    --------
     >>> from ibpcl.methods.ewc import EWC
     >>> name_of("vcl"), name_of(EWC), name_of(type("Mine", (EWC,), {"__module__": "mine"}))
     ('vcl', 'ewc', 'mine:Mine')
@@ -58,18 +75,34 @@ def name_of(learner):
 
 
 def own_method(name):
-    """Return the :class:`ibpcl.methods.Method` of a name ``package.module:Class``; its module is
-    imported.
+    """Return the user-defined method with a name.
 
-    A UserError says what the name, its module or the class lacks to be a learner.
+    Its module is imported, unless the class was passed to :func:`name_of` before.
+
+    Parameters
+    ----------
+    name : str
+        ``"package.module:Class"``; the current directory is searched, too.
+
+    Returns
+    -------
+    method : ibpcl.methods.Method
+        The method, checked for the interface of a learner.
+
+    Raises
+    ------
+    UserError
+        If the name is malformed, the module cannot be imported, or the class lacks part of the
+        interface.
     """
     learner = _given.get(name) or _imported(name, "method")
     if not isinstance(learner, type):
         raise UserError(f"method {name} must be a class, got {type(learner).__name__}")
-    missing = [one for one in FACE if not callable(getattr(learner, one, None))]
+    missing = [member for member in INTERFACE if not callable(getattr(learner, member, None))]
     if missing:
         raise UserError(
-            f"method {name} has no {', '.join(missing)}; a method is a class with {', '.join(FACE)}"
+            f"method {name} has no {', '.join(missing)}; a method is a class with "
+            f"{', '.join(INTERFACE)}"
         )
     settings = getattr(learner, "settings_type", NoSettings)
     if not is_dataclass(settings):
@@ -78,8 +111,8 @@ def own_method(name):
         inspect.signature(learner).bind(settings, 0, "numpy")
     except TypeError as error:
         raise UserError(
-            f"method {name} must be made by {learner.__name__}(settings, seed, backend_name): "
-            f"{error}"
+            f"method {name} must be constructed as {learner.__name__}(settings, seed, "
+            f"backend_name): {error}"
         ) from error
     return Method(
         name,
@@ -91,16 +124,30 @@ def own_method(name):
 
 
 def own_prior(name):
-    """Return the prior of a name ``package.module:Prior``, tried on three weights; its module is
-    imported.
+    """Return the user-defined prior with a name, after a test on three weights.
 
-    It has ``kl(mu, log_sigma) -> (nats, cache)``, the divergence of Gaussians from it, summed over
-    weights, and ``kl_vjp(dkl, cache) -> (dmu, dlog_sigma)``; a class is made without arguments.  A
-    UserError says what is missing, or what they return instead.
+    A prior has ``kl(mu, log_sigma) -> (nats, cache)``, the KL divergence of Gaussians from it,
+    summed over weights, and ``kl_vjp(dkl, cache) -> (dmu, dlog_sigma)``.
+
+    Parameters
+    ----------
+    name : str
+        ``"package.module:Prior"``; the current directory is searched, too.  A class is instantiated
+        without arguments.
+
+    Returns
+    -------
+    prior : object
+        The prior.
+
+    Raises
+    ------
+    UserError
+        If the name is malformed, the module cannot be imported, or the prior fails the test.
     """
-    found = _imported(name, "prior")
+    imported = _imported(name, "prior")
     try:
-        prior = found() if isinstance(found, type) else found
+        prior = imported() if isinstance(imported, type) else imported
         kl, cache = prior.kl(
             np.array([0.0, 0.5, -2.0], np.float32), np.array([-1.0, 0.0, 0.5], np.float32)
         )
@@ -127,16 +174,16 @@ def _imported(name, what):
         raise UserError(f"{what} must be a name, or package.module:Class, got {name!r}")
     module, _, path = name.partition(":")
     if os.getcwd() not in sys.path:
-        # last: no file there hides a module of Python
+        # appended last, so that no file there hides a standard module
         sys.path.append(os.getcwd())
     try:
-        found = import_module(module)
+        value = import_module(module)
     except Exception as error:  # whatever the user's own file raises
         raise UserError(
             f"{what} {name}: {module} cannot be imported: {type(error).__name__}: {error}"
         ) from error
-    for part in path.split("."):
-        found = getattr(found, part, None)
-    if found is None:
+    for attribute in path.split("."):
+        value = getattr(value, attribute, None)
+    if value is None:
         raise UserError(f"{what} {name}: {module} has no class {path}")
-    return found
+    return value

@@ -1,6 +1,6 @@
-"""Training on several tasks at once, with all their heads: joint training, rehearsal.
+"""Training on several tasks at once, with all their heads: joint training and rehearsal.
 
-The parameters of all tasks stand in one vector: what tasks share, then what each has of its own.
+One vector holds the parameters of all tasks: first the shared ones, then those of each task.
 """
 
 from dataclasses import replace
@@ -21,10 +21,13 @@ class Group(NamedTuple):
     Attributes
     ----------
     x : ndarray, shape (N, D)
+        Inputs.
     labels : ndarray of int, shape (N,)
+        Classes of the inputs.
     task : int
+        Number of the task.
     scale : float
-        How many examples of the whole each of these stands for.
+        Number of examples that each of these stands for.
     """
 
     x: np.ndarray
@@ -34,20 +37,22 @@ class Group(NamedTuple):
 
 
 def heads(context, outputs):
-    """Return the network of each task so far and of the next one, and its places in the vector.
+    """Return the network of each task and the positions of its parameters in the common vector.
 
     Parameters
     ----------
     context : ibpcl.methods.sequential.Context
+        State before the next task.
     outputs : int
-        Width of the next task's outputs.
+        Number of outputs of the next task.
 
     Returns
     -------
-    heads : list of (network, ndarray of int)
+    heads : list of tuple of (PlainNetwork, ndarray of int)
+        Network and positions, for the learned tasks and the next one.
     """
     networks = [context.next_network(count) for count in (*context.state.outputs, outputs)]
-    # what tasks share comes first in each network's vector
+    # shared parameters come first in the vector of each network
     shared = context.places(networks[0]).stop
     ends = accumulate((network.layout.size - shared for network in networks), initial=shared)
     return [
@@ -57,16 +62,28 @@ def heads(context, outputs):
 
 
 def start_all(context, task, restart):
-    """Return where training starts: the parameters so far, and fresh ones for the task's own.
+    """Return the initial common vector: the parameters so far, and fresh ones for the new task.
 
-    With ``restart`` all of them are fresh, as each task's were when it came.
+    Parameters
+    ----------
+    context : ibpcl.methods.sequential.Context
+        State before the task.
+    task : ibpcl.continual.task.Task
+        The next task.
+    restart : bool
+        Whether all parameters are drawn afresh, those of each task as before it was first learned.
+
+    Returns
+    -------
+    vector : ndarray
+        Shared parameters, then those of each task.
     """
     network = context.next_network(task.outputs)
     fresh = start(context, network, task)
     shared = context.places(network)
     vector = np.concatenate([fresh[shared], *context.state.own, np.delete(fresh, shared)])
     if restart:
-        # of what tasks share the first task's start stays
+        # in reverse order, so that the initial shared parameters of the first task remain
         for t, (network, places) in reversed(list(enumerate(heads(context, task.outputs)))):
             rng = generator(context.key(task_id=t))
             vector[places] = network.start(rng, context.settings.start)
@@ -74,25 +91,28 @@ def start_all(context, task, restart):
 
 
 def train_all(context, task, groups, pool_size, restart=False):
-    """Fit the network and all heads.
+    """Fit the shared parameters and all heads.
 
     Parameters
     ----------
     context : ibpcl.methods.sequential.Context
+        Settings, and the state before the task.
     task : ibpcl.continual.task.Task
+        The next task.
     groups : callable
-        ``groups(rows)`` returns the groups of examples that the rows of a step are, and how many
-        examples there are in the whole.
+        ``groups(rows)`` returns the list of :class:`Group` of a step, and the number of examples
+        for which they stand.
     pool_size : int
-        How many examples an epoch passes over.
+        Number of examples that an epoch passes over.
     restart : bool
-        Whether all parameters start afresh.
+        Whether all parameters are drawn afresh.
 
     Returns
     -------
     vector : ndarray
-        What tasks share, then what each has of its own.
+        Shared parameters, then those of each task.
     history : list of ibpcl.inference.loop.Record
+        One row per epoch.
     """
     vector = start_all(context, task, restart)
     rates = np.full(len(vector), context.settings.rate, np.float32)
@@ -101,17 +121,33 @@ def train_all(context, task, groups, pool_size, restart=False):
 
 
 def pooled_likelihood(context, task, groups):
-    """Return the objective of a fit to groups of examples, see :func:`train_all`."""
-    parts = heads(context, task.outputs)
+    """Return the objective of a fit to groups of examples.
+
+    Parameters
+    ----------
+    context : ibpcl.methods.sequential.Context
+        State before the task.
+    task : ibpcl.continual.task.Task
+        The next task.
+    groups : callable
+        ``groups(rows)`` returns the list of :class:`Group` of a step, and the number of examples
+        for which they stand.
+
+    Returns
+    -------
+    objective : callable
+        ``objective(vector, rows, step, steps)`` returns an :class:`ibpcl.inference.loop.Step`.
+    """
+    networks = heads(context, task.outputs)
 
     def objective(vector, rows, step, steps):
-        found, whole = groups(rows)
+        minibatch, whole = groups(rows)
         gradient = np.zeros_like(vector)
         likelihood = 0.0
-        for group in found:
-            # what tasks share gathers the gradients of all groups
+        for group in minibatch:
+            # shared parameters add up the gradients of all groups
             if len(group.x):
-                network, places = parts[group.task]
+                network, places = networks[group.task]
                 total, cache = network.log_likelihood(
                     vector[places], group.x, group.labels, context.backend
                 )
@@ -123,15 +159,23 @@ def pooled_likelihood(context, task, groups):
 
 
 def keep_all(context, task, vector, memory):
-    """Return the state with one more task, and with the trained heads of the tasks before.
+    """Return the state with one more task and with the newly trained heads of all earlier tasks.
 
     Parameters
     ----------
     context : ibpcl.methods.sequential.Context
+        State before the task.
     task : ibpcl.continual.task.Task
+        The task that was trained.
     vector : ndarray
-        What tasks share, then what each has of its own.
+        Shared parameters, then those of each task.
     memory : dict of str to ndarray
+        New memory of the method.
+
+    Returns
+    -------
+    state : ibpcl.methods.sequential.State
+        State with the task added.
     """
     *before, (network, last) = heads(context, task.outputs)
     own = tuple(np.delete(vector[places], context.places(net)) for net, places in before)
@@ -140,5 +184,20 @@ def keep_all(context, task, vector, memory):
 
 
 def remembered(memory, task_id, scale=1.0):
-    """Return the examples that are kept of a task."""
+    """Return the stored examples of a task.
+
+    Parameters
+    ----------
+    memory : dict of str to ndarray
+        Holds ``x{s}`` and ``y{s}`` of each task s.
+    task_id : int
+        A learned task.
+    scale : float
+        Number of examples that each stored one stands for.
+
+    Returns
+    -------
+    group : Group
+        The stored examples.
+    """
     return Group(memory[f"x{task_id}"], memory[f"y{task_id}"], task_id, scale)

@@ -1,28 +1,27 @@
-r"""RCL, reinforced continual learning: a controller tries how many units to add for a task; nothing
-old ever moves.
+r"""RCL, reinforced continual learning: a controller learns how many units to add for each task.
 
 Xu and Zhu (2018), "Reinforced Continual Learning".  The first task trains a plain network.  For
 every later task a controller (:mod:`ibpcl.models.controller`) chooses how many units each hidden
-layer gets; in the grown network all parameters of the old one stay as they are, and the new ones
-are trained, with a new head,
+layer gets.  In the grown network all old parameters are fixed, and the new ones, with a new head,
+are trained:
 
 .. math::
 
     \theta_t = \arg\min_{\theta \setminus \theta_{t - 1}}\; -\frac1{N_t} \sum_n \log p(y_n | x_n,
         \theta).
 
-The reward of the choice :math:`a` is the accuracy on held-out examples of the task, less what units
-cost,
+The reward of the choice :math:`a` is the accuracy on held-out examples of the task minus the cost
+of the units,
 
-.. math:: R(a) = \text{accuracy} - \gamma \sum_l a_l,
+.. math:: R(a) = \text{accuracy} - \gamma \sum_l a_l.
 
-and the controller learns from it by REINFORCE, with its value as the baseline.  After some trials
-the network with the largest reward is kept.  A task is predicted with the network that there was
-after it, a corner of the grown one, and its own head: forgetting is zero by construction, and
-memory grows.
+The controller learns from it by REINFORCE, with its value as the baseline.  After some trials the
+network with the largest reward is kept.  A task is predicted with the network as it was after that
+task, a corner of the grown one, and with its own head.  So nothing is forgotten by construction,
+and memory grows.
 
-Every trial has the same start and order of examples, so the reward is a function of the choice, and
-a choice that was tried before is rewarded without training.
+Every trial has the same initial parameters and order of examples, so the reward is a function of
+the choice.  A choice that was tried before gets its reward without training.
 """
 
 from dataclasses import dataclass
@@ -53,7 +52,7 @@ from ibpcl.models.controller import Controller
 from ibpcl.noise import Key, generator, uniform
 from ibpcl.options import option
 
-# Streams of the controller's noise, apart from those of the network.
+# Noise streams of the controller, distinct from those of the network.
 CONTROLLER_STREAM = 100
 CHOICE_STREAM = 101
 
@@ -61,48 +60,53 @@ CHOICE_STREAM = 101
 @documented
 @dataclass(frozen=True, init=False)
 class Settings(SequentialSettings):
-    """The settings of RCL."""
+    """Settings of RCL."""
 
     method = "rcl"
 
     single_head: bool = option(
-        False, "A task is predicted with its own network and head.", choices=(False,)
+        False,
+        "Always false: each task is predicted with its own network and head.",
+        choices=(False,),
     )
     epochs: int = option(10, "Epochs of the first task, and of each trial of a later one.")
     trials: int = option(
         10, "Choices that the controller makes for each task after the first.", at_least=1
     )
     most_units: int = option(
-        29, "The most units that a hidden layer gets for a task; the least is 0.", at_least=0
+        29, "Largest number of units that a hidden layer gets for a task.", at_least=0
     )
     unit_cost: float = option(
-        0.0001, "Cost of each added unit in the reward, as accuracy (0 ... 1).", at_least=0
+        0.0001, "Cost gamma of each added unit, in units of accuracy (0 .. 1).", at_least=0
     )
     held_out: float = option(
         0.1,
-        "Share of a task's training examples that its trials are rewarded on.",
+        "Share of a task's training examples held out to compute the rewards of its trials.",
         above=0,
         below=1,
     )
     controller_units: int = option(100, "Width of the controller's two LSTM layers.", at_least=1)
-    controller_rate: float = option(0.01, "Adam's learning rate of the controller.", at_least=0)
+    controller_rate: float = option(0.01, "Learning rate of the controller (Adam).", at_least=0)
     value_rate: float = option(
-        0.01, "Adam's learning rate of the value, the controller's baseline.", at_least=0
+        0.01, "Learning rate of the value, the baseline of the controller (Adam).", at_least=0
     )
 
 
 class Trial(NamedTuple):
-    """A network that was tried for a task.
+    """Result of one trial: a trained network and its reward.
 
     Attributes
     ----------
     reward : float
-        Accuracy on the held-out examples, less what the units cost.
-    added : ndarray of int
-        Units that were added to each hidden layer.
+        Accuracy on the held-out examples minus the cost of the units.
+    added : ndarray of int, shape (L,)
+        Number of units added to each hidden layer.
     network : ibpcl.models.plain.PlainNetwork
+        The grown network.
     vector : ndarray, shape (P,)
+        Its trained parameters.
     history : list of ibpcl.inference.loop.Record
+        One row per epoch.
     """
 
     reward: float
@@ -113,14 +117,25 @@ class Trial(NamedTuple):
 
 
 def grow(context, task, added):
-    """Add units to the network of the last task and train them, and nothing else, on a task.
+    """Add units to the network of the last task, and train only the new parameters.
+
+    Parameters
+    ----------
+    context : ibpcl.methods.sequential.Context
+        Settings, and the state before the task.
+    task : ibpcl.continual.task.Task
+        The task to learn.
+    added : ndarray of int, shape (L,)
+        Number of units added to each hidden layer, >= 0.
 
     Returns
     -------
     network : ibpcl.models.plain.PlainNetwork
+        The grown network.
     vector : ndarray, shape (P,)
-        Those of the old network are the same, bit for bit.
+        Its parameters; the old ones are unchanged, bit for bit.
     history : list of ibpcl.inference.loop.Record
+        One row per epoch.
     """
     hidden = np.array(context.hidden(context.state.learned - 1)) + added
     network = context.next_network(task.outputs, tuple(hidden.tolist()))
@@ -135,32 +150,57 @@ def grow(context, task, added):
 
 
 def split_off(context, task):
-    """Return the task without its held-out examples, which are its test set."""
+    """Return a task without its held-out examples, which become its test set.
+
+    Parameters
+    ----------
+    context : ibpcl.methods.sequential.Context
+        Gives the setting ``held_out`` and the seed.
+    task : ibpcl.continual.task.Task
+        The task to split.
+
+    Returns
+    -------
+    task : ibpcl.continual.task.Task
+        Its test examples are the held-out training examples.
+
+    Raises
+    ------
+    TrainingError
+        If no example would be left to train on, or none would be held out.
+    """
     share = context.settings.held_out
     try:
         return with_validation([task], share, context.seed)[0]
     except ValueError as error:  # one side would be empty
         raise TrainingError(
             f"rcl: held_out = {share} of the {len(task.x_train)} training examples of task "
-            f"{task.name!r} leaves none to train on, or none to reward trials on; change "
-            "held_out, or give the task more examples"
+            f"{task.name!r} leaves no examples for training or for the reward; change held_out, or "
+            "give the task more examples"
         ) from error
 
 
 @on_one_thread
 def search(context, task):
-    """Make all trials of a task.
+    """Run all trials of a task.
+
+    Parameters
+    ----------
+    context : ibpcl.methods.sequential.Context
+        Settings, and the state before the task.
+    task : ibpcl.continual.task.Task
+        The task to learn.
 
     Returns
     -------
     best : Trial
-        The first of those with the largest reward.
+        The first trial with the largest reward.
     trials : ndarray, shape (trials, L + 1)
-        The units that each trial added to each layer, and its reward.
+        For each trial, the number of units added to each layer, and the reward.
     """
     settings = context.settings
     t = context.state.learned
-    parts = split_off(context, task)
+    split = split_off(context, task)
     controller = Controller(
         len(settings.hidden), settings.most_units + 1, settings.controller_units
     )
@@ -177,12 +217,12 @@ def search(context, task):
         added = controller.sample(vector, noise)
         choice = tuple(added.tolist())
         if choice not in rewards:
-            trial = tried(context, parts, added)
+            trial = tried(context, split, added)
             rewards[choice] = trial.reward
             if best is None or trial.reward > best.reward:
                 best = trial
         reward = rewards[choice]
-        # the first reward says where rewards are, not what is good
+        # the first reward sets the level of the baseline, so it favors no choice
         if number == 0:
             vector[value] = reward
         baseline = controller.value(vector)
@@ -192,16 +232,55 @@ def search(context, task):
     return best, np.array(rows)
 
 
-def tried(context, parts, added):
-    """Train a network with added units, and return it with its reward on the held-out examples."""
-    network, vector, history = grow(context, parts, added)
-    right = accuracy(network.predict(vector, parts.x_test, context.backend), parts.y_test)
-    reward = right - context.settings.unit_cost * added.sum()
+def tried(context, task, added):
+    """Return the result of training with added units.
+
+    Parameters
+    ----------
+    context : ibpcl.methods.sequential.Context
+        Settings, and the state before the task.
+    task : ibpcl.continual.task.Task
+        The task, its held-out examples as test set (:func:`split_off`).
+    added : ndarray of int, shape (L,)
+        Number of units added to each hidden layer.
+
+    Returns
+    -------
+    trial : Trial
+        The trained network and its reward.
+    """
+    network, vector, history = grow(context, task, added)
+    correct = accuracy(network.predict(vector, task.x_test, context.backend), task.y_test)
+    reward = correct - context.settings.unit_cost * added.sum()
     return Trial(reward, added, network, vector, history)
 
 
 def learn_task(context, task):
-    """Fit the first network, or search for the next one; return the new state and the history."""
+    """Fit the first network, or search for the network of the next task.
+
+    Parameters
+    ----------
+    context : ibpcl.methods.sequential.Context
+        Settings, and the state before the task.
+    task : ibpcl.continual.task.Task
+        The next task.
+
+    Returns
+    -------
+    state : ibpcl.methods.sequential.State
+        State with the task added.
+    history : list of ibpcl.inference.loop.Record
+        One row per epoch.
+
+    Raises
+    ------
+    TypeError
+        If the task is of another kind than the model learns.
+    ValueError
+        If the task does not fit the network.
+    TrainingError
+        If the loss is not finite.
+    """
     context = accept(context, task)
     t = context.state.learned
     memory = context.state.memory
@@ -218,10 +297,41 @@ def learn_task(context, task):
 
 
 class RCL(Saved):
-    """Learn tasks in a network that grows; parameters as in :class:`Saved`.
+    """Learner with reinforced continual learning: a controller chooses how much the network grows.
 
-    ``knowledge.memory`` has ``widths{s}``, the units of each hidden layer after task s, and
-    ``trials{s}``, one row per trial: the units that it added to each layer, then its reward.
+    Xu and Zhu (2018), "Reinforced Continual Learning".
+
+    Parameters
+    ----------
+    settings : Settings, optional
+        Hyperparameters; all defaults if not given.
+    seed : int, default 0
+        Seed of all random numbers.  Equal seeds, settings and tasks give equal results.
+    backend_name : {"numba", "numpy"}
+        Library that runs the numerical kernels: compiled loops, or plain NumPy.
+
+    Attributes
+    ----------
+    settings : Settings
+        The hyperparameters.
+    seed : int
+        The seed.
+    backend : ibpcl.inference.backend.Backend
+        The numerical backend.
+    model : ibpcl.methods.sequential.PlainClassifier
+        Builds the network of a task and selects the parameters that tasks share.
+    knowledge : ibpcl.methods.sequential.State
+        Everything learned so far.  ``knowledge.memory`` holds ``widths{s}``, the
+        units of each hidden layer after task s, and ``trials{s}``, one row per trial: the number of
+        units added to each layer, then the reward.
+    name : str
+        Name of the method, ``"rcl"``.
+    learned : int
+        Number of tasks learned so far.
+    inputs : int or None
+        Width D of the examples; None before the first task.
+    context : ibpcl.methods.sequential.Context
+        Inputs of every step of the method, for the current state.
     """
 
     settings_type = Settings
@@ -229,9 +339,52 @@ class RCL(Saved):
     context_type = Context
 
     def learn(self, task, progress=None):
-        """Learn the next task and return the history of the training."""
+        """Learn the next task.
+
+        Parameters
+        ----------
+        task : ibpcl.continual.task.Task
+            A classification with inputs as wide as those of the earlier tasks.
+        progress : bool or ibpcl.inference.loop.Watch, optional
+            True shows progress bars, False hides them; by default they are shown on a terminal
+            only.  A Watch also receives every epoch.
+
+        Returns
+        -------
+        history : list of ibpcl.inference.loop.Record
+            One row per epoch, with the parts of the objective in nats for the whole task.
+
+        Raises
+        ------
+        TypeError
+            If ``task`` is not a Task, or not a classification.
+        ValueError
+            If its inputs are wider or narrower than those of earlier tasks.
+        TrainingError
+            If the loss is not finite, or too few examples can be held out.
+        """
         return self.turn(learn_task, task, progress)
 
     def predict(self, x, task_id):
-        """Return class probabilities (N, C) for inputs (N, D) of a learned task."""
+        """Return class probabilities for inputs of a learned task.
+
+        Parameters
+        ----------
+        x : array_like, shape (N, D)
+            Inputs, finite real numbers.
+        task_id : int
+            Number of a learned task, from 0 in the order of learning.
+
+        Returns
+        -------
+        probabilities : ndarray, shape (N, C)
+            Each row sums to 1.
+
+        Raises
+        ------
+        TypeError
+            If ``task_id`` is not an integer, or ``x`` does not hold real numbers.
+        ValueError
+            If the task was not learned, or ``x`` has another width or non-finite entries.
+        """
         return predict(self.context, self.assemble, x, task_id)

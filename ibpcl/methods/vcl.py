@@ -1,29 +1,30 @@
-r"""VCL, variational continual learning: yesterday's posterior is today's prior, for every weight.
+r"""VCL, variational continual learning: each posterior is the prior of the next task.
 
-Nguyen, Li, Bui and Turner (2018), "Variational Continual Learning", Eq. 4 and Algorithm 1.  With a
-Gaussian posterior a weight, task t maximizes
+Nguyen, Li, Bui and Turner (2018), "Variational Continual Learning", Eq. 4 and Algorithm 1.  The
+posterior of every weight is Gaussian, and task t maximizes
 
 .. math::
 
     \mathcal L_t(q_t) = \sum_n \mathbb E_{q_t}[\log p(y_n | x_n, V)] - KL[q_t(V) \| q_{t - 1}(V)],
           \qquad q_0 = \mathcal N(0, \sigma_0^2).
 
-The first task starts from a maximum-likelihood fit (supplement of that paper: the means would else
-be slow to leave 0), later ones from the last posterior, means and variances; a new head starts
-afresh under the prior :math:`q_0`.  NPBCL with an all-ones mask is this.  With one task it is Bayes
-by Backprop (Blundell et al., 2015).
+The first task starts from a maximum-likelihood fit (supplement of that paper), because the means
+would leave 0 only slowly otherwise.  Later tasks start from the last posterior, means and
+variances, and a new head starts afresh under the prior :math:`q_0`.  NPBCL with an all-ones mask is
+VCL.  With one task, VCL is Bayes by Backprop (Blundell et al., 2015).
 
-**Coresets** (Algorithm 1): some examples of each task are kept out of its training; before its
-predictions a copy of the posterior is trained on them.  With one head for all tasks the coresets
-are merged.
+**Coresets** (Algorithm 1): some examples of each task are held out of its training.  Before the
+task is predicted, a copy of the posterior is trained on them.  With a single head for all tasks the
+coresets are merged.
 
-``local`` draws pre-activations (Kingma, Salimans and Welling, 2015), every example with noise of
-its own; without it, weights are drawn, as in the original code.
+With ``local``, pre-activations are drawn (Kingma, Salimans and Welling, 2015), with separate noise
+for each example.  Without it, weights are drawn, as in the original code.
 
-**Images** (Sec. 3.3 and 6.2): the decoder's last layers are shared and Gaussian; encoders and the
-first layers of the decoder are each task's own and plain: with a flat prior, as in the public code,
-a Gaussian there would shrink to its mean.  Standard deviations start every task at ``start_sigma``
-again, as in the public code: as learned they would be the prior's, and means could be slow to move.
+**Images** (Sec. 3.3 and 6.2): the last layers of the decoder are shared and Gaussian.  Encoders and
+the first layers of the decoder belong to a task and are deterministic: under a flat prior, as in
+the public code, a Gaussian would shrink to its mean.  Standard deviations restart at
+``start_sigma`` in every task, as in the public code.  If they started at their learned values,
+those of the prior, means could move only slowly.
 """
 
 from dataclasses import dataclass
@@ -58,59 +59,72 @@ from ibpcl.options import option
 @documented
 @dataclass(frozen=True, init=False)
 class PosteriorSettings(OneRate):
-    """The settings of methods whose weights are Gaussian."""
+    """Settings of the methods with Gaussian weights."""
 
     activation: str = option("relu", "Activation of hidden units.", choices=ACTIVATIONS)
     single_head: bool = option(False, "One head for all tasks instead of one per task.")
-    samples: int = option(1, "Monte-Carlo samples of a training step.", at_least=1, at_most=1000)
+    samples: int = option(1, "Monte Carlo samples per training step.", at_least=1, at_most=1000)
     prediction_samples: int = option(
-        100, "Monte-Carlo samples of a prediction.", at_least=1, at_most=100_000
+        100, "Monte Carlo samples per prediction.", at_least=1, at_most=100_000
     )
     likelihood_epochs: int = option(
         5, "Maximum-likelihood epochs before the first task.", at_least=0
     )
-    prior_sigma: float = option(1.0, "Standard deviation of the first prior of a weight.", above=0)
+    prior_sigma: float = option(
+        1.0, "Standard deviation of the prior of a weight before the first task.", above=0
+    )
     start_sigma: float = option(
-        float(np.exp(-3.0)), "Standard deviation that a weight starts with.", above=0
+        float(np.exp(-3.0)), "Initial standard deviation of a weight.", above=0
     )
     start_spread: float = option(
-        0.1, "Standard deviation of the random means that weights start with.", above=0
+        0.1, "Standard deviation of the random initial means of weights.", above=0
     )
 
 
 @documented
 @dataclass(frozen=True, init=False)
 class Settings(PosteriorSettings):
-    """The settings of VCL."""
+    """Settings of VCL for classification."""
 
     method = "vcl"
 
-    local: bool = option(True, "Draw pre-activations, each example's own, instead of weights.")
+    local: bool = option(
+        True, "Draw pre-activations, separately for each example, instead of weights."
+    )
     coreset: str = option(
-        "none", "How a task's coreset is chosen.", choices=("none", *coresets.SELECTIONS)
+        "none", "Selection of the coreset of a task.", choices=("none", *coresets.SELECTIONS)
     )
     coreset_size: int = option(
-        40, "Examples kept from each task, taken out of its training data.", at_least=1
+        40, "Coreset examples per task, taken out of its training data.", at_least=1
     )
-    coreset_epochs: int = option(100, "Steps on a coreset before predictions.", at_least=0)
+    coreset_epochs: int = option(100, "Epochs on a coreset before predictions.", at_least=0)
 
 
 @dataclass(frozen=True)
 class GaussianClassifier:
-    """A network with Gaussian weights, and which of its parameters tasks share.
-
-    The methods are those of :class:`ibpcl.methods.sequential.PlainClassifier`.
+    """Classifier with Gaussian weights: its network and its shared parameters.
 
     Parameters
     ----------
     settings : PosteriorSettings
+        Settings of the learner.
+
+    Attributes
+    ----------
+    kind : str
+        Kind of the tasks, ``"classification"``.
+    streams : dict of str to int
+        Number of the random key of each phase of a task.
+    stride : int
+        Number of keys reserved for a task.
+    given_masks : dict
+        Hard masks by layer; empty, because no layer is masked.
     """
 
     settings: object
 
-    kind = "classification"  # of the tasks
-    # The noise of each phase of a task.  A name keeps its number, so that a new phase changes no
-    # published result.
+    kind = "classification"
+    # A phase keeps its number forever, so that a new phase does not change published results.
     streams: ClassVar = {
         "initial": 0,
         "likelihood": 1,
@@ -118,65 +132,139 @@ class GaussianClassifier:
         "coreset": 3,
         "predict": 4,
     }
-    stride = 5  # numbers that are set aside for a task
-    # hard masks by layer: there are none to sample
+    stride = 5
     given_masks: ClassVar = {}
 
     @property
     def samples(self):
-        """Monte Carlo samples of a training step."""
+        """Monte Carlo samples per training step."""
         return self.settings.samples
 
     @property
     def rates(self):
-        """The learning rate of each block of parameters."""
+        """Learning rate of each block of parameters."""
         return dict.fromkeys(("mu", "log_sigma"), self.settings.rate)
 
     @property
     def temperatures(self):
-        """The temperature of sampled masks at the first and the last step; without a meaning."""
+        """Temperatures of sampled masks at the first and the last step; here without effect."""
         return (1.0, 1.0)
 
     def network(self, inputs, hidden, outputs, kind=Gaussian):
-        """Return the network with given widths and one kind of layers.
+        """Return the network with the given widths and one kind of layers.
 
         Layers that draw weights have the same parameters as layers that draw pre-activations.
+
+        Parameters
+        ----------
+        inputs : int
+            Width D of the examples.
+        hidden : tuple of int
+            Units of each hidden layer.
+        outputs : int
+            Number of classes.
+        kind : type
+            :class:`ibpcl.models.layers.Gaussian` draws pre-activations,
+            :class:`ibpcl.models.layers.Drawn` draws weights.
+
+        Returns
+        -------
+        network : ibpcl.models.network.Network
+            Architecture only.
         """
         return classifier(inputs, hidden, Softmax(), outputs, kind, self.settings.activation, kind)
 
     def as_trained(self, network):
-        """Return the network with the layers that training draws noise for."""
+        """Return the network with the kind of layers that training uses.
+
+        Parameters
+        ----------
+        network : ibpcl.models.network.Network
+            Network of a task.
+
+        Returns
+        -------
+        network : ibpcl.models.network.Network
+            The same network with ``settings.local``, else one whose layers draw weights.
+        """
         if self.settings.local:
             return network
         hidden = tuple(layer.units for layer in network.stages[:-1])
         return self.network(network.inputs, hidden, network.outputs, Drawn)
 
     def shares(self, name):
-        """Return whether all tasks share the parameters of this name."""
+        """Return whether all tasks share a parameter.
+
+        Parameters
+        ----------
+        name : str
+            Name of the parameter, such as ``"hidden0.weight.mu"`` or ``"head.bias.mu"``.
+
+        Returns
+        -------
+        shared : bool
+            False for the head, unless all tasks use a single head.
+        """
         return self.settings.single_head or not name.startswith("head.")
 
     def start(self, context, network, task):
-        """Return fresh parameters (P,) of a network."""
+        """Return fresh parameters of a network.
+
+        Parameters
+        ----------
+        context : ibpcl.methods.sequential.Context
+            Gives the random key of the task.
+        network : ibpcl.models.network.Network
+            Network to initialize.
+        task : ibpcl.continual.task.Task
+            The task; not used.
+
+        Returns
+        -------
+        vector : ndarray, shape (P,)
+            Random means, and standard deviations ``settings.start_sigma``.
+        """
         rng = generator(context.key())
         means = starts.normal(rng, self.settings.start_spread)
         return network.initial(means, self.settings.start_sigma)
 
     def sticks_prior(self, network, vector, first):
-        """Return the prior of the sticks by layer: there are none."""
+        """Return the prior of the sticks by layer, which is empty: there are no sticks.
+
+        Parameters
+        ----------
+        network : ibpcl.models.network.Network
+            Network of the task; not used.
+        vector : ndarray, shape (P,)
+            Last posterior; not used.
+        first : bool
+            Whether this is the first task; not used.
+
+        Returns
+        -------
+        prior : dict
+            Empty.
+        """
         return {}
 
 
 def last_posterior(context, network):
-    """Return the prior of the next task: the last posterior, and the first prior for what is new.
+    """Return the prior of the next task.
+
+    It is the last posterior for the shared parameters and the initial prior :math:`q_0` for new
+    ones.
 
     Parameters
     ----------
-    context : Context
+    context : ibpcl.methods.sequential.Context
+        State before the task.
     network : ibpcl.models.network.Network
+        Network of the task.
 
     Returns
     -------
     prior : ibpcl.models.elbo.Prior
+        Prior of weights and sticks.
     """
     vector = np.zeros(network.layout.size, np.float32)
     vector[network.layout.block("log_sigma")] = np.log(context.settings.prior_sigma)
@@ -188,7 +276,30 @@ def last_posterior(context, network):
 
 
 def warm_up(context, network, vector, prior, data):
-    """Maximize the likelihood before the first task; return the parameters and the history."""
+    """Maximize the likelihood before the first task.
+
+    Nothing happens on later tasks or with ``settings.likelihood_epochs = 0``.
+
+    Parameters
+    ----------
+    context : ibpcl.methods.sequential.Context
+        State before the task.
+    network : ibpcl.models.network.Network
+        Network of the task.
+    vector : ndarray, shape (P,)
+        Initial parameters.
+    prior : ibpcl.models.elbo.Prior
+        Prior of the task.
+    data : ibpcl.inference.objectives.Data
+        Training examples.
+
+    Returns
+    -------
+    vector : ndarray, shape (P,)
+        Parameters with the means at the fit.
+    history : list of ibpcl.inference.loop.Record
+        One row per epoch; empty if nothing was trained.
+    """
     settings = context.settings
     if context.state.learned or not settings.likelihood_epochs:
         return vector, []
@@ -199,7 +310,30 @@ def warm_up(context, network, vector, prior, data):
 
 
 def maximize(context, network, vector, prior, data, plan):
-    """Maximize the ELBO of Eq. 4; return the parameters (P,) and the history."""
+    """Maximize the ELBO of Eq. 4.
+
+    Parameters
+    ----------
+    context : ibpcl.methods.sequential.Context
+        Gives the model.
+    network : ibpcl.models.network.Network
+        Network of the task.
+    vector : ndarray, shape (P,)
+        Initial parameters.
+    prior : ibpcl.models.elbo.Prior
+        Prior of the task.
+    data : ibpcl.inference.objectives.Data
+        Training examples.
+    plan : ibpcl.inference.loop.Fit
+        Training plan.
+
+    Returns
+    -------
+    vector : ndarray, shape (P,)
+        Trained parameters.
+    history : list of ibpcl.inference.loop.Record
+        One row per epoch.
+    """
     model = context.model
     return objectives.train(
         model.as_trained(network),
@@ -214,7 +348,31 @@ def maximize(context, network, vector, prior, data, plan):
 
 
 def learn_task(context, task):
-    """Turn the posterior into that of one more task; return the new state and the history."""
+    """Learn one more task with VCL.
+
+    Parameters
+    ----------
+    context : ibpcl.methods.sequential.Context
+        Settings, and the state before the task.
+    task : ibpcl.continual.task.Task
+        The next task.
+
+    Returns
+    -------
+    state : ibpcl.methods.sequential.State
+        State with the task added.
+    history : list of ibpcl.inference.loop.Record
+        One row per epoch.
+
+    Raises
+    ------
+    TypeError
+        If the task is of another kind than the model learns.
+    ValueError
+        If the task does not fit the network.
+    TrainingError
+        If the loss is not finite.
+    """
     context = accept(context, task)
     settings = context.settings
     network = context.next_network(task.outputs)
@@ -238,9 +396,25 @@ def learn_task(context, task):
 
 
 def refine(context, network, vector, task_id):
-    """Train a copy of the posterior on what was kept, for predictions only.
+    """Return a copy of the posterior, trained on coresets, for predictions only.
 
-    That is the coreset of the task, or with one head the coresets of all tasks.
+    The coreset is that of the task; with a single head, it is the union of all coresets.
+
+    Parameters
+    ----------
+    context : ibpcl.methods.sequential.Context
+        State with the task.
+    network : ibpcl.models.network.Network
+        Network of the task.
+    vector : ndarray, shape (P,)
+        Posterior of the task, also the prior of this training.
+    task_id : int
+        A learned task.
+
+    Returns
+    -------
+    vector : ndarray, shape (P,)
+        Refined parameters; ``vector`` itself if there are no coresets.
     """
     settings = context.settings
     if settings.coreset == "none":
@@ -266,19 +440,30 @@ def predict_classes(context, refined, x, task_id):
 
     Parameters
     ----------
-    context : Context
+    context : ibpcl.methods.sequential.Context
+        State with the task.
     refined : dict of int to ndarray
-        Parameters by task, as refined on the coreset; filled here.
+        Cache of the parameters by task, refined on the coreset; a missing task is added.
     x : array_like, shape (N, D)
+        Inputs, finite real numbers.
     task_id : int
+        A learned task.
 
     Returns
     -------
     predictions : ibpcl.models.likelihoods.Classes
+        Probabilities (N, C), entropy (N,) and mutual information (N,), the last two in nats.
+
+    Raises
+    ------
+    TypeError
+        If ``task_id`` is not an integer, or ``x`` does not hold real numbers.
+    ValueError
+        If the task was not learned, or ``x`` has another width or non-finite entries.
     """
     state = context.state
     x = check_inputs(f"{context.name}.predict", x, state.inputs, task_id, state.learned)
-    # with one head all tasks have one network and one noise
+    # with a single head, all tasks have the same network and the same noise
     task_id = 0 if context.settings.single_head else task_id
     network, vector = context.assemble(task_id)
     if task_id not in refined:
@@ -295,9 +480,42 @@ def predict_classes(context, refined, x, task_id):
 
 
 class VCL(Saved):
-    """Learn tasks by Bayes' rule with Gaussian posteriors; parameters as in :class:`Saved`.
+    """Learner that applies Bayes' rule task by task, with Gaussian posteriors.
 
-    ``knowledge.memory`` has ``x{s}`` and ``y{s}``, the coreset of each task if there are any.
+    Nguyen et al. (2018), "Variational Continual Learning".
+
+    Parameters
+    ----------
+    settings : Settings, optional
+        Hyperparameters; all defaults if not given.
+    seed : int, default 0
+        Seed of all random numbers.  Equal seeds, settings and tasks give equal results.
+    backend_name : {"numba", "numpy"}
+        Library that runs the numerical kernels: compiled loops, or plain NumPy.
+
+    Attributes
+    ----------
+    settings : Settings
+        The hyperparameters.
+    seed : int
+        The seed.
+    backend : ibpcl.inference.backend.Backend
+        The numerical backend.
+    model : GaussianClassifier
+        Builds the network of a task and selects the parameters that tasks share.
+    knowledge : ibpcl.methods.sequential.State
+        Everything learned so far.  ``knowledge.memory`` holds ``x{s}`` and ``y{s}``,
+        the coreset of task s, if there are coresets.
+    refined : dict of int to ndarray
+        Parameters used for predictions, by task; computed at the first prediction.
+    name : str
+        Name of the method, ``"vcl"``.
+    learned : int
+        Number of tasks learned so far.
+    inputs : int or None
+        Width D of the examples; None before the first task.
+    context : ibpcl.methods.sequential.Context
+        Inputs of every step of the method, for the current state.
     """
 
     settings_type = Settings
@@ -305,19 +523,79 @@ class VCL(Saved):
     context_type = Context
 
     def learn(self, task, progress=None):
-        """Learn the next task and return the history of the training."""
+        """Learn the next task.
+
+        Parameters
+        ----------
+        task : ibpcl.continual.task.Task
+            A classification with inputs as wide as those of the earlier tasks.
+        progress : bool or ibpcl.inference.loop.Watch, optional
+            True shows progress bars, False hides them; by default they are shown on a terminal
+            only.  A Watch also receives every epoch.
+
+        Returns
+        -------
+        history : list of ibpcl.inference.loop.Record
+            One row per epoch, with the parts of the objective in nats for the whole task.
+
+        Raises
+        ------
+        TypeError
+            If ``task`` is not a Task, or not a classification.
+        ValueError
+            If its inputs are wider or narrower than those of earlier tasks, or it does not fit the
+            single head.
+        TrainingError
+            If the loss is not finite, or the coreset does not fit the task.
+        """
         return self.turn(learn_task, task, progress)
 
     def predict(self, x, task_id):
-        """Return class probabilities (N, C) for inputs (N, D) of a learned task."""
+        """Return class probabilities for inputs of a learned task.
+
+        Parameters
+        ----------
+        x : array_like, shape (N, D)
+            Inputs, finite real numbers.
+        task_id : int
+            Number of a learned task, from 0 in the order of learning.
+
+        Returns
+        -------
+        probabilities : ndarray, shape (N, C)
+            Each row sums to 1.
+
+        Raises
+        ------
+        TypeError
+            If ``task_id`` is not an integer, or ``x`` does not hold real numbers.
+        ValueError
+            If the task was not learned, or ``x`` has another width or non-finite entries.
+        """
         return self.predict_classes(x, task_id).probabilities
 
     def predict_classes(self, x, task_id):
-        """Return class probabilities for inputs (N, D), with what is known about their error.
+        """Return class probabilities together with their uncertainty.
+
+        Parameters
+        ----------
+        x : array_like, shape (N, D)
+            Inputs, finite real numbers.
+        task_id : int
+            Number of a learned task, from 0 in the order of learning.
 
         Returns
         -------
         predictions : ibpcl.models.likelihoods.Classes
+            Named tuple of ``probabilities`` (N, C), ``entropy`` (N,) and ``mutual_information``
+            (N,), both in nats.
+
+        Raises
+        ------
+        TypeError
+            If ``task_id`` is not an integer, or ``x`` does not hold real numbers.
+        ValueError
+            If the task was not learned, or ``x`` has another width or non-finite entries.
         """
         return predict_classes(self.context, self.refined, x, task_id)
 
@@ -325,27 +603,50 @@ class VCL(Saved):
 @documented
 @dataclass(frozen=True, init=False)
 class ImageSettings(AutoencoderSettings):
-    """The settings of VCL for images."""
+    """Settings of VCL for images."""
 
     method = "vae_vcl"
     shared_layer = "gaussian"
 
     prior_sigma: float = option(
-        1.0, "Standard deviation of the first prior of a shared weight.", above=0
+        1.0, "Standard deviation of the prior of a shared weight before the first task.", above=0
     )
     start_sigma: float = option(
-        float(np.exp(-6.0)), "Standard deviation that shared weights start a task with.", above=0
+        float(np.exp(-6.0)), "Initial standard deviation of shared weights in each task.", above=0
     )
     weight_kl_weight: float = option(
-        1.0, "Weight of the shared weights' divergence; the ELBO's is 1.", at_least=0
+        1.0, "Factor of the KL divergence of the shared weights; 1 in the ELBO.", at_least=0
     )
 
 
 def learn_images(context, task):
-    """Turn the posterior of the shared layers into that of one more task of images.
+    """Learn one more task of images with VCL.
 
-    There is neither a start from maximum likelihood nor a coreset.  Training starts at the means of
-    the last posterior, with ``start_sigma`` everywhere.
+    There is neither a maximum-likelihood fit nor a coreset.  Training starts at the means of the
+    last posterior, with standard deviation ``start_sigma`` everywhere.
+
+    Parameters
+    ----------
+    context : ibpcl.methods.sequential.Context
+        Settings, and the state before the task.
+    task : ibpcl.continual.task.Task
+        The next task.
+
+    Returns
+    -------
+    state : ibpcl.methods.sequential.State
+        State with the task added.
+    history : list of ibpcl.inference.loop.Record
+        One row per epoch.
+
+    Raises
+    ------
+    TypeError
+        If the task is of another kind than the model learns.
+    ValueError
+        If the task does not fit the network.
+    TrainingError
+        If the loss is not finite.
     """
     context = accept(context, task)
     settings = context.settings
@@ -364,20 +665,106 @@ def learn_images(context, task):
 
 
 class GaussianDecoder(PlainAutoencoder):
-    """The autoencoder of a task, the shared layers of its decoder Gaussian."""
+    """Autoencoder whose shared decoder layers are Gaussian.
+
+    Parameters
+    ----------
+    settings : ImageSettings
+        Settings of the learner.
+
+    Attributes
+    ----------
+    kind : str
+        Kind of the tasks, ``"images"``.
+    streams : dict of str to int
+        Number of the random key of each phase of a task.
+    stride : int
+        Number of keys reserved for a task.
+    """
 
     def sticks_prior(self, network, vector, first):
-        """Return the prior of the sticks by layer: there are none."""
+        """Return the prior of the sticks by layer, which is empty: there are no sticks.
+
+        Parameters
+        ----------
+        network : ibpcl.models.network.Network
+            Network of the task; not used.
+        vector : ndarray, shape (P,)
+            Last posterior; not used.
+        first : bool
+            Whether this is the first task; not used.
+
+        Returns
+        -------
+        prior : dict
+            Empty.
+        """
         return {}
 
 
 class ImageVCL(Saved, Generative):
-    """Learn generative models by Bayes' rule in the decoder; parameters as in :class:`Saved`."""
+    """Learner of generative models that applies Bayes' rule to the shared decoder layers.
+
+    Nguyen et al. (2018), "Variational Continual Learning", Sec. 6.2.
+
+    Parameters
+    ----------
+    settings : ImageSettings, optional
+        Hyperparameters; all defaults if not given.
+    seed : int, default 0
+        Seed of all random numbers.  Equal seeds, settings and tasks give equal results.
+    backend_name : {"numba", "numpy"}
+        Library that runs the numerical kernels: compiled loops, or plain NumPy.
+
+    Attributes
+    ----------
+    settings : ImageSettings
+        The hyperparameters.
+    seed : int
+        The seed.
+    backend : ibpcl.inference.backend.Backend
+        The numerical backend.
+    model : GaussianDecoder
+        Builds the network of a task and selects the parameters that tasks share.
+    knowledge : ibpcl.methods.sequential.State
+        Everything learned so far.  ``knowledge.memory`` is empty.
+    name : str
+        Name of the method, ``"vae_vcl"``.
+    learned : int
+        Number of tasks learned so far.
+    inputs : int or None
+        Number of pixels D; None before the first task.
+    context : ibpcl.methods.sequential.Context
+        Inputs of every step of the method, for the current state.
+    """
 
     settings_type = ImageSettings
     model_type = GaussianDecoder
     context_type = Context
 
     def learn(self, task, progress=None):
-        """Learn the next task and return the history of the training."""
+        """Learn the next task of images.
+
+        Parameters
+        ----------
+        task : ibpcl.continual.task.Task
+            A task of images, without labels, as wide as the earlier ones.
+        progress : bool or ibpcl.inference.loop.Watch, optional
+            True shows progress bars, False hides them; by default they are shown on a terminal
+            only.  A Watch also receives every epoch.
+
+        Returns
+        -------
+        history : list of ibpcl.inference.loop.Record
+            One row per epoch, with the parts of the objective in nats for the whole task.
+
+        Raises
+        ------
+        TypeError
+            If ``task`` is not a Task of images.
+        ValueError
+            If its images have another number of pixels than those of earlier tasks.
+        TrainingError
+            If the loss is not finite.
+        """
         return self.turn(learn_images, task, progress)

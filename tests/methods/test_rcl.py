@@ -259,6 +259,6 @@ def test_a_task_too_small_to_hold_anything_out_is_refused(make_task):
     learner = learned(make_task, 1)
     with pytest.raises(
         TrainingError,
-        match=r"held_out = 0\.1 of the 4 training examples of task 'task 1' leaves none",
+        match=r"held_out = 0\.1 of the 4 training examples of task 'task 1'",
     ):
         learner.learn(make_task(1, examples=4), progress=False)
