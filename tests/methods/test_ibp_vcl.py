@@ -304,7 +304,7 @@ def test_it_refuses_what_it_cannot_learn(make_task):
     learner.learn(make_task(0), progress=False)
     with pytest.raises(ValueError, match="5 inputs, the network 6"):
         learner.learn(make_task(1, inputs=5))
-    with pytest.raises(ValueError, match="must have 2 outputs.* got 3"):
+    with pytest.raises(ValueError, match=r"must have 2 outputs.* got 3"):
         learner.learn(make_task(1, classes=3))
     for wrong in (
         {"hidden": ()},

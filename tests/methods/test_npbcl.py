@@ -353,7 +353,7 @@ def test_with_one_head_each_regression_keeps_its_noise():
 def test_one_head_needs_one_number_of_classes():
     learner = NPBCL(dataclasses.replace(SMALL, single_head=True))
     learner.learn(Blobs(1)[0], progress=False)
-    with pytest.raises(ValueError, match="must have 2 outputs.* got 3"):
+    with pytest.raises(ValueError, match=r"must have 2 outputs.* got 3"):
         learner.learn(Blobs(2, classes=3)[1], progress=False)
 
 

@@ -94,5 +94,5 @@ def test_one_head_serves_all_tasks(name, make_task):
     x = make_task(0).x_test
     np.testing.assert_array_equal(learner.predict(x, 0), learner.predict(x, 1))
     assert all(head.size == 0 for head in learner.knowledge.own)
-    with pytest.raises(ValueError, match="must have 2 outputs.* got 3"):
+    with pytest.raises(ValueError, match=r"must have 2 outputs.* got 3"):
         learner.learn(make_task(2, classes=3), progress=False)
