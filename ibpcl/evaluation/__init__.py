@@ -1,3 +1,1 @@
-"""What a run was worth: accuracy and transfer (metrics), use of the network (structure), pictures
-of both (figures).
-"""
+"""Evaluation of a run: accuracy and transfer (metrics), use of the network (structure), and figures."""

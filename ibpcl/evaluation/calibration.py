@@ -1,10 +1,10 @@
-r"""Predictive intervals, checked: is their coverage the nominal one?
+r"""Calibration of predictive intervals: is their coverage the nominal one?
 
-A prediction is a mean and a standard deviation; its central interval of level p is that of a
+A prediction is a mean and a standard deviation.  Its central interval of level p is that of a
 Gaussian, :math:`m \pm z_p \sigma` with :math:`z_p = \Phi^{-1}\bigl((1 + p) / 2\bigr)`.  A
-forecaster is calibrated if a share p of all observations lies inside, at every p (Gneiting,
-Balabdaoui and Raftery, 2007, "Probabilistic forecasts, calibration and sharpness").  One that is
-not can be recalibrated on held-out examples: :func:`interval_scales`.
+forecaster is calibrated if a share p of all observations lies inside, for every p (Gneiting,
+Balabdaoui and Raftery, 2007, "Probabilistic forecasts, calibration and sharpness").  A forecaster
+that is not calibrated can be recalibrated on held-out examples with :func:`interval_scales`.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
 
 def coverage(mean, sigma, targets, levels=LEVELS):
-    r"""Return the share of the targets that lies in the central predictive interval of each level.
+    r"""Return the share of targets inside the central predictive interval of each level.
 
     .. math:: c(p) = \frac1N \sum_n \mathbb 1\bigl[\, |y_n - m_n| \le z_p\, \sigma_n \bigr]
 
@@ -23,8 +23,10 @@ def coverage(mean, sigma, targets, levels=LEVELS):
 
     Parameters
     ----------
-    mean, sigma, targets : array_like, of one shape
-        The predictive means and standard deviations (> 0), and what was observed.
+    mean, sigma : array_like, of one shape
+        Predictive means and standard deviations, sigma > 0.
+    targets : array_like, of the same shape
+        Observed values.
     levels : sequence of float, shape (L,)
         Nominal levels p, strictly between 0 and 1.
 
@@ -36,8 +38,8 @@ def coverage(mean, sigma, targets, levels=LEVELS):
     Raises
     ------
     ValueError
-        If shapes differ or are empty, a number is not finite, a ``sigma`` is not positive, or a
-        level out of range.
+        If shapes differ or arrays are empty, a number is not finite, a ``sigma`` is not positive,
+        or a level is out of range.
 
     Examples
     --------
@@ -52,27 +54,30 @@ def coverage(mean, sigma, targets, levels=LEVELS):
 
 
 def calibration_error(observed, levels=LEVELS):
-    r"""Return how far coverage is from nominal, averaged over the levels.
+    r"""Return the mean absolute difference between observed and nominal coverage.
 
     .. math:: \frac1L \sum_l | c(p_l) - p_l |
 
     Kuleshov, Fenner and Ermon (2018), "Accurate uncertainties for deep learning using calibrated
-    regression", Eq. 9, with absolute differences in place of their squares, so that the unit is
-    that of the levels.
-
-    In 0..1; 0.02 means two points.
+    regression", Eq. 9, with absolute instead of squared differences, so that the unit is that of
+    the levels.
 
     Parameters
     ----------
     observed : array_like, shape (..., L)
-        From :func:`coverage`.
+        Coverage, from :func:`coverage`.
     levels : sequence of float, shape (L,)
-        The same as there.
+        The levels of ``observed``.
+
+    Returns
+    -------
+    error : float
+        In 0..1; 0.02 means two percentage points.
 
     Raises
     ------
     ValueError
-        If there is not one observed share a level.
+        If ``observed`` does not have one column per level.
 
     Examples
     --------
@@ -83,32 +88,32 @@ def calibration_error(observed, levels=LEVELS):
     observed = np.asarray(observed, float)
     if observed.ndim < 1 or observed.shape[-1] != len(levels):
         raise ValueError(
-            f"calibration.calibration_error: observed must have {len(levels)} columns, one a "
+            f"calibration.calibration_error: observed must have {len(levels)} columns, one per "
             f"level, got shape {observed.shape}"
         )
     return float(np.mean(np.abs(observed - levels)))
 
 
 def binomial_band(levels, examples, confidence=0.95):
-    r"""Return between which shares the coverage of a calibrated forecaster lies by chance.
+    r"""Return the range of coverage that chance alone allows a calibrated forecaster.
 
     .. math:: N c(p) \sim \mathrm{Binomial}(N, p)
 
-    Holds for independent examples; those of neighbouring places are not quite.
+    This holds for independent examples; examples at neighbouring places are not quite independent.
 
     Parameters
     ----------
     levels : sequence of float, shape (L,)
         Nominal levels p, strictly between 0 and 1.
     examples : int
-        Their number N, at least 1.
+        Number of examples N, at least 1.
     confidence : float
         Probability of the band at each level, strictly between 0 and 1.
 
     Returns
     -------
     low, high : ndarray, shape (L,)
-        Quantiles of the binomial distribution over N: fractions in 0..1.
+        Quantiles of the binomial distribution divided by N, fractions in 0..1.
 
     Raises
     ------
@@ -126,45 +131,50 @@ def binomial_band(levels, examples, confidence=0.95):
             "calibration.binomial_band: examples must be at least 1 and confidence strictly "
             f"between 0 and 1, got {examples} and {confidence}"
         )
-    # P(N c <= k), a row per level
+    # P(N c <= k), one row per level
     below = bdtr(np.arange(examples + 1), int(examples), levels[:, None])
     tail = (1 - confidence) / 2
     return tuple((below < probability).sum(axis=1) / examples for probability in (tail, 1 - tail))
 
 
 def interval_scales(mean, sigma, targets, levels=LEVELS):
-    r"""Return how many standard deviations the interval of each level has to reach, learned from
-    held-out examples.
+    r"""Return the half-width, in standard deviations, that each level's interval needs.
+
+    It is learned from held-out examples (split conformal prediction),
 
     .. math::
 
         q(p) = \text{the } \lceil p\,(N + 1) \rceil\text{-th smallest of } |y_n - m_n| / \sigma_n
 
-    For a new example of the same distribution, :math:`m \pm q(p)\,\sigma` then holds the
-    observation with a probability of at least p and, without ties, at most p + 1 / (N + 1),
-    whatever the distribution is.  Lei, G'Sell, Rinaldo, Tibshirani and Wasserman (2018),
-    "Distribution-free predictive inference for regression", Secs. 2.2 and 5.2.
+    For a new example of the same distribution, :math:`m \pm q(p)\,\sigma` contains the observation
+    with probability at least p and, without ties, at most p + 1 / (N + 1), for any distribution.
+    Lei, G'Sell, Rinaldo, Tibshirani and Wasserman (2018), "Distribution-free predictive inference
+    for regression", Secs. 2.2 and 5.2.
 
-    .. warning:: The guarantee is for the average example.  Where errors differ from place to place
-       and sigma does not say so, intervals are too wide in one place and too narrow in another.
+    .. warning:: The guarantee holds on average over examples.  Where errors differ between places but
+       sigma does not reflect it, intervals are too wide in one place and too narrow in another.
 
     Parameters
     ----------
-    mean, sigma, targets : array_like, of one shape
-        Predictions for N examples that the forecaster was not trained on, and what was observed.
+    mean, sigma : array_like, of one shape
+        Predictive means and standard deviations, sigma > 0, of N examples on which the forecaster
+        was not trained.
+    targets : array_like, of the same shape
+        Observed values.
     levels : sequence of float, shape (L,)
         Nominal levels p, strictly between 0 and 1.
 
     Returns
     -------
     scales : ndarray, shape (L,)
-        In standard deviations; for a Gaussian about :math:`z_p`.  With too few examples for a
-        level, less than p / (1 - p), the largest error stands in and the level is not reached.
+        In standard deviations; close to :math:`z_p` for a Gaussian.  If a level needs more than the
+        N examples, N < p / (1 - p), its scale is the largest error, and the level is not reached.
 
     Raises
     ------
     ValueError
-        As :func:`coverage`.
+        If shapes differ or arrays are empty, a number is not finite, a ``sigma`` is not positive,
+        or a level is out of range.
 
     Examples
     --------
@@ -173,7 +183,7 @@ def interval_scales(mean, sigma, targets, levels=LEVELS):
     """
     levels = _levels(levels, "calibration.interval_scales")
     errors = np.sort(_errors(mean, sigma, targets, "calibration.interval_scales"))
-    # 0.1 * 10 shall be 1
+    # rounded, because floating-point 0.1 * 30 exceeds 3
     rank = np.ceil(np.round(levels * (len(errors) + 1), 9)).astype(int)
     return errors[np.minimum(rank, len(errors)) - 1]
 
@@ -181,11 +191,30 @@ def interval_scales(mean, sigma, targets, levels=LEVELS):
 def recalibrated_coverage(mean, sigma, targets, levels=LEVELS, seed=0):
     """Return the coverage of intervals whose scales were learned from other examples.
 
-    The examples are cut at random into halves; the scales from one half are tried on the other,
-    both ways.
+    The examples are split at random into halves.  The scales from one half are tested on the other
+    half, and vice versa.
 
-    Arguments, result and errors as for :func:`coverage`, for at least 2 examples; ``seed`` is that
-    of the halves.
+    Parameters
+    ----------
+    mean, sigma : array_like, of one shape
+        Predictive means and standard deviations, sigma > 0, of at least 2 examples.
+    targets : array_like, of the same shape
+        Observed values.
+    levels : sequence of float, shape (L,)
+        Nominal levels p, strictly between 0 and 1.
+    seed : int
+        Seed of the random split.
+
+    Returns
+    -------
+    observed : ndarray, shape (L,)
+        Fractions in 0..1.
+
+    Raises
+    ------
+    ValueError
+        If shapes differ, there are fewer than 2 examples, a number is not finite, a ``sigma`` is
+        not positive, or a level is out of range.
 
     Examples
     --------
@@ -196,17 +225,19 @@ def recalibrated_coverage(mean, sigma, targets, levels=LEVELS, seed=0):
     errors = _errors(mean, sigma, targets, "calibration.recalibrated_coverage")
     if len(errors) < 2:
         raise ValueError(
-            f"calibration.recalibrated_coverage: needs at least 2 examples, got {len(errors)}"
+            "calibration.recalibrated_coverage: targets must have at least 2 examples, got "
+            f"{len(errors)}"
         )
-    one, other = np.array_split(errors[np.random.default_rng(seed).permutation(len(errors))], 2)
+    first, second = np.array_split(errors[np.random.default_rng(seed).permutation(len(errors))], 2)
     inside = 0
-    for learn, test in ((one, other), (other, one)):
+    for learn, test in ((first, second), (second, first)):
         scales = interval_scales(np.zeros(len(learn)), np.ones(len(learn)), learn, levels)
         inside = inside + len(test) * _share_within(test, scales)
     return inside / len(errors)
 
 
 def _share_within(errors, scales):
+    """Return the share of errors within each scale."""
     return (errors[:, None] <= scales).mean(axis=0)
 
 
@@ -226,6 +257,7 @@ def _errors(mean, sigma, targets, caller):
 
 
 def _levels(levels, caller):
+    """Return the levels as an array, or raise ValueError if one is out of range."""
     levels = np.asarray(levels, float)
     if levels.ndim != 1 or levels.size == 0 or not ((levels > 0) & (levels < 1)).all():
         raise ValueError(

@@ -1,17 +1,16 @@
-r"""Latent codes of images as a representation: which encoder, and how well neighbours predict the
-class.
+"""Latent codes of images as a representation: choice of the encoder, and nearest-neighbour errors.
 
-In a continual autoencoder each task has an encoder of its own, be it by a mask, and each task is a
-class.  So before an image can be encoded, a task has to be chosen for it; there are three ways
+In a continual autoencoder each task has its own encoder, or its own mask, and each task is a class.
+So before an image can be encoded, a task must be chosen for it.  There are three ways
 (:func:`choose_tasks`):
 
-* ``oracle``: that of its true class.  Then the *encoder* gives the class away, whatever the image
-  shows (:func:`mask_leak`), and an error of zero says nothing.  It is how the released code of
-  Kumar et al. (2021) encodes the test images of their table "K-nearest neighbour test".
+* ``oracle``: the task of its true class.  Then the *encoder* reveals the class, whatever the image
+  shows (:func:`mask_leak`), and an error of zero means nothing.  The released code of Kumar et al.
+  (2021) encodes the test images of the table "K-nearest neighbour test" in this way.
 * ``inferred``: the task under which the image is most probable.  No label is used.
-* ``common``: one task's encoder for all images.
+* ``common``: the encoder of one task for all images.
 
-Sources: Kumar et al. (2021), supplement, "Representation Learning".
+Source: Kumar et al. (2021), supplement, "Representation Learning".
 """
 
 import numpy as np
@@ -21,15 +20,35 @@ from ibpcl.errors import UserError
 from ibpcl.evaluation.latent import importance_sampled
 
 WAYS = ("oracle", "inferred", "common")
-# those of the paper's table, and the nearest alone
+# the numbers of the paper's table, and 1
 NEIGHBOURS = (3, 5, 10, 1)
 
 
 def task_scores(models, x, samples=10, seed=0, advance=None):
-    """Return the log-likelihood of each image under each task's model: (N, T), nats.
+    """Return the log-likelihood of each image under the model of each task.
 
-    Arguments as for :func:`ibpcl.evaluation.latent.importance_sampled`; ``advance`` is called with
-    ``N * T * samples`` in all.
+    Parameters
+    ----------
+    models : sequence of LatentModel
+        One per task.
+    x : ndarray, shape (N, D)
+        Images.
+    samples : int
+        Importance samples per image, at least 1.
+    seed : int
+        Seed of the samples.
+    advance : callable, optional
+        Called with the number of samples drawn since the last call, ``N * T * samples`` in all.
+
+    Returns
+    -------
+    scores : ndarray, shape (N, T)
+        Estimates of log p(x), in nats per image.
+
+    Raises
+    ------
+    ValueError
+        If there are no images or samples, or a model returns non-finite values.
     """
     return np.stack(
         [
@@ -41,24 +60,34 @@ def task_scores(models, x, samples=10, seed=0, advance=None):
 
 
 def choose_tasks(way, models, x, labels, samples=10, seed=0, advance=None):
-    """Return the task, (N,), whose encoder each image gets.
+    """Return the task whose encoder is used for each image.
 
     Parameters
     ----------
     way : {"oracle", "inferred", "common"}
-        See above; ``common`` takes the last task.
+        Rule of the choice, see the module; ``common`` takes the last task.
     models : sequence of LatentModel
         One per task.
     x : ndarray, shape (N, D)
+        Images.
     labels : ndarray of int, shape (N,)
-        The true task of each image, for ``oracle`` only.
-    samples, seed, advance
-        As in :func:`task_scores`.
+        True task of each image; used by ``oracle`` only.
+    samples : int
+        Importance samples per image, at least 1; used by ``inferred`` only.
+    seed : int
+        Seed of the samples.
+    advance : callable, optional
+        Called with the number of samples drawn since the last call.
+
+    Returns
+    -------
+    tasks : ndarray of int, shape (N,)
+        Index into ``models``.
 
     Raises
     ------
     ValueError
-        If there is no such way.
+        If ``way`` is not one of the three.
     """
     if way == "oracle":
         return np.asarray(labels)
@@ -70,8 +99,23 @@ def choose_tasks(way, models, x, labels, samples=10, seed=0, advance=None):
 
 
 def encode(models, x, tasks, rng=None):
-    """Return the code (N, L) of each image under its task's model: the mean of q(z | x), or with
-    ``rng`` a sample.
+    """Return the code of each image under the model of its task.
+
+    Parameters
+    ----------
+    models : sequence of LatentModel
+        One per task, all with L latent variables.
+    x : ndarray, shape (N, D)
+        Images.
+    tasks : ndarray of int, shape (N,)
+        Task of each image, an index into ``models``.
+    rng : numpy.random.Generator, optional
+        Draws a sample of q(z | x); if not given, the code is the mean of q(z | x).
+
+    Returns
+    -------
+    codes : ndarray, shape (N, L)
+        Latent codes.
     """
     codes = np.empty((len(x), models[0].latent))
     for task in np.unique(tasks):
@@ -84,26 +128,28 @@ def encode(models, x, tasks, rng=None):
 
 
 def knn_error(codes, labels, test_codes, test_labels, neighbours=NEIGHBOURS):
-    r"""Return the share of the test points that the majority of their nearest neighbours puts into
-    another class.
+    """Return the error of a classifier by the majority of the nearest neighbours.
 
-    Distances are Euclidean.  Of classes with equally many votes, that of the nearest neighbour
-    among them wins.
+    Distances are Euclidean.  Among classes with equally many votes, the class of the nearest
+    neighbour wins.
 
     Parameters
     ----------
     codes : ndarray, shape (N, L)
-        The points whose classes vote.
+        Points that vote.
     labels : ndarray of int, shape (N,)
-        Classes, from 0.
-    test_codes, test_labels : ndarray, shape (M, L) and (M,)
-    neighbours : sequence of int
-        Each in 1..N; without any there are no errors.
+        Their classes, from 0.
+    test_codes : ndarray, shape (M, L)
+        Points to classify.
+    test_labels : ndarray of int, shape (M,)
+        Their true classes.
+    neighbours : sequence of int, shape (K,)
+        Numbers of neighbours, each in 1..N; may be empty.
 
     Returns
     -------
-    errors : ndarray, shape (len(neighbours),)
-        Fractions in 0..1.
+    errors : ndarray, shape (K,)
+        Share of misclassified test points for each number of neighbours, in 0..1.
 
     Raises
     ------
@@ -129,14 +175,14 @@ def knn_error(codes, labels, test_codes, test_labels, neighbours=NEIGHBOURS):
         raise ValueError("codes.knn_error: codes must be finite, got NaN or infinity")
     if not most:
         return np.empty(0)
-    # Neither option changes the answer; in many dimensions they only make the tree slower to build.
+    # Neither option changes the result; in many dimensions they only slow down building the tree.
     tree = cKDTree(codes, balanced_tree=False, compact_nodes=False)
-    _, found = tree.query(test_codes, k=np.arange(1, most + 1))
-    votes = labels[found]  # (M, most), the nearest first
+    _, nearest = tree.query(test_codes, k=np.arange(1, most + 1))
+    votes = labels[nearest]  # (M, most), the nearest first
     errors = []
     for k in neighbours:
-        # A class earns k + 1 for each vote, less the place of its nearest member: votes first, then
-        # nearness.
+        # A class earns k + 1 points per vote, minus the rank of its nearest member.  So votes count
+        # first, then nearness.
         ballots = votes[:, :k, None] == np.arange(labels.max() + 1)
         points = (k + 1) * ballots.sum(axis=1) - np.where(
             ballots.any(axis=1), ballots.argmax(axis=1), 0
@@ -146,12 +192,30 @@ def knn_error(codes, labels, test_codes, test_labels, neighbours=NEIGHBOURS):
 
 
 def mask_leak(models, x, neighbours=NEIGHBOURS):
-    """Return the k-NN error of telling *which task's encoder* was used, for the same images under
-    every encoder.
+    """Return the k-NN error of predicting *which encoder* produced a code.
 
-    The first half of the images votes, the second is tested; the label of a code is the task that
-    made it.  An error near 0 says that a code shows its encoder, whatever the image; chance is 1 -
-    1/T. The arguments are those of :func:`task_scores` and :func:`knn_error`.
+    Every image is encoded by the encoder of every task.  The first half of the images votes, the
+    second half is tested.  An error near 0 means that a code reveals its encoder, whatever the
+    image shows; the error of chance is 1 - 1/T.
+
+    Parameters
+    ----------
+    models : sequence of LatentModel
+        One per task.
+    x : ndarray, shape (N, D)
+        Images, at least 2.
+    neighbours : sequence of int, shape (K,)
+        Numbers of neighbours, each in 1..T * (N // 2).
+
+    Returns
+    -------
+    errors : ndarray, shape (K,)
+        Fractions in 0..1.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer codes than neighbours, or a code is not finite.
     """
     half = len(x) // 2
     codes = [np.asarray(model.encode(x)[0]) for model in models]
@@ -166,12 +230,27 @@ def mask_leak(models, x, neighbours=NEIGHBOURS):
 
 
 def tsne(codes, seed=0):
-    """Return a map of the codes in the plane, (N, 2), by t-SNE (van der Maaten and Hinton, 2008).
+    """Return a map of the codes in the plane by t-SNE (van der Maaten and Hinton, 2008).
 
-    Scikit-learn's, which the extra ``analysis`` installs; started from the two main axes, so that
-    it depends on the seed as little as it can.
+    The implementation is that of scikit-learn, which the extra ``analysis`` installs.  It starts
+    from the two principal axes, so the result depends little on the seed.
 
-    More than 3 codes (N, L).  A UserError if scikit-learn is not installed.
+    Parameters
+    ----------
+    codes : ndarray, shape (N, L)
+        At least 4 codes.
+    seed : int
+        Seed of scikit-learn's randomness.
+
+    Returns
+    -------
+    points : ndarray, shape (N, 2)
+        Positions in the plane.
+
+    Raises
+    ------
+    UserError
+        If scikit-learn is not installed.
     """
     TSNE = require_tsne()
     start = "pca" if min(np.shape(codes)) >= 2 else "random"
@@ -181,7 +260,18 @@ def tsne(codes, seed=0):
 
 
 def require_tsne():
-    """Return scikit-learn's t-SNE, or raise UserError saying how to install it."""
+    """Return the t-SNE class of scikit-learn.
+
+    Returns
+    -------
+    tsne : type
+        ``sklearn.manifold.TSNE``.
+
+    Raises
+    ------
+    UserError
+        If scikit-learn is not installed.
+    """
     try:
         from sklearn.manifold import TSNE
     except ModuleNotFoundError as error:

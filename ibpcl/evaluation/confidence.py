@@ -1,12 +1,11 @@
-r"""Class probabilities, checked: are they as sure as they are right, and do they show which task an
-example is of?
+"""Calibration of class probabilities, and how well uncertainty separates the tasks.
 
-A classifier is calibrated if, of the examples to whose class it gives probability p, a share p is
-classified rightly (Guo et al., 2017, "On calibration of modern neural networks").  Its doubt about
-an example, an entropy say, may be larger for images of another task than for those of its own:
-:func:`auroc` measures how well the two are told apart (Hendrycks and Gimpel, 2017, "A baseline for
-detecting misclassified and out-of-distribution examples"), and :func:`infer_tasks` chooses the task
-whose classifier doubts least.
+A classifier is calibrated if, among the examples to whose predicted class it gives probability p, a
+share p is classified correctly (Guo et al., 2017, "On calibration of modern neural networks").  Its
+doubt about an example, such as an entropy, may be larger for images of another task (out of
+distribution) than for those of its task.  :func:`auroc` measures how well doubt separates the two
+(Hendrycks and Gimpel, 2017, "A baseline for detecting misclassified and out-of-distribution
+examples"), and :func:`infer_tasks` chooses the task whose classifier doubts least.
 """
 
 from typing import NamedTuple
@@ -21,10 +20,16 @@ RULES = ("entropy", "confidence", "mutual information")
 
 
 class Bins(NamedTuple):
-    """Examples by their confidence, the probability of the predicted class.
+    """Examples grouped by confidence, the probability of the predicted class.
 
-    ``confidence`` and ``accuracy`` (B,): means over the examples of each bin, NaN where there are
-    none; ``examples`` (B,): their number.
+    Attributes
+    ----------
+    confidence : ndarray, shape (B,)
+        Mean confidence in each bin; NaN for an empty bin.
+    accuracy : ndarray, shape (B,)
+        Share of correct predictions in each bin; NaN for an empty bin.
+    examples : ndarray of int, shape (B,)
+        Number of examples in each bin.
     """
 
     confidence: np.ndarray
@@ -42,48 +47,48 @@ def reliability_bins(probabilities, labels, bins=BINS):
     Parameters
     ----------
     probabilities : array_like, shape (N, C)
-        Class probabilities, rows that sum to 1.
+        Class probabilities; each row sums to 1.
     labels : array_like of int, shape (N,)
-        The right classes, in 0..C-1.
+        True classes, in 0..C-1.
     bins : int
-        Their number M, at least 1.
+        Number of bins M, at least 1.
 
     Returns
     -------
     bins : Bins
-        Fractions in 0..1.
+        Confidence, accuracy and number of examples of each bin.
 
     Raises
     ------
     ValueError
-        If there are no examples, shapes do not fit, rows are no probabilities, a label is not a
-        class, or ``bins`` is below 1.
+        If there are no examples, shapes do not fit, a row is not a probability distribution, a
+        label is not a class, or ``bins`` is below 1.
 
     Examples
     --------
-    >>> found = reliability_bins([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], [0, 1, 1], bins=4)
-    >>> found.examples, found.accuracy[3]
+    >>> bins = reliability_bins([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], [0, 1, 1], bins=4)
+    >>> bins.examples, bins.accuracy[3]
     (array([0, 0, 1, 2]), np.float64(0.5))
     """
     probabilities, labels = _checked(probabilities, labels, "confidence.reliability_bins")
     if bins < 1:
         raise ValueError(f"confidence.reliability_bins: bins must be at least 1, got {bins}")
     confidence = probabilities.max(axis=1)
-    right = probabilities.argmax(axis=1) == labels
-    place = np.clip(np.ceil(bins * confidence).astype(int) - 1, 0, bins - 1)
-    examples = np.bincount(place, minlength=bins)
+    correct = probabilities.argmax(axis=1) == labels
+    index = np.clip(np.ceil(bins * confidence).astype(int) - 1, 0, bins - 1)
+    examples = np.bincount(index, minlength=bins)
     with np.errstate(invalid="ignore"):  # an empty bin has no mean
         return Bins(
             *(
-                np.bincount(place, weights=values, minlength=bins) / examples
-                for values in (confidence, right)
+                np.bincount(index, weights=values, minlength=bins) / examples
+                for values in (confidence, correct)
             ),
             examples,
         )
 
 
 def expected_calibration_error(probabilities, labels, bins=BINS):
-    r"""Return how far confidence is from accuracy, averaged over the examples.
+    r"""Return the expected calibration error: the mean distance of confidence from accuracy.
 
     .. math::
 
@@ -91,28 +96,61 @@ def expected_calibration_error(probabilities, labels, bins=BINS):
 
     Guo et al. (2017), Eq. 3.
 
-    In 0..1; arguments and errors as for :func:`reliability_bins`.
+    Parameters
+    ----------
+    probabilities : array_like, shape (N, C)
+        Class probabilities; each row sums to 1.
+    labels : array_like of int, shape (N,)
+        True classes, in 0..C-1.
+    bins : int
+        Number of bins M, at least 1.
+
+    Returns
+    -------
+    error : float
+        In 0..1.
+
+    Raises
+    ------
+    ValueError
+        If there are no examples, shapes do not fit, a row is not a probability distribution, a
+        label is not a class, or ``bins`` is below 1.
 
     Examples
     --------
     >>> expected_calibration_error([[0.75, 0.25]] * 4, [0, 0, 0, 0])
     0.25
     """
-    found = reliability_bins(probabilities, labels, bins)
-    gaps = np.abs(found.accuracy - found.confidence)[found.examples > 0]
-    return float(gaps @ found.examples[found.examples > 0] / found.examples.sum())
+    filled = reliability_bins(probabilities, labels, bins)
+    gaps = np.abs(filled.accuracy - filled.confidence)[filled.examples > 0]
+    return float(gaps @ filled.examples[filled.examples > 0] / filled.examples.sum())
 
 
 def brier_score(probabilities, labels):
-    r"""Return the mean squared distance of the probabilities from the right answer.
+    r"""Return the mean squared distance of the probabilities from the true classes.
 
     .. math:: \frac1N \sum_n \sum_c \bigl(p_{nc} - \mathbb 1[y_n = c]\bigr)^2
 
     Brier (1950), "Verification of forecasts expressed in terms of probability", with the sum over
     all classes.
 
-    From 0 (sure and right) to 2 (sure and wrong); arguments and errors as for
-    :func:`reliability_bins`.
+    Parameters
+    ----------
+    probabilities : array_like, shape (N, C)
+        Class probabilities; each row sums to 1.
+    labels : array_like of int, shape (N,)
+        True classes, in 0..C-1.
+
+    Returns
+    -------
+    score : float
+        From 0 (certain and correct) to 2 (certain and wrong).
+
+    Raises
+    ------
+    ValueError
+        If there are no examples, shapes do not fit, a row is not a probability distribution, or a
+        label is not a class.
 
     Examples
     --------
@@ -126,25 +164,29 @@ def brier_score(probabilities, labels):
 
 
 def auroc(own, others):
-    r"""Return the probability that a score of the others is larger than one of its own, ties
-    counting half.
+    r"""Return the area under the ROC curve of a score that separates two groups.
 
     .. math:: \frac{1}{MN} \sum_{m, n} \mathbb 1[b_m > a_n] + \tfrac12 \mathbb 1[b_m = a_n]
 
-    The area under the ROC curve (Hanley and McNeil, 1982), computed from ranks.
-
-    1 if the two are told apart without a mistake, 0.5 by chance.
+    It is the probability that a score of ``others`` exceeds a score of ``own``, with ties counted
+    half (Hanley and McNeil, 1982), computed from ranks.
 
     Parameters
     ----------
-    own, others : array_like, shape (N,) and (M,)
-        Scores, such as doubts, of the examples that are small if all is well, and of those that
-        should be larger.
+    own : array_like, shape (N,)
+        Scores a that should be small, such as the doubt about examples of the same task.
+    others : array_like, shape (M,)
+        Scores b that should be large, such as the doubt about examples of other tasks.
+
+    Returns
+    -------
+    area : float
+        1 if the scores separate the groups without error, 0.5 at chance level.
 
     Raises
     ------
     ValueError
-        If one of them is empty or not finite.
+        If a group is empty or has a non-finite score.
 
     Examples
     --------
@@ -161,32 +203,33 @@ def auroc(own, others):
             f"confidence.auroc: own and others must be finite and not empty, got {own.size} and "
             f"{others.size} scores"
         )
-    # The rank of b among all is 1 + the number below it; its own kind takes part with m (m + 1) / 2
-    # in the sum.
+    # The rank of b among all scores is 1 plus the number below it.  Comparisons among the others
+    # themselves contribute M (M + 1) / 2 to the sum of ranks.
     ranks = rankdata(np.concatenate([own, others]))[own.size :]
     return float((ranks.sum() - others.size * (others.size + 1) / 2) / (own.size * others.size))
 
 
 def doubt(prediction, rule):
-    """Return how unsure a classifier is of each example: the smaller the surer.
+    """Return how uncertain a classifier is about each example.
 
     Parameters
     ----------
     prediction : ibpcl.models.likelihoods.Classes
-        What it predicts for N examples.
+        Prediction for N examples.
     rule : {"entropy", "confidence", "mutual information"}
-        The entropy of the mean prediction, in nats; the probability of all classes but the most
-        probable one; or the part of the entropy that knowledge of the weights would remove, in
-        nats.  With two classes the first two order examples alike.
+        The entropy of the mean prediction, in nats; one minus the probability of the predicted
+        class; or the mutual information, the part of the entropy that knowledge of the weights
+        would remove, in nats.  With two classes, the first two order examples alike.
 
     Returns
     -------
     doubts : ndarray, shape (N,)
+        Smaller values mean more certainty.
 
     Raises
     ------
     ValueError
-        If there is no such rule.
+        If ``rule`` is not one of the three.
 
     Examples
     --------
@@ -194,7 +237,7 @@ def doubt(prediction, rule):
     >>> doubt(mean_over_samples(np.log([[[0.75, 0.25]]])), "confidence")
     array([0.25])
     """
-    # the others' sum has digits that 1 - p has lost
+    # the sum over the other classes keeps digits that 1 - p loses
     if rule == "confidence":
         return np.sort(prediction.probabilities, axis=1)[:, :-1].sum(axis=1)
     if rule not in RULES:
@@ -203,14 +246,25 @@ def doubt(prediction, rule):
 
 
 def infer_tasks(predictions, rule):
-    """Return the task (N,) whose classifier doubts each example least; of equal ones the first.
+    """Return the task whose classifier is most certain about each example.
 
     Parameters
     ----------
     predictions : sequence of ibpcl.models.likelihoods.Classes
-        What the classifier of each task predicts for the same N examples.
+        Predictions of each task's classifier for the same N examples.
     rule : {"entropy", "confidence", "mutual information"}
-        As in :func:`doubt`.
+        Measure of doubt: the entropy of the mean prediction, one minus the probability of the
+        predicted class, or the mutual information.
+
+    Returns
+    -------
+    tasks : ndarray of int, shape (N,)
+        Index into ``predictions``; the first of equally certain ones.
+
+    Raises
+    ------
+    ValueError
+        If ``rule`` is not one of the three.
 
     Examples
     --------

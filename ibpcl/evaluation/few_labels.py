@@ -1,8 +1,7 @@
-"""Semi-supervised use of a model that was trained without labels: classify by its codes, given few
-labels a class.
+"""Semi-supervised use of an unsupervised model: classify by its codes, given few labels per class.
 
 Kumar et al. (2021), Sec. 7, name semi-supervised continual learning as an extension.  Here the
-autoencoder has seen all images and no label; then a few images a class are labelled, and a new
+autoencoder has seen all images and no label.  Then a few images per class are labelled, and a new
 image gets the label of the nearest of them.
 """
 
@@ -17,42 +16,51 @@ DRAWS = 10
 
 
 class FewLabels(NamedTuple):
-    """Errors with few labels, fractions in 0..1: one for each choice of the images that are
-    labelled.
+    """Errors with few labels, one for each random choice of the labelled images.
+
+    Attributes
+    ----------
+    labels : ndarray of int, shape (P,)
+        Numbers of labels per class.
+    errors : ndarray, shape (P, draws)
+        Share of misclassified test images, in 0..1.
     """
 
-    labels: np.ndarray  # per class, (P,)
-    errors: np.ndarray  # (P, draws)
+    labels: np.ndarray
+    errors: np.ndarray
 
 
 def few_label_error(codes, classes, test_codes, test_classes, labels=LABELS, draws=DRAWS, seed=0):
-    """Return the error of the nearest labelled neighbour, when so many images of each class have a
-    label.
+    """Return the error of the nearest labelled neighbour, for several numbers of labels per class.
 
     Parameters
     ----------
     codes : ndarray, shape (N, L)
-        Of the images that may be labelled: latent codes, or pixels to compare with.
+        Images that may be labelled: latent codes, or pixels for comparison.
     classes : ndarray of int, shape (N,)
-        Their classes, of which those are looked at that are drawn.
-    test_codes, test_classes : ndarray, shape (M, L) and (M,)
+        Their classes; only those of the drawn images are used as labels.
+    test_codes : ndarray, shape (M, L)
+        Images to classify.
+    test_classes : ndarray of int, shape (M,)
+        Their true classes.
     labels : sequence of int
-        Labels a class, in rising order; numbers that a class does not have are left out.
+        Numbers of labels per class, in increasing order; those larger than the smallest class are
+        left out.
     draws : int
-        How often the labelled images are drawn; those of a smaller number are among those of a
-        larger one.
+        Number of random choices of the labelled images.  Within a draw, the images of a smaller
+        number are among those of a larger one.
     seed : int
-        Draw r is a function of (seed, r): the same images for any codes, so that codes can be
-        compared.
+        Draw r depends only on (seed, r), so all kinds of codes get the same labelled images.
 
     Returns
     -------
-    FewLabels
+    result : FewLabels
+        Errors by number of labels and draw.
 
     Raises
     ------
     ValueError
-        If no number of ``labels`` can be had.
+        If no number in ``labels`` is possible.
 
     Examples
     --------
@@ -61,7 +69,7 @@ def few_label_error(codes, classes, test_codes, test_classes, labels=LABELS, dra
     np.False_
     """
     members = [np.flatnonzero(classes == c) for c in np.unique(classes)]
-    fewest = min(len(one) for one in members)
+    fewest = min(map(len, members))
     possible = np.array([count for count in labels if 1 <= count <= fewest])
     if not possible.size:
         raise ValueError(
@@ -71,9 +79,9 @@ def few_label_error(codes, classes, test_codes, test_classes, labels=LABELS, dra
     errors = np.empty((len(possible), draws))
     for r in range(draws):
         rng = np.random.default_rng((seed, r))
-        shuffled = [rng.permutation(one) for one in members]
+        shuffled = [rng.permutation(rows) for rows in members]
         for i, count in enumerate(possible):
-            chosen = np.concatenate([one[:count] for one in shuffled])
+            chosen = np.concatenate([rows[:count] for rows in shuffled])
             errors[i, r] = knn_error(
                 codes[chosen], classes[chosen], test_codes, test_classes, (1,)
             )[0]

@@ -1,12 +1,11 @@
-r"""How probable images are under a model with latent variables: importance sampling, and two scores
-that are not it.
+r"""Likelihood of images under a latent variable model: importance sampling, and two other scores.
 
-A task's model knows :math:`p(z)`, :math:`p(x \mid z)` and an approximation :math:`q(z \mid x)` of
-the posterior (:class:`LatentModel`).  What a likelihood shall be is :math:`\log p(x) = \log \int
-p(x \mid z)\, p(z)\, dz`; :func:`importance_sampled` estimates it, and with the same samples the
-ELBO, which lies below. :func:`reconstruction_score` is what the released code of Kumar et al.
-(2021) reports as a log-likelihood: it has no :math:`p(z)` in it, lies above the ELBO, and must not
-be compared with the other two.
+The model of a task consists of :math:`p(z)`, :math:`p(x \mid z)` and an approximation
+:math:`q(z \mid x)` of the posterior (:class:`LatentModel`).  The likelihood is :math:`\log p(x) =
+\log \int p(x \mid z)\, p(z)\, dz`.  :func:`importance_sampled` estimates it and, with the same
+samples, the ELBO, which lies below it.  :func:`reconstruction_score` is the quantity that the
+released code of Kumar et al. (2021) reports as a log-likelihood.  It does not contain
+:math:`p(z)`, lies above the ELBO, and must not be compared with the other two.
 
 All are in nats per image, summed over pixels.
 """
@@ -16,88 +15,138 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from scipy.special import logsumexp
 
-# decoded images at a time: 6 MB an array at 784 pixels
+# Images decoded at a time: 6 MB per array for 784 pixels.
 CHUNK = 2048
-ROWS = 128  # images of them that are different
+ROWS = 128  # different images among them
 LOG_2PI = float(np.log(2 * np.pi))
-# of a mean pixel and of its distance to 1
+# Mean pixels are clipped this far from 0 and 1.
 SMALLEST = 1e-6
 
 
 class LatentModel(Protocol):
-    """A task's generative model, weights and masks fixed, so that everything is a function of z."""
+    """Interface of a task's generative model with fixed weights and masks.
 
-    latent: int  # the number L of latent variables
+    Everything is a deterministic function of z.
+
+    Attributes
+    ----------
+    latent : int
+        Number L of latent variables.
+    """
+
+    latent: int
 
     def encode(self, x):
-        """Return mean and log standard deviation, (N, L) each, of q(z | x) for images (N, D)."""
+        """Return the parameters of q(z | x).
+
+        Parameters
+        ----------
+        x : ndarray, shape (N, D)
+            Images.
+
+        Returns
+        -------
+        mean, log_sigma : ndarray, shape (N, L)
+            Means and log standard deviations.
+        """
 
     def prior(self):
-        """Return mean and log standard deviation, (L,) each, of p(z)."""
+        """Return the mean and the log standard deviation of p(z), (L,) each."""
 
     def decode(self, z):
-        """Return the mean images (..., D) for z (..., L): Bernoulli probabilities, or Gaussian
-        means.
+        """Return the mean images for latent codes.
+
+        Parameters
+        ----------
+        z : ndarray, shape (..., L)
+            Codes.
+
+        Returns
+        -------
+        images : ndarray, shape (..., D)
+            Bernoulli probabilities or Gaussian means.
         """
 
     def log_likelihood(self, x, z):
-        """Return log p(x | z), (K, N), for images (N, D) and z (K, N, L); nats, summed over
-        pixels.
+        """Return log p(x | z).
+
+        Parameters
+        ----------
+        x : ndarray, shape (N, D)
+            Images.
+        z : ndarray, shape (K, N, L)
+            K codes per image.
+
+        Returns
+        -------
+        log_likelihood : ndarray, shape (K, N)
+            Nats, summed over pixels.
         """
 
 
 class Likelihood(NamedTuple):
-    """What importance sampling gives for each image; arrays of shape (N,), nats.
+    """Result of importance sampling, for each image.
 
-    ``monte_carlo_error`` is the standard error of the estimate in log p, by the delta method; NaN
-    for one sample.  It is too small when ``effective_samples`` is near 1, since weights that were
-    not seen are missing in it, and where q is so much narrower than the posterior that the weights
-    have no variance: ``effective_samples / K`` then falls with K.
+    Attributes
+    ----------
+    log_likelihood : ndarray, shape (N,)
+        Estimate of log p(x), in nats: unbiased for p, so too low on average for log p.
+    elbo : ndarray, shape (N,)
+        Mean log weight, in nats: an unbiased estimate of the ELBO.
+    effective_samples : ndarray, shape (N,)
+        Effective sample size in 1..K, the number of equal weights with the same variance.
+    monte_carlo_error : ndarray, shape (N,)
+        Standard error of ``log_likelihood``, in nats, by the delta method; NaN for one sample.  It
+        is too small when ``effective_samples`` is near 1, because unseen large weights are missing.
+        It is also too small when q is so much narrower than the posterior that the weights hardly
+        vary; ``effective_samples / K`` then falls with K.
     """
 
-    # of log p(x): unbiased in p, so too low in log p
     log_likelihood: np.ndarray
-    elbo: np.ndarray  # the mean log weight, unbiased
-    # 1..K: how many equal weights would vary as much
+    elbo: np.ndarray
     effective_samples: np.ndarray
     monte_carlo_error: np.ndarray
 
 
 def importance_sampled(model, x, samples, seed=0, chunk=CHUNK, advance=None):
-    r"""Estimate log p(x) of each image with samples of its own approximate posterior.
+    r"""Estimate log p(x) of each image by importance sampling from q(z | x).
 
     .. math:: \hat p(x) = \frac1K \sum_k w_k, \qquad
               w_k = \frac{p(x \mid z_k)\, p(z_k)}{q(z_k \mid x)}, \quad z_k \sim q(z \mid x)
 
-    Burda, Grosse and Salakhutdinov (2016), "Importance weighted autoencoders", Sec. 3; the
-    estimator of Nguyen et al. (2018), "Variational continual learning", Sec. 6.2, who take K =
-    5,000.  :math:`E[\hat p(x)] = p(x)` for every K; :math:`E[\log \hat p(x)]` is the ELBO at K = 1
-    and rises towards :math:`\log p(x)`.  With :math:`\mathrm{ESS} = (\sum w)^2 / \sum w^2`, the
-    variance of :math:`\log \hat p` is about :math:`(K / \mathrm{ESS} - 1) / (K - 1)`.
+    Burda, Grosse and Salakhutdinov (2016), "Importance weighted autoencoders", Sec. 3.  Nguyen et al.
+    (2018), "Variational continual learning", Sec. 6.2, use this estimator with K = 5,000.
+    :math:`E[\hat p(x)] = p(x)` for every K; :math:`E[\log \hat p(x)]` is the ELBO for K = 1 and rises
+    towards :math:`\log p(x)`.  With :math:`\mathrm{ESS} = (\sum w)^2 / \sum w^2`, the variance of
+    :math:`\log \hat p` is approximately :math:`(K / \mathrm{ESS} - 1) / (K - 1)`.
 
     Parameters
     ----------
     model : LatentModel
+        Model of a task.
     x : ndarray, shape (N, D)
-    samples : int, at least 1
-        K, for each image.
+        Images.
+    samples : int
+        Number of samples K per image, at least 1.
     seed : int
-        The noise of image n is a function of (seed, n), whatever ``chunk`` is.
+        Seed; the noise of image n depends only on (seed, n).
     chunk : int
-        At most so many images are decoded at a time; it sets the memory and nothing else.  The log
-        weights, 8 bytes for each image and sample, are all kept.
+        Largest number of images decoded at a time.  It limits the memory and does not change the
+        result.  All log weights are stored, 8 bytes per image and sample.
     advance : callable, optional
-        Called with the number of samples that were drawn, for a progress bar; ``N * samples`` in
-        all.
+        Called with the number of samples drawn since the last call, ``N * samples`` in all; for a
+        progress bar.
 
     Returns
     -------
     likelihood : Likelihood
+        Estimates for each image.
 
     Raises
     ------
     ValueError
-        If there are no images or no samples, or the model returns something that is not finite.
+        If there are no images, ``samples`` or ``chunk`` is below 1, or the model returns non-finite
+        values.
 
     Examples
     --------
@@ -128,7 +177,7 @@ def importance_sampled(model, x, samples, seed=0, chunk=CHUNK, advance=None):
     if not np.isfinite(log_weights).all():
         raise ValueError(
             "latent.importance_sampled: the model's log densities must be finite, got "
-            f"{np.count_nonzero(~np.isfinite(log_weights))} that are not"
+            f"{np.count_nonzero(~np.isfinite(log_weights))} NaN or infinite"
         )
     total = logsumexp(log_weights, axis=0)
     effective = np.exp(2 * total - logsumexp(2 * log_weights, axis=0))  # (sum w)^2 / sum w^2
@@ -139,19 +188,20 @@ def importance_sampled(model, x, samples, seed=0, chunk=CHUNK, advance=None):
 
 
 def mean_and_errors(likelihood):
-    r"""Return the mean over images and how well it is known.
+    r"""Return means over images, and their standard errors.
 
     Parameters
     ----------
     likelihood : Likelihood
+        Result of importance sampling for N images.
 
     Returns
     -------
-    dict of str to float
-        ``log_likelihood`` and ``elbo``: means, nats per image.  ``standard_error`` of the first as
-        an estimate for all images there could be: :math:`s / \sqrt N`, which holds the sampling's
-        own.  ``monte_carlo_error``: the sampling's own alone, for these very images.
-        ``effective_samples``: the median over images.
+    summary : dict of str to float
+        ``log_likelihood`` and ``elbo``: means, in nats per image.  ``standard_error``: error of the
+        mean log-likelihood as an estimate for the population of images, :math:`s / \sqrt N`, which
+        includes the Monte Carlo error; NaN for one image.  ``monte_carlo_error``: Monte Carlo error
+        alone, for these images.  ``effective_samples``: median over images.
 
     Examples
     --------
@@ -177,27 +227,39 @@ def mean_and_errors(likelihood):
 
 
 def reconstruction_score(model, x, samples=100, seed=0, chunk=CHUNK):
-    r"""Score the mean reconstruction of each image: what the paper's released code calls a
-    log-likelihood.
+    r"""Return the score of the mean reconstruction of each image.
 
     .. math:: \sum_d x_d \log \bar x_d + (1 - x_d) \log (1 - \bar x_d), \qquad
               \bar x = \frac1K \sum_k E[x \mid z_k], \quad z_k \sim q(z \mid x)
 
-    .. warning:: Not a likelihood: z is taken after having seen x, and that is not paid for.  The
-        released code also averages over samples of the weights; here they are fixed.
+    The released code of the paper calls it a log-likelihood.
+
+    .. warning:: This is not a likelihood: z is chosen after seeing x, without the cost of this
+       information.  The released code also averages over samples of the weights; here they are
+       fixed.
 
     Parameters
     ----------
     model : LatentModel
-        With mean images in 0..1, cut at 1e-6 from both ends.
+        Model of a task, with mean images in 0..1; they are clipped to 1e-6 .. 1 - 1e-6.
     x : ndarray, shape (N, D)
-    samples, seed, chunk
-        As in :func:`importance_sampled`.
+        Images, pixels in 0..1.
+    samples : int
+        Number of samples K per image, at least 1.
+    seed : int
+        Seed; the noise of image n depends only on (seed, n).
+    chunk : int
+        Largest number of images decoded at a time.
 
     Returns
     -------
     score : ndarray, shape (N,)
         Nats, at most 0.
+
+    Raises
+    ------
+    ValueError
+        If there are no images.
     """
     x = _images(x, "latent.reconstruction_score")
     scores = []
@@ -208,28 +270,60 @@ def reconstruction_score(model, x, samples=100, seed=0, chunk=CHUNK):
             total += model.decode(
                 _as(x, mean + np.exp(log_sigma) * noise(count, model.latent))
             ).sum(axis=0)
-        picture = np.clip(total / samples, SMALLEST, 1 - SMALLEST)
-        scores.append(
-            np.sum(x[rows] * np.log(picture) + (1 - x[rows]) * np.log1p(-picture), axis=1)
-        )
+        image = np.clip(total / samples, SMALLEST, 1 - SMALLEST)
+        scores.append(np.sum(x[rows] * np.log(image) + (1 - x[rows]) * np.log1p(-image), axis=1))
     return np.concatenate(scores)
 
 
 def reconstructions(model, x):
-    """Return the mean images (N, D) at the means of q(z | x)."""
+    """Return the mean images decoded at the means of q(z | x).
+
+    Parameters
+    ----------
+    model : LatentModel
+        Model of a task.
+    x : ndarray, shape (N, D)
+        Images.
+
+    Returns
+    -------
+    images : ndarray, shape (N, D)
+        Mean pixels.
+
+    Raises
+    ------
+    ValueError
+        If there are no images.
+    """
     return np.asarray(model.decode(model.encode(_images(x, "latent.reconstructions"))[0]))
 
 
 def prior_samples(model, count, seed=0):
-    """Return the mean images (count, D) at ``count`` samples of p(z)."""
+    """Return the mean images decoded at samples of the prior p(z).
+
+    Parameters
+    ----------
+    model : LatentModel
+        Model of a task.
+    count : int
+        Number of images.
+    seed : int
+        Seed of the samples.
+
+    Returns
+    -------
+    images : ndarray, shape (count, D)
+        Mean pixels.
+    """
     mean, log_sigma = (np.asarray(part) for part in model.prior())
     eps = np.random.default_rng(seed).standard_normal((count, model.latent))
     return np.asarray(model.decode(_as(mean, mean + np.exp(log_sigma) * eps)))
 
 
 def _log_weights(model, x, eps, posterior, prior):
-    """Return log p(x|z) + log p(z) - log q(z|x), (K, N); the constants of the two Gaussians
-    cancel.
+    """Return log p(x|z) + log p(z) - log q(z|x), (K, N).
+
+    The constants of the two Gaussians cancel.
     """
     mean, log_sigma = posterior
     z = _as(x, mean + np.exp(log_sigma) * eps)
@@ -239,7 +333,7 @@ def _log_weights(model, x, eps, posterior, prior):
 
 
 def _blocks(images, seed, chunk):
-    """Cut the images into blocks, rows of one matrix product, and give each its source of noise."""
+    """Yield blocks of images, rows of one matrix product, each with its source of noise."""
     size = min(chunk, ROWS)
     for first in range(0, images, size):
         rows = slice(first, min(first + size, images))
@@ -252,11 +346,12 @@ def _blocks(images, seed, chunk):
 
 
 def _pieces(samples, most):
-    """Cut the samples of a block into pieces of at most ``most``."""
+    """Yield the sizes of pieces of at most ``most`` samples."""
     yield from (min(most, samples - first) for first in range(0, samples, most))
 
 
 def _images(x, caller):
+    """Return the images as an array, or raise ValueError if there are none."""
     x = np.asarray(x)
     if x.ndim != 2 or x.size == 0:
         raise ValueError(f"{caller}: x must have shape (N, D), N and D at least 1, got {x.shape}")
@@ -264,5 +359,5 @@ def _images(x, caller):
 
 
 def _as(like, z):
-    """Return z in the precision of the images: a network in float32 stays there."""
+    """Return z in the precision of the images: a float32 network remains in float32."""
     return z.astype(like.dtype) if like.dtype.kind == "f" else z

@@ -201,7 +201,7 @@ def test_an_executor_does_the_runs_of_a_comparison(stream, tmp_path):
         ("ecw", "did you mean 'ewc'"),
         (
             type("Bare", (Means,), {"__init__": lambda self: None}),
-            r"must be made by Bare\(settings, seed, backend_name\)",
+            r"Bare\(settings, seed, backend_name\)",
         ),
         (type("Odd", (Means,), {"settings_type": int}), "settings_type must be a dataclass"),
     ],
