@@ -1,1 +1,1 @@
-"""Evaluation of a run: accuracy and transfer (metrics), use of the network (structure), and figures."""
+"""Evaluation of a run: accuracy and transfer (metrics), masks (structure), and figures."""

@@ -151,8 +151,8 @@ def interval_scales(mean, sigma, targets, levels=LEVELS):
     Lei, G'Sell, Rinaldo, Tibshirani and Wasserman (2018), "Distribution-free predictive inference
     for regression", Secs. 2.2 and 5.2.
 
-    .. warning:: The guarantee holds on average over examples.  Where errors differ between places but
-       sigma does not reflect it, intervals are too wide in one place and too narrow in another.
+    .. warning:: The guarantee holds on average over examples.  Where errors differ between places
+       but sigma does not, intervals are too wide in one place and too narrow in another.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def interval_scales(mean, sigma, targets, levels=LEVELS):
     """
     levels = _levels(levels, "calibration.interval_scales")
     errors = np.sort(_errors(mean, sigma, targets, "calibration.interval_scales"))
-    # rounded, because floating-point 0.1 * 30 exceeds 3
+    # rounded first, because 0.55 * 100 > 55 in floating point
     rank = np.ceil(np.round(levels * (len(errors) + 1), 9)).astype(int)
     return errors[np.minimum(rank, len(errors)) - 1]
 

@@ -114,10 +114,10 @@ def importance_sampled(model, x, samples, seed=0, chunk=CHUNK, advance=None):
     .. math:: \hat p(x) = \frac1K \sum_k w_k, \qquad
               w_k = \frac{p(x \mid z_k)\, p(z_k)}{q(z_k \mid x)}, \quad z_k \sim q(z \mid x)
 
-    Burda, Grosse and Salakhutdinov (2016), "Importance weighted autoencoders", Sec. 3.  Nguyen et al.
-    (2018), "Variational continual learning", Sec. 6.2, use this estimator with K = 5,000.
-    :math:`E[\hat p(x)] = p(x)` for every K; :math:`E[\log \hat p(x)]` is the ELBO for K = 1 and rises
-    towards :math:`\log p(x)`.  With :math:`\mathrm{ESS} = (\sum w)^2 / \sum w^2`, the variance of
+    Burda, Grosse and Salakhutdinov (2016), "Importance weighted autoencoders", Sec. 3.  Nguyen et
+    al. (2018), "Variational continual learning", Sec. 6.2, use this estimator with K = 5,000.
+    :math:`E[\hat p(x)] = p(x)` for every K; :math:`E[\log \hat p(x)]` is the ELBO for K = 1 and
+    rises towards :math:`\log p(x)`.  With :math:`\mathrm{ESS} = (\sum w)^2 / \sum w^2`, the variance of
     :math:`\log \hat p` is approximately :math:`(K / \mathrm{ESS} - 1) / (K - 1)`.
 
     Parameters

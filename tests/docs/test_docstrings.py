@@ -58,6 +58,8 @@ def public_objects(module):
 
 def has_arguments(value):
     """Return whether a callable takes arguments besides ``self`` and ``cls``."""
+    if getattr(value, "_is_protocol", False):  # an interface is not constructed
+        return False
     try:
         names = list(inspect.signature(value).parameters)
     except (TypeError, ValueError):

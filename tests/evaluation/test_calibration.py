@@ -131,7 +131,7 @@ def test_what_is_no_forecast_is_refused(function, arguments, message):
 
 
 def test_the_other_arguments_are_checked_too():
-    with pytest.raises(ValueError, match="targets .* at least 2 .* got 1"):
+    with pytest.raises(ValueError, match=r"targets .* at least 2 .* got 1"):
         recalibrated_coverage([0.0], [1.0], [0.0])
     with pytest.raises(ValueError, match="observed must have 10 columns"):
         calibration_error([0.5])
