@@ -117,8 +117,8 @@ def importance_sampled(model, x, samples, seed=0, chunk=CHUNK, advance=None):
     Burda, Grosse and Salakhutdinov (2016), "Importance weighted autoencoders", Sec. 3.  Nguyen et
     al. (2018), "Variational continual learning", Sec. 6.2, use this estimator with K = 5,000.
     :math:`E[\hat p(x)] = p(x)` for every K; :math:`E[\log \hat p(x)]` is the ELBO for K = 1 and
-    rises towards :math:`\log p(x)`.  With :math:`\mathrm{ESS} = (\sum w)^2 / \sum w^2`, the variance of
-    :math:`\log \hat p` is approximately :math:`(K / \mathrm{ESS} - 1) / (K - 1)`.
+    rises towards :math:`\log p(x)`.  With :math:`\mathrm{ESS} = (\sum w)^2 / \sum w^2`, the
+    variance of :math:`\log \hat p` is approximately :math:`(K / \mathrm{ESS} - 1) / (K - 1)`.
 
     Parameters
     ----------

@@ -1,19 +1,20 @@
-r"""How well a sequence of tasks was learned: numbers computed from the accuracy matrix.
+r"""Metrics of continual learning, computed from the accuracy matrix.
 
-Everything starts from the matrix :math:`R` of shape (T, T): ``R[i, j]`` is the test accuracy, a
-fraction in 0..1, on task ``j`` after training on task ``i``.  Rows are time, columns are tasks.
+The accuracy matrix :math:`R` has shape (T, T): ``R[i, j]`` is the test accuracy, a fraction in
+0..1, on task ``j`` after training on task ``i``.  Rows are time, columns are tasks.
 
 .. math::
     R = \begin{pmatrix} R_{11} & \cdot & \cdot \\ R_{21} & R_{22} & \cdot \\ R_{31} & R_{32} &
         R_{33} \end{pmatrix}
 
-The diagonal is a task just learned, below it is what remains of it later
-(:func:`backward_transfer`, :func:`forgetting`), above it is what the network knows of a task before
-it has seen it (:func:`forward_transfer`).
+The diagonal holds the accuracy on each task just after it was learned.  Entries below the diagonal
+show what remains of it later (:func:`backward_transfer`, :func:`forgetting`).  Entries above it
+show what the network knows of a task before learning it (:func:`forward_transfer`).
 
-An entry that was not evaluated is NaN.  A metric that needs such an entry is NaN: it is never the
-mean of fewer entries than its definition names.  The same holds where a definition averages over
-nothing, such as the backward transfer of one task.  The papers count tasks from 1, the code from 0.
+An entry that was not evaluated is NaN, and a metric that needs such an entry is NaN: it is never
+the mean of fewer entries than its definition names.  The same holds where a definition averages
+over nothing, such as the backward transfer of a single task.  The papers count tasks from 1, the
+code from 0.
 
 Sources: Kumar et al. (2021), supplement, "Other Metrics"; Diaz-Rodriguez et al. (2018), "Don't
 forget, there is more than forgetting: new metrics for continual learning"; Lopez-Paz and Ranzato
@@ -25,19 +26,22 @@ import numpy as np
 
 
 def accuracy(probabilities, labels):
-    r"""Return the share of examples whose most probable class is the right one.
+    r"""Return the share of examples whose most probable class is the true one.
 
     .. math:: \frac{1}{N} \sum_n \mathbb 1\bigl[\arg\max_c p_{nc} = y_n\bigr]
-
-    In 0..1.
 
     Parameters
     ----------
     probabilities : ndarray, shape (N, C)
-        Class probabilities, or any scores that order the classes alike.  Of equal scores the first
-        class counts.
-    labels : ndarray of integers, shape (N,)
-        The right classes, in 0..C-1.
+        Class probabilities, or any scores that rank the classes alike.  The first of equal scores
+        counts.
+    labels : ndarray of int, shape (N,)
+        True classes, in 0..C-1.
+
+    Returns
+    -------
+    accuracy : float
+        In 0..1.
 
     Raises
     ------
@@ -54,8 +58,28 @@ def accuracy(probabilities, labels):
 
 
 def scores_and_labels(probabilities, labels, caller):
-    """Return class scores (N, C) and labels (N,) as arrays, if they fit together; errors name the
-    caller.
+    """Return class scores and labels as arrays, after checking that they fit together.
+
+    Parameters
+    ----------
+    probabilities : array_like, shape (N, C)
+        Class probabilities or scores; N and C at least 1.
+    labels : array_like of int, shape (N,)
+        True classes, in 0..C-1.
+    caller : str
+        Name of the function in error messages.
+
+    Returns
+    -------
+    probabilities : ndarray, shape (N, C)
+        The scores.
+    labels : ndarray of int, shape (N,)
+        The labels.
+
+    Raises
+    ------
+    ValueError
+        If there are no examples, shapes do not fit, a score is NaN, or a label is not a class.
     """
     probabilities = np.asarray(probabilities)
     labels = np.asarray(labels)
@@ -84,45 +108,50 @@ def scores_and_labels(probabilities, labels, caller):
 
 
 def log_likelihood(probabilities, labels):
-    r"""Return the mean log probability of the right classes.
+    r"""Return the mean log probability of the true classes.
 
     .. math:: \frac1N \sum_n \log p_{n y_n}
-
-    Nats per example, at most 0; a probability of 0 counts as the smallest positive float32.
 
     Parameters
     ----------
     probabilities : ndarray, shape (N, C)
         Class probabilities.
-    labels : ndarray of integers, shape (N,)
-        The right classes, in 0..C-1.
+    labels : ndarray of int, shape (N,)
+        True classes, in 0..C-1.
+
+    Returns
+    -------
+    log_likelihood : float
+        Nats per example, at most 0.  A probability of 0 counts as the smallest positive float32.
 
     Examples
     --------
     >>> log_likelihood(np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([0, 1])).__round__(4)
     -0.3466
     """
-    right = np.asarray(probabilities)[np.arange(len(labels)), labels]
-    return float(np.mean(np.log(np.maximum(right, np.finfo(np.float32).tiny))))
+    true = np.asarray(probabilities)[np.arange(len(labels)), labels]
+    return float(np.mean(np.log(np.maximum(true, np.finfo(np.float32).tiny))))
 
 
 def r_squared(predictions, targets):
-    r"""Return the share of the targets' variance that is predicted, 0 if predicting their mean is
-    better.
+    r"""Return the share of the targets' variance that the predictions explain, at least 0.
 
     .. math::
 
         \max\Bigl(0,\; 1 - \frac{\sum_n \lVert y_n - f_n \rVert^2}
             {\sum_n \lVert y_n - \bar y \rVert^2}\Bigr)
 
-    The coefficient of determination, cut at 0 so that it lies in 0..1 like an accuracy.
-
-    In 0..1.
+    The coefficient of determination, clipped at 0 so that it lies in 0..1 like an accuracy.
 
     Parameters
     ----------
     predictions, targets : ndarray, shape (N, C)
-        What was predicted, and what was observed.
+        Predicted and observed values.
+
+    Returns
+    -------
+    share : float
+        In 0..1; 0 if predicting the mean of the targets is at least as good.
 
     Raises
     ------
@@ -148,19 +177,24 @@ def r_squared(predictions, targets):
 
 
 def as_accuracy_matrix(R, caller="metrics.as_accuracy_matrix"):
-    """Return R as a float64 array after checking that it is an accuracy matrix.
+    """Return an accuracy matrix as a float64 array, after checking it.
 
     Parameters
     ----------
     R : array_like, shape (T, T)
-        Fractions in 0..1; NaN (or None, as ``result.json`` has it) where not evaluated.
+        Fractions in 0..1; NaN (or None, as in ``result.json``) where not evaluated.
     caller : str
-        The function that an error shall name.
+        Name of the function in error messages.
+
+    Returns
+    -------
+    R : ndarray, shape (T, T)
+        A copy, with NaN for None.
 
     Raises
     ------
     ValueError
-        If R is empty, not square, or has a value outside 0..1 (percentages, say).
+        If R is empty, not square, or has a value outside 0..1, such as a percentage.
 
     Examples
     --------
@@ -183,11 +217,26 @@ def as_accuracy_matrix(R, caller="metrics.as_accuracy_matrix"):
 
 
 def average_accuracy(R):
-    r"""Return the accuracy over all tasks at the end: the mean of the last row.
+    r"""Return the mean accuracy over all tasks at the end, the mean of the last row.
 
     .. math:: \frac{1}{T} \sum_{j=1}^{T} R_{T,j}
 
     Lopez-Paz and Ranzato (2017), "ACC"; Kumar et al. (2021), table "final mean accuracies".
+
+    Parameters
+    ----------
+    R : array_like, shape (T, T)
+        Accuracy matrix: fractions in 0..1, NaN where not evaluated.
+
+    Returns
+    -------
+    accuracy : float
+        In 0..1.
+
+    Raises
+    ------
+    ValueError
+        If R is not an accuracy matrix.
 
     Examples
     --------
@@ -198,17 +247,27 @@ def average_accuracy(R):
 
 
 def average_accuracy_so_far(R):
-    r"""Return, for every step, the mean accuracy on the tasks learned until then: the curve of the
-    paper's figures.
+    r"""Return the mean accuracy on the tasks learned so far, after every task.
 
     .. math:: \frac{1}{i} \sum_{j=1}^{i} R_{i,j}, \qquad i = 1, \dots, T
 
-    Kumar et al. (2021), "Performance evaluation", (ii).  The last value is
-    :func:`average_accuracy`.
+    The curve of the paper's figures: Kumar et al. (2021), "Performance evaluation", (ii).  The last
+    value is :func:`average_accuracy`.
+
+    Parameters
+    ----------
+    R : array_like, shape (T, T)
+        Accuracy matrix: fractions in 0..1, NaN where not evaluated.
 
     Returns
     -------
-    ndarray, shape (T,)
+    accuracies : ndarray, shape (T,)
+        In 0..1.
+
+    Raises
+    ------
+    ValueError
+        If R is not an accuracy matrix.
 
     Examples
     --------
@@ -221,16 +280,32 @@ def average_accuracy_so_far(R):
 
 
 def mean_accuracy_over_pairs(R):
-    r"""Return the accuracy averaged over time and tasks: the mean of the lower triangle, diagonal
-    included.
+    r"""Return the accuracy averaged over time and tasks.
+
+    It is the mean of the lower triangle, diagonal included,
 
     .. math:: \mathrm{Acc} = \frac{\sum_{i \ge j} R_{i,j}}{T (T + 1) / 2}
 
     Diaz-Rodriguez et al. (2018), "Accuracy (A)".
 
-    .. warning:: Kumar et al. (2021) print the denominator :math:`T (T - 1) / 2`, one term a task
-        short: five tasks at accuracy 1 would score 1.5.  The column "Acc" of their table holds
-        :func:`average_accuracy`, in percent, instead.
+    .. warning:: Kumar et al. (2021) print the denominator :math:`T (T - 1) / 2`, which lacks one
+       term per task: five tasks with accuracy 1 would score 1.5.  The column "Acc" of their table
+       contains :func:`average_accuracy`, in percent, instead.
+
+    Parameters
+    ----------
+    R : array_like, shape (T, T)
+        Accuracy matrix: fractions in 0..1, NaN where not evaluated.
+
+    Returns
+    -------
+    accuracy : float
+        In 0..1.
+
+    Raises
+    ------
+    ValueError
+        If R is not an accuracy matrix.
 
     Examples
     --------
@@ -243,21 +318,33 @@ def mean_accuracy_over_pairs(R):
 
 
 def backward_transfer(R):
-    r"""Return what later tasks did to earlier ones: negative is forgetting, positive is
-    improvement.
+    r"""Return the mean change of accuracy on earlier tasks caused by later ones.
 
     .. math::
 
         \mathrm{BWT} = \frac{\sum_{i=2}^{T} \sum_{j=1}^{i-1} (R_{i,j} - R_{j,j})}{T (T - 1) / 2}
 
     Kumar et al. (2021), "Other Metrics"; Diaz-Rodriguez et al. (2018), "Backward transfer".  All
-    moments count, not the last alone.
+    times count, not only the last one.
 
-    .. warning:: Lopez-Paz and Ranzato (2017) use the last row only, which is
-        ``-accuracy_drop(R)[:-1].mean()`` here.  The two differ where forgetting builds up: compare
-        numbers of one definition.
+    .. warning:: Lopez-Paz and Ranzato (2017) use only the last row, which is
+       ``-accuracy_drop(R)[:-1].mean()`` here.  The two differ where forgetting accumulates, so
+       compare only numbers of the same definition.
 
-    In -1..1; NaN for a single task, which has no later one.
+    Parameters
+    ----------
+    R : array_like, shape (T, T)
+        Accuracy matrix: fractions in 0..1, NaN where not evaluated.
+
+    Returns
+    -------
+    transfer : float
+        In -1..1; negative means forgetting, positive improvement.  NaN for a single task.
+
+    Raises
+    ------
+    ValueError
+        If R is not an accuracy matrix.
 
     Examples
     --------
@@ -267,22 +354,35 @@ def backward_transfer(R):
     R = as_accuracy_matrix(R, "metrics.backward_transfer")
     T = len(R)
     below = np.tril_indices(T, -1)
-    changes = (R - R.diagonal())[below]  # R_jj stands in column j
+    changes = (R - R.diagonal())[below]  # subtracts R_jj from column j
     return float(changes.sum() / (T * (T - 1) / 2)) if T > 1 else float("nan")
 
 
 def forward_transfer(R):
-    r"""Return the accuracy on tasks not yet learned: the mean above the diagonal.
+    r"""Return the mean accuracy on tasks before they are learned.
 
     .. math:: \mathrm{FWT} = \frac{\sum_{i < j} R_{i,j}}{T (T - 1) / 2}
 
     Kumar et al. (2021), "Other Metrics"; Diaz-Rodriguez et al. (2018), "Forward transfer".
 
-    .. warning:: With one head per task the head of a task not yet learned is untrained, and this is
-        chance level (1/C), as the paper says of its own table.  Nor is chance subtracted, as
-        Lopez-Paz and Ranzato (2017) do.
+    .. warning:: With one head per task, the head of a task before learning is untrained, and the
+       result is at chance level (1/C), as the paper notes about its own table.  Unlike in
+       Lopez-Paz and Ranzato (2017), chance is not subtracted.
 
-    In 0..1; NaN where the upper triangle was not evaluated, and for a single task.
+    Parameters
+    ----------
+    R : array_like, shape (T, T)
+        Accuracy matrix: fractions in 0..1, NaN where not evaluated.
+
+    Returns
+    -------
+    transfer : float
+        In 0..1; NaN for a single task, or if the upper triangle was not evaluated.
+
+    Raises
+    ------
+    ValueError
+        If R is not an accuracy matrix.
 
     Examples
     --------
@@ -295,14 +395,24 @@ def forward_transfer(R):
 
 
 def accuracy_drop(R):
-    r"""Return, for every task, how far it ended below its value right after it was learned.
+    r"""Return the accuracy that each task lost between learning it and the end.
 
     .. math:: R_{j,j} - R_{T,j}, \qquad j = 1, \dots, T
 
+    Parameters
+    ----------
+    R : array_like, shape (T, T)
+        Accuracy matrix: fractions in 0..1, NaN where not evaluated.
+
     Returns
     -------
-    ndarray, shape (T,)
-        Positive where accuracy was lost; 0 for the last task.
+    drops : ndarray, shape (T,)
+        In -1..1; positive where accuracy was lost, 0 for the last task.
+
+    Raises
+    ------
+    ValueError
+        If R is not an accuracy matrix.
 
     Examples
     --------
@@ -314,15 +424,27 @@ def accuracy_drop(R):
 
 
 def forgetting(R):
-    r"""Return how far the tasks ended below the best they ever reached, averaged over all but the
-    last.
+    r"""Return the mean loss from the best to the final accuracy, over all tasks except the last.
 
     .. math:: F = \frac{1}{T - 1} \sum_{j=1}^{T-1} \Bigl(\max_{j \le i < T} R_{i,j} - R_{T,j}\Bigr)
 
-    Chaudhry et al. (2018), "Forgetting measure"; they let the maximum start at i = 1, before the
-    task was learned.
+    Chaudhry et al. (2018), "Forgetting measure".  Their maximum starts at i = 1, before the task
+    was learned.
 
-    In -1..1, negative if the tasks ended better than ever before; NaN for a single task.
+    Parameters
+    ----------
+    R : array_like, shape (T, T)
+        Accuracy matrix: fractions in 0..1, NaN where not evaluated.
+
+    Returns
+    -------
+    forgetting : float
+        In -1..1; negative if the tasks ended better than ever before.  NaN for a single task.
+
+    Raises
+    ------
+    ValueError
+        If R is not an accuracy matrix.
 
     Examples
     --------
@@ -333,6 +455,6 @@ def forgetting(R):
     T = len(R)
     if T == 1:
         return float("nan")
-    # accuracies are >= 0, so a 0 never wins the maximum
+    # accuracies are >= 0, so the zeros do not change the maximum
     learned = np.where(np.tri(T, dtype=bool), R, 0.0)
     return float(np.mean(learned[:-1, :-1].max(axis=0) - R[-1, :-1]))

@@ -1,35 +1,42 @@
-r"""Which part of the network each task uses: numbers computed from the hard masks.
+"""Use of the network by each task, computed from the hard masks.
 
-A mask is a boolean array of shape (D, K), ``mask[d, k]`` telling whether unit ``k`` uses its weight
-from input ``d``. Functions that take ``masks`` expect one entry per task, in the order in which the
-tasks were learned:
+A mask is a boolean array of shape (D, K); ``mask[d, k]`` is True if unit ``k`` uses its weight from
+input ``d``.  Functions with an argument ``masks`` expect one entry per task, in the order in which
+the tasks were learned:
 
 - a mask (D, K), for one layer, or
 - a list of masks, one per hidden layer, whose weights are then counted together.
 
-A network that was expanded has larger masks for later tasks; a weight that did not exist yet was
-not used.  All shares are fractions in 0..1 of the weights of the last, largest network.
+A network that has grown has larger masks for later tasks; a weight that did not exist yet was not
+used.  All shares are fractions in 0..1 of the weights of the last, largest network.
 
-Kumar et al. (2021), "Some Structural Observations" and "Learned Network Structures", show these as
-percentages.
+Kumar et al. (2021), "Some Structural Observations" and "Learned Network Structures", show these
+shares as percentages.
 """
 
 import numpy as np
 
 
 def used_weights(masks, caller="structure.used_weights"):
-    """Lay all masks out as one table: which task uses which weight.
+    """Return the masks of all tasks as one table: which task uses which weight.
+
+    Parameters
+    ----------
+    masks : sequence of ndarray of bool, or of lists of them
+        One entry per task: a mask (D, K), or a list with one mask per layer.
+    caller : str
+        Name of the function in error messages.
 
     Returns
     -------
-    ndarray of bool, shape (T, M)
-        M counts the weights of all layers of the last network.
+    used : ndarray of bool, shape (T, M)
+        One column for each of the M weights in all layers of the last network.
 
     Raises
     ------
     ValueError
-        If there is no mask, one is not a 2-D array of booleans (or zeros and ones), tasks differ in
-        their number of layers, or a mask is smaller than the mask of an earlier task.
+        If there is no mask, a mask is not a 2-D array of booleans (or zeros and ones), tasks differ
+        in their number of layers, or a mask is smaller than that of an earlier task.
 
     Examples
     --------
@@ -66,7 +73,25 @@ def used_weights(masks, caller="structure.used_weights"):
 
 
 def as_mask(mask, caller="structure.as_mask"):
-    """Return one mask as a boolean array (D, K), or raise ValueError if it is none."""
+    """Return a mask as a boolean array, after checking it.
+
+    Parameters
+    ----------
+    mask : array_like, shape (D, K)
+        Booleans, or zeros and ones; D and K at least 1.
+    caller : str
+        Name of the function in error messages.
+
+    Returns
+    -------
+    mask : ndarray of bool, shape (D, K)
+        A copy.
+
+    Raises
+    ------
+    ValueError
+        If ``mask`` is not a hard mask.
+    """
     mask = np.asarray(mask)
     if mask.ndim != 2 or mask.size == 0:
         raise ValueError(
@@ -81,7 +106,22 @@ def as_mask(mask, caller="structure.as_mask"):
 
 
 def density(masks):
-    """Return the share of the network's weights that each task uses, shape (T,).
+    """Return the share of the network's weights that each task uses.
+
+    Parameters
+    ----------
+    masks : sequence of ndarray of bool, or of lists of them
+        One entry per task: a mask (D, K), or a list with one mask per layer.
+
+    Returns
+    -------
+    shares : ndarray, shape (T,)
+        In 0..1.
+
+    Raises
+    ------
+    ValueError
+        If ``masks`` are not valid, see :func:`used_weights`.
 
     Examples
     --------
@@ -92,12 +132,28 @@ def density(masks):
 
 
 def capacity_used(masks):
-    r"""Return the share of the network filled after each task: the density of the union of masks,
-    shape (T,).
+    r"""Return the share of the network in use after each task.
+
+    It is the density of the union of the masks so far,
 
     .. math:: \frac{1}{M} \Bigl| \bigcup_{s \le t} B_s \Bigr|
 
     Kumar et al. (2021), figure "percentage of network filled or used after learning k tasks".
+
+    Parameters
+    ----------
+    masks : sequence of ndarray of bool, or of lists of them
+        One entry per task: a mask (D, K), or a list with one mask per layer.
+
+    Returns
+    -------
+    shares : ndarray, shape (T,)
+        In 0..1, never decreasing.
+
+    Raises
+    ------
+    ValueError
+        If ``masks`` are not valid, see :func:`used_weights`.
 
     Examples
     --------
@@ -108,8 +164,22 @@ def capacity_used(masks):
 
 
 def capacity_added(masks):
-    """Return the share of the network that each task is the first to use, shape (T,); it sums to
-    the capacity used.
+    """Return the share of the network that each task is the first to use.
+
+    Parameters
+    ----------
+    masks : sequence of ndarray of bool, or of lists of them
+        One entry per task: a mask (D, K), or a list with one mask per layer.
+
+    Returns
+    -------
+    shares : ndarray, shape (T,)
+        In 0..1; their sum is the last value of :func:`capacity_used`.
+
+    Raises
+    ------
+    ValueError
+        If ``masks`` are not valid, see :func:`used_weights`.
 
     Examples
     --------
@@ -120,18 +190,28 @@ def capacity_added(masks):
 
 
 def sharing_matrix(masks):
-    r"""Return the share of task i's weights that task j uses too.
+    r"""Return the share of task i's weights that task j also uses.
 
     .. math:: S_{ij} = \frac{|B_i \cap B_j|}{|B_i|}
 
-    Kumar et al. (2021), figure "percentage of weight sharing across tasks".  Not symmetric: a small
-    mask may lie wholly inside a large one.
+    Kumar et al. (2021), figure "percentage of weight sharing across tasks".  The matrix is not
+    symmetric: a small mask may lie entirely inside a large one.
+
+    Parameters
+    ----------
+    masks : sequence of ndarray of bool, or of lists of them
+        One entry per task: a mask (D, K), or a list with one mask per layer.
 
     Returns
     -------
-    ndarray, shape (T, T)
-        The diagonal is 1; the row of a task that uses no weight is NaN.  Compare with
+    sharing : ndarray, shape (T, T)
+        In 0..1, with 1 on the diagonal; the row of a task that uses no weight is NaN.  Compare with
         :func:`chance_sharing`.
+
+    Raises
+    ------
+    ValueError
+        If ``masks`` are not valid, see :func:`used_weights`.
 
     Examples
     --------
@@ -144,10 +224,24 @@ def sharing_matrix(masks):
 
 
 def chance_sharing(masks):
-    r"""Return the sharing matrix to expect of masks of these densities that lie independently of
-    each other.
+    r"""Return the expected sharing matrix of independent masks with the same densities.
 
     .. math:: S_{ij} = |B_j| / M \quad (i \ne j), \qquad S_{ii} = 1
+
+    Parameters
+    ----------
+    masks : sequence of ndarray of bool, or of lists of them
+        One entry per task: a mask (D, K), or a list with one mask per layer.
+
+    Returns
+    -------
+    sharing : ndarray, shape (T, T)
+        In 0..1.
+
+    Raises
+    ------
+    ValueError
+        If ``masks`` are not valid, see :func:`used_weights`.
 
     Examples
     --------
@@ -166,10 +260,20 @@ def sharing_with_earlier(masks):
 
     Chance level for task t is ``capacity_used(masks)[t - 1]``.
 
+    Parameters
+    ----------
+    masks : sequence of ndarray of bool, or of lists of them
+        One entry per task: a mask (D, K), or a list with one mask per layer.
+
     Returns
     -------
-    ndarray, shape (T,)
-        NaN for the first task, which has no earlier one, and for a task that uses no weight.
+    shares : ndarray, shape (T,)
+        In 0..1; NaN for the first task and for a task that uses no weight.
+
+    Raises
+    ------
+    ValueError
+        If ``masks`` are not valid, see :func:`used_weights`.
 
     Examples
     --------
@@ -183,7 +287,22 @@ def sharing_with_earlier(masks):
 
 
 def input_density(mask):
-    """Return the share of the units that use each input of one layer, shape (D,).
+    """Return the share of units that use each input of a layer.
+
+    Parameters
+    ----------
+    mask : array_like of bool, shape (D, K)
+        Hard mask of the layer.
+
+    Returns
+    -------
+    shares : ndarray, shape (D,)
+        In 0..1.
+
+    Raises
+    ------
+    ValueError
+        If ``mask`` is not a hard mask.
 
     Examples
     --------
@@ -194,24 +313,30 @@ def input_density(mask):
 
 
 def density_dead_and_live(mask, mean_pixel, live_above=0.1):
-    """Return the density of one mask on inputs that are never lit, and on inputs that are often
-    lit.
+    """Return the density of a mask on dead inputs, which are always zero, and on live inputs.
 
-    A mask that follows the data is empty on dead inputs; one that follows the prior alone has the
-    same density on both.
+    A mask that follows the data is empty on dead inputs.  A mask that follows the prior alone has
+    the same density on both.
 
     Parameters
     ----------
     mask : ndarray of bool, shape (D, K)
+        Hard mask of the first layer.
     mean_pixel : ndarray, shape (D,)
-        Mean of each input over the task's training images, pixels in 0..1.  Dead means exactly 0.
+        Mean of each input over the task's training images, pixels in 0..1.  An input is dead if its
+        mean is exactly 0.
     live_above : float
-        Live means a mean above this; 0.1 by default.
+        An input is live if its mean is above this value.
 
     Returns
     -------
-    (dead, live) : tuple of float
-        In 0..1; NaN where there is no such input.
+    dead, live : float
+        Densities in 0..1; NaN if there is no such input.
+
+    Raises
+    ------
+    ValueError
+        If ``mask`` is not a hard mask, or ``mean_pixel`` has another length or non-finite entries.
 
     Examples
     --------
@@ -221,7 +346,7 @@ def density_dead_and_live(mask, mean_pixel, live_above=0.1):
     rows, mean_pixel = _rows_and_pixels(mask, mean_pixel, "structure.density_dead_and_live")
     dead = rows[mean_pixel == 0]
     live = rows[mean_pixel > live_above]
-    return tuple(float(part.mean()) if part.size else float("nan") for part in (dead, live))
+    return tuple(float(shares.mean()) if shares.size else float("nan") for shares in (dead, live))
 
 
 def pixel_correlation(mask, mean_pixel):
@@ -230,7 +355,22 @@ def pixel_correlation(mask, mean_pixel):
     Kumar et al. (2021), "Learned Network Structures": masks lie "on the pixel values where the
     digits have high value".
 
-    In -1..1; NaN if one of the two is the same for all inputs.
+    Parameters
+    ----------
+    mask : ndarray of bool, shape (D, K)
+        Hard mask of the first layer.
+    mean_pixel : ndarray, shape (D,)
+        Mean of each input over the task's training images.
+
+    Returns
+    -------
+    correlation : float
+        In -1..1; NaN if the density or the mean pixel is the same for all inputs.
+
+    Raises
+    ------
+    ValueError
+        If ``mask`` is not a hard mask, or ``mean_pixel`` has another length or non-finite entries.
 
     Examples
     --------
@@ -244,7 +384,7 @@ def pixel_correlation(mask, mean_pixel):
 
 
 def _rows_and_pixels(mask, mean_pixel, caller):
-    """Return the density of each input row and the mean pixels, checked to be of one length."""
+    """Return the density of each input row and the mean pixels, after checking their lengths."""
     rows = as_mask(mask, caller).mean(axis=1)
     mean_pixel = np.asarray(mean_pixel, dtype=float)
     if mean_pixel.shape != rows.shape:

@@ -304,9 +304,7 @@ def test_axes_that_are_given_are_used(draw):
 def test_several_axes_that_are_given_are_used_or_refused():
     axes = Figure().subplots(1, 3)
     assert list(figures.mask_matrices(MASKS, axes=axes)) == list(axes)
-    with pytest.raises(
-        ValueError, match=r"figures\.mask_matrices: axes must be 3 Axes, one a panel, got 2"
-    ):
+    with pytest.raises(ValueError, match=r"figures\.mask_matrices: axes must be 3 Axes, .*got 2"):
         figures.mask_matrices(MASKS, axes=axes[:2])
     with pytest.raises(ValueError, match="axes must be 4 Axes"):
         figures.training_history(HISTORY, axes=axes)
@@ -314,7 +312,7 @@ def test_several_axes_that_are_given_are_used_or_refused():
 
 @pytest.mark.parametrize("draw", [figures.accuracy_curves, figures.accuracy_matrix])
 def test_names_must_fit(draw):
-    with pytest.raises(ValueError, match="task_names must hold 3 names, one a task, got 2"):
+    with pytest.raises(ValueError, match=r"task_names must hold 3 names, .*got 2"):
         draw(R, NAMES[:2])
     with pytest.raises(ValueError, match=r"fractions in 0\.\.1"):
         draw(100 * R)

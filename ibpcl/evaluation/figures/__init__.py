@@ -1,13 +1,9 @@
-"""Figures as functions: each takes arrays, draws on the Axes it is given or on a new figure, and
-returns its Axes.
+"""Figures as functions, which draw arrays on given Axes or a new figure and return the Axes.
 
-Numbers are in the modules beside this folder; here they are only drawn, shares in percent.
+The neighbouring modules compute the numbers; here they are only drawn, shares in percent.
 Matplotlib is loaded on the first call.  Its current figure and backend are neither used nor
-changed.  Its settings are the defaults while a figure is drawn (:mod:`ibpcl.plotting`), so that a
-figure looks the same on every machine.
-
-``ax`` or ``axes`` are drawn on; a new figure if not given.  ``task_names`` are those of the tasks,
-in their order; numbers if not given.
+changed.  While a figure is drawn, Matplotlib's settings are the defaults (:mod:`ibpcl.plotting`),
+so a figure looks the same on every machine.
 """
 
 from .accuracy import accuracy_curves, accuracy_matrix, method_comparison

@@ -1,4 +1,4 @@
-"""Accuracy over time, as curves and as a matrix."""
+"""Figures of accuracy over time, as curves and as a matrix."""
 
 import numpy as np
 
@@ -10,8 +10,7 @@ from . import canvas
 
 @styled
 def accuracy_curves(R, task_names=None, ax=None):
-    """Draw the accuracy on each task from when it was learned on, and the mean of the tasks learned
-    so far.
+    """Draw the accuracy on each task over time, and the mean over the tasks learned so far.
 
     Kumar et al. (2021), figure "Mean test accuracies of tasks seen so far" and its comparison with
     VCL, task by task.
@@ -20,11 +19,21 @@ def accuracy_curves(R, task_names=None, ax=None):
     ----------
     R : array_like, shape (T, T)
         Accuracy matrix, fractions in 0..1, NaN where not evaluated; drawn in percent.
+    task_names : sequence of str, length T, optional
+        Names of the tasks in their order; numbers if not given.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on; a new figure if not given.
 
     Returns
     -------
-    Axes with T + 1 lines: the tasks in their order, then the mean; names and last values stand at
-    their ends.
+    ax : matplotlib.axes.Axes
+        With T + 1 lines: the tasks in their order, then the mean.  Names and last values are
+        written at their ends.
+
+    Raises
+    ------
+    ValueError
+        If R is not an accuracy matrix, or ``task_names`` has another length.
     """
     R = as_accuracy_matrix(R, "figures.accuracy_curves")
     T = len(R)
@@ -49,7 +58,7 @@ def accuracy_curves(R, task_names=None, ax=None):
     ax.plot(steps, mean, color=canvas.INK, linewidth=2.2)
     labels.append((f"mean so far  {mean[-1]:.2f}", mean[-1], canvas.INK))
     canvas.style(ax, "tasks learned", "test accuracy (%)", grid="y")
-    canvas.percent_axis(ax, least=5.0)  # half a point must not look like a fall
+    canvas.percent_axis(ax, least=5.0)  # half a point must not look like a large drop
     _separate(ax.lines[:T] if few else (), ax)
     canvas.whole_ticks(ax, T)
     ax.set_xlim(0.8, T + 0.2)
@@ -58,13 +67,11 @@ def accuracy_curves(R, task_names=None, ax=None):
 
 
 def _separate(lines, ax):
-    """Move lines that lie on each other apart, by a little on paper; their data stay as they
-    are.
-    """
+    """Move overlapping lines slightly apart on paper, without changing their data."""
     from matplotlib.transforms import ScaledTranslation
 
     low, high = ax.get_ylim()
-    ends = []  # of the lines before
+    ends = []  # last values of the earlier lines
     for line in lines:
         end = np.nan_to_num(line.get_ydata()[-1])
         same = sum(abs(end - other) < 0.015 * (high - low) for other in ends)
@@ -78,21 +85,32 @@ def _separate(lines, ax):
 
 @styled
 def accuracy_matrix(R, task_names=None, ax=None, lowest=None):
-    """Draw the accuracy matrix as a map, with its numbers if they fit (up to ten tasks).
+    """Draw the accuracy matrix as a map, with its numbers for up to ten tasks.
 
     The colour runs from ``lowest`` to 100 %.
 
     Parameters
     ----------
     R : array_like, shape (T, T)
-        Accuracy matrix, fractions in 0..1; entries that are NaN stay empty.
+        Accuracy matrix, fractions in 0..1; NaN entries remain empty.
+    task_names : sequence of str, length T, optional
+        Names of the tasks in their order; numbers if not given.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on; a new figure if not given.
     lowest : float, optional
-        Accuracy in percent below which all is white, the same for figures that stand side by side;
-        if not given, the lowest one on a task already learned, rounded down to 5 %.
+        Accuracy in percent at which the colour scale begins; use the same value for figures side by
+        side.  If not given, the lowest accuracy on a task already learned, rounded down to a
+        multiple of 5 %.
 
     Returns
     -------
-    Axes with one image, in percent.
+    ax : matplotlib.axes.Axes
+        With one image, in percent.
+
+    Raises
+    ------
+    ValueError
+        If R is not an accuracy matrix, or ``task_names`` has another length.
     """
     R = as_accuracy_matrix(R, "figures.accuracy_matrix")
     T = len(R)
@@ -112,8 +130,26 @@ def accuracy_matrix(R, task_names=None, ax=None, lowest=None):
 
 
 def draw_map(ax, values, row_names, column_names, number, lowest, highest, bar=False):
-    """Draw a matrix of percentages: dark is much; numbers in the cells up to ten columns, a colour
-    bar beyond.
+    """Draw a matrix of numbers as a map, darker for larger values.
+
+    Up to ten columns have numbers in their cells; more columns have a colour bar.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Axes to draw on.
+    values : ndarray, shape (rows, columns)
+        Values to draw; NaN entries remain empty.
+    row_names : sequence of str
+        Names of the rows.
+    column_names : sequence of str
+        Names of the columns.
+    number : str
+        Format of a number, such as ``"{:.2f}"``.
+    lowest, highest : float
+        Ends of the colour scale.
+    bar : bool
+        Whether to draw a colour bar in any case.
     """
     from matplotlib import colormaps
     from matplotlib.colors import Normalize
@@ -126,7 +162,7 @@ def draw_map(ax, values, row_names, column_names, number, lowest, highest, bar=F
         canvas.color_bar(image, ax, 0.8)
     if columns > 10:
         step = -(-columns // 10)
-        row_names, column_names = (  # a row below those of the tasks keeps its name
+        row_names, column_names = (  # an additional row below those of the tasks keeps its name
             [name if t % step == 0 or t >= columns else "" for t, name in enumerate(names)]
             for names in (row_names, column_names)
         )
@@ -153,8 +189,7 @@ def draw_map(ax, values, row_names, column_names, number, lowest, highest, bar=F
 
 @styled
 def method_comparison(matrices, ax=None, order=()):
-    """Draw, for several methods, the mean accuracy of the tasks learned so far, with a band over
-    seeds.
+    """Draw the mean accuracy of several methods on the tasks learned so far, with bands over seeds.
 
     Kumar et al. (2021), figure "Mean test accuracies of tasks seen so far as new tasks are
     observed".
@@ -162,22 +197,29 @@ def method_comparison(matrices, ax=None, order=()):
     Parameters
     ----------
     matrices : dict of str to array_like, shape (seeds, T, T)
-        Accuracy matrices of each method; a single one, (T, T), counts as one seed.  The band is one
-        sample standard deviation (divided by seeds - 1) to either side, and is left out for one
-        seed.
-    order : sequence of str, optional
-        Names of methods that take their looks first, drawn here or not: so a method looks the same
-        in several figures.
+        Accuracy matrices of each method; a single matrix (T, T) counts as one seed.  The band is
+        one sample standard deviation (with divisor seeds - 1) to either side; one seed has no band.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on; a new figure if not given.
+    order : sequence of str
+        Names of methods that get the first colours and markers, drawn here or not.  With the same
+        order a method looks the same in several figures.
 
     Returns
     -------
-    Axes with one line per method, in order.
+    ax : matplotlib.axes.Axes
+        With one line per method, in order.
+
+    Raises
+    ------
+    ValueError
+        If there is no method, or its matrices have another shape.
     """
     if not matrices:
         raise ValueError(
             "figures.method_comparison: matrices must hold at least one method, got none"
         )
-    # 4 mm a name beside it
+    # 4 mm for each name in the legend
     ax = canvas.new_axes(height=max(60, 16 + 4 * len(matrices))) if ax is None else ax
     longest = 1
     looks = canvas.looks([*order, *matrices])

@@ -1,6 +1,4 @@
-"""Whether predictive intervals and class probabilities hold what they say, and what intervals look
-like on a line.
-"""
+"""Figures of calibration: reliability diagrams, and predictive intervals along a line."""
 
 import numpy as np
 
@@ -12,7 +10,7 @@ from . import canvas
 # blue and vermilion of the palette
 NOISE = "#0072B2"
 MODEL = "#D55E00"
-# opacity of the widest band, and what each next one adds
+# opacity of the widest band, and the increase for each narrower one
 PALEST = 0.16
 STEP = 0.3
 
@@ -21,27 +19,32 @@ STEP = 0.3
 def reliability(levels, observed, examples, task_names=None, ax=None):
     """Draw the observed against the nominal coverage of each task's predictive intervals.
 
-    A calibrated task lies on the diagonal; above it intervals are too wide.  The grey band holds 95
-    % of what chance gives a calibrated task: see
-    :func:`ibpcl.evaluation.calibration.binomial_band`.
+    A calibrated task lies on the diagonal; above it, intervals are too wide.  The grey band
+    contains a calibrated task with probability 95 % at each level
+    (:func:`ibpcl.evaluation.calibration.binomial_band`).
 
     Parameters
     ----------
     levels : sequence of float, shape (L,)
         Nominal levels, fractions; drawn in percent.
     observed : array_like, shape (T, L)
-        The coverage of each task, from :func:`ibpcl.evaluation.calibration.coverage`.
+        Coverage of each task, from :func:`ibpcl.evaluation.calibration.coverage`.
     examples : int
-        How many examples of a task were counted; the smallest number, if they differ.
+        Number of examples per task; the smallest number if tasks differ.
+    task_names : sequence of str, length T, optional
+        Names of the tasks in their order; numbers if not given.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on; a new figure if not given.
 
     Returns
     -------
-    Axes with one band, the diagonal, and a line per task.
+    ax : matplotlib.axes.Axes
+        With a band, the diagonal, and a line per task.
 
     Raises
     ------
     ValueError
-        If ``observed`` has another shape.
+        If ``observed`` has another shape, or ``task_names`` another length.
     """
     observed = np.asarray(observed, float)
     if observed.ndim != 2 or observed.shape[1] != len(levels):
@@ -79,29 +82,40 @@ def reliability(levels, observed, examples, task_names=None, ax=None):
 def class_reliability(tasks, task_names=None, ax=None):
     """Draw the accuracy against the confidence of each task's predictions, bin by bin.
 
-    A calibrated classifier lies on the diagonal; below it the classifier is too sure.  A marker is
-    the larger, the more examples its bin has; those of few examples are where chance has put them.
+    A calibrated classifier lies on the diagonal; below it, the classifier is overconfident.  A
+    marker is larger if its bin has more examples; the position of a small marker is largely due to
+    chance.
 
     Parameters
     ----------
     tasks : sequence of ibpcl.evaluation.confidence.Bins
-        Of each task, with bins of the same edges.
+        Bins of each task, all with the same edges.
+    task_names : sequence of str, length T, optional
+        Names of the tasks in their order; numbers if not given.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on; a new figure if not given.
 
     Returns
     -------
-    Axes with the diagonal, and the markers of each task.
+    ax : matplotlib.axes.Axes
+        With the diagonal, and the markers of each task.
+
+    Raises
+    ------
+    ValueError
+        If ``task_names`` has another length.
     """
     names = canvas.task_labels(len(tasks), task_names, "figures.class_reliability")
     ax = canvas.new_axes(height=72) if ax is None else ax
     ax.plot([0, 100], [0, 100], color=canvas.INK, linewidth=0.8, linestyle="--")
     for name, look, bins in zip(names, canvas.looks(names).values(), tasks, strict=True):
-        there = bins.examples > 0
-        x = 100 * bins.confidence[there]
-        y = 100 * bins.accuracy[there]
+        filled = bins.examples > 0
+        x = 100 * bins.confidence[filled]
+        y = 100 * bins.accuracy[filled]
         ax.scatter(
             x,
             y,
-            s=8 * (1 + np.log10(bins.examples[there])),
+            s=8 * (1 + np.log10(bins.examples[filled])),
             color=look["color"],
             marker=look["marker"],
             linewidths=0,
@@ -118,26 +132,31 @@ def class_reliability(tasks, task_names=None, ax=None):
 
 @styled
 def intervals(place, observed, mean, bands, model, breaks=(), ax=None):
-    """Draw predictive intervals along a line, with the part that is the model's own uncertainty.
+    """Draw predictive intervals along a line, with the part due to uncertainty about the model.
 
     Parameters
     ----------
     place : array_like, shape (N,)
-        Where on the line.
-    observed, mean : array_like, shape (N,)
-        What was observed, and the middle of the predictive distribution.
-    bands : dict of float to (low, high), each (N,)
-        The predictive interval of each level, a fraction.
-    model : (low, high), each (N,)
-        The interval of the mean alone, at the largest level: what more data would remove.  The rest
-        is noise.
+        Positions on the line.
+    observed : array_like, shape (N,)
+        Observed values.
+    mean : array_like, shape (N,)
+        Predictive means.
+    bands : dict of float to (low, high), each of shape (N,)
+        Predictive interval of each level, a fraction.
+    model : (low, high), each of shape (N,)
+        Interval of the mean alone, at the largest level: more data would remove it.  The rest is
+        noise.
     breaks : sequence of float
-        Places where another task begins, marked by lines.
+        Positions where another task begins, marked by vertical lines.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on; a new figure if not given.
 
     Returns
     -------
-    Axes with a filled area for each level, widest first; two lines for the model; the mean; the
-    observations.
+    ax : matplotlib.axes.Axes
+        With a filled area for each level, widest first; two lines for the model; the mean; the
+        observations.
 
     Raises
     ------

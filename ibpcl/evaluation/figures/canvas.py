@@ -1,4 +1,4 @@
-"""What all figures share: paper, ink, palette, and the way to a file."""
+"""Style of all figures: sizes, colours, markers, labels, and writing to a file."""
 
 import io
 from pathlib import Path
@@ -9,13 +9,13 @@ from ibpcl import plotting
 from ibpcl.plotting import styled
 from ibpcl.storage import write_bytes
 
-# Okabe and Ito (2008), "Color universal design": told apart by people with any kind of colour
-# blindness.  Their yellow is left out, it does not show on white; markers and dashes tell lines
-# apart in grey print, and where colours repeat.
+# Okabe and Ito (2008), "Color universal design": distinguishable with any kind of colour blindness.
+# Their yellow is left out, because it is hardly visible on white.  Markers and dashes distinguish
+# lines in grey print, and where colours repeat.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES = ("-", "--", ":")
-# More colours, for figures with more lines: Tol (2021), "muted", and greys and earths between them.
+# More colours, for figures with more lines: Tol (2021), "muted", with greys and browns.
 MORE = (
     "#332288",
     "#88CCEE",
@@ -38,20 +38,33 @@ EMPTY = "#F2F2F2"
 # font sizes in points
 LABEL = 8
 TICK = 7
-# length of a legend's line on which dashes show, font sizes
+# length of a legend's line, long enough for dashes; in font sizes
 DASHED = 3.2
 MILLIMETRE = 1 / 25.4  # in inches, Matplotlib's unit
 WIDTH = 85  # of a column of print, mm
 
-# A file format's own time stamp or name of the program: left out, so that equal figures are equal
+# Time stamps and program names that a file format adds: left out, so that equal figures are equal
 # files.
 _METADATA = {".png": {"Software": None}, ".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
 
 
 @styled
 def new_axes(width=WIDTH, height=60, rows=1, columns=1, **options):
-    """Return the Axes of a new figure of the given size in mm; an array of Axes if there are
-    several.
+    """Return the Axes of a new figure.
+
+    Parameters
+    ----------
+    width, height : float
+        Size of the figure, in mm.
+    rows, columns : int
+        Number of panels.
+    **options : object
+        Further arguments of ``Figure.subplots``.
+
+    Returns
+    -------
+    axes : matplotlib.axes.Axes or ndarray of Axes
+        An array if there are several panels, or with ``squeeze=False``.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -64,16 +77,51 @@ def new_axes(width=WIDTH, height=60, rows=1, columns=1, **options):
 
 
 def given_axes(axes, count, caller):
-    """Return the caller's Axes as a 1-D array of ``count``, or raise ValueError."""
+    """Return given Axes as a 1-D array, after checking their number.
+
+    Parameters
+    ----------
+    axes : matplotlib.axes.Axes or sequence of Axes
+        Axes to draw on.
+    count : int
+        Number of panels.
+    caller : str
+        Name of the function in error messages.
+
+    Returns
+    -------
+    axes : ndarray of Axes, shape (count,)
+        The given Axes.
+
+    Raises
+    ------
+    ValueError
+        If their number is not ``count``.
+    """
     axes = np.atleast_1d(np.asarray(axes, dtype=object)).ravel()
     if axes.size != count:
-        raise ValueError(f"{caller}: axes must be {count} Axes, one a panel, got {axes.size}")
+        raise ValueError(f"{caller}: axes must be {count} Axes, one per panel, got {axes.size}")
     return axes
 
 
 def style(ax, xlabel=None, ylabel=None, title=None, grid=None):
-    """Give an Axes its labels, small type, thin lines, two spines and, if asked, a grid along "x"
-    or "y".
+    """Apply labels, small type, thin lines, two spines and, if asked, a grid.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Axes to style.
+    xlabel, ylabel : str, optional
+        Labels of the axes; none if not given.
+    title : str, optional
+        Title of the panel; unchanged if not given.
+    grid : {"x", "y"}, optional
+        Axis of the grid; no grid if not given.
+
+    Returns
+    -------
+    ax : matplotlib.axes.Axes
+        The argument.
     """
     ax.set_xlabel(xlabel or "", fontsize=LABEL, color=INK)
     ax.set_ylabel(ylabel or "", fontsize=LABEL, color=INK)
@@ -89,20 +137,54 @@ def style(ax, xlabel=None, ylabel=None, title=None, grid=None):
 
 
 def bare(ax):
-    """Take an image's frame and tick marks away, keeping the tick labels."""
+    """Remove the frame and the tick marks of an image, but keep the tick labels.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Axes with an image.
+
+    Returns
+    -------
+    ax : matplotlib.axes.Axes
+        The argument.
+    """
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
     return ax
 
 
 def framed(ax, color):
-    """Give a picture a thin frame, and no ticks."""
+    """Draw a thin frame around an image, without ticks.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Axes with an image.
+    color : str
+        Colour of the frame.
+    """
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set(visible=True, linewidth=0.6, color=color)
 
 
 def color_bar(image, axes, shrink):
-    """Add a colour bar in small type beside some Axes, and return it."""
+    """Add a colour bar in small type beside some Axes.
+
+    Parameters
+    ----------
+    image : matplotlib.image.AxesImage
+        Image whose colours the bar explains.
+    axes : matplotlib.axes.Axes or sequence of Axes
+        Axes beside which the bar is drawn.
+    shrink : float
+        Length of the bar, relative to the Axes.
+
+    Returns
+    -------
+    bar : matplotlib.colorbar.Colorbar
+        The colour bar.
+    """
     bar = np.ravel(np.asarray(axes, dtype=object))[0].figure.colorbar(image, ax=axes, shrink=shrink)
     bar.ax.tick_params(labelsize=TICK, width=0.6, length=2.5)
     bar.outline.set_visible(False)
@@ -110,8 +192,22 @@ def color_bar(image, axes, shrink):
 
 
 def mean_and_band(ax, x, percentages, name, look):
-    """Draw the mean of repeats (R, N) in percent, and one sample standard deviation to either side
-    within 0 .. 100.
+    """Draw the mean of repeated curves, and a band of one sample standard deviation.
+
+    The band is clipped to 0 .. 100; a single curve has no band.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Axes to draw on.
+    x : array_like, shape (N,)
+        Positions of the values.
+    percentages : ndarray, shape (R, N)
+        R curves, in percent.
+    name : str
+        Name in the legend.
+    look : dict
+        Options of ``Axes.plot``, with at least ``color``; from :func:`looks`.
     """
     mean = percentages.mean(axis=0)
     ax.plot(x, mean, markersize=3.5, linewidth=1.4, label=name, **look)
@@ -128,15 +224,37 @@ def mean_and_band(ax, x, percentages, name, look):
 
 
 def legend(ax, **options):
-    """Add a legend without a frame, beside the Axes unless told where."""
+    """Add a legend without a frame.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Axes of the legend.
+    **options : object
+        Options of ``Axes.legend``; without ``loc``, the legend is placed beside the Axes.
+
+    Returns
+    -------
+    legend : matplotlib.legend.Legend
+        The legend.
+    """
     place = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
     text = {"fontsize": TICK, "labelcolor": INK, "frameon": False, "handlelength": 1.6}
     return ax.legend(**(text | (options if "loc" in options else place | options)))
 
 
 def looks(names):
-    """Return a look for each name, options of ``Axes.plot``: 21 colours, and with them markers or
-    dashes.
+    """Return a distinct look for each name: 21 colours, with markers and dashes.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Names of lines; repeated names count once.
+
+    Returns
+    -------
+    looks : dict of str to dict
+        Options ``color``, ``marker`` and ``linestyle`` of ``Axes.plot`` by name.
     """
     n = len(PALETTE)
     colors = (*PALETTE, *MORE)
@@ -151,10 +269,19 @@ def looks(names):
 
 
 def task_colors(count):
-    """Return a colour per task: the palette for a few, a light-to-dark scale for more than it
-    holds.
+    """Return a colour for each task.
+
+    Parameters
+    ----------
+    count : int
+        Number of tasks.
+
+    Returns
+    -------
+    colors : list
+        Colours of the palette for up to 6 tasks, else a scale from dark to light.
     """
-    if count <= len(PALETTE) - 1:  # black is for the mean
+    if count <= len(PALETTE) - 1:  # black is reserved for the mean
         return list(PALETTE[:count])
     plotting.load()
     from matplotlib import colormaps
@@ -163,34 +290,81 @@ def task_colors(count):
 
 
 def task_labels(count, names, caller):
-    """Return the names of the tasks, or "1", "2", ... where none are given."""
+    """Return the names of the tasks.
+
+    Parameters
+    ----------
+    count : int
+        Number of tasks.
+    names : sequence of str, optional
+        Names of the tasks; None for "1", "2", ...
+    caller : str
+        Name of the function in error messages.
+
+    Returns
+    -------
+    labels : list of str
+        One name per task.
+
+    Raises
+    ------
+    ValueError
+        If the number of names is not ``count``.
+    """
     if names is None:
         return [str(t + 1) for t in range(count)]
     if len(names) != count:
         raise ValueError(
-            f"{caller}: task_names must hold {count} names, one a task, got {len(names)}"
+            f"{caller}: task_names must hold {count} names, one per task, got {len(names)}"
         )
     return [str(name) for name in names]
 
 
 def narrow(names):
-    """Break long names after a slash or at a space, for columns that stand side by side."""
+    """Break long names after a slash or at a space, for narrow columns.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of columns.
+
+    Returns
+    -------
+    names : list of str
+        The names; those longer than 8 characters contain line breaks.
+    """
     return [
         name.replace("/", "/\n").replace(" ", "\n") if len(name) > 8 else name for name in names
     ]
 
 
 def whole_ticks(ax, count):
-    """Put ticks at 1..count, thinned to ten at most: half a task does not exist."""
+    """Set ticks of the x axis at whole numbers, at most ten of them.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Axes to change.
+    count : int
+        Largest number; ticks are within 1..count.
+    """
     ax.set_xticks(np.arange(1, count + 1, -(-count // 10)))
 
 
 def percent_axis(ax, least=1.0):
-    """Fit the y axis to percentages, spanning ``least`` points or more, so that noise of a
-    hundredth stays small.
+    """Fit the y axis to percentages, over a range of at least ``least`` points.
+
+    A minimal range keeps noise of a hundredth of a point small.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Axes to change; unchanged if nothing was drawn.
+    least : float
+        Smallest range of the axis, in percentage points.
     """
     low, high = ax.dataLim.intervaly
-    if not np.isfinite([low, high]).all():  # nothing was drawn yet
+    if not np.isfinite([low, high]).all():  # nothing has been drawn yet
         return
     span = max(high - low, least)
     top = min(high + (span - (high - low)) / 2, 100.0)
@@ -198,20 +372,29 @@ def percent_axis(ax, least=1.0):
 
 
 def entitle(axes, title):
-    """Give the figure of some Axes a title over all of them."""
+    """Give the figure of some Axes a title.
+
+    Parameters
+    ----------
+    axes : matplotlib.axes.Axes or array of Axes
+        Axes of the figure.
+    title : str
+        Title over all panels.
+    """
     np.ravel(np.asarray(axes, dtype=object))[0].figure.suptitle(title, fontsize=LABEL, color=INK)
 
 
 def label_lines(ax, labels):
-    """Write the name of each line at its right end, in its colour, without one name over another.
+    """Write the name of each line at its right end, in its colour, without overlaps.
 
     Parameters
     ----------
+    ax : matplotlib.axes.Axes
+        Axes with the lines.
     labels : list of (str, float, color)
-        The name, the height of the line's end, in the units of the y axis, and the colour.
+        Name, last value in the units of the y axis, and colour of each line.
     """
-    # of a line of text, as a share of the axis
-    text_height = 0.065
+    text_height = 0.065  # height of a line of text, as a share of the axis
     low, high = ax.get_ylim()
     places = {
         i: (value - low) / (high - low)
@@ -221,7 +404,7 @@ def label_lines(ax, labels):
     order = sorted(places, key=lambda i: -places[i])  # from the top down
     top = 1.0
     for left, i in zip(range(len(order), 0, -1), order, strict=True):
-        # As high as the line, but below the name above, and with room for those below.
+        # at the height of the line, but below the name above, and with room for those below
         places[i] = min(max(places[i], (left - 1) * text_height), top)
         top = places[i] - text_height
     for i, place in places.items():
@@ -239,23 +422,23 @@ def label_lines(ax, labels):
 
 @styled
 def save(axes_or_figure, path, dpi=150):
-    """Write the figure of some Axes to a PNG, PDF or SVG file, whole or not at all.
+    """Write the figure of some Axes to a PNG, PDF or SVG file, atomically.
 
     Parameters
     ----------
     axes_or_figure : Axes, array of Axes, or Figure
-        What a figure function returned.
-    path : str or Path
-        The suffix tells the format.
+        Result of a figure function.
+    path : str or pathlib.Path
+        File to write; the suffix selects the format.
     dpi : float
-        Dots per inch, of images and PNG.
+        Resolution of PNG files and of images in other files, in dots per inch.
 
     Raises
     ------
     ValueError
-        If the suffix is another one.
+        If the suffix is not ``.png``, ``.pdf`` or ``.svg``.
     OSError
-        If the file cannot be written; an old one is then as it was.
+        If the file cannot be written; an existing file is then unchanged.
     """
     metadata = _METADATA.get(Path(path).suffix.lower())
     if metadata is None:
@@ -263,6 +446,6 @@ def save(axes_or_figure, path, dpi=150):
     if isinstance(axes_or_figure, list | tuple | np.ndarray):
         axes_or_figure = np.ravel(np.asarray(axes_or_figure, dtype=object))[0]
     figure = axes_or_figure if hasattr(axes_or_figure, "savefig") else axes_or_figure.figure
-    picture = io.BytesIO()
-    figure.savefig(picture, format=Path(path).suffix.lower()[1:], dpi=dpi, metadata=metadata)
-    write_bytes(path, picture.getvalue())
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format=Path(path).suffix.lower()[1:], dpi=dpi, metadata=metadata)
+    write_bytes(path, buffer.getvalue())

@@ -1,6 +1,4 @@
-"""Generative models in pictures: likelihoods over time, samples and reconstructions, maps of codes,
-few labels.
-"""
+"""Figures of generative models: likelihoods, samples and reconstructions, codes, few labels."""
 
 import numpy as np
 
@@ -12,22 +10,30 @@ from .accuracy import draw_map
 
 @styled
 def likelihood_curves(R, task_names=None, axes=None):
-    r"""Draw each task's likelihood from when it was learned on, and beside it the change since
-    then.
+    """Draw the likelihood of each task over time, and beside it the change since it was learned.
 
     Kumar et al. (2021), supplement, figure "Test likelihood decays of individual tasks".
 
     Parameters
     ----------
     R : array_like, shape (T, T)
-        R[i, j] is the mean log-likelihood of task j's test images after learning task i; NaN where
-        not evaluated.
+        R[i, j] is the mean log-likelihood of task j's test images after learning task i, in nats
+        per image; NaN where not evaluated.
+    task_names : sequence of str, length T, optional
+        Names of the tasks in their order; numbers if not given.
+    axes : sequence of 2 matplotlib.axes.Axes, optional
+        Axes to draw on; a new figure if not given.
 
     Returns
     -------
-    ndarray of two Axes
-        The first with T lines; the second with the same less their first points, and the mean of
-        the tasks so far.
+    axes : ndarray of Axes, shape (2,)
+        The first has T lines.  The second has their changes since the first point, and the mean
+        over earlier tasks.
+
+    Raises
+    ------
+    ValueError
+        If R is not square, or the number of names or Axes does not fit.
     """
     R = as_likelihood_matrix(R, "figures.likelihood_curves")
     T = len(R)
@@ -51,7 +57,7 @@ def likelihood_curves(R, task_names=None, axes=None):
         canvas.whole_ticks(ax, T)
         ax.set_xlim(0.8, T + 0.2)
     if T > 1:
-        # The task just learned has not changed: the mean is over those before it.
+        # The task just learned has not changed, so the mean is over the earlier ones.
         so_far = [np.mean(change[i, :i]) for i in range(1, T)]
         axes[1].plot(
             steps[1:], so_far, color=canvas.INK, linewidth=2.0, label="mean of earlier tasks"
@@ -64,16 +70,27 @@ def likelihood_curves(R, task_names=None, axes=None):
 
 @styled
 def likelihood_matrix(R, task_names=None, ax=None):
-    """Draw the matrix of likelihoods as a map, with its numbers if they fit (up to ten tasks).
+    """Draw the matrix of likelihoods as a map, with its numbers for up to ten tasks.
 
     Parameters
     ----------
-    R, task_names
-        As in :func:`likelihood_curves`.
+    R : array_like, shape (T, T)
+        R[i, j] is the mean log-likelihood of task j's test images after learning task i, in nats
+        per image; NaN where not evaluated.
+    task_names : sequence of str, length T, optional
+        Names of the tasks in their order; numbers if not given.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on; a new figure if not given.
 
     Returns
     -------
-    Axes with one image, in nats; the lightest is the lowest of all.
+    ax : matplotlib.axes.Axes
+        With one image, in nats; the lightest cell is the lowest value.
+
+    Raises
+    ------
+    ValueError
+        If R is not square, or ``task_names`` has another length.
     """
     R = as_likelihood_matrix(R, "figures.likelihood_matrix")
     names = canvas.task_labels(len(R), task_names, "figures.likelihood_matrix")
@@ -86,7 +103,25 @@ def likelihood_matrix(R, task_names=None, ax=None):
 
 
 def as_likelihood_matrix(R, caller):
-    """Return R as a float array after checking that it is square; None counts as NaN."""
+    """Return a likelihood matrix as a float array, after checking that it is square.
+
+    Parameters
+    ----------
+    R : array_like, shape (T, T)
+        Log-likelihoods; NaN or None where not evaluated.
+    caller : str
+        Name of the function in error messages.
+
+    Returns
+    -------
+    R : ndarray, shape (T, T)
+        A copy, with NaN for None.
+
+    Raises
+    ------
+    ValueError
+        If R is empty or not square.
+    """
     R = np.array(R, dtype=float)
     if R.ndim != 2 or R.shape[0] != R.shape[1] or R.size == 0:
         raise ValueError(
@@ -99,7 +134,7 @@ def as_likelihood_matrix(R, caller):
 def image_rows(
     rows, image_shape, row_names=None, column_names=None, group=1, ax=None, labels=("", "")
 ):
-    """Draw images side by side, a row of them for each stage; dark is ink.
+    """Draw images in rows, with dark ink on a light ground.
 
     Kumar et al. (2021), figure "Generated samples": "each row represents the generated samples from
     all previously seen tasks and the current task".
@@ -107,26 +142,29 @@ def image_rows(
     Parameters
     ----------
     rows : sequence of array_like, shape (n_r, D)
-        The images of each row, pixels in 0..1; shorter rows end early.
+        Images of each row, pixels in 0..1; rows may differ in length.
     image_shape : (int, int)
-        Height and width, D pixels.
+        Height and width, with height * width = D.
     row_names : sequence of str, optional
-        One a row.
+        One name per row.
     column_names : sequence of str, optional
-        One for every ``group`` columns.
+        One name for every ``group`` columns.
     group : int
-        So many columns stand close together.
+        Number of columns that are drawn close together.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on; a new figure if not given.
     labels : pair of str
-        What columns and rows are.
+        Labels of the x axis (columns) and the y axis (rows).
 
     Returns
     -------
-    Axes with one image, NaN where there is nothing.
+    ax : matplotlib.axes.Axes
+        With one image; cells without an image are NaN.
 
     Raises
     ------
     ValueError
-        If there are no images, or a row's are not of ``image_shape``.
+        If there are no images, or an image does not have D pixels.
     """
     height, width = image_shape
     rows = [np.asarray(row, float) for row in rows]
@@ -159,7 +197,7 @@ def image_rows(
     if row_names is not None:
         ax.set_yticks(np.arange(len(rows)) * (height + gap) + height / 2, row_names)
     if column_names is not None:
-        # The last group may be shorter than the others.
+        # the last group may be shorter than the others
         middles = [
             (lefts[first] + lefts[min(first + group, columns) - 1] + width) / 2
             for first in range(0, columns, group)
@@ -170,21 +208,30 @@ def image_rows(
 
 @styled
 def code_maps(maps, labels, class_names, axes=None):
-    """Draw maps of latent codes in the plane, a panel each, coloured by class.
+    """Draw maps of latent codes in the plane, one panel each, coloured by class.
 
     Kumar et al. (2021), supplement, t-SNE plots.
 
     Parameters
     ----------
     maps : dict of str to array_like, shape (N, 2)
-        Places of the codes, by the title of the panel.
+        Positions of the codes, by the title of the panel.
     labels : ndarray of int, shape (N,)
-        Their classes.
+        Classes of the codes, from 0.
     class_names : sequence of str
+        One name per class.
+    axes : sequence of matplotlib.axes.Axes, optional
+        One per panel; a new figure if not given.
 
     Returns
     -------
-    ndarray of Axes
+    axes : ndarray of Axes
+        One per panel.
+
+    Raises
+    ------
+    ValueError
+        If the number of Axes is not that of the maps.
     """
     from matplotlib import colormaps
 
@@ -211,19 +258,22 @@ def code_maps(maps, labels, class_names, axes=None):
 
 @styled
 def few_labels(results, ax=None):
-    """Draw the error against the number of labels a class, with a band over draws of the labelled
-    images.
+    """Draw the error against the number of labels per class.
+
+    A band shows one sample standard deviation over draws of the labelled images to either side.
 
     Parameters
     ----------
     results : dict of str to pair (labels (P,), errors (P, draws))
-        :class:`ibpcl.evaluation.few_labels.FewLabels`, by name; errors are fractions and drawn in
+        :class:`ibpcl.evaluation.few_labels.FewLabels`, by name; errors are fractions, drawn in
         percent.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on; a new figure if not given.
 
     Returns
     -------
-    Axes with a line each: the mean over draws; the band is one sample standard deviation to either
-    side.
+    ax : matplotlib.axes.Axes
+        With one line per result, the mean over draws.
     """
     ax = canvas.new_axes(width=120) if ax is None else ax
     ticks = set()

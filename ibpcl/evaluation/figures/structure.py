@@ -1,4 +1,4 @@
-"""Which weights each task uses: masks as images, and their sharing in numbers."""
+"""Figures of masks: which weights each task uses, and how many it shares."""
 
 import math
 
@@ -10,7 +10,7 @@ from ibpcl.plotting import styled
 from . import canvas
 from .accuracy import draw_map
 
-# least correlation of neighbouring pixels, and share in use
+# smallest correlation of neighbouring pixels, and smallest share in use, of a structured unit
 COHERENT = 0.1
 USED = 0.01
 # blue and orange of the palette
@@ -21,23 +21,32 @@ OFF = "#FFFFFF"
 
 @styled
 def mask_matrices(masks, task_names=None, axes=None):
-    """Draw each task's mask as a matrix: units from left to right, inputs from top to bottom, used
-    weights dark.
+    """Draw each task's mask as a matrix: units from left to right, inputs from top to bottom.
 
-    Many weights fall on one dot of the picture, which is as dark as the square root of the share of
-    them that is used: sparse parts stay visible.  The percentage in the title is the mask's
-    density.
+    Used weights are dark.  Many weights fall on one dot of the image, which is as dark as the
+    square root of the share that is used, so that sparse regions remain visible.  The percentage in
+    the title is the density of the mask.
 
     Kumar et al. (2021), figure "Learned masks for input to first hidden layer weights".
 
     Parameters
     ----------
     masks : sequence of ndarray of bool, shape (D, K)
-        One layer's mask for each task, in the order of learning.
+        Mask of one layer for each task, in the order of learning.
+    task_names : sequence of str, length T, optional
+        Names of the tasks in their order; numbers if not given.
+    axes : sequence of matplotlib.axes.Axes, length T, optional
+        Axes to draw on; a new figure if not given.
 
     Returns
     -------
-    ndarray of Axes, shape (T,), each with one image, (D, K), of zeros and ones.
+    axes : ndarray of Axes, shape (T,)
+        Each with one image (D, K) of zeros and ones.
+
+    Raises
+    ------
+    ValueError
+        If a mask is not a hard mask, or the number of names or Axes does not fit.
     """
     from matplotlib.colors import LinearSegmentedColormap, PowerNorm
 
@@ -72,23 +81,33 @@ def mask_matrices(masks, task_names=None, axes=None):
 
 @styled
 def mask_maps(masks, task_names=None, image_shape=None, axes=None):
-    """Draw, for each task, which pixels its first layer uses: the share of the units in use that
-    are on there.
+    """Draw, for each task, the share of active units that use each pixel.
 
-    The percentage in the title is the mask's density.
+    The percentage in the title is the density of the mask.
 
     Kumar et al. (2021), "Learned Network Structures": the masks lie where the images have ink.
 
     Parameters
     ----------
     masks : sequence of ndarray of bool, shape (D, K)
-        The first layer's mask for each task.
+        Mask of the first layer for each task.
+    task_names : sequence of str, length T, optional
+        Names of the tasks in their order; numbers if not given.
     image_shape : (int, int), optional
-        Height and width of an input image, D pixels; square by default.
+        Height and width of an image, with D pixels; square if not given.
+    axes : sequence of matplotlib.axes.Axes, length T, optional
+        Axes to draw on; a new figure if not given.
 
     Returns
     -------
-    ndarray of Axes, shape (T,), each with one image, in percent.
+    axes : ndarray of Axes, shape (T,)
+        Each with one image, in percent.
+
+    Raises
+    ------
+    ValueError
+        If a mask is not a hard mask, D is not the number of pixels, or the number of names or Axes
+        does not fit.
     """
     layers = [structure.as_mask(mask, "figures.mask_maps") for mask in masks]
     T = len(layers)
@@ -132,6 +151,7 @@ def mask_maps(masks, task_names=None, image_shape=None, axes=None):
 
 
 def _shape(mask, image_shape, caller):
+    """Return height and width of an image, after checking the number of pixels."""
     height, width = image_shape or (math.isqrt(len(mask)), math.isqrt(len(mask)))
     if height * width != len(mask):
         raise ValueError(
@@ -147,12 +167,27 @@ def _fitting(name, width=16):
 
 
 def structured_units(masks, image_shape, count):
-    """Return the units whose masks are most of all pictures and not noise: at most ``count``, those
-    most in use first.
+    """Return the units whose masks look most like images rather than noise.
 
-    A mask is noise where neighbouring pixels do not go together: their correlation over the image
-    is near 0.
+    A mask is noise if neighbouring pixels are unrelated: their correlation over the image is near
+    0.
 
+    Parameters
+    ----------
+    masks : sequence of array_like of bool, shape (D, K)
+        Mask of the first layer for each task, all of one shape.
+    image_shape : (int, int)
+        Height and width of an image, with D pixels.
+    count : int
+        Largest number of units.
+
+    Returns
+    -------
+    units : ndarray of int
+        At most ``count`` units, those most in use first.
+
+    Examples
+    --------
     >>> stripe, noise = np.zeros((4, 4)), np.indices((4, 4)).sum(axis=0) % 2
     >>> stripe[:2] = 1
     >>> structured_units([np.stack([noise.ravel(), stripe.ravel()], axis=1)], (4, 4), 2).tolist()
@@ -173,41 +208,47 @@ def structured_units(masks, image_shape, count):
         )
         / 2
     )
-    # Over the tasks that use the unit; a mask that is all on or off has no correlation.
+    # mean over the tasks that use the unit; a mask entirely on or off has no correlation
     coherence = np.where(spread > 0, together, 0).sum(axis=0) / np.maximum(
         spread.sum(axis=0), 1e-12
     )
-    found = np.flatnonzero((coherence > COHERENT) & (use > USED))
-    found = found[np.argsort(-coherence[found], kind="stable")][:count]
-    return found[np.argsort(-use[found], kind="stable")]
+    units = np.flatnonzero((coherence > COHERENT) & (use > USED))
+    units = units[np.argsort(-coherence[units], kind="stable")][:count]
+    return units[np.argsort(-use[units], kind="stable")]
 
 
 @styled
 def receptive_fields(masks, task_names=None, units=10, image_shape=None, ax=None):
-    """Draw the masks of single units as images over the input pixels: a row for each task.
+    """Draw the masks of single units as images over the input pixels, one row per task.
 
-    Shown are units whose masks are pictures and not noise, those most in use first:
-    :func:`structured_units`; where there are none, those most in use.
+    The units are those whose masks look like images rather than noise (:func:`structured_units`),
+    those most in use first.  If there are none, the units most in use are shown.
 
     Kumar et al. (2021), "Learned Network Structures": the masks lie where the images have ink.
 
     Parameters
     ----------
     masks : sequence of ndarray of bool, shape (D, K)
-        The first layer's mask for each task.
+        Mask of the first layer for each task.
+    task_names : sequence of str, length T, optional
+        Names of the tasks in their order; numbers if not given.
     units : int
-        How many units to show at most.
+        Largest number of units to show, at least 1.
     image_shape : (int, int), optional
-        Height and width of an input image, D pixels; square by default.
+        Height and width of an image, with D pixels; square if not given.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on; a new figure if not given.
 
     Returns
     -------
-    Axes with one image, T x ``units`` tiles.
+    ax : matplotlib.axes.Axes
+        With one image, a tile for each task and unit.
 
     Raises
     ------
     ValueError
-        If D is not the number of pixels of ``image_shape``.
+        If a mask is not a hard mask, D is not the number of pixels of ``image_shape``, ``units`` is
+        below 1, or ``task_names`` has another length.
     """
     layers = _colored(masks, "figures.receptive_fields")
     T = len(layers)
@@ -216,7 +257,7 @@ def receptive_fields(masks, task_names=None, units=10, image_shape=None, ax=None
     height, width = _shape(layers[0], image_shape, "figures.receptive_fields")
     if units < 1:
         raise ValueError(f"figures.receptive_fields: units must be at least 1, got {units}")
-    # as wide as the last one
+    # all masks padded to the size of the last one
     grown = structure.used_weights(masks, "figures.receptive_fields").reshape(T, -1, K)
     chosen = structured_units(grown, (height, width), units)
     if not len(chosen):
@@ -233,7 +274,7 @@ def receptive_fields(masks, task_names=None, units=10, image_shape=None, ax=None
     own_figure = ax is None
     if own_figure:
         wide = 12.5 * units
-        # room for names
+        # with room for the names
         ax = canvas.new_axes(
             max(canvas.WIDTH, wide + 14 + 1.3 * max(map(len, names))),
             30 + wide * sheet.shape[0] / sheet.shape[1],
@@ -248,19 +289,28 @@ def receptive_fields(masks, task_names=None, units=10, image_shape=None, ax=None
 
 @styled
 def share_used(masks, task_names=None, ax=None):
-    """Draw how the network fills: what each task uses of it, new or shared, and what all tasks so
-    far use.
+    """Draw how the network fills: the share used by each task, and by all tasks so far.
 
     Kumar et al. (2021), figure "percentage of network filled or used after learning k tasks".
 
     Parameters
     ----------
-    masks : sequence
-        As in :mod:`ibpcl.evaluation.structure`: one entry per task, a mask or a list of masks.
+    masks : sequence of ndarray of bool, or of lists of them
+        One entry per task: a mask (D, K), or a list with one mask per layer.
+    task_names : sequence of str, length T, optional
+        Names of the tasks in their order; numbers if not given.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on; a new figure if not given.
 
     Returns
     -------
-    Axes with two sets of bars, the new part below the shared part, and one line.
+    ax : matplotlib.axes.Axes
+        With two sets of bars, new weights below shared ones, and one line.
+
+    Raises
+    ------
+    ValueError
+        If ``masks`` are not valid, or ``task_names`` has another length.
     """
     used = structure.density(masks)
     filled = structure.capacity_used(masks)
@@ -297,22 +347,30 @@ def share_used(masks, task_names=None, ax=None):
 
 @styled
 def sharing_matrix(masks, task_names=None, ax=None):
-    """Draw which share of each task's weights each other task uses, and below it what chance would
-    give.
+    """Draw the share of each task's weights that each other task uses, and the chance level.
 
-    Masks that lie independently of each other share as much as the density of the other task's
-    mask: the last row.
+    Independent masks share as much as the density of the other task's mask, which is the last row.
 
     Kumar et al. (2021), figure "Percentage of weight sharing across tasks".
 
     Parameters
     ----------
-    masks, task_names, ax
-        As in :func:`share_used`.
+    masks : sequence of ndarray of bool, or of lists of them
+        One entry per task: a mask (D, K), or a list with one mask per layer.
+    task_names : sequence of str, length T, optional
+        Names of the tasks in their order; numbers if not given.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on; a new figure if not given.
 
     Returns
     -------
-    Axes with one image of T + 1 rows, in percent; the diagonal, always 100, is left empty.
+    ax : matplotlib.axes.Axes
+        With one image of T + 1 rows, in percent; the diagonal, always 100, is left empty.
+
+    Raises
+    ------
+    ValueError
+        If ``masks`` are not valid, or ``task_names`` has another length.
     """
     sharing = structure.sharing_matrix(masks)
     T = len(sharing)
@@ -328,9 +386,7 @@ def sharing_matrix(masks, task_names=None, ax=None):
 
 
 def _colored(masks, caller):
-    """Return each mask as an image (D, K, 3) of weights that are off, new, or shared with an
-    earlier task.
-    """
+    """Return each mask as an image (D, K, 3), coloured by weights that are off, new, or shared."""
     from matplotlib.colors import to_rgb
 
     layers = [structure.as_mask(mask, caller) for mask in masks]
@@ -344,9 +400,7 @@ def _colored(masks, caller):
 
 
 def _color_key(ax, own_figure):
-    """Draw the key to the two colours of a mask: below our own figure, beside Axes that we were
-    given.
-    """
+    """Draw the key to the two colours of a mask: below a new figure, or beside given Axes."""
     from matplotlib.patches import Patch
 
     patches = [

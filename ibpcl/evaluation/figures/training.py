@@ -1,4 +1,4 @@
-"""What training did: the objective that is trained, its parts, and the bound."""
+"""Figure of training: the objective, its terms, and the ELBO."""
 
 import itertools
 
@@ -15,20 +15,19 @@ COST = {
     "kl_latent": "KL of codes",
     "penalty": "penalty",
 }
-# Whose weight in the objective each divergence has; one without a name here has weight 1.
+# Name of the setting that weights each KL divergence in the objective; others have weight 1.
 WEIGHTS = {
     "kl_weights": "weight_kl_weight",
     "kl_masks": "mask_kl_weight",
     "kl_sticks": "stick_kl_weight",
     "kl_latent": "beta",
 }
-HEIGHT = 33  # of a panel, mm
+HEIGHT = 33  # height of a panel, in mm
 
 
 @styled
 def training_history(history, weights=None, task_names=None, axes=None):
-    r"""Draw what training maximized, its parts, and the bound: a panel each, tasks and phases
-    marked.
+    r"""Draw the training objective, its terms, and the ELBO, with tasks and phases marked.
 
     .. math:: \mathcal J = \mathbb E[\log p(y)] - \sum_i w_i \mathrm{KL}_i - \text{penalty}, \qquad
               \mathrm{ELBO} = \mathbb E[\log p(y)] - \sum_i \mathrm{KL}_i
@@ -40,21 +39,24 @@ def training_history(history, weights=None, task_names=None, axes=None):
         ``elbo``, ``kl_weights``, ``kl_masks``, ``kl_sticks``, ``kl_latent``, ``penalty``, ``task``,
         ``phase``.
     weights : dict of str to float, optional
-        The weights of the divergences in the objective, as ``elbo_weights`` in ``result.json``; 1
-        if not given. Written above the panels.
-    axes : sequence of Axes, optional
-        One a panel: one, or four for a history with divergences.
+        Weights of the KL divergences in the objective, as ``elbo_weights`` in ``result.json``; 1 if
+        not given.  They are written in the legend.
+    task_names : sequence of str, optional
+        Names of the tasks in their order, written above the panels; none if not given.
+    axes : sequence of matplotlib.axes.Axes, optional
+        One per panel: one, or four for a history with KL divergences; a new figure if not given.
 
     Returns
     -------
-    ndarray of Axes
-        Objective, log-likelihood, weighted divergences, bound; only the log-likelihood where
-        nothing else is trained.
+    axes : ndarray of Axes
+        Objective, log-likelihood, weighted KL divergences, ELBO; only the log-likelihood if the
+        objective has no other term.
 
     Raises
     ------
     ValueError
-        If ``history`` has no column ``log_likelihood``, or columns differ in length.
+        If ``history`` has no column ``log_likelihood``, columns differ in length, or the number of
+        Axes does not fit.
     """
     columns = {name: np.asarray(values) for name, values in history.items()}
     if "log_likelihood" not in columns:
@@ -103,15 +105,22 @@ def training_history(history, weights=None, task_names=None, axes=None):
 
 
 def weighted(columns, weights=None):
-    """Return what is trained, and the divergences in it that are not zero, times their weights, by
-    their names.
+    """Return the objective, and its nonzero KL divergences and penalty times their weights.
 
     Parameters
     ----------
     columns : dict of str to ndarray
-        Of ``history.csv``.
+        Columns of ``history.csv``.
     weights : dict of str to float, optional
-        As in :func:`training_history`.
+        Weights of the KL divergences by the name of their setting, such as ``mask_kl_weight``; 1
+        for others.
+
+    Returns
+    -------
+    objective : ndarray
+        One value per epoch, in nats for the whole task.
+    costs : dict of str to ndarray
+        Weighted terms by their name in the legend.
 
     Examples
     --------
@@ -120,17 +129,15 @@ def weighted(columns, weights=None):
     (array([-4.]), {'0.1 × KL of masks': array([1.])})
     """
     costs = {}
-    for name, words in COST.items():
+    for name, label in COST.items():
         if name in columns and np.any(columns[name]):
             factor = float((weights or {}).get(WEIGHTS.get(name), 1.0))
-            costs[words if factor == 1 else f"{factor:.2g} × {words}"] = factor * columns[name]
+            costs[label if factor == 1 else f"{factor:.2g} × {label}"] = factor * columns[name]
     return columns["log_likelihood"] - sum(costs.values()), costs
 
 
 def _stretch(ax, values):
-    """Show small changes near 0 beside large ones: a scale that is linear near 0 and logarithmic
-    far from it.
-    """
+    """Use a scale that is linear near 0 and logarithmic far from it if values differ in size."""
     from matplotlib.ticker import EngFormatter, NullLocator
 
     sizes = np.abs(values[np.isfinite(values)])
@@ -145,7 +152,7 @@ def _stretch(ax, values):
 
 
 def _mark(ax, where, columns, named):
-    """Draw a line where a task begins, and shade the epochs of fine-tuning, which is named once."""
+    """Draw a line where a task begins, and shade the epochs of fine-tuning."""
     for start in where[1:][_changes(columns.get("task"), where.size)]:
         ax.axvline(start - 0.5, color=canvas.INK, linewidth=0.6, linestyle=":")
     phase = columns.get("phase")
@@ -164,7 +171,7 @@ def _mark(ax, where, columns, named):
 
 
 def _name_tasks(ax, where, task, names):
-    """Write the name of each task over its records."""
+    """Write the name of each task above its epochs."""
     if task is None or names is None:
         return
     for t in np.unique(task):
@@ -182,5 +189,5 @@ def _name_tasks(ax, where, task, names):
 
 
 def _changes(column, size):
-    """Return where a column changes, for all records but the first."""
+    """Return where a column changes, for all rows except the first."""
     return np.zeros(max(size - 1, 0), dtype=bool) if column is None else column[1:] != column[:-1]
