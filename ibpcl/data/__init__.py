@@ -1,1 +1,1 @@
-"""Images: reading them, finding them, rendering them, and cutting them into tasks."""
+"""Data: reading, finding and rendering images, and cutting them into tasks."""

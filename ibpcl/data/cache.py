@@ -1,7 +1,6 @@
-"""The user's cache folder, and arrays kept there that can always be made again.
+"""The user's cache folder, for arrays that can always be computed again.
 
-A cache only saves time: what cannot be read counts as absent, and what cannot be written is not
-written.
+A cache only saves time: an unreadable file counts as missing, and a failed write is ignored.
 """
 
 from pathlib import Path
@@ -9,12 +8,17 @@ from pathlib import Path
 from ibpcl import checkpoints, places, storage
 from ibpcl.data.dataset import DataError
 
-# seconds: the age of what a killed write left
+# Age, in seconds, at which a temporary file counts as left behind by an interrupted write.
 OLD = 3600.0
 
 
 def cache_folder():
-    """Return the folder of :func:`ibpcl.places.user_cache`.
+    """Return the cache folder of the user.
+
+    Returns
+    -------
+    folder : pathlib.Path
+        The folder of :func:`ibpcl.places.user_cache`; it may not exist yet.
 
     Raises
     ------
@@ -30,8 +34,17 @@ def cache_folder():
 
 
 def read_arrays(path):
-    """Return the arrays of a cache file by name, or None if it is missing, unreadable or
-    damaged.
+    """Return the arrays of a cache file.
+
+    Parameters
+    ----------
+    path : path-like
+        File written by :func:`write_arrays`.
+
+    Returns
+    -------
+    arrays : dict of str to ndarray, or None
+        None if the file is missing, unreadable or damaged.
     """
     try:
         return checkpoints.load(path).arrays
@@ -40,8 +53,19 @@ def read_arrays(path):
 
 
 def write_arrays(path, arrays):
-    """Write arrays for :func:`read_arrays`; return False if the folder or the file cannot be
-    written.
+    """Write arrays to a cache file.
+
+    Parameters
+    ----------
+    path : path-like
+        File to write; its folder is created.
+    arrays : dict of str to ndarray
+        Arrays by name.
+
+    Returns
+    -------
+    written : bool
+        False if the folder or the file cannot be written.
     """
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""What a set of labelled images is, before it is cut into tasks."""
+"""Data sets: labelled images before they are cut into tasks."""
 
 from typing import NamedTuple
 
@@ -8,24 +8,29 @@ from ibpcl.errors import UserError
 
 
 class DataError(UserError):
-    """A data set that cannot be used; the message says in one line which file, why, and what to do
-    about it.
+    """Error of a data set that cannot be used.
+
+    The message states in one line which file is wrong, why, and what to do.
     """
 
 
 class Dataset(NamedTuple):
-    """Hold grey-scale images with their labels, as bytes, 0 = background and 255 = ink.
+    """Grey-scale images with their labels, as bytes: 0 = background and 255 = ink.
 
-    Parameters
+    Attributes
     ----------
     name : str
-        The name it is loaded by, such as ``"mnist"``.
-    train_images, test_images : ndarray of uint8, shape (N, 28, 28) and (M, 28, 28)
-        The images; read-only when they come from a file.
-    train_labels, test_labels : ndarray of uint8, shape (N,) and (M,)
-        Indices into ``class_names``.
+        Name by which the set is loaded, such as ``"mnist"``.
+    train_images : ndarray of uint8, shape (N, 28, 28)
+        Training images; read-only if they come from a file.
+    train_labels : ndarray of uint8, shape (N,)
+        Their classes, indices into ``class_names``.
+    test_images : ndarray of uint8, shape (M, 28, 28)
+        Test images; read-only if they come from a file.
+    test_labels : ndarray of uint8, shape (M,)
+        Their classes, indices into ``class_names``.
     class_names : tuple of str, length C
-        What each label means.
+        Name of each class.
     """
 
     name: str
@@ -37,17 +42,38 @@ class Dataset(NamedTuple):
 
 
 def is_web_page(path):
-    """Return whether a file is a web page, which a download can give in the place of the file that
-    was asked for.
+    """Return whether a file is a web page, which a failed download may leave in place of the file.
+
+    Parameters
+    ----------
+    path : path-like
+        File to examine; its first bytes are read.
+
+    Returns
+    -------
+    web_page : bool
+        True if it begins like HTML or XML.
     """
     with open(path, "rb") as file:
         return starts_as_web_page(file.read(1024))
 
 
 def starts_as_web_page(start):
-    """Return whether the first bytes of a file are those of a web page.
+    r"""Return whether the first bytes of a file are those of a web page.
 
-    >>> starts_as_web_page(b"\\n<!DOCTYPE html>"), starts_as_web_page(b"\\0\\0\\x08\\x03")
+    Parameters
+    ----------
+    start : bytes
+        First bytes of the file.
+
+    Returns
+    -------
+    web_page : bool
+        True if they begin like HTML or XML.
+
+    Examples
+    --------
+    >>> starts_as_web_page(b"\n<!DOCTYPE html>"), starts_as_web_page(b"\0\0\x08\x03")
     (True, False)
     """
     start = start.removeprefix(b"\xef\xbb\xbf").lstrip()[:64].lower()
@@ -55,13 +81,23 @@ def starts_as_web_page(start):
 
 
 def check_dataset(dataset):
-    """Return a data set, if its arrays fit together; sizes other than 28 x 28 are allowed.
+    """Return a data set after checking that its arrays fit together.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The data set; images may have a size other than 28 x 28.
+
+    Returns
+    -------
+    dataset : Dataset
+        The argument.
 
     Raises
     ------
     DataError
-        If there are no images, they are not uint8 of shape (N, H, W), labels are not integers of
-        shape (N,), counts or image sizes differ, or a label has no class name.
+        If images are missing or not uint8 of shape (N, H, W), labels are not integers of shape
+        (N,), counts or image sizes differ, or a label has no class name.
 
     Examples
     --------
@@ -92,7 +128,7 @@ def check_dataset(dataset):
             )
     if dataset.train_images.shape[1:] != dataset.test_images.shape[1:]:
         raise DataError(
-            f"Dataset {dataset.name!r}: train_images and test_images must be of one size, "
+            f"Dataset {dataset.name!r}: train_images and test_images must have the same size, "
             f"got {dataset.train_images.shape[1:]} and {dataset.test_images.shape[1:]}"
         )
     return dataset

@@ -1,7 +1,7 @@
-"""Downloading the published image sets, with ``pooch``.
+"""Download of the published image sets, with ``pooch``.
 
-Nothing is written before it has been verified, and then whole files at a time, so an interrupted
-download leaves no damaged file behind.
+A file is verified before it is written, and written atomically, so an interrupted download leaves
+no damaged file behind.
 """
 
 import gzip
@@ -20,35 +20,35 @@ from ibpcl.data.sources import (
     examine,
 )
 
-# seconds without an answer; a mirror that is gone must not stop the next one
+# Seconds to wait for an answer, so that a dead mirror does not block the next one.
 TIMEOUT = 30.0
 
 
 def fetch(name, data_dir=None, progress=False):
-    """Download an image set, verify it and keep it.
+    """Download an image set, verify it and store it.
 
     Files with the right checksum are kept; missing or wrong ones are downloaded.
 
     Parameters
     ----------
     name : str
-        ``"mnist"``, ``"fashion_mnist"`` or ``"notmnist"``; for the rendered sets their cache is
-        filled.
+        ``"mnist"``, ``"fashion_mnist"`` or ``"notmnist"``.  For the rendered sets ``"glyphs"`` and
+        ``"glyph_digits"``, the cache is filled.
     data_dir : path-like, optional
-        The folder to keep ``name/`` in; else the environment variable ``IBPCL_DATA``; else the
-        user's cache.
-    progress : bool, default False
-        Whether to show a bar on standard error for every file.
+        Folder in which the folder ``name`` is created.  If not given, the environment variable
+        ``IBPCL_DATA`` is used, else the user's cache.
+    progress : bool
+        Whether to show a progress bar on standard error for every file.
 
     Returns
     -------
-    folder : Path
-        Where the files are.
+    folder : pathlib.Path
+        Folder of the files.
 
     Raises
     ------
     DataError
-        If the name is not known, ``pooch`` is not installed, no mirror gives the right files, or
+        If the name is unknown, ``pooch`` is not installed, no mirror provides the right files, or
         the folder cannot be written.
     """
     if name in glyphs.CHARACTERS:
@@ -56,13 +56,11 @@ def fetch(name, data_dir=None, progress=False):
         return glyphs.cache_path(name).parent
     if name not in SOURCES:
         raise DataError(
-            f"registry.fetch: name must be one of {', '.join((*glyphs.CHARACTERS, *SOURCES))}, "
-            f"got {name!r}"
+            f"unknown image set {name!r}; choose from {', '.join((*glyphs.CHARACTERS, *SOURCES))}"
         )
     folder = data_folder(data_dir) / name
     files = examine(name, data_dir)[1]
-    # A wrong file is replaced only in the set's own folder; what lies elsewhere may be something
-    # else.
+    # A wrong file is replaced only in the folder of the set; elsewhere it may be something else.
     wrong = {
         file: path if path is not None and path.parent == folder else folder / f"{file}.gz"
         for file, path, problem in files
@@ -91,7 +89,7 @@ def fetch(name, data_dir=None, progress=False):
                         lambda url, file=file: _one_file(name, file, url, download),
                     ),
                 )
-    except OSError as error:  # the mirrors' own errors never get here
+    except OSError as error:  # errors of the mirrors are DataErrors by now
         raise DataError(f"{folder}: cannot be written: {error.strerror or error}") from error
     return folder
 
@@ -119,8 +117,9 @@ def _downloader(name, folder, progress):
 
 
 def _reason(error):
-    """Return the cause of an error of requests, whose text has all errors around it, each with its
-    address.
+    """Return the innermost cause of an error of requests.
+
+    The text of such an error contains all outer errors, each with its address.
 
     >>> text = "Pool(host='a'): Max retries, url: /b (Caused by Failed('no such host'))"
     >>> _reason(OSError(text))
@@ -131,7 +130,7 @@ def _reason(error):
 
 
 def _first_good(name, folder, urls, get):
-    """Return what the first address gives at which there is no DataError."""
+    """Return the result of the first address that does not raise a DataError."""
     problems = []
     for url in urls:
         try:
@@ -146,14 +145,14 @@ def _first_good(name, folder, urls, get):
 
 def _one_file(name, file, url, download):
     content = idx.unpack(download(url), url)
-    check_contents(name, file, url, content)  # before anything is made of it
+    check_contents(name, file, url, content)  # before it is parsed
     return idx.parse(content, url, dimensions_of(file))
 
 
 def _from_archive(name, url, download):
     archive = download(url)
     expected = SOURCES[name].size
-    if expected not in (None, len(archive)):  # before a picture of it is decoded
+    if expected not in (None, len(archive)):  # before any image of it is decoded
         raise DataError(
             f"{url}: expected an archive of {expected} bytes, got {len(archive)}; this is not the "
             "published one"

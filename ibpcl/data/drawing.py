@@ -1,18 +1,19 @@
-r"""Drawing one character many times over, each time a little differently.
+r"""Rendering of many randomly distorted images of a character.
 
-A character is rasterized once a font, a capital H being 64 pixels high, and turned into the signed
-distance d to its outline (positive in the ink).  For one image that distance is looked up at the 28
-x 28 pixels p mapped back through a random affine map, and a soft threshold turns it into ink,
+A character is rasterized once per font, with a capital H 64 pixels high, and converted into the
+signed distance d to its outline (positive in the ink).  For one image that distance is looked up at
+the 28 x 28 pixels p, mapped back through a random affine map, and a soft threshold converts it into
+ink,
 
 .. math::
 
     \text{ink}(p) = \operatorname{clip}\Bigl(\tfrac12 + |A|^{1/2}\, d\bigl(A^{-1}(p - t)\bigr)
         + w,\ 0,\ 1\Bigr),
 
-with everything in pixels of the image.  A is a rotation, a shear and a scaling, t a shift; the edge
-is one pixel soft, and the weight w of the stroke is one number.  Then the ink is scaled by a random
-contrast, and a random share of the pixels is replaced by uniform noise; the rest of the background
-stays exactly 0.
+with all lengths in pixels of the image.  A combines a rotation, a shear and a scaling, and t is a
+shift.  The edge is one pixel wide, and w is the weight of the stroke.  Then the ink is scaled by a
+random contrast, and a random share of the pixels is replaced by uniform noise.  The rest of the
+background stays exactly 0.
 """
 
 import os
@@ -25,39 +26,37 @@ from ibpcl import plotting
 from ibpcl.data.dataset import DataError
 
 SIDE = 28  # pixels of an image, as in MNIST
-# height of the capital H in the drawing that the images are made from, in pixels
+# height of the capital H in the large drawing of a character, in pixels
 CAPITAL = 64
-# side of that drawing: the widest bold H, the J with a descender, and air around
+# side of that drawing: room for the widest bold H and the J with a descender, with a margin
 CANVAS = 192
 # height of the capital H in an image before its random scale, in pixels
 NOMINAL = 17.0
 
 
 class Distortion(NamedTuple):
-    """How far one image may differ from the next; every number is drawn uniformly from its range.
+    """Ranges of the random distortions of an image; each value is drawn uniformly from its range.
 
-    Parameters
+    The defaults were chosen for the difficulty stated in :mod:`ibpcl.data.glyphs`, which depends
+    mostly on shift, rotation and shear.  Strokes lighter than -0.3 would lose the hairlines of the
+    thinnest fonts.
+
+    Attributes
     ----------
     rotation : float
-        Degrees, either way.
+        Largest angle in either direction, in degrees.
     shear : float
-        Horizontal shift by height, either way.
+        Largest horizontal shift per height, in either direction.
     log_scale : float
-        Natural logarithm of the factor on the height and, separately, on the width, either way.
+        Largest absolute logarithm of the factors on height and width, which are drawn separately.
     shift : float
-        Pixels, either way, in both directions.
+        Largest shift in pixels, both ways, along each axis.
     weight : (float, float)
         Pixels added all around the stroke, from lightest to boldest.
     contrast : (float, float)
         Ink of the darkest pixel, in 0 .. 1.
     noise : float
-        The largest share of the pixels that uniform noise replaces, in 0 .. 1.
-
-    Notes
-    -----
-    The defaults were chosen for the difficulty that :mod:`ibpcl.data.glyphs` states.  Mostly shift,
-    rotation and shear set it.  Strokes lighter than -0.3 would lose the hairlines of the thinnest
-    fonts.
+        Largest share of the pixels that uniform noise replaces, in 0 .. 1.
     """
 
     rotation: float = 7.0
@@ -73,8 +72,17 @@ DEFAULT = Distortion()
 
 
 def font_path(font):
-    """Return the path of a font file of Matplotlib, given its name without ``.ttf``; it need not
-    exist.
+    """Return the path of a font file of Matplotlib.
+
+    Parameters
+    ----------
+    font : str
+        Name of the file without ``.ttf``.
+
+    Returns
+    -------
+    path : str
+        The path; the file may not exist.
     """
     plotting.load()
     from matplotlib import get_data_path
@@ -83,21 +91,20 @@ def font_path(font):
 
 
 def signed_distance(font, character):
-    """Return the signed distance of each pixel of a large character to its outline, positive in the
-    ink.
+    """Return the signed distance of each pixel of a large character to its outline.
 
     Parameters
     ----------
     font : str
-        A font file of Matplotlib, without ``.ttf``.
+        Name of a font file of Matplotlib, without ``.ttf``.
     character : str
         One character.
 
     Returns
     -------
     distance : ndarray of float32, shape (192, 192)
-        In pixels of the drawing, of which a capital H is 64 high; the box around the character is
-        centred.
+        Positive in the ink, in pixels of the drawing, in which a capital H is 64 high.  The
+        bounding box of the character is centred.
 
     Raises
     ------
@@ -115,8 +122,8 @@ def signed_distance(font, character):
     face = ft2font.FT2Font(path)
     if not face.get_charmap().get(ord(character)):
         raise DataError(f"{path}: the font has no {character!r}")
-    # Unhinted, so that the pictures do not depend on a hinter.  Matplotlib 3.10 moved the flag into
-    # an enum.
+    # Without hinting, so that the images do not depend on a hinter.  Matplotlib 3.10 moved the flag
+    # into an enum.
     flags = getattr(ft2font, "LoadFlags", None)
     flags = ft2font.LOAD_NO_HINTING if flags is None else flags.NO_HINTING
 
@@ -143,17 +150,23 @@ def signed_distance(font, character):
 
 
 def distort(distance, count, rng, distortion=DEFAULT):
-    """Draw ``count`` distorted images of one character, uint8 of shape (count, 28, 28).
+    """Return randomly distorted images of a character.
 
     Parameters
     ----------
     distance : ndarray, shape (192, 192)
-        From :func:`signed_distance`.
+        Signed distance, from :func:`signed_distance`.
     count : int
+        Number of images.
     rng : numpy.random.Generator
-        Advanced by what the images need.
+        Source of the distortions.
     distortion : Distortion
-        The ranges.
+        Ranges of the distortions.
+
+    Returns
+    -------
+    images : ndarray of uint8, shape (count, 28, 28)
+        0 = background, 255 = ink.
     """
 
     def either_way(bound, *shape):

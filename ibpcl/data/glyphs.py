@@ -1,28 +1,28 @@
-r"""Letters and digits drawn from the fonts that Matplotlib ships: real images without a download.
+"""Letters and digits drawn from the fonts that Matplotlib ships: images that need no download.
 
-Fonts.  Of the files that Matplotlib ships, 21 are text fonts.  The others are left out: Last Resort
-shows one placeholder for all letters; STIXSize, STIXNonUnicode and the two DejaVu Display files
-have no letters; cmex10 and cmsy10 have brackets, operators or script capitals at the letters' and
-digits' places; cmmi10 has old-style digits.
+**Fonts.**  Matplotlib ships 21 text fonts.  Its other font files are left out: Last Resort shows
+one placeholder for all letters; STIXSize, STIXNonUnicode and the two DejaVu Display files have no
+letters; cmex10 and cmsy10 have brackets, operators or script capitals in place of letters and
+digits; cmmi10 has old-style digits.
 
-The training fonts are the DejaVu and the STIX families (16 files), the test fonts the five of
-Computer Modern: roman, bold, italic, sans serif and typewriter.  The cut goes between families,
-because the bold of a family is nearly the regular with another stroke weight, which is one of the
-distortions; and Computer Modern alone has every style, so that the test set asks for new shapes,
-not for one style only.
+The training fonts are the DejaVu and the STIX families (16 files).  The test fonts are the five of
+Computer Modern: roman, bold, italic, sans serif and typewriter.  Families are kept apart, because
+the bold font of a family is nearly the regular one with another stroke weight, which is one of the
+distortions.  Computer Modern alone has every style, so the test set contains new shapes in every
+style.
 
 Matplotlib before 3.11 has no italic of Computer Modern (cmti10), and some systems ship Matplotlib
-with fewer fonts. Fonts that are missing are left out with a warning: the images are then others,
-and so are the last digits of figures.
+with fewer fonts.  Missing fonts are left out with a warning; the images then differ, and so do the
+last digits of results.
 
-How an image is drawn: :mod:`ibpcl.data.drawing`.
+:mod:`ibpcl.data.drawing` describes how an image is drawn.
 
-How hard it is.  A network of its own for each of the tasks A/B, C/D, E/F, G/H, I/J (784 inputs, 200
+**Difficulty.**  A separate network for each of the tasks A/B, C/D, E/F, G/H, I/J (784 inputs, 200
 ReLU units, two outputs, softmax; 10 epochs of Adam at 1e-3 with batches of 128, plain NumPy, no
-validation) gets 99.1 % of the test images right on average, between 98.9 and 99.3 % over the seeds
-0 to 4 of the images, and 97 to 98 % on I/J, the hardest.  The same without the hidden layer, a
-linear classifier, gets 98.1 % (97.9 to 98.5) and about 94 % on I/J: twice the errors.  Each figure
-is a mean over three initializations.
+validation) classifies 99.1 % of the test images correctly on average, between 98.9 and 99.3 % over
+the seeds 0 to 4 of the images, and 97 to 98 % on I/J, the hardest task.  Without the hidden layer,
+a linear classifier, it is 98.1 % (97.9 to 98.5) and about 94 % on I/J: twice as many errors.  Each
+number is a mean over three initializations.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ from ibpcl.data.cache import cache_folder, read_arrays, write_arrays
 from ibpcl.data.dataset import DataError, Dataset, check_dataset
 from ibpcl.data.drawing import DEFAULT, distort, font_path, signed_distance
 
-# of the drawing code: counted up with every change that changes the pictures
+# Version of the drawing code, increased with every change of the images.
 VERSION = 1
 CHARACTERS = {"glyphs": "ABCDEFGHIJ", "glyph_digits": "0123456789"}
 TRAIN_FONTS = (
@@ -63,19 +63,19 @@ TEST_PER_CLASS = 200
 
 
 def load(name="glyphs", seed=0):
-    """Return rendered characters, from the cache if they are there.
+    """Return rendered characters, from the cache if possible.
 
-    Rendering takes about two seconds; a cache that cannot be read or written only costs that time
-    again.
+    Rendering takes about two seconds.  If the cache cannot be read or written, they are rendered
+    each time.
 
     Parameters
     ----------
     name : {"glyphs", "glyph_digits"}
         The letters A to J or the digits 0 to 9.
-    seed : int, at least 0
-        Which draw of the distortions.  The same seed gives the same bytes, as long as Matplotlib
-        (with its FreeType), NumPy and SciPy are the same: another version may rasterize or round
-        differently.
+    seed : int
+        Seed of the distortions, at least 0.  The same seed gives the same bytes with the same
+        versions of Matplotlib (with its FreeType), NumPy and SciPy; other versions may rasterize or
+        round differently.
 
     Returns
     -------
@@ -85,8 +85,8 @@ def load(name="glyphs", seed=0):
     Raises
     ------
     DataError
-        If ``name`` is not known, or Matplotlib has none of the fonts for training or none of those
-        for testing.
+        If ``name`` is unknown, or Matplotlib has none of the training fonts or none of the test
+        fonts.
     ValueError
         If ``seed`` is not an integer at least 0.
     """
@@ -99,15 +99,33 @@ def load(name="glyphs", seed=0):
     fields = Dataset._fields[1:5]
     try:
         return check_dataset(Dataset(name, *(arrays[field] for field in fields), tuple(characters)))
-    except (KeyError, DataError):  # nothing is there, or something else
+    except (KeyError, DataError):  # the cache file is missing or does not fit
         drawn = render(characters, seed, name=name)
         write_arrays(path, {field: getattr(drawn, field) for field in fields})
         return drawn
 
 
 def cache_path(name="glyphs", seed=0):
-    """Return the cache file of one rendered set; its name stands for all that the pictures depend
-    on.
+    """Return the cache file of a rendered set.
+
+    Parameters
+    ----------
+    name : {"glyphs", "glyph_digits"}
+        Name of the set.
+    seed : int
+        Seed of the distortions, at least 0.
+
+    Returns
+    -------
+    path : pathlib.Path
+        The name contains a hash of everything that determines the images.
+
+    Raises
+    ------
+    DataError
+        If ``name`` is unknown, or the user has no home folder.
+    ValueError
+        If ``seed`` is not an integer at least 0.
     """
     _characters(name, "glyphs.cache_path")
     versions = [importlib.metadata.version(package) for package in ("matplotlib", "numpy", "scipy")]
@@ -117,23 +135,46 @@ def cache_path(name="glyphs", seed=0):
 
 
 def render(characters, seed, train=TRAIN_PER_CLASS, test=TEST_PER_CLASS, name="glyphs"):
-    """Draw ``train`` and ``test`` images per class as a :class:`Dataset`, each spread evenly over
-    its fonts.
+    """Draw a data set of characters, with the images of each class spread evenly over the fonts.
 
-    Class c is ``characters[c]``; errors are those of :func:`load`.
+    Parameters
+    ----------
+    characters : str
+        Class c is ``characters[c]``.
+    seed : int
+        Seed of the distortions, at least 0.
+    train : int
+        Training images per class.
+    test : int
+        Test images per class.
+    name : str
+        Name of the data set.
 
+    Returns
+    -------
+    dataset : Dataset
+        The images in random order.
+
+    Raises
+    ------
+    DataError
+        If Matplotlib has none of the training fonts or none of the test fonts.
+    ValueError
+        If ``seed`` is not an integer at least 0.
+
+    Examples
+    --------
     >>> render("AB", seed=0, train=3, test=2).train_labels.tolist()
     [1, 0, 0, 1, 1, 0]
     """
     seed = _seed(seed)
-    fonts = [_at_hand(names) for names in (TRAIN_FONTS, TEST_FONTS)]
+    fonts = [_installed(names) for names in (TRAIN_FONTS, TEST_FONTS)]
     missing = [font for font in (*TRAIN_FONTS, *TEST_FONTS) if font not in (*fonts[0], *fonts[1])]
     if missing:
         version = importlib.metadata.version("matplotlib")
         warnings.warn(
-            f"glyphs: Matplotlib {version} has no font {', '.join(missing)}, so the images are "
-            "drawn from "
-            "the other fonts; with Matplotlib 3.11 or later they are those of the documentation",
+            f"glyphs: Matplotlib {version} lacks the fonts {', '.join(missing)}, so the images are "
+            "drawn from the other fonts; Matplotlib 3.11 or later gives those of the documentation",
             stacklevel=2,
         )
     parts = [
@@ -143,14 +184,14 @@ def render(characters, seed, train=TRAIN_PER_CLASS, test=TEST_PER_CLASS, name="g
     return check_dataset(Dataset(name, *parts[0], *parts[1], tuple(characters)))
 
 
-def _at_hand(fonts):
-    """Return the fonts that Matplotlib has, of some; DataError if there is none."""
-    found = tuple(font for font in fonts if os.path.isfile(font_path(font)))
-    if not found:
+def _installed(fonts):
+    """Return those of some fonts that Matplotlib has, or raise DataError if it has none."""
+    installed = tuple(font for font in fonts if os.path.isfile(font_path(font)))
+    if not installed:
         raise DataError(
             f"glyphs: Matplotlib has none of the fonts {', '.join(fonts)}: reinstall it from PyPI"
         )
-    return found
+    return installed
 
 
 def _render_part(characters, fonts, count, rng):
@@ -158,7 +199,7 @@ def _render_part(characters, fonts, count, rng):
     labels = []
     for label, character in enumerate(characters):
         for j, font in enumerate(fonts):
-            # the first fonts take what does not divide evenly
+            # if the count does not divide evenly, the first fonts get one image more
             share = len(range(j, count, len(fonts)))
             images.append(distort(signed_distance(font, character), share, rng))
             labels.append(np.full(share, label, np.uint8))

@@ -1,4 +1,4 @@
-r"""The IDX file format of MNIST: a header of big-endian numbers, then the bytes of one array.
+"""The IDX file format of MNIST: a header of big-endian numbers, then the bytes of one array.
 
 =========== ======================================================================
 bytes       meaning
@@ -11,8 +11,8 @@ the rest    the entries, last dimension fastest
 =========== ======================================================================
 
 So the first four bytes, read as one number, are the "magic numbers" 2051 for images (d = 3) and
-2049 for labels (d = 1).  Files may be gzip'd, which is seen from their first two bytes, not from
-their name.
+2049 for labels (d = 1).  Files may be compressed with gzip, which is recognized by their first two
+bytes, not by their name.
 """
 
 import gzip
@@ -27,18 +27,19 @@ import numpy as np
 from ibpcl.data.dataset import DataError, starts_as_web_page
 
 UNSIGNED_BYTE = 8
-LARGEST = 2**28  # bytes of a file; the largest that is published has 47 million
+LARGEST = 2**28  # bytes of a file; the largest published one has 47 million
 GZIP_START = b"\x1f\x8b"
 
 
 def read(path, dimensions=None):
-    """Read an IDX file of unsigned bytes, gzip'd or not.
+    """Return the array of an IDX file of unsigned bytes, compressed or not.
 
     Parameters
     ----------
     path : path-like
+        File to read.
     dimensions : int, optional
-        The number of dimensions it must have: 3 for images, 1 for labels; any if not given.
+        Required number of dimensions: 3 for images, 1 for labels; any if not given.
 
     Returns
     -------
@@ -48,7 +49,8 @@ def read(path, dimensions=None):
     Raises
     ------
     DataError
-        If the file is missing, truncated, damaged, too long, or not an IDX file; names the file.
+        If the file is missing, truncated, damaged, too long, or not an IDX file; the message names
+        it.
     """
     try:
         raw = Path(path).read_bytes()
@@ -58,11 +60,27 @@ def read(path, dimensions=None):
 
 
 def unpack(raw, path):
-    """Undo the gzip wrapping of bytes, if there is one; never read more than a byte beyond what the
-    header announces.
+    """Return the uncompressed bytes of an IDX file.
 
-    ``path`` is named in the DataError for a wrapping that is truncated or damaged, or a header that
-    announces far more than any image set has.
+    At most one byte more than the header announces is decompressed.
+
+    Parameters
+    ----------
+    raw : bytes
+        Contents of the file, compressed with gzip or not.
+    path : path-like
+        Name of the file in error messages.
+
+    Returns
+    -------
+    content : bytes
+        Uncompressed contents; of a file that is not IDX, only the beginning.
+
+    Raises
+    ------
+    DataError
+        If the compressed data are truncated or damaged, or the header announces far more than any
+        image set has.
     """
     if not raw.startswith(GZIP_START):
         return raw
@@ -70,7 +88,7 @@ def unpack(raw, path):
         with gzip.GzipFile(fileobj=io.BytesIO(raw)) as file:
             start = file.read(4)
             if any(start[:2]):
-                # no IDX file; enough to see what it is instead
+                # not an IDX file; read enough to recognize what it is
                 return start + file.read(1024)
             sizes = file.read(4 * start[3]) if len(start) == 4 else b""
             announced = math.prod(
@@ -81,7 +99,7 @@ def unpack(raw, path):
                     f"{path}: the header announces {announced} bytes; no image set has more than "
                     f"{LARGEST}"
                 )
-            # one more, so that a longer one is seen
+            # one byte more, to detect a file that is too long
             return start + sizes + file.read(announced + 1)
     except EOFError as error:
         raise DataError(
@@ -92,8 +110,21 @@ def unpack(raw, path):
 
 
 def parse(content, path, dimensions=None):
-    """Return the read-only array that the uncompressed contents of an IDX file hold; ``path`` is
-    named in errors.
+    r"""Return the array in the uncompressed contents of an IDX file.
+
+    Parameters
+    ----------
+    content : bytes
+        Uncompressed contents of the file.
+    path : path-like
+        Name of the file in error messages.
+    dimensions : int, optional
+        Required number of dimensions; any if not given.
+
+    Returns
+    -------
+    array : ndarray of uint8
+        Read-only.
 
     Raises
     ------
@@ -102,12 +133,12 @@ def parse(content, path, dimensions=None):
 
     Examples
     --------
-    >>> parse(b"\\0\\0\\x08\\x01" + b"\\0\\0\\0\\x02" + b"\\x07\\x09", "labels").tolist()
+    >>> parse(b"\0\0\x08\x01" + b"\0\0\0\x02" + b"\x07\x09", "labels").tolist()
     [7, 9]
     """
     if starts_as_web_page(content[:1024]):
         raise DataError(
-            f"{path}: it is a web page (HTML) and not an IDX file; download the file itself"
+            f"{path}: this is a web page (HTML), not an IDX file; download the file itself"
         )
     zeros = content[:2]
     kind = content[2:3]
@@ -135,7 +166,7 @@ def parse(content, path, dimensions=None):
             f"{path}: truncated: {len(content)} bytes, but the header alone needs {header}"
         )
     sizes = struct.unpack(f">{d}I", content[4:header])
-    # Python integers: a wild header cannot overflow
+    # Python integers, so that a damaged header cannot overflow
     expected = math.prod(sizes)
     got = len(content) - header
     if got != expected:
@@ -145,14 +176,31 @@ def parse(content, path, dimensions=None):
         )
     try:
         return np.frombuffer(content, np.uint8, offset=header).reshape(sizes)
-    # more dimensions, or larger ones, than NumPy has
+    # more or larger dimensions than NumPy supports
     except ValueError as error:
         raise DataError(f"{path}: the header announces {d} dimensions {sizes}: {error}") from error
 
 
 def encode(array):
-    """Return the uncompressed contents of an IDX file that holds an array of unsigned bytes.
+    """Return the uncompressed contents of an IDX file.
 
+    Parameters
+    ----------
+    array : array_like of uint8
+        Array to encode, of any shape.
+
+    Returns
+    -------
+    content : bytes
+        Header and entries.
+
+    Raises
+    ------
+    TypeError
+        If ``array`` is not of type uint8.
+
+    Examples
+    --------
     >>> parse(encode(np.eye(2, dtype=np.uint8)), "memory").tolist()
     [[1, 0], [0, 1]]
     """

@@ -1,10 +1,10 @@
-"""notMNIST: from the published archive of pictures to one fixed split, as IDX files.
+"""notMNIST: conversion of the published archive to a fixed split, as IDX files.
 
-The archive ``notMNIST_small.tar.gz`` holds a PNG per glyph in folders A to J and no split.  This
-one is stratified, 375 test images per class (80/20, the sizes of the paper's table).  In each class
-the file names are sorted by byte value; then one ``numpy.random.default_rng(0)`` draws, for class 0
-to 9 in turn, a permutation p: ``p[:375]`` go to the test set and ``p[375:]`` to the training set,
-appended class after class; at last it permutes the training set, then the test set.
+The archive ``notMNIST_small.tar.gz`` contains one PNG per glyph in folders A to J, and no split.
+This split is stratified, with 375 test images per class (80/20, the sizes in the paper's table).
+In each class the file names are sorted by byte value.  Then ``numpy.random.default_rng(0)`` draws,
+for class 0 to 9 in turn, a permutation p: ``p[:375]`` go to the test set and ``p[375:]`` to the
+training set, one class after the other.  Finally it permutes the training set, then the test set.
 """
 
 import io
@@ -23,22 +23,26 @@ SIDE = 28
 
 
 def convert(archive, where="notMNIST archive", test_per_class=TEST_PER_CLASS):
-    """Return the training and test images and labels of an archive of PNG pictures, uint8 (N, 28,
-    28) and (N,).
+    """Return the training and test images and labels of an archive of PNG images.
 
     Parameters
     ----------
     archive : bytes
-        A tar file, compressed or not, with pictures at ``.../A/*.png`` to ``.../J/*.png``.
+        A tar file, compressed or not, with images at ``.../A/*.png`` to ``.../J/*.png``.
     where : str
-        Where it comes from, for the messages.
+        Origin of the archive, for error messages.
     test_per_class : int
         Test images of each class.
+
+    Returns
+    -------
+    arrays : tuple of 4 ndarrays of uint8
+        Training images (N, 28, 28) and labels (N,), test images (M, 28, 28) and labels (M,).
 
     Raises
     ------
     DataError
-        If the archive is damaged, a picture is not 28 x 28, or a class has too few pictures.
+        If the archive is damaged, an image is not 28 x 28, or a class has too few images.
     """
     pictures = _read_pictures(archive, where)
     rng = np.random.default_rng(0)
@@ -54,11 +58,11 @@ def convert(archive, where="notMNIST archive", test_per_class=TEST_PER_CLASS):
             )
         images = np.stack([named[name] for name in sorted(named)])
         order = rng.permutation(len(images))
-        for part, chosen in ((test, order[:test_per_class]), (train, order[test_per_class:])):
-            part[0].append(images[chosen])
-            part[1].append(np.full(len(chosen), label, np.uint8))
+        for split, chosen in ((test, order[:test_per_class]), (train, order[test_per_class:])):
+            split[0].append(images[chosen])
+            split[1].append(np.full(len(chosen), label, np.uint8))
     arrays = []
-    for images, labels in (train, test):  # in this order: the generator goes on
+    for images, labels in (train, test):  # in this order, which fixes the random permutations
         images = np.concatenate(images)
         labels = np.concatenate(labels)
         order = rng.permutation(len(images))
@@ -67,10 +71,24 @@ def convert(archive, where="notMNIST archive", test_per_class=TEST_PER_CLASS):
 
 
 def read_png(content, where):
-    """Return a grey-scale PNG picture as uint8 (28, 28), byte for byte; None if it cannot be read:
-    the archive has two.
+    """Return a grey-scale PNG image as bytes.
 
-    A picture of another kind is a DataError that names ``where`` it is.
+    Parameters
+    ----------
+    content : bytes
+        Contents of the file.
+    where : str
+        Origin of the file, for error messages.
+
+    Returns
+    -------
+    image : ndarray of uint8, shape (28, 28), or None
+        None if the file cannot be read; the published archive has two such files.
+
+    Raises
+    ------
+    DataError
+        If the image is not grey-scale, or not 28 x 28.
     """
     if (size := _png_size(content)) not in (None, (SIDE, SIDE)):
         raise DataError(
@@ -84,7 +102,7 @@ def read_png(content, where):
 
     try:
         picture = imread(io.BytesIO(content), format="png")
-    # what the PNG reader says of a broken file
+    # exceptions of the PNG reader on a broken file
     except (OSError, SyntaxError, ValueError):
         return None
     if picture.shape != (SIDE, SIDE):
@@ -95,9 +113,7 @@ def read_png(content, where):
 
 
 def _png_size(content):
-    """Return the width and the height that the header of a PNG announces, or None if it is no
-    PNG.
-    """
+    """Return width and height from the header of a PNG file, or None if it is not a PNG file."""
     if content[:8] != b"\x89PNG\r\n\x1a\n" or content[12:16] != b"IHDR" or len(content) < 24:
         return None
     return int.from_bytes(content[16:20], "big"), int.from_bytes(content[20:24], "big")
@@ -113,7 +129,7 @@ def _read_pictures(archive, where):
                     continue
                 picture = read_png(tar.extractfile(member).read(), f"{where}: {member.name}")
                 if picture is not None:
-                    # the bytes that are sorted by
+                    # file names are sorted by their bytes
                     name = path.name.encode("utf-8", "surrogateescape")
                     pictures[path.parent.name][name] = picture
     except (tarfile.TarError, EOFError, OSError, zlib.error) as error:

@@ -1,16 +1,26 @@
-"""Test images that say little about learning: those that also occur in training, and those without
-a picture.
+"""Test images that say little about learning: duplicates of training images, and blank images.
 
-notMNIST has both: fonts share glyphs, and the I of many a sans-serif font is a full square.
+notMNIST has both: fonts share glyphs, and the I of many sans-serif fonts is a full square.
 """
 
 import numpy as np
 
 
 def duplicates_of_training(dataset):
-    """Return which test images, (M,) bool, also occur pixel for pixel among the training images,
-    whatever their labels.
+    """Return which test images also occur, pixel by pixel, among the training images.
 
+    Parameters
+    ----------
+    dataset : ibpcl.data.dataset.Dataset
+        The data set; labels are not compared.
+
+    Returns
+    -------
+    duplicates : ndarray of bool, shape (M,)
+        True for a duplicate.
+
+    Examples
+    --------
     >>> from ibpcl.data.dataset import Dataset
     >>> images, labels = np.arange(8, dtype=np.uint8).reshape(2, 2, 2), np.zeros(2, np.uint8)
     >>> duplicates_of_training(Dataset("tiny", images, labels, images[::-1] + [[[0]], [[1]]],
@@ -22,8 +32,20 @@ def duplicates_of_training(dataset):
 
 
 def blank(dataset):
-    """Return which test images, (M,) bool, have pixels that are all alike.
+    """Return which test images have only one grey value.
 
+    Parameters
+    ----------
+    dataset : ibpcl.data.dataset.Dataset
+        The data set.
+
+    Returns
+    -------
+    blank : ndarray of bool, shape (M,)
+        True for a blank image.
+
+    Examples
+    --------
     >>> from ibpcl.data.dataset import Dataset
     >>> images, labels = np.array([[[7, 7]], [[7, 8]]], np.uint8), np.zeros(2, np.uint8)
     >>> blank(Dataset("tiny", images, labels, images, labels, ("a",)))
@@ -34,15 +56,20 @@ def blank(dataset):
 
 
 def rows_of(inputs, images):
-    """Return which inputs, (N,) bool, are one of the images, as bytes divided by 255 in their first
-    order of pixels.
+    """Return which inputs of a task are among some images.
 
     Parameters
     ----------
     inputs : ndarray of float32, shape (N, D)
-        Of a task, as :class:`ibpcl.data.tasks.SplitStream` makes them.
+        Inputs of a task: bytes divided by 255, in the original order of pixels, as from
+        :class:`ibpcl.data.tasks.SplitStream`.
     images : ndarray of uint8, shape (M, H, W)
-        With D = H * W.
+        Images with H * W = D pixels.
+
+    Returns
+    -------
+    matches : ndarray of bool, shape (N,)
+        True for an input that equals one of the images.
 
     Examples
     --------

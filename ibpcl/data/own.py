@@ -1,4 +1,4 @@
-"""Tasks made of a user's own arrays: from memory, or from ``.npz`` files.
+"""Tasks made of your own arrays, from memory or from ``.npz`` files.
 
 Nothing in a file is executed: arrays of Python objects, which would need pickle, are refused.
 """
@@ -20,25 +20,38 @@ from ibpcl.data.dataset import DataError, is_web_page
 from ibpcl.data.pixels import as_trained, in_unit_range, scaled
 
 ARRAYS = ("x_train", "y_train", "x_test", "y_test")
-# A file may unpack to this many bytes, or this many times its own, whichever is more: no real
-# images are denser.
+# A file may unpack to ROOM bytes or to RATIO times its size, whichever is more; real images are
+# never compressed more.
 ROOM = 2**28
 RATIO = 200
 
 
 @dataclass(frozen=True, eq=False)
 class OwnTasks(Sequence):
-    """A stream of tasks that a user has made, with an identity of its own.
+    """Stream of user-defined tasks, with a checksum that identifies them.
 
     Parameters
     ----------
-    tasks : sequence of Task
+    tasks : sequence of ibpcl.continual.task.Task
+        At least one task, all of one kind.
     name : str
-        What a run on them is called.
+        Name of a run on these tasks.
     place : str, optional
-        The file or folder that they were read from.
-    classes : tuple of tuples of int, optional
-        The labels of each task, if they were cut from one file.
+        File or folder from which they were read.
+    classes : tuple of tuple of int, optional
+        Labels of each task, if they were cut from one file.
+
+    Attributes
+    ----------
+    kind : str
+        ``"classification"``, ``"regression"`` or ``"images"``.
+    sha256 : str
+        SHA-256 of all arrays and names, in hexadecimal.
+
+    Raises
+    ------
+    DataError
+        If there is no task, an element is not a Task, or kinds differ.
     """
 
     tasks: Sequence
@@ -55,11 +68,13 @@ class OwnTasks(Sequence):
                     f"tasks must be a sequence of Task, got {type(task).__name__} in it"
                 )
             if task.kind != self.kind:
-                raise DataError(f"tasks must be of one kind, got {self.kind} and {task.kind}")
+                raise DataError(
+                    f"tasks must all be of the same kind, got {self.kind} and {task.kind}"
+                )
 
     @property
     def kind(self):
-        """What is to be learned: ``"classification"``, ``"regression"`` or ``"images"``."""
+        """Kind of the tasks: ``"classification"``, ``"regression"`` or ``"images"``."""
         return self.tasks[0].kind
 
     def __len__(self):
@@ -70,7 +85,7 @@ class OwnTasks(Sequence):
 
     @cached_property
     def sha256(self):
-        """The SHA-256 of all arrays, with the names of tasks and classes, in hexadecimal."""
+        """SHA-256 of all arrays, with the names of tasks and classes, in hexadecimal."""
         digest = hashlib.sha256()
         for task in self.tasks:
             digest.update(repr((task.name, task.class_names, task.image_shape)).encode())
@@ -83,17 +98,40 @@ class OwnTasks(Sequence):
 
 
 def as_name(text, default="own"):
-    """Return a text as the name of a run: letters, digits, dots, dashes and underscores."""
+    """Return a text as the name of a run: letters, digits, dots, dashes and underscores.
+
+    Parameters
+    ----------
+    text : object
+        Its string is used; other characters become dashes.
+    default : str
+        Name if no character is left.
+
+    Returns
+    -------
+    name : str
+        A name that is safe for files.
+    """
     return re.sub(r"[^A-Za-z0-9._-]+", "-", str(text)).strip("-.") or default
 
 
 def own_tasks(stream):
-    """Return a stream as :class:`OwnTasks`; its tasks are built once, to be identified.
+    """Return a stream as :class:`OwnTasks`; its tasks are built once, to identify them.
+
+    Parameters
+    ----------
+    stream : OwnTasks or sequence of ibpcl.continual.task.Task
+        Object with ``len(stream)`` and ``stream[t]``.
+
+    Returns
+    -------
+    tasks : OwnTasks
+        The argument itself if it is one already.
 
     Raises
     ------
     DataError
-        If it is no sequence of tasks, or one of them cannot be built.
+        If ``stream`` is not a sequence of tasks, or one of them cannot be built.
     """
     if isinstance(stream, OwnTasks):
         return stream
@@ -111,7 +149,7 @@ def own_tasks(stream):
 
 
 def tasks_from_arrays(x, y, classes=None, test=0.2, seed=0, class_names=None, image_shape=None):
-    """Cut arrays into classification tasks, and each task into training and test examples.
+    """Return classification tasks cut from arrays, each split into training and test examples.
 
     Parameters
     ----------
@@ -119,29 +157,31 @@ def tasks_from_arrays(x, y, classes=None, test=0.2, seed=0, class_names=None, im
         Inputs.  Pixels 0..255 of any type are divided by 255: see :func:`ibpcl.data.pixels.scaled`.
     y : array_like of int, shape (N,)
         Labels.
-    classes : sequence of sequences of int, optional
-        The labels of each task, in the order of learning; each label of ``y`` is in one of them.
-        All in one task if not given.
-    test : float, between 0 and 1
-        The share of each class that is for testing, at least one example.
-    seed : int, at least 0
-        Which examples these are; task t draws from ``numpy.random.default_rng((seed, t))``.
+    classes : sequence of sequence of int, optional
+        Labels of each task, in the order of learning; each label in ``y`` must be in one of them.
+        A single task with all labels if not given.
+    test : float
+        Share of each class that is held out for testing, strictly between 0 and 1; at least one
+        example.
+    seed : int
+        Seed of this choice, at least 0; task t draws from ``numpy.random.default_rng((seed, t))``.
     class_names : sequence of str, optional
-        The name of each label, ``class_names[label]``; the labels themselves if not given.
+        Name of each label, ``class_names[label]``; the labels themselves if not given.
     image_shape : (int, int), optional
-        Height and width, for rows that are images.
+        Height and width, if rows are images.
 
     Returns
     -------
     tasks : OwnTasks
+        One task per element of ``classes``.
 
     Raises
     ------
     DataError
-        If shapes do not fit together, a label is in no task or a task's label has no examples, or
-        ``test`` leaves one side empty.
+        If shapes do not fit together, a label is in no task, a task's label has fewer than two
+        examples, or ``test`` or ``seed`` is out of range.
     TypeError, ValueError
-        As :class:`~ibpcl.continual.task.Task`.
+        If the inputs are not finite real numbers, or an image shape does not fit.
 
     Examples
     --------
@@ -167,9 +207,9 @@ def tasks_from_arrays(x, y, classes=None, test=0.2, seed=0, class_names=None, im
             if len(members) < 2:
                 raise DataError(
                     f"y has {len(members)} example of label {label}; training and testing need "
-                    "one each"
+                    "at least one each"
                 )
-            # else an earlier task has the label, too
+            # otherwise an earlier task has the label, too
             if not held_out[members].any():
                 held_out[members[: min(max(1, round(test * len(members))), len(members) - 1)]] = (
                     True
@@ -182,24 +222,26 @@ def tasks_from_arrays(x, y, classes=None, test=0.2, seed=0, class_names=None, im
 
 
 def read_tasks(place, classes=None):
-    """Read tasks from an ``.npz`` file of ``x_train, y_train, x_test, y_test``, or from a folder
-    with one per task.
+    """Return the tasks in an ``.npz`` file, or in a folder with one such file per task.
+
+    A file has the arrays ``x_train``, ``y_train``, ``x_test`` and ``y_test``.
 
     Parameters
     ----------
     place : path-like
         The file, or the folder; its files are taken in the order of their names.
-    classes : sequence of sequences of int, optional
-        The labels of each task, which one file is cut into.
+    classes : sequence of sequence of int, optional
+        Labels of each task, to cut a single file into tasks.
 
     Returns
     -------
     tasks : OwnTasks
+        Named after the file or folder.
 
     Raises
     ------
     DataError
-        If there is no such file, it is damaged or holds other arrays; it names the file.
+        If the file does not exist, is damaged or contains other arrays; the message names it.
     """
     place = Path(place)
     name = as_name(place.resolve().stem)
@@ -207,7 +249,7 @@ def read_tasks(place, classes=None):
         if place.is_dir():
             files = sorted(place.glob("*.npz"))
             if not files:
-                raise DataError("there is no .npz file in it")
+                raise DataError("the folder contains no .npz file")
             if classes is not None:
                 raise DataError(
                     "classes cut one file into tasks, not a folder, whose files are the tasks"
@@ -233,14 +275,14 @@ def _read(file, classes, name=None):
 
 
 def _cut(arrays, classes, class_names, image_shape, name=None):
-    """Return a task for each tuple of labels, which are numbered from 0 in their order."""
+    """Return one task for each tuple of labels, which are renumbered from 0 in their order."""
     tasks = []
     for labels in classes:
         order = np.argsort(labels)
-        parts = []
+        examples = []
         for x, y in (arrays[:2], arrays[2:]):
             chosen = np.isin(y, labels)
-            parts += [x[chosen], order[np.searchsorted(labels, y[chosen], sorter=order)]]
+            examples += [x[chosen], order[np.searchsorted(labels, y[chosen], sorter=order)]]
         try:
             names = tuple(
                 str(label if class_names is None else class_names[label]) for label in labels
@@ -250,18 +292,30 @@ def _cut(arrays, classes, class_names, image_shape, name=None):
                 f"class_names must name every label, got {class_names!r} for {list(labels)}"
             ) from error
         title = name or ("/".join(names) if len(names) <= 4 else f"{names[0]} to {names[-1]}")
-        tasks.append(Task(title, *parts, len(labels), names, image_shape))
+        tasks.append(Task(title, *examples, len(labels), names, image_shape))
     return tuple(tasks)
 
 
 def read_arrays(path, names):
-    """Read named arrays of an ``.npz`` file, and no more than its headers announce.
+    """Return named arrays of an ``.npz`` file, without unpacking more than its headers announce.
+
+    Parameters
+    ----------
+    path : path-like
+        File to read.
+    names : sequence of str
+        Names of the arrays.
+
+    Returns
+    -------
+    arrays : dict of str to ndarray
+        The arrays by name.
 
     Raises
     ------
     DataError
-        If it is missing, damaged, holds no array of a name, unpacks to far more than its size, or
-        to Python objects.
+        If the file is missing or damaged, lacks an array, unpacks to far more than its size, or
+        contains Python objects.
     """
     path = Path(path)
     try:
@@ -273,12 +327,12 @@ def read_arrays(path, names):
                     f"{path.name} has {size} bytes and unpacks to {announced}; it is not read"
                 )
             files = archive.namelist()
-            there = [name.removesuffix(".npy") for name in files]
-            missing = [name for name in names if name not in there]
+            present = [name.removesuffix(".npy") for name in files]
+            missing = [name for name in names if name not in present]
             if missing:
                 raise DataError(
                     f"{path.name} has no array {', '.join(missing)} (needs {', '.join(names)}; it "
-                    f"has {', '.join(there) or 'none'})"
+                    f"has {', '.join(present) or 'none'})"
                 )
             return {
                 name: checkpoints.parse_npy(
@@ -300,13 +354,13 @@ def read_arrays(path, names):
     except checkpoints.BROKEN_ZIP as error:
         if is_web_page(path):
             raise DataError(
-                f"{path.name} is a web page and no .npz file; download the file itself"
+                f"{path.name} is a web page, not an .npz file; download the file itself"
             ) from error
-        raise DataError(f"{path.name} is no sound .npz file: {error}") from error
+        raise DataError(f"{path.name} is not a valid .npz file: {error}") from error
 
 
 def _check_names(class_names):
-    """Refuse names that are no sequence, or no dictionary of the labels' names."""
+    """Raise DataError unless the class names are a sequence, or a dictionary by label."""
     if class_names is not None and (
         isinstance(class_names, str) or not isinstance(class_names, Sequence | Mapping | np.ndarray)
     ):
@@ -314,20 +368,20 @@ def _check_names(class_names):
 
 
 def _plain_array(values, what):
-    """Return an array; refuse rows of several lengths, and masked elements, which have no value."""
+    """Return an array, or raise DataError for ragged rows and masked elements."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise DataError(
-            f"{what} must have no masked elements, got {np.ma.count_masked(values)}; fill them, "
-            "or leave their rows out"
+            f"{what} must not have masked elements, got {np.ma.count_masked(values)}; fill them, "
+            "or leave out their rows"
         )
     try:
         return np.asarray(values)
     except ValueError as error:
-        raise DataError(f"{what} must have rows of one length: {error}") from error
+        raise DataError(f"{what} must have rows of equal length: {error}") from error
 
 
 def _rows(values, what, image_shape=None):
-    """Return inputs as rows, and the shape of the images that they are, if so."""
+    """Return inputs as rows, and the shape of the images if they are images."""
     x = _plain_array(values, what)
     if x.size == 0:
         raise DataError(f"{what} must not be empty, got shape {x.shape}")
@@ -338,17 +392,18 @@ def _rows(values, what, image_shape=None):
             f"{what} must have shape (N, D), or (N, height, width) for images, got {x.shape}"
         )
     if x.dtype.kind in "iu":
-        return x, image_shape  # their type tells pixels from numbers
+        return x, image_shape  # kept as integers: the type distinguishes pixels from numbers
     try:
-        # here, where a row has the number that the user knows
+        # checked here, where row numbers are those of the user's array
         return real_rows(x, what), image_shape
     except (TypeError, ValueError) as error:
         raise DataError(str(error)) from error
 
 
 def _labels(values, what, count, inputs):
-    """Return labels as int64 (count,); a task cannot refuse others, since it only has those of its
-    classes.
+    """Return labels as int64 (count,), or raise DataError.
+
+    A task cannot refuse wrong labels later, because it only gets those of its classes.
     """
     y = _plain_array(values, what)
     if y.ndim != 1 or y.dtype.kind not in "iu":
@@ -361,10 +416,13 @@ def _labels(values, what, count, inputs):
 
 
 def _classes(classes, labels, what):
-    """Return the labels of each task; refuse those that have no examples, or are in no task."""
-    found = set(labels.tolist())
+    """Return the labels of each task, or raise DataError if they do not fit the data.
+
+    Every label must have examples and be in some task.
+    """
+    present = set(labels.tolist())
     if classes is None:
-        return (tuple(sorted(found)),)
+        return (tuple(sorted(present)),)
     try:
         listed = [list(task) for task in classes]
     except TypeError:
@@ -385,8 +443,8 @@ def _classes(classes, labels, what):
         raise DataError(f"classes: a task must have different labels, got {repeated[0]}")
     named = {label for task in chosen for label in task}
     for problem, others in (
-        ("has no examples of", named - found),
-        ("has labels that no task has:", found - named),
+        ("has no examples of", named - present),
+        ("has labels that no task has:", present - named),
     ):
         if others:
             listed = ", ".join(map(str, sorted(others)))

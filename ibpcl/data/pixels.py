@@ -1,5 +1,4 @@
-"""The scale of inputs: images are bytes 0..255 or numbers 0..1, and a model must see what it was
-trained on.
+"""Scale of inputs: bytes 0..255 or numbers 0..1, and always as in training.
 
 Everything is decided by the values, because the same pixels come as ``uint8`` from one library and
 as ``int64`` or ``float64`` from another.
@@ -10,23 +9,24 @@ import numpy as np
 from ibpcl.data.dataset import DataError
 
 BYTE = 255
-BRIGHT = 127  # whole numbers up to 255 are pixels if one of them is above
-# numbers this far above 1 are on another scale than 0..1, and no outliers
+BRIGHT = 127  # whole numbers up to 255 are pixels if one of them exceeds this
+# numbers above this are not outliers of the scale 0..1, but on another scale
 BEYOND = 16
 
 
 def scaled(x):
-    """Return training inputs: pixels 0..255 divided by 255, anything else as it is.
+    """Return training inputs with pixels 0..255 divided by 255, and other inputs unchanged.
 
     Parameters
     ----------
     x : ndarray, shape (N, D)
         Real numbers.  Bytes are pixels.  Other whole numbers are pixels if they lie in 0..255 and
-        reach beyond 127.
+        one exceeds 127.
 
     Returns
     -------
     x : ndarray, shape (N, D)
+        Pixels as float32 in 0..1, or the argument itself.
 
     Examples
     --------
@@ -39,13 +39,24 @@ def scaled(x):
 
 
 def in_unit_range(x):
-    """Return whether all inputs lie in 0..1, as scaled pixels do."""
+    """Return whether all inputs lie in 0..1, as scaled pixels do.
+
+    Parameters
+    ----------
+    x : ndarray, shape (N, D)
+        Real numbers.
+
+    Returns
+    -------
+    in_range : bool
+        True if there are no inputs.
+    """
     low, high = _range(x)
     return bool(low >= 0 and high <= 1)
 
 
 def as_trained(x, unit, what):
-    """Return inputs on the scale of those that a model was trained on.
+    """Return inputs on the scale of the training inputs of a model.
 
     Parameters
     ----------
@@ -54,13 +65,17 @@ def as_trained(x, unit, what):
     unit : bool
         Whether the model was trained on inputs in 0..1.
     what : str
-        Name of the inputs, for the message.
+        Name of the inputs, for error messages.
+
+    Returns
+    -------
+    x : ndarray, shape (N, D)
+        Pixels 0..255 divided by 255 if ``unit`` is True, else the argument itself.
 
     Raises
     ------
     DataError
-        If the model was trained on 0..1 and the inputs are on another scale that is not that of
-        pixels.
+        If the model was trained on 0..1 and the inputs are neither on this scale nor pixels.
 
     Examples
     --------
@@ -83,7 +98,7 @@ def as_trained(x, unit, what):
 
 
 def _range(x):
-    """Return the least and the largest input; those of no inputs lie in 0..1."""
+    """Return the smallest and the largest input, or 0 and 0 if there are none."""
     return (x.min(), x.max()) if x.size else (0, 0)
 
 

@@ -14,21 +14,21 @@ __all__ = ["FileStatus", "Status", "available", "fetch", "load", "status", "veri
 
 
 class Status(NamedTuple):
-    """The state of an image set.
+    """State of an image set.
 
     Attributes
     ----------
     name : str
-        The name it is loaded by.
-    folder : Path or None
-        Where its files are or would be.
+        Name by which the set is loaded.
+    folder : pathlib.Path or None
+        Folder of its files, existing or not.
     files : tuple of FileStatus
-        One for each file; for rendered sets the cache file, if there is one.
+        One per file; for a rendered set its cache file, if there is one.
     usable : bool
-        Whether :func:`load` would give it without a download.
+        Whether :func:`load` can return it without a download.
     summary : str
-        A few words for a table: ``"verified"``, ``"rendered when asked for"``, ``"missing"``,
-        ``"incomplete"`` or ``"damaged"``.
+        ``"verified"``, ``"cached"``, ``"rendered when asked for"``, ``"missing"``, ``"incomplete"``
+        or ``"damaged"``, for a table.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Status(NamedTuple):
 
 
 def available():
-    """Return the names that :func:`load` knows, the offline default first.
+    """Return the names that :func:`load` accepts, the offline default first.
 
     >>> available()
     ('glyphs', 'glyph_digits', 'mnist', 'fashion_mnist', 'notmnist')
@@ -48,21 +48,21 @@ def available():
 
 
 def load(name, data_dir=None, seed=0):
-    """Load an image set.
+    """Return an image set.
 
     ``glyphs`` (letters) and ``glyph_digits`` are rendered here and need no files.  The others are
-    read from a folder and their checksums verified.  Files that are missing are downloaded when the
-    folder is the user's cache; a folder that the user has named is never written to.
+    read from a folder, and their checksums are verified.  Missing files are downloaded if the
+    folder is the user's cache; nothing is ever written to a folder that the user has chosen.
 
     Parameters
     ----------
     name : str
         One of :func:`available`.
     data_dir : path-like, optional
-        The folder that holds ``mnist/``, ``fashion_mnist/`` and ``notmnist/``; else the environment
-        variable ``IBPCL_DATA``; else the user's cache.
-    seed : int, default 0
-        For rendered sets: which draw of the distortions.  The others do not depend on it.
+        Folder that contains ``mnist/``, ``fashion_mnist/`` and ``notmnist/``.  If not given, the
+        environment variable ``IBPCL_DATA`` is used, else the user's cache.
+    seed : int
+        Seed of the distortions of a rendered set; the others do not depend on it.
 
     Returns
     -------
@@ -72,14 +72,14 @@ def load(name, data_dir=None, seed=0):
     Raises
     ------
     DataError
-        When the name is not known, a file is missing or damaged, or a download is needed and fails.
+        If the name is unknown, a file is missing or damaged, or a download fails.
 
     Examples
     --------
     >>> load("glyphs").train_images.shape  # doctest: +SKIP
     (10000, 28, 28)
     """
-    _check_name(name, "registry.load")
+    _check_name(name)
     if name in glyphs.CHARACTERS:
         return glyphs.load(name, seed)
     if given_folder(data_dir) is None and None in find_files(name).values():
@@ -89,15 +89,27 @@ def load(name, data_dir=None, seed=0):
 
 
 def verify(name, data_dir=None):
-    """Make sure that all files of an image set are the published ones, and return their folder.
+    """Return the folder of an image set after verifying all its files.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`available`.
+    data_dir : path-like, optional
+        Folder of image sets.  If not given, the environment variable ``IBPCL_DATA`` is used, else
+        the user's cache.
+
+    Returns
+    -------
+    folder : pathlib.Path
+        Folder of the files; for a rendered set the folder of its cache file.
 
     Raises
     ------
     DataError
-        At the first file that is missing, malformed or not the published one; rendered sets have
-        none.
+        If the name is unknown, or a file is missing, malformed or not the published one.
     """
-    _check_name(name, "registry.verify")
+    _check_name(name)
     if name in glyphs.CHARACTERS:
         return glyphs.cache_path(name, 0).parent
     _read(name, data_dir)
@@ -105,16 +117,26 @@ def verify(name, data_dir=None):
 
 
 def _folder_of(name, data_dir):
-    """Return the folder in which the files of an image set lie, or would."""
-    found = [path.parent for path in find_files(name, data_dir).values() if path is not None]
-    return Path(os.path.commonpath(found)) if found else data_folder(data_dir) / name
+    """Return the folder in which the files of an image set are, or would be."""
+    folders = [path.parent for path in find_files(name, data_dir).values() if path is not None]
+    return Path(os.path.commonpath(folders)) if folders else data_folder(data_dir) / name
 
 
 def status(data_dir=None):
-    """Return the :class:`Status` of every image set, in the order of :func:`available`; nothing is
-    downloaded or drawn.
+    """Return the state of every image set, without downloading or drawing anything.
 
-    Every file found is read and its checksum taken: about a second.
+    Every existing file is read and its checksum computed, which takes about a second.
+
+    Parameters
+    ----------
+    data_dir : path-like, optional
+        Folder of image sets.  If not given, the environment variable ``IBPCL_DATA`` is used, else
+        the user's cache.
+
+    Returns
+    -------
+    states : tuple of Status
+        In the order of :func:`available`.
     """
     return tuple(
         _rendered_status(name) if name in glyphs.CHARACTERS else _file_status(name, data_dir)
@@ -122,9 +144,10 @@ def status(data_dir=None):
     )
 
 
-def _check_name(name, where):
+def _check_name(name):
+    """Raise DataError unless there is an image set of this name."""
     if name not in available():
-        raise DataError(f"{where}: name must be one of {', '.join(available())}, got {name!r}")
+        raise DataError(f"unknown image set {name!r}; choose from {', '.join(available())}")
 
 
 def _read(name, data_dir):
@@ -143,11 +166,11 @@ def _read(name, data_dir):
 
 
 def _file_status(name, data_dir):
-    given = given_folder(data_dir)  # a wrong one is refused
+    given = given_folder(data_dir)  # raises DataError if it is not a path
     try:
         folder = _folder_of(name, given)
         files = examine(name, given)[1]
-    # no home, or a folder that may not be looked into
+    # no home folder, or a folder without permission to read
     except (DataError, OSError) as error:
         return Status(name, None, (), False, f"missing: {error}")
     wrong = [file.problem for file in files if file.problem]
@@ -166,7 +189,7 @@ def _file_status(name, data_dir):
 def _rendered_status(name):
     try:
         path = glyphs.cache_path(name, 0)
-    except DataError:  # no folder for a cache
+    except DataError:  # no cache folder
         return Status(name, None, (), True, "rendered when asked for")
     files = (FileStatus(path.name, path, ""),) if cache.read_arrays(path) is not None else ()
     return Status(name, path.parent, files, True, "cached" if files else "rendered when asked for")

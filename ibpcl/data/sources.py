@@ -1,9 +1,8 @@
-"""The three published image sets: their files, their checksums, their classes, and where they are
-kept.
+"""The three published image sets: files, checksums, classes, and locations.
 
-A checksum is the SHA-256 of a file's *uncompressed* contents, so it does not matter what packed the
-file. Those of MNIST and Fashion-MNIST are of the original files; those of notMNIST are of the split
-that :mod:`ibpcl.data.notmnist` makes, since the original has none.
+A checksum is the SHA-256 of a file's *uncompressed* contents, so it does not depend on the program
+that compressed the file.  Those of MNIST and Fashion-MNIST belong to the original files; those of
+notMNIST belong to the split by :mod:`ibpcl.data.notmnist`, because the original has no split.
 """
 
 import hashlib
@@ -24,12 +23,22 @@ FILES = (
 
 
 class Source(NamedTuple):
-    """A published image set: the meaning of its labels, its checksums in the order of ``FILES``,
-    where it can be had.
+    """A published image set.
 
-    ``urls`` are tried in turn: folders with the four files as ``.gz``, or if ``archive`` an archive
-    of pictures that has to be converted, of ``size`` bytes.  ``places`` are further folders in
-    which other programs keep the files.
+    Attributes
+    ----------
+    class_names : tuple of str
+        Name of each label.
+    sha256 : tuple of str, length 4
+        Checksums in the order of ``FILES``.
+    urls : tuple of str
+        Addresses, tried in turn: folders with the four files as ``.gz``, or an archive.
+    archive : bool
+        Whether the addresses lead to an archive of images that must be converted.
+    places : tuple of str
+        Further folders in which other programs store the files.
+    size : int or None
+        Size of the archive in bytes.
     """
 
     class_names: tuple[str, ...]
@@ -56,7 +65,7 @@ SOURCES = {
         places=("MNIST/raw", "MNIST", "raw"),
     ),
     "fashion_mnist": Source(
-        # The publishers say "T-shirt/top"; the short form, as in the paper, keeps the task's name
+        # The published name is "T-shirt/top"; the short form, as in the paper, keeps task names
         # readable.
         class_names=(
             "T-shirt",
@@ -103,8 +112,22 @@ SOURCES = {
 
 
 def given_folder(data_dir=None):
-    """Return the folder of image sets that the user has chosen, by argument or else by
-    ``IBPCL_DATA``, or None.
+    """Return the folder of image sets that the user has chosen.
+
+    Parameters
+    ----------
+    data_dir : path-like, optional
+        The choice; the environment variable ``IBPCL_DATA`` if not given.
+
+    Returns
+    -------
+    folder : pathlib.Path or None
+        None if there is neither.
+
+    Raises
+    ------
+    DataError
+        If ``data_dir`` is not a path, or ``~`` cannot be expanded.
     """
     if not (data_dir is None or isinstance(data_dir, str | os.PathLike)):
         raise DataError(f"data_dir must be a path, got {data_dir!r}")
@@ -116,8 +139,23 @@ def given_folder(data_dir=None):
 
 
 def data_folder(data_dir=None):
-    """Return the folder for ``mnist/``, ``fashion_mnist/`` and ``notmnist/``: the chosen one, else
-    in the cache.
+    """Return the folder for ``mnist/``, ``fashion_mnist/`` and ``notmnist/``.
+
+    Parameters
+    ----------
+    data_dir : path-like, optional
+        The folder.  If not given, the environment variable ``IBPCL_DATA`` is used, else the user's
+        cache.
+
+    Returns
+    -------
+    folder : pathlib.Path
+        It may not exist yet.
+
+    Raises
+    ------
+    DataError
+        If ``data_dir`` is not a path, or the user has no home folder.
     """
     chosen = given_folder(data_dir)
     try:
@@ -129,12 +167,24 @@ def data_folder(data_dir=None):
 
 
 def find_files(name, data_dir=None):
-    """Return the path of each file of an image set, as it is or gzip'd, or None: a dict by the
-    names in ``FILES``.
+    """Return the paths of the files of an image set, compressed or not.
 
-    The files lie in the folder ``name``, where torchvision puts them (``MNIST/raw``), or in the
-    chosen folder itself. Some distributors write their names with a dot, and Kaggle puts each into
-    a folder of its own name.
+    The files are in the folder ``name``, where torchvision stores them (``MNIST/raw``), or in the
+    chosen folder itself.  Some distributors write their names with a dot, and Kaggle puts each file
+    into a folder of the same name.
+
+    Parameters
+    ----------
+    name : str
+        A key of ``SOURCES``.
+    data_dir : path-like, optional
+        Folder of image sets.  If not given, the environment variable ``IBPCL_DATA`` is used, else
+        the user's cache.
+
+    Returns
+    -------
+    paths : dict of str to (pathlib.Path or None)
+        Path of each file by the names in ``FILES``; None for a missing file.
     """
     folder = data_folder(data_dir)
     folders = (folder / name, *(folder / place for place in SOURCES[name].places), folder)
@@ -147,7 +197,7 @@ def find_files(name, data_dir=None):
 
 
 def _spellings(folder, file):
-    """Yield the paths at which a file may lie in a folder."""
+    """Yield the paths at which a file may be in a folder."""
     dotted = file.replace("-idx", ".idx")
     for spelled in (file, dotted):
         yield folder / spelled
@@ -158,8 +208,16 @@ def _spellings(folder, file):
 
 
 class FileStatus(NamedTuple):
-    """One file of an image set: its name without ``.gz``, its place or None, and what is wrong with
-    it, if anything.
+    """State of one file of an image set.
+
+    Attributes
+    ----------
+    file : str
+        Name in ``FILES``, without ``.gz``.
+    path : pathlib.Path or None
+        Path of the file; None if it is missing.
+    problem : str
+        Description of the problem; empty if the file is usable.
     """
 
     file: str
@@ -168,11 +226,22 @@ class FileStatus(NamedTuple):
 
 
 def examine(name, data_dir=None):
-    """Return the arrays of an image set by the names of its files, and the :class:`FileStatus` of
-    each file.
+    """Return the arrays of an image set and the state of each of its files.
 
-    A file that is missing, unreadable or not the published one has a problem; what is usable has
-    none.
+    Parameters
+    ----------
+    name : str
+        A key of ``SOURCES``.
+    data_dir : path-like, optional
+        Folder of image sets.  If not given, the environment variable ``IBPCL_DATA`` is used, else
+        the user's cache.
+
+    Returns
+    -------
+    arrays : dict of str to ndarray
+        Readable arrays by the names in ``FILES``.
+    files : tuple of FileStatus
+        One per file; missing, unreadable and unpublished files have a problem.
     """
     paths = find_files(name, data_dir)
     arrays = {}
@@ -188,7 +257,7 @@ def examine(name, data_dir=None):
                 raise DataError("missing")
         except DataError as error:
             problems[file] = str(error)
-    # before checksums: it is the more helpful message
+    # before checksums, because this message is more helpful
     for images, labels in (FILES[:2], FILES[2:]):
         counts = [len(arrays[file]) for file in (images, labels) if file in arrays]
         if len(set(counts)) == 2:
@@ -205,13 +274,25 @@ def examine(name, data_dir=None):
 
 
 def dimensions_of(file):
-    """Return how many dimensions the array of one of the ``FILES`` has."""
+    """Return the number of dimensions of the array in a file.
+
+    Parameters
+    ----------
+    file : str
+        A name in ``FILES``.
+
+    Returns
+    -------
+    dimensions : int
+        3 for images, 1 for labels.
+    """
     return 3 if "images" in file else 1
 
 
 def _is_of_another(name, file, array):
-    """Return whether an array, found in a folder that names no image set, is the published one of
-    another set.
+    """Return whether an array is the published one of another image set.
+
+    This happens in a folder whose name is not that of an image set.
     """
     digest = _digest(array)
     number = FILES.index(file)
@@ -225,18 +306,48 @@ def _digest(array):
 
 
 def check_sum(name, file, where, array):
-    """Refuse an array that is not that of the published file; ``where`` it comes from stands in the
-    DataError.
+    """Raise DataError unless an array is that of the published file.
+
+    Parameters
+    ----------
+    name : str
+        A key of ``SOURCES``.
+    file : str
+        A name in ``FILES``.
+    where : object
+        Origin of the array, for the error message.
+    array : ndarray of uint8
+        The array.
+
+    Raises
+    ------
+    DataError
+        If the checksum differs.
     """
     check_contents(name, file, where, idx.encode(array))
 
 
 def check_contents(name, file, where, content):
-    """Refuse uncompressed contents that are not those of the published file, as :func:`check_sum`
-    does.
+    """Raise DataError unless uncompressed contents are those of the published file.
+
+    Parameters
+    ----------
+    name : str
+        A key of ``SOURCES``.
+    file : str
+        A name in ``FILES``.
+    where : object
+        Origin of the contents, for the error message.
+    content : bytes
+        Uncompressed contents of the IDX file.
+
+    Raises
+    ------
+    DataError
+        If the checksum differs, or the contents are a web page.
     """
     if starts_as_web_page(content[:1024]):
-        raise DataError(f"{where}: it is a web page (HTML) and not an IDX file")
+        raise DataError(f"{where}: this is a web page (HTML), not an IDX file")
     expected = SOURCES[name].sha256[FILES.index(file)]
     got = hashlib.sha256(content).hexdigest()
     if got != expected:

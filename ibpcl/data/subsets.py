@@ -1,6 +1,4 @@
-"""Streams and data sets made of the examples of others: with a validation set, with fewer examples,
-or cut anew.
-"""
+"""Streams and data sets derived from others: for validation, with fewer examples, or resplit."""
 
 import operator
 from collections.abc import Callable, Sequence
@@ -14,7 +12,17 @@ from ibpcl.data.tasks import check_index
 
 @dataclass(frozen=True, eq=False)
 class DerivedStream:
-    """A stream whose tasks are ``change(task, t)`` of another's, made when they are asked for."""
+    """Stream whose tasks are computed from those of another stream when they are accessed.
+
+    Parameters
+    ----------
+    stream : sequence of ibpcl.continual.task.Task
+        The original tasks.
+    name : str
+        Name of the new stream.
+    change : callable
+        ``change(task, t)`` returns the new task t.
+    """
 
     stream: Sequence[Task]
     name: str
@@ -28,23 +36,28 @@ class DerivedStream:
 
 
 def with_validation(stream, fraction=0.1, seed=0):
-    """Cut the test set of every task out of its training set, for choosing hyperparameters.
+    """Return a stream whose test sets are cut out of the training sets.
 
-    The real test set is not seen by whatever uses this stream.
+    It serves to choose hyperparameters; the original test sets are not used.
 
     Parameters
     ----------
-    stream : sequence of Task
-    fraction : float, strictly between 0 and 1
-        The share of each class that becomes the test set, rounded.
-    seed : int, at least 0
-        Which examples; task t draws from ``numpy.random.default_rng((seed, t))``.
+    stream : sequence of ibpcl.continual.task.Task
+        The original tasks.
+    fraction : float
+        Share of each class that becomes the test set, rounded; strictly between 0 and 1.
+    seed : int
+        Seed of the choice, at least 0; task t draws from ``numpy.random.default_rng((seed, t))``.
+
+    Returns
+    -------
+    stream : DerivedStream
+        Tasks of the same names.
 
     Raises
     ------
     ValueError
-        If ``fraction`` is out of range, or, once a task is asked for, when it leaves one side
-        empty.
+        If ``fraction`` is out of range or, when a task is accessed, if it leaves one side empty.
 
     Examples
     --------
@@ -71,16 +84,24 @@ def with_validation(stream, fraction=0.1, seed=0):
 
 
 def limited(stream, train=None, test=None):
-    """Keep only some examples of every task, for quick runs.
+    """Return a stream with only some examples of every task, for quick runs.
 
-    The first ones are kept, in turn from each class, so that the classes stay as balanced as they
-    can be.
+    The first examples are kept, in turn from each class, so that the classes remain as balanced as
+    possible.
 
     Parameters
     ----------
-    stream : sequence of Task
-    train, test : int, at least 1, optional
-        At most so many training and test examples per task; all if not given.
+    stream : sequence of ibpcl.continual.task.Task
+        The original tasks.
+    train : int, optional
+        Largest number of training examples per task, at least 1; all if not given.
+    test : int, optional
+        Largest number of test examples per task, at least 1; all if not given.
+
+    Returns
+    -------
+    stream : DerivedStream
+        Tasks of the same names.
 
     Raises
     ------
@@ -106,12 +127,32 @@ def limited(stream, train=None, test=None):
 
 
 def limited_dataset(dataset, train=None, test=None):
-    """Keep only some images of a data set: those that :func:`limited` keeps of a task that has all
-    of them.
+    """Return a data set with only some of its images.
 
-    So tasks that differ in the order of their pixels only can be cut before they are made, which
-    takes less time.
+    They are those that :func:`limited` keeps of a task with all images.  So tasks that differ only
+    in the order of their pixels can be limited before they are made, which saves time.
 
+    Parameters
+    ----------
+    dataset : ibpcl.data.dataset.Dataset
+        The original data set.
+    train : int, optional
+        Largest number of training images, at least 1; all if not given.
+    test : int, optional
+        Largest number of test images, at least 1; all if not given.
+
+    Returns
+    -------
+    dataset : ibpcl.data.dataset.Dataset
+        The smaller data set.
+
+    Raises
+    ------
+    ValueError
+        If a limit is below 1.
+
+    Examples
+    --------
     >>> from ibpcl.data.dataset import Dataset
     >>> images, labels = np.arange(5, dtype=np.uint8).reshape(5, 1, 1), np.array([0, 0, 0, 1, 1],
     ...     np.uint8)
@@ -131,24 +172,25 @@ def limited_dataset(dataset, train=None, test=None):
 
 
 def resplit(dataset, fraction=2 / 7, seed=0):
-    """Pool the training and test images of a data set, and cut them anew.
+    """Return a data set with training and test images pooled and split anew.
 
     Kumar et al. (2021), supplement A, have 50,000 and 20,000 images of Fashion MNIST, which is
-    published as 60,000 and 10,000: their code pools all and draws 2/7 of each class for tests.
-    Which ones is another draw here.
+    published as 60,000 and 10,000.  Their code pools all images and draws 2/7 of each class for
+    testing.  The random choice differs here.
 
     Parameters
     ----------
-    dataset : Dataset
-    fraction : float, strictly between 0 and 1
-        The share of each class that becomes the test set, rounded.
-    seed : int, at least 0
-        Which images.
+    dataset : ibpcl.data.dataset.Dataset
+        The original data set.
+    fraction : float
+        Share of each class that becomes the test set, rounded; strictly between 0 and 1.
+    seed : int
+        Seed of the choice, at least 0.
 
     Returns
     -------
-    dataset : Dataset
-        Each part in the order of the pool, training images first.
+    dataset : ibpcl.data.dataset.Dataset
+        Both parts in the order of the pool, original training images first.
 
     Raises
     ------
@@ -183,7 +225,7 @@ def _check_fraction(caller, fraction):
 
 
 def _drawn_of_each_class(labels, fraction, rng, caller, owner):
-    """Return which examples (N,) bool are drawn: a share of each class, rounded."""
+    """Return which examples (N,) bool are drawn, a rounded share of each class."""
     drawn = np.zeros(len(labels), bool)
     for label in np.unique(labels):
         members = np.flatnonzero(labels == label)
@@ -203,8 +245,9 @@ def _check_limits(caller, train, test):
 
 
 def _labels(task, part):
-    """Return the labels of a part of a task; images without labels, and a regression's examples,
-    are of one class.
+    """Return the labels of the training or test examples of a task.
+
+    Images without labels, and the examples of a regression, count as one class.
     """
     return (
         getattr(task, f"y_{part}")
@@ -214,7 +257,7 @@ def _labels(task, part):
 
 
 def _of(task, part, rows, into=None):
-    """Return chosen rows of a part, under the names of the fields that shall hold them."""
+    """Return chosen examples of a task by the names of their new fields."""
     sides = "x" if task.kind == "images" else "xy"
     return {f"{side}_{into or part}": getattr(task, f"{side}_{part}")[rows] for side in sides}
 
@@ -225,5 +268,5 @@ def _first_in_turn(labels, limit):
     turn = np.empty(len(labels), np.int64)
     for label in np.unique(labels):
         members = np.flatnonzero(labels == label)
-        turn[members] = np.arange(len(members))  # the how-manieth of its class
+        turn[members] = np.arange(len(members))  # rank within its class
     return np.sort(np.argsort(turn, kind="stable")[:limit])

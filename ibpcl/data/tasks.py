@@ -1,7 +1,7 @@
-"""Cutting a data set into tasks: splits and permutations.
+"""Streams of tasks cut from a data set: splits, permutations, and single classes.
 
-A stream keeps the bytes of its data set and converts only the task that is asked for, to float32 in
-0 .. 1 (a byte divided by 255), so a long stream needs the memory of one task.
+A stream keeps the bytes of its data set and converts a task only when it is accessed, to float32 in
+0 .. 1 (a byte divided by 255).  So a long stream needs the memory of a single task.
 """
 
 import math
@@ -18,17 +18,35 @@ CONSECUTIVE_PAIRS = ((0, 1), (2, 3), (4, 5), (6, 7), (8, 9))
 
 @dataclass(frozen=True, eq=False)
 class ImageStream:
-    """What the streams of tasks have in common that a data set is cut into."""
+    """Base class of the streams that cut a data set into tasks.
+
+    Parameters
+    ----------
+    dataset : ibpcl.data.dataset.Dataset
+        The data set.
+
+    Attributes
+    ----------
+    kind : str
+        First part of the stream's name.
+    name : str
+        Name of the stream, such as ``"split-mnist"``.
+
+    Raises
+    ------
+    DataError
+        If the arrays of the data set do not fit together.
+    """
 
     dataset: Dataset
-    kind = ""  # what the stream's name begins with
+    kind = ""
 
     def __post_init__(self):
         check_dataset(self.dataset)
 
     @property
     def name(self):
-        """The stream's name, such as ``"split-mnist"``."""
+        """Name of the stream, such as ``"split-mnist"``."""
         return f"{self.kind}-{self.dataset.name.replace('_', '-')}"
 
     @property
@@ -41,23 +59,24 @@ class ImageStream:
 
 @dataclass(frozen=True, eq=False)
 class SplitStream(ImageStream):
-    """Give each task a few of the classes: 0/1, 2/3, 4/5, 6/7, 8/9 as in Kumar et al. (2021), Sec.
-    5.
+    """Stream in which each task has a few of the classes.
 
-    For Fashion-MNIST the same labels are the paper's pairs T-shirt/Trouser, Pullover/Dress,
-    Coat/Sandal, Shirt/Sneaker and Bag/Ankle boot, for the letters A/B to I/J.
+    The default is 0/1, 2/3, 4/5, 6/7, 8/9 as in Kumar et al. (2021), Sec. 5.  For Fashion-MNIST the
+    same labels are the paper's pairs T-shirt/Trouser, Pullover/Dress, Coat/Sandal, Shirt/Sneaker
+    and Bag/Ankle boot; for letters they are A/B to I/J.
 
     Parameters
     ----------
-    dataset : Dataset
-    pairs : sequence of sequences of int
-        The labels of each task, in the order of the new labels: the k-th becomes k.  Tasks may have
-        any number of classes.
+    dataset : ibpcl.data.dataset.Dataset
+        The data set.
+    pairs : sequence of sequence of int
+        Labels of each task.  The k-th label of a task becomes its class k.  A task may have any
+        number of classes.
 
     Raises
     ------
     ValueError
-        If there are no pairs, or a task is empty, repeats a label or names one that the data set
+        If ``pairs`` is empty, or a task is empty, repeats a label or names one that the data set
         lacks.
 
     Examples
@@ -104,20 +123,21 @@ class SplitStream(ImageStream):
 
 @dataclass(frozen=True, eq=False)
 class PermutedStream(ImageStream):
-    """Give every task all classes, its pixels in an order of its own.
+    """Stream in which each task has all classes, with its pixels in a different order.
 
     Task t reorders the pixels of all its images by one fixed permutation drawn from
-    ``numpy.random.default_rng((seed, t))``, so it does not depend on how many tasks there are.
+    ``numpy.random.default_rng((seed, t))``, so it does not depend on the number of tasks.
 
-    .. note:: Task 0 is permuted too, as in the paper's experiments; elsewhere it often is not.
+    .. note:: Task 0 is permuted, too, as in the paper's experiments; elsewhere it often is not.
 
     Parameters
     ----------
-    dataset : Dataset
-    tasks : int, at least 1
-        The number of tasks; 5 in the paper.
-    seed : int, at least 0
-        Which permutations.
+    dataset : ibpcl.data.dataset.Dataset
+        The data set.
+    tasks : int
+        Number of tasks, at least 1; 5 in the paper.
+    seed : int
+        Seed of the permutations, at least 0.
 
     Raises
     ------
@@ -150,8 +170,22 @@ class PermutedStream(ImageStream):
         return self.tasks
 
     def permutation(self, t):
-        """Return the order (D,) of the pixels of task t: input i is pixel ``order[i]`` of the
-        image.
+        """Return the order of the pixels of a task.
+
+        Parameters
+        ----------
+        t : int
+            Number of the task, from 0; negative numbers count from the end.
+
+        Returns
+        -------
+        order : ndarray of int, shape (D,)
+            Input i of the task is pixel ``order[i]`` of the image.
+
+        Raises
+        ------
+        IndexError
+            If there is no such task.
         """
         pixels = self.dataset.train_images[0].size
         return np.random.default_rng((self.seed, check_index(t, self))).permutation(pixels)
@@ -160,7 +194,6 @@ class PermutedStream(ImageStream):
         order = self.permutation(t)
         arrays = []
         for images, labels in self._parts:
-            # row after row
             arrays += [_to_inputs(images.reshape(len(images), -1).take(order, axis=1)), labels]
         names = self.dataset.class_names
         return Task(
@@ -174,20 +207,22 @@ class PermutedStream(ImageStream):
 
 @dataclass(frozen=True, eq=False)
 class ClassStream(ImageStream):
-    """Give each task the images of one class and no labels: digits 0 to 9, or letters A to J.
+    """Stream in which each task has the images of one class, without labels.
 
-    Kumar et al. (2021), Sec. 6.2: the tasks of a generative model.
+    Kumar et al. (2021), Sec. 6.2: the tasks of a generative model, such as the digits 0 to 9 or the
+    letters A to J.
 
     Parameters
     ----------
-    dataset : Dataset
+    dataset : ibpcl.data.dataset.Dataset
+        The data set.
     labels : sequence of int, optional
-        The class of each task; all, in their order, if not given.
+        Class of each task; all classes in their order if not given.
 
     Raises
     ------
     ValueError
-        If there are no labels, or the data set lacks one.
+        If ``labels`` is empty, or names a class that the data set lacks.
 
     Examples
     --------
@@ -236,9 +271,24 @@ def _to_inputs(images):
 
 
 def check_index(t, stream):
-    """Return the number of a task, which may count from the end, in 0 .. len(stream) - 1.
+    """Return the number of a task in 0 .. len(stream) - 1.
 
-    Raises IndexError if there is no such task; this also ends a ``for`` loop over the stream.
+    Parameters
+    ----------
+    t : int
+        Number of the task; negative numbers count from the end.
+    stream : sequence
+        Stream of tasks.
+
+    Returns
+    -------
+    t : int
+        The number, counted from the start.
+
+    Raises
+    ------
+    IndexError
+        If there is no such task; this also ends a ``for`` loop over the stream.
     """
     t = operator.index(t)
     if not -len(stream) <= t < len(stream):

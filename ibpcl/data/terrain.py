@@ -1,23 +1,23 @@
 r"""Land and sea floor around Vancouver Island: regression tasks on real data that Matplotlib ships.
 
-The file ``topobathy.npz`` holds the elevation in metres of 91 latitudes (48.02 to 49.98 degrees
-north) by 120 longitudes (125.98 to 122.02 degrees west), from 1437 m below the sea to 2205 m above.
-A cell is about 2.5 km wide.
+The file ``topobathy.npz`` holds the elevation in metres at 91 latitudes (48.02 to 49.98 degrees
+north) and 120 longitudes (125.98 to 122.02 degrees west), from 1437 m below the sea to 2205 m
+above.  A cell is about 2.5 km wide.
 
-Where the source knows water but not its depth it has -1 m: 1897 cells, 17 %, in the middle of
-straits that are hundreds of metres deep.  These are no measurements and are left out.
+Where the source knows that there is water but not its depth, the value is -1 m: 1897 cells, 17 %,
+in the middle of straits that are hundreds of metres deep.  These values are not measurements and
+are left out.
 
-A task is a strip of longitudes, west to east, and its inputs say where in *its* strip a cell lies.
-So one task's inputs carry no information on another's targets, and a network that forgets a strip
-has lost it.
+A task is a strip of longitudes, from west to east, and its inputs give the position of a cell
+within *its* strip.  So the inputs of one task carry no information about the targets of another,
+and a network that forgets a strip has lost it.
 
-Terrain is not Gaussian: the sea floor is smooth and the mountains are rough.  The targets are
-therefore elevations on a scale that is linear near the coast and logarithmic far from it,
+The sea floor is smooth and the mountains are rough, so elevations are not Gaussian.  The targets
+are therefore elevations on a scale that is linear near the coast and logarithmic far from it,
 
 .. math:: y = \frac{\operatorname{arsinh}(h / 100\,\mathrm m) - 1.014}{1.722},
 
-where 1.014 and 1.722 are mean and standard deviation of the arsinh over all cells that were
-measured.
+where 1.014 and 1.722 are the mean and the standard deviation of the arsinh over all measured cells.
 """
 
 import operator
@@ -36,25 +36,28 @@ from ibpcl.data.tasks import check_index
 FILE = "topobathy.npz"
 LATITUDES = 91
 LONGITUDES = 120
-# the elevation of water whose depth is not known, metres
-UNKNOWN = -1.0
-# metres; of arsinh(h / 100 m) over measured cells
-LINEAR = 100.0
+UNKNOWN = -1.0  # metres: marks water of unknown depth
+LINEAR = 100.0  # metres
+# mean and standard deviation of arsinh(h / 100 m) over measured cells
 MEAN = 1.014
 DEVIATION = 1.722
-# of the basis functions: latitudes by longitudes
-CENTRES = (10, 10)
-# of a basis function, in distances between centres
-WIDTH = 0.7
-# a latitude most of which is measured: 49.32 degrees north
-ROW = 59
-# share of the cells that are for testing
-HELD_OUT = 0.2
+CENTRES = (10, 10)  # number of basis functions: latitudes by longitudes
+WIDTH = 0.7  # width of a basis function, in distances between centres
+ROW = 59  # 49.32 degrees north, where most cells are measured
+HELD_OUT = 0.2  # share of the cells for testing
 
 
 class Grid(NamedTuple):
-    """Elevations in metres, NaN where not measured, (91, 120); degrees north (91,) and west (120,)
-    of their cells.
+    """Elevations of all cells.
+
+    Attributes
+    ----------
+    elevation : ndarray, shape (91, 120)
+        Metres above the sea; NaN where not measured.
+    north : ndarray, shape (91,)
+        Latitudes, degrees north.
+    west : ndarray, shape (120,)
+        Longitudes, degrees west.
     """
 
     elevation: np.ndarray
@@ -63,8 +66,18 @@ class Grid(NamedTuple):
 
 
 class Line(NamedTuple):
-    """One row of cells from west to east: degrees north, degrees west (N,), inputs (N, D),
-    elevations (N,) or NaN.
+    """One row of cells from west to east.
+
+    Attributes
+    ----------
+    north : float
+        Latitude, degrees north.
+    west : ndarray, shape (N,)
+        Longitudes, degrees west.
+    x : ndarray, shape (N, D)
+        Inputs of the cells.
+    elevation : ndarray, shape (N,)
+        Metres above the sea; NaN where not measured.
     """
 
     north: float
@@ -75,34 +88,41 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TerrainStream:
-    r"""Give each task a strip of longitudes: predict the elevation of cells that were left out.
+    r"""Stream of regression tasks, each of which predicts the elevation in a strip of longitudes.
 
-    The inputs are fixed Gaussian basis functions of the place (u, v) in the strip, each coordinate
-    in 0..1,
+    The inputs are fixed Gaussian basis functions of the position (u, v) in the strip, each
+    coordinate in 0..1,
 
     .. math:: \phi_{ij}(u, v) = \exp\Bigl(-\frac{(v - i/9)^2 + (u - j/9)^2}{2\,(0.7 / 9)^2}\Bigr),
               \qquad i, j = 0, \dots, 9,
 
     so D = 100; the first row of ten is the northernmost.  A random fifth of a strip's measured
-    cells is for testing.
+    cells is held out for testing.
 
     Parameters
     ----------
-    tasks : int, in 1 .. 30
-        The number of strips, nearly equal in width.
-    seed : int, at least 0
-        Which cells are for testing; strip t draws from ``numpy.random.default_rng((seed, t))``.
-    validation : float, between 0 and 1, optional
-        Test on this share of the training cells instead, for choosing settings; the test cells are
-        then not used.
+    tasks : int
+        Number of strips, in 1 .. 30; they are nearly equal in width.
+    seed : int
+        Seed of the choice of test cells, at least 0; strip t draws from
+        ``numpy.random.default_rng((seed, t))``.
+    validation : float, optional
+        Share of the training cells to test on instead, strictly between 0 and 1, for choosing
+        settings; the test cells are then not used.
+
+    Attributes
+    ----------
+    name : str
+        ``"terrain"``.
+    grid : Grid
+        Elevations of all cells.
 
     Raises
     ------
     ValueError
-        If an argument is out of range.
+        If ``seed`` or ``validation`` is out of range.
     DataError
-        If there are not so many tasks, or Matplotlib's file is not there, or is not what it should
-        be.
+        If ``tasks`` is out of range, or Matplotlib's file is missing or wrong.
 
     Examples
     --------
@@ -128,12 +148,12 @@ class TerrainStream:
                 "TerrainStream: validation must lie strictly between 0 and 1, got "
                 f"{self.validation}"
             )
-        # a missing file is found now, not after a task
+        # reading now detects a missing file before the first task is learned
         _ = self.grid
 
     @cached_property
     def grid(self):
-        """The whole :class:`Grid`, read once."""
+        """Elevations of all cells, read once."""
         return read_grid()
 
     def __len__(self):
@@ -151,8 +171,24 @@ class TerrainStream:
         return Task(self._name(columns), x[train], y[train], x[test], y[test], image_shape=CENTRES)
 
     def line(self, t, row=ROW):
-        """Return the cells of strip t at one latitude (by default 49.32 degrees north), those of
-        both sets, to draw.
+        """Return the cells of a strip at one latitude, training and test cells, for drawing.
+
+        Parameters
+        ----------
+        t : int
+            Number of the strip, from 0; negative numbers count from the end.
+        row : int
+            Number of the latitude, in 0 .. 90; 49.32 degrees north by default.
+
+        Returns
+        -------
+        line : Line
+            The cells from west to east.
+
+        Raises
+        ------
+        IndexError
+            If there is no such strip or latitude.
         """
         columns = self._columns(check_index(t, self))
         x = features(LATITUDES, len(columns)).reshape(LATITUDES, len(columns), -1)[row]
@@ -168,7 +204,7 @@ class TerrainStream:
 
     def _name(self, columns):
         west = self.grid.west
-        half = (west[0] - west[-1]) / (LONGITUDES - 1) / 2  # of a cell
+        half = (west[0] - west[-1]) / (LONGITUDES - 1) / 2  # half the width of a cell
         places = 1 if self.tasks <= 10 else 2
         return f"{west[columns[0]] + half:.{places}f} to {west[columns[-1]] - half:.{places}f} W"
 
@@ -179,12 +215,17 @@ def _cut(cells, share):
 
 
 def read_grid():
-    """Read the grid from Matplotlib's sample data.
+    """Return the grid in Matplotlib's sample data.
+
+    Returns
+    -------
+    grid : Grid
+        Elevations of all cells.
 
     Raises
     ------
     DataError
-        When the file is missing or is not the grid described above; it says what to do.
+        If the file is missing or is not the expected grid; the message explains what to do.
     """
     plotting.load()
     from matplotlib import cbook
@@ -216,11 +257,23 @@ def read_grid():
 
 
 def features(rows, columns):
-    """Return the basis functions (rows * columns, 100) of a strip: cells row by row from the
-    south-west corner.
+    """Return the basis functions of all cells of a strip.
 
-    Values are in 0..1, basis functions row by row from the north-west corner.
+    Parameters
+    ----------
+    rows : int
+        Number of latitudes.
+    columns : int
+        Number of longitudes of the strip.
 
+    Returns
+    -------
+    x : ndarray, shape (rows * columns, 100)
+        Values in 0..1.  Cells are in rows from the south-west corner, basis functions in rows from
+        the north-west corner.
+
+    Examples
+    --------
     >>> features(19, 10).shape, int(features(19, 10)[0].argmax())
     ((190, 100), 90)
     """
@@ -238,8 +291,22 @@ def _bumps(place, centres):
 
 
 def to_target(elevation):
-    """Turn metres into targets of mean about 0 and standard deviation about 1 over the grid.
+    """Return the targets of elevations.
 
+    Over the grid, their mean is about 0 and their standard deviation about 1.
+
+    Parameters
+    ----------
+    elevation : float or ndarray
+        Metres above the sea.
+
+    Returns
+    -------
+    y : float or ndarray
+        Targets without unit, of the same shape.
+
+    Examples
+    --------
     >>> to_target(np.array([0.0, 1000.0])).round(3)
     array([-0.589,  1.152])
     """
@@ -247,8 +314,22 @@ def to_target(elevation):
 
 
 def to_elevation(y):
-    """Turn targets into metres; the scale rises everywhere, so quantiles stay quantiles.
+    """Return the elevations of targets, the inverse of :func:`to_target`.
 
+    The scale is increasing, so quantiles of targets become quantiles of elevations.
+
+    Parameters
+    ----------
+    y : float or ndarray
+        Targets.
+
+    Returns
+    -------
+    elevation : float or ndarray
+        Metres above the sea, of the same shape.
+
+    Examples
+    --------
     >>> round(float(to_elevation(to_target(-250.0))), 6)
     -250.0
     """
