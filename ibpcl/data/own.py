@@ -51,7 +51,7 @@ class OwnTasks(Sequence):
     Raises
     ------
     DataError
-        If there is no task, an element is not a Task, or kinds differ.
+        If ``tasks`` is empty, an element is not a Task, or kinds differ.
     """
 
     tasks: Sequence

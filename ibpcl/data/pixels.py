@@ -49,7 +49,7 @@ def in_unit_range(x):
     Returns
     -------
     in_range : bool
-        True if there are no inputs.
+        True for empty inputs, too.
     """
     low, high = _range(x)
     return bool(low >= 0 and high <= 1)

@@ -4,7 +4,7 @@ The file ``topobathy.npz`` holds the elevation in metres at 91 latitudes (48.02 
 north) and 120 longitudes (125.98 to 122.02 degrees west), from 1437 m below the sea to 2205 m
 above.  A cell is about 2.5 km wide.
 
-Where the source knows that there is water but not its depth, the value is -1 m: 1897 cells, 17 %,
+Where the source knows of water but not its depth, the value is -1 m: 1897 cells, 17 %,
 in the middle of straits that are hundreds of metres deep.  These values are not measurements and
 are left out.
 

@@ -48,7 +48,7 @@ def task_scores(models, x, samples=10, seed=0, advance=None):
     Raises
     ------
     ValueError
-        If there are no images or samples, or a model returns non-finite values.
+        If ``x`` is empty, ``samples`` is below 1, or a model returns non-finite values.
     """
     return np.stack(
         [

@@ -61,7 +61,7 @@ def reliability_bins(probabilities, labels, bins=BINS):
     Raises
     ------
     ValueError
-        If there are no examples, shapes do not fit, a row is not a probability distribution, a
+        If arrays are empty, shapes do not fit, a row is not a probability distribution, a
         label is not a class, or ``bins`` is below 1.
 
     Examples
@@ -113,7 +113,7 @@ def expected_calibration_error(probabilities, labels, bins=BINS):
     Raises
     ------
     ValueError
-        If there are no examples, shapes do not fit, a row is not a probability distribution, a
+        If arrays are empty, shapes do not fit, a row is not a probability distribution, a
         label is not a class, or ``bins`` is below 1.
 
     Examples
@@ -149,7 +149,7 @@ def brier_score(probabilities, labels):
     Raises
     ------
     ValueError
-        If there are no examples, shapes do not fit, a row is not a probability distribution, or a
+        If arrays are empty, shapes do not fit, a row is not a probability distribution, or a
         label is not a class.
 
     Examples

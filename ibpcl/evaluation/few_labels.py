@@ -60,7 +60,7 @@ def few_label_error(codes, classes, test_codes, test_classes, labels=LABELS, dra
     Raises
     ------
     ValueError
-        If no number in ``labels`` is possible.
+        If all numbers in ``labels`` exceed the size of the smallest class.
 
     Examples
     --------

@@ -145,7 +145,7 @@ def importance_sampled(model, x, samples, seed=0, chunk=CHUNK, advance=None):
     Raises
     ------
     ValueError
-        If there are no images, ``samples`` or ``chunk`` is below 1, or the model returns non-finite
+        If ``x`` is empty, ``samples`` or ``chunk`` is below 1, or the model returns non-finite
         values.
 
     Examples
@@ -259,7 +259,7 @@ def reconstruction_score(model, x, samples=100, seed=0, chunk=CHUNK):
     Raises
     ------
     ValueError
-        If there are no images.
+        If ``x`` is empty or not of shape (N, D).
     """
     x = _images(x, "latent.reconstruction_score")
     scores = []
@@ -293,7 +293,7 @@ def reconstructions(model, x):
     Raises
     ------
     ValueError
-        If there are no images.
+        If ``x`` is empty or not of shape (N, D).
     """
     return np.asarray(model.decode(model.encode(_images(x, "latent.reconstructions"))[0]))
 

@@ -46,7 +46,7 @@ def accuracy(probabilities, labels):
     Raises
     ------
     ValueError
-        If there are no examples, shapes do not fit, a score is NaN, or a label is not a class.
+        If arrays are empty, shapes do not fit, a score is NaN, or a label is not a class.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def scores_and_labels(probabilities, labels, caller):
     Raises
     ------
     ValueError
-        If there are no examples, shapes do not fit, a score is NaN, or a label is not a class.
+        If arrays are empty, shapes do not fit, a score is NaN, or a label is not a class.
     """
     probabilities = np.asarray(probabilities)
     labels = np.asarray(labels)

@@ -35,8 +35,8 @@ def used_weights(masks, caller="structure.used_weights"):
     Raises
     ------
     ValueError
-        If there is no mask, a mask is not a 2-D array of booleans (or zeros and ones), tasks differ
-        in their number of layers, or a mask is smaller than that of an earlier task.
+        If ``masks`` are empty, a mask is not a 2-D array of booleans (or zeros and ones), tasks
+        differ in their number of layers, or a mask is smaller than that of an earlier task.
 
     Examples
     --------

@@ -53,7 +53,7 @@ OF_MASKS = ("rho", "sticks", "alpha")
 
 @dataclass(frozen=True)
 class State:
-    """Everything that NPBCL keeps of the learned tasks; tuples have one element per task.
+    """State of NPBCL after the learned tasks; tuples have one element per task.
 
     Attributes
     ----------

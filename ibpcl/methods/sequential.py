@@ -46,7 +46,7 @@ class SequentialSettings(OneRate):
 
 @dataclass(frozen=True)
 class State:
-    """Everything that a method keeps of the learned tasks; tuples have one element per task.
+    """State of a method after the learned tasks; tuples have one element per task.
 
     Attributes
     ----------

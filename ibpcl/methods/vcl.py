@@ -229,7 +229,7 @@ class GaussianClassifier:
         return network.initial(means, self.settings.start_sigma)
 
     def sticks_prior(self, network, vector, first):
-        """Return the prior of the sticks by layer, which is empty: there are no sticks.
+        """Return the prior of the sticks by layer, which is empty without sticks.
 
         Parameters
         ----------
@@ -414,7 +414,7 @@ def refine(context, network, vector, task_id):
     Returns
     -------
     vector : ndarray, shape (P,)
-        Refined parameters; ``vector`` itself if there are no coresets.
+        Refined parameters; ``vector`` itself without coresets.
     """
     settings = context.settings
     if settings.coreset == "none":
@@ -683,7 +683,7 @@ class GaussianDecoder(PlainAutoencoder):
     """
 
     def sticks_prior(self, network, vector, first):
-        """Return the prior of the sticks by layer, which is empty: there are no sticks.
+        """Return the prior of the sticks by layer, which is empty without sticks.
 
         Parameters
         ----------

@@ -213,7 +213,7 @@ def method_comparison(matrices, ax=None, order=()):
     Raises
     ------
     ValueError
-        If there is no method, or its matrices have another shape.
+        If ``matrices`` is empty, or a matrix has another shape.
     """
     if not matrices:
         raise ValueError(

@@ -161,7 +161,7 @@ def intervals(place, observed, mean, bands, model, breaks=(), ax=None):
     Raises
     ------
     ValueError
-        If arrays differ in length, or there are no bands.
+        If arrays differ in length, or ``bands`` is empty.
     """
     place = np.asarray(place, float)
     edges = [np.asarray(edge, float) for pair in (*bands.values(), model) for edge in pair]

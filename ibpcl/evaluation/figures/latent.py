@@ -164,7 +164,7 @@ def image_rows(
     Raises
     ------
     ValueError
-        If there are no images, or an image does not have D pixels.
+        If ``rows`` contain no image, or an image does not have D pixels.
     """
     height, width = image_shape
     rows = [np.asarray(row, float) for row in rows]
