@@ -16,7 +16,7 @@ def known(context, network):
     Parameters
     ----------
     context : ibpcl.methods.sequential.Context
-        State before the task.
+        Settings, and the state before the task, from :func:`ibpcl.methods.sequential.accept`.
     network : ibpcl.models.plain.PlainNetwork
         At least as large as the network of the last task.
 
@@ -38,7 +38,7 @@ def continued(context, network, phase="initial"):
     Parameters
     ----------
     context : ibpcl.methods.sequential.Context
-        State before the task.
+        Settings, and the state before the task, from :func:`ibpcl.methods.sequential.accept`.
     network : ibpcl.models.plain.PlainNetwork
         At least as large as the network of the last task.
     phase : str

@@ -185,7 +185,7 @@ class GatedClassifier(PlainClassifier):
         Parameters
         ----------
         context : ibpcl.methods.sequential.Context
-            Gives the random keys of the task.
+            Gives the random keys of the task: ``learner.context`` of a learner.
         network : ibpcl.models.plain.PlainNetwork
             Network to initialize.
         task : ibpcl.continual.task.Task
@@ -208,7 +208,7 @@ def gates_of(context, task_id):
     Parameters
     ----------
     context : ibpcl.methods.sequential.Context
-        State with the task.
+        Settings, and the state with the task: ``learner.context`` of a learner.
     task_id : int
         A learned task.
 
@@ -227,7 +227,7 @@ def used_gates(context):
     Parameters
     ----------
     context : ibpcl.methods.sequential.Context
-        State with the learned tasks.
+        Settings, and the state with the tasks: ``learner.context`` of a learner.
 
     Returns
     -------
@@ -245,11 +245,11 @@ def train(context, network, vector, task):
     Parameters
     ----------
     context : ibpcl.methods.sequential.Context
-        Settings, and the state before the task.
+        Settings, and the state before the task, from :func:`ibpcl.methods.sequential.accept`.
     network : ibpcl.models.plain.PlainNetwork
         Gated network of the task.
     vector : ndarray, shape (P,)
-        Initial parameters.
+        Initial parameters, from :func:`ibpcl.methods.sequential.start`.
     task : ibpcl.continual.task.Task
         The task to learn.
 
@@ -297,7 +297,7 @@ def learn_task(context, task):
     Parameters
     ----------
     context : ibpcl.methods.sequential.Context
-        Settings, and the state before the task.
+        Settings, and the state before the task: ``learner.context`` of a learner.
     task : ibpcl.continual.task.Task
         The next task.
 
@@ -333,9 +333,11 @@ class HAT(Saved):
     settings : Settings, optional
         Hyperparameters; all defaults if not given.
     seed : int, default 0
-        Seed of all random numbers.  Equal seeds, settings and tasks give equal results.
-    backend_name : {"numba", "numpy"}
-        Library that runs the numerical kernels: compiled loops, or plain NumPy.
+        Seed of all random numbers, in 0 .. 2**64 - 1.  Equal seeds, settings and tasks give equal
+        results.
+    backend_name : {"numba", "numpy"}, default "numba"
+        Library that runs the numerical kernels: compiled loops, or plain NumPy.  NumPy also
+        replaces Numba where Numba is not available.
 
     Attributes
     ----------
@@ -360,6 +362,20 @@ class HAT(Saved):
         Inputs of every step of the method, for the current state.
     used : ndarray, shape (K,)
         Largest gate of any learned task for each of the K hidden units.
+
+    Raises
+    ------
+    ValueError
+        If there is no backend of this name.
+
+    Examples
+    --------
+    >>> from ibpcl.continual.task import Task
+    >>> task = Task("xor", [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0], [[0, 0]], [0])
+    >>> learner = HAT(Settings(hidden=(8,), epochs=1), backend_name="numpy")
+    >>> history = learner.learn(task, progress=False)
+    >>> learner.predict([[0.0, 1.0]], task_id=0).shape
+    (1, 2)
     """
 
     settings_type = Settings

@@ -183,7 +183,7 @@ class BuffetClassifier(GaussianClassifier):
         Parameters
         ----------
         context : ibpcl.methods.sequential.Context
-            Gives the random key of the task.
+            Gives the random key of the task: ``learner.context`` of a learner.
         network : ibpcl.models.network.Network
             Network to initialize.
         task : ibpcl.continual.task.Task
@@ -207,7 +207,7 @@ class BuffetClassifier(GaussianClassifier):
         Parameters
         ----------
         network : ibpcl.models.network.Network
-            Network of the task.
+            Network of the task, from ``context.next_network(task.outputs)``.
         vector : ndarray, shape (P,)
             Last posterior.
         first : bool
@@ -244,9 +244,11 @@ class IBPVCL(Saved):
     settings : Settings, optional
         Hyperparameters; all defaults if not given.
     seed : int, default 0
-        Seed of all random numbers.  Equal seeds, settings and tasks give equal results.
-    backend_name : {"numba", "numpy"}
-        Library that runs the numerical kernels: compiled loops, or plain NumPy.
+        Seed of all random numbers, in 0 .. 2**64 - 1.  Equal seeds, settings and tasks give equal
+        results.
+    backend_name : {"numba", "numpy"}, default "numba"
+        Library that runs the numerical kernels: compiled loops, or plain NumPy.  NumPy also
+        replaces Numba where Numba is not available.
 
     Attributes
     ----------
@@ -270,6 +272,20 @@ class IBPVCL(Saved):
         Width D of the examples; None before the first task.
     context : ibpcl.methods.sequential.Context
         Inputs of every step of the method, for the current state.
+
+    Raises
+    ------
+    ValueError
+        If there is no backend of this name.
+
+    Examples
+    --------
+    >>> from ibpcl.continual.task import Task
+    >>> task = Task("xor", [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0], [[0, 0]], [0])
+    >>> learner = IBPVCL(Settings(hidden=(8,), epochs=1), backend_name="numpy")
+    >>> history = learner.learn(task, progress=False)
+    >>> learner.predict([[0.0, 1.0]], task_id=0).shape
+    (1, 2)
     """
 
     settings_type = Settings

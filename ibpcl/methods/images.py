@@ -216,7 +216,7 @@ class PlainAutoencoder:
         Parameters
         ----------
         context : ibpcl.methods.sequential.Context
-            Gives the random key of the task.
+            Gives the random key of the task: ``learner.context`` of a learner.
         network : ibpcl.models.network.Network
             Autoencoder to initialize.
         task : ibpcl.continual.task.Task

@@ -59,7 +59,7 @@ def penalty(vector, places, memory, settings):
     vector : ndarray, shape (P,)
         Current parameters.
     places : slice or ndarray of int
-        Positions of the shared parameters.
+        Positions of the shared parameters, from ``context.places(network)``.
     memory : dict of str to ndarray
         ``mean`` and ``precision`` of the shared parameters; empty before the first task.
     settings : Settings or ImageSettings
@@ -109,7 +109,7 @@ def learn_task(context, task):
     Parameters
     ----------
     context : ibpcl.methods.sequential.Context
-        Settings, and the state before the task.
+        Settings, and the state before the task: ``learner.context`` of a learner.
     task : ibpcl.continual.task.Task
         The next task.
 
@@ -156,9 +156,11 @@ class Laplace(Saved):
     settings : Settings, optional
         Hyperparameters; all defaults if not given.
     seed : int, default 0
-        Seed of all random numbers.  Equal seeds, settings and tasks give equal results.
-    backend_name : {"numba", "numpy"}
-        Library that runs the numerical kernels: compiled loops, or plain NumPy.
+        Seed of all random numbers, in 0 .. 2**64 - 1.  Equal seeds, settings and tasks give equal
+        results.
+    backend_name : {"numba", "numpy"}, default "numba"
+        Library that runs the numerical kernels: compiled loops, or plain NumPy.  NumPy also
+        replaces Numba where Numba is not available.
 
     Attributes
     ----------
@@ -181,6 +183,20 @@ class Laplace(Saved):
         Width D of the examples; None before the first task.
     context : ibpcl.methods.sequential.Context
         Inputs of every step of the method, for the current state.
+
+    Raises
+    ------
+    ValueError
+        If there is no backend of this name.
+
+    Examples
+    --------
+    >>> from ibpcl.continual.task import Task
+    >>> task = Task("xor", [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0], [[0, 0]], [0])
+    >>> learner = Laplace(Settings(hidden=(8,), epochs=1), backend_name="numpy")
+    >>> history = learner.learn(task, progress=False)
+    >>> learner.predict([[0.0, 1.0]], task_id=0).shape
+    (1, 2)
     """
 
     settings_type = Settings
@@ -260,9 +276,11 @@ class ImageLaplace(Saved, Generative):
     settings : ImageSettings, optional
         Hyperparameters; all defaults if not given.
     seed : int, default 0
-        Seed of all random numbers.  Equal seeds, settings and tasks give equal results.
-    backend_name : {"numba", "numpy"}
-        Library that runs the numerical kernels: compiled loops, or plain NumPy.
+        Seed of all random numbers, in 0 .. 2**64 - 1.  Equal seeds, settings and tasks give equal
+        results.
+    backend_name : {"numba", "numpy"}, default "numba"
+        Library that runs the numerical kernels: compiled loops, or plain NumPy.  NumPy also
+        replaces Numba where Numba is not available.
 
     Attributes
     ----------
@@ -285,6 +303,20 @@ class ImageLaplace(Saved, Generative):
         Number of pixels D; None before the first task.
     context : ibpcl.methods.sequential.Context
         Inputs of every step of the method, for the current state.
+
+    Raises
+    ------
+    ValueError
+        If there is no backend of this name.
+
+    Examples
+    --------
+    >>> from ibpcl.continual.task import Task
+    >>> task = Task("bar", x_train=[[0, 1, 0, 1]] * 4, x_test=[[0, 1, 0, 1]], image_shape=(2, 2))
+    >>> learner = ImageLaplace(ImageSettings(hidden=(8,), latent=2, epochs=1), backend_name="numpy")
+    >>> history = learner.learn(task, progress=False)
+    >>> learner.predict([[0.0, 1.0, 0.0, 1.0]], task_id=0).shape
+    (1, 4)
     """
 
     settings_type = ImageSettings

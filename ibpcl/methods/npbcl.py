@@ -177,6 +177,13 @@ class State:
 class Context:
     """Inputs of every step of the algorithm; no step changes them.
 
+    The current context of a learner is ``learner.context``.  Before the steps of a task, its state
+    takes over the kind and the width of the task::
+
+        outputs, state = context.model.accept(task, context.state)
+        context = dataclasses.replace(context, state=state)
+        network = context.next_network(outputs)
+
     Attributes
     ----------
     settings : Settings or ImageSettings
@@ -376,7 +383,7 @@ def split_coreset(context, task):
 
     Parameters
     ----------
-    context : Context
+    context : ibpcl.methods.npbcl.Context
         Its settings choose the selection and the size of the coreset.
     task : ibpcl.continual.task.Task
         The task to learn.
@@ -406,10 +413,10 @@ def known_weights(context, network):
 
     Parameters
     ----------
-    context : Context
-        State before the task.
+    context : ibpcl.methods.npbcl.Context
+        Settings, and the state that ``context.model.accept(task, state)`` returned.
     network : ibpcl.models.network.Network
-        Network of the next task.
+        Network of the next task, from ``context.next_network(outputs)``.
 
     Returns
     -------
@@ -436,10 +443,10 @@ def masked_prior(context, network):
 
     Parameters
     ----------
-    context : Context
-        State before the task.
+    context : ibpcl.methods.npbcl.Context
+        Settings, and the state that ``context.model.accept(task, state)`` returned.
     network : ibpcl.models.network.Network
-        Network of the next task.
+        Network of the next task, from ``context.next_network(outputs)``.
 
     Returns
     -------
@@ -481,10 +488,10 @@ def start(context, network, x, growth=0):
 
     Parameters
     ----------
-    context : Context
-        State before the task.
+    context : ibpcl.methods.npbcl.Context
+        Settings, and the state that ``context.model.accept(task, state)`` returned.
     network : ibpcl.models.network.Network
-        Network of the next task.
+        Network of the next task, from ``context.next_network(outputs)``.
     x : ndarray, shape (N, D), or None
         Inputs of the task; None for a network that has just grown.
     growth : int
@@ -517,16 +524,16 @@ def warm_up(context, network, vector, prior, data):
 
     Parameters
     ----------
-    context : Context
-        State before the task.
+    context : ibpcl.methods.npbcl.Context
+        Settings, and the state that ``context.model.accept(task, state)`` returned.
     network : ibpcl.models.network.Network
-        Network of the task.
+        Network of the task, from ``context.next_network(outputs)``.
     vector : ndarray, shape (P,)
-        Initial parameters.
+        Initial parameters, from :func:`start`.
     prior : ibpcl.models.elbo.Prior
-        Prior of the task.
-    data : Data
-        Training examples.
+        Prior of the task, from :func:`masked_prior`.
+    data : ibpcl.inference.objectives.Data
+        Training examples, from :func:`split_coreset`.
 
     Returns
     -------
@@ -556,16 +563,16 @@ def masked_training(context, network, vector, prior, data):
 
     Parameters
     ----------
-    context : Context
-        State before the task.
+    context : ibpcl.methods.npbcl.Context
+        Settings, and the state that ``context.model.accept(task, state)`` returned.
     network : ibpcl.models.network.Network
-        Network of the task.
+        Network of the task, from ``context.next_network(outputs)``.
     vector : ndarray, shape (P,)
-        Initial parameters.
+        Initial parameters, from :func:`start`.
     prior : ibpcl.models.elbo.Prior
-        Prior of the task.
-    data : Data
-        Training examples.
+        Prior of the task, from :func:`masked_prior`.
+    data : ibpcl.inference.objectives.Data
+        Training examples, from :func:`split_coreset`.
 
     Returns
     -------
@@ -607,8 +614,8 @@ def given_masks(context):
 
     Parameters
     ----------
-    context : Context
-        State before the task.
+    context : ibpcl.methods.npbcl.Context
+        Settings, and the state that ``context.model.accept(task, state)`` returned.
 
     Returns
     -------
@@ -626,14 +633,14 @@ def rest(context, network, vector, prior, relaxed=False):
 
     Parameters
     ----------
-    context : Context
+    context : ibpcl.methods.npbcl.Context
         Its settings weigh the KL divergences.
     network : ibpcl.models.network.Network
-        Network of the task.
+        Network of the task, from ``context.next_network(outputs)``.
     vector : ndarray, shape (P,)
         Current parameters.
     prior : ibpcl.models.elbo.Prior
-        Prior of the task.
+        Prior of the task, from :func:`masked_prior`.
     relaxed : bool
         Whether masks are sampled.
 
@@ -660,8 +667,8 @@ def grown(context, network, vector, step):
 
     Parameters
     ----------
-    context : Context
-        State before the task.
+    context : ibpcl.methods.npbcl.Context
+        Settings, and the state that ``context.model.accept(task, state)`` returned.
     network : ibpcl.models.network.Network
         Network in training.
     vector : ndarray, shape (P,)
@@ -694,10 +701,10 @@ def probable_masks(context, network, vector):
 
     Parameters
     ----------
-    context : Context
+    context : ibpcl.methods.npbcl.Context
         Its settings give the number of stick samples.
     network : ibpcl.models.network.Network
-        Network of the task.
+        Network of the task, from ``context.next_network(outputs)``.
     vector : ndarray, shape (P,)
         Its parameters.
 
@@ -716,10 +723,10 @@ def cut_masks(context, network, vector, x):
 
     Parameters
     ----------
-    context : Context
-        State before the task.
+    context : ibpcl.methods.npbcl.Context
+        Settings, and the state that ``context.model.accept(task, state)`` returned.
     network : ibpcl.models.network.Network
-        Network of the task.
+        Network of the task, from ``context.next_network(outputs)``.
     vector : ndarray, shape (P,)
         Parameters after masked training.
     x : ndarray, shape (N, D)
@@ -753,16 +760,16 @@ def drop(context, network, vector, prior, masks):
 
     Parameters
     ----------
-    context : Context
+    context : ibpcl.methods.npbcl.Context
         With ``settings.reset_unused = False`` the parameters are returned as they are.
     network : ibpcl.models.network.Network
-        Network of the task.
+        Network of the task, from ``context.next_network(outputs)``.
     vector : ndarray, shape (P,)
         Parameters after masked training; not modified.
     prior : ibpcl.models.elbo.Prior
-        Prior of the task.
+        Prior of the task, from :func:`masked_prior`.
     masks : dict of str to ndarray of bool, shape (D, K)
-        Hard mask of each masked layer.
+        Hard mask of each masked layer, from :func:`cut_masks`.
 
     Returns
     -------
@@ -783,18 +790,18 @@ def finetune(context, network, vector, prior, data, masks):
 
     Parameters
     ----------
-    context : Context
-        State before the task.
+    context : ibpcl.methods.npbcl.Context
+        Settings, and the state that ``context.model.accept(task, state)`` returned.
     network : ibpcl.models.network.Network
-        Network of the task.
+        Network of the task, from ``context.next_network(outputs)``.
     vector : ndarray, shape (P,)
         Parameters to start from.
     prior : ibpcl.models.elbo.Prior
-        Prior of the task.
-    data : Data
-        Training examples.
+        Prior of the task, from :func:`masked_prior`.
+    data : ibpcl.inference.objectives.Data
+        Training examples, from :func:`split_coreset`.
     masks : dict of str to ndarray of bool, shape (D, K)
-        Hard mask of each masked layer.
+        Hard mask of each masked layer, from :func:`cut_masks`.
 
     Returns
     -------
@@ -855,16 +862,16 @@ def keep(context, network, vector, masks, coreset):
 
     Parameters
     ----------
-    context : Context
-        State before the task.
+    context : ibpcl.methods.npbcl.Context
+        Settings, and the state that ``context.model.accept(task, state)`` returned.
     network : ibpcl.models.network.Network
         Network of the task, as large as it is at the end.
     vector : ndarray, shape (P,)
         Trained parameters.
     masks : dict of str to ndarray of bool, shape (D, K)
-        Hard mask of each masked layer.
-    coreset : Data or None
-        The task's coreset.
+        Hard mask of each masked layer, from :func:`cut_masks`.
+    coreset : ibpcl.inference.objectives.Data or None
+        The task's coreset, from :func:`split_coreset`.
 
     Returns
     -------
@@ -930,7 +937,7 @@ def learn_task(context, task):
 
     Parameters
     ----------
-    context : Context
+    context : ibpcl.methods.npbcl.Context
         Settings, and the state before the task.
     task : ibpcl.continual.task.Task
         The next task.
@@ -986,14 +993,14 @@ def refine(context, network, vector, masks, task_id):
 
     Parameters
     ----------
-    context : Context
-        State with the task.
+    context : ibpcl.methods.npbcl.Context
+        Settings, and the state with the task: ``learner.context`` of an NPBCL learner.
     network : ibpcl.models.network.Network
-        Network of the task.
+        Network of the task, from ``context.next_network(outputs)``.
     vector : ndarray, shape (P,)
         Its parameters, also the mean of the prior.
     masks : dict of str to ndarray of bool, shape (D, K)
-        Hard mask of each masked layer.
+        Hard mask of each masked layer, from :func:`cut_masks`.
     task_id : int
         A learned task.
 
@@ -1031,8 +1038,8 @@ def predict(context, refined, x, task_id):
 
     Parameters
     ----------
-    context : Context
-        State with the task.
+    context : ibpcl.methods.npbcl.Context
+        Settings, and the state with the task: ``learner.context`` of an NPBCL learner.
     refined : dict of int to ndarray
         Cache of the parameters by task, refined on the coreset; a missing task is added.
     x : array_like, shape (N, D)
@@ -1078,9 +1085,11 @@ class NPBCL(Saved):
     settings : ibpcl.methods.npbcl_settings.Settings, optional
         Hyperparameters; all defaults if not given.
     seed : int, default 0
-        Seed of all random numbers.  Equal seeds, settings and tasks give equal results.
-    backend_name : {"numba", "numpy"}
-        Library that runs the numerical kernels: compiled loops, or plain NumPy.
+        Seed of all random numbers, in 0 .. 2**64 - 1.  Equal seeds, settings and tasks give equal
+        results.
+    backend_name : {"numba", "numpy"}, default "numba"
+        Library that runs the numerical kernels: compiled loops, or plain NumPy.  NumPy also
+        replaces Numba where Numba is not available.
 
     Attributes
     ----------
@@ -1110,6 +1119,11 @@ class NPBCL(Saved):
         Units of each hidden layer of the newest network.
     posterior : dict of str to dict of str to ndarray
         Shared Gaussian parameters by layer and name; empty before the first task.
+
+    Raises
+    ------
+    ValueError
+        If there is no backend of this name.
 
     Examples
     --------
@@ -1235,5 +1249,10 @@ class NPBCL(Saved):
         -------
         masks : tuple of ndarray of bool, shape (D, K)
             One mask per masked layer, from the inputs to the outputs; True keeps the weight.
+
+        Raises
+        ------
+        IndexError
+            If the task was not learned.
         """
         return tuple(self.context.masks(task_id).values())

@@ -384,9 +384,11 @@ class ImageNPBCL(Saved, Generative):
     settings : ibpcl.methods.npbcl_settings.ImageSettings, optional
         Hyperparameters; all defaults if not given.
     seed : int, default 0
-        Seed of all random numbers.  Equal seeds, settings and tasks give equal results.
-    backend_name : {"numba", "numpy"}
-        Library that runs the numerical kernels: compiled loops, or plain NumPy.
+        Seed of all random numbers, in 0 .. 2**64 - 1.  Equal seeds, settings and tasks give equal
+        results.
+    backend_name : {"numba", "numpy"}, default "numba"
+        Library that runs the numerical kernels: compiled loops, or plain NumPy.  NumPy also
+        replaces Numba where Numba is not available.
 
     Attributes
     ----------
@@ -412,6 +414,21 @@ class ImageNPBCL(Saved, Generative):
         Concentration of the IBP in each masked layer, for the next task.
     posterior : dict of str to dict of str to ndarray
         Shared Gaussian parameters by layer and name; empty before the first task.
+
+    Raises
+    ------
+    ValueError
+        If there is no backend of this name.
+
+    Examples
+    --------
+    >>> from ibpcl.continual.task import Task
+    >>> task = Task("bar", x_train=[[0, 1, 0, 1]] * 4, x_test=[[0, 1, 0, 1]], image_shape=(2, 2))
+    >>> settings = ImageSettings(hidden=(8,), latent=2, epochs=1, finetune_epochs=1)
+    >>> learner = ImageNPBCL(settings, backend_name="numpy")
+    >>> history = learner.learn(task, progress=False)
+    >>> learner.predict([[0.0, 1.0, 0.0, 1.0]], task_id=0).shape
+    (1, 4)
     """
 
     settings_type = ImageSettings
@@ -470,6 +487,11 @@ class ImageNPBCL(Saved, Generative):
         -------
         masks : tuple of ndarray of bool, shape (D, K)
             One mask per masked layer, from the encoder to the decoder; True keeps the weight.
+
+        Raises
+        ------
+        IndexError
+            If the task was not learned.
         """
         return tuple(self.context.masks(task_id).values())
 

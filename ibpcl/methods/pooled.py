@@ -42,7 +42,7 @@ def heads(context, outputs):
     Parameters
     ----------
     context : ibpcl.methods.sequential.Context
-        State before the next task.
+        Settings, and the state before the task, from :func:`ibpcl.methods.sequential.accept`.
     outputs : int
         Number of outputs of the next task.
 
@@ -67,7 +67,7 @@ def start_all(context, task, restart):
     Parameters
     ----------
     context : ibpcl.methods.sequential.Context
-        State before the task.
+        Settings, and the state before the task, from :func:`ibpcl.methods.sequential.accept`.
     task : ibpcl.continual.task.Task
         The next task.
     restart : bool
@@ -96,7 +96,7 @@ def train_all(context, task, groups, pool_size, restart=False):
     Parameters
     ----------
     context : ibpcl.methods.sequential.Context
-        Settings, and the state before the task.
+        Settings, and the state before the task, from :func:`ibpcl.methods.sequential.accept`.
     task : ibpcl.continual.task.Task
         The next task.
     groups : callable
@@ -126,7 +126,7 @@ def pooled_likelihood(context, task, groups):
     Parameters
     ----------
     context : ibpcl.methods.sequential.Context
-        State before the task.
+        Settings, and the state before the task, from :func:`ibpcl.methods.sequential.accept`.
     task : ibpcl.continual.task.Task
         The next task.
     groups : callable
@@ -164,7 +164,7 @@ def keep_all(context, task, vector, memory):
     Parameters
     ----------
     context : ibpcl.methods.sequential.Context
-        State before the task.
+        Settings, and the state before the task, from :func:`ibpcl.methods.sequential.accept`.
     task : ibpcl.continual.task.Task
         The task that was trained.
     vector : ndarray

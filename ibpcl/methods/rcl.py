@@ -122,7 +122,7 @@ def grow(context, task, added):
     Parameters
     ----------
     context : ibpcl.methods.sequential.Context
-        Settings, and the state before the task.
+        Settings, and the state before the task, from :func:`ibpcl.methods.sequential.accept`.
     task : ibpcl.continual.task.Task
         The task to learn.
     added : ndarray of int, shape (L,)
@@ -187,7 +187,7 @@ def search(context, task):
     Parameters
     ----------
     context : ibpcl.methods.sequential.Context
-        Settings, and the state before the task.
+        Settings, and the state before the task, from :func:`ibpcl.methods.sequential.accept`.
     task : ibpcl.continual.task.Task
         The task to learn.
 
@@ -238,7 +238,7 @@ def tried(context, task, added):
     Parameters
     ----------
     context : ibpcl.methods.sequential.Context
-        Settings, and the state before the task.
+        Settings, and the state before the task, from :func:`ibpcl.methods.sequential.accept`.
     task : ibpcl.continual.task.Task
         The task, its held-out examples as test set (:func:`split_off`).
     added : ndarray of int, shape (L,)
@@ -261,7 +261,7 @@ def learn_task(context, task):
     Parameters
     ----------
     context : ibpcl.methods.sequential.Context
-        Settings, and the state before the task.
+        Settings, and the state before the task: ``learner.context`` of a learner.
     task : ibpcl.continual.task.Task
         The next task.
 
@@ -306,9 +306,11 @@ class RCL(Saved):
     settings : Settings, optional
         Hyperparameters; all defaults if not given.
     seed : int, default 0
-        Seed of all random numbers.  Equal seeds, settings and tasks give equal results.
-    backend_name : {"numba", "numpy"}
-        Library that runs the numerical kernels: compiled loops, or plain NumPy.
+        Seed of all random numbers, in 0 .. 2**64 - 1.  Equal seeds, settings and tasks give equal
+        results.
+    backend_name : {"numba", "numpy"}, default "numba"
+        Library that runs the numerical kernels: compiled loops, or plain NumPy.  NumPy also
+        replaces Numba where Numba is not available.
 
     Attributes
     ----------
@@ -332,6 +334,20 @@ class RCL(Saved):
         Width D of the examples; None before the first task.
     context : ibpcl.methods.sequential.Context
         Inputs of every step of the method, for the current state.
+
+    Raises
+    ------
+    ValueError
+        If there is no backend of this name.
+
+    Examples
+    --------
+    >>> from ibpcl.continual.task import Task
+    >>> task = Task("xor", [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0], [[0, 0]], [0])
+    >>> learner = RCL(Settings(hidden=(8,), epochs=1), backend_name="numpy")
+    >>> history = learner.learn(task, progress=False)
+    >>> learner.predict([[0.0, 1.0]], task_id=0).shape
+    (1, 2)
     """
 
     settings_type = Settings

@@ -217,8 +217,8 @@ class PlainClassifier:
 
         Parameters
         ----------
-        context : Context
-            Gives the random key of the task.
+        context : ibpcl.methods.sequential.Context
+            Gives the random key of the task: ``learner.context`` of a learner.
         network : ibpcl.models.plain.PlainNetwork
             Network to initialize.
         task : ibpcl.continual.task.Task
@@ -235,6 +235,13 @@ class PlainClassifier:
 @dataclass(frozen=True)
 class Context:
     """Inputs of every step of a method; no step changes them.
+
+    The current context of a learner is ``learner.context``.  :func:`accept` returns the context for
+    the steps of a task::
+
+        context = accept(learner.context, task)
+        network = context.next_network(task.outputs)
+        vector = start(context, network, task)
 
     Attributes
     ----------
@@ -457,8 +464,8 @@ def accept(context, task):
 
     Parameters
     ----------
-    context : Context
-        State before the task.
+    context : ibpcl.methods.sequential.Context
+        Settings, and the state before the task: ``learner.context`` of a learner.
     task : ibpcl.continual.task.Task
         The next task.
 
@@ -490,10 +497,10 @@ def start(context, network, task):
 
     Parameters
     ----------
-    context : Context
-        State before the task.
+    context : ibpcl.methods.sequential.Context
+        Settings, and the state before the task, from :func:`accept`.
     network : ibpcl.models.network.Network
-        Network of the task.
+        Network of the task, from ``context.next_network(task.outputs)``.
     task : ibpcl.continual.task.Task
         The next task.
 
@@ -524,14 +531,14 @@ def train(
 
     Parameters
     ----------
-    context : Context
-        Settings, and the state before the task.
+    context : ibpcl.methods.sequential.Context
+        Settings, and the state before the task, from :func:`accept`.
     network : ibpcl.models.network.Network
-        Network of the task.
+        Network of the task, from ``context.next_network(task.outputs)``.
     vector : ndarray, shape (P,)
-        Initial parameters.
+        Initial parameters, from :func:`ibpcl.methods.sequential.start`.
     data : ibpcl.inference.objectives.Data
-        Training examples.
+        Training examples, ``Data(task.x_train, task.targets)``.
     penalty : callable, optional
         ``penalty(vector, gradient)`` returns the penalty, in nats for the whole task, and its
         gradient (P,) or None.  It is added to the negative ELBO.  The argument ``gradient`` is that
@@ -572,7 +579,7 @@ def of_task(context, history):
 
     Parameters
     ----------
-    context : Context
+    context : ibpcl.methods.sequential.Context
         State before the task, so ``state.learned`` is its number.
     history : list of ibpcl.inference.loop.Record
         Rows of a fit.
@@ -590,10 +597,10 @@ def keep(context, network, vector, memory=None):
 
     Parameters
     ----------
-    context : Context
-        State before the task.
+    context : ibpcl.methods.sequential.Context
+        Settings, and the state before the task, from :func:`accept`.
     network : ibpcl.models.network.Network
-        Network of the task.
+        Network of the task, from ``context.next_network(task.outputs)``.
     vector : ndarray, shape (P,)
         Trained parameters.
     memory : dict of str to ndarray, optional
@@ -620,8 +627,8 @@ def predict(context, assembled, x, task_id):
 
     Parameters
     ----------
-    context : Context
-        State with the task.
+    context : ibpcl.methods.sequential.Context
+        Settings, and the state with the task: ``learner.context`` of a learner.
     assembled : callable
         ``assembled(task_id)`` returns the network of a task and its parameters (P,).
     x : array_like, shape (N, D)

@@ -59,7 +59,7 @@ def penalty(vector, places, memory, weight):
     vector : ndarray, shape (P,)
         Current parameters.
     places : slice or ndarray of int
-        Positions of the shared parameters.
+        Positions of the shared parameters, from ``context.places(network)``.
     memory : dict of str to ndarray
         ``anchor`` and ``importance`` of the shared parameters; empty before the first task.
     weight : float
@@ -161,7 +161,7 @@ def learn_task(context, task):
     Parameters
     ----------
     context : ibpcl.methods.sequential.Context
-        Settings, and the state before the task.
+        Settings, and the state before the task: ``learner.context`` of a learner.
     task : ibpcl.continual.task.Task
         The next task.
 
@@ -214,9 +214,11 @@ class SI(Saved):
     settings : Settings, optional
         Hyperparameters; all defaults if not given.
     seed : int, default 0
-        Seed of all random numbers.  Equal seeds, settings and tasks give equal results.
-    backend_name : {"numba", "numpy"}
-        Library that runs the numerical kernels: compiled loops, or plain NumPy.
+        Seed of all random numbers, in 0 .. 2**64 - 1.  Equal seeds, settings and tasks give equal
+        results.
+    backend_name : {"numba", "numpy"}, default "numba"
+        Library that runs the numerical kernels: compiled loops, or plain NumPy.  NumPy also
+        replaces Numba where Numba is not available.
 
     Attributes
     ----------
@@ -239,6 +241,20 @@ class SI(Saved):
         Width D of the examples; None before the first task.
     context : ibpcl.methods.sequential.Context
         Inputs of every step of the method, for the current state.
+
+    Raises
+    ------
+    ValueError
+        If there is no backend of this name.
+
+    Examples
+    --------
+    >>> from ibpcl.continual.task import Task
+    >>> task = Task("xor", [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0], [[0, 0]], [0])
+    >>> learner = SI(Settings(hidden=(8,), epochs=1), backend_name="numpy")
+    >>> history = learner.learn(task, progress=False)
+    >>> learner.predict([[0.0, 1.0]], task_id=0).shape
+    (1, 2)
     """
 
     settings_type = Settings
@@ -318,9 +334,11 @@ class ImageSI(Saved, Generative):
     settings : ImageSettings, optional
         Hyperparameters; all defaults if not given.
     seed : int, default 0
-        Seed of all random numbers.  Equal seeds, settings and tasks give equal results.
-    backend_name : {"numba", "numpy"}
-        Library that runs the numerical kernels: compiled loops, or plain NumPy.
+        Seed of all random numbers, in 0 .. 2**64 - 1.  Equal seeds, settings and tasks give equal
+        results.
+    backend_name : {"numba", "numpy"}, default "numba"
+        Library that runs the numerical kernels: compiled loops, or plain NumPy.  NumPy also
+        replaces Numba where Numba is not available.
 
     Attributes
     ----------
@@ -343,6 +361,20 @@ class ImageSI(Saved, Generative):
         Number of pixels D; None before the first task.
     context : ibpcl.methods.sequential.Context
         Inputs of every step of the method, for the current state.
+
+    Raises
+    ------
+    ValueError
+        If there is no backend of this name.
+
+    Examples
+    --------
+    >>> from ibpcl.continual.task import Task
+    >>> task = Task("bar", x_train=[[0, 1, 0, 1]] * 4, x_test=[[0, 1, 0, 1]], image_shape=(2, 2))
+    >>> learner = ImageSI(ImageSettings(hidden=(8,), latent=2, epochs=1), backend_name="numpy")
+    >>> history = learner.learn(task, progress=False)
+    >>> learner.predict([[0.0, 1.0, 0.0, 1.0]], task_id=0).shape
+    (1, 4)
     """
 
     settings_type = ImageSettings

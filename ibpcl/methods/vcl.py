@@ -213,7 +213,7 @@ class GaussianClassifier:
         Parameters
         ----------
         context : ibpcl.methods.sequential.Context
-            Gives the random key of the task.
+            Gives the random key of the task: ``learner.context`` of a learner.
         network : ibpcl.models.network.Network
             Network to initialize.
         task : ibpcl.continual.task.Task
@@ -257,9 +257,9 @@ def last_posterior(context, network):
     Parameters
     ----------
     context : ibpcl.methods.sequential.Context
-        State before the task.
+        Settings, and the state before the task, from :func:`ibpcl.methods.sequential.accept`.
     network : ibpcl.models.network.Network
-        Network of the task.
+        Network of the task, from ``context.next_network(task.outputs)``.
 
     Returns
     -------
@@ -283,15 +283,15 @@ def warm_up(context, network, vector, prior, data):
     Parameters
     ----------
     context : ibpcl.methods.sequential.Context
-        State before the task.
+        Settings, and the state before the task, from :func:`ibpcl.methods.sequential.accept`.
     network : ibpcl.models.network.Network
-        Network of the task.
+        Network of the task, from ``context.next_network(task.outputs)``.
     vector : ndarray, shape (P,)
-        Initial parameters.
+        Initial parameters, from :func:`ibpcl.methods.sequential.start`.
     prior : ibpcl.models.elbo.Prior
-        Prior of the task.
+        Prior of the task, from :func:`last_posterior`.
     data : ibpcl.inference.objectives.Data
-        Training examples.
+        Training examples, ``Data(task.x_train, task.targets)``.
 
     Returns
     -------
@@ -317,13 +317,13 @@ def maximize(context, network, vector, prior, data, plan):
     context : ibpcl.methods.sequential.Context
         Gives the model.
     network : ibpcl.models.network.Network
-        Network of the task.
+        Network of the task, from ``context.next_network(task.outputs)``.
     vector : ndarray, shape (P,)
-        Initial parameters.
+        Initial parameters, from :func:`ibpcl.methods.sequential.start`.
     prior : ibpcl.models.elbo.Prior
-        Prior of the task.
+        Prior of the task, from :func:`last_posterior`.
     data : ibpcl.inference.objectives.Data
-        Training examples.
+        Training examples, ``Data(task.x_train, task.targets)``.
     plan : ibpcl.inference.loop.Fit
         Training plan.
 
@@ -353,7 +353,7 @@ def learn_task(context, task):
     Parameters
     ----------
     context : ibpcl.methods.sequential.Context
-        Settings, and the state before the task.
+        Settings, and the state before the task: ``learner.context`` of a learner.
     task : ibpcl.continual.task.Task
         The next task.
 
@@ -403,9 +403,9 @@ def refine(context, network, vector, task_id):
     Parameters
     ----------
     context : ibpcl.methods.sequential.Context
-        State with the task.
+        Settings, and the state with the task: ``learner.context`` of a learner.
     network : ibpcl.models.network.Network
-        Network of the task.
+        Network of the task, from ``context.next_network(task.outputs)``.
     vector : ndarray, shape (P,)
         Posterior of the task, also the prior of this training.
     task_id : int
@@ -441,7 +441,7 @@ def predict_classes(context, refined, x, task_id):
     Parameters
     ----------
     context : ibpcl.methods.sequential.Context
-        State with the task.
+        Settings, and the state with the task: ``learner.context`` of a learner.
     refined : dict of int to ndarray
         Cache of the parameters by task, refined on the coreset; a missing task is added.
     x : array_like, shape (N, D)
@@ -489,9 +489,11 @@ class VCL(Saved):
     settings : Settings, optional
         Hyperparameters; all defaults if not given.
     seed : int, default 0
-        Seed of all random numbers.  Equal seeds, settings and tasks give equal results.
-    backend_name : {"numba", "numpy"}
-        Library that runs the numerical kernels: compiled loops, or plain NumPy.
+        Seed of all random numbers, in 0 .. 2**64 - 1.  Equal seeds, settings and tasks give equal
+        results.
+    backend_name : {"numba", "numpy"}, default "numba"
+        Library that runs the numerical kernels: compiled loops, or plain NumPy.  NumPy also
+        replaces Numba where Numba is not available.
 
     Attributes
     ----------
@@ -516,6 +518,20 @@ class VCL(Saved):
         Width D of the examples; None before the first task.
     context : ibpcl.methods.sequential.Context
         Inputs of every step of the method, for the current state.
+
+    Raises
+    ------
+    ValueError
+        If there is no backend of this name.
+
+    Examples
+    --------
+    >>> from ibpcl.continual.task import Task
+    >>> task = Task("xor", [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0], [[0, 0]], [0])
+    >>> learner = VCL(Settings(hidden=(8,), epochs=1), backend_name="numpy")
+    >>> history = learner.learn(task, progress=False)
+    >>> learner.predict([[0.0, 1.0]], task_id=0).shape
+    (1, 2)
     """
 
     settings_type = Settings
@@ -628,7 +644,7 @@ def learn_images(context, task):
     Parameters
     ----------
     context : ibpcl.methods.sequential.Context
-        Settings, and the state before the task.
+        Settings, and the state before the task: ``learner.context`` of a learner.
     task : ibpcl.continual.task.Task
         The next task.
 
@@ -712,9 +728,11 @@ class ImageVCL(Saved, Generative):
     settings : ImageSettings, optional
         Hyperparameters; all defaults if not given.
     seed : int, default 0
-        Seed of all random numbers.  Equal seeds, settings and tasks give equal results.
-    backend_name : {"numba", "numpy"}
-        Library that runs the numerical kernels: compiled loops, or plain NumPy.
+        Seed of all random numbers, in 0 .. 2**64 - 1.  Equal seeds, settings and tasks give equal
+        results.
+    backend_name : {"numba", "numpy"}, default "numba"
+        Library that runs the numerical kernels: compiled loops, or plain NumPy.  NumPy also
+        replaces Numba where Numba is not available.
 
     Attributes
     ----------
@@ -736,6 +754,20 @@ class ImageVCL(Saved, Generative):
         Number of pixels D; None before the first task.
     context : ibpcl.methods.sequential.Context
         Inputs of every step of the method, for the current state.
+
+    Raises
+    ------
+    ValueError
+        If there is no backend of this name.
+
+    Examples
+    --------
+    >>> from ibpcl.continual.task import Task
+    >>> task = Task("bar", x_train=[[0, 1, 0, 1]] * 4, x_test=[[0, 1, 0, 1]], image_shape=(2, 2))
+    >>> learner = ImageVCL(ImageSettings(hidden=(8,), latent=2, epochs=1), backend_name="numpy")
+    >>> history = learner.learn(task, progress=False)
+    >>> learner.predict([[0.0, 1.0, 0.0, 1.0]], task_id=0).shape
+    (1, 4)
     """
 
     settings_type = ImageSettings
