@@ -1,6 +1,4 @@
-"""Every test here has a cache folder of its own and sees no image sets but those it makes or asks
-for.
-"""
+"""Fixtures: every test has a separate cache folder and sees only image sets that it makes."""
 
 import gzip
 import hashlib

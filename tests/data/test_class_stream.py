@@ -1,4 +1,4 @@
-"""One class a task, without labels; derived streams understand such tasks too."""
+"""Streams with one class per task and without labels, and streams derived from them."""
 
 import numpy as np
 import pytest

@@ -1,6 +1,4 @@
-"""The cache gives back what it was given, or nothing; it never gives anything else and never
-fails.
-"""
+"""The cache returns what was stored or nothing, and never fails."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A data set whose arrays do not fit together is refused in words that name the array."""
+"""A data set whose arrays do not fit together is refused, and the message names the array."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def test_good_data_set_is_given_back():
             r"test_images must be uint8 of shape \(N, H, W\)",
         ),
         ("test_images", np.zeros((0, 28, 28), np.uint8), "test_images are empty"),
-        ("test_images", np.zeros((2, 27, 28), np.uint8), "must be of one size"),
+        ("test_images", np.zeros((2, 27, 28), np.uint8), r"\(28, 28\) and \(27, 28\)"),
         ("train_images", np.zeros((4, 28, 28), np.uint8), "train has 4 images but 3 labels"),
         ("test_labels", np.array([0, 1, 1], np.uint8), "test has 2 images but 3 labels"),
         ("train_labels", np.array([0.0, 1.0, 1.0]), "train_labels must be integers"),

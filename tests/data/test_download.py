@@ -1,6 +1,4 @@
-"""Downloads from a server on this machine: verified before they are kept, and clear when they
-fail.
-"""
+"""Downloads from a server on this machine: verified before they are stored, with clear errors."""
 
 import gzip
 import sys

@@ -1,6 +1,4 @@
-"""The drawing is of the right character, and each distortion does what its name says and nothing
-else.
-"""
+"""The drawing shows the right character, and each distortion has its effect and no other."""
 
 import numpy as np
 import pytest

@@ -1,6 +1,4 @@
-"""What is written is read back; what is malformed is refused with the file's name and what is wrong
-in it.
-"""
+"""IDX files are read back as written; malformed files are refused with their name and a reason."""
 
 import gzip
 import re

@@ -1,4 +1,4 @@
-"""The archive of pictures becomes the published split, byte for byte."""
+"""The published archive is converted to the published split, byte for byte."""
 
 import gzip
 import hashlib

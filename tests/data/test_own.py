@@ -1,6 +1,4 @@
-"""Tasks of a user's own arrays and files: what they are cut into, how they are told apart, what is
-refused.
-"""
+"""Tasks from a user's arrays and files: how they are cut, identified and refused."""
 
 import pickle
 import tracemalloc
@@ -75,7 +73,7 @@ def test_images_are_rows_in_0_to_1_and_keep_their_shape():
         ((INPUTS, LABELS, 3), "a list of whole numbers for each task"),
         ((INPUTS, LABELS, PAIRS, 1.0), "between 0 and 1"),
         ((INPUTS, LABELS, PAIRS, 0.2, 0, ["a", "b"]), "class_names must name every label"),
-        ((INPUTS[::10], LABELS[::10]), "1 example of label 0; training and testing need one each"),
+        ((INPUTS[::10], LABELS[::10]), "1 example of label 0; training and testing need"),
     ],
 )
 def test_arrays_that_make_no_tasks(arguments, words):

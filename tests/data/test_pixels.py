@@ -1,4 +1,4 @@
-"""The same pixels in any type are the same inputs: in training, and for what was trained."""
+"""The same pixels of any type give the same inputs, in training and for predictions."""
 
 import fuzz_arrays
 import numpy as np

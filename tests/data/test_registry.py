@@ -1,4 +1,4 @@
-"""Loading by name: where files are looked for, what is refused, and what the status says."""
+"""Loading by name: where files are searched, what is refused, and the status."""
 
 import gzip
 import re

@@ -1,4 +1,4 @@
-"""Derived streams take examples away; they never make, move between tasks or change any."""
+"""Derived streams only remove examples; they never add, move or change any."""
 
 import numpy as np
 import pytest
@@ -120,7 +120,7 @@ def test_both_can_be_combined():
 
 @given(st.lists(st.integers(0, 2), min_size=3, max_size=30), st.integers(1, 35), st.integers(1, 35))
 def test_few_images_permuted_are_the_few_of_a_permuted_task(labels, train, test):
-    """The order of the pixels does not matter to what is kept, so the cut may come first."""
+    """The order of the pixels does not affect the selection, so images may be removed first."""
     labels = np.array(labels, np.uint8)
     images = np.arange(4 * len(labels), dtype=np.uint8).reshape(-1, 2, 2)
     dataset = Dataset("tiny", images, labels, images[::-1], labels[::-1], ("a", "b", "c"))
@@ -152,9 +152,7 @@ def test_a_data_set_is_not_cut_to_nothing(limit):
 
 
 def pool_of(counts, test_counts):
-    """Return a data set whose every image is a number of its own, with given numbers of images of
-    each class.
-    """
+    """Return a data set in which every image is a different number, with given class sizes."""
     labels, test_labels = (
         np.repeat(np.arange(len(c), dtype=np.uint8), c) for c in (counts, test_counts)
     )

@@ -1,6 +1,4 @@
-"""Splits and permutations: nothing is lost, nothing is changed, and task t is the same whenever it
-is asked for.
-"""
+"""Splits and permutations: nothing is lost or changed, and task t is the same at every access."""
 
 import itertools
 

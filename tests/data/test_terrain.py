@@ -1,6 +1,4 @@
-"""The strips of the terrain: real elevations, cut as is said, and refused where the file is
-another.
-"""
+"""Strips of the terrain: real elevations, cut as documented, with a wrong file refused."""
 
 import numpy as np
 import pytest

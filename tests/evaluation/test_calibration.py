@@ -1,6 +1,4 @@
-"""Coverage of exact forecasts is nominal, wrong ones are told, and figures draw what they are
-given.
-"""
+"""Coverage of exact forecasts is nominal, wrong forecasts are detected, and figures show it."""
 
 import numpy as np
 import pytest
@@ -23,9 +21,7 @@ SIZES = st.integers(2, 60)
 
 
 def gaussians(examples, seed=0, factor=1.0):
-    """Means, standard deviations and observations of Gaussians whose spread is told wrong by a
-    factor.
-    """
+    """Return means, deviations and observations of Gaussians, with sigma wrong by a factor."""
     rng = np.random.default_rng(seed)
     mean = rng.normal(size=examples)
     sigma = np.exp(rng.normal(size=examples))

@@ -1,4 +1,4 @@
-"""Nearest neighbours against brute force; who encodes what; few labels."""
+"""Nearest neighbours against brute force, the choice of encoders, and few labels."""
 
 from collections import Counter
 
@@ -13,7 +13,7 @@ from ibpcl.evaluation.few_labels import few_label_error
 from ibpcl.evaluation.linear import LinearModel
 
 RNG = np.random.default_rng(1)
-# Two tasks whose images lie along axes of their own.
+# Two tasks whose images lie along different axes.
 MODELS = [
     LinearModel([[3.0, 0.0, 0.0]], 0.3, prior_mean=1.0),
     LinearModel([[0.0, 3.0, 0.0]], 0.3, prior_mean=1.0),
@@ -121,7 +121,7 @@ def test_encoders_that_leave_a_mark_are_told_apart_on_the_same_images_and_equal_
 
 
 def test_moving_a_tasks_codes_changes_no_likelihood_and_yet_makes_the_oracles_error_zero():
-    """So the oracle's error says nothing of the model of the images."""
+    """So the error of the oracle says nothing about the model of the images."""
     noise = RNG.standard_normal((80, 3))
     eye = np.eye(3)
     labels = np.repeat([0, 1], 40)

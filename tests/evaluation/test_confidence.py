@@ -1,6 +1,4 @@
-"""Calibration, Brier score, AUROC and the choice of a task against cases that can be worked out by
-hand.
-"""
+"""Calibration, Brier score, AUROC and the choice of a task against cases computed by hand."""
 
 import numpy as np
 import pytest

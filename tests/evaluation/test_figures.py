@@ -1,4 +1,4 @@
-"""What is drawn is what was given: the data of lines, bars and images of the returned Axes."""
+"""Figures show their data: lines, bars and images of the returned Axes."""
 
 import itertools
 import subprocess

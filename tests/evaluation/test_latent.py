@@ -1,6 +1,4 @@
-"""Estimates of log p(x) against a linear Gaussian model, where it is known; the reconstruction
-score by hand.
-"""
+"""Estimates of log p(x) against a linear Gaussian model with a known result."""
 
 import numpy as np
 import pytest
@@ -27,7 +25,7 @@ X = MODEL.decode(
 
 
 class Squeezed(LinearModel):
-    """Its q is too wide and off its place: importance weights vary."""
+    """Model whose q is too wide and shifted, so that importance weights vary."""
 
     def encode(self, x):
         mean, log_sigma = super().encode(x)
@@ -35,7 +33,7 @@ class Squeezed(LinearModel):
 
 
 class Pixels:
-    """Two latent variables that are two pixels, by a sigmoid; a posterior that looks at nothing."""
+    """Model with two latent variables, which are two pixels after a sigmoid, and a constant q."""
 
     latent = 2
 

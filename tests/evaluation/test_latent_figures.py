@@ -1,4 +1,4 @@
-"""Pictures of generative models show the numbers and the images that they are given."""
+"""Figures of generative models show the given numbers and images."""
 
 import numpy as np
 import pytest

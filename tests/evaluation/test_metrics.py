@@ -1,6 +1,4 @@
-"""Metrics in the cases whose value is known; those that the paper does not define also against
-plain loops.
-"""
+"""Metrics with known values; those that the paper does not define also against plain loops."""
 
 import doctest
 import math
@@ -93,7 +91,7 @@ def test_a_missing_entry_is_never_skipped(R, data):
     assert math.isnan(metrics.mean_accuracy_over_pairs(R))
     assert math.isnan(metrics.average_accuracy_so_far(R)[i])
     assert math.isnan(metrics.average_accuracy(R)) == (i == len(R) - 1)
-    # the last diagonal entry is no part
+    # the last diagonal entry does not count
     assert math.isnan(metrics.backward_transfer(R)) or i == j == len(R) - 1
     assert math.isnan(metrics.forgetting(R)) or j == len(R) - 1
 

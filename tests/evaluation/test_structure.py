@@ -1,4 +1,4 @@
-"""Each share against plain loops over sets of weights, and in the cases whose value is known."""
+"""Shares of weights against plain loops over sets, and in cases with known values."""
 
 import doctest
 import math

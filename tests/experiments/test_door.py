@@ -139,7 +139,7 @@ def test_own_regressions_make_a_run_and_images_say_what_learns_them(tmp_path):
     images = ibpcl.Task("a", x_train=INPUTS / 2, x_test=INPUTS / 2)
     with pytest.raises(UserError, match=r"images without labels are for ibpcl\.learn"):
         ibpcl.run([images])
-    with pytest.raises(UserError, match="of one kind, got images and regression"):
+    with pytest.raises(UserError, match="kind, got images and regression"):
         ibpcl.run([images, line("up", 1.0)])
 
 

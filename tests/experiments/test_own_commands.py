@@ -161,7 +161,7 @@ def test_tables_are_there_as_json(capsys, arguments):
         ),
         (["compare", "--methods", "ewc"], ["name an EXPERIMENT", "--data"]),
         (["run", "--data", "nowhere.npz"], ["--data: nowhere.npz: there is no such file"]),
-        (["run", "--data", "x.npy"], ["x.npy", "valid .npz"]),
+        (["run", "--data", "x.npy"], ["x.npy", ".npz file"]),
         (
             ["run", "--data", "mine.npz", "--set", "classes=[[0,9],[1,2,3]]"],
             ["mine.npz", "no examples of 9"],

@@ -1,4 +1,4 @@
-"""Every method refuses what it cannot predict, in a line that names the argument."""
+"""Every method refuses invalid inputs of predictions with one line that names the argument."""
 
 import numpy as np
 import pytest

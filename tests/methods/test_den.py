@@ -1,6 +1,4 @@
-"""DEN: its limits are naive training and selective retraining; time stamps keep what earlier tasks
-predict.
-"""
+"""DEN: exact limits (naive training, selective retraining), and unchanged earlier predictions."""
 
 import dataclasses
 
@@ -60,7 +58,7 @@ def widths(learner):
 
 
 def widths_drifted(learner, before):
-    """Check the promise of the threshold: return how far each unit of an earlier task has moved."""
+    """Return how far each unit of an earlier task has moved, after checking the threshold."""
     return [distance for layer in expandable.drift(*newest(learner), *before) for distance in layer]
 
 
@@ -81,7 +79,7 @@ def test_without_penalties_and_thresholds_it_is_naive_bit_for_bit(make_task):
 
 
 def plain_phase(network, vector, task, key, epochs, trained, mu=0.0, pulls=()):
-    """Train, stated plainly: Adam, and the soft threshold of its step sizes on the weights."""
+    """Train with Adam and the soft threshold of its step sizes on the weights, written plainly."""
     weights = np.zeros(network.layout.size, np.float32)
     for weight, _ in network.weights(weights):
         weight[...] = 1
@@ -136,9 +134,7 @@ def test_with_infinite_thresholds_it_is_selective_retraining_bit_for_bit(make_ta
 
 
 def test_what_is_retrained_is_the_selected_network_alone(make_task):
-    """Cut out of the rest, the selected units compute the same logits: nothing else has a say in
-    the new task.
-    """
+    """Cut out of the rest, the selected units compute the same logits, so no other unit matters."""
     learner = learned([make_task(0), make_task(1)], hidden=(8, 7), sparsity=0.02, **NEVER)
     network, vector = learner.assemble(1)
     units = expandable.reached(network.weights(vector))
@@ -161,7 +157,7 @@ def test_with_threshold_0_no_earlier_prediction_changes_by_a_bit(make_task, hidd
 
 
 def test_expansion_alone_changes_no_earlier_prediction(make_task, monkeypatch):
-    """Nothing selected, so only what is new learns."""
+    """No unit is selected, so only new weights are trained."""
     monkeypatch.setattr(
         expandable, "reached", lambda layers: tuple(np.zeros(len(b), bool) for _, b in layers[:-1])
     )

@@ -1,4 +1,4 @@
-"""EWC: its penalty, its anchors, and its exact limit, naive training."""
+"""EWC: its penalty, its anchors, and naive training as its exact limit."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ def test_with_a_large_weight_nothing_moves_that_matters(make_task):
 
 @pytest.mark.parametrize("kind", fisher.DEFINITIONS)
 def test_the_penalty_is_half_of_the_weighted_square(make_task, kind):
-    """The half of the Laplace approximation, N examples, and one anchor a task."""
+    """The factor 1/2 of the Laplace approximation, N examples, and one anchor per task."""
     learner = learned(make_task, variant="separate", weight=7.0, fisher=kind, fisher_examples=50)
     vector = np.random.default_rng(0).normal(size=len(learner.knowledge.shared) + 5)
     places = slice(len(learner.knowledge.shared))

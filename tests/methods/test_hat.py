@@ -1,6 +1,4 @@
-"""HAT: with gates at one it is a plain network, what is used does not move, and its factors are the
-paper's.
-"""
+"""HAT: a plain network with gates at one, fixed used weights, and the factors of the paper."""
 
 import numpy as np
 import pytest
@@ -36,7 +34,7 @@ def test_with_gates_at_one_the_network_is_plain():
 
 
 def test_training_with_gates_at_one_is_naive(make_task, monkeypatch):
-    """Gates held open, and nothing marked as used."""
+    """The gates are held open, and no unit is marked as used."""
     monkeypatch.setattr("ibpcl.methods.hat.scale_at", lambda *arguments: 400.0)
     monkeypatch.setattr("ibpcl.methods.hat.used_gates", lambda context: np.zeros(8, np.float32))
     monkeypatch.setattr("ibpcl.methods.hat.generator", lambda key: Sixes())

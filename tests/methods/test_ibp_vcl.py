@@ -1,6 +1,4 @@
-"""IBP-VCL: VCL when all masks are one, Bayes' rule for sticks as for weights, and what a learner
-promises.
-"""
+"""IBP-VCL: VCL with all masks at one, Bayes' rule for sticks and weights, and the interface."""
 
 import dataclasses
 
@@ -137,7 +135,7 @@ def test_masks_drawn_as_the_sticks_say_cost_nothing_and_offsets_do(make_task):
             for record in learner.learn(make_task(t), progress=False)
             if record.phase == "ibp_vcl"
         ]
-        # Each step's divergence, but for what rounding leaves of 0.
+        # KL divergence of each step; 0 up to rounding
         assert (max(record.kl_masks for record in history) > 0.01) == offsets
         models = [learner.assemble(t) for t in range(2)]
         first, second = (
@@ -149,9 +147,7 @@ def test_masks_drawn_as_the_sticks_say_cost_nothing_and_offsets_do(make_task):
 
 @pytest.mark.parametrize("mask_kl", ["bernoulli", "concrete"])
 def test_the_masks_divergence_counts_once_an_example(mask_kl):
-    """For log-odds 1 beside 0: the divergence of one mask, times units, times examples, whatever
-    the minibatch.
-    """
+    """For log-odds 1 against 0: the KL divergence of one mask, times units, times examples."""
     model = units(2, (3,), 2, kl=mask_kl)
     vector = np.zeros(model.layout.size)
     layer = model.layout.layers(vector)["hidden0"]
@@ -180,9 +176,7 @@ def test_the_masks_divergence_counts_once_an_example(mask_kl):
 
 
 def test_predictions_average_over_binary_masks():
-    """A network that says class 1 where its only unit is on: the probability is the unit's, (alpha
-    / (alpha + 1)).
-    """
+    """The network predicts class 1 if its only unit is on, with the probability of that unit."""
     model = units(1, (1,), 2)
     vector = start(model, 3.0)
     layer, head = model.layout.layers(vector).values()

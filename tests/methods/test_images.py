@@ -1,4 +1,4 @@
-"""Methods on images without labels: exact limits, what is shared, and going on."""
+"""Methods on images without labels: exact limits, shared parameters, and saved learners."""
 
 import dataclasses
 
@@ -80,9 +80,7 @@ def test_a_heavy_weight_holds_what_mattered(name, weights, make_images):
 
 
 def test_the_online_sum_decays(make_images):
-    """With gamma the information of the first task counts gamma times; at 0 the second one's alone
-    is left.
-    """
+    """The information of the first task counts gamma times; with 0, only the second one remains."""
 
     def information(decay):
         return learn("vae_ewc", 2, make_images, weight=0.0, decay=decay).knowledge.memory["fisher"]

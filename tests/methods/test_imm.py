@@ -1,4 +1,4 @@
-"""IMM: how solutions are merged, and that training does not see it."""
+"""IMM: the merging of solutions, which does not influence training."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The reference: plain networks that share nothing, one a task."""
+"""Independent networks: plain networks without shared parameters, one per task."""
 
 import numpy as np
 import pytest
@@ -84,7 +84,7 @@ def test_more_epochs_fit_better_and_the_history_says_so():
     history = learner.learn(task(0), progress=False)
     assert [record.epoch for record in history] == list(range(6))
     assert history[-1].log_likelihood > history[0].log_likelihood
-    assert history[-1].elbo == history[-1].log_likelihood  # there is no divergence
+    assert history[-1].elbo == history[-1].log_likelihood  # without any KL divergence
 
 
 def test_a_saved_learner_is_the_learner(tmp_path):

@@ -1,4 +1,4 @@
-"""Joint training sees everything, each example with its own head."""
+"""Joint training uses all data, each example with the head of its task."""
 
 import numpy as np
 import pytest

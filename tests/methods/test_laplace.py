@@ -1,4 +1,4 @@
-"""Online Laplace: Bayes' rule where it is exact, and naive training without weight."""
+"""Online Laplace: Bayes' rule in an exact case, and naive training at weight 0."""
 
 import numpy as np
 import pytest

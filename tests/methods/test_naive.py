@@ -1,4 +1,4 @@
-"""Naive training: its first task is the reference's, and it forgets."""
+"""Naive training: its first task equals that of independent networks, and it forgets."""
 
 import numpy as np
 

@@ -1,6 +1,4 @@
-"""Names are written down where a reader looks for them: of methods, of their classes, of the phases
-that draw noise.
-"""
+"""Names of methods, classes and noise phases are literals in the source."""
 
 import inspect
 import re
@@ -36,7 +34,7 @@ def test_no_two_phases_draw_the_same_noise(name):
     model = method(name).learner.model_type
     phases = dict(model.streams)
     if model.stride is None:
-        # The order of the examples has a stream of its own, and only DEN draws in growth.
+        # The order of the examples has a separate stream, and only DEN draws in growth.
         assert phases.pop("train") == phases["initial"]
         assert phases.pop("growth") == phases["fisher"]
     numbers = list(phases.values())

@@ -1,6 +1,4 @@
-"""NPBCL on small problems: it learns, keeps what it learned, repeats itself bit for bit, and
-refuses what is wrong.
-"""
+"""NPBCL on small problems: it learns, remembers, repeats exactly, and refuses invalid input."""
 
 import dataclasses
 
@@ -33,9 +31,7 @@ SMALL = Settings(
 
 
 class Blobs:
-    """Binary tasks that each look at two inputs of their own, of eight: a network can keep them
-    apart.
-    """
+    """Binary tasks that each depend on two of eight inputs, so that a network can separate them."""
 
     name = "blobs"
 
@@ -121,9 +117,7 @@ def test_a_loaded_learner_predicts_the_same_and_goes_on_the_same(learned):
 
 
 def test_weights_that_a_task_does_not_use_do_not_move():
-    """Given its mask, an unused weight's best posterior is its prior: yesterday's posterior, or the
-    initial prior.
-    """
+    """Given its mask, an unused weight's best posterior is its prior: the last posterior, or p0."""
     learner = NPBCL(dataclasses.replace(SMALL, unused_prior="gaussian"), seed=0)
     stream = Blobs(2)
     learner.learn(stream[0], progress=False)
@@ -227,9 +221,7 @@ def test_alpha_follows_its_rule():
 
 
 def test_a_large_task_has_fewer_epochs():
-    """200 examples in batches of 50 are 4 steps an epoch: of 12 + 6 epochs, 36 steps leave one
-    half.
-    """
+    """200 examples in batches of 50 are 4 steps per epoch, so 36 steps allow half the epochs."""
     settings = dataclasses.replace(SMALL, batch=50, epochs=12, finetune_epochs=6, max_steps=36)
     history = NPBCL(settings).learn(Blobs()[0], progress=False)
     assert [
@@ -249,7 +241,7 @@ def test_where_rho_starts_says_how_full_the_first_masks_are():
 
 
 def test_masks_of_an_input_that_is_always_zero_are_as_the_sticks_say():
-    """All others stay as open as they start; of this one nothing is known, so its rho is 0."""
+    """The data carry no information about this input, so its rho is 0; others keep their start."""
     task = Blobs()[0]
     dead = 3
     x = task.x_train.copy()

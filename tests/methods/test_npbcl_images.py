@@ -1,6 +1,4 @@
-"""NPBCL for images on small problems: it learns, keeps what it learned, and repeats itself bit for
-bit.
-"""
+"""NPBCL for images on small problems: it learns, remembers, and repeats exactly."""
 
 import dataclasses
 
@@ -51,9 +49,7 @@ def learned(make_images):
 
 
 def test_it_learns_to_code_what_varies_and_keeps_it(make_images):
-    """Bars at one of five places: without codes the best that a model of pixels can do is its mean
-    image.
-    """
+    """Bars at one of five positions: without codes, the best prediction is the mean image."""
     task = make_images(0)
     mean = task.x_train.mean(axis=0).clip(1e-3, 1 - 1e-3)
     without_codes = (
@@ -75,9 +71,7 @@ def test_the_same_seed_gives_the_same_bits_and_another_does_not(learned, make_im
 
 
 def test_softplus_units_leave_the_shared_pixels_free_in_the_first_task(make_images):
-    """They are never zero, so the pixels hear all of them: yet no weight is a task's before there
-    was one.
-    """
+    """They are never zero, so all reach the pixels; yet no weight is known at first."""
     free = {
         "activation": "softplus",
         "output": "shared",
@@ -141,7 +135,7 @@ def test_what_a_task_does_not_use_does_not_move(make_images):
 
 
 def first_model_before_and_after(learner, make_images):
-    """Learn a second task; return what the first task's model gives before and after."""
+    """Learn a second task; return the outputs of the first task's model before and after."""
     x = make_images(0).x_test
     before = learner.latent_model(0)
     learner.learn(make_images(1), progress=False)
@@ -224,7 +218,7 @@ def test_masks_that_start_at_unused_columns_leave_the_earlier_task_s_alone(make_
 
 
 def test_each_task_s_codes_lie_around_a_place_of_their_own(make_images):
-    """At a distance of about the root of 2 L, L codes; with the standard prior all lie around 0."""
+    """At a distance of about sqrt(2 L) for L codes; with the standard prior all lie around 0."""
     for choice, least, most in (("per_task", 1.0, 12.0), ("standard", 0.0, 0.0)):
         learner = learn(2, make_images, latent_prior=choice)
         one, other = (learner.latent_model(t).prior()[0] for t in range(2))

@@ -1,6 +1,4 @@
-"""Learners and settings are ordinary objects: they are copied, pickled, printed, and refuse what
-they do not know.
-"""
+"""Learners and settings are ordinary objects: copied, pickled, printed, and strict about names."""
 
 import copy
 import math

@@ -1,6 +1,4 @@
-"""A prior of one's own: its divergence and gradient reach the ELBO, and what is none is refused in
-a line.
-"""
+"""Custom priors: their KL divergence and gradient reach the ELBO, and invalid ones are refused."""
 
 import re
 import sys
@@ -32,7 +30,7 @@ TINY = {
 
 
 class Standard:
-    """The package's own Gaussian prior, as somebody else would write it."""
+    """The package's Gaussian prior, written as a custom prior."""
 
     def kl(self, mu, log_sigma):
         return gaussian.kl(mu, log_sigma, np.zeros_like(mu), np.zeros_like(mu))

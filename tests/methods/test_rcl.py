@@ -1,4 +1,4 @@
-"""RCL: nothing old ever moves, and what is kept is what was rewarded most."""
+"""RCL: old parameters never move, and the network with the largest reward is kept."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def learned(make_task, tasks=3, seed=1, backend="numpy", **settings):
 
 
 def choosing(monkeypatch, added):
-    """Let the controller choose these numbers of units, whatever it is asked."""
+    """Let the controller choose these numbers of units, whatever its inputs."""
     monkeypatch.setattr(Controller, "sample", lambda self, vector, u: np.array(added))
 
 
@@ -69,9 +69,7 @@ def test_what_was_there_does_not_move_a_bit_and_what_is_new_is_trained(make_task
 
 
 def test_without_room_the_shared_part_does_not_move_and_a_task_trains_its_head_alone(make_task):
-    """The head is what softmax regression on the frozen features is, trained by a loop of its
-    own.
-    """
+    """The head equals softmax regression on the frozen features, trained by a separate loop."""
     settings = {**SMALL, "most_units": 0, "rate_end": 1.0}
     learner = learned(make_task, 1, **settings)
     shared = learner.knowledge.shared.copy()
@@ -170,7 +168,7 @@ def test_the_held_out_examples_are_not_trained_on(make_task, monkeypatch):
 
 
 class Right:
-    """A network that is right about as large a share of the examples as it is told."""
+    """Network that classifies a given share of the examples correctly."""
 
     def __init__(self, labels, share):
         right = np.arange(len(labels)) < round(share * len(labels))
@@ -213,9 +211,7 @@ def test_a_saved_learner_with_grown_layers_is_the_learner(make_task, tmp_path, m
 
 
 def test_a_task_stores_its_units_its_head_and_its_trials(make_task, monkeypatch):
-    """Four bytes a parameter: of new units with a weight from each input, and of a head from all
-    units.
-    """
+    """Four bytes per parameter: new units with all their inputs, and a head from all units."""
     choosing(monkeypatch, (4,))
 
     def stored(learner):

@@ -1,6 +1,4 @@
-"""Every method: a run that is killed within a task learns the task again, and ends where it would
-have ended.
-"""
+"""A run that is killed within a task learns the task again and ends with the same result."""
 
 from typing import NamedTuple
 
@@ -68,7 +66,7 @@ class Done(NamedTuple):
 
 
 def go_on(learner, stream, journal):
-    """Learn what is left of a stream, as the loop does."""
+    """Learn the remaining tasks of a stream, as the loop does."""
     for t in range(len(journal.done), len(stream)):
         history, seconds = learn_task(learner, stream[t], False, journal)
         journal.finish_task(learner, Done(t, stream[t].name, history, seconds, 0.0))

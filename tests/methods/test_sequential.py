@@ -1,6 +1,4 @@
-"""What methods that train one network on task after task promise: they learn, save, and refuse what
-is wrong.
-"""
+"""Common properties of the methods that train one network in sequence."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""SI: the path integral is the fall of the loss, and without weight it is naive training."""
+"""SI: the path integral is the decrease of the loss, and without weight SI is naive training."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def test_without_weight_it_is_naive_bit_for_bit(make_task):
 
 
 def ends(learner, task, monkeypatch):
-    """Learn a task; return its start, what is shared of it, its end, and the path integral."""
+    """Learn a task; return its start, the shared start, its end, and the path integral."""
     seen = []
 
     class Watched(si.PathIntegral):
@@ -42,7 +42,7 @@ def ends(learner, task, monkeypatch):
 
 
 def test_the_path_integral_adds_up_to_the_fall_of_the_loss(make_task, monkeypatch):
-    """With small steps on the whole data; one head, so that all weights are in the sum."""
+    """With small steps on all data and a single head, so that the sum contains all weights."""
     task = make_task(0)
     learner = SI(
         Settings(**{**SMALL, "rate": 0.0005, "batch": 120, "epochs": 60, "single_head": True}),

@@ -1,6 +1,4 @@
-"""Penalties with a kink under Adam: the sizes of its steps, and the minimum of the loss with its
-penalties.
-"""
+"""Nonsmooth penalties under Adam: its step sizes, and the minimum of the penalized loss."""
 
 import numpy as np
 import pytest

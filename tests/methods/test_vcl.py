@@ -1,4 +1,4 @@
-"""VCL: NPBCL with an all-ones mask, Bayes by Backprop on one task, and what a learner promises."""
+"""VCL: NPBCL with an all-ones mask, Bayes by Backprop on one task, and the learner's interface."""
 
 import dataclasses
 
@@ -88,7 +88,7 @@ def test_npbcl_with_all_masks_on_is_vcl_when_weights_are_sampled():
 
 
 def context_of(task, **settings):
-    """Return what NPBCL's steps read before its first task, with eight hidden units."""
+    """Return the context of NPBCL's steps before its first task, with eight hidden units."""
     context = NPBCL(NPBCLSettings(hidden=(8,), **settings), 1, "numpy").context
     return dataclasses.replace(context, state=context.model.accept(task, context.state)[1])
 

@@ -1,6 +1,4 @@
-"""Arrays in a few numbers, and points of a parameter space that depend on names alone, not on the
-order of a vector.
-"""
+"""Fingerprints of arrays, and parameters that depend only on names, not on their order."""
 
 from zlib import crc32
 

@@ -1,4 +1,4 @@
-"""Small runs of every method: what each task's history says, and what is predicted in the end.
+"""Small runs of every method: their history and final predictions.
 
 A case is a function of a backend's name that returns named arrays.
 """
@@ -119,7 +119,7 @@ def generative(name, backend_name, **options):
 
 BLOBS = [blobs(0), blobs(1, 2), blobs(2)]
 ONE_HEAD = [blobs(0), blobs(1), blobs(2)]
-# What beside the defaults: the branches that a method has.
+# Settings besides the defaults, one for each branch of a method.
 VARIANTS = {
     "npbcl": {
         "none, reset": {"alpha": 5.0, "mask_link": "logit"},

@@ -1,7 +1,7 @@
-"""Every model in every phase, at fixed noise: the ELBO by parts, and its gradient by name.
+"""Every model in every phase, with fixed noise: the terms of the ELBO, and its gradient by name.
 
 A case is a function of a backend and a dtype that returns named arrays.  The cases build models as
-the package does today; the names of parameters, the noise and what is returned stay what they are.
+the package does today; names of parameters, noise and returned values stay the same.
 """
 
 from functools import partial
@@ -241,9 +241,7 @@ def plain(who, dtype):
 
 
 def heads(who, dtype):
-    """Two heads on the same hidden layers, for groups of examples of their own, as joint training
-    has them.
-    """
+    """Two heads on the same hidden layers, each for some of the examples, as in joint training."""
     found = {}
     totals = []
     for head, (n, outputs, weight) in enumerate(((8, 3, 1.0), (5, 2, -0.6))):

@@ -1,8 +1,6 @@
-"""The numbers that models and methods gave before their code was joined; they are compared, not
-explained.
+"""Numbers of models and methods from an earlier version, for comparison.
 
-``python tests/oracles/test_oracles.py`` writes them again: only where a change of the numbers is
-meant.
+``python tests/oracles/test_oracles.py`` writes them again; use it only for intended changes.
 """
 
 import json
