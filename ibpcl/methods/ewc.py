@@ -50,7 +50,8 @@ class Information(SequentialSettings):
 
     fisher: str = option(
         "exact",
-        "Labels in the Fisher information; exact averages over all classes.",
+        "Labels in the Fisher information: all classes by their probability (exact), drawn from "
+        "the model (sampled), or those of the data (empirical).",
         choices=fisher.DEFINITIONS,
     )
     fisher_examples: int | None = option(

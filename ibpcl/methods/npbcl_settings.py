@@ -256,8 +256,8 @@ class Settings(MaskedSettings):
     )
     alpha_rule: str = option(
         "max",
-        "Rule for alpha of the next task; max takes the maximum of alpha and the stick parameters "
-        "a (supplement E).",
+        "Rule for alpha of the next task (supplement E): fixed keeps it, max takes the maximum of "
+        "alpha and the stick parameters a, increment adds alpha_increment, learned infers it.",
         choices=("fixed", "max", "increment", "learned"),
     )
     alpha_increment: float = option(
@@ -280,8 +280,9 @@ class Settings(MaskedSettings):
     )
     unused_prior: str = option(
         "none",
-        "Prior p0 of weights that no task uses yet (Sec. 4.1: flat); none drops their KL "
-        "divergence; package.module:Prior is a custom prior (docs/own-prior.md).",
+        "Prior p0 of weights that no task uses yet (Sec. 4.1: flat): gaussian is "
+        "N(0, prior_sigma^2), none drops their KL divergence, package.module:Prior is a custom "
+        "prior (docs/own-prior.md).",
         choices=OrOwn(("gaussian", "flat", "none")),
     )
     start_spread: float = option(
@@ -297,7 +298,9 @@ class Settings(MaskedSettings):
         False, "All tasks use the mask of the first task (ablation, Sec. 6.3)."
     )
     coreset: str = option(
-        "none", "Selection of the coreset of a task (Sec. 4.3).", choices=("none", *SELECTIONS)
+        "none",
+        "Selection of the coreset of a task (Sec. 4.3); k_center spreads it over the inputs.",
+        choices=("none", *SELECTIONS),
     )
     coreset_size: int = option(
         50,
@@ -424,7 +427,8 @@ class ImageSettings(MaskedSettings):
     )
     latent_prior: str = option(
         "per_task",
-        "Prior of the codes; learned is one learned prior for all tasks (supplement G).",
+        "Prior of the codes (supplement G): standard is N(0, I), learned is one learned Gaussian "
+        "for all tasks, per_task is one per task.",
         choices=("standard", "learned", "per_task"),
     )
     mask_samples: int = option(
@@ -437,8 +441,8 @@ class ImageSettings(MaskedSettings):
     )
     alpha_rule: str = option(
         "max",
-        "Rule for alpha of the next task; max takes the maximum of alpha and the stick parameters "
-        "a (supplement B.2).",
+        "Rule for alpha of the next task (supplement B.2): fixed keeps it, max takes the maximum "
+        "of alpha and the stick parameters a.",
         choices=("fixed", "max"),
     )
     first_columns: str = option(

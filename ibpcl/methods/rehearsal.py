@@ -39,7 +39,11 @@ class Settings(SequentialSettings):
 
     method = "rehearsal"
 
-    buffer: str = option("random", "Selection of the stored examples.", choices=SELECTIONS)
+    buffer: str = option(
+        "random",
+        "Selection of the stored examples; k_center spreads them over the inputs.",
+        choices=SELECTIONS,
+    )
     weight: float = option(
         1.0,
         "Weight lambda of the buffers: with 1 each counts as its whole task, with 0 not at all.",

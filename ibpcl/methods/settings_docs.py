@@ -63,8 +63,8 @@ def documented(settings):
     settings.__signature__ = SignatureOfFields()
     if settings.__doc__:  # without docstrings under python -OO
         entries = "".join(_entry(spec) for spec in fields(settings))
-        parameters = f"Parameters\n----------\n{entries}" if entries else ""
-        settings.__doc__ = f"{inspect.cleandoc(settings.__doc__)}\n\n{parameters}{RAISES}"
+        parameters = f"\nParameters\n----------\n{entries}" if entries else ""
+        settings.__doc__ = f"{inspect.cleandoc(settings.__doc__)}\n{parameters}{RAISES}"
     return settings
 
 

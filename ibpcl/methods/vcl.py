@@ -92,7 +92,9 @@ class Settings(PosteriorSettings):
         True, "Draw pre-activations, separately for each example, instead of weights."
     )
     coreset: str = option(
-        "none", "Selection of the coreset of a task.", choices=("none", *coresets.SELECTIONS)
+        "none",
+        "Selection of the coreset of a task; k_center spreads it over the inputs.",
+        choices=("none", *coresets.SELECTIONS),
     )
     coreset_size: int = option(
         40, "Coreset examples per task, taken out of its training data.", at_least=1
