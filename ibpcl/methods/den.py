@@ -173,7 +173,7 @@ class Course:
     Parameters
     ----------
     context : ibpcl.methods.sequential.Context
-        Settings, and the state before the task.
+        Settings, and the state before the task, from :func:`ibpcl.methods.sequential.accept`.
     task : ibpcl.continual.task.Task
         The task to learn.
 

@@ -85,7 +85,7 @@ def information(context, network, vector, task):
     Parameters
     ----------
     context : ibpcl.methods.sequential.Context
-        State before the task; its settings select the definition and the number of examples.
+        Settings, and the state before the task, from :func:`ibpcl.methods.sequential.accept`.
     network : ibpcl.models.network.Network
         Network of the task, from ``context.next_network(task.outputs)``.
     vector : ndarray, shape (P,)

@@ -187,7 +187,7 @@ class GatedClassifier(PlainClassifier):
         context : ibpcl.methods.sequential.Context
             Gives the random keys of the task: ``learner.context`` of a learner.
         network : ibpcl.models.plain.PlainNetwork
-            Network to initialize.
+            Network to initialize, from :meth:`network`.
         task : ibpcl.continual.task.Task
             The task; not used.
 

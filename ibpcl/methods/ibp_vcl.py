@@ -153,7 +153,7 @@ class BuffetClassifier(GaussianClassifier):
         Parameters
         ----------
         network : ibpcl.models.network.Network
-            Network of a task.
+            Network of a task, from :meth:`network`.
 
         Returns
         -------
@@ -185,7 +185,7 @@ class BuffetClassifier(GaussianClassifier):
         context : ibpcl.methods.sequential.Context
             Gives the random key of the task: ``learner.context`` of a learner.
         network : ibpcl.models.network.Network
-            Network to initialize.
+            Network to initialize, from :meth:`network`.
         task : ibpcl.continual.task.Task
             The task; not used.
 

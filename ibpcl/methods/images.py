@@ -218,7 +218,7 @@ class PlainAutoencoder:
         context : ibpcl.methods.sequential.Context
             Gives the random key of the task: ``learner.context`` of a learner.
         network : ibpcl.models.network.Network
-            Autoencoder to initialize.
+            Autoencoder to initialize, from :meth:`network`.
         task : ibpcl.continual.task.Task
             The task; pixel biases start at its mean training image.
 

@@ -384,7 +384,7 @@ def split_coreset(context, task):
     Parameters
     ----------
     context : ibpcl.methods.npbcl.Context
-        Its settings choose the selection and the size of the coreset.
+        Settings of the coreset, and the state: ``learner.context`` of an NPBCL learner.
     task : ibpcl.continual.task.Task
         The task to learn.
 
@@ -634,7 +634,7 @@ def rest(context, network, vector, prior, relaxed=False):
     Parameters
     ----------
     context : ibpcl.methods.npbcl.Context
-        Its settings weigh the KL divergences.
+        Settings, and the state that ``context.model.accept(task, state)`` returned.
     network : ibpcl.models.network.Network
         Network of the task, from ``context.next_network(outputs)``.
     vector : ndarray, shape (P,)
@@ -702,7 +702,7 @@ def probable_masks(context, network, vector):
     Parameters
     ----------
     context : ibpcl.methods.npbcl.Context
-        Its settings give the number of stick samples.
+        Settings, and the state that ``context.model.accept(task, state)`` returned.
     network : ibpcl.models.network.Network
         Network of the task, from ``context.next_network(outputs)``.
     vector : ndarray, shape (P,)
@@ -758,10 +758,12 @@ def cut_masks(context, network, vector, x):
 def drop(context, network, vector, prior, masks):
     """Return the parameters with every dropped weight at its Gaussian prior.
 
+    With ``settings.reset_unused = False`` all parameters are unchanged.
+
     Parameters
     ----------
     context : ibpcl.methods.npbcl.Context
-        With ``settings.reset_unused = False`` the parameters are returned as they are.
+        Settings, and the state that ``context.model.accept(task, state)`` returned.
     network : ibpcl.models.network.Network
         Network of the task, from ``context.next_network(outputs)``.
     vector : ndarray, shape (P,)
@@ -938,7 +940,7 @@ def learn_task(context, task):
     Parameters
     ----------
     context : ibpcl.methods.npbcl.Context
-        Settings, and the state before the task.
+        Settings, and the state before the task: ``learner.context`` of an NPBCL learner.
     task : ibpcl.continual.task.Task
         The next task.
 

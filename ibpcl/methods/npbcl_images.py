@@ -150,7 +150,7 @@ class ImageModel:
         Parameters
         ----------
         network : ibpcl.models.network.Network
-            Network of a task.
+            Network of a task, from :meth:`network`.
 
         Returns
         -------
@@ -203,7 +203,7 @@ class ImageModel:
         Parameters
         ----------
         network : ibpcl.models.network.Network
-            Network of the task.
+            Network of the task, from :meth:`network`.
         masks : dict of str to ndarray of bool, shape (D, K)
             Hard mask of each masked layer.
 
@@ -226,7 +226,7 @@ class ImageModel:
         Parameters
         ----------
         network : ibpcl.models.network.Network
-            Network of the next task.
+            Network of the next task, from :meth:`network`.
         known : dict of str to ndarray of bool, shape (D, K)
             Union of the earlier masks by layer.
 
@@ -263,7 +263,7 @@ class ImageModel:
         Parameters
         ----------
         network : ibpcl.models.network.Network
-            Network of the task.
+            Network of the task, from :meth:`network`.
         vector : ndarray, shape (P,)
             Parameters, modified in place.
         x : ndarray, shape (N, D)
@@ -301,7 +301,7 @@ class ImageModel:
         Parameters
         ----------
         network : ibpcl.models.network.Network
-            Network of the task.
+            Network of the task, from :meth:`network`.
         known : dict of str to ndarray of bool, shape (D, K)
             Weights that earlier tasks use, by layer.
 
@@ -341,7 +341,7 @@ class ImageModel:
         Parameters
         ----------
         network : ibpcl.models.network.Network
-            Network of the task.
+            Network of the task, from :meth:`network`.
         masks : dict of str to ndarray of bool, shape (D, K)
             Hard mask of each masked layer.
         x : ndarray, shape (N, D)
@@ -360,7 +360,7 @@ class ImageModel:
         Parameters
         ----------
         network : ibpcl.models.network.Network
-            Network of the task.
+            Network of the task, from :meth:`network`.
         masks : dict of str to ndarray of bool, shape (D, K)
             Hard mask of each masked layer.
 

@@ -150,7 +150,7 @@ class LabelModel:
         Parameters
         ----------
         network : ibpcl.models.network.Network
-            Network of a task.
+            Network of a task, from :meth:`network`.
 
         Returns
         -------
@@ -195,7 +195,7 @@ class LabelModel:
         Parameters
         ----------
         network : ibpcl.models.network.Network
-            Network of the task.
+            Network of the task, from :meth:`network`.
         masks : dict of str to ndarray of bool
             Hard masks of the task; not used.
 
@@ -248,7 +248,7 @@ class LabelModel:
         Parameters
         ----------
         network : ibpcl.models.network.Network
-            Network of the task.
+            Network of the task, from :meth:`network`.
         vector : ndarray, shape (P,)
             Parameters; rho is set to ``settings.start_rho``.
         x : ndarray, shape (N, D), or None

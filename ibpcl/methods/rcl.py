@@ -155,7 +155,7 @@ def split_off(context, task):
     Parameters
     ----------
     context : ibpcl.methods.sequential.Context
-        Gives the setting ``held_out`` and the seed.
+        Gives the setting ``held_out`` and the seed: ``learner.context`` of a learner.
     task : ibpcl.continual.task.Task
         The task to split.
 

@@ -220,7 +220,7 @@ class PlainClassifier:
         context : ibpcl.methods.sequential.Context
             Gives the random key of the task: ``learner.context`` of a learner.
         network : ibpcl.models.plain.PlainNetwork
-            Network to initialize.
+            Network to initialize, from :meth:`network`.
         task : ibpcl.continual.task.Task
             The task; not used.
 
@@ -580,7 +580,7 @@ def of_task(context, history):
     Parameters
     ----------
     context : ibpcl.methods.sequential.Context
-        State before the task, so ``state.learned`` is its number.
+        Settings, and the state before the task, from :func:`accept`.
     history : list of ibpcl.inference.loop.Record
         Rows of a fit.
 

@@ -182,7 +182,7 @@ class GaussianClassifier:
         Parameters
         ----------
         network : ibpcl.models.network.Network
-            Network of a task.
+            Network of a task, from :meth:`network`.
 
         Returns
         -------
@@ -217,7 +217,7 @@ class GaussianClassifier:
         context : ibpcl.methods.sequential.Context
             Gives the random key of the task: ``learner.context`` of a learner.
         network : ibpcl.models.network.Network
-            Network to initialize.
+            Network to initialize, from :meth:`network`.
         task : ibpcl.continual.task.Task
             The task; not used.
 
@@ -317,7 +317,7 @@ def maximize(context, network, vector, prior, data, plan):
     Parameters
     ----------
     context : ibpcl.methods.sequential.Context
-        Gives the model.
+        Settings, and the state before the task, from :func:`ibpcl.methods.sequential.accept`.
     network : ibpcl.models.network.Network
         Network of the task, from ``context.next_network(task.outputs)``.
     vector : ndarray, shape (P,)
