@@ -165,7 +165,7 @@ def test_a_small_file_that_unpacks_to_much_is_not_read(file):
         tracemalloc.stop()
 
 
-def test_streams_are_told_apart_by_arrays_and_names():
+def test_streams_are_identified_by_arrays_and_names():
     task = Task("a", INPUTS, LABELS, INPUTS, LABELS, 6, tuple("uvwxyz"))
     same = own_tasks([Task("a", INPUTS.copy(), LABELS, INPUTS, LABELS, 6, tuple("uvwxyz"))])
     assert own_tasks([task]).sha256 == same.sha256 and own_tasks(same) is same
@@ -183,6 +183,6 @@ def test_streams_are_told_apart_by_arrays_and_names():
 @pytest.mark.parametrize(
     "stream", [3, [3], [], Task("a", INPUTS, LABELS, INPUTS, LABELS, 6, tuple("uvwxyz"))]
 )
-def test_what_is_no_stream(stream):
+def test_an_object_that_is_not_a_stream_is_refused(stream):
     with pytest.raises(DataError, match="Task"):
         own_tasks(stream)

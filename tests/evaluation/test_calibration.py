@@ -121,7 +121,7 @@ def test_the_band_is_that_of_the_binomial_distribution(examples, confidence):
         (([0.0, 0.0], [1.0, 1.0], [0.0, 0.0], 0.5), "levels must be"),
     ],
 )
-def test_what_is_no_forecast_is_refused(function, arguments, message):
+def test_invalid_forecasts_are_refused(function, arguments, message):
     with pytest.raises(ValueError, match=rf"calibration\.{function.__name__}: .*{message}"):
         function(*arguments)
 

@@ -72,7 +72,7 @@ def test_several_numbers_of_neighbours_at_once_are_those_one_by_one():
         (np.array([[np.nan], [0.0]]), (1,), "finite"),
     ],
 )
-def test_what_has_no_neighbours_is_refused(points, neighbours, what):
+def test_points_without_neighbours_are_refused(points, neighbours, what):
     with pytest.raises(ValueError, match=r"codes\.knn_error: .*" + what):
         codes.knn_error(points, np.array([0, 1]), np.zeros((1, 1)), np.array([0]), neighbours)
 
@@ -112,7 +112,7 @@ def test_codes_are_posterior_means_or_samples_around_them():
     np.testing.assert_allclose(np.std(drawn, axis=0), np.tile(sigma, (30, 1)), rtol=0.15)
 
 
-def test_encoders_that_leave_a_mark_are_told_apart_on_the_same_images_and_equal_ones_are_not():
+def test_different_encoders_are_recognized_on_the_same_images():
     noise = RNG.standard_normal((60, 3))
     marked = [LinearModel(np.eye(3), 1.0, offset=10.0 * t) for t in range(4)]
     assert codes.mask_leak(marked, noise).tolist() == [0] * len(codes.NEIGHBOURS)

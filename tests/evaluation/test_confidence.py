@@ -130,7 +130,7 @@ def test_with_three_classes_they_need_not():
         ),
     ],
 )
-def test_what_is_no_prediction_is_refused(call, words):
+def test_invalid_predictions_are_refused(call, words):
     with pytest.raises(ValueError, match=rf"confidence\.\w+: .*{words}"):
         call()
 

@@ -214,6 +214,6 @@ def test_single_precision_stays_single():
         (np.full((1, 2), np.nan), 2, "must be finite"),
     ],
 )
-def test_what_cannot_be_estimated_is_refused(x, samples, what):
+def test_invalid_images_or_samples_are_refused(x, samples, what):
     with pytest.raises(ValueError, match=r"latent\.importance_sampled: .*" + what):
         importance_sampled(Pixels(), x, samples)

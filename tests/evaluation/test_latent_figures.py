@@ -74,7 +74,7 @@ def test_images_stand_in_rows_with_gaps_and_rows_may_end_early():
 
 
 @pytest.mark.parametrize("rows", [[], [np.zeros((0, 6))], [np.zeros((2, 5))], [np.zeros(6)]])
-def test_what_is_no_row_of_images_is_refused(rows):
+def test_invalid_rows_of_images_are_refused(rows):
     with pytest.raises(ValueError, match=r"figures\.image_rows: rows must hold images of 6 pixels"):
         figures.image_rows(rows, (2, 3))
 

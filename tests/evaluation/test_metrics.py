@@ -61,7 +61,7 @@ def test_accuracy_refuses(probabilities, labels, what):
 
 
 @given(MATRICES)
-def test_what_the_paper_does_not_define_against_loops(R):
+def test_metrics_outside_the_paper_against_loops(R):
     T = len(R)
     lost = [max(R[i, j] for i in range(j, T - 1)) - R[T - 1, j] for j in range(T - 1)]
     assert metrics.forgetting(R) == pytest.approx(
@@ -145,7 +145,7 @@ def test_one_task_has_no_transfer():
         ([["a"]], "square matrix of numbers"),
     ],
 )
-def test_what_is_no_accuracy_matrix_is_refused(metric, R, what):
+def test_an_invalid_accuracy_matrix_is_refused(metric, R, what):
     with pytest.raises(ValueError, match=rf"metrics\.{metric.__name__}: .*" + what):
         metric(R)
 

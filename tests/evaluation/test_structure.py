@@ -113,7 +113,7 @@ def test_an_expanded_network_counts_the_weights_that_did_not_exist_as_unused():
         ([np.ones((0, 3))], "at least 1"),
     ],
 )
-def test_what_are_no_masks_is_refused(masks, what):
+def test_invalid_masks_are_refused(masks, what):
     with pytest.raises(ValueError, match=r"structure\.density: .*" + what):
         structure.density(masks)
 

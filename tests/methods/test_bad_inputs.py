@@ -44,7 +44,7 @@ def learned(request, make_task):
         (np.zeros((2, 6)), 1, ValueError, r"unknown task_id 1; 0 \.\.\. 0"),
     ],
 )
-def test_what_cannot_be_predicted_is_refused_and_named(learned, x, task_id, error, message):
+def test_invalid_inputs_are_refused_and_named(learned, x, task_id, error, message):
     with pytest.raises(error, match=rf"\w+\.predict: {message}"):
         learned.predict(x, task_id)
 

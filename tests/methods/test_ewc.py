@@ -72,7 +72,7 @@ def test_online_and_separate_agree_while_there_is_one_anchor(make_task):
     np.testing.assert_array_equal(one.knowledge.memory["anchor"], other.knowledge.memory["anchor1"])
 
 
-def test_what_decays_is_forgotten(make_task):
+def test_decayed_information_is_forgotten(make_task):
     one = learned(make_task, 2, decay=0.0)
     last = one.knowledge.memory["fisher"]
     vector = np.concatenate([one.knowledge.shared, one.knowledge.own[1]])

@@ -59,7 +59,7 @@ class Sixes:
         return np.full(size, 6.0)
 
 
-def test_what_a_task_uses_does_not_move(make_task):
+def test_used_weights_do_not_move(make_task):
     learner = HAT(Settings(**{**SMALL, "hidden": (8, 7), "epochs": 10, "sparsity": 0.1}))
     learner.learn(make_task(0), progress=False)
     used = learner.used

@@ -208,7 +208,7 @@ def test_it_repeats_itself_and_comes_back_from_a_file(name, make_images, tmp_pat
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_does_not_fit_is_refused(name, make_images, make_task):
+def test_a_task_that_does_not_fit_is_refused(name, make_images, make_task):
     learner = learn(name, 1, make_images, epochs=1)
     with pytest.raises(TypeError, match="must be of kind images, got classification"):
         learner.learn(make_task(0))

@@ -416,7 +416,7 @@ def test_one_head_that_grows_has_new_rows_like_a_new_head():
 
 
 @pytest.mark.parametrize("unused_prior", ["gaussian", "flat", "none"])
-def test_what_a_mask_drops_goes_to_its_prior_where_it_has_one(unused_prior):
+def test_dropped_weights_return_to_their_prior_if_they_have_one(unused_prior):
     learner = NPBCL(dataclasses.replace(SMALL, unused_prior=unused_prior), seed=1)
     learner.learn(Blobs(1)[0], progress=False)
     dropped = ~learner.masks(0)[0]

@@ -110,7 +110,7 @@ def test_a_loaded_learner_goes_on_the_same(learned, make_images, tmp_path):
     assert empty.knowledge.own == ()
 
 
-def test_what_a_task_does_not_use_does_not_move(make_images):
+def test_unused_weights_do_not_move(make_images):
     """An unused weight's best posterior is its prior: the last posterior, or p0; rows of switched
     off units too.
     """
@@ -177,7 +177,7 @@ def test_held_weights_leave_old_tasks_bit_for_bit(make_images, output, activatio
 
 @pytest.mark.parametrize("activation", ["leaky_relu", "softplus"])
 @pytest.mark.parametrize("output", ["own", "shared"])
-def test_what_is_kept_is_the_model_that_was_trained(make_images, output, activation):
+def test_the_stored_model_is_the_trained_one(make_images, output, activation):
     learner = ImageNPBCL(
         dataclasses.replace(SMALL, output=output, activation=activation, hidden=(16, 20)), 1
     )
@@ -299,7 +299,7 @@ def test_alpha_rises_in_every_layer_and_starts_as_printed(learned):
     ]
 
 
-def test_what_does_not_fit_is_refused(learned, make_task):
+def test_a_task_that_does_not_fit_is_refused(learned, make_task):
     with pytest.raises(TypeError, match="must be of kind images, got classification"):
         learned.learn(make_task(0))
     wide = Task("wide", x_train=np.zeros((4, 9)), x_test=np.zeros((2, 9)))

@@ -144,7 +144,7 @@ def test_settings_are_given_by_name():
         Settings((50,))
 
 
-def test_what_comes_out_of_a_pickle_was_checked():
+def test_an_unpickled_object_was_checked():
     settings = Settings(hidden=(7,), epochs=3)
     assert pickle.loads(pickle.dumps(settings)) == copy.deepcopy(settings) == settings
     object.__setattr__(settings, "epochs", -3)

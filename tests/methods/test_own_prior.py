@@ -119,13 +119,13 @@ def test_a_run_with_an_own_prior_is_another_one(laplace):
         (f"{__name__}:Unsummed", "kl must return a finite number of nats"),
     ],
 )
-def test_what_is_no_prior_is_refused_in_a_line(name, words):
+def test_an_invalid_prior_is_refused_in_a_line(name, words):
     with pytest.raises(UserError, match=words) as refused:
         own_prior(name)
     assert "\n" not in str(refused.value)
 
 
-def test_a_word_that_is_no_prior_is_refused_by_the_settings(capsys):
+def test_an_unknown_prior_is_refused_by_the_settings(capsys):
     assert main(["run", "--set", "unused_prior=laplace"]) == 2
     assert (
         "unused_prior must be one of gaussian, flat, none, got 'laplace'" in capsys.readouterr().err
