@@ -133,7 +133,7 @@ def test_with_infinite_thresholds_it_is_selective_retraining_bit_for_bit(make_ta
     np.testing.assert_array_equal(learner.assemble(1)[1], vector)
 
 
-def test_only_the_selected_network_is_retrained(make_task):
+def test_what_is_retrained_is_the_selected_network_alone(make_task):
     """Cut out of the rest, the selected units compute the same logits, so no other unit matters."""
     learner = learned([make_task(0), make_task(1)], hidden=(8, 7), sparsity=0.02, **NEVER)
     network, vector = learner.assemble(1)

@@ -52,7 +52,7 @@ def test_predictions_of_earlier_tasks_are_the_same_for_ever_bit_for_bit(
     )
 
 
-def test_old_parameters_stay_bit_for_bit_and_new_ones_are_trained(make_task, monkeypatch):
+def test_what_was_there_does_not_move_a_bit_and_what_is_new_is_trained(make_task, monkeypatch):
     choosing(monkeypatch, (3, 2))
     learner = learned(make_task, 1, hidden=(8, 6))
     old = learner.context.shared_layout(learner.learned - 1).views(learner.knowledge.shared)
