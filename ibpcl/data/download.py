@@ -56,7 +56,8 @@ def fetch(name, data_dir=None, progress=False):
         return glyphs.cache_path(name).parent
     if name not in SOURCES:
         raise DataError(
-            f"unknown image set {name!r}; choose from {', '.join((*glyphs.CHARACTERS, *SOURCES))}"
+            "the name of an image set must be one of "
+            f"{', '.join((*glyphs.CHARACTERS, *SOURCES))}, got {name!r}"
         )
     folder = data_folder(data_dir) / name
     files = examine(name, data_dir)[1]

@@ -147,7 +147,9 @@ def status(data_dir=None):
 def _check_name(name):
     """Raise DataError unless there is an image set of this name."""
     if name not in available():
-        raise DataError(f"unknown image set {name!r}; choose from {', '.join(available())}")
+        raise DataError(
+            f"the name of an image set must be one of {', '.join(available())}, got {name!r}"
+        )
 
 
 def _read(name, data_dir):

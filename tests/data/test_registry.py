@@ -41,7 +41,7 @@ def test_plain_and_packed_files_load_from_any_of_the_folders(tiny, monkeypatch, 
 @pytest.mark.parametrize("call", [registry.load, registry.verify, registry.fetch])
 def test_unknown_name_lists_the_known_ones(call):
     with pytest.raises(
-        DataError, match=r"unknown image set 'emnist'; .*glyphs, glyph_digits, mnist, "
+        DataError, match=r"must be one of glyphs, glyph_digits, mnist, .*, got 'emnist'"
     ):
         call("emnist")
 

@@ -247,7 +247,7 @@ def test_a_method_that_cannot_be_trained_is_left_out_and_the_command_fails(
         (
             "rcl",
             {"train_limit": "4"},
-            "rcl: held_out = 0.1 of the 4 training examples of task 'C/D' leaves none",
+            "rcl: held_out = 0.1 of the 4 training examples of task 'C/D'",
         ),
     ],
 )
