@@ -282,7 +282,7 @@ class EWC(Saved):
     Raises
     ------
     ValueError
-        If there is no backend of this name.
+        If ``backend_name`` is neither "numba" nor "numpy".
 
     Examples
     --------
@@ -415,7 +415,7 @@ class ImageEWC(Saved, Generative):
     Raises
     ------
     ValueError
-        If there is no backend of this name.
+        If ``backend_name`` is neither "numba" nor "numpy".
 
     Examples
     --------

@@ -276,7 +276,7 @@ class IBPVCL(Saved):
     Raises
     ------
     ValueError
-        If there is no backend of this name.
+        If ``backend_name`` is neither "numba" nor "numpy".
 
     Examples
     --------

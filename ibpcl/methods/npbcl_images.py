@@ -418,7 +418,7 @@ class ImageNPBCL(Saved, Generative):
     Raises
     ------
     ValueError
-        If there is no backend of this name.
+        If ``backend_name`` is neither "numba" nor "numpy".
 
     Examples
     --------

@@ -245,7 +245,7 @@ class SI(Saved):
     Raises
     ------
     ValueError
-        If there is no backend of this name.
+        If ``backend_name`` is neither "numba" nor "numpy".
 
     Examples
     --------
@@ -365,7 +365,7 @@ class ImageSI(Saved, Generative):
     Raises
     ------
     ValueError
-        If there is no backend of this name.
+        If ``backend_name`` is neither "numba" nor "numpy".
 
     Examples
     --------

@@ -524,7 +524,7 @@ class VCL(Saved):
     Raises
     ------
     ValueError
-        If there is no backend of this name.
+        If ``backend_name`` is neither "numba" nor "numpy".
 
     Examples
     --------
@@ -760,7 +760,7 @@ class ImageVCL(Saved, Generative):
     Raises
     ------
     ValueError
-        If there is no backend of this name.
+        If ``backend_name`` is neither "numba" nor "numpy".
 
     Examples
     --------
