@@ -22,7 +22,7 @@ import sys
 only = type("Only", (), {"find_spec": staticmethod(lambda name, *rest: refused(name))})
 sys.meta_path.insert(0, only)
 def refused(name):
-    if name.split(".")[0] in ("scipy", "numba", "matplotlib", "tqdm"):
+    if name.split(".")[0] in ("scipy", "numba", "matplotlib", "tqdm", "jinja2"):
         raise ImportError(name)
 """
 

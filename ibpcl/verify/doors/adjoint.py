@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ibpcl.verify.doors.forms import named, opened
+from ibpcl.verify.doors.arguments import named
+from ibpcl.verify.doors.forms import opened
 from ibpcl.verify.doors.second_order import jvp_pair
 from ibpcl.verify.doors.signatures import parameters_of
 from ibpcl.verify.reports.report import InputVerdict, Report

@@ -5,6 +5,7 @@ from functools import cached_property
 
 from ibpcl.verify.doors import leaves
 from ibpcl.verify.doors.reading import Leaf
+from ibpcl.verify.doors.refusals import FormError
 
 
 @dataclass
@@ -57,3 +58,30 @@ def _is_floats(value):
     return bool(value) and all(
         isinstance(item, float) or (isinstance(item, list) and _is_floats(item)) for item in value
     )
+
+
+def named(inputs, parameters, names=None):
+    """Return inputs as a dict by the names of a function's parameters, and which of them go by
+    keyword only.
+    """
+    if isinstance(inputs, dict):
+        known = set(parameters.every)
+        if set(inputs) <= known:
+            return {
+                name: inputs[name] for name in parameters.every if name in inputs
+            }, parameters.keywords
+        return dict(inputs), [name for name in parameters.keywords if name in inputs]
+    if not isinstance(inputs, (tuple, list)):
+        if inputs is None or isinstance(inputs, (str, bytes)):
+            raise FormError(
+                "check: inputs must be an array, a tuple, a list or a dict of the forward's "
+                "arguments, "
+                f"got {type(inputs).__name__}; a call that works: ibpcl.check(f, f_vjp, (x, w))"
+            )
+        inputs = (inputs,)
+    labels = list(names or parameters.every)
+    if len(labels) < len(inputs):
+        labels = [f"x{n}" for n in range(len(inputs))] if len(inputs) > 1 else ["x"]
+    return dict(zip(labels, inputs, strict=False)), [
+        name for name in parameters.keywords if name in labels
+    ]

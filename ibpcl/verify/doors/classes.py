@@ -1,39 +1,16 @@
 """A class with a forward and a backward method, or an object of it."""
 
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
 from ibpcl.verify.doors import implied
-from ibpcl.verify.doors import vocabulary as words
-from ibpcl.verify.doors.objects import Opened, method_of
+from ibpcl.verify.doors.methods import method_of, methods_of
+from ibpcl.verify.doors.objects import Opened
 from ibpcl.verify.doors.pairs import fits
 from ibpcl.verify.doors.refusals import FormError
 from ibpcl.verify.doors.signatures import parameters_of
 from ibpcl.verify.doors.ways import split
-
-
-class Methods(NamedTuple):
-    """The names of the two methods of a class."""
-
-    forward: str
-    backward: str
-
-
-def methods_of(kind):
-    """Return the forward and the backward method of a class, None if it has no such pair."""
-    forward = next((name for name in words.FORWARD_METHODS if _has(kind, name)), None)
-    backward = next(
-        (name for name in words.BACKWARD_METHODS if _has(kind, name) and name != forward), None
-    )
-    return Methods(forward, backward) if forward and backward else None
-
-
-def _has(kind, name):
-    return any(
-        name in vars(base) and callable(getattr(kind, name, None)) for base in kind.__mro__[:-1]
-    )
 
 
 def pair_of_object(holder, given, keywords=(), methods=None):

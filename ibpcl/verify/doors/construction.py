@@ -10,6 +10,7 @@ import numpy as np
 from ibpcl.verify.doors import leaves
 from ibpcl.verify.doors import vocabulary as words
 from ibpcl.verify.doors.draws import repeated
+from ibpcl.verify.doors.methods import methods_of
 from ibpcl.verify.doors.refusals import FormError, raised
 from ibpcl.verify.doors.settings import guesses_for, settings
 from ibpcl.verify.doors.signatures import method_parameters, parameters_of
@@ -115,8 +116,6 @@ def _large(kind):
 
 def forward_names(kind):
     """Return the names of the arguments of a class's forward."""
-    from ibpcl.verify.doors.classes import methods_of
-
     methods = methods_of(kind)
     return method_parameters(kind, methods.forward).every if methods else []
 
@@ -176,8 +175,6 @@ def set_up(holder, shape, options, variant=0):
 
 def runs(holder, inputs):
     """Return whether the forward of an object takes these inputs."""
-    from ibpcl.verify.doors.classes import methods_of
-
     methods = methods_of(type(holder))
     if methods is None:
         return True

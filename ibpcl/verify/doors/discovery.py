@@ -4,13 +4,13 @@ gradient.
 
 import ast
 import inspect
-from typing import NamedTuple
 
 from ibpcl.verify.doors import frameworks
 from ibpcl.verify.doors import vocabulary as words
-from ibpcl.verify.doors.classes import methods_of
 from ibpcl.verify.doors.contexts import is_function
+from ibpcl.verify.doors.methods import methods_of
 from ibpcl.verify.doors.signatures import method_parameters, parameters_of, returned_names, tree_of
+from ibpcl.verify.doors.target import Target
 
 LOSS_METHODS = (
     "loss",
@@ -21,17 +21,6 @@ LOSS_METHODS = (
     "compute_cost",
 )
 OBJECTIVES = ("f", "loss", "cost", "objective", "func", "fun", "function", "J")
-
-
-class Target(NamedTuple):
-    """Something in a file that can be checked."""
-
-    name: str  # as the report shows it, and as FILE:NAME names it
-    kind: str  # "pair", "jvp", "hvp", "class", "object", "loss" or "framework"
-    forward: object  # a function, a class or an object
-    gradient: object = None  # the gradient function; None if the forward has it
-    aliases: tuple = ()  # further names that find it
-    beside: object = None  # for "hvp": the gradient function, whose derivative it is
 
 
 def targets_in(module):

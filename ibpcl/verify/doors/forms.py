@@ -1,15 +1,18 @@
 """The entrance: which form a user's code has, and the :class:`Pair` that it becomes."""
 
 import inspect
+from dataclasses import replace
 
 import numpy as np
 
 from ibpcl.verify.doors import frameworks, leaves
-from ibpcl.verify.doors.arguments import Arguments
-from ibpcl.verify.doors.classes import methods_of, pair_of_object
+from ibpcl.verify.doors.arguments import Arguments, named
+from ibpcl.verify.doors.classes import pair_of_object
+from ibpcl.verify.doors.construction import constructed
 from ibpcl.verify.doors.contexts import is_function, pair_of_function
 from ibpcl.verify.doors.loss_and_gradient import pair_of_loss
-from ibpcl.verify.doors.pair import Pair
+from ibpcl.verify.doors.methods import methods_of
+from ibpcl.verify.doors.pair import Adapted, Pair
 from ibpcl.verify.doors.pairs import pair_of, usage
 from ibpcl.verify.doors.refusals import FormError, raised
 from ibpcl.verify.doors.signatures import parameters_of
@@ -68,8 +71,6 @@ def _without_gradient(f, inputs, names):
         if is_function(f):
             given, _ = named(inputs, parameters_of(f.forward, skip=1), names)
             return pair_of_function(f, given)
-        from ibpcl.verify.doors.construction import constructed
-
         f, inputs = constructed(f, inputs)
     if inspect.isroutine(f) or (callable(f) and methods_of(type(f)) is None):
         given, keywords = named(inputs, parameters_of(f), names)
@@ -83,33 +84,6 @@ def _without_gradient(f, inputs, names):
         )
     given, keywords = named(inputs, parameters_of(getattr(f, methods.forward)), names)
     return pair_of_object(f, given, keywords, methods)
-
-
-def named(inputs, parameters, names=None):
-    """Return inputs as a dict by the names of a function's parameters, and which of them go by
-    keyword only.
-    """
-    if isinstance(inputs, dict):
-        known = set(parameters.every)
-        if set(inputs) <= known:
-            return {
-                name: inputs[name] for name in parameters.every if name in inputs
-            }, parameters.keywords
-        return dict(inputs), [name for name in parameters.keywords if name in inputs]
-    if not isinstance(inputs, (tuple, list)):
-        if inputs is None or isinstance(inputs, (str, bytes)):
-            raise FormError(
-                "check: inputs must be an array, a tuple, a list or a dict of the forward's "
-                "arguments, "
-                f"got {type(inputs).__name__}; a call that works: ibpcl.check(f, f_vjp, (x, w))"
-            )
-        inputs = (inputs,)
-    labels = list(names or parameters.every)
-    if len(labels) < len(inputs):
-        labels = [f"x{n}" for n in range(len(inputs))] if len(inputs) > 1 else ["x"]
-    return dict(zip(labels, inputs, strict=False)), [
-        name for name in parameters.keywords if name in labels
-    ]
 
 
 def _is_standard(f, f_vjp, given, keywords):
@@ -166,10 +140,6 @@ def _chosen(pair, wrt):
     """
     if wrt is None:
         return pair
-    from dataclasses import replace
-
-    from ibpcl.verify.doors.pair import Adapted
-
     wanted = [wrt] if isinstance(wrt, (str, int)) else list(wrt)
     wanted = [
         pair.names[item] if isinstance(item, int) and item < len(pair.names) else item

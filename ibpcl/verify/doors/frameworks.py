@@ -10,10 +10,12 @@ import sys
 
 import numpy as np
 
+from ibpcl.verify.doors.arguments import named
 from ibpcl.verify.doors.pair import Adapted, Pair
 from ibpcl.verify.doors.pairs import usage
 from ibpcl.verify.doors.refusals import FormError, raised
 from ibpcl.verify.doors.signatures import parameters_of
+from ibpcl.verify.doors.target import Target
 
 
 def pair_of_framework(function, inputs, names=None):
@@ -33,8 +35,6 @@ def pair_of_framework(function, inputs, names=None):
         ("autograd", _is_autograd, _autograd),
     ):
         if library in sys.modules and is_one(function):
-            from ibpcl.verify.doors.forms import named
-
             given, _ = named(inputs, forward_parameters(function), names)
             try:
                 return opened(function, given)
@@ -77,8 +77,6 @@ def forward_of(function):
 
 def targets_in(module):
     """Return the targets of a module that belong to a framework: {name: Target}."""
-    from ibpcl.verify.doors.discovery import Target
-
     found = {}
     for name, value in vars(module).items():
         if module.__name__ in (

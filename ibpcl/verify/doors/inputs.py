@@ -8,9 +8,9 @@ import numpy as np
 
 from ibpcl.errors import UserError
 from ibpcl.verify.doors import vocabulary as words
-from ibpcl.verify.doors.classes import methods_of
 from ibpcl.verify.doors.discovery import takes_inputs
 from ibpcl.verify.doors.implied import label_of
+from ibpcl.verify.doors.methods import methods_of
 from ibpcl.verify.doors.opening import with_guesses, with_inputs
 from ibpcl.verify.doors.refusals import raised
 from ibpcl.verify.doors.signatures import method_parameters, parameters_of
@@ -23,7 +23,7 @@ def ready(module, target, path, shapes, seed, wrt):
     Parameters
     ----------
     module : module
-    target : ibpcl.verify.doors.discovery.Target
+    target : ibpcl.verify.doors.target.Target
     path : str
         Path of the file, for messages.
     shapes : dict of str to tuple

@@ -5,7 +5,6 @@ is the cache. Gradients are taken from the result of the backward, from attribut
 update that it makes.
 """
 
-import inspect
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from ibpcl.verify.doors import draws, leaves, reading, state
 from ibpcl.verify.doors import vocabulary as words
 from ibpcl.verify.doors.arguments import Arguments, is_moved
+from ibpcl.verify.doors.methods import method_of
 from ibpcl.verify.doors.pair import Adapted, Pair
 from ibpcl.verify.doors.pairs import chosen
 from ibpcl.verify.doors.preparing import initialized, kept_output, plain_steps, prepared
@@ -383,18 +383,6 @@ class Opened:
         ]
         if missing:
             yield f"no gradient was found for {', '.join(missing)}"
-
-
-def method_of(kind, name):
-    """Return a method as the plain function in the class, ready to be called with the object
-    first.
-    """
-    found = inspect.getattr_static(kind, name)
-    if isinstance(found, staticmethod):
-        return lambda holder, *arguments, **options: found.__func__(*arguments, **options)
-    if isinstance(found, classmethod):
-        return lambda holder, *arguments, **options: found.__func__(kind, *arguments, **options)
-    return found
 
 
 def _shaped(gradient, shape):

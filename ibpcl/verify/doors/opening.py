@@ -7,11 +7,11 @@ import numpy as np
 
 from ibpcl.errors import UserError
 from ibpcl.verify.doors import construction, guesses, leaves
-from ibpcl.verify.doors.classes import methods_of
 from ibpcl.verify.doors.contexts import is_function, pair_of_function
 from ibpcl.verify.doors.discovery import loss_method, takes_inputs
 from ibpcl.verify.doors.forms import opened
 from ibpcl.verify.doors.frameworks import forward_of
+from ibpcl.verify.doors.methods import methods_of
 from ibpcl.verify.doors.pair import Pair
 from ibpcl.verify.doors.pairs import fits
 from ibpcl.verify.doors.refusals import FormError, raised

@@ -11,8 +11,8 @@ adjoint identity :math:`\langle w, J v\rangle = \langle J^\top w, v\rangle` and 
 import numpy as np
 
 from ibpcl.verify.doors import leaves
-from ibpcl.verify.doors.arguments import Arguments, is_moved
-from ibpcl.verify.doors.forms import named, opened
+from ibpcl.verify.doors.arguments import Arguments, is_moved, named
+from ibpcl.verify.doors.forms import opened
 from ibpcl.verify.doors.pair import Adapted, Pair
 from ibpcl.verify.doors.refusals import FormError, raised
 from ibpcl.verify.doors.signatures import parameters_of

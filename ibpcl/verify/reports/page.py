@@ -1,89 +1,168 @@
-"""Reports as one HTML page without any outside file: the figures are drawn as inline SVG."""
+"""HTML pages of reports: one file that loads nothing, with charts drawn as inline SVG.
 
-from html import escape
+The templates ``page.html`` and ``curves.html`` lie beside this module. Jinja2 is imported only when
+HTML is written, because the checker also runs where NumPy is the only other package, such as in a
+browser.
+"""
+
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
+# Size of a chart in pixels, and the width of its left and lower margins.
 WIDE = 320
 HIGH = 220
 EDGE = 44
-STYLE = """
-body { font: 15px/1.45 sans-serif; max-width: 54rem; margin: 2rem auto; padding: 0 1rem;
-  color: #222; }
-pre { background: #f5f5f2; padding: .8rem; overflow-x: auto; }
-.ok { color: #19703a; } .undecided { color: #8a5a00; } .wrong { color: #a61b1b; }
-svg { margin-right: 1rem; }
-"""
+RED = "#a61b1b"
+GREEN = "#19703a"
+BLUE = "#1f4e9c"
+BROWN = "#8a5a00"
+
+
+class Tick(NamedTuple):
+    """A labelled position on a logarithmic axis.
+
+    Attributes
+    ----------
+    power : int
+        The label is ``10 ** power``.
+    position : float
+        Pixels from the left or the upper edge of the chart.
+    """
+
+    power: int
+    position: float
+
+
+class Line(NamedTuple):
+    """One curve of a chart.
+
+    Attributes
+    ----------
+    label : str
+        Entry in the legend.
+    colour : str
+        Colour as in CSS.
+    points : list of (float, float)
+        Corners of the curve, in pixels.
+    """
+
+    label: str
+    colour: str
+    points: list
+
+
+class Chart(NamedTuple):
+    """A chart with two logarithmic axes, ready for the template.
+
+    Attributes
+    ----------
+    title, x_label, y_label : str
+        Heading, and labels of the axes.
+    x_ticks, y_ticks : list of Tick
+        Both are empty if there is nothing to draw.
+    lines : list of Line
+        The curves.
+    """
+
+    title: str
+    x_label: str
+    y_label: str
+    x_ticks: list
+    y_ticks: list
+    lines: list
 
 
 def page(reports, title="Gradient check"):
-    """Return an HTML page with reports, their V-curves and Taylor plots.
+    """Return an HTML page with reports and their charts.
 
-    A report is anything with ``title``, ``verdict``, ``text()`` and ``figures`` (HTML).
+    Parameters
+    ----------
+    reports : sequence
+        Objects with ``title``, ``verdict`` ("ok", "wrong" or "undecided"), ``text()`` and
+        ``figures`` (HTML, such as :func:`drawn` returns).
+    title : str
+        Heading of the page.
+
+    Returns
+    -------
+    html : str
+        A complete document, which loads nothing from elsewhere.
     """
-    body = [f"<h1>{escape(title)}</h1>"]
-    for report in reports:
-        body.append(
-            f'<h2 class="{report.verdict}">{escape(report.title)}: {report.verdict}</h2>'
-            f"<pre>{escape(report.text())}</pre>{report.figures}"
-        )
-    return (
-        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
-        f"<style>{STYLE}</style></head><body>{''.join(body)}</body></html>"
-    )
+    return _rendered("page.html", title=title, reports=reports)
 
 
 def drawn(name, curves):
-    """Draw the :class:`ibpcl.verify.witnesses.curves.Curves` of one input as HTML: its V-curve and
-    its Taylor remainders.
+    """Return the V-curve and the Taylor remainders of one input as HTML.
+
+    Parameters
+    ----------
+    name : str
+        Name of the input, which becomes the heading.
+    curves : ibpcl.verify.witnesses.curves.Curves
+        The curves of its gradient.
+
+    Returns
+    -------
+    html : str
+        A heading and two SVG drawings.
     """
     given = curves.v_curve()
     truth = curves.v_curve_of_truth()
-    v = figure(
+    v_curve = chart(
         [
-            ("against the gradient given", "#a61b1b", given.steps, given.values),
-            ("against the true derivative", "#19703a", truth.steps, truth.values),
+            ("against the gradient given", RED, given.steps, given.values),
+            ("against the true derivative", GREEN, truth.steps, truth.values),
         ],
         "V-curve: error of central differences",
         "step h",
         "relative error",
     )
     lines = []
-    for order, colour in ((1, "#1f4e9c"), (2, "#8a5a00")):
+    for order, colour in ((1, BLUE), (2, BROWN)):
         curve = curves.taylor(order)
-        slope = (
-            "exact"
-            if np.isinf(curve.slope)
-            else "unclear"
-            if np.isnan(curve.slope)
-            else f"slope {curve.slope:.2f}"
-        )
-        lines.append(
-            (f"order {order}: {slope} (right: {order + 1})", colour, curve.steps, curve.values)
-        )
-    return f"<h3>{escape(name)}</h3>{v}" + figure(lines, "Taylor remainder", "step h", "remainder")
+        label = f"order {order}: {_slope(curve.slope)} (right: {order + 1})"
+        lines.append((label, colour, curve.steps, curve.values))
+    taylor = chart(lines, "Taylor remainder", "step h", "remainder")
+    return _rendered(
+        "curves.html", name=name, charts=[v_curve, taylor], wide=WIDE, high=HIGH, edge=EDGE
+    )
 
 
-def figure(lines, title, x_label, y_label):
-    """Draw (label, colour, x, y) on logarithmic axes as SVG; what is not positive and finite is
-    left out.
+def _slope(slope):
+    if np.isinf(slope):
+        return "exact"
+    return "unclear" if np.isnan(slope) else f"slope {slope:.2f}"
+
+
+def chart(lines, title, x_label, y_label):
+    """Return curves as a chart with logarithmic axes.
+
+    Parameters
+    ----------
+    lines : list of (str, str, ndarray, ndarray)
+        Label, colour, x and y of each curve; x is positive. Points whose y is not positive and
+        finite are left out.
+    title, x_label, y_label : str
+        Heading, and labels of the axes.
+
+    Returns
+    -------
+    chart : Chart
+        Without ticks and lines if no point is left.
     """
-    kept = []
+    logarithms = []
     for label, colour, x, y in lines:
         good = np.isfinite(y) & (y > 0)
-        kept.append((label, colour, np.log10(x[good]), np.log10(y[good])))
-    xs = np.concatenate([line[2] for line in kept])
-    ys = np.concatenate([line[3] for line in kept])
-    head = (
-        f'<svg width="{WIDE}" height="{HIGH + 46}" font-size="11" '
-        f'role="img"><title>{escape(title)}</title>'
-    )
+        logarithms.append((label, colour, np.log10(x[good]), np.log10(y[good])))
+    xs = np.concatenate([line[2] for line in logarithms])
+    ys = np.concatenate([line[3] for line in logarithms])
     if xs.size == 0:
-        return (
-            head
-            + f'<text x="{EDGE}" y="{HIGH // 2}">{escape(title)}: no error at any step</text></svg>'
-        )
-    (left, right), (low, high) = _ends(xs), _ends(ys)
+        return Chart(title, x_label, y_label, [], [], [])
+    left, right = _ends(xs)
+    low, high = _ends(ys)
 
     def across(value):
         return EDGE + (value - left) / (right - left) * (WIDE - EDGE - 10)
@@ -91,27 +170,17 @@ def figure(lines, title, x_label, y_label):
     def up(value):
         return HIGH - EDGE + 10 - (value - low) / (high - low) * (HIGH - EDGE - 16)
 
-    parts = [head, f'<text x="{EDGE}" y="12" font-weight="bold">{escape(title)}</text>']
-    for tick in _ticks(left, right):
-        parts.append(
-            f'<text x="{across(tick):.1f}" y="{HIGH - 16}" text-anchor="middle">1e{tick}</text>'
-        )
-    for tick in _ticks(low, high):
-        parts.append(
-            f'<text x="{EDGE - 4}" y="{up(tick) + 4:.1f}" text-anchor="end">1e{tick}</text><line '
-            f'x1="{EDGE}" x2="{WIDE - 10}" y1="{up(tick):.1f}" y2="{up(tick):.1f}" stroke="#ddd"/>'
-        )
-    for row, (label, colour, x, y) in enumerate(kept):
-        points = " ".join(f"{across(a):.1f},{up(b):.1f}" for a, b in zip(x, y, strict=True))
-        parts.append(
-            f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>'
-            f'<text x="{EDGE}" y="{HIGH + 18 + 14 * row}" fill="{colour}">{escape(label)}</text>'
-        )
-    parts.append(
-        f'<text x="{WIDE - 10}" y="{HIGH - 2}" text-anchor="end">{escape(x_label)}</text>'
-        f'<text x="2" y="{HIGH - 2}">{escape(y_label)}</text></svg>'
+    return Chart(
+        title,
+        x_label,
+        y_label,
+        [Tick(power, across(power)) for power in _powers(left, right)],
+        [Tick(power, up(power)) for power in _powers(low, high)],
+        [
+            Line(label, colour, list(zip(across(x), up(y), strict=True)))
+            for label, colour, x, y in logarithms
+        ],
     )
-    return "".join(parts)
 
 
 def _ends(values):
@@ -120,5 +189,24 @@ def _ends(values):
     return (low, high) if high > low else (low, low + 1)
 
 
-def _ticks(low, high):
+def _powers(low, high):
     return range(int(low), int(high) + 1, max(1, int(high - low) // 4))
+
+
+def _rendered(template, **context):
+    return _environment().get_template(template).render(context)
+
+
+@cache
+def _environment():
+    import jinja2  # a checker in the browser has none
+
+    environment = jinja2.Environment(
+        autoescape=True,
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters["pixels"] = "{:.1f}".format
+    return environment

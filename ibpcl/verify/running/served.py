@@ -20,6 +20,7 @@ from ibpcl.verify.doors.inputs import is_input, ready, refuse_shapes
 from ibpcl.verify.doors.opening import Disagreeing
 from ibpcl.verify.doors.pair import Pair
 from ibpcl.verify.doors.refusals import FormError, raised
+from ibpcl.verify.doors.target import Target
 from ibpcl.verify.forwards import roles
 from ibpcl.verify.forwards.checking import check_group
 from ibpcl.verify.gradcheck import check
@@ -179,13 +180,13 @@ def asked_for(module, name, value, path):
     """Return the target of a name that is no pair by itself, or refuse it."""
     if inspect.isclass(value):
         if discovery.is_concrete(value):
-            return discovery.Target(name, "class", value)
+            return Target(name, "class", value)
         raise UserError(
             f"check: {path}: the class {name} has no forward with a backward: expected methods "
             "out = layer.forward(x) and dx = layer.backward(dout), or return loss, gradient from "
             "loss()"
         )
-    return discovery.Target(name, "loss", value)
+    return Target(name, "loss", value)
 
 
 def alone_in(module, targets, groups=()):

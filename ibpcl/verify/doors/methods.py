@@ -1,0 +1,76 @@
+"""The forward and the backward method of a class, found by their names."""
+
+import inspect
+from typing import NamedTuple
+
+from ibpcl.verify.doors import vocabulary as words
+
+
+class Methods(NamedTuple):
+    """The names of the two methods of a class.
+
+    Attributes
+    ----------
+    forward : str
+        Name of the forward method.
+    backward : str
+        Name of the backward method.
+    """
+
+    forward: str
+    backward: str
+
+
+def methods_of(kind):
+    """Return the names of the forward and the backward method of a class.
+
+    Parameters
+    ----------
+    kind : type
+        The class. Methods that it inherits count; those of ``object`` do not.
+
+    Returns
+    -------
+    methods : Methods or None
+        None if one of the two is missing.
+    """
+    forward = next((name for name in words.FORWARD_METHODS if _has(kind, name)), None)
+    backward = next(
+        (name for name in words.BACKWARD_METHODS if _has(kind, name) and name != forward), None
+    )
+    return Methods(forward, backward) if forward and backward else None
+
+
+def _has(kind, name):
+    return any(
+        name in vars(base) and callable(getattr(kind, name, None)) for base in kind.__mro__[:-1]
+    )
+
+
+def method_of(kind, name):
+    """Return a method as a function that is called with the object as its first argument.
+
+    Parameters
+    ----------
+    kind : type
+        The class.
+    name : str
+        Name of the method. It may be a static method or a class method.
+
+    Returns
+    -------
+    function : callable
+        ``function(holder, *arguments)``. For a static method, ``holder`` is ignored; for a class
+        method, it is replaced by ``kind``.
+
+    Raises
+    ------
+    AttributeError
+        If the class has no attribute of this name.
+    """
+    method = inspect.getattr_static(kind, name)
+    if isinstance(method, staticmethod):
+        return lambda holder, *arguments, **options: method.__func__(*arguments, **options)
+    if isinstance(method, classmethod):
+        return lambda holder, *arguments, **options: method.__func__(kind, *arguments, **options)
+    return method
