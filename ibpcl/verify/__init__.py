@@ -1,9 +1,9 @@
-"""Check derivations: gradients against independent witnesses, distributions against quadrature and
-sampling.
+"""Numerical checks of derivations: gradients, densities, samplers and closed forms.
 
-It works on anybody's NumPy functions and knows nothing of the rest of this package.  Start with
-:func:`check` for a gradient and :func:`check_distribution` for a density, a sampler or a closed
-form.
+A gradient is compared with two independent numerical derivatives; a distribution is compared with
+quadrature and with sampling. The package works on any NumPy functions and does not depend on the
+rest of ``ibpcl``. Start with :func:`check` for a gradient, and with :func:`check_distribution` for
+a density, a sampler or a closed form.
 """
 
 from ibpcl.verify.chain import ChainReport, Stage, check_chain

@@ -1,6 +1,4 @@
-"""The numbers that :func:`ibpcl.verify.check` is called with, refused where they would give a
-silent, wrong answer.
-"""
+"""Validation of the numerical arguments of :func:`ibpcl.verify.check`."""
 
 from numbers import Integral, Real
 
@@ -8,18 +6,23 @@ FUNCTION = "check"
 
 
 def check_numbers(rtol, seed, timeout):
-    """Refuse a tolerance, a seed or a time that cannot be meant; the error names it, what is
-    allowed and what came.
+    """Raise an error unless a tolerance, a seed and a time limit are in their ranges.
 
     Parameters
     ----------
-    rtol, seed, timeout : object
-        What the user gave.
+    rtol : float or None
+        Relative tolerance, at least 0.
+    seed : int
+        Seed, at least 0.
+    timeout : float or None
+        Time limit in seconds, at least 0.
 
     Raises
     ------
-    TypeError, ValueError
-        If one of them has another type, or is out of its range, as a tolerance that is NaN.
+    TypeError
+        If an argument is not a number; ``seed`` must be an integer.
+    ValueError
+        If an argument is negative or NaN.
 
     Examples
     --------

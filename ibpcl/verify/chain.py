@@ -1,4 +1,4 @@
-"""Find the first wrong stage of a chain, in the order of the backward pass."""
+"""Check of a chain of functions, stage by stage, in the order of the backward pass."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -11,17 +11,21 @@ from ibpcl.verify.reports.report import Judged, Report, worst
 
 
 class Stage(NamedTuple):
-    """One link of a chain: a pair, and what it takes besides the output of the stage before.
+    """One stage of a chain: a forward and gradient pair with its parameters.
 
     Attributes
     ----------
     name : str
-    f, f_vjp : callable
-        ``out, cache = f(x, *parameters)``; ``f_vjp`` returns the gradient of ``x`` and of those
-        parameters that ``wrt`` names.
+        Name of the stage in the report.
+    f : callable
+        Forward function, ``out, cache = f(x, *parameters)``.
+    f_vjp : callable
+        Gradient function; it returns the gradients of ``x`` and of the parameters.
     parameters : tuple
+        Arguments of ``f`` besides the output of the previous stage.
     wrt : sequence of int or str, optional
-        As in :func:`ibpcl.verify.check`; by default ``x`` and all floating-point parameters.
+        The inputs whose gradients ``f_vjp`` returns, in its order.  By default, ``x`` and all
+        floating-point parameters.
     """
 
     name: str
@@ -33,30 +37,36 @@ class Stage(NamedTuple):
 
 @dataclass
 class ChainReport(Judged):
-    """Reports on every stage, last stage first, and which of them is the first wrong one."""
+    """Reports on all stages of a chain, last stage first.
+
+    Attributes
+    ----------
+    stages : list of Report
+        One report for each stage; its ``title`` is the name of the stage.
+    """
 
     stages: list = field(default_factory=list)
 
     @property
     def verdict(self):
-        """One of "ok" (every stage is proved right), "wrong" (one is not right) and "undecided"."""
+        """ "ok" if every stage is right, "wrong" if one is wrong, else "undecided"."""
         return worst(report.verdict for report in self.stages)
 
     @property
     def score(self):
-        """Mean of the stages' scores, in 0..1."""
+        """Mean of the stages' scores, in [0, 1]."""
         return float(np.mean([report.score for report in self.stages])) if self.stages else 0.0
 
     @property
     def first_wrong(self):
-        """Name of the first wrong stage that the backward pass meets; None if there is none."""
+        """Name of the first wrong stage in the order of the backward pass, or None."""
         return self._first("wrong")
 
     def _first(self, verdict):
         return next((report.title for report in self.stages if report.verdict == verdict), None)
 
     def text(self):
-        """Return the verdict as text: one line for a right stage, the whole report of any other."""
+        """Return the verdict as text: one line for a right stage, the full report for any other."""
         lines = [
             "chain: ok"
             if self.ok
@@ -70,7 +80,7 @@ class ChainReport(Judged):
         return "\n".join(lines)
 
     def to_dict(self):
-        """Return plain values only, ready for ``json.dumps``."""
+        """Return the report as a dict that ``json.dumps`` accepts."""
         return {
             "ok": self.ok,
             "verdict": self.verdict,
@@ -80,36 +90,35 @@ class ChainReport(Judged):
         }
 
     def html(self):
-        """Return a page with every stage."""
+        """Return an HTML page with the report of every stage."""
         return page(self.stages)
 
 
 def check_chain(stages, x, **options):
-    r"""Check every stage of :math:`f_n \circ \dots \circ f_1` at the input it really gets, last
-    stage first.
+    r"""Check every stage of :math:`f_n \circ \dots \circ f_1`, last stage first.
 
-    A wrong stage spoils every gradient that the backward pass computes after it.  Each stage is
-    therefore checked on its own, and the first wrong one in the order of the backward pass is the
-    one to mend first.
+    Each stage is checked by itself, at the input that it gets in the chain.  A wrong stage spoils
+    every gradient that the backward pass computes after it, so correct the first wrong stage first.
 
     Parameters
     ----------
     stages : sequence of Stage or of tuple
-        Tuples ``(name, f, f_vjp)``, ``(name, f, f_vjp, parameters)`` or ``(name, f, f_vjp,
-        parameters, wrt)``.
+        The stages in the order of the forward pass.  A tuple is ``(name, f, f_vjp)``,
+        ``(name, f, f_vjp, parameters)`` or ``(name, f, f_vjp, parameters, wrt)``.
     x : ndarray
         Input of the first stage.
     **options
-        Of :func:`ibpcl.verify.check`, such as ``seed`` and ``rtol``.
+        Further arguments of :func:`ibpcl.verify.check`, such as ``seed`` and ``rtol``.
 
     Returns
     -------
     ChainReport
+        The reports of all stages.
 
     Raises
     ------
     TypeError
-        If a stage has several outputs: a chain passes one array on.
+        If a stage has several outputs.
 
     Examples
     --------

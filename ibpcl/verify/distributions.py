@@ -1,9 +1,8 @@
-r"""Check distributions: density, sampler, closed forms, support.
+"""Checks of one distribution: density, sampler, closed forms and support.
 
-Each function takes plain callables, so it works on anybody's distributions, and returns a
-:class:`DistributionReport` whose numbers prove the verdict.  Statistical verdicts are made at a
-probability of a false alarm of about 1e-4 (4 standard errors; a Kolmogorov-Smirnov p-value of
-1e-4).
+Each function takes plain callables and returns a :class:`DistributionReport`, whose numbers support
+the verdict.  A statistical verdict has a false-alarm probability of about 1e-4 (4 standard errors,
+or a Kolmogorov-Smirnov p-value of 1e-4).
 """
 
 from dataclasses import dataclass, field
@@ -14,20 +13,23 @@ import numpy as np
 from ibpcl.verify.reports.plain import plain
 
 STANDARD_ERRORS = 4.0  # two-sided: one false alarm in 16 000
-SMALLEST_P = 1e-4
+SMALLEST_P = 1e-4  # p-value below which the Kolmogorov-Smirnov test rejects
 
 
 @dataclass
 class DistributionReport:
-    """One verdict on a distribution.
+    """Verdict on one property of a distribution.
 
     Attributes
     ----------
     name : str
+        Name of the check.
     ok : bool
+        Whether the property holds.
     words : str
-        The verdict as a sentence, with the number that proves it.
-    numbers : dict
+        The verdict as a sentence, with the decisive number.
+    numbers : dict of str to float or int
+        The numbers that the verdict is based on.
     """
 
     name: str
@@ -37,7 +39,7 @@ class DistributionReport:
 
     @property
     def score(self):
-        """One if ok, else zero."""
+        """1.0 if the property holds, else 0.0."""
         return float(self.ok)
 
     def text(self):
@@ -47,7 +49,7 @@ class DistributionReport:
     __str__ = text
 
     def to_dict(self):
-        """Return plain values only, ready for ``json.dumps``."""
+        """Return the report as a dict that ``json.dumps`` accepts."""
         return {
             "name": self.name,
             "ok": bool(self.ok),
@@ -58,15 +60,31 @@ class DistributionReport:
 
 
 def quadrature(function, support, points=None):
-    r"""Integrate a scalar function over an interval that may be infinite: (value, error estimate).
+    """Integrate a scalar function over an interval, which may be infinite.
 
-    The interval is cut at ``points``, and otherwise where an infinite one has its middle, because
-    adaptive quadrature may miss a narrow peak.
+    The interval is split at ``points``.  Without them, a finite interval is split at its middle and
+    the real line at 0, because adaptive quadrature may miss a narrow peak.
+
+    Parameters
+    ----------
+    function : callable
+        The integrand, from number to number.
+    support : (float, float)
+        Lower and upper limit; either may be infinite.
+    points : sequence of float, optional
+        Points at which to split the interval.  Those outside are ignored.
+
+    Returns
+    -------
+    value : float
+        The integral.
+    error : float
+        Estimate of its absolute error, summed over the pieces.
 
     Raises
     ------
     ValueError
-        If the support is not an interval.
+        If the lower limit is not below the upper one.
 
     Examples
     --------
@@ -94,7 +112,7 @@ def quadrature(function, support, points=None):
             limit=400,
             epsabs=1e-13,
             epsrel=1e-11,
-            # full_output: doubts come back as values, not as warnings
+            # full_output: problems are returned as values, not raised as warnings
             full_output=1,
         )
         value = value + result[0]
@@ -103,7 +121,26 @@ def quadrature(function, support, points=None):
 
 
 def monte_carlo(integrand, sample, seed, size):
-    """Return the mean of ``integrand`` over draws and its standard error."""
+    """Estimate an expectation by sampling, with its standard error.
+
+    Parameters
+    ----------
+    integrand : callable
+        ``integrand(x)`` maps an array of draws to one number per draw.
+    sample : callable
+        ``sample(rng, size)`` returns independent draws.
+    seed : int
+        Seed for the draws.
+    size : int
+        Number of draws, at least 2.
+
+    Returns
+    -------
+    mean : float
+        Mean of the integrand over the draws.
+    standard_error : float
+        Standard error of the mean.
+    """
     values = np.ravel(integrand(sample(np.random.default_rng(seed), size)))
     return float(np.mean(values)), float(np.std(values, ddof=1) / np.sqrt(values.size))
 
@@ -114,18 +151,20 @@ def density_integrates_to_one(log_density, support, *, points=None, atol=1e-8, n
     Parameters
     ----------
     log_density : callable
-        Number to number.
+        Log density, from number to number.
     support : (float, float)
-        May be infinite.
+        Lower and upper limit; either may be infinite.
     points : sequence of float, optional
-        Where to cut the interval: near narrow peaks or singularities.
+        Points at which to split the interval, such as narrow peaks or singularities.
     atol : float
-        Allowed besides the quadrature's own error estimate.
+        Allowed absolute error, in addition to the error estimate of the quadrature.
     name : str
+        Name in the report.
 
     Returns
     -------
     DistributionReport
+        Wrong if the integral is not 1 within the tolerance.
 
     Examples
     --------
@@ -139,7 +178,7 @@ def density_integrates_to_one(log_density, support, *, points=None, atol=1e-8, n
 
 
 def sampler_matches_cdf(sample, cdf, *, seed=0, size=20_000, name="sampler"):
-    r"""Compare a sampler with a CDF by the test of Kolmogorov and Smirnov.
+    r"""Compare a sampler with a CDF by the Kolmogorov-Smirnov test.
 
     .. math:: D_n = \sup_x |F_n(x) - F(x)|
 
@@ -148,15 +187,18 @@ def sampler_matches_cdf(sample, cdf, *, seed=0, size=20_000, name="sampler"):
     sample : callable or ndarray
         ``sample(rng, size)`` returns independent draws; or the draws themselves.
     cdf : callable
-        Array to array.
-    seed, size : int
-        For the draws.
+        Distribution function, from array to array.
+    seed : int
+        Seed for the draws.
+    size : int
+        Number of draws.
     name : str
+        Name in the report.
 
     Returns
     -------
     DistributionReport
-        Wrong if the p-value is below 1e-4.
+        Wrong if the p-value is below 1e-4, or if a draw is not finite.
     """
     draws = np.ravel(sample(np.random.default_rng(seed), size) if callable(sample) else sample)
     if not np.all(np.isfinite(draws)):
@@ -166,7 +208,7 @@ def sampler_matches_cdf(sample, cdf, *, seed=0, size=20_000, name="sampler"):
             f"{np.sum(~np.isfinite(draws))} of {draws.size} draws are not finite",
             {"draws": draws.size},
         )
-    from scipy.stats import kstest  # a second to import, for this test alone
+    from scipy.stats import kstest  # slow to import
 
     result = kstest(draws, cdf)
     ok = bool(result.pvalue >= SMALLEST_P)
@@ -202,32 +244,39 @@ def expectation_matches(
     size=100_000,
     name="expectation",
 ):
-    r"""Compare a closed form of :math:`E_q[g(x)]`, such as a KL divergence, with quadrature and
-    with sampling.
+    r"""Compare a closed form of :math:`E_q[g(x)]` with quadrature and with sampling.
 
-    For a Kullback-Leibler divergence the integrand is ``log q(x) - log p(x)``.
+    For a KL divergence, the integrand is ``log q(x) - log p(x)``.
 
     Parameters
     ----------
     closed_form : float
-    integrand, log_density : callable
-        ``g`` and ``log q``.  ``integrand`` must take arrays if ``sample`` is given.
+        Value of the closed form.
+    integrand : callable
+        The function :math:`g`.  It must accept arrays if ``sample`` is given.
+    log_density : callable
+        :math:`\log q`, from number to number.
     support : (float, float)
+        Lower and upper limit; either may be infinite.
     sample : callable, optional
-        ``sample(rng, size)``; without it there is quadrature only.
+        ``sample(rng, size)`` returns independent draws from :math:`q`.  Without it, the closed form
+        is compared with quadrature only.
     points : sequence of float, optional
-        Where to cut the interval.
+        Points at which to split the interval.
     rtol : float
-        Allowed between closed form and quadrature, relative to ``1 + |value|``.
-    seed, size : int
-        For the draws.
+        Allowed difference between closed form and quadrature, relative to ``1 + |value|``.
+    seed : int
+        Seed for the draws.
+    size : int
+        Number of draws.
     name : str
+        Name in the report.
 
     Returns
     -------
     DistributionReport
-        Says which of the two witnesses the closed form contradicts.  If they contradict each other,
-        the sampler and the density belong to two distributions.
+        Its sentence names the estimate that the closed form contradicts.  If quadrature and
+        sampling contradict each other, the density and the sampler belong to two distributions.
     """
     closed_form = float(closed_form)
     value, error = quadrature(lambda x: integrand(x) * np.exp(log_density(x)), support, points)
@@ -256,24 +305,34 @@ def expectation_matches(
 def support_and_limits(
     log_density, support, sample=None, *, cdf=None, seed=0, size=20_000, name="support"
 ):
-    r"""Check that draws stay inside the support, that no density is outside it, and the limits of
-    the CDF.
+    """Check the support of a sampler and a density, and the limits of a CDF.
+
+    Draws must lie in the support, the density must vanish outside of it, and the CDF must rise from
+    0 to 1.
 
     Parameters
     ----------
-    log_density : callable
-        Number to number; outside the support it must be ``-inf`` or NaN (``None`` skips this).
+    log_density : callable or None
+        Log density, from number to number.  Outside the support it must be ``-inf`` or NaN.  None
+        skips this test.
     support : (float, float)
+        Lower and upper limit; either may be infinite.
     sample : callable, optional
-        ``sample(rng, size)``.
+        ``sample(rng, size)`` returns independent draws.
     cdf : callable, optional
-        Must rise from 0 to 1 over the support and never fall.
-    seed, size : int
+        Distribution function, from number to number.  It must rise from 0 to 1 over the support and
+        never fall.
+    seed : int
+        Seed for the draws.
+    size : int
+        Number of draws.
     name : str
+        Name in the report.
 
     Returns
     -------
     DistributionReport
+        Wrong if any of the tests fails; its sentence lists the failures.
     """
     low, high = map(float, support)
     faults = []

@@ -1,4 +1,4 @@
-"""Check estimators of gradients: their mean against the derivative of the expectation."""
+"""Unbiasedness of gradient estimators: their mean against the derivative of the expectation."""
 
 import numpy as np
 
@@ -25,22 +25,26 @@ def reparameterization_unbiased(
     Parameters
     ----------
     estimator : callable
-        ``estimator(parameter, rng, size)`` returns one gradient for each draw.
+        ``estimator(parameter, rng, size)`` returns ``size`` independent gradient estimates.
     expectation : callable
-        ``expectation(parameter)`` returns the value by quadrature or in closed form; it is
-        differentiated by Richardson differences.
+        ``expectation(parameter)`` returns the expectation, computed by quadrature or in closed
+        form. It is differentiated by Richardson extrapolation.
     parameter : float
-    seed, size : int
-        For the draws.
+        The parameter at which to compare.
+    seed : int
+        Seed for the estimates.
+    size : int
+        Number of estimates, at least 2.
     step : float
         Largest step of the differences, relative to ``1 + |parameter|``.
     name : str
+        Name in the report.
 
     Returns
     -------
     DistributionReport
-        Wrong if the two are more than 4 standard errors apart, or if one of them cannot be
-        measured.
+        Wrong if the mean is more than 4 standard errors from the derivative, or if one of them
+        cannot be measured.
     """
     draws = np.ravel(estimator(parameter, np.random.default_rng(seed), size))
     mean = float(np.mean(draws))

@@ -1,4 +1,4 @@
-"""Check a hand-written gradient against the forward function it claims to differentiate."""
+"""Check of a hand-written gradient against the forward function that it should differentiate."""
 
 import contextlib
 import inspect
@@ -22,21 +22,25 @@ from ibpcl.verify.witnesses.contract import breaches
 from ibpcl.verify.witnesses.curves import Curves
 from ibpcl.verify.witnesses.problem import make_problem
 
-# above this many entries of an input, "auto" looks along random directions
+# The mode "auto" uses random directions if an input has more entries than this,
 FULL_ENTRIES = 1000
-FULL_NUMBERS = 2_000_000  # ... or above this many numbers in its Jacobian
-# ... or above this many steps of Python to call the forward once for each entry
+# if its Jacobian has more numbers than this,
+FULL_NUMBERS = 2_000_000
+# or if one forward call per entry would run more lines of Python than this.
 FULL_STEPS = 2_000_000
-# so that no cotangent equals inputs that the user has drawn with the same seed
+# Separates the cotangents from inputs that the user has drawn with the same seed.
 STREAM = 20_211
-# relative tolerance of a second look at covariances, which are ill-conditioned
+# Relative tolerance when a covariance is checked at a second point: it is ill-conditioned there.
 COARSE = 1e-5
-# by kinds alone, whatever a file under check has put in the place of properties
-SOUND = ("ok", "undecided")
-# what returns other numbers at every call; its numbers explain nothing
-RESTLESS = ("noisy_gradient", "accumulates")
-GUARDED = 1e-2  # relative error above which a guard is not small beside the gradient
-PATIENCE = 2.0  # seconds after which progress is shown on a terminal
+# Kinds that are not mistakes. The kind is compared, not a property: a file under check might have
+# replaced the property.
+NOT_WRONG = ("ok", "undecided")
+# Non-deterministic gradients. Their values change from call to call and are not diagnosed further.
+NON_DETERMINISTIC = ("noisy_gradient", "accumulates")
+# Relative error up to which a guard, such as an added epsilon, is small beside the gradient.
+GUARDED = 1e-2
+# Seconds after which a progress bar appears on a terminal.
+PATIENCE = 2.0
 
 
 def check(
@@ -53,61 +57,64 @@ def check(
     timeout=None,
     partial=False,
 ):
-    r"""Compare a vector-Jacobian product with independent witnesses, and name what is wrong with
-    it.
+    r"""Compare a vector-Jacobian product with two numerical derivatives, and diagnose mistakes.
 
     .. math:: \bar x = J^\top w, \qquad J = \partial f / \partial x, \quad w \sim N(0, I)
 
     Parameters
     ----------
     f : callable, object or class
-        ``out, cache = f(*inputs)``; ``out`` is an array, a number or a tuple of them.  Code in
-        other forms is taken as it is: a forward that returns its output alone, an object with
-        ``forward`` and ``backward``, a function that returns ``loss, gradients``.  See the page
-        "Checking your code".
+        Forward function: ``out, cache = f(*inputs)``, where ``out`` is an array, a number or a
+        tuple of them.  Code in other forms is accepted, too: a forward that returns its output
+        alone, an object with ``forward`` and ``backward``, a function that returns ``loss,
+        gradients``.  The page "Checking your code" lists all forms.
     f_vjp : callable, optional
-        ``f_vjp(dout, cache)`` returns the gradients of ``sum(dout * out)``: a tuple, a dict by the
-        inputs' names, or a bare array if one.  A gradient function of another form is called by the
-        names of its parameters.  It is left out for an object and for a function that returns its
-        own gradient: ``check(layer, x)``.
-    inputs : tuple, list, dict or array
-        Where to compare.  A dict gives names; float32 arrays are promoted to float64.  A gradient
-        that is right there is compared again near by.  Arrays may lie in nested lists, tuples and
-        dicts.
+        Gradient function: ``f_vjp(dout, cache)`` returns the gradients of ``sum(dout * out)`` as a
+        tuple, as a dict with the names of the inputs as keys, or as one array if there is one
+        input.  A gradient function with other arguments is called according to the names of its
+        parameters. Leave it out for an object, and for a function that returns its own gradient:
+        ``check(layer, x)``.
+    inputs : tuple, list, dict or ndarray
+        The inputs of ``f`` at which to compare.  The keys of a dict are their names.  float32
+        arrays are converted to float64, and arrays may lie in nested lists, tuples and dicts.  A
+        gradient that is right at these inputs is compared once more at slightly different ones.
     wrt : sequence of int or str, optional
-        The inputs whose gradients ``f_vjp`` returns, in its order; by default all floating-point
+        The inputs whose gradients ``f_vjp`` returns, in its order.  By default, all floating-point
         inputs.
     names : sequence of str, optional
-        Names of the inputs; by default the parameter names of ``f``.
+        Names of the inputs.  By default, the parameter names of ``f``.
     rtol : float, optional
-        Relative tolerance.  By default 1e-9 with the complex step, 1e-7 with differences, more
-        where the forward is ill-conditioned.
+        Relative tolerance, at least 0.  By default 1e-9 with the complex step and 1e-7 with
+        differences, and more where the forward is ill-conditioned.
     seed : int
-        For cotangents and directions.
+        Seed for the random cotangents and directions, at least 0.
     mode : {"auto", "full", "directional"}
-        Every entry, or random directions (for large inputs and slow forwards; entries are then
-        looked at only where it fails).
-    candidates : dict of str to array, optional
-        Further arrays that a missing term or factor may be made of.
+        Whether to compare every entry ("full") or derivatives along random directions
+        ("directional", for large inputs and slow forwards, where single entries are compared only
+        after a direction has failed).  "auto" decides from the size of the input and the cost of
+        the forward.
+    candidates : dict of str to ndarray, optional
+        Further arrays that a missing term or factor might consist of.
     timeout : float, optional
-        Seconds; what has not been reached by then is undecided.
+        Time limit in seconds.  Inputs that are not reached in time are undecided.
     partial : bool
-        Judge the gradients that are there if some are missing, without ``wrt``, instead of raising
-        ``ValueError``.
+        If some gradients are missing and ``wrt`` is not given, judge those that were returned
+        instead of raising ``ValueError``.
 
     Returns
     -------
     Report
-        ``.verdict`` ("ok", "wrong" or "undecided"), ``.score``, ``.inputs``; printing it gives the
-        verdict in words.
+        With ``.verdict`` ("ok", "wrong" or "undecided"), ``.score`` and ``.inputs``.  Printing it
+        shows the verdict in words.
 
     Raises
     ------
     ValueError
-        If the number of gradients does not fit the inputs, or ``mode`` is unknown.
+        If the number of gradients does not fit the inputs, ``mode`` is unknown, or a number is out
+        of its range.
     TypeError
-        If the pair does not have this form: complex or integer outputs, arguments exchanged, a
-        generator returned.
+        If the pair cannot be checked: complex or integer outputs, arguments in the wrong order, a
+        generator instead of a tuple, or a form that is not recognized.
 
     Examples
     --------
@@ -119,12 +126,12 @@ def check(
     if mode not in ("auto", "full", "directional"):
         raise ValueError(f"check: mode must be 'auto', 'full' or 'directional', got {mode!r}")
     check_numbers(rtol, seed, timeout)
-    # check(layer, x): there is no gradient function
+    # check(layer, x): the second argument holds the inputs
     if inputs is None and not callable(f_vjp):
         f_vjp, inputs = None, f_vjp
     before = State(*filter(inspect.isroutine, (f, f_vjp)), draws=True)
     pair = opened(f, f_vjp, inputs, wrt, names)
-    # a call that finds out the form leaves no traces
+    # Undo side effects of the calls that found the form.
     before.restore()
     if pair is not None:
         f = pair.forward
@@ -165,11 +172,49 @@ def check_pair(
     timeout=None,
     partial=False,
 ):
-    """Check a pair that has the standard form already; what it raises is not caught.
+    """Check a pair that has the standard form, without looking for other forms.
 
-    Parameters, Returns and Raises as in :func:`check`.  ``f`` returns ``out, cache``, and
-    ``inputs`` is a tuple, a list or a dict of arrays.  Neither function is called to find out its
-    form.
+    Neither function is called to find out its form, and exceptions that the pair raises are not
+    caught.
+
+    Parameters
+    ----------
+    f : callable
+        Forward function, ``out, cache = f(*inputs)``.
+    f_vjp : callable
+        Gradient function, ``f_vjp(dout, cache)``.
+    inputs : tuple, list or dict of ndarray
+        The inputs of ``f`` at which to compare.
+    wrt : sequence of int or str, optional
+        The inputs whose gradients ``f_vjp`` returns, in its order.  By default, all floating-point
+        inputs.
+    names : sequence of str, optional
+        Names of the inputs.  By default, the parameter names of ``f``.
+    rtol : float, optional
+        Relative tolerance; chosen by the method and the forward's conditioning if not given.
+    seed : int
+        Seed for the random cotangents and directions.
+    mode : {"auto", "full", "directional"}
+        Every entry, random directions, or a choice by size and cost.
+    candidates : dict of str to ndarray, optional
+        Further arrays that a missing term or factor might consist of.
+    timeout : float, optional
+        Time limit in seconds.
+    partial : bool
+        If some gradients are missing, judge those that were returned.
+
+    Returns
+    -------
+    Report
+        The verdict on each input and on the pair.
+
+    Raises
+    ------
+    ValueError
+        If names, ``wrt``, inputs and gradients do not fit together.
+    TypeError
+        If the outputs are complex or have no floating-point numbers, or the arguments of ``f_vjp``
+        are in the wrong order.
     """
     with _progress() as progress:
         problem = make_problem(f, f_vjp, inputs, wrt, names, Clock(timeout, progress), partial)
@@ -187,16 +232,16 @@ def check_pair(
                         "give it more time, or smaller inputs",
                     )
                 )
-            report.notes.append(f"{up}: what is undecided was not looked at")
+            report.notes.append(f"{up}: the undecided inputs were not compared")
     return report
 
 
 @contextlib.contextmanager
 def _progress():
-    """Yield what counts the calls of the forward on a terminal, None elsewhere."""
+    """Yield a function that counts forward calls on a terminal, or None elsewhere."""
     try:
         terminal = sys.stderr.isatty()
-    # absent, closed, or an object of a notebook or a logger
+    # standard error is missing, closed, or replaced by a notebook or a logger
     except (AttributeError, ValueError):
         terminal = False
     if not terminal:
@@ -218,11 +263,11 @@ def _check(problem, report, wrt, rtol, seed, mode, candidates):
     near = neighbour(problem, rng)
     uses = inspect_uses(problem, w[0], near, state, drawn)
     problem = uses.problem
-    found = list(uses.mistakes)
+    side_effects = list(uses.mistakes)
     near = near and replace(near, f=problem.f, renewed=problem.renewed)
-    report.problems = list(map(_plain, found))
+    report.problems = list(map(_plain, side_effects))
     report.habits = [_habit(problem, item) for item in uses.habits]
-    if found and found[0].kind in UNFIT:
+    if side_effects and side_effects[0].kind in UNFIT:
         report.inputs = [
             InputVerdict(problem.names[j], "wrong", "not judged: the forward cannot be checked")
             for j in problem.wrt
@@ -234,11 +279,13 @@ def _check(problem, report, wrt, rtol, seed, mode, candidates):
     truths, verdicts = _judged(problem, problem.wrt, report, w, rng, rtol, mode)
     clean, truths = _forgiven(problem, verdicts, truths, report, w, rng, rtol, mode)
     report.inputs = [verdicts[j] for j in problem.wrt]
-    restless = {j for item in found if item.kind in RESTLESS for j in item.inputs}
+    non_deterministic = {
+        j for item in side_effects if item.kind in NON_DETERMINISTIC for j in item.inputs
+    }
     wrong = [
         j
         for j, verdict in verdicts.items()
-        if verdict.kind not in SOUND and not verdict.words and j not in restless
+        if verdict.kind not in NOT_WRONG and not verdict.words and j not in non_deterministic
     ]
     fresh = []
     hidden = {}
@@ -257,14 +304,14 @@ def _check(problem, report, wrt, rtol, seed, mode, candidates):
         hidden, elsewhere = _judged(
             there, [j for j in right if j not in folded], report, w, rng, rtol, "directional"
         )
-        for both, found_there in zip(
+        for both, verdicts_there in zip(
             (hidden, elsewhere),
             _judged(there, folded, report, w, rng, max(rtol or 0.0, COARSE), "full"),
             strict=True,
         ):
-            both.update(found_there)
+            both.update(verdicts_there)
         there, hidden = _forgiven(there, elsewhere, hidden, report, w, rng, rtol, "directional")
-        fresh = [j for j in right if elsewhere[j].kind not in SOUND]
+        fresh = [j for j in right if elsewhere[j].kind not in NOT_WRONG]
         report.inputs = [elsewhere[j] if j in fresh else verdicts[j] for j in problem.wrt]
     if wrong:
         evidence = Evidence(clean, w, truths, rng, rtol, candidates)
@@ -279,8 +326,8 @@ def _check(problem, report, wrt, rtol, seed, mode, candidates):
             f"right at the inputs given first, wrong at others: {', '.join(dict.fromkeys(stale))} "
             "is kept from the first call (stale), not computed anew"
         )
-        found.append(Finding("stale", words, inputs=tuple(fresh)))
-        report.problems.append(_plain(found[-1]))
+        side_effects.append(Finding("stale", words, inputs=tuple(fresh)))
+        report.problems.append(_plain(side_effects[-1]))
     elif fresh:
         prefix = "right at the inputs given, wrong near by (your inputs hide it): "
         named = [j for j in fresh if not elsewhere[j].words]
@@ -290,8 +337,8 @@ def _check(problem, report, wrt, rtol, seed, mode, candidates):
             _explain(
                 report, there, Evidence(there, w, hidden, rng, rtol, candidates), named, prefix
             )
-    _blame(problem, report, found)
-    if not found:
+    _blame(problem, report, side_effects)
+    if not side_effects:
         _contract(problem, report, w)
         _at_made_kinks(problem, report, w, rng)
     for j, verdict, gradient in zip(
@@ -308,7 +355,7 @@ def _check(problem, report, wrt, rtol, seed, mode, candidates):
 
 
 def _at_made_kinks(problem, report, w, rng):
-    """Judge right gradients at kinks that are made on purpose."""
+    """Judge gradients that are right so far at kinks that are constructed on purpose."""
     right = [j for j, verdict in zip(problem.wrt, report.inputs, strict=True) if verdict.ok]
     if not right:
         return
@@ -325,11 +372,14 @@ def _at_made_kinks(problem, report, w, rng):
 
 
 def _forgiven(problem, verdicts, truths, report, w, rng, rtol, mode):
-    """Judge inputs that are not right once more without the guards of the pair.
+    """Judge inputs that are not right once more, without the guards of the pair.
 
-    Returns the pair without guards, and what its witnesses found; both as given where there are
-    none.  A verdict that the guards explain becomes "ok", with a note, or "undecided" where they
-    matter too much.
+    A guard is a small change for numerical safety, such as an added epsilon. If guards explain the
+    difference, the verdict becomes "ok" with a note, or "undecided" if they change the gradient too
+    much.
+
+    Returns the pair without guards and the derivatives measured for it. Without guards, both are
+    those passed in.
     """
     inputs = [
         j
@@ -382,8 +432,9 @@ def _forgiven(problem, verdicts, truths, report, w, rng, rtol, mode):
 
 
 def _unless_rounded(report, problem, evidence, wrong):
-    """Return the inputs whose gradients are not right up to rounded constants; the others become
-    "ok".
+    """Return the inputs whose gradients stay wrong when constants in the backward are made exact.
+
+    A gradient that is right up to rounded constants, such as 3.14, becomes "ok" with a note.
     """
     slightly = [j for j in wrong if report.inputs[problem.wrt.index(j)].error <= GUARDED]
     if not slightly:
@@ -396,7 +447,7 @@ def _unless_rounded(report, problem, evidence, wrong):
     for group in [slightly] + ([[j] for j in slightly] if len(slightly) > 1 else []):
         try:
             numbers = rounded(Numbers(evidence, group))
-        except Exception:  # a changed function may do anything at all
+        except Exception:  # a modified function may raise anything
             numbers = []
         if not numbers:
             continue
@@ -422,7 +473,7 @@ def _unless_rounded(report, problem, evidence, wrong):
 
 
 def _add_habit(report, problem, finding, error):
-    """Add a note on a guard, or the input to the note that is there already."""
+    """Add a note on a guard, or add the input to an equal note."""
     for habit in report.habits:
         if habit["kind"] == finding.kind and habit["words"].startswith(finding.words):
             habit["inputs"] = list(
@@ -435,7 +486,7 @@ def _add_habit(report, problem, finding, error):
 
 
 def _contract(problem, report, w):
-    """Put what breaks the contract of a vector-Jacobian product first in the verdicts."""
+    """Put violations of the contract of a vector-Jacobian product first in the verdicts."""
     findings, habits = breaches(problem, w[0])
     report.habits += [_habit(problem, item) for item in habits]
     for item in findings:
@@ -452,13 +503,13 @@ def _habit(problem, finding):
 
 
 def _judged(problem, inputs, report, w, rng, rtol, mode):
-    """Judge inputs at one point: what the witnesses found, and a verdict for each."""
+    """Judge inputs at one point; return the measured derivatives and a verdict for each."""
     gradients = [problem.gradients(row) for row in w[:2]]
     truths = {}
     verdicts = {}
     steps = None
     for j in inputs:
-        pulled = [part[problem.wrt.index(j)] for part in gradients]
+        pulled = [row[problem.wrt.index(j)] for row in gradients]
         entries = int(np.prod(problem.shape(j)))
         full = mode == "full"
         if mode == "auto" and entries <= FULL_ENTRIES and entries * w.shape[1] <= FULL_NUMBERS:
@@ -477,10 +528,10 @@ def _judged(problem, inputs, report, w, rng, rtol, mode):
 
 
 def _steps(problem):
-    """Count the lines of Python that a forward call runs: its cost on a slow machine as on a fast
-    one.
+    """Return how many lines of Python one forward call runs.
 
-    A measured time would make the report depend on the machine and on what else it does.
+    This measures cost independently of the machine. A measured time would make the report depend on
+    the machine and its load.
     """
     count = 0
     before = sys.gettrace()
@@ -499,7 +550,7 @@ def _steps(problem):
 
 
 def _explain(report, problem, evidence, wrong, prefix):
-    """Put the diagnosis into the verdicts; if it fails itself, the verdict stands."""
+    """Put the diagnosis into the verdicts; if it fails, leave the verdicts as they are."""
     from ibpcl.verify.diagnosis.naming import (
         diagnose,  # half of the package, for wrong gradients only
     )
@@ -508,7 +559,7 @@ def _explain(report, problem, evidence, wrong, prefix):
         findings = diagnose(evidence, wrong)
     except TimeUp:
         findings = {j: Finding("wrong", "wrong; there was no time to find out why") for j in wrong}
-    # a failure of ours must not cost the verdict
+    # an error in the diagnosis must not change the verdict
     except Exception as error:
         findings = {
             j: Finding("wrong", f"wrong; no diagnosis ({type(error).__name__} in the checker)")
@@ -531,11 +582,9 @@ def _plain(finding):
     return {"kind": finding.kind, "words": finding.words, "hint": finding.hint}
 
 
-def _blame(problem, report, found):
-    """Give the inputs that a side effect spoils its name; what else is wrong with their numbers
-    stands behind it.
-    """
-    for item in found:
+def _blame(problem, report, side_effects):
+    """Label the inputs that a side effect changes, and append other findings."""
+    for item in side_effects:
         for j in item.inputs:
             verdict = report.inputs[problem.wrt.index(j)]
             numbers = (
@@ -549,7 +598,7 @@ def _blame(problem, report, found):
 
 
 def _blind_spots(problem):
-    """Return warnings about inputs at which mistakes can't be seen."""
+    """Return warnings about inputs that hide certain mistakes."""
     notes = []
     for j in problem.wrt:
         x = np.asarray(problem.point[j])
@@ -569,17 +618,30 @@ def _blind_spots(problem):
 
 
 def assert_correct(f, f_vjp, inputs, wrt=None, **options):
-    """Run :func:`check` and raise ``AssertionError`` with the report as its text unless everything
-    is proved right.
+    """Run :func:`check` and raise ``AssertionError`` unless every gradient is right.
+
+    Parameters
+    ----------
+    f : callable, object or class
+        Forward function, in any form that :func:`check` accepts.
+    f_vjp : callable
+        Gradient function.
+    inputs : tuple, list, dict or ndarray
+        The inputs of ``f`` at which to compare.
+    wrt : sequence of int or str, optional
+        The inputs whose gradients ``f_vjp`` returns.  By default, all floating-point inputs.
+    **options
+        Further arguments of :func:`check`, such as ``seed`` and ``rtol``.
 
     Returns
     -------
     Report
+        The report, whose verdict is "ok".
 
     Raises
     ------
     AssertionError
-        With the text of the report.
+        If a gradient is wrong or undecided.  The message is the text of the report.
     """
     report = check(f, f_vjp, inputs, wrt, **options)
     if not report.ok:

@@ -1,6 +1,4 @@
-"""Judge the gradient of one input: right, wrong or undecided; how far off, and at how many
-entries.
-"""
+"""Verdict on the gradient of one input: right, wrong or undecided, with its error."""
 
 import numpy as np
 
@@ -13,18 +11,25 @@ from ibpcl.verify.witnesses.kinks import kinks
 from ibpcl.verify.witnesses.onesided import outside
 from ibpcl.verify.witnesses.witness import NORMWISE, along_directions, approached, measure, slope
 
+# Random directions for a large input.
 DIRECTIONS = 5
-# directions of a few entries each, which confirm the complex step where kinks are near
+# Directions that change only a few entries each; they confirm the complex step near kinks,
 SPARSE = 12
-# entries that are looked at with plain differences before they are blamed, until
+# and the number of entries that each of them changes.
+FEW = 16
+# Entries whose failure is confirmed with plain differences, at most,
 SUSPECTS = 40
-GUILTY = 4  # ... so many of them are
-MOST_KINKS = 40  # entries at kinks of a large input that are looked at
-FEW = 16  # entries of such a direction
-PROBES = 200  # blocks of entries that are tried in the search for those that fail
-# an error that may be larger than this share of the gradient leaves the verdict undecided
-PROVED = 1e-3
-MOST_ENTRIES = 60  # of a large input that are looked at one by one
+# and the number of confirmed failures after which no more are examined.
+CONFIRMED_FAILURES = 4
+# Entries at kinks of a large input that are examined.
+MOST_KINKS = 40
+# Blocks of entries that the search for wrong entries tries.
+PROBES = 200
+# If the witnesses' own error may exceed this share of the gradient, the verdict is undecided.
+RESOLVED = 1e-3
+# Entries of a large input that are compared one by one,
+MOST_ENTRIES = 60
+# and numbers in their columns of the Jacobian, at most.
 MOST_NUMBERS = 2_000_000
 NOT_RETURNED = (
     "return it, or pass --wrt (in Python wrt=...) with the names of the inputs that the gradient "
@@ -33,8 +38,33 @@ NOT_RETURNED = (
 
 
 def judge(problem, j, w, pulled, rng, rtol, full, truths):
-    """Return the verdict on one input, with kind "ok", "wrong" or "undecided"; the diagnosis comes
-    later.
+    """Return the verdict on one input; the diagnosis of a mistake comes later.
+
+    Parameters
+    ----------
+    problem : Problem
+        The pair and the point.
+    j : int
+        Position of the input in ``problem.point``.
+    w : ndarray, shape (R, M)
+        Cotangents of the M outputs.
+    pulled : list of ndarray
+        The gradients that the pair returned for this input, one for each of the first rows of
+        ``w``. None stands for a missing gradient.
+    rng : numpy.random.Generator
+        Draws directions and samples of entries.
+    rtol : float or None
+        Relative tolerance; None for the default of the witness.
+    full : bool
+        Whether to compare every entry instead of random directions.
+    truths : dict
+        Receives the measured derivatives as ``truths[j]`` where single entries are compared.
+
+    Returns
+    -------
+    InputVerdict
+        Its kind is "ok", "wrong", "undecided", "missing_term", "wrong_shape", "kink" or
+        "non_finite".
     """
     shape = problem.shape(j)
     name = problem.names[j]
@@ -58,7 +88,7 @@ def judge(problem, j, w, pulled, rng, rtol, full, truths):
 
 
 def _judge_entries(problem, j, w, arrays, truth, truths, rtol, rng):
-    """Judge by the entries that were measured."""
+    """Return the verdict from the entries that were measured."""
     shape = problem.shape(j)
     name = problem.names[j]
     entries = truth.entries
@@ -113,20 +143,64 @@ def _judge_entries(problem, j, w, arrays, truth, truths, rtol, rng):
         )
     words = ""
     if not truth.jacobian.size:
-        words = "no entries, so nothing was compared and nothing is proved: try other inputs"
+        words = "no entries, so nothing was compared: try other inputs"
     elif not np.any(truth.jacobian):
-        words = "zero everywhere here, so this proves little: try other inputs"
+        words = "zero everywhere here, which is a weak test: try other inputs"
     return _unless_coarse(name, words, error, coarse, numbers, rtol, "the witnesses are")
 
 
 def at_kinks(problem, j, w, arrays, entries, rng):
-    """Return (entries outside the range that their kink allows, number of entries judged)."""
+    """Compare entries at kinks with the range of derivatives that is valid there.
+
+    Parameters
+    ----------
+    problem : Problem
+        The pair and the point.
+    j : int
+        Position of the input.
+    w : ndarray, shape (R, M)
+        Cotangents.
+    arrays : list of ndarray
+        The gradients for the first rows of ``w``.
+    entries : ndarray of int
+        Flat positions at which the forward has a kink.
+    rng : numpy.random.Generator
+        Draws neighbouring points.
+
+    Returns
+    -------
+    bad : list of (int, ndarray, Range)
+        Entries outside their range: flat position, gradient for each cotangent, and the range.
+    judged : int
+        Number of entries that could be judged; those at jumps are left out.
+    """
     rows = np.array([row for row, _ in zip(w, arrays, strict=False)])
     return outside(problem, j, entries, rows, arrays, rng) if len(entries) else ([], 0)
 
 
 def kink_verdict(name, shape, bad, error, numbers, words=""):
-    """Return the verdict on an input whose gradient is outside its range at a kink."""
+    """Return the verdict on an input whose gradient is outside the valid range at a kink.
+
+    Parameters
+    ----------
+    name : str
+        Name of the input.
+    shape : tuple of int
+        Shape of the input.
+    bad : list of (int, ndarray, Range)
+        Entries outside their range; see :func:`at_kinks`.
+    error : float
+        Largest relative error among the other entries.
+    numbers : dict
+        Numbers for the verdict.
+    words : str
+        Beginning of the sentence.
+
+    Returns
+    -------
+    InputVerdict
+        Its kind is "kink", or "non_finite" if the gradient is NaN or infinite.
+    """
     entry, got, allowed = bad[0]
     row = int(np.argmax(np.maximum(allowed.low - got, got - allowed.high)))
     left, right = allowed.sides[:, row]
@@ -139,8 +213,8 @@ def kink_verdict(name, shape, bad, error, numbers, words=""):
 
 
 def _unless_coarse(name, words, error, coarse, numbers, rtol, witnesses):
-    """Return the verdict "ok", or "undecided" if an error that matters could not have been seen."""
-    if coarse <= max(PROVED, 2 * (rtol or 0.0)):
+    """Return the verdict "ok", or "undecided" if the witnesses are too coarse to see an error."""
+    if coarse <= max(RESOLVED, 2 * (rtol or 0.0)):
         return InputVerdict(name, "ok", words, "", error, numbers)
     return InputVerdict(
         name,
@@ -154,11 +228,11 @@ def _unless_coarse(name, words, error, coarse, numbers, rtol, witnesses):
 
 
 def _compare(problem, j, seen, rows, spread=1.0):
-    """Lay gradients beside what a witness has seen: (wrong, error, error allowed, how far the first
-    is off), each (n,).
+    """Compare gradients with measured derivatives.
 
-    ``rows`` are pairs of a cotangent and a gradient; the errors are relative, the largest of all
-    rows.
+    ``rows`` holds pairs of a cotangent and a gradient. Returns four arrays of shape (n,): whether
+    an entry is wrong, its error and the allowed error (relative, largest of all rows), and its
+    absolute difference in the first row.
     """
     off = False
     errors = 0.0
@@ -173,20 +247,20 @@ def _compare(problem, j, seen, rows, spread=1.0):
         fails = ~(gap <= allowed + floor)
         vague = np.zeros(len(gap))
         if seen.method != "complex step":
-            guilty = 0
+            failures = 0
             for n in np.flatnonzero(fails & seen.usable)[:SUSPECTS]:
-                if guilty == GUILTY:
+                if failures == CONFIRMED_FAILURES:
                     break
-                room = min(PROVED * abs(got[n]), 0.1 * gap[n])
+                room = min(RESOLVED * abs(got[n]), 0.1 * gap[n])
                 direction = seen.direction(n, x.shape)
                 reach = first_step(x, direction) / 0.05
                 if approached(
                     lambda value, row=row: row @ func(value), x, direction, reach, got[n], room
                 ):
-                    # which is not to be blamed on the gradient
+                    # the extrapolated derivative was wrong, not the gradient
                     fails[n] = False
-                    vague[n] = PROVED
-                guilty += fails[n]
+                    vague[n] = RESOLVED
+                failures += fails[n]
         size = scale + floor / seen.rtol
         largest = np.max(size, initial=0.0)
         off = off | fails
@@ -197,9 +271,7 @@ def _compare(problem, j, seen, rows, spread=1.0):
 
 
 def _vanishing(problem, j, w, scale):
-    """Return the absolute error allowed where the forward does not depend on the input, up to
-    rounding.
-    """
+    """Return the absolute error allowed if the forward depends on the input only by rounding."""
     reference = (
         1e-12
         * np.abs(w)
@@ -210,7 +282,7 @@ def _vanishing(problem, j, w, scale):
 
 
 def _judge_large(problem, j, w, arrays, rng, rtol, truths):
-    """Judge along random directions; where they fail, at single entries."""
+    """Return the verdict from random directions, and from single entries if a direction fails."""
     x = np.asarray(problem.point[j])
     name = problem.names[j]
     smooth = _away_from_kinks(problem, j, rng)
@@ -261,10 +333,10 @@ def _judge_large(problem, j, w, arrays, rng, rtol, truths):
             _aimed(arrays[0].astype(float) * smooth, rng),
         )
         looks = [(seen, looks[0][1]), (aimed, [(w[0], arrays[0])])]
-    found = [_compare(problem, j, look, rows, np.sqrt(x.size)) for look, rows in looks]
+    comparisons = [_compare(problem, j, look, rows, np.sqrt(x.size)) for look, rows in looks]
     failed, error, coarse = (
-        sum(int(np.sum(off)) for off, *_ in found),
-        *(float(np.max(n)) for n in found[0][1:3]),
+        sum(int(np.sum(off)) for off, *_ in comparisons),
+        *(float(np.max(n)) for n in comparisons[0][1:3]),
     )
     numbers.update(witness=seen.method, agreement=seen.agreement, rtol=max(seen.rtol, coarse))
     if not failed:
@@ -281,24 +353,26 @@ def _judge_large(problem, j, w, arrays, rng, rtol, truths):
     # step is right.
     sure = seen.method == "complex step" or verdict.numbers.get("witness") == seen.method
     words = (
-        f"wrong along {failed} of {DIRECTIONS * len(looks)} random directions; the entries were "
-        f"not found: {verdict.numbers['compared']} that were compared are right"
+        f"wrong along {failed} of {DIRECTIONS * len(looks)} random directions, but the wrong "
+        f"entries were not found: the {verdict.numbers['compared']} that were compared are right"
     )
     kind = "wrong" if sure else "undecided"
     return InputVerdict(name, kind, words, HINTS[kind], error, {**verdict.numbers, "wrong": 0})
 
 
 def _aimed(gradient, rng):
-    """Return directions along the gradient, up to random weights: a wrong factor shows there
-    through any noise.
+    """Return directions along the gradient with random weights.
+
+    A wrong factor shows along them even if the forward is noisy.
     """
     size = np.max(np.abs(gradient), initial=0.0) or 1.0
     return [gradient / size * rng.uniform(0.5, 1.5, gradient.shape) for _ in range(DIRECTIONS)]
 
 
 def _away_from_kinks(problem, j, rng):
-    """Return ones, and zeros where an entry has a value that many have (an exact zero) and the
-    forward a kink there.
+    """Return a mask with zeros at entries where the forward has a kink, such as repeated zeros.
+
+    Only values that occur several times in the input are examined.
     """
     x = np.asarray(problem.point[j])
     values, counts = np.unique(x, return_counts=True)
@@ -312,11 +386,11 @@ def _away_from_kinks(problem, j, rng):
 
 
 def _sparsely_confirmed(problem, j, rng, smooth):
-    """Return how well differences along directions of a few entries confirm the complex step; None
-    if one does not.
+    """Confirm the complex step by differences along directions that change a few entries each.
 
-    A direction through all entries of a large input meets the kink of some entry near by; most
-    directions of a few entries do not.
+    A direction through all entries of a large input meets a kink of some entry nearby; most
+    directions through a few entries do not. Returns the largest relative disagreement. Returns None
+    if fewer than half of the directions confirm the complex step, or the forward refuses it.
     """
     x = np.asarray(problem.point[j])
     open_entries = np.flatnonzero(smooth)
@@ -334,19 +408,17 @@ def _sparsely_confirmed(problem, j, rng, smooth):
 
 
 def _probe(problem, j, w, gradient, seen, mask, rng):
-    """Return flat positions of entries that fail by themselves, found by halving the input where it
-    fails.
-    """
+    """Return flat positions of wrong entries, found by repeatedly halving the blocks that fail."""
     func = problem.function_of(j)
     x = np.asarray(problem.point[j])
-    found = []
+    failing = []
     blocks = [(0, gradient.size)]
-    # below it an entry makes no direction fail
+    # an entry with a smaller error does not make a direction fail
     floor = NORMWISE * np.min(seen.compare(w, gradient)[3])
-    # so that right ones are seen beside them
+    # leave room for right entries in the comparison that follows
     most = most_entries(w.size) // 4
     for _ in range(PROBES):
-        if not blocks or len(found) == most:
+        if not blocks or len(failing) == most:
             break
         start, stop = blocks.pop()
         direction = np.zeros(x.size)
@@ -359,22 +431,47 @@ def _probe(problem, j, w, gradient, seen, mask, rng):
         if abs(got[0] - value[0]) <= allowed[0] + floor:
             continue
         if stop - start == 1:
-            found.append(start)
+            failing.append(start)
         else:
             blocks += [((start + stop) // 2, stop), (start, (start + stop) // 2)]
-    return found
+    return failing
 
 
 def most_entries(outputs):
-    """Return how many entries are looked at: their columns of the Jacobian must fit into memory."""
+    """Return how many entries are compared one by one.
+
+    Parameters
+    ----------
+    outputs : int
+        Number of outputs M. The Jacobian, of shape (M, entries), must fit into memory.
+
+    Returns
+    -------
+    int
+        Between 8 and :data:`MOST_ENTRIES`.
+    """
     return int(max(8, min(MOST_ENTRIES, MOST_NUMBERS // max(1, outputs))))
 
 
 def entries_to_look_at(shape, outputs, rng, wrong=()):
-    """Return sorted flat positions: all if few, else ``wrong`` ones, the ends of every axis, and a
-    random sample.
+    """Return the entries of a large input that are compared one by one.
 
-    ``outputs`` is the size of the vector of outputs: the Jacobian's columns must fit into memory.
+    Parameters
+    ----------
+    shape : tuple of int
+        Shape of the input.
+    outputs : int
+        Number of outputs, which limits the number of entries.
+    rng : numpy.random.Generator
+        Draws the sample.
+    wrong : sequence of int
+        Flat positions that must be included, such as those of wrong entries.
+
+    Returns
+    -------
+    ndarray of int
+        Sorted flat positions: all of them for a small input, else ``wrong``, the ends of every
+        axis, and a random sample.
     """
     size = int(np.prod(shape))
     most = most_entries(outputs)

@@ -174,5 +174,5 @@ def test_support_and_limits_find_what_lies_outside():
 
 
 def test_quadrature_refuses_an_empty_interval():
-    with pytest.raises(ValueError, match="support must be an interval"):
+    with pytest.raises(ValueError, match="support"):
         quadrature(np.exp, (1, 0))

@@ -135,13 +135,13 @@ def test_a_miscount_of_gradients_asks_for_wrt():
 
 
 def test_bad_arguments_are_named():
-    with pytest.raises(ValueError, match="mode must be"):
+    with pytest.raises(ValueError, match="mode.*fast"):
         check(affine, affine_vjp, POINT, mode="fast")
-    with pytest.raises(ValueError, match="none of the inputs x, w, b"):
+    with pytest.raises(ValueError, match="wrt.*'y'.*x, w, b"):
         check(affine, affine_vjp, POINT, wrt=("y",))
-    with pytest.raises(ValueError, match="names must have one entry"):
+    with pytest.raises(ValueError, match="names.*3.*1"):
         check(affine, affine_vjp, POINT, names=["x"])
-    with pytest.raises(TypeError, match="tuple, a list or a dict"):
+    with pytest.raises(TypeError, match="inputs.*str"):
         check(affine, affine_vjp, "x")
     with pytest.raises(TypeError, match=r"missing .* 'w' and 'b'.*ibpcl\.check\("):
         check(affine, affine_vjp, POINT[0])
@@ -353,7 +353,7 @@ def test_the_verdict_is_a_function_of_the_seed():
 
 
 def test_assert_correct_fails_with_the_text_of_the_report():
-    with pytest.raises(AssertionError, match="sign: the sign is wrong"):
+    with pytest.raises(AssertionError, match="sign: "):
         assert_correct(affine, lambda d, c: tuple(-g for g in affine_vjp(d, c)), POINT)
     assert assert_correct(affine, affine_vjp, POINT).ok
 
@@ -418,7 +418,8 @@ def test_directions_that_fail_are_enough_to_call_a_gradient_wrong(monkeypatch):
     x = np.random.default_rng(0).normal(size=20_000)
     report = check(lambda x: ((x * x).sum(), x), square_but(7), (x,))
     assert report["x"].kind == "wrong"
-    assert "wrong along 5 of 5 random directions; the entries were not found" in report["x"].words
+    words = report["x"].words
+    assert "5 of 5 random directions" in words and "not found" in words
     assert "check_chain" in report["x"].hint
     assert report.score == 0.5
 
@@ -564,5 +565,5 @@ def test_an_input_without_entries_proves_nothing_and_that_is_said():
 )
 def test_a_forward_that_returns_no_floats_is_not_judged(step):
     """Any gradient would fit: such an output has none."""
-    with pytest.raises(TypeError, match="which has no derivative; return floats"):
+    with pytest.raises(TypeError, match="f returns int"):
         check(lambda x: (step(x), None), lambda dout, cache: 100.0 * dout, (np.linspace(-1, 1, 4),))

@@ -1,1 +1,1 @@
-"""What a check found, for people and for programs."""
+"""Results of a check: as text, as an HTML page, as a dict, and as a score."""

@@ -1,42 +1,41 @@
-"""The kinds of mistakes by name, and what a person should look at first.
+"""Names for the kinds of mistakes, with a hint for each of them.
 
-A side effect that changes no numbers in normal use is a note beside the verdict, with the same
-kind.
+A side effect that leaves the numbers right in normal use is reported as a note with the same kind.
 
 ======================  ===========================================================================
 kind                    meaning
 ======================  ===========================================================================
 ``ok``                  right
-``undecided``           the witnesses are too coarse here to prove anything
+``undecided``           the numerical derivatives are too coarse here for a verdict
 ``sign``                the sign is wrong, of the whole or of one term
-``constant_factor``     off by a number that is the same everywhere, or a number in the formula is
+``constant_factor``     off by a factor that is the same everywhere, or a number in the formula is
                         wrong
 ``mean``                a mean where the sum over the examples belongs
 ``transposed``          two axes exchanged, or the operands of a product of matrices
 ``not_summed``          the input was broadcast; its gradient was not summed back
-``summed``              summed where nothing must be, or over the wrong axis
+``summed``              summed where no sum belongs, or over the wrong axis
 ``missing_term``        a term, a path, a step or a use is missing (or there is one too many)
-``elementwise_factor``  a factor that varies from entry to entry is missing, extra or another one
+``elementwise_factor``  a factor that varies from entry to entry is missing, extra or wrong
 ``swapped``             it is the gradient of another input
-``shifted``             right numbers in other places: one off, reversed, permuted
+``shifted``             right numbers in the wrong places: off by one, reversed, permuted
 ``few_entries``         right except at a few entries
 ``precision``           right to some digits only
-``wrong_shape``         not the shape of its input
+``wrong_shape``         its shape differs from that of its input
 ``non_finite``          NaN or infinite where the true gradient is finite
 ``piecewise_constant``  the forward is rounded or thresholded, so its derivative is zero
 ``not_linear``          not linear in ``dout``
 ``layout``              right only for some memory layouts of ``dout``
-``kink``                at a kink it lies outside the one-sided derivatives
+``kink``                at a kink, it is not between the one-sided derivatives
 ``guard``               right up to an epsilon, a cast or a rounded number (a note)
 ``forward``             the backward is right for a forward that differs in one place
 ``changes_cotangent``   it overwrites ``dout`` (a note)
-``changes_cache``       it overwrites or uses up what is cached (a note)
-``changes_input``       the pair overwrites its inputs (a note if that changes no numbers)
+``changes_cache``       it overwrites or uses up the cache (a note)
+``changes_input``       the pair overwrites its inputs (a note if the numbers stay right)
 ``noisy_gradient``      it draws random numbers
-``accumulates``         it grows from call to call (a note in an object of the user's)
-``stale``               it uses what another call has left, not its cache (a note if it has no
+``accumulates``         it grows from call to call (a note for an object that the user resets)
+``stale``               it uses values of an earlier call, not its cache (a note if it has no
                         cache)
-``wrong``               none of these
+``wrong``               wrong in another way
 ======================  ===========================================================================
 """
 
@@ -47,7 +46,7 @@ HINTS = {
     "constant_factor": (
         "compare the constants of the forward with those of its derivative, one after another"
     ),
-    "mean": "dout already holds the weight of every output: sum, do not average",
+    "mean": "dout already contains the weight of every output: sum, do not average",
     "transposed": (
         "write down the shape of every factor: for y = x @ W, dW = x.T @ dy and dx = dy @ W.T"
     ),
@@ -58,15 +57,15 @@ HINTS = {
     "missing_term": (
         "an input that is used in two places gets two terms: product rule, or a normalizer"
     ),
-    "elementwise_factor": "chain rule: every function on the way contributes its derivative, once",
+    "elementwise_factor": "chain rule: every function on the path contributes its derivative once",
     "swapped": "return the gradients in the order of the inputs",
     "shifted": "check the bounds of the slices, and the direction of cumulative sums",
     "few_entries": (
-        "look at what is special there: borders, masks, ties, repeated indices, in-place writes"
+        "look for special entries: borders, masks, ties, repeated indices, in-place writes"
     ),
     "precision": "compute in float64, and differentiate by hand rather than by differences",
     "piecewise_constant": (
-        "a straight-through estimate is no gradient: check the smooth part, without the rounding"
+        "a straight-through estimate is not a gradient: check the smooth part, without the rounding"
     ),
     "not_linear": (
         "every term of a vector-Jacobian product is dout times something that does not depend on "
@@ -81,10 +80,11 @@ HINTS = {
         "that it guards"
     ),
     "forward": "compare the line with the formula that you wanted to write down",
-    "undecided": "use float64 throughout, smaller and better conditioned inputs, fewer exact "
-    "zeros, and a "
-    "forward that "
-    "takes complex numbers (no np.abs, .real or cast); or check the stages one by one",
+    "undecided": (
+        "use float64 throughout, smaller and better conditioned inputs, fewer exact zeros, and a "
+        "forward that takes complex numbers (no np.abs, .real or cast); or check the stages one "
+        "by one"
+    ),
     "wrong_shape": "the gradient of an input has the shape of that input",
     "non_finite": (
         "look for a division by zero, the log of zero, or exp that overflows; use the stable form"
@@ -95,7 +95,7 @@ HINTS = {
     ),
     "changes_cotangent": "write into a copy: dout still belongs to the caller",
     "changes_cache": (
-        "write into a copy (p = p.copy()): whoever calls the gradient again gets another result"
+        "write into a copy (p = p.copy()): a second call of the gradient gives another result"
     ),
     "changes_input": "work on a copy, or write the result into a new array",
     "noisy_gradient": "take the noise of the forward from the cache",
@@ -104,11 +104,11 @@ HINTS = {
         "kept"
     ),
     "stale": (
-        "take everything from the cache that the gradient is called with, not from a global or an "
+        "read every value from the cache that is passed to the gradient, not from a global or an "
         "attribute"
     ),
 }
-UNFIT = {  # problems of the forward, with which no gradient can be judged
+UNFIT = {  # problems of the forward that prevent any verdict on a gradient
     "noisy_forward": "make the noise an argument of the forward, and draw it outside",
     "non_finite_forward": (
         "choose inputs inside the domain, or use a stable form (log1p, expm1, logsumexp)"
@@ -118,16 +118,29 @@ KINDS = ("ok", *HINTS)
 
 
 class Finding(NamedTuple):
-    """A named mistake."""
+    """A mistake with its kind.
+
+    Attributes
+    ----------
+    kind : str
+        One of :data:`KINDS`, or a key of :data:`UNFIT`.
+    words : str
+        The mistake as a sentence.
+    where : str
+        The source line of the mistake; empty if unknown.
+    factor : tuple of (str, float, float) or None
+        For a wrong factor, "missing" or "extra" with its smallest and largest value.
+    inputs : tuple of int
+        Positions of the inputs whose gradients a side effect changes.
+    """
 
     kind: str
     words: str
-    where: str = ""  # the source line that it is on, where known
-    # ("missing" or "extra", smallest, largest) of a wrong factor, where known
+    where: str = ""
     factor: tuple | None = None
-    inputs: tuple = ()  # those whose gradients a side effect spoils
+    inputs: tuple = ()
 
     @property
     def hint(self):
-        """What to look at first."""
+        """Advice on where to look first."""
         return UNFIT.get(self.kind) or HINTS[self.kind]

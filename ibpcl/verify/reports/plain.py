@@ -1,4 +1,4 @@
-"""Values as JSON knows them, and back."""
+"""Conversion of NumPy values to types that JSON can store, and back."""
 
 import math
 
@@ -6,7 +6,18 @@ import numpy as np
 
 
 def plain(value):
-    """Turn NumPy values into what JSON knows; what is not finite becomes a string.
+    """Convert NumPy values to types that JSON can store.
+
+    Parameters
+    ----------
+    value : object
+        A number, an array, a string, or nested dicts, lists and tuples of them.
+
+    Returns
+    -------
+    plain : object
+        The same with lists for arrays and tuples, strings for the keys of dicts, and the strings
+        "nan", "inf" and "-inf" for numbers that are not finite.
 
     Examples
     --------
@@ -23,8 +34,20 @@ def plain(value):
 
 
 def restored(value):
-    """Undo :func:`plain`: tuples, and what is not finite.
+    """Convert the result of :func:`plain` back to Python numbers and tuples.
 
+    Parameters
+    ----------
+    value : object
+        Nested dicts and lists, such as ``json.loads`` returns.
+
+    Returns
+    -------
+    restored : object
+        The same with tuples for lists, and numbers for the strings "nan", "inf" and "-inf".
+
+    Examples
+    --------
     >>> restored({"a": ["nan", 1, "x"]})
     {'a': (nan, 1, 'x')}
     """

@@ -1,6 +1,4 @@
-"""What a check found: for a person as text or a page, for a program as a dict, for a grader as a
-score.
-"""
+"""Report on a gradient: text and HTML for people, a dict for programs, a score for graders."""
 
 import textwrap
 from dataclasses import dataclass, field
@@ -11,13 +9,25 @@ from ibpcl.verify.reports.page import drawn, page
 from ibpcl.verify.reports.plain import plain, restored
 from ibpcl.verify.reports.words import count
 
-WIDTH = 80
+WIDTH = 80  # columns of the text
 METHODS = {"complex step": "complex step", "Richardson differences": "differences"}
 
 
 def worst(verdicts):
-    """Return the worst of some verdicts; nothing at all proves nothing.
+    """Return the worst of several verdicts.
 
+    Parameters
+    ----------
+    verdicts : iterable of str
+        Each is "ok", "wrong" or "undecided".
+
+    Returns
+    -------
+    verdict : str
+        "undecided" if there are no verdicts.
+
+    Examples
+    --------
     >>> worst(["ok", "undecided"]), worst(["undecided", "wrong"]), worst([])
     ('undecided', 'wrong', 'undecided')
     """
@@ -26,16 +36,16 @@ def worst(verdicts):
 
 
 class Judged:
-    """What has a ``verdict``: "ok" (proved right), "wrong" or "undecided"."""
+    """Base class of objects with a ``verdict``: "ok", "wrong" or "undecided"."""
 
     @property
     def ok(self):
-        """Whether everything is proved right."""
+        """Whether everything was compared and is right."""
         return self.verdict == "ok"
 
     @property
     def undecided(self):
-        """Whether nothing is wrong, and something could not be decided."""
+        """Whether nothing is wrong, but a part could not be decided."""
         return self.verdict == "undecided"
 
     def __str__(self):
@@ -44,22 +54,23 @@ class Judged:
 
 @dataclass
 class InputVerdict(Judged):
-    """What is known about the gradient of one input.
+    """Verdict on the gradient of one input.
 
     Attributes
     ----------
     name : str
+        Name of the input.
     kind : str
-        Machine name, one of :data:`ibpcl.verify.KINDS`; ``"ok"`` if right.
+        "ok" if right, else the kind of mistake, one of :data:`ibpcl.verify.KINDS`.
     words : str
         The verdict as a sentence.
     hint : str
-        What to look at; empty if right.
+        Advice on where to look first; empty if right.
     error : float
-        Largest relative error over all entries (or directions) that were compared.
+        Largest relative error over all compared entries (or directions).
     numbers : dict
-        What the verdict rests on: entries compared, wrong and skipped at kinks, the worst one, the
-        witness, its agreement with the second witness, the Taylor slope.
+        The numbers behind the verdict: entries compared, wrong and skipped at kinks, the worst
+        entry, the numerical method and its agreement with the second one, the Taylor slope.
     """
 
     name: str
@@ -76,8 +87,9 @@ class InputVerdict(Judged):
 
     @property
     def score(self):
-        """One if right, zero if undecided, half the share of right entries if wrong; what was
-        skipped is not right.
+        """1 if right, 0 if undecided, half the share of right entries if wrong.
+
+        Skipped entries do not count as right.
         """
         n = self.numbers
         compared = n.get("compared", 0)
@@ -117,7 +129,7 @@ class InputVerdict(Judged):
         return lines
 
     def to_dict(self):
-        """Return plain values only, ready for ``json.dumps``."""
+        """Return the verdict as a dict that ``json.dumps`` accepts."""
         return {
             "name": self.name,
             "kind": self.kind,
@@ -132,23 +144,26 @@ class InputVerdict(Judged):
 
 @dataclass
 class Report(Judged):
-    """Verdict on a gradient: one :class:`InputVerdict` for each input, and what concerns the pair
-    as a whole.
+    """Verdict on a gradient function, with one :class:`InputVerdict` per input.
 
     Attributes
     ----------
     title : str
         Name of the gradient function.
     inputs : list of InputVerdict
+        The verdicts, in the order of the gradients.
     problems : list of dict
-        What makes the pair unfit (noise, infinities, overwritten arguments): ``kind``, ``words``,
-        ``hint``.
+        Findings that make the pair unfit, such as noise, infinities or overwritten arguments.
+        Keys: ``kind``, ``words`` and ``hint``.
     notes : list of str
-        What is worth knowing but no mistake.
+        Remarks that are not mistakes.
     numbers : dict
+        The seed of the check.
     habits : list of dict
-        Side effects and guards that leave the numbers right: ``kind``, ``words``, ``hint`` and
-        ``inputs``.
+        Side effects and guards that leave the numbers right.  Keys: ``kind``, ``words``, ``hint``
+        and ``inputs``.
+    curves : dict of str to Curves
+        V-curve and Taylor remainders of each input, computed when they are drawn.
     """
 
     title: str
@@ -161,12 +176,12 @@ class Report(Judged):
 
     @property
     def verdict(self):
-        """One of "ok" (proved right), "wrong" and "undecided"."""
+        """One of "ok", "wrong" and "undecided"."""
         return "wrong" if self.problems else worst(item.verdict for item in self.inputs)
 
     @property
     def score(self):
-        """Mean of the inputs' scores, in 0..1; zero if the pair itself is unfit."""
+        """Mean of the inputs' scores, in [0, 1]; 0 if the pair itself is unfit."""
         if self.problems or not self.inputs:
             return 0.0
         return float(np.mean([item.score for item in self.inputs]))
@@ -177,7 +192,13 @@ class Report(Judged):
         return float(max((item.error for item in self.inputs), default=0.0))
 
     def __getitem__(self, name):
-        """Return the verdict on the input called ``name``."""
+        """Return the verdict on the input called ``name``.
+
+        Raises
+        ------
+        KeyError
+            If there is no such input.
+        """
         for item in self.inputs:
             if item.name == name:
                 return item
@@ -260,7 +281,7 @@ class Report(Judged):
         return f"witness: {' and '.join(methods)}{confirmed}"
 
     def to_dict(self):
-        """Return plain values only, ready for ``json.dumps``."""
+        """Return the report as a dict that ``json.dumps`` accepts."""
         return {
             "title": self.title,
             "ok": self.ok,
@@ -276,8 +297,24 @@ class Report(Judged):
 
     @classmethod
     def from_dict(cls, entries):
-        """Restore a report, without curves, from :meth:`to_dict`; its verdict is made anew, of the
-        kinds.
+        """Return a report, without curves, from the result of :meth:`to_dict`.
+
+        The verdict is not read; it follows from the kinds.
+
+        Parameters
+        ----------
+        entries : dict
+            The report as a dict, such as ``json.loads`` returns.
+
+        Returns
+        -------
+        Report
+            The report.
+
+        Raises
+        ------
+        KeyError
+            If an entry is missing.
         """
         inputs = [
             InputVerdict(
@@ -303,16 +340,12 @@ class Report(Judged):
         return "".join(drawn(name, curves) for name, curves in self.curves.items())
 
     def html(self):
-        """Return the report as a page of its own, with the V-curve and the Taylor plot of every
-        input.
-        """
+        """Return the report as an HTML page, with the charts of every input."""
         return page([self])
 
 
 def _grouped(items):
-    """Return the lines of some verdicts, those with equal sentences together, with their names in
-    front.
-    """
+    """Return the lines of verdicts; inputs with the same sentence share one entry."""
     groups = {}
     for item in items:
         key = (
@@ -340,7 +373,7 @@ def _grouped(items):
 
 
 def _apart(got, expected):
-    """Return "got ..., should be ..." with as many digits as it takes to tell the two apart."""
+    """Return "got ..., should be ..." with enough digits to distinguish the two numbers."""
     for digits in (6, 9, 12, 17):
         words = f"{got:.{digits}g}, should be {expected:.{digits}g}"
         if f"{got:.{digits}g}" != f"{expected:.{digits}g}":

@@ -1,4 +1,4 @@
-"""Numbers and places in words."""
+"""Constants, positions, axes and counts in words."""
 
 from fractions import Fraction
 
@@ -6,7 +6,18 @@ import numpy as np
 
 
 def constant_name(factor):
-    """Return a short name of a constant, such as " (= 1/6)" or " (= 2 * pi)"; empty if it has none.
+    """Return a short name of a constant, such as " (= 1/6)" or " (= 2 * pi)".
+
+    Parameters
+    ----------
+    factor : float
+        The constant, not zero.
+
+    Returns
+    -------
+    name : str
+        Begins with a space. Empty if the constant is not a simple fraction or a simple multiple of
+        pi, sqrt(2 pi), log 2, sqrt 2 or e.
 
     Examples
     --------
@@ -40,17 +51,52 @@ def constant_name(factor):
 
 
 def place(flat, shape):
-    """Return a flat position as a tuple of indices."""
+    """Return a flat position as a tuple of indices.
+
+    Parameters
+    ----------
+    flat : int
+        Position in the flattened array.
+    shape : tuple of int
+        Shape of the array.
+
+    Returns
+    -------
+    tuple of int
+        One index for each axis.
+    """
     return tuple(int(n) for n in np.unravel_index(flat, shape)) if shape else ()
 
 
 def axis_words(axes):
-    """Return "axis 0" or "axes 0 and 2"."""
+    """Return axes in words: "axis 0" or "axes 0 and 2".
+
+    Parameters
+    ----------
+    axes : sequence of int
+        At least one axis.
+
+    Returns
+    -------
+    str
+        The axes in words.
+    """
     return (
         f"axis {axes[0]}" if len(axes) == 1 else "axes " + " and ".join(str(axis) for axis in axes)
     )
 
 
 def count(number):
-    """Return "1 entry" or "3 entries"."""
+    """Return a number of entries in words: "1 entry" or "3 entries".
+
+    Parameters
+    ----------
+    number : int
+        The number of entries.
+
+    Returns
+    -------
+    str
+        The number in words.
+    """
     return f"{number} {'entry' if number == 1 else 'entries'}"

@@ -1,3 +1,1 @@
-"""Witnesses of the true gradient: finite differences, the complex step, kinks, and the contract of
-a VJP.
-"""
+"""Numerical derivatives that test a gradient, and tests of the VJP contract."""

@@ -1,11 +1,17 @@
-"""The time that a check may take."""
+"""Time limit of a check."""
 
 import time
 
 
 class TimeUp(BaseException):
-    """The time of a call has passed.  No ``Exception``: code that catches those would swallow
-    it.
+    """The time limit has passed.
+
+    Derived from ``BaseException``, because code under check may catch every ``Exception``.
+
+    Parameters
+    ----------
+    seconds : float, optional
+        The time limit, for the message.
     """
 
     def __init__(self, seconds=None):
@@ -16,8 +22,23 @@ class TimeUp(BaseException):
 
 
 class Clock:
-    """Ends a check after ``seconds``, and calls ``progress()`` at every call of the forward; both
-    may be None.
+    """A time limit that is tested, and a counter that is called, at every forward call.
+
+    Parameters
+    ----------
+    seconds : float, optional
+        The time limit.  Without it, there is none.
+    progress : callable, optional
+        Called without arguments at every forward call.
+
+    Attributes
+    ----------
+    seconds : float or None
+        The time limit.
+    progress : callable or None
+        The counter.
+    start : float
+        Monotonic time at which the clock was created, in seconds.
     """
 
     def __init__(self, seconds=None, progress=None):
@@ -26,7 +47,13 @@ class Clock:
         self.start = time.monotonic()
 
     def tick(self):
-        """Take note of one call of the forward; raises :class:`TimeUp` if the time has passed."""
+        """Count one forward call.
+
+        Raises
+        ------
+        TimeUp
+            If the time limit has passed.
+        """
         if self.progress is not None:
             self.progress()
         if self.seconds is not None and time.monotonic() - self.start > self.seconds:

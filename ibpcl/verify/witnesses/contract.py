@@ -1,6 +1,4 @@
-"""The contract of a vector-Jacobian product: linear in ``dout``, zero for zero, and whatever the
-layout of ``dout``.
-"""
+"""The contract of a vector-Jacobian product: linear in ``dout``, for every memory layout of it."""
 
 import ast
 
@@ -9,27 +7,31 @@ import numpy as np
 from ibpcl.verify.diagnosis.source import Code
 from ibpcl.verify.reports.kinds import Finding
 
-# about 1e-8 and 1e8; powers of two, which multiply without rounding
+# About 1e-8 and 1e8: powers of two, which multiply without rounding.
 SCALES = (2.0**-27, 2.0**27)
-ROOM = 1e-9  # of the largest entry
+# Allowed difference, relative to the largest entry.
+ROOM = 1e-9
+# Functions that limit a gradient on purpose.
 LIMITS = ("clip", "minimum", "maximum", "min", "max")
 
 
 def breaches(problem, w):
-    """Return (findings, habits): how a gradient function breaks the contract, for each input at
-    most once.
+    """Return how a gradient function violates the contract, at most once per input.
 
     Parameters
     ----------
     problem : Problem
-    w : ndarray
+        The pair and the point.
+    w : ndarray, shape (M,)
         A cotangent of all outputs.
 
     Returns
     -------
-    findings, habits : list of Finding
-        A gradient that is limited on purpose (``np.clip``) is a habit as long as the limit does not
-        act at ``w``.
+    findings : list of Finding
+        Violations, of kind "not_linear" or "layout".
+    habits : list of Finding
+        A gradient that is limited on purpose, for example by ``np.clip``, if it is linear without
+        the limit.
     """
     first = problem.gradients(w)
     found = {}
@@ -53,7 +55,7 @@ def breaches(problem, w):
 
 
 def _by_scale(problem, w, first):
-    """Return for inputs whose gradient is not linear in the scale of ``dout`` how it is not."""
+    """Return a sentence for each input whose gradient is not linear in the scale of ``dout``."""
     found = {}
     with np.errstate(all="ignore"):
         zero = _attempt(problem, np.zeros_like(w))
@@ -77,7 +79,7 @@ def _by_scale(problem, w, first):
 
 
 def _by_layout(problem, w, first):
-    """Return for inputs whose gradient depends on the memory layout of ``dout`` in which layout."""
+    """Return a sentence for each input whose gradient depends on the memory layout of ``dout``."""
     found = {}
     expected = dict(_of_inputs(problem, first))
     for words, change in (
@@ -96,7 +98,20 @@ def _by_layout(problem, w, first):
 
 
 def writes_into(problem, w):
-    """Return whether a gradient function refuses a ``dout`` that is read-only."""
+    """Return whether a gradient function fails for a read-only ``dout``.
+
+    Parameters
+    ----------
+    problem : Problem
+        The pair and the point.
+    w : ndarray, shape (M,)
+        A cotangent of all outputs.
+
+    Returns
+    -------
+    bool
+        True if it raises an exception.
+    """
     try:
         with np.errstate(all="ignore"):
             problem.pulled(w, _locked)
@@ -126,7 +141,7 @@ def _close(a, b):
 
 
 def _strided(array):
-    """Return an array of equal values whose entries do not lie side by side in memory."""
+    """Return an array of equal values that is not contiguous in memory."""
     if np.ndim(array) == 0:
         return array
     wide = np.zeros((*array.shape, 2))
@@ -135,7 +150,7 @@ def _strided(array):
 
 
 def _in_columns(array):
-    # which makes numbers arrays of one entry
+    # asfortranarray would turn a number into an array with one entry
     return np.asfortranarray(array) if np.ndim(array) else array
 
 
@@ -179,7 +194,7 @@ def _limit(problem, w, first):
             again = _attempt(changed, w)
             if len(again) == len(first) and not _by_scale(changed, w, again):
                 return line
-        except Exception:  # a changed function may do anything at all
+        except Exception:  # a modified function may raise anything
             continue
         finally:
             _set(parent, field, index, old)
@@ -187,7 +202,7 @@ def _limit(problem, w, first):
 
 
 def _clipping_statements(tree, code, lines, name_of):
-    """Return the puts that take out statements like ``np.clip(dW, -5, 5, out=dW)``."""
+    """Return the edits that remove statements like ``np.clip(dW, -5, 5, out=dW)``."""
     puts = []
     for parent in ast.walk(tree):
         for field in ("body", "orelse"):

@@ -1,13 +1,15 @@
-r"""Two pictures of a gradient: the V-curve of differences and the slope of the Taylor remainder.
+r"""Two curves that show whether a gradient is right: V-curve and Taylor remainder.
 
-The error of a central difference falls as :math:`h^2` until rounding, :math:`\epsilon / h`, takes
-over: a V on logarithmic axes.  If the gradient under test is wrong, the curve stays flat at its
-error instead.  The remainder
+The error of a central difference falls as :math:`h^2` until the rounding error
+:math:`\epsilon / h` dominates. On logarithmic axes this is a V. If the gradient under test is
+wrong, the curve levels off at the gradient's error instead.
+
+The Taylor remainder
 
 .. math:: R_1(h) = |\varphi(x + h d) - \varphi(x) - h \langle g, d \rangle|
 
-falls with slope 2 if ``g`` is right and with slope 1 if it is not; with the second-order term
-:math:`\tfrac{1}{2} h^2 d^\top H d` taken off as well, :math:`R_2` has slope 3.
+falls with slope 2 if ``g`` is right and with slope 1 if it is wrong. If the second-order term
+:math:`\tfrac{1}{2} h^2 d^\top H d` is subtracted as well, the remainder :math:`R_2` has slope 3.
 """
 
 from typing import NamedTuple
@@ -18,8 +20,17 @@ from ibpcl.verify.witnesses.differences import first_step, random_direction, ric
 
 
 class Curve(NamedTuple):
-    """A quantity against step sizes (both positive, largest step first) and its slope on
-    logarithmic axes.
+    """A quantity at a sequence of step sizes.
+
+    Attributes
+    ----------
+    steps : ndarray, shape (P,)
+        Step sizes, all > 0, largest first.
+    values : ndarray, shape (P,)
+        The quantity, >= 0, or NaN where it could not be computed.
+    slope : float
+        Slope on logarithmic axes.  It is infinite if all values are rounding errors, and NaN if it
+        was not fitted.
     """
 
     steps: np.ndarray
@@ -28,21 +39,25 @@ class Curve(NamedTuple):
 
 
 def v_curve(func, x, direction, derivative, points=21):
-    """Return the relative error of central differences of a scalar ``func`` against the step.
+    """Return the relative error of central differences at a sequence of steps.
 
     Parameters
     ----------
     func : callable
-        Array to number.
-    x, direction : ndarray
+        Function from an array to a number.
+    x : ndarray
+        The point.
+    direction : ndarray
+        The direction, of the shape of ``x``.
     derivative : float
-        The derivative along ``direction`` that the differences are held against.
+        Claimed derivative along ``direction``, with which the differences are compared.
     points : int
-        Steps, from a twentieth of the size of ``x`` down over ten decades.
+        Number of steps.  They cover ten decades, downwards from :func:`first_step`.
 
     Returns
     -------
     Curve
+        Without a slope.
 
     Examples
     --------
@@ -63,13 +78,32 @@ def v_curve(func, x, direction, derivative, points=21):
 
 
 def taylor_remainders(func, x, direction, derivative, curvature=None, points=12):
-    """Return the :class:`Curve` of the Taylor remainder of a scalar ``func`` with a claimed
-    directional derivative.
+    """Return the Taylor remainder of a function with a claimed derivative.
 
-    With the claimed second derivative ``curvature`` the remainder is of second order.  Steps are
-    halved from one to the next.  The slope is fitted above the rounding error; it is infinite if
-    nothing is left above it (the function is linear, or quadratic with curvature, along the
-    direction).
+    Each step is half of the previous one, and the slope is fitted where the remainder is above the
+    rounding error.  If the remainder is nowhere above it (the function is linear along the
+    direction, or quadratic and ``curvature`` is given), the slope is infinite.
+
+    Parameters
+    ----------
+    func : callable
+        Function from an array to a number.
+    x : ndarray
+        The point.
+    direction : ndarray
+        The direction, of the shape of ``x``.
+    derivative : float
+        Claimed first derivative along ``direction``.
+    curvature : float, optional
+        Claimed second derivative along ``direction``.  With it, the remainder is of second order.
+    points : int
+        Number of steps, downwards from :func:`first_step`.
+
+    Returns
+    -------
+    Curve
+        Its slope is about 2 if the derivative is right and 1 if it is wrong; 3 if ``curvature`` is
+        given and right as well.  NaN if fewer than three values are above the rounding error.
 
     Examples
     --------
@@ -90,22 +124,60 @@ def taylor_remainders(func, x, direction, derivative, curvature=None, points=12)
     clear = np.isfinite(remainder) & (remainder > 5 * rounding)
     if clear.sum() < 3:
         return Curve(steps, remainder, float("inf") if not np.any(clear) else float("nan"))
-    # smallest steps that are still above rounding
+    # the smallest steps whose remainder is above the rounding error
     last = np.flatnonzero(clear)[-6:]
     slope = np.polyfit(np.log(steps[last]), np.log(remainder[last]), 1)[0]
     return Curve(steps, remainder, float(slope))
 
 
 def taylor_slope(func, x, direction, derivative, curvature=None):
-    """Return only the slope of :func:`taylor_remainders`: about 2 if right, 1 if wrong (3 with
-    curvature).
+    """Return the slope of the Taylor remainder: about 2 if the derivative is right, 1 if wrong.
+
+    Parameters
+    ----------
+    func : callable
+        Function from an array to a number.
+    x : ndarray
+        The point.
+    direction : ndarray
+        The direction, of the shape of ``x``.
+    derivative : float
+        Claimed first derivative along ``direction``.
+    curvature : float, optional
+        Claimed second derivative along ``direction``.  If both are right, the slope is 3.
+
+    Returns
+    -------
+    slope : float
+        Infinite if the remainder is rounding error only, NaN if too few values are above it.
     """
     return taylor_remainders(func, x, direction, derivative, curvature).slope
 
 
 class Curves:
-    """The curves of input ``j`` for the cotangent ``w`` along a random direction, computed when
-    asked for.
+    r"""V-curve and Taylor remainders for the gradient of one input, computed on request.
+
+    The function is :math:`\varphi(x) = w^\top f(x)`, along one random direction.
+
+    Parameters
+    ----------
+    problem : Problem
+        The pair and the point.
+    j : int
+        Position of the input.
+    w : ndarray, shape (M,)
+        Cotangent of all outputs.
+    rng : numpy.random.Generator
+        Draws the direction.
+
+    Attributes
+    ----------
+    x : ndarray
+        Value of the input.
+    direction : ndarray
+        The direction, of the shape of ``x``.
+    func : callable
+        The function :math:`\varphi`.
     """
 
     def __init__(self, problem, j, w, rng):
@@ -118,13 +190,35 @@ class Curves:
         self.func = lambda value: float(w @ outputs(value))
 
     def claimed(self, x=None):
-        """Return the derivative along the direction that the gradient under test claims."""
+        """Return the derivative along the direction according to the gradient under test.
+
+        Parameters
+        ----------
+        x : ndarray, optional
+            Value of the input.  By default, that of the point.
+
+        Returns
+        -------
+        float
+            The claimed derivative.
+        """
         point = self.problem.with_input(self.j, self.x if x is None else x)
         gradient = self.problem.gradients(self.w, point)[self.problem.wrt.index(self.j)]
         return float(np.sum(gradient * self.direction))
 
     def taylor(self, order=1):
-        """Return the Taylor remainder of first or second order with the claimed gradient."""
+        """Return the Taylor remainder for the claimed gradient.
+
+        Parameters
+        ----------
+        order : {1, 2}
+            With 2, the second derivative is taken from differences of the claimed gradient.
+
+        Returns
+        -------
+        Curve
+            The remainder and its slope.
+        """
         curvature = None
         if order == 2:
             h = 1e-4 * first_step(self.x, self.direction) / 0.05
@@ -133,13 +227,17 @@ class Curves:
         return taylor_remainders(self.func, self.x, self.direction, self.claimed(), curvature)
 
     def v_curve(self):
-        """Return the error of central differences against the claimed gradient: a V if it is right,
-        else flat.
+        """Return the error of central differences relative to the claimed gradient.
+
+        The curve is a V if the gradient is right, and levels off at its error otherwise.
         """
         return v_curve(self.func, self.x, self.direction, self.claimed())
 
     def v_curve_of_truth(self):
-        """Return the same against the extrapolated derivative, which is a V always."""
+        """Return the error of central differences relative to the extrapolated derivative.
+
+        This curve is a V for a right and for a wrong gradient.
+        """
         return v_curve(
             self.func,
             self.x,

@@ -1,13 +1,13 @@
-r"""Derivatives without a derivation: the witnesses against which a gradient is judged.
+r"""Numerical directional derivatives: complex step and extrapolated differences.
 
 Every function here takes ``func``, which maps one array to one array, a point ``x`` and a
 ``direction`` of the same shape, and estimates
 
 .. math:: D_d f(x) = \lim_{h \to 0} \frac{f(x + h d) - f(x)}{h} .
 
-The complex step has no subtraction and so no rounding error, but needs a ``func`` that carries an
-imaginary part faithfully.  Differences need nothing, but lose digits.  Because they fail for
-different reasons, two that agree are trusted.
+The complex step needs no subtraction and so has no rounding error, but ``func`` must accept complex
+numbers and preserve the imaginary part.  Differences work for any ``func``, but lose digits.  The
+two methods fail for different reasons.  Where they agree, the derivative is trusted.
 """
 
 import warnings
@@ -15,17 +15,28 @@ from typing import NamedTuple
 
 import numpy as np
 
-# of differences that confirm what extrapolated ones deny
+# Relative steps of plain differences, tried where extrapolated ones contradict a gradient.
 PLAIN_STEPS = (1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
-# of the values that noise is measured at: the next where the domain ends
+# Relative spacings at which noise is measured; the next one is used if the domain ends.
 SPACINGS = (2e-7, 2e-9, 2e-11)
-# its error is h^2 f''' / 6: far below one rounding error for every usual function
+# The error h^2 f''' / 6 of this step is far below one rounding error for every usual function.
 COMPLEX_STEP = 1e-100
-NOTHING = 1e-150  # a smaller result is that error: the derivative is zero
+# A smaller result consists of that error only, so the derivative is zero.
+NOTHING = 1e-150
 
 
 class Estimate(NamedTuple):
-    """A directional derivative, how far it may be off, and the step that gave it."""
+    """An estimated directional derivative.
+
+    Attributes
+    ----------
+    value : ndarray
+        The derivative of each output.
+    error : ndarray
+        Estimate of its absolute error; infinite where no difference was finite.
+    step : float
+        First step of the last extrapolation.
+    """
 
     value: np.ndarray
     error: np.ndarray
@@ -42,21 +53,23 @@ def complex_step(func, x, direction, h=COMPLEX_STEP):
     Parameters
     ----------
     func : callable
-        Array to array; must be analytic and must carry complex128 through.
-    x, direction : ndarray
-        Point and direction, of equal shape.
+        Function from an array to an array.  It must be analytic and compute with complex128.
+    x : ndarray
+        The point.
+    direction : ndarray
+        The direction, of the shape of ``x``.
     h : float
-        Step.  No subtraction follows, so it may be tiny.
+        The step.  It may be tiny, because no subtraction follows.
 
     Returns
     -------
     ndarray
-        Zero where ``func`` returned real numbers.
+        The derivative of each output; zero if ``func`` returned real numbers.
 
     Raises
     ------
     TypeError
-        If ``func`` refuses complex numbers or throws their imaginary part away with a cast.
+        If ``func`` rejects complex numbers or casts them to real numbers.
 
     Examples
     --------
@@ -74,10 +87,25 @@ def complex_step(func, x, direction, h=COMPLEX_STEP):
 
 
 def central(func, x, direction, h):
-    r"""Differentiate along ``direction`` by a central difference, with error :math:`O(h^2) +
-    O(\epsilon / h)`.
+    r"""Differentiate along ``direction`` by a central difference.
 
-    .. math:: D_d f(x) \approx \frac{f(x + h d) - f(x - h d)}{2 h}
+    .. math:: D_d f(x) = \frac{f(x + h d) - f(x - h d)}{2 h} + O(h^2) + O(\epsilon / h)
+
+    Parameters
+    ----------
+    func : callable
+        Function from an array to an array.
+    x : ndarray
+        The point.
+    direction : ndarray
+        The direction, of the shape of ``x``.
+    h : float
+        The step, > 0.
+
+    Returns
+    -------
+    ndarray
+        The derivative of each output.
 
     Examples
     --------
@@ -89,22 +117,60 @@ def central(func, x, direction, h):
 
 
 def unit_direction(shape, entry):
-    """Return the array of zeros with a one at flat position ``entry``."""
+    """Return an array of zeros with a one at a flat position.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Shape of the array.
+    entry : int
+        Flat position of the one.
+
+    Returns
+    -------
+    ndarray
+        The direction.
+    """
     direction = np.zeros(int(np.prod(shape)))
     direction[entry] = 1.0
     return direction.reshape(shape)
 
 
 def random_direction(shape, rng):
-    """Draw a direction in which every entry moves, by at least half as much as any other."""
+    """Draw a direction whose entries all have sizes between 0.5 and 1.
+
+    Parameters
+    ----------
+    shape : tuple of int or int
+        Shape of the direction.
+    rng : numpy.random.Generator
+        Draws sizes and signs.
+
+    Returns
+    -------
+    ndarray
+        The direction.
+    """
     return rng.uniform(0.5, 1.0, shape) * rng.choice([-1.0, 1.0], shape)
 
 
 def first_step(x, direction):
-    """Return the largest step worth trying: it moves no entry by more than a twentieth of its size.
+    """Return the largest useful step: it moves every entry by at most a twentieth of its size.
 
-    Entries much smaller than the rest are given a tenth of the root mean square as their size, so
-    that one zero in an array does not shrink the step for all.
+    Entries much smaller than the rest count as a tenth of the root mean square, so that one zero in
+    an array does not shrink the step for all.
+
+    Parameters
+    ----------
+    x : ndarray
+        The point.
+    direction : ndarray
+        The direction, of the shape of ``x``.
+
+    Returns
+    -------
+    float
+        The step, > 0.
     """
     size = np.sqrt(np.mean(np.abs(x) ** 2)) if x.size else 0.0
     size = np.maximum(np.abs(x), 0.1 * size if size > 0 else 1.0)
@@ -113,33 +179,37 @@ def first_step(x, direction):
 
 
 def richardson(func, x, direction, h=None, levels=8, restarts=5, goal=1e-9, noise=None):
-    r"""Extrapolate central differences to step zero, with an estimate of the error that is left.
+    r"""Extrapolate central differences to step zero, with an estimate of the remaining error.
 
     Steps are halved; :math:`A_{k,0}` is the central difference at :math:`h / 2^k` and
 
     .. math:: A_{k,m} = A_{k,m-1} + \frac{A_{k,m-1} - A_{k-1,m-1}}{4^m - 1}
 
-    removes the error's term in :math:`h^{2m}`.  Of all entries of the tableau the one with the
-    smallest error estimate (difference from its two parents plus rounding) is kept, for each output
-    on its own.  Where that is poor, because a step left the domain or crossed a kink, it starts
-    again with steps 256 times smaller.
+    removes the error term in :math:`h^{2m}`.  For each output, the entry of the tableau with the
+    smallest error estimate (difference from its two parents plus rounding) is used.  If that
+    estimate is poor, because a step left the domain or crossed a kink, the extrapolation restarts
+    with steps 256 times smaller.
 
     Ridders (1982), "Accurate computation of F'(x) and F'(x)F''(x)".
 
     Parameters
     ----------
     func : callable
-        Array to array.
-    x, direction : ndarray
-        Point and direction, of equal shape.
+        Function from an array to an array.
+    x : ndarray
+        The point.
+    direction : ndarray
+        The direction, of the shape of ``x``.
     h : float, optional
-        Largest step; by default :func:`first_step`.
-    levels, restarts : int
-        Halvings in one tableau, and tableaux at most.
+        Largest step.  By default, :func:`first_step`.
+    levels : int
+        Number of steps in one tableau.
+    restarts : int
+        Number of tableaux, at most.
     goal : float
-        Relative error estimate that is good enough to stop.
+        Relative error estimate at which to stop.
     noise : ndarray, optional
-        Of the outputs; by default :func:`forward_noise` along the direction.
+        Noise of each output.  By default, :func:`forward_noise` along the direction.
 
     Returns
     -------
@@ -169,7 +239,7 @@ def richardson(func, x, direction, h=None, levels=8, restarts=5, goal=1e-9, nois
                 contradicts = (np.abs(candidate - value) > 5 * (error + its_error)) & (
                     its_error < 1e-3 * np.abs(candidate)
                 )
-            # an oscillation seen too coarsely looks calm by luck
+            # coarse steps may miss an oscillation and give a small error estimate by chance
             better = (its_error < error) | contradicts
             value = np.where(better, candidate, value)
             error = np.where(better, its_error, error)
@@ -186,11 +256,25 @@ def _good_enough(value, error, goal):
 
 
 def forward_noise(func, x, direction):
-    r"""Estimate how much of ``func`` is noise, such as that of a part computed in float32.
+    r"""Estimate the noise of ``func``, such as that of a part computed in float32.
 
-    Fourth differences of seven values close together hold next to nothing of a smooth function, and
-    :math:`\sqrt{70}` standard deviations of noise.  Hamming (1962), "Numerical Methods for
+    Fourth differences of seven values close together contain almost nothing of a smooth function,
+    and :math:`\sqrt{70}` standard deviations of noise.  Hamming (1962), "Numerical Methods for
     Scientists and Engineers", ch. 10.
+
+    Parameters
+    ----------
+    func : callable
+        Function from an array to an array.
+    x : ndarray
+        The point.
+    direction : ndarray
+        The direction along which the seven values lie.
+
+    Returns
+    -------
+    ndarray
+        Noise of each output, an absolute number; zero where the values are not finite.
 
     Examples
     --------
@@ -211,11 +295,22 @@ def forward_noise(func, x, direction):
 
 
 def resolution(*values, moved=True):
-    """Return the relative spacing of numbers in arrays of equal shape; float32 in disguise counts
-    as float32.
+    """Return the relative spacing of the numbers in arrays of equal shape.
 
-    ``moved`` tells which entries have changed with any step: a one on a diagonal, a mask or a
-    clipped value that never has is a constant, not a coarse number.
+    Numbers that float32 represents exactly count as float32, also in a float64 array.
+
+    Parameters
+    ----------
+    *values : ndarray
+        Arrays of equal shape.
+    moved : bool or ndarray of bool
+        Entries that have changed with some step.  The others are constants, such as a one on a
+        diagonal, and get the spacing of their type.
+
+    Returns
+    -------
+    ndarray
+        The spacing for each entry.
 
     Examples
     --------
@@ -229,11 +324,10 @@ def resolution(*values, moved=True):
 
 
 def _tableau(func, x, direction, h, levels, noise, goal, moved):
-    """Fill one Richardson tableau until the goal is met twice; pick for each output the entry of
-    smallest error.
+    """Compute one Richardson tableau, until the goal is met twice.
 
-    ``moved`` tells which outputs have changed with any step so far, and is returned as the third
-    value.
+    Returns the entry with the smallest error for each output, that error, and ``moved``: which
+    outputs have changed with any step so far.
     """
     met = False
     value = error = None
@@ -263,7 +357,7 @@ def _tableau(func, x, direction, h, levels, noise, goal, moved):
                     np.maximum(np.abs(row[m] - row[m - 1]), np.abs(row[m] - previous[m - 1]))
                     + rounding
                 )
-                # False for NaN: such entries are passed over
+                # False for NaN: such entries are not used
                 better = estimate < error
                 value = np.where(better, row[m], value)
                 error = np.where(better, estimate, error)

@@ -1,14 +1,30 @@
-"""Places at which a forward has no derivative: kinks and jumps."""
+"""Detection of points at which a forward has no derivative: kinks and jumps."""
 
 import numpy as np
 
 from ibpcl.verify.witnesses.differences import first_step, resolution, unit_direction
 
+# Steps relative to the size of the input, largest first.
 STEPS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 
 
 def kinks(problem, j, entries):
-    """Return for each entry of input ``j`` whether any output has a kink there."""
+    """Return at which entries of an input the forward has a kink or a jump.
+
+    Parameters
+    ----------
+    problem : Problem
+        The pair and the point.
+    j : int
+        Position of the input.
+    entries : sequence of int
+        Flat positions to examine.
+
+    Returns
+    -------
+    ndarray of bool
+        For each entry, whether any output has a kink there.
+    """
     func = problem.function_of(j)
     x = np.asarray(problem.point[j])
     found = []
@@ -25,9 +41,7 @@ def kinks(problem, j, entries):
 
 
 def _bends(func, x, direction, middle, most=1e-3):
-    """Return whether the slopes on both sides of a small step differ: without that there is no
-    kink.
-    """
+    """Return whether the slopes on both sides of a small step differ, as they do at any kink."""
     h = 0.01 * most * first_step(x, direction) / 0.05
     with np.errstate(all="ignore"):
         ahead = func(x + h * direction)
@@ -38,15 +52,31 @@ def _bends(func, x, direction, middle, most=1e-3):
 
 
 def kink_gap(func, x, direction):
-    r"""Return for each output whether ``func`` has a kink (or a jump) at ``x`` along ``direction``.
+    r"""Return for each output whether ``func`` has a kink or a jump at ``x`` along ``direction``.
 
     The slopes on the right and on the left differ by
 
     .. math:: g(h) = \frac{f(x + h d) - 2 f(x) + f(x - h d)}{h}
 
-    which falls with ``h`` for a smooth function, stays at a kink, and grows like ``1 / h`` at a
-    jump.  The three smallest steps at which it is above rounding decide.
+    This gap falls with ``h`` for a smooth function, is constant at a kink, and grows like ``1 / h``
+    at a jump.  The three smallest steps at which it is above the rounding error decide.
 
+    Parameters
+    ----------
+    func : callable
+        Function from an array to an array.
+    x : ndarray
+        The point.
+    direction : ndarray
+        The direction, of the shape of ``x``.
+
+    Returns
+    -------
+    ndarray of bool
+        In the shape of the output.
+
+    Examples
+    --------
     >>> [bool(kink_gap(np.abs, np.array(v), np.array(1.0))) for v in (0.0, 0.5)]
     [True, False]
     """
@@ -66,7 +96,7 @@ def kink_gap(func, x, direction):
         verdict = np.zeros(middle.shape, dtype=bool)
         decided = np.zeros(middle.shape, dtype=bool)
         for at in range(len(STEPS) - 1, 1, -1):
-            # per decade
+            # growth of the gap per decade
             first = gaps[at - 1] / gaps[at - 2]
             second = gaps[at] / gaps[at - 1]
             stays = (first > 0.5) & (first < 2) & (second > 0.5) & (second < 2)

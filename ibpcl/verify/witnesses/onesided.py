@@ -1,13 +1,13 @@
-r"""Entries at a kink: the derivative that is claimed must be one that the forward has close by.
+r"""Valid gradients at a kink: the range of derivatives that the forward has nearby.
 
-At a kink the derivatives on the two sides differ, and any value between them may be returned (a
-ReLU at zero: 0, 1, or 0.5).  With :math:`\varphi = w^\top f` they are
+At a kink the derivatives on the two sides differ, and a gradient may return any value between them:
+0, 0.5 or 1 for a ReLU at zero.  With :math:`\varphi = w^\top f`, the one-sided derivatives are
 
 .. math:: \varphi'_\pm = \lim_{h \to 0} \frac{\varphi(x \pm h e_i) - \varphi(x)}{\pm h} .
 
-Where several kinks meet, as in a layer of ReLUs whose inputs are all zero, each of them may be
-taken on its own side. The derivatives at points close by show those values; the range is then
-widened by its own width, because a few points need not show its ends.
+Where several kinks meet, as in a layer of ReLUs whose inputs are all zero, every combination of
+sides is valid.  Derivatives at random neighbouring points show some of these combinations.  Since a
+few points may miss the ends of the range, it is then widened by its width on both sides.
 """
 
 from typing import NamedTuple
@@ -16,15 +16,25 @@ import numpy as np
 
 from ibpcl.verify.witnesses.differences import unit_direction
 
-STEP = 1e-6  # of the one-sided differences, beside the size of the input
-ASIDE = 1e-5  # how far the points close by are
-NEIGHBOURS = 8
-ROOM = 1e-3  # of the derivatives' size: what differences of this step may be off
-JUMP = 1.5  # one-sided differences that grow like this when the step is halved: a jump
+STEP = 1e-6  # of the one-sided differences, relative to the size of the input
+ASIDE = 1e-5  # distance of the neighbouring points, relative to the size of the input
+NEIGHBOURS = 8  # number of neighbouring points
+ROOM = 1e-3  # allowed error of these differences, relative to the size of the derivatives
+JUMP = 1.5  # growth of a one-sided difference, when its step is halved, that indicates a jump
 
 
 class Range(NamedTuple):
-    """The values that an entry of a gradient may have at a kink, for each cotangent."""
+    """The valid values of one entry of a gradient at a kink, for each of R cotangents.
+
+    Attributes
+    ----------
+    low : ndarray, shape (R,)
+        Smallest valid value.
+    high : ndarray, shape (R,)
+        Largest valid value.
+    sides : ndarray, shape (2, R)
+        The derivatives on the left and on the right.
+    """
 
     low: np.ndarray
     high: np.ndarray
@@ -32,20 +42,25 @@ class Range(NamedTuple):
 
 
 def allowed_at(problem, j, entry, rows, rng):
-    """Return the :class:`Range` of an entry of input ``j``, or None at a jump or where the forward
-    is not finite.
+    """Return the range of valid gradients of one entry at a kink.
 
     Parameters
     ----------
     problem : Problem
+        The pair and the point.
     j : int
         Position of the input.
     entry : int
-        Flat position in it.
+        Flat position in the input.
     rows : ndarray, shape (R, M)
         Cotangents.
     rng : numpy.random.Generator
-        Draws the points close by.
+        Draws the neighbouring points.
+
+    Returns
+    -------
+    allowed : Range or None
+        None at a jump, and where the forward is not finite.
     """
     x = np.asarray(problem.point[j])
     func = problem.function_of(j)
@@ -78,9 +93,7 @@ def allowed_at(problem, j, entry, rows, rng):
 
 
 def _slope_aside(problem, j, direction, rows, h, rng):
-    """Return the derivative along a direction at a point close by, at which every differentiated
-    input has moved.
-    """
+    """Return the derivative along a direction at a random neighbour of the point."""
     point = list(problem.point)
     for k in problem.wrt:
         value = np.asarray(point[k])
@@ -95,7 +108,7 @@ def _slope_aside(problem, j, direction, rows, h, rng):
 
 
 def _distinct(values, room):
-    """Return the values that are further apart than ``room`` from each other."""
+    """Return values that differ from each other by more than ``room``."""
     kept = []
     for value in np.sort(values):
         if not kept or value - kept[-1] > room:
@@ -104,10 +117,31 @@ def _distinct(values, room):
 
 
 def outside(problem, j, entries, rows, gradients, rng, limit=None):
-    """Judge entries at kinks: (entries outside their range with that range, number of entries that
-    were judged).
+    """Return the entries at kinks whose gradient is outside the valid range.
 
-    ``gradients`` has the gradient for each row of cotangents.  Entries at a jump are not judged.
+    Parameters
+    ----------
+    problem : Problem
+        The pair and the point.
+    j : int
+        Position of the input.
+    entries : sequence of int
+        Flat positions at which the forward has a kink.
+    rows : ndarray, shape (R, M)
+        Cotangents.
+    gradients : sequence of ndarray
+        The gradient for each cotangent.
+    rng : numpy.random.Generator
+        Draws neighbouring points.
+    limit : int, optional
+        Number of entries to examine, at most.
+
+    Returns
+    -------
+    bad : list of (int, ndarray, Range)
+        Flat position, gradient for each cotangent, and valid range.
+    judged : int
+        Number of examined entries; those at jumps are not counted.
     """
     found = []
     judged = 0

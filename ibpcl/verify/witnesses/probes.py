@@ -1,7 +1,7 @@
-"""Points made on purpose, at which a forward has kinks: exact zeros, thresholds and ties.
+"""Inputs constructed to lie at kinks of a forward: exact zeros, thresholds and ties.
 
-Random inputs never meet a kink, so a ReLU whose derivative at zero is 5 looks right there.  Real
-programs meet them: images have exact zeros, biases start at zero, pooling windows have ties.
+Random inputs never hit a kink, so they cannot reveal a ReLU whose derivative at zero is 5.  Real
+data do: images have exact zeros, biases start at zero, pooling windows have ties.
 """
 
 import ast
@@ -13,6 +13,7 @@ from ibpcl.verify.edits.edit import name_of
 from ibpcl.verify.witnesses.kinks import kinks
 from ibpcl.verify.witnesses.onesided import outside
 
+# Functions with kinks or jumps.
 SHARP = (
     "maximum",
     "minimum",
@@ -39,17 +40,24 @@ SHARP = (
     "select",
 )
 MOST_THRESHOLDS = 3
-MOST_ENTRIES = 4  # of an input, that are looked at in one point
-# entries of all inputs, above which only exact zeros given by the user are looked at
+MOST_ENTRIES = 4  # entries of an input that are examined at one point
+# Number of entries of all inputs above which no kinks are constructed.
 LARGE = 20_000
 
 
 def sharp_places(problem):
-    """Return the thresholds of a forward that may have kinks, None if its source shows that it has
-    none.
+    """Return the thresholds at which a forward may have kinks.
 
-    Zero is always among them, if there is a comparison, a maximum or the like; the others are the
-    numbers that stand in those.
+    Parameters
+    ----------
+    problem : Problem
+        The pair and the point.
+
+    Returns
+    -------
+    thresholds : list of float or None
+        Zero, followed by numbers that occur in comparisons, maxima and similar calls.  None if the
+        source has no such call.  Zero alone if the source cannot be read.
     """
     from ibpcl.verify.diagnosis.guards import unwrapped  # compiles
 
@@ -77,8 +85,25 @@ def sharp_places(problem):
 
 
 def points(problem, thresholds, rng):
-    """Yield (j, flat positions, point): points at which input ``j`` may be at a kink in some
-    entries.
+    """Yield points at which some entries of one input may be at a kink.
+
+    Parameters
+    ----------
+    problem : Problem
+        The pair and the point.
+    thresholds : sequence of float
+        Values that may be kinks.
+    rng : numpy.random.Generator
+        Chooses entries.
+
+    Yields
+    ------
+    j : int
+        Position of the input.
+    entries : ndarray of int
+        Flat positions that may be at a kink.
+    point : tuple
+        All inputs.
     """
     flat = [k for k in problem.wrt if np.ndim(problem.point[k]) == 1]
     for j in problem.wrt:
@@ -113,17 +138,24 @@ def _with(problem, values):
 
 
 def at_made_kinks(problem, inputs, w, rng):
-    """Judge gradients at kinks that the inputs given do not meet: {input: (problem, entry outside
-    its range)}.
+    """Judge gradients at kinks that do not occur at the given inputs.
 
     Parameters
     ----------
     problem : Problem
+        The pair and the point.
     inputs : sequence of int
-        Those whose gradients are right at the point given.
+        Positions of the inputs whose gradients are right so far.
     w : ndarray, shape (2, M)
         Cotangents.
     rng : numpy.random.Generator
+        Chooses entries and draws neighbouring points.
+
+    Returns
+    -------
+    wrong : dict of int to (Problem, tuple)
+        For each input with a wrong gradient at a kink: the problem at that point, and the entry as
+        returned by :func:`ibpcl.verify.witnesses.onesided.outside`.
     """
     found = {}
     if sum(np.size(problem.point[j]) for j in problem.wrt) > LARGE:
@@ -148,8 +180,7 @@ def at_made_kinks(problem, inputs, w, rng):
                 if gradients[0].shape != problem.shape(j) or not np.all(np.isfinite(gradients)):
                     continue
                 bad, _ = outside(made, j, sharp, w, gradients, rng)
-        # a point outside the domain may do anything at all
-        except Exception:
+        except Exception:  # the point may be outside the domain
             continue
         if bad:
             found[j] = made, bad[0]

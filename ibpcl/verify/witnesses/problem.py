@@ -1,8 +1,8 @@
-"""A forward function, its gradient and the point at which they are compared, made uniform.
+"""One interface to a forward function, its gradient, and the point of the check.
 
-People write pairs in many ways: one output or several, arrays or plain numbers, inputs by position
-or by name, some of them differentiated and some not.  :class:`Problem` hides that, so that the rest
-of the checker sees one thing: a function from arrays to one long vector.
+Pairs differ in many ways: one output or several, arrays or plain numbers, inputs by position or by
+name, some of them differentiated and some not.  :class:`Problem` hides these differences.  The rest
+of the checker sees a function from arrays to one long vector.
 """
 
 import copy
@@ -16,58 +16,187 @@ from ibpcl.verify.witnesses.clock import Clock
 
 
 def is_float(value):
-    """Return whether ``value`` is a real floating-point number or array."""
+    """Return whether a value is a real floating-point number or array.
+
+    Parameters
+    ----------
+    value : object
+        Any value.
+
+    Returns
+    -------
+    bool
+        False for integers, complex numbers and strings.
+    """
     return not isinstance(value, (str, bytes)) and np.asarray(value).dtype.kind == "f"
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A pair ``out, cache = f(*point)`` and ``gradients = f_vjp(dout, cache)`` at a point."""
+    """A pair ``out, cache = f(*point)`` and ``gradients = f_vjp(dout, cache)`` at a point.
+
+    Attributes
+    ----------
+    f : callable
+        Forward function.
+    f_vjp : callable
+        Gradient function.
+    point : tuple
+        The inputs; floating-point inputs as float64.
+    names : tuple of str
+        Names of the inputs.
+    wrt : tuple of int
+        Positions of the inputs whose gradients ``f_vjp`` returns, in its order.
+    native : tuple
+        The inputs as the user passed them.
+    keywords : frozenset of str
+        Names of inputs that ``f`` takes by keyword only.
+    clock : Clock
+        Time limit, which is tested at every forward call.
+    partial : bool
+        Whether gradients may be missing; a missing gradient is None.
+    renewed : bool
+        Whether each backward call needs a separate forward call just before it.
+    """
 
     f: Callable
     f_vjp: Callable
-    point: tuple  # inputs; the floating-point ones as float64
-    names: tuple  # of the inputs
-    # positions of those whose gradients ``f_vjp`` returns, in its order
+    point: tuple
+    names: tuple
     wrt: tuple
-    native: tuple  # inputs as they were given
-    keywords: frozenset = frozenset()  # inputs that ``f`` takes by keyword only
+    native: tuple
+    keywords: frozenset = frozenset()
     clock: Clock = field(default_factory=Clock)
-    # whether gradients may be missing; they are None then
     partial: bool = False
-    # whether each backward needs a forward of its own just before it
     renewed: bool = False
 
     def at(self, point):
-        """Return the same pair at another point."""
+        """Return the same pair at another point.
+
+        Parameters
+        ----------
+        point : sequence
+            All inputs.
+
+        Returns
+        -------
+        Problem
+            A new problem.
+        """
         return replace(self, point=tuple(point))
 
     def with_forward(self, f):
-        """Return another forward with the same gradient function."""
+        """Return the problem with another forward function.
+
+        Parameters
+        ----------
+        f : callable
+            Forward function.
+
+        Returns
+        -------
+        Problem
+            A new problem.
+        """
         return replace(self, f=f)
 
     def with_gradient(self, f_vjp):
-        """Return the same forward with another gradient function."""
+        """Return the problem with another gradient function.
+
+        Parameters
+        ----------
+        f_vjp : callable
+            Gradient function.
+
+        Returns
+        -------
+        Problem
+            A new problem.
+        """
         return replace(self, f_vjp=f_vjp)
 
     def with_input(self, j, value):
-        """Return the point with input ``j`` replaced."""
+        """Return the point with one input replaced.
+
+        Parameters
+        ----------
+        j : int
+            Position of the input.
+        value : ndarray or float
+            Its new value.
+
+        Returns
+        -------
+        tuple
+            All inputs.
+        """
         return (*self.point[:j], value, *self.point[j + 1 :])
 
     def shape(self, j):
-        """Return the shape of input ``j``."""
+        """Return the shape of an input.
+
+        Parameters
+        ----------
+        j : int
+            Position of the input.
+
+        Returns
+        -------
+        tuple of int
+            Its shape; empty for a number.
+        """
         return np.shape(self.point[j])
 
     def call(self, point=None):
-        """Call the forward on copies: returns its outputs as a tuple of arrays, whether it was one,
-        the cache.
+        """Call the forward function on copies of the inputs.
+
+        Parameters
+        ----------
+        point : sequence, optional
+            All inputs.  By default, those of the problem.
+
+        Returns
+        -------
+        outputs : tuple of ndarray
+            The outputs.
+        several : bool
+            Whether the forward returned a tuple of outputs.
+        cache : object
+            The cache for the gradient function.
+
+        Raises
+        ------
+        TypeError
+            If the forward does not return ``(out, cache)``.
+        TimeUp
+            If the time limit has passed.
         """
         point = self.point if point is None else point
         return self.forward([np.array(v) if isinstance(v, np.ndarray) else v for v in point])
 
     def forward(self, point):
-        """Call the forward on these very inputs, which it may overwrite; returns the same as
-        :meth:`call`.
+        """Call the forward function on the inputs themselves, which it may overwrite.
+
+        Parameters
+        ----------
+        point : sequence
+            All inputs.
+
+        Returns
+        -------
+        outputs : tuple of ndarray
+            The outputs.
+        several : bool
+            Whether the forward returned a tuple of outputs.
+        cache : object
+            The cache for the gradient function.
+
+        Raises
+        ------
+        TypeError
+            If the forward does not return ``(out, cache)``.
+        TimeUp
+            If the time limit has passed.
         """
         self.clock.tick()
         named = list(zip(self.names, point, strict=True))
@@ -82,7 +211,18 @@ class Problem:
         return tuple(np.asarray(part) for part in (out if several else (out,))), several, cache
 
     def vector(self, point=None):
-        """Return all differentiable outputs as one vector."""
+        """Return all outputs as one vector, with zeros for outputs that are not floating-point.
+
+        Parameters
+        ----------
+        point : sequence, optional
+            All inputs.  By default, those of the problem.
+
+        Returns
+        -------
+        ndarray, shape (M,)
+            The flattened outputs, one after another.
+        """
         outputs, _, _ = self.call(point)
         return (
             np.concatenate(
@@ -96,11 +236,20 @@ class Problem:
         )
 
     def function_of(self, j):
-        """Return the map from input ``j`` to the vector of outputs.
+        """Return the map from one input to the vector of outputs.
 
-        Where the forward refuses a shifted real point (outside its domain, not positive definite,
-        not summing to one), the map is not a number, so that smaller steps are tried; what it
-        raises for complex numbers passes through.
+        Parameters
+        ----------
+        j : int
+            Position of the input.
+
+        Returns
+        -------
+        function : callable
+            ``function(value)`` returns an array of shape (M,).  If the forward rejects a shifted
+            real input (outside its domain, not positive definite, not summing to one), the array is
+            NaN, so that differences retry with smaller steps.  Exceptions for complex inputs are
+            not caught.
         """
         size = self.vector().size
 
@@ -115,14 +264,38 @@ class Problem:
         return function
 
     def gradients(self, w, point=None):
-        """Pull the cotangent vector ``w`` back: a tuple of what ``f_vjp`` returned, one item for
-        each gradient.
+        """Return the gradients for a cotangent vector.
+
+        Parameters
+        ----------
+        w : ndarray, shape (M,)
+            Cotangent of the vector of outputs.
+        point : sequence, optional
+            All inputs.  By default, those of the problem.
+
+        Returns
+        -------
+        tuple
+            The gradients as ``f_vjp`` returned them, in the order of ``wrt``.
         """
         return self.pulled(w, lambda dout: dout, point)
 
     def pulled(self, w, change, point=None):
-        """Return the same for a cotangent that was changed, each of its arrays by
-        ``change(array)``.
+        """Return the gradients for a cotangent whose arrays are modified before the call.
+
+        Parameters
+        ----------
+        w : ndarray, shape (M,)
+            Cotangent of the vector of outputs.
+        change : callable
+            ``change(array)`` is applied to the cotangent of each output.
+        point : sequence, optional
+            All inputs.  By default, those of the problem.
+
+        Returns
+        -------
+        tuple
+            The gradients as ``f_vjp`` returned them, in the order of ``wrt``.
         """
         outputs, several, cache = self.call(point)
         dout = shaped_like(w, outputs, several)
@@ -131,7 +304,22 @@ class Problem:
 
 
 def shaped_like(w, outputs, several):
-    """Cut the vector ``w`` into cotangents shaped like the outputs (zero for integer outputs)."""
+    """Split a cotangent vector into cotangents with the shapes of the outputs.
+
+    Parameters
+    ----------
+    w : ndarray, shape (M,)
+        Cotangent of the vector of outputs.
+    outputs : sequence of ndarray
+        The outputs, M numbers in total.
+    several : bool
+        Whether to return a tuple.
+
+    Returns
+    -------
+    dout : ndarray, float or tuple
+        The cotangent of the output, or a tuple with one for each output; zero for integer outputs.
+    """
     parts = []
     start = 0
     for out in outputs:
@@ -144,12 +332,34 @@ def shaped_like(w, outputs, several):
 
 
 def as_tuple(value):
-    """Return a value as a tuple, also if it is one bare array."""
+    """Return a value as a tuple; an array becomes a tuple of one.
+
+    Parameters
+    ----------
+    value : object
+        A tuple, a list, or any other value.
+
+    Returns
+    -------
+    tuple
+        The items, or the value itself as the only item.
+    """
     return tuple(value) if isinstance(value, (tuple, list)) else (value,)
 
 
 def copied(value):
-    """Return a deep copy of a cache; what can't be copied is handed on."""
+    """Return a deep copy of a cache.
+
+    Parameters
+    ----------
+    value : object
+        The cache.
+
+    Returns
+    -------
+    object
+        The copy.  Objects that cannot be copied, such as generators, are shared with the original.
+    """
     if isinstance(value, (tuple, list)) and not hasattr(value, "_fields"):
         return type(value)(copied(item) for item in value)
     try:
@@ -159,10 +369,24 @@ def copied(value):
 
 
 def gradients_in_order(gradients, problem):
-    """Return what ``f_vjp`` returned as a tuple in the order of ``problem.wrt``; a dict is matched
-    by its keys.
+    """Return the result of ``f_vjp`` as a tuple in the order of ``problem.wrt``.
 
-    Raises ``TypeError`` for a generator, or a dict whose keys are not the names of the inputs.
+    Parameters
+    ----------
+    gradients : object
+        The result of ``f_vjp``.  The keys of a dict are matched with the names of the inputs.
+    problem : Problem
+        The pair and the point.
+
+    Returns
+    -------
+    tuple
+        The gradients.  If ``problem.partial``, missing ones are None.
+
+    Raises
+    ------
+    TypeError
+        For a generator, and for a dict whose keys are not the names of the inputs.
     """
     chosen = [problem.names[j] for j in problem.wrt]
     if isinstance(gradients, dict):
@@ -185,12 +409,35 @@ def gradients_in_order(gradients, problem):
 
 
 def tuple_of(names):
-    """Return a tuple of gradients as it is written: ``(dx, dw)``."""
+    """Return a tuple of gradients as source code: ``(dx, dw)``.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of the inputs.
+
+    Returns
+    -------
+    str
+        The source.
+    """
     return f"({', '.join('d' + name for name in names)})"
 
 
 def keys_by_name(gradients, names):
-    """Return the keys of a dict of gradients by the names of inputs that they may mean.
+    """Return the keys of a dict of gradients, indexed by the input names that they may refer to.
+
+    Parameters
+    ----------
+    gradients : dict
+        Gradients by any keys, such as "dx", "grad_w" or "x".
+    names : sequence of str
+        Names of the inputs.
+
+    Returns
+    -------
+    dict of str to object
+        A key of ``gradients`` for each name.
 
     Examples
     --------
@@ -205,10 +452,36 @@ def keys_by_name(gradients, names):
 
 
 def make_problem(f, f_vjp, inputs, wrt=None, names=None, clock=None, partial=False):
-    """Build a :class:`Problem` from what the user gave to :func:`ibpcl.verify.check`.
+    """Build a :class:`Problem` from the arguments of :func:`ibpcl.verify.check`.
 
-    Raises ``ValueError`` if names, ``wrt`` and inputs do not fit together, ``TypeError`` if the
-    inputs are neither a tuple, a list nor a dict.
+    Parameters
+    ----------
+    f : callable
+        Forward function, ``out, cache = f(*inputs)``.
+    f_vjp : callable
+        Gradient function, ``f_vjp(dout, cache)``.
+    inputs : tuple, list or dict
+        The inputs of ``f``.
+    wrt : sequence of int or str, optional
+        The inputs whose gradients ``f_vjp`` returns.  By default, all floating-point inputs.
+    names : sequence of str, optional
+        Names of the inputs.  By default, the parameter names of ``f``.
+    clock : Clock, optional
+        Time limit.
+    partial : bool
+        Whether gradients may be missing.  Ignored if ``wrt`` is given.
+
+    Returns
+    -------
+    Problem
+        The pair and the point, with floating-point inputs as float64.
+
+    Raises
+    ------
+    ValueError
+        If names, ``wrt`` and inputs do not fit together, or no input is floating-point.
+    TypeError
+        If the inputs are neither a tuple, a list nor a dict.
     """
     parameters, keywords = _parameter_names(f)
     if isinstance(inputs, dict):
@@ -270,7 +543,7 @@ def _position(item, labels):
     if isinstance(item, str):
         if item not in labels:
             raise ValueError(
-                f"check: wrt names {item!r}, which is none of the inputs {', '.join(labels)}"
+                f"check: wrt names {item!r}, which is not one of the inputs {', '.join(labels)}"
             )
         return labels.index(item)
     if not 0 <= int(item) < len(labels):
@@ -279,7 +552,7 @@ def _position(item, labels):
 
 
 def _parameter_names(f):
-    """Return the names of all parameters of ``f``, and of those that are taken by keyword only."""
+    """Return the names of all parameters of ``f``, and of its keyword-only parameters."""
     try:
         parameters = inspect.signature(f).parameters.values()
     except (TypeError, ValueError):  # built-in functions have no signature

@@ -1,14 +1,14 @@
-r"""The true gradient at a point, from two witnesses that must agree.
+r"""The true gradient at a point, from two numerical methods (witnesses) that must agree.
 
-For input ``j`` the Jacobian :math:`J_{ki} = \partial f_k / \partial x_i` is measured column by
-column with the complex step where the forward allows it, and confirmed by Richardson differences
-along random directions.  A disagreement is never the gradient's fault: it means a kink at this
-point, or a forward that loses the imaginary part (``np.abs`` does) or refuses complex numbers, and
-then the differences take over.
+For input ``j``, the Jacobian :math:`J_{ki} = \partial f_k / \partial x_i` is measured column by
+column with the complex step, if the forward accepts complex numbers, and confirmed by Richardson
+differences along random directions.  A disagreement says nothing about the gradient under test.  It
+means that the point is at a kink, or that the forward loses the imaginary part, as ``np.abs`` does.
+Then the differences are used instead.
 
-Tolerances are relative to :math:`s_i = \sum_k |w_k J_{ki}|`, the size of what is added up in entry
-``i`` of the gradient :math:`w^\top J`: an entry that is small because large numbers cancel may be
-off by a rounding error of those large numbers.
+Tolerances are relative to :math:`s_i = \sum_k |w_k J_{ki}|`, the total size of the terms in entry
+``i`` of the gradient :math:`w^\top J`.  If large terms cancel, the entry may be off by a rounding
+error of those terms.
 """
 
 import sys
@@ -28,37 +28,75 @@ from ibpcl.verify.witnesses.differences import (
 )
 from ibpcl.verify.witnesses.kinks import kinks
 
-# seven digits above rounding: leaves room for long sums, none for a wrong formula
+# Seven digits above rounding: enough for the errors of long sums, too tight for a wrong formula.
 COMPLEX_RTOL = 1e-9
-DIFFERENCE_RTOL = 1e-7  # to which comes ten times the differences' own error estimate
-# to which differences are carried where they only confirm the complex step
+# Ten times the differences' own error estimate is added to it.
+DIFFERENCE_RTOL = 1e-7
+# Accuracy of differences that only confirm the complex step.
 CONFIRMED = 1e-7
-NORMWISE = 1e-4  # an entry's scale is at least this share of the largest one
-# differences whose error is above this share of the scale prove nothing: noise, or a jump
+# The scale of an entry is at least this share of the largest one.
+NORMWISE = 1e-4
+# Differences whose error exceeds this share of the scale are useless: noise, or a jump.
 VAGUE = 1e-3
 
 
 class Truth(NamedTuple):
-    """Derivatives of all M outputs by n entries of an input, or along n directions, and how good
-    they are.
+    """Measured derivatives of all M outputs by n entries of an input, or along n directions.
+
+    Attributes
+    ----------
+    jacobian : ndarray, shape (M, n)
+        The derivatives.
+    error : ndarray, shape (M, n)
+        Their absolute error.
+    usable : ndarray of bool, shape (n,)
+        False where the forward has a kink.
+    method : str
+        "complex step" or "Richardson differences".
+    rtol : float
+        Relative tolerance, which depends on the method and the forward's conditioning.
+    agreement : float
+        Largest relative disagreement of the two methods; NaN if only one was used.
+    notes : tuple of str
+        Remarks on the forward.
+    entries : ndarray of int or None
+        Flat positions of the n entries; None for directions.
+    directions : list of ndarray or None
+        The n directions; None for entries.
+    trusted : bool
+        False if the two methods disagree along a direction.
+    triangle : str
+        "lower" or "upper" for a symmetric input; see :mod:`ibpcl.verify.diagnosis.symmetric`.
     """
 
-    jacobian: np.ndarray  # (M, n)
-    error: np.ndarray  # (M, n), absolute
-    usable: np.ndarray  # (n,), False where the forward has a kink
-    method: str  # "complex step" or "Richardson differences"
-    # relative tolerance that the witness and the forward's conditioning allow
+    jacobian: np.ndarray
+    error: np.ndarray
+    usable: np.ndarray
+    method: str
     rtol: float
-    # largest relative disagreement of the witnesses; NaN if there was one only
     agreement: float
-    notes: tuple = ()  # on the forward
-    entries: np.ndarray | None = None  # flat positions in the input
+    notes: tuple = ()
+    entries: np.ndarray | None = None
     directions: list | None = None
-    trusted: bool = True  # False where the witnesses disagree along a direction
-    triangle: str = ""  # "lower" or "upper": see :mod:`ibpcl.verify.diagnosis.symmetric`
+    trusted: bool = True
+    triangle: str = ""
 
     def gradient(self, w, size=None):
-        """Pull ``w`` back: the true gradient, its scale, and the error that is allowed."""
+        r"""Return the true gradient for a cotangent, with its scale and the allowed error.
+
+        Parameters
+        ----------
+        w : ndarray, shape (M,)
+            Cotangent of the outputs.
+        size : array-like, shape (n,), optional
+            Added to the scale.  By default, a small share of the largest scale.
+
+        Returns
+        -------
+        gradient, scale, allowed : ndarray, shape (n,)
+            The gradient :math:`w^\top J`, the scale :math:`|w|^\top |J|` with its lower bound, and
+            the allowed absolute error.
+        """
         scale = np.abs(w) @ np.abs(self.jacobian)
         scale = scale + (
             NORMWISE * np.max(scale[self.usable], initial=0.0) if size is None else size
@@ -66,7 +104,20 @@ class Truth(NamedTuple):
         return w @ self.jacobian, scale, self.rtol * scale + 10 * (np.abs(w) @ self.error)
 
     def compare(self, w, gradient):
-        """Return what a gradient gives, and what :meth:`gradient` returns."""
+        """Return a gradient at the measured entries or directions, and the true one.
+
+        Parameters
+        ----------
+        w : ndarray, shape (M,)
+            Cotangent of the outputs.
+        gradient : ndarray
+            Gradient under test, in the shape of the input.
+
+        Returns
+        -------
+        got, expected, scale, allowed : ndarray, shape (n,)
+            The gradient under test, and the three results of :meth:`gradient`.
+        """
         if self.directions is None:
             return gradient.ravel()[self.entries].astype(float), *self.gradient(w)
         along = [gradient * direction for direction in self.directions]
@@ -75,7 +126,20 @@ class Truth(NamedTuple):
         )
 
     def direction(self, n, shape):
-        """Return direction number ``n``, or that of entry number ``n``."""
+        """Return the direction of one measured derivative.
+
+        Parameters
+        ----------
+        n : int
+            Number of the derivative.
+        shape : tuple of int
+            Shape of the input.
+
+        Returns
+        -------
+        ndarray
+            A unit vector where entries were measured.
+        """
         return (
             unit_direction(shape, self.entries[n])
             if self.directions is None
@@ -84,14 +148,36 @@ class Truth(NamedTuple):
 
 
 def refusals():
-    """Return the exceptions by which a forward says that it does not take complex numbers."""
+    """Return the exceptions with which a forward rejects complex numbers."""
     # a compiled forward, if there is one
     compiled = getattr(sys.modules.get("numba"), "TypingError", None)
     return tuple(filter(None, (TypeError, ValueError, NotImplementedError, compiled)))
 
 
 def columns(problem, j, entries, method):
-    """Measure Jacobian columns of input ``j``: (values, errors), each of shape (M, n)."""
+    """Measure columns of the Jacobian for one input.
+
+    Parameters
+    ----------
+    problem : Problem
+        The pair and the point.
+    j : int
+        Position of the input.
+    entries : ndarray of int, shape (n,)
+        Flat positions in the input.
+    method : str
+        "complex step" or "Richardson differences".
+
+    Returns
+    -------
+    values, errors : ndarray, shape (M, n)
+        Derivatives and their absolute errors; the complex step has error zero.
+
+    Raises
+    ------
+    TypeError, ValueError, NotImplementedError
+        If the forward rejects complex numbers.
+    """
     func = problem.function_of(j)
     x = np.asarray(problem.point[j])
     size = problem.vector().size
@@ -100,7 +186,7 @@ def columns(problem, j, entries, method):
     noise = None
     if method != "complex step" and len(entries):
         dense = forward_noise(func, x, np.resize([1.0, -0.7, 0.6, -0.9], x.shape))
-        # else along each entry, so that no kink passes for noise
+        # otherwise noise is measured along each entry, so that a kink does not count as noise
         if np.all(dense <= 1e-12 * np.abs(func(x))):
             noise = dense
     for column, entry in enumerate(entries):
@@ -109,7 +195,7 @@ def columns(problem, j, entries, method):
             values[:, column] = complex_step(func, x, direction)
         else:
             values[:, column], errors[:, column], _ = richardson(func, x, direction, noise=noise)
-            # beside larger entries the first step may be far too long
+            # a small entry beside large ones may need a much smaller first step
             own = 0.05 * abs(x.flat[entry])
             if 0 < own < 0.1 * first_step(x, direction):
                 again = richardson(func, x, direction, h=own, noise=noise)
@@ -121,9 +207,28 @@ def columns(problem, j, entries, method):
 
 
 def measure(problem, j, entries, rng, rtol=None, method=None):
-    """Measure input ``j`` at flat positions ``entries`` and return the :class:`Truth`.
+    """Measure the derivatives by single entries of one input.
 
-    With two witnesses, or by one method that two witnesses have shown to be right near by.
+    Parameters
+    ----------
+    problem : Problem
+        The pair and the point.
+    j : int
+        Position of the input.
+    entries : sequence of int
+        Flat positions in the input.
+    rng : numpy.random.Generator
+        Draws the directions along which the methods are compared.
+    rtol : float, optional
+        Relative tolerance.  By default, that of the method.
+    method : str, optional
+        "complex step" or "Richardson differences", to use this method alone.  By default, two
+        methods are compared.
+
+    Returns
+    -------
+    Truth
+        The derivatives, with notes on a forward that does not accept complex numbers.
     """
     entries = np.asarray(entries, dtype=int)
     name = problem.names[j]
@@ -201,11 +306,34 @@ def measure(problem, j, entries, rng, rtol=None, method=None):
 def along_directions(
     problem, j, rng, rtol=None, count=5, mask=1.0, method="complex step", given=None
 ):
-    """Differentiate along ``count`` random directions of input ``j`` (or those given); ``mask``
-    restricts them.
+    """Measure derivatives along directions of one input.
 
-    The first of them is confirmed by differences (all of them are differences if the forward
-    refuses complex numbers).
+    The first complex step is confirmed by differences.  If the forward rejects complex numbers, all
+    derivatives are differences.
+
+    Parameters
+    ----------
+    problem : Problem
+        The pair and the point.
+    j : int
+        Position of the input.
+    rng : numpy.random.Generator
+        Draws the directions.
+    rtol : float, optional
+        Relative tolerance.  By default, that of the method.
+    count : int
+        Number of directions.
+    mask : float or ndarray
+        Factor for random directions; zeros keep entries fixed.
+    method : str
+        "complex step" or "Richardson differences".
+    given : list of ndarray, optional
+        Directions to use instead of random ones.
+
+    Returns
+    -------
+    Truth
+        The derivatives along ``directions``.
     """
     func = problem.function_of(j)
     x = np.asarray(problem.point[j])
@@ -246,8 +374,25 @@ def along_directions(
 
 
 def slope(func, x, direction, method, **options):
-    """Differentiate along one direction by a method, differences with options: (values, errors), of
-    shape (M,).
+    """Differentiate along one direction.
+
+    Parameters
+    ----------
+    func : callable
+        Function from an array to an array of shape (M,).
+    x : ndarray
+        The point.
+    direction : ndarray
+        The direction, of the shape of ``x``.
+    method : str
+        "complex step" or "Richardson differences".
+    **options
+        Further arguments of :func:`richardson`.
+
+    Returns
+    -------
+    value, error : ndarray, shape (M,)
+        Derivatives and their absolute errors.
     """
     if method == "complex step":
         value = complex_step(func, x, direction)
@@ -256,9 +401,7 @@ def slope(func, x, direction, method, **options):
 
 
 def _met(problem, j, entries, jacobian, suspect):
-    """Return where plain differences with small relative steps come to the complex step (to a
-    thousandth).
-    """
+    """Return where plain differences with small steps agree with the complex step to 1e-3."""
     func = problem.function_of(j)
     x = np.asarray(problem.point[j])
     met = np.zeros(jacobian.shape, dtype=bool)
@@ -271,10 +414,30 @@ def _met(problem, j, entries, jacobian, suspect):
 
 
 def approached(func, x, direction, size, value, room):
-    """Return where plain differences with ever smaller steps come within ``room`` of a derivative.
+    """Return where plain differences with decreasing steps come close to a derivative.
 
     Near a pole or the edge of the domain, or in an ill-conditioned forward, extrapolated
-    differences may look calm and be wrong.
+    differences may be wrong in spite of a small error estimate.
+
+    Parameters
+    ----------
+    func : callable
+        Function from an array to an array.
+    x : ndarray
+        The point.
+    direction : ndarray
+        The direction, of the shape of ``x``.
+    size : float
+        Factor for the steps.
+    value : ndarray
+        The derivatives to approach.
+    room : ndarray
+        Allowed absolute difference.
+
+    Returns
+    -------
+    ndarray of bool
+        True where at least one step comes within ``room``.
     """
     return np.any(
         [np.abs(central(func, x, direction, step * size) - value) <= room for step in PLAIN_STEPS],
@@ -283,8 +446,9 @@ def approached(func, x, direction, size, value, room):
 
 
 def _confirm(problem, j, entries, jacobian, rng, count=3):
-    """Compare the complex step with Richardson differences along random directions: (disagreement,
-    agree).
+    """Compare the complex step with Richardson differences along random directions.
+
+    Returns the largest relative disagreement, and whether they agree.
     """
     worst = 0.0
     agrees = bool(np.all(np.isfinite(jacobian)))
@@ -302,10 +466,27 @@ def _confirm(problem, j, entries, jacobian, rng, count=3):
 
 
 def confirmed(problem, j, direction, value, size):
-    """Compare a derivative along a direction with differences: (disagreement, whether they confirm
-    it).
+    """Compare a derivative along a direction with Richardson differences.
 
-    A vague estimate confirms nothing.
+    Parameters
+    ----------
+    problem : Problem
+        The pair and the point.
+    j : int
+        Position of the input.
+    direction : ndarray
+        The direction, of the shape of the input.
+    value : ndarray, shape (M,)
+        The derivative of each output.
+    size : ndarray, shape (M,)
+        Its scale, >= 0.
+
+    Returns
+    -------
+    disagreement : float
+        Largest relative difference.
+    agrees : bool
+        Whether the differences confirm the derivative.  False if they are too coarse.
     """
     estimate = richardson(
         problem.function_of(j), np.asarray(problem.point[j]), direction, goal=CONFIRMED
@@ -320,12 +501,25 @@ def confirmed(problem, j, direction, value, size):
 
 
 def conditioning(problem, j, rng):
-    r"""Measure how much a rounding error in the inputs moves the derivative, as a relative
-    tolerance.
+    """Return a relative tolerance for the effect of rounding errors in the inputs on a derivative.
 
-    The derivative along a random direction is taken at the point and at a neighbour whose entries
-    differ by a few units in the last place; a hundred times their relative difference is allowed, a
-    thousandth at most.
+    The derivative along a random direction is computed at the point and at a neighbour whose
+    entries differ by a few units in the last place.  The tolerance is a hundred times their
+    relative difference, at most 1e-3.
+
+    Parameters
+    ----------
+    problem : Problem
+        The pair and the point.
+    j : int
+        Position of the input.
+    rng : numpy.random.Generator
+        Draws the direction and the neighbour.
+
+    Returns
+    -------
+    float
+        The tolerance; 0 if the forward rejects complex numbers.
     """
     x = np.asarray(problem.point[j])
     direction = random_direction(x.shape, rng)
@@ -348,7 +542,18 @@ def conditioning(problem, j, rng):
 
 
 def blurred(problem, j):
-    """Return for each output the error that rounding alone may leave in differences, however small
-    the derivative.
+    """Return the error that rounding alone may leave in differences, however small the derivative.
+
+    Parameters
+    ----------
+    problem : Problem
+        The pair and the point.
+    j : int
+        Position of the input.
+
+    Returns
+    -------
+    ndarray, shape (M,)
+        Absolute error for each output.
     """
     return 1e-8 * np.abs(problem.vector()) / (1 + np.max(np.abs(problem.point[j]), initial=0.0))
