@@ -358,10 +358,10 @@ def test_assert_correct_fails_with_the_text_of_the_report():
     assert assert_correct(affine, affine_vjp, POINT).ok
 
 
-def test_a_gradient_that_is_zero_everywhere_proves_little_and_that_is_said():
+def test_a_gradient_that_is_zero_everywhere_gets_a_warning():
     report = check(lambda x: (x * 0.0, x), lambda d, x: 0.0 * d, (np.ones(3),))
     assert report.ok
-    assert "proves little" in report["x"].words
+    assert "zero everywhere" in report["x"].words
 
 
 @pytest.mark.parametrize("off", [1e-12, 1e-14])
@@ -553,10 +553,10 @@ def test_noise_confirms_nothing_and_that_is_said():
     assert "the complex step in x is not confirmed" in report.text()
 
 
-def test_an_input_without_entries_proves_nothing_and_that_is_said():
+def test_an_input_without_entries_gets_a_warning():
     report = check(lambda x: (x.sum(axis=0), x), lambda d, x: np.zeros((0, 4)), (np.zeros((0, 4)),))
     assert report.ok
-    assert "nothing was compared and nothing is proved" in report["x"].words
+    assert "nothing was compared" in report["x"].words
     assert "confirmed" not in report.text()
 
 
@@ -565,5 +565,5 @@ def test_an_input_without_entries_proves_nothing_and_that_is_said():
 )
 def test_a_forward_that_returns_no_floats_is_not_judged(step):
     """Any gradient would fit: such an output has none."""
-    with pytest.raises(TypeError, match="f returns int"):
+    with pytest.raises(TypeError, match="f returns"):
         check(lambda x: (step(x), None), lambda dout, cache: 100.0 * dout, (np.linspace(-1, 1, 4),))
