@@ -85,7 +85,7 @@ def test_parameters_that_are_not_differentiated_are_left_out_with_wrt():
 
 
 def test_a_stage_with_two_outputs_is_refused():
-    with pytest.raises(TypeError, match="'split'.*2"):
+    with pytest.raises(TypeError, match=r"'split'.*2"):
         check_chain([("split", lambda x: ((x, x), x), lambda d, x: d[0] + d[1])], X)
 
 

@@ -135,13 +135,13 @@ def test_a_miscount_of_gradients_asks_for_wrt():
 
 
 def test_bad_arguments_are_named():
-    with pytest.raises(ValueError, match="mode.*fast"):
+    with pytest.raises(ValueError, match=r"mode.*fast"):
         check(affine, affine_vjp, POINT, mode="fast")
-    with pytest.raises(ValueError, match="wrt.*'y'.*x, w, b"):
+    with pytest.raises(ValueError, match=r"wrt.*'y'.*x, w, b"):
         check(affine, affine_vjp, POINT, wrt=("y",))
-    with pytest.raises(ValueError, match="names.*3.*1"):
+    with pytest.raises(ValueError, match=r"names.*3.*1"):
         check(affine, affine_vjp, POINT, names=["x"])
-    with pytest.raises(TypeError, match="inputs.*str"):
+    with pytest.raises(TypeError, match=r"inputs.*str"):
         check(affine, affine_vjp, "x")
     with pytest.raises(TypeError, match=r"missing .* 'w' and 'b'.*ibpcl\.check\("):
         check(affine, affine_vjp, POINT[0])

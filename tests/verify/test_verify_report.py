@@ -83,7 +83,7 @@ def test_nothing_at_all_proves_nothing():
 
 
 def test_an_unknown_input_is_named():
-    with pytest.raises(KeyError, match="'y'.*x, b"):
+    with pytest.raises(KeyError, match=r"'y'.*x, b"):
         check(forward, right, POINT)["y"]
 
 

@@ -1,6 +1,6 @@
-"""Doors: the forms in which people write gradients, each turned into one pair of functions.
+"""Adapters ("doors") that turn the many forms of gradient code into one pair of functions.
 
-:mod:`ibpcl.verify.doors.pair` has the form that the checker judges; the other modules turn classes,
-functions that return a loss with its gradient, pairs of other names, nested parameters and
-frameworks' functions into it.
+:mod:`ibpcl.verify.doors.pair` defines the form that the checker judges.  The other modules convert
+to it: classes, functions that return a loss with its gradient, pairs with other arguments, nested
+parameters, and functions of frameworks.
 """

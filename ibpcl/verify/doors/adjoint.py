@@ -1,4 +1,4 @@
-"""The adjoint identity between a Jacobian-vector and a vector-Jacobian product."""
+"""Adjoint identity between a Jacobian-vector product and a vector-Jacobian product."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from ibpcl.verify.doors.second_order import jvp_pair
 from ibpcl.verify.doors.signatures import parameters_of
 from ibpcl.verify.reports.report import InputVerdict, Report
 
-TIGHT = 1e-9  # relative agreement of two products that are equal by an identity
+TIGHT = 1e-9  # relative tolerance: the two products are equal up to rounding
 
 
 def check_adjoint(f, f_jvp, f_vjp, inputs, *, rtol=TIGHT, seed=0):
@@ -16,24 +16,33 @@ def check_adjoint(f, f_jvp, f_vjp, inputs, *, rtol=TIGHT, seed=0):
 
     .. math:: \langle w, J v \rangle = \langle J^\top w, v \rangle
 
-    Neither needs to be right for the other to be tested, and no difference is taken: the two agree
-    to rounding, or one of them is wrong.
+    No numerical derivative is needed.  Either the two products agree up to rounding, or one of them
+    is wrong.  If both contain the same mistake, they agree.
 
     Parameters
     ----------
-    f, f_jvp, f_vjp : callable
-        A forward, and its two products; forms as in :func:`jvp_pair` and
-        :func:`ibpcl.verify.check`.
-    inputs : dict, sequence or array
+    f : callable
+        Forward function.
+    f_jvp : callable
+        Jacobian-vector product, in any form that :func:`jvp_pair` accepts.
+    f_vjp : callable
+        Gradient function, in any form that :func:`ibpcl.verify.check` accepts.
+    inputs : dict, sequence or ndarray
+        The inputs of ``f``.
     rtol : float
-        Relative difference that is allowed.
+        Allowed relative difference.
     seed : int
-        Of :math:`v` and :math:`w`.
+        Seed for :math:`v` and :math:`w`.
 
     Returns
     -------
     Report
-        With an entry for each input.
+        With one entry for each input.
+
+    Raises
+    ------
+    FormError
+        If a function raises, or its form is not recognized.
     """
     forward = jvp_pair(f, f_jvp, inputs)
     backward = opened(f, f_vjp, inputs)

@@ -10,14 +10,22 @@ from ibpcl.verify.doors.refusals import FormError
 
 @dataclass
 class Arguments:
-    """The arguments of a forward, in which nested collections are spread into their arrays."""
+    """The arguments of a forward, with access to the arrays in nested collections.
 
-    given: dict  # the arguments by name
-    keywords: tuple = ()  # names of those that are passed by keyword only
+    Attributes
+    ----------
+    given : dict of str to object
+        The arguments by name.
+    keywords : tuple of str
+        Names of keyword-only arguments.
+    """
+
+    given: dict
+    keywords: tuple = ()
 
     @cached_property
     def spread(self):
-        """A :class:`Leaf` for everything that may be moved, and for every other argument."""
+        """One :class:`Leaf` for each array in a collection, and for each other argument."""
         found = []
         for name, value in self.given.items():
             if leaves.is_container(value):
@@ -30,8 +38,17 @@ class Arguments:
         return found
 
     def rebuilt(self, values):
-        """Return the arguments by name with other values of the leaves, which stand in the same
-        order.
+        """Return the arguments with other values of the leaves.
+
+        Parameters
+        ----------
+        values : sequence
+            One value for each leaf, in the order of :attr:`spread`.
+
+        Returns
+        -------
+        dict of str to object
+            The arguments by name.
         """
         made = dict(self.given)
         for leaf, value in zip(self.spread, values, strict=True):
@@ -40,7 +57,20 @@ class Arguments:
         return made
 
     def passed_to(self, function, made):
-        """Call a function with arguments by name, by position where possible."""
+        """Call a function with arguments by position where possible, and by keyword otherwise.
+
+        Parameters
+        ----------
+        function : callable
+            The function.
+        made : dict of str to object
+            The arguments by name.
+
+        Returns
+        -------
+        object
+            The result of the function.
+        """
         return function(
             *(value for name, value in made.items() if name not in self.keywords),
             **{name: value for name, value in made.items() if name in self.keywords},
@@ -48,8 +78,17 @@ class Arguments:
 
 
 def is_moved(leaf):
-    """Return whether a leaf is a real floating-point array or number, so that it can be
-    differentiated.
+    """Return whether a leaf is a floating-point array or number, so that it can be differentiated.
+
+    Parameters
+    ----------
+    leaf : Leaf
+        An argument, or an item of one.
+
+    Returns
+    -------
+    bool
+        True also for lists of floats, nested to any depth.
     """
     return leaves.is_array(leaf.value) or (isinstance(leaf.value, list) and _is_floats(leaf.value))
 
@@ -61,8 +100,28 @@ def _is_floats(value):
 
 
 def named(inputs, parameters, names=None):
-    """Return inputs as a dict by the names of a function's parameters, and which of them go by
-    keyword only.
+    """Return the inputs by name, and the names of keyword-only inputs.
+
+    Parameters
+    ----------
+    inputs : dict, sequence or ndarray
+        The inputs as the user passed them.
+    parameters : Parameters
+        Parameters of the forward function.
+    names : sequence of str, optional
+        Names to use instead of the parameters'.
+
+    Returns
+    -------
+    given : dict of str to object
+        The inputs, in the order of the parameters.
+    keywords : list of str
+        Names of the inputs that are passed by keyword only.
+
+    Raises
+    ------
+    FormError
+        If the inputs are None or a string.
     """
     if isinstance(inputs, dict):
         known = set(parameters.every)

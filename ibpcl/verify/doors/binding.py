@@ -1,4 +1,4 @@
-"""Roles of the arguments of a gradient function: the cotangent, the cache, an input, the output."""
+"""Meaning of the arguments of a gradient function: cotangent, cache, input or output."""
 
 import itertools
 from typing import NamedTuple
@@ -13,22 +13,35 @@ MOST = 24  # ways to call a function that are tried
 class Call(NamedTuple):
     """A way to call a gradient function: a role for each argument.
 
-    A role is "dout", "out", "cache" (what the forward returned besides its output), "rate", "kept"
-    (the output that an object keeps), an integer (one of several values in the cache), the name of
-    an input in a tuple of one, or ``("dout", n)`` for that of one of several outputs.
+    A role is one of
+
+    - "dout", the cotangent, or ``("dout", n)``, the cotangent of output n of several,
+    - "out", the output,
+    - "cache", everything that the forward returned besides its output, or an integer, which selects
+      one of these values,
+    - "rate", a learning rate,
+    - "kept", the output that an object keeps in an attribute,
+    - ``(name,)``, an input.
+
+    Attributes
+    ----------
+    positional : tuple
+        Roles of the positional arguments.
+    keywords : tuple of (str, object)
+        Name and role of each keyword argument.
     """
 
-    positional: tuple  # roles of the arguments by position
-    keywords: tuple = ()  # (name, role) of arguments by keyword
+    positional: tuple
+    keywords: tuple = ()
 
     @property
     def roles(self):
-        """All roles."""
+        """Roles of all arguments."""
         return self.positional + tuple(role for _, role in self.keywords)
 
     @property
     def takes_cotangent(self):
-        """True if the gradient that arrives from above is among the arguments."""
+        """Whether a cotangent is among the arguments."""
         return any(
             role == "dout" or role[:1] == ("dout",)
             for role in self.roles
@@ -37,17 +50,47 @@ class Call(NamedTuple):
 
     @property
     def takes_rate(self):
-        """True if a learning rate is among them: the function then updates the parameters
-        itself.
-        """
+        """Whether a learning rate is among the arguments; the function then updates parameters."""
         return "rate" in self.roles
 
     def rate(self, dout):
-        """Return the learning rate that is passed; 1 if the update does not grow with ``dout``."""
+        """Return the learning rate to pass.
+
+        Parameters
+        ----------
+        dout : ndarray, float or tuple
+            The cotangent.
+
+        Returns
+        -------
+        float
+            :func:`rate_for` the cotangent; 1 if the function takes no cotangent.
+        """
         return rate_for(dout) if self.takes_cotangent else 1.0
 
     def arguments(self, dout, out, extras, inputs, kept=None):
-        """Return the positional arguments and those by keyword."""
+        """Return the arguments of one call.
+
+        Parameters
+        ----------
+        dout : ndarray, float or tuple
+            The cotangent.
+        out : ndarray, float or tuple
+            The output.
+        extras : tuple
+            Everything that the forward returned besides its output.
+        inputs : dict of str to object
+            The inputs of the forward by name.
+        kept : object, optional
+            The output that an object keeps.
+
+        Returns
+        -------
+        positional : list
+            The positional arguments.
+        keywords : dict of str to object
+            The keyword arguments.
+        """
 
         def value(role):
             if isinstance(role, tuple):
@@ -68,11 +111,24 @@ class Call(NamedTuple):
 
 
 def rate_for(dout):
-    """Return the learning rate for a backward that makes the step itself: the update is then as
-    large as the weights.
+    """Return the learning rate for a backward that updates the parameters.
 
-    The gradient is the update divided by the rate, and loses no digits for a small ``dout``.
+    The gradient is computed as the update divided by the rate.  With the inverse size of the
+    cotangent as rate, the update is about as large as the weights, and no digits are lost for a
+    small ``dout``.
 
+    Parameters
+    ----------
+    dout : ndarray, float or tuple
+        The cotangent.
+
+    Returns
+    -------
+    float
+        1 for a cotangent of zeros.
+
+    Examples
+    --------
     >>> rate_for(np.array([1e-8, -2e-8])), rate_for(0.0)
     (50000000.0, 1.0)
     """
@@ -82,8 +138,7 @@ def rate_for(dout):
 
 
 def calls_of(parameters, inputs, extras, method=False, outputs=1):
-    """Return the ways in which a gradient function may take its arguments, the most plausible
-    first.
+    """Return the possible ways to call a gradient function, the most plausible first.
 
     Parameters
     ----------
@@ -94,13 +149,15 @@ def calls_of(parameters, inputs, extras, method=False, outputs=1):
     extras : int
         Number of values that the forward returns besides its output.
     method : bool
-        True if the forward is a method, so that its object has everything that the gradient needs.
+        Whether the forward is a method, so that its object stores everything that the gradient
+        needs.
     outputs : int
-        Number of outputs; each has a separate cotangent if there are several.
+        Number of outputs; each of several outputs has a separate cotangent.
 
     Returns
     -------
     list of Call
+        At most :data:`MOST` calls.
     """
     if not parameters.known or (parameters.open_ended and not parameters.required):
         roles = (
@@ -131,8 +188,7 @@ def calls_of(parameters, inputs, extras, method=False, outputs=1):
 
 
 def _are_decisive(names, inputs):
-    """Return whether names leave nothing open: one is a cotangent's, the others are those of
-    inputs.
+    """Return whether the names leave only one reading: one cotangent, and inputs otherwise.
 
     >>> _are_decisive(["dout", "x", "w"], ["x", "w"]), _are_decisive(["dout", "y"], ["x", "w"])
     (True, False)
@@ -147,7 +203,7 @@ def _holds_cache(roles):
 
 
 def _options(name, inputs, extras, method=False):
-    """Return the roles that a required parameter may have, the likeliest first."""
+    """Return the possible roles of a required parameter, the likeliest first."""
     word = words.plain(name)
     exact = [(key,) for key in inputs if words.plain(key) == word]
     alike = [(key,) for key in inputs if words.same(key, name) and (key,) not in exact]
@@ -170,7 +226,7 @@ def _options(name, inputs, extras, method=False):
 
 
 def _optional(parameters, inputs):
-    """Return (name, role) of parameters with a default that are better given."""
+    """Return (name, role) of the optional parameters that should be passed."""
     found = []
     for name in parameters.optional + parameters.keywords:
         word = words.plain(name)
@@ -189,9 +245,7 @@ def _optional(parameters, inputs):
 
 
 def _penalty(call, parameters, inputs, extras, method):
-    """Return how implausible a way to call is; what the forward kept is used, an order of arguments
-    is kept.
-    """
+    """Return how implausible a call is: it should use the cache, and keep the usual order."""
     cost = 0
     for name, role in zip(parameters.required, call.positional, strict=True):
         options = _options(name, inputs, extras, method)

@@ -1,4 +1,4 @@
-"""A class with a forward and a backward method, or an object of it."""
+"""Pairs from a class with a forward and a backward method, or from an object of such a class."""
 
 from dataclasses import replace
 
@@ -14,17 +14,23 @@ from ibpcl.verify.doors.ways import split
 
 
 def pair_of_object(holder, given, keywords=(), methods=None):
-    """Return the :class:`Pair` of an object that has a forward and a backward.
+    """Return the pair of an object that has a forward and a backward method.
 
     Parameters
     ----------
     holder : object
-    given : dict
-        Arguments of the forward by name.
-    keywords : tuple
-        Names of arguments that the forward takes by keyword only.
+        The object.
+    given : dict of str to object
+        Arguments of the forward method by name.
+    keywords : tuple of str
+        Names of keyword-only arguments.
     methods : Methods, optional
-        The names of its methods.
+        The names of its methods.  By default, :func:`methods_of` its class.
+
+    Returns
+    -------
+    Pair
+        The forward and its gradient.
 
     Raises
     ------
@@ -46,9 +52,7 @@ def _names(holder, method):
 
 
 def _of_implied_loss(holder, given, keywords, methods, label):
-    """Return the pair of a backward with its loss inside, for the first usual loss whose gradient
-    it is.
-    """
+    """Return the pair of a backward that contains its loss: the first usual loss that fits."""
     inputs = {name: value for name, value in given.items() if name != label}
     out = split(Opened(holder, inputs, keywords, methods).result, 1)[0]
     target = given[label] if label in given else implied.guessed_label(out)

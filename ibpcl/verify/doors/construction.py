@@ -1,6 +1,4 @@
-"""An object of a class whose constructor's arguments are not given: guessed sizes, tried until the
-class works.
-"""
+"""Construction of objects from a class, with guessed arguments if none are given."""
 
 import inspect
 import re
@@ -15,6 +13,7 @@ from ibpcl.verify.doors.refusals import FormError, raised
 from ibpcl.verify.doors.settings import guesses_for, settings
 from ibpcl.verify.doors.signatures import method_parameters, parameters_of
 
+# Methods that create the parameters of a layer.
 SET_UP = (
     "set_input_shape",
     "_setup",
@@ -36,13 +35,25 @@ SET_UP = (
 
 
 def constructed(kind, inputs, given_arguments=None):
-    """Return an object of a class and the inputs of its forward.
+    """Return an object of a class and the inputs of its forward method.
+
+    Sizes of the constructor are guessed and tried until the forward accepts the inputs.
 
     Parameters
     ----------
     kind : type
-    inputs : dict, sequence, array or None
-        For the forward; a dict may also hold arguments of the constructor.
+        The class.
+    inputs : dict, sequence, ndarray or None
+        Inputs of the forward; a dict may also contain arguments of the constructor.
+    given_arguments : dict of str to object, optional
+        Arguments of the constructor.
+
+    Returns
+    -------
+    holder : object
+        The object.
+    inputs : dict, sequence, ndarray or None
+        The inputs without arguments of the constructor.
 
     Raises
     ------
@@ -99,7 +110,7 @@ def constructed(kind, inputs, given_arguments=None):
 
 
 def _large(kind):
-    """Return the sizes of a constructor whose defaults are large, so that small ones are better."""
+    """Return constructor arguments with large default sizes, which are replaced by small ones."""
     try:
         every = inspect.signature(kind.__init__).parameters.values()
     except (TypeError, ValueError):
@@ -115,13 +126,35 @@ def _large(kind):
 
 
 def forward_names(kind):
-    """Return the names of the arguments of a class's forward."""
+    """Return the names of the arguments of a class's forward method.
+
+    Parameters
+    ----------
+    kind : type
+        The class.
+
+    Returns
+    -------
+    list of str
+        Empty if the class has no forward and backward methods.
+    """
     methods = methods_of(kind)
     return method_parameters(kind, methods.forward).every if methods else []
 
 
 def first_array(inputs):
-    """Return the first array among inputs, None if there is none."""
+    """Return the first array among inputs.
+
+    Parameters
+    ----------
+    inputs : dict, sequence, ndarray or None
+        The inputs.
+
+    Returns
+    -------
+    ndarray or None
+        None if there is no array.
+    """
     if isinstance(inputs, np.ndarray):
         return inputs
     values = list(inputs.values()) if isinstance(inputs, dict) else list(inputs or ())
@@ -129,24 +162,54 @@ def first_array(inputs):
 
 
 class PlainStep:
-    """Stands for an optimizer where a layer wants one: a step of a fixed rate along the
-    gradient.
+    """Gradient descent with a fixed rate, for layers that expect an optimizer.
+
+    Attributes
+    ----------
+    rate : float
+        The learning rate.
     """
 
     rate = 1.0
 
     def update(self, weights, gradient):
-        """Return the weights minus the step."""
+        """Return the weights after one step.
+
+        Parameters
+        ----------
+        weights : ndarray
+            The weights.
+        gradient : ndarray
+            Their gradient.
+
+        Returns
+        -------
+        ndarray
+            ``weights - rate * gradient``.
+        """
         return weights - self.rate * np.asarray(gradient)
 
     __call__ = step = update
 
 
 def set_up(holder, shape, options, variant=0):
-    """Call the methods by which layers learn their sizes and make their parameters; returns whether
-    any was called.
+    """Call the methods in which a layer creates its parameters.
 
-    ``variant`` 1 takes the last guess for each of their arguments, 0 the first.
+    Parameters
+    ----------
+    holder : object
+        The layer.
+    shape : tuple of int
+        Shape of the input, for guessed arguments.
+    options : dict of str to object
+        Known arguments by name.
+    variant : {0, 1}
+        Whether to use the first (0) or the last (1) guess for each unknown argument.
+
+    Returns
+    -------
+    called : bool
+        Whether any such method was called without an error.
     """
     kind = type(holder)
     called = False
@@ -167,14 +230,27 @@ def set_up(holder, shape, options, variant=0):
         ]
         try:
             repeated(lambda name=name, values=values: getattr(holder, name)(*values))
-        except Exception:  # it may want something else
+        except Exception:  # it may need other arguments
             continue
         called = True
     return called
 
 
 def runs(holder, inputs):
-    """Return whether the forward of an object takes these inputs."""
+    """Return whether the forward method of an object accepts these inputs.
+
+    Parameters
+    ----------
+    holder : object
+        The object; the forward is called on a copy.
+    inputs : dict, sequence or ndarray
+        Inputs of the forward.
+
+    Returns
+    -------
+    bool
+        True also for an object without forward and backward methods.
+    """
     methods = methods_of(type(holder))
     if methods is None:
         return True
@@ -189,7 +265,25 @@ def runs(holder, inputs):
 
 
 def made(kind, arguments):
-    """Make an object, with the same draws from NumPy's global generator each time."""
+    """Return an object of a class, made with the same random draws each time.
+
+    Parameters
+    ----------
+    kind : type
+        The class.
+    arguments : dict of str to object
+        Arguments of the constructor.
+
+    Returns
+    -------
+    object
+        The object.
+
+    Raises
+    ------
+    FormError
+        If the constructor raises.
+    """
     try:
         return repeated(lambda: kind(**arguments))
     except (Exception, SystemExit) as error:

@@ -1,6 +1,4 @@
-"""Classes with static ``forward(ctx, x)`` and ``backward(ctx, dout)``, as in PyTorch's and
-minitorch's functions.
-"""
+"""Classes with static ``forward(ctx, x)`` and ``backward(ctx, dout)``, as in PyTorch."""
 
 import inspect
 
@@ -12,9 +10,7 @@ NAMES = {"ctx", "context", "self"}
 
 
 class Context:
-    """Context of a static function, where no framework makes one: it keeps values for the
-    backward.
-    """
+    """The first argument of a static forward and backward; it stores values for the backward."""
 
     needs_input_grad = (True,) * 20
 
@@ -22,23 +18,44 @@ class Context:
         self.saved_values = ()
 
     def save_for_backward(self, *values):
-        """Keep values for the backward."""
+        """Store values for the backward.
+
+        Parameters
+        ----------
+        *values : object
+            The values.
+        """
         self.saved_values = values
 
     def mark_non_differentiable(self, *values):
-        """Do nothing: which outputs are differentiated is seen from the gradients."""
+        """Do nothing; the gradients show which outputs are differentiated.
+
+        Parameters
+        ----------
+        *values : object
+            Ignored.
+        """
 
     @property
     def saved_tensors(self):
-        """The values that were saved; a tuple, as in PyTorch."""
+        """The stored values as a tuple."""
         return self.saved_values
 
     saved_variables = saved_tensors
 
 
 def is_function(kind):
-    """Return whether a class has a static forward and backward whose first argument is a
-    context.
+    """Return whether a class has a static forward and backward with a context as first argument.
+
+    Parameters
+    ----------
+    kind : type
+        The class.
+
+    Returns
+    -------
+    bool
+        True if both are static or class methods whose first parameter is a usual name of a context.
     """
     for name in ("forward", "backward"):
         found = inspect.getattr_static(kind, name, None)
@@ -51,9 +68,24 @@ def is_function(kind):
 
 
 def pair_of_function(kind, given):
-    """Return the :class:`~ibpcl.verify.doors.pair.Pair` of such a class.
+    """Return the pair of a class with static methods.
 
-    ``given`` has the arguments after the context, by name.
+    Parameters
+    ----------
+    kind : type
+        The class.
+    given : dict of str to object
+        Arguments after the context, by name.
+
+    Returns
+    -------
+    Pair
+        The forward and its gradient.
+
+    Raises
+    ------
+    FormError
+        If the forward raises, or the backward cannot be called.
     """
 
     def f(*values):

@@ -1,6 +1,4 @@
-"""Targets in a file: pairs of functions by their names, classes, objects, losses with their
-gradient.
-"""
+"""Search of a file for targets: pairs of functions, classes, objects, losses with a gradient."""
 
 import ast
 import inspect
@@ -12,6 +10,7 @@ from ibpcl.verify.doors.methods import methods_of
 from ibpcl.verify.doors.signatures import method_parameters, parameters_of, returned_names, tree_of
 from ibpcl.verify.doors.target import Target
 
+# Methods that may return a loss with its gradient.
 LOSS_METHODS = (
     "loss",
     "compute_loss",
@@ -20,11 +19,23 @@ LOSS_METHODS = (
     "loss_and_gradient",
     "compute_cost",
 )
+# Forwards of a gradient function whose name contains no other word, such as `gradient`.
 OBJECTIVES = ("f", "loss", "cost", "objective", "func", "fun", "function", "J")
 
 
 def targets_in(module):
-    """Return the targets of a module in the order of its source: {name: Target}."""
+    """Return the targets of a module, in the order of its source.
+
+    Parameters
+    ----------
+    module : module
+        The module.
+
+    Returns
+    -------
+    dict of str to Target
+        The targets by name.
+    """
     everything = vars(module)
     functions = {
         name: value
@@ -49,7 +60,7 @@ def _is_own(value, module):
 
 
 def _pairs(own, functions, taken):
-    """Return the pairs of functions that their names make."""
+    """Return the pairs that follow from the names of functions."""
     plain = {}
     marked = {}
     for name in functions:
@@ -89,7 +100,7 @@ def _pairs(own, functions, taken):
 
 
 def _forward_of(name, marks, plain, marked, kind):
-    """Return the name of the forward that a gradient's name belongs to, None if there is none."""
+    """Return the name of the forward that belongs to a gradient's name, or None."""
     parts = words.tokens(name)
     for phrase in words.HVP_PHRASES if kind == "hvp" else ():
         if tuple(parts[-len(phrase) :]) == phrase:
@@ -117,8 +128,17 @@ def _without(parts, marks):
 
 
 def returns_gradients(function):
-    """Return whether the source of a function returns something and then what its name calls a
-    gradient.
+    """Return whether a function returns a value followed by gradients, according to its source.
+
+    Parameters
+    ----------
+    function : callable
+        The function.
+
+    Returns
+    -------
+    bool
+        True if the last ``return`` names a tuple whose later items have names of gradients.
     """
     names = returned_names(function)
     return (
@@ -137,7 +157,7 @@ def _names_gradient(name):
 
 
 def _classes(everything, module, found):
-    """Return the classes that a module defines and the objects of them that it makes."""
+    """Return the classes that a module defines, and the objects that it makes of them."""
     kinds = {
         name: value
         for name, value in everything.items()
@@ -158,8 +178,17 @@ def _classes(everything, module, found):
 
 
 def is_concrete(kind):
-    """Return whether a class has a forward with a backward, or a loss with its gradient, that do
-    something.
+    """Return whether a class implements a forward with a backward, or a loss with its gradient.
+
+    Parameters
+    ----------
+    kind : type
+        The class.
+
+    Returns
+    -------
+    bool
+        False for a base class whose methods do nothing.
     """
     methods = methods_of(kind)
     if methods is None:
@@ -170,7 +199,18 @@ def is_concrete(kind):
 
 
 def loss_method(kind):
-    """Return the name of a method that returns a loss with gradients, None if there is none."""
+    """Return the name of a method that returns a loss with gradients.
+
+    Parameters
+    ----------
+    kind : type
+        The class.
+
+    Returns
+    -------
+    str or None
+        None if there is no such method.
+    """
     return next(
         (
             name
@@ -204,10 +244,22 @@ def _is_not_implemented(value):
 
 
 def find(targets, name):
-    """Return the target that a name means, None if there is none.
+    """Return the target with a name.
 
-    A name may be that of the forward, the gradient, the class or an object; ``softmax`` finds
-    ``softmax_forward``.
+    The name may be that of the forward, the gradient, the class or an object.  ``softmax`` also
+    finds ``softmax_forward``.
+
+    Parameters
+    ----------
+    targets : dict of str to Target
+        The targets by name.
+    name : str
+        The name.
+
+    Returns
+    -------
+    Target or None
+        None if there is no such target.
     """
     if name in targets:
         return targets[name]
@@ -219,8 +271,17 @@ def find(targets, name):
 
 
 def takes_inputs(target):
-    """Return the :class:`Parameters` of what is called with the inputs: a function, or the forward
-    of a class.
+    """Return the parameters of the function or method that takes a target's inputs.
+
+    Parameters
+    ----------
+    target : Target
+        The target.
+
+    Returns
+    -------
+    Parameters
+        Without ``self`` or a context.
     """
     if target.kind in ("class", "object"):
         kind = target.forward if inspect.isclass(target.forward) else type(target.forward)

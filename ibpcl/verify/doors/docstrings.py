@@ -1,4 +1,4 @@
-"""Shapes of arguments that a docstring gives: ``x: (N, D)``."""
+"""Shapes of arguments according to a docstring, such as ``x: (N, D)``."""
 
 import inspect
 import re
@@ -6,6 +6,7 @@ import re
 from ibpcl.verify.doors import vocabulary as words
 from ibpcl.verify.doors.signatures import parameters_of
 
+# Sizes for the usual symbols of dimensions; different ones where two are likely to be mixed up.
 SIZES = {
     "n": 3,
     "b": 3,
@@ -35,8 +36,20 @@ IMAGE_SIZES = {"n": 2, "c": 3, "h": 4, "w": 4, "f": 2, "hh": 3, "ww": 3}
 
 
 def documented_shapes(function):
-    """Return the shapes that a docstring gives: ``x: (N, D)`` and ``w: weights, of shape (D, M)``.
+    """Return the shapes of arguments that a docstring gives.
 
+    Parameters
+    ----------
+    function : callable
+        The function.
+
+    Returns
+    -------
+    dict of str to tuple of int
+        A shape for each documented argument; equal symbols have equal sizes.
+
+    Examples
+    --------
     >>> def affine(x, w):
     ...     '''Input: x (N, D); w: array of shape (D, M).'''
     >>> documented_shapes(affine)
@@ -83,9 +96,7 @@ def _sizes(text, symbols, image):
 
 
 def _size_of(symbol, axes, known):
-    """Return a size for a symbol of a docstring: small for images, different from its neighbours
-    else.
-    """
+    """Return a size for an unknown symbol: small for images, else different from its neighbours."""
     if axes < 4:
         return 3 + known % 4
     return 3 if "ch" in symbol.lower() or symbol.lower().startswith("n_c") else 4

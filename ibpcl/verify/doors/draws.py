@@ -1,6 +1,4 @@
-"""NumPy's global generator, which layers such as dropout draw from: notice that, and repeat the
-draws.
-"""
+"""NumPy's global random generator: detect draws from it, and repeat them."""
 
 import numpy as np
 
@@ -12,8 +10,19 @@ def position():
 
 
 def repeated(function):
-    """Call a function with the same draws from the global generator each time, and leave the
-    generator as it was.
+    """Call a function with a fixed seed of the global generator.
+
+    The state of the generator is restored afterwards.
+
+    Parameters
+    ----------
+    function : callable
+        A function without arguments.
+
+    Returns
+    -------
+    object
+        The result of the function.
     """
     kept = np.random.get_state()  # noqa: NPY002
     np.random.seed(0)  # noqa: NPY002

@@ -1,4 +1,4 @@
-"""The entrance: which form a user's code has, and the :class:`Pair` that it becomes."""
+"""Recognition of the form of a user's code, and its conversion to a :class:`Pair`."""
 
 import inspect
 from dataclasses import replace
@@ -20,7 +20,7 @@ from ibpcl.verify.doors.ways import cotangent
 
 
 def opened(f, f_vjp, inputs, wrt=None, names=None):
-    """Return code of any form as a :class:`Pair`, None if it has the checker's own form already.
+    """Return code of any form as a pair, or None if it has the standard form.
 
     Parameters
     ----------
@@ -29,14 +29,23 @@ def opened(f, f_vjp, inputs, wrt=None, names=None):
         its gradient.
     f_vjp : callable or None
         The gradient function, if there is one.
-    inputs : dict, sequence or array
-    wrt, names : optional
-        As in :func:`ibpcl.verify.check`.
+    inputs : dict, sequence or ndarray
+        The inputs of the forward.
+    wrt : sequence of int or str, optional
+        The inputs to differentiate.  By default, all with a gradient.
+    names : sequence of str, optional
+        Names of the inputs.  By default, the parameter names of the forward.
+
+    Returns
+    -------
+    Pair or None
+        None for the standard form ``out, cache = f(*inputs)`` and ``f_vjp(dout, cache)``.
 
     Raises
     ------
     FormError
-        With the expected form and a call that works.
+        If the form is not recognized or the code raises.  The message contains the expected form
+        and a call that works.
     """
     if isinstance(f, Pair):
         return _chosen(f, wrt)
@@ -61,9 +70,7 @@ def opened(f, f_vjp, inputs, wrt=None, names=None):
 
 
 def _without_gradient(f, inputs, names):
-    """Return the pair of an object, a class, or a function that returns a loss with its
-    gradient.
-    """
+    """Return the pair of an object, a class, or a function that returns its gradient."""
     framework = frameworks.pair_of_framework(f, inputs, names)
     if framework is not None:
         return framework
@@ -87,9 +94,7 @@ def _without_gradient(f, inputs, names):
 
 
 def _is_standard(f, f_vjp, given, keywords):
-    """Return whether a pair has the checker's own form: ``out, cache = f(...)`` and ``f_vjp(dout,
-    cache)``.
-    """
+    """Return whether a pair has the form ``out, cache = f(...)`` and ``f_vjp(dout, cache)``."""
     parameters = parameters_of(f_vjp)
     if any(leaves.is_container(value) for value in given.values()):
         return False
@@ -109,15 +114,13 @@ def _is_standard(f, f_vjp, given, keywords):
             *(value for name, value in copies.items() if name not in keywords),
             **{name: value for name, value in copies.items() if name in keywords},
         )
-    except (Exception, SystemExit):  # the door finds words for it
+    except (Exception, SystemExit):  # the adapter raises an error with a message
         return False
     return isinstance(result, tuple) and len(result) == 2
 
 
 def _refuse_what_raises(f, f_vjp, given, keywords):
-    """Call a pair of the checker's own form once, and answer an exception of the gradient in one
-    line.
-    """
+    """Call a pair of the standard form once; an exception of the gradient becomes a FormError."""
     result = Arguments(given, tuple(keywords)).passed_to(
         f, {name: leaves.duplicate(value) for name, value in given.items()}
     )
@@ -135,8 +138,9 @@ def _refuse_what_raises(f, f_vjp, given, keywords):
 
 
 def _chosen(pair, wrt):
-    """Return a pair whose gradients are those that ``wrt`` names: a name, or the beginning of
-    nested ones.
+    """Return a pair with only the gradients that ``wrt`` names.
+
+    An entry of ``wrt`` is a name, or the beginning of the names of nested arrays.
     """
     if wrt is None:
         return pair

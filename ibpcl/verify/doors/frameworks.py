@@ -1,8 +1,8 @@
-"""Functions of frameworks with gradients written by hand: PyTorch, JAX and HIPS autograd, where
-they are installed.
+"""Functions with hand-written gradients in PyTorch, JAX and HIPS autograd.
 
-They are called with arrays of the framework and give NumPy arrays back, so the same witnesses judge
-them.  Forwards of a framework take no complex numbers from outside, so differences are the witness.
+They are called with arrays of the framework and return NumPy arrays, so that the checker can treat
+them like any other pair.  Frameworks do not accept complex numbers from NumPy, so the derivative is
+measured by differences.
 """
 
 import inspect
@@ -19,15 +19,27 @@ from ibpcl.verify.doors.target import Target
 
 
 def pair_of_framework(function, inputs, names=None):
-    """Return the :class:`Pair` of a framework's function, None if a value is no such function.
+    """Return the pair of a framework's function.
 
     Parameters
     ----------
     function : object
         A subclass of ``torch.autograd.Function``, a ``jax.custom_vjp``, or a primitive of autograd
         with ``defvjp``.
-    inputs : dict, sequence or array
+    inputs : dict, sequence or ndarray
+        The inputs of the function.
     names : sequence of str, optional
+        Names of the inputs.
+
+    Returns
+    -------
+    Pair or None
+        None if the object is not such a function.
+
+    Raises
+    ------
+    FormError
+        If the function raises, or no input is floating-point.
     """
     for library, is_one, opened in (
         ("torch", _is_torch, _torch),
@@ -50,7 +62,18 @@ def pair_of_framework(function, inputs, names=None):
 
 
 def is_framework_function(value):
-    """Return whether a value is a framework's function with a gradient of its own."""
+    """Return whether an object is a framework's function with a custom gradient.
+
+    Parameters
+    ----------
+    value : object
+        Any object.
+
+    Returns
+    -------
+    bool
+        False if the framework has not been imported.
+    """
     return (
         ("torch" in sys.modules and _is_torch(value))
         or ("jax" in sys.modules and _is_jax(value))
@@ -59,16 +82,36 @@ def is_framework_function(value):
 
 
 def forward_parameters(function):
-    """Return the :class:`Parameters` of the forward of a framework's function, without a
-    context.
+    """Return the parameters of the forward of a framework's function, without a context.
+
+    Parameters
+    ----------
+    function : object
+        A framework's function.
+
+    Returns
+    -------
+    Parameters
+        The parameters.
     """
     source, skip = forward_of(function)
     return parameters_of(source, skip)
 
 
 def forward_of(function):
-    """Return the user's forward of a framework's function, and how many leading parameters are no
-    inputs.
+    """Return the user's forward of a framework's function.
+
+    Parameters
+    ----------
+    function : object
+        A framework's function.
+
+    Returns
+    -------
+    source : callable
+        The forward.
+    skip : int
+        Number of leading parameters that are not inputs: 1 for a context, else 0.
     """
     if inspect.isclass(function):
         return function.forward, 0 if _has_setup_context(function) else 1
@@ -76,7 +119,18 @@ def forward_of(function):
 
 
 def targets_in(module):
-    """Return the targets of a module that belong to a framework: {name: Target}."""
+    """Return the targets of a module that belong to a framework.
+
+    Parameters
+    ----------
+    module : module
+        The module.
+
+    Returns
+    -------
+    dict of str to Target
+        The targets by name.
+    """
     found = {}
     for name, value in vars(module).items():
         if module.__name__ in (

@@ -1,7 +1,7 @@
-"""Inputs where none are given, guessed from names, docstrings and annotations.
+"""Guessed inputs, from the names, docstrings and annotations of parameters.
 
-A guess is a list of candidates, the likeliest first; the first combination with which the code runs
-is used, and the report lists it.
+A guess is a list of candidates, the likeliest first.  The first combination with which the code
+runs is used, and the report lists it.
 """
 
 import inspect
@@ -51,22 +51,23 @@ MOST = 200  # combinations that are tried
 
 
 def candidates(function, skip=0, hint="", given=()):
-    """Return for each required parameter of a function the values that it may take, the likeliest
-    first.
+    """Return candidates for each required parameter of a function, the likeliest first.
 
     Parameters
     ----------
     function : callable
+        The function.
     skip : int
-        Leading parameters that are left out (``self``).
+        Number of leading parameters to leave out (``self``).
     hint : str
-        Names around it, such as that of its class.
-    given : sequence of arrays
+        Further names, such as that of its class.
+    given : sequence of ndarray
         Other inputs, whose sizes are tried.
 
     Returns
     -------
     dict of str to list
+        The candidates by parameter.
     """
     parameters = parameters_of(function, skip)
     shapes = documented_shapes(function)
@@ -94,7 +95,7 @@ def candidates(function, skip=0, hint="", given=()):
 
 
 def _fitting(name, given, rng):
-    """Return candidates whose sizes are those of other inputs."""
+    """Return candidates with the sizes of other inputs."""
     sizes = list(dict.fromkeys(size for value in given for size in np.shape(value)[::-1]))
     if not sizes or words.is_label(name):
         return []
@@ -166,7 +167,7 @@ def _values(name, shape, annotation, context, rng, first):
 
 
 def _usual(context, rng, word):
-    """Return candidates for an input that nothing is known of."""
+    """Return candidates for an input about which nothing is known."""
     shapes = [(2, 3, 4, 4), (2, 4, 4, 3), (4, 4, 2)] if _is_image(context) else []
     shapes += [(3, 5, 4)] if _is_series(context) else []
     shapes += [(3, 4), (4,), (4, 1), (), (1, 4), (4, 4), (2, 3, 4, 4), (2, 4, 4, 3), (3, 5, 4)]
@@ -179,7 +180,7 @@ def _usual(context, rng, word):
 
 
 def _drawn(rng, shape, word):
-    """Return a normal array, or rows of probabilities where the name asks for them."""
+    """Return a normal array, or rows of probabilities if the name suggests them."""
     if word in (
         "p",
         "probs",
@@ -231,8 +232,17 @@ def _is_series(context):
 
 
 def documented(function):
-    """Return the names of arguments of which a docstring gives the shape, or that they are
-    lists.
+    """Return the names of arguments whose shape, or whose type "list", a docstring gives.
+
+    Parameters
+    ----------
+    function : callable
+        The function.
+
+    Returns
+    -------
+    set of str
+        The names.
     """
     text = inspect.getdoc(function) or ""
     listed = [
@@ -244,8 +254,19 @@ def documented(function):
 
 
 def combinations(options, documented=()):
-    """Yield dicts of one candidate for each name, the likeliest first, :data:`MOST` of them at
-    most.
+    """Yield combinations of candidates, the likeliest first, at most :data:`MOST` of them.
+
+    Parameters
+    ----------
+    options : dict of str to list
+        Candidates by parameter.
+    documented : collection of str
+        Parameters whose number of axes is documented.
+
+    Yields
+    ------
+    dict of str to object
+        One candidate for each parameter.
     """
     names = list(options)
     if any(len(options[name]) > 1 for name in names):
@@ -263,20 +284,32 @@ def combinations(options, documented=()):
 
 
 def _has_axes(value, first):
-    """Return whether a value has as many axes as the first candidate, which a docstring gives."""
+    """Return whether a value has as many axes as the first candidate, which follows a docstring."""
     return not isinstance(first, list) and np.ndim(value) == np.ndim(first)
 
 
 def _shapes(value):
-    """Return an array, or a list of them, by its shape."""
+    """Return the shape of an array, or of the arrays in a list, as text."""
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(_shapes, value))}]"
     return str(np.shape(value)) if isinstance(value, np.ndarray) else repr(value)
 
 
 def described(inputs):
-    """Return guessed inputs in words: ``x (3, 4), reg = 0.1``.
+    """Return guessed inputs in words, such as ``x (3, 4), reg = 0.1``.
 
+    Parameters
+    ----------
+    inputs : dict of str to object
+        The inputs by name.
+
+    Returns
+    -------
+    str
+        Shapes of arrays, and values of other inputs.
+
+    Examples
+    --------
     >>> described({"x": np.ones((3, 4)), "reg": 0.1})
     'x (3, 4), reg = 0.1'
     """

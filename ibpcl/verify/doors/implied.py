@@ -1,9 +1,8 @@
-"""Losses inside a backward: ``net.forward(x)`` and ``net.backward(x, y, learning_rate)``, as in
-many small networks.
+"""Losses that occur only inside a backward, such as ``net.backward(x, y, learning_rate)``.
 
-Such a backward has no ``dout``; it begins with the derivative of a loss that is written nowhere
-else.  The usual losses are tried, and the gradient is judged as that of the loss that it fits.  If
-it fits none, nothing can be said.
+Such a backward has no ``dout``.  It begins with the derivative of a loss that is computed nowhere
+else in the code.  The usual losses are tried, and the gradient is judged for the loss that fits.
+If none of them fits, no verdict is possible.
 """
 
 import numpy as np
@@ -38,8 +37,19 @@ LOSSES = {
 
 
 def label_of(parameters, given):
-    """Return the parameter of a backward that is a label which the forward does not take, None if
-    there is none.
+    """Return the parameter of a backward that is a label unknown to the forward.
+
+    Parameters
+    ----------
+    parameters : Parameters
+        Parameters of the backward.
+    given : sequence of str
+        Names of the forward's arguments.
+
+    Returns
+    -------
+    str or None
+        None if there is no such parameter.
     """
     return next(
         (
@@ -53,7 +63,20 @@ def label_of(parameters, given):
 
 
 def guessed_label(out, seed=0):
-    """Return a label for an output: rows of probabilities, so that it suits every loss."""
+    """Return random labels that are valid for every usual loss.
+
+    Parameters
+    ----------
+    out : ndarray
+        The output.
+    seed : int
+        Seed for the labels.
+
+    Returns
+    -------
+    ndarray
+        In the shape of the output, in (0, 1); rows of a matrix sum to one.
+    """
     drawn = np.random.default_rng(seed).uniform(0.2, 0.8, size=np.shape(out))
     return (
         drawn / drawn.sum(axis=-1, keepdims=True)

@@ -1,6 +1,4 @@
-"""The inputs of a target in a file: from ``check_inputs``, from shapes on the command line, or
-guessed.
-"""
+"""Inputs of a target in a file: from ``check_inputs``, from given shapes, or guessed."""
 
 import inspect
 
@@ -23,18 +21,27 @@ def ready(module, target, path, shapes, seed, wrt):
     Parameters
     ----------
     module : module
-    target : ibpcl.verify.doors.target.Target
+        The user's file as a module.
+    target : Target
+        The target.
     path : str
         Path of the file, for messages.
-    shapes : dict of str to tuple
+    shapes : dict of str to tuple of int
         Shapes of inputs to draw; ``()`` is a number.
     seed : int
-    wrt : list of str or None
+        Seed for drawn inputs.
+    wrt : sequence of int or str, or None
+        The inputs to differentiate; None for all.
+
+    Returns
+    -------
+    Ready
+        The pair, or the functions with their inputs.
 
     Raises
     ------
     UserError
-        If inputs are missing and cannot be guessed, or the code has no form that is known.
+        If inputs are missing and cannot be guessed, or the form of the code is not recognized.
     """
     given = given_inputs(module, target, path)
     parameters = takes_inputs(target)
@@ -68,7 +75,7 @@ def _constructor_names(target):
 
 
 def _label_names(target):
-    """Return the labels that only the backward of a class takes."""
+    """Return the labels that the backward of a class takes and its forward does not."""
     if target.kind not in ("class", "object"):
         return []
     kind = target.forward if inspect.isclass(target.forward) else type(target.forward)
@@ -92,10 +99,29 @@ def _required_keywords(target):
 
 
 def given_inputs(module, target, path):
-    """Return what a file gives as inputs of a target: a dict or a tuple, empty if it gives nothing.
+    """Return the inputs that a file provides for a target.
 
-    ``check_inputs_NAME`` is for one target; ``check_inputs`` is for all, or a dict of inputs by the
-    names of targets. Both may be functions or values.
+    ``check_inputs_NAME`` is for one target.  ``check_inputs`` is for all targets, or a dict of
+    inputs by the names of targets.  Both may be functions or values.
+
+    Parameters
+    ----------
+    module : module
+        The user's file as a module.
+    target : Target
+        The target.
+    path : str
+        Path of the file, for messages.
+
+    Returns
+    -------
+    dict, tuple or list
+        The inputs; an empty dict if the file provides none.
+
+    Raises
+    ------
+    UserError
+        If a function raises, or does not return a dict or a tuple.
     """
     names = [target.name, *target.aliases]
     for name in names:
@@ -122,7 +148,7 @@ def given_inputs(module, target, path):
 
 
 def _value_of(given, title, path):
-    """Return inputs that a file gives as a value or by a function."""
+    """Return inputs that a file provides as a value or by a function."""
     if callable(given):
         with Trap() as trap:
             given = given()
@@ -141,7 +167,20 @@ def _value_of(given, title, path):
 
 
 def refuse_shapes(targets, shapes):
-    """Refuse shapes of inputs that no target has; ``targets`` are those asked for."""
+    """Raise an error for shapes of inputs that no target has.
+
+    Parameters
+    ----------
+    targets : sequence of Target
+        The selected targets.
+    shapes : dict of str to tuple of int
+        Shapes by input.
+
+    Raises
+    ------
+    UserError
+        If a name is not an input or a constructor argument of any target.
+    """
     known = [
         name
         for target in targets
@@ -151,11 +190,22 @@ def refuse_shapes(targets, shapes):
     if unknown and all(takes_inputs(target).known for target in targets):
         names = " or ".join(target.name for target in targets)
         raise UserError(
-            f"check: --shape names {unknown[0]!r}, which is no parameter of {names} "
+            f"check: --shape names {unknown[0]!r}, which is not a parameter of {names} "
             f"({', '.join(dict.fromkeys(known))})"
         )
 
 
 def is_input(name):
-    """Return whether a name in a file is that of inputs, not of something to check."""
+    """Return whether a name in a file provides inputs instead of code to check.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+
+    Returns
+    -------
+    bool
+        True for ``check_inputs`` and ``check_inputs_NAME``.
+    """
     return words.plain(name).startswith("checkinputs")

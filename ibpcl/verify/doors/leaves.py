@@ -1,5 +1,4 @@
-"""Arrays inside nested lists, tuples, dicts and objects: find them, name them, put others in their
-place.
+"""Arrays inside nested lists, tuples, dicts and objects: find, name and replace them.
 
 A path is a tuple of steps: an integer or a key for an item, :class:`Attribute` for an attribute.
 """
@@ -10,8 +9,9 @@ import types
 
 import numpy as np
 
-MOST = 2000  # arrays in one object
-DEPTH = 8
+MOST = 2000  # arrays in one object that are found
+DEPTH = 8  # steps of a path
+# Types whose attributes are not searched.
 _OPAQUE = (
     types.ModuleType,
     types.FunctionType,
@@ -30,7 +30,18 @@ class Attribute(str):
 
 
 def is_array(value):
-    """Return whether a value is a floating-point array or number (also a complex one)."""
+    """Return whether a value is a real or complex floating-point array or number.
+
+    Parameters
+    ----------
+    value : object
+        Any value.
+
+    Returns
+    -------
+    bool
+        False for integers and lists.
+    """
     return (
         isinstance(value, (np.ndarray, np.generic, float, complex))
         and np.asarray(value).dtype.kind in "fc"
@@ -38,9 +49,20 @@ def is_array(value):
 
 
 def is_container(value):
-    """Return whether an input is a nested collection, not an array: it holds an array or another
-    collection.
+    """Return whether an input is a nested collection that contains an array or a collection.
 
+    Parameters
+    ----------
+    value : object
+        Any value.
+
+    Returns
+    -------
+    bool
+        False for arrays, and for flat lists and tuples of numbers.
+
+    Examples
+    --------
     >>> is_container([1.0, 2.0]), is_container([np.ones(2), np.ones(3)]), is_container({"w": 1.0})
     (False, True, True)
     """
@@ -55,7 +77,20 @@ def is_container(value):
 
 
 def children(value, inside_objects=True):
-    """Return (step, item) for each item of a collection or an object."""
+    """Return the items of a collection, or the attributes of an object.
+
+    Parameters
+    ----------
+    value : object
+        Any value.
+    inside_objects : bool
+        Whether to return the attributes of objects.
+
+    Returns
+    -------
+    list of (object, object)
+        Step and item; empty for arrays, numbers, functions and modules.
+    """
     if isinstance(value, dict):
         return list(value.items())
     if isinstance(value, (tuple, list)):
@@ -79,8 +114,22 @@ def children(value, inside_objects=True):
 
 
 def arrays_in(value, inside_objects=True):
-    """Return every floating-point array and number inside a value by its path.
+    """Return all floating-point arrays and numbers inside a value.
 
+    Parameters
+    ----------
+    value : object
+        A collection or an object.
+    inside_objects : bool
+        Whether to search the attributes of objects.
+
+    Returns
+    -------
+    dict of tuple to ndarray or float
+        At most :data:`MOST` arrays by path.
+
+    Examples
+    --------
     >>> arrays_in({"w": [np.ones(2), 3]})
     {('w', 0): array([1., 1.])}
     """
@@ -98,8 +147,22 @@ def arrays_in(value, inside_objects=True):
 
 
 def text_of(path, root=""):
-    """Return a path as it is written in code.
+    """Return a path as source code.
 
+    Parameters
+    ----------
+    path : tuple
+        The path.
+    root : str
+        Source of the object in which the path begins.
+
+    Returns
+    -------
+    str
+        The source.
+
+    Examples
+    --------
     >>> text_of((Attribute("layers"), 0, Attribute("W"))), text_of(("w", 0), "params")
     ('layers[0].W', 'params["w"][0]')
     """
@@ -113,8 +176,24 @@ def text_of(path, root=""):
 
 
 def get(value, path):
-    """Return what is at a path; raises ``LookupError`` or ``AttributeError`` if nothing is
-    there.
+    """Return the value at a path.
+
+    Parameters
+    ----------
+    value : object
+        A collection or an object.
+    path : tuple
+        The path.
+
+    Returns
+    -------
+    object
+        The value.
+
+    Raises
+    ------
+    LookupError, AttributeError
+        If there is nothing at the path.
     """
     for step in path:
         value = getattr(value, step) if isinstance(step, Attribute) else value[step]
@@ -122,8 +201,16 @@ def get(value, path):
 
 
 def put(value, path, new):
-    """Put something at a path inside an object, a list or a dict, in place; a tuple on the way is
-    replaced.
+    """Replace the value at a path in place; a tuple along the path is replaced by a new one.
+
+    Parameters
+    ----------
+    value : object
+        A collection or an object.
+    path : tuple
+        The path.  If it is empty, nothing happens.
+    new : object
+        The new value.
     """
     if not path:
         return
@@ -138,8 +225,24 @@ def put(value, path, new):
 
 
 def replaced(value, path, new):
-    """Return a copy of nested collections with another value at a path; everything else is shared.
+    """Return a copy of nested collections with another value at a path.
 
+    Parameters
+    ----------
+    value : object
+        Nested dicts, lists and tuples.
+    path : tuple
+        The path.
+    new : object
+        The new value.
+
+    Returns
+    -------
+    object
+        The copy; it shares everything that is not on the path.
+
+    Examples
+    --------
     >>> replaced({"w": [1, 2]}, ("w", 0), 5)
     {'w': [5, 2]}
     """
@@ -159,8 +262,19 @@ def replaced(value, path, new):
 
 
 def duplicate(value, shared=()):
-    """Return a deep copy of an object; ``shared`` arrays, and what cannot be copied, are handed
-    on.
+    """Return a deep copy of an object.
+
+    Parameters
+    ----------
+    value : object
+        The object.
+    shared : sequence of object
+        Parts that the copy shares with the original.
+
+    Returns
+    -------
+    object
+        The copy.  If a part cannot be copied, only the object's arrays, lists and dicts are copied.
     """
     memo = {id(item): item for item in shared}
     try:
@@ -170,7 +284,7 @@ def duplicate(value, shared=()):
 
 
 def _shallow(value):
-    """Return a copy of an object and of the arrays and collections that it holds directly."""
+    """Return a copy of an object with copies of the arrays and collections in its attributes."""
     made = copy.copy(value)
     for step, item in children(value):
         if isinstance(item, (np.ndarray, list, dict)) and isinstance(step, Attribute):

@@ -1,4 +1,4 @@
-"""A user's file as a module: a Python file or a notebook, with whatever of it can be run."""
+"""A user's file as a module: a Python file or a notebook, without statements that raise."""
 
 import ast
 import importlib.util
@@ -14,8 +14,9 @@ from ibpcl.verify.doors.refusals import raised
 from ibpcl.verify.running.trap import limit
 from ibpcl.verify.witnesses.clock import TimeUp
 
-ANCESTORS = 5  # folders above a file in which its imports are looked for
-CELL_SECONDS = 10.0  # that a statement of a notebook may take; longer ones train something
+ANCESTORS = 5  # folders above a file in which its imports are searched
+CELL_SECONDS = 10.0  # time limit for a statement of a notebook; longer ones train something
+# Statements that are run even after another one has raised.
 DEFINITIONS = (
     ast.FunctionDef,
     ast.AsyncFunctionDef,
@@ -28,18 +29,38 @@ DEFINITIONS = (
 
 
 class Loaded(NamedTuple):
-    """A module, and what could not be run of its file."""
+    """A module, and the statements of its file that raised.
+
+    Attributes
+    ----------
+    module : module
+        The module.
+    failures : list of str
+        One sentence for each statement that raised, in the order of the file.
+    first : BaseException or None
+        The first exception.
+    """
 
     module: types.ModuleType
-    failures: list  # sentences about statements that raise, in the order of the file
-    first: BaseException | None  # what the first of them raised
+    failures: list
+    first: BaseException | None
 
 
 def load(path):
-    """Run a file, or the code cells of a notebook, and return a :class:`Loaded`.
+    """Run a file, or the code cells of a notebook, as a module.
 
-    A statement that raises is left out: a missing data set should not keep a derivation from being
-    checked.  From there on, only definitions, imports and assignments are run.
+    A statement that raises is skipped, because a missing data set should not prevent the check of a
+    derivation.  After it, only definitions, imports and assignments are run.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    Loaded
+        The module and the skipped statements.
 
     Raises
     ------
@@ -77,14 +98,32 @@ def load(path):
 
 
 def source_of(path):
-    """Return the Python source of a file or notebook."""
+    """Return the Python source of a file or notebook.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    bytes or str
+        The source; text for a notebook.
+
+    Raises
+    ------
+    UserError
+        If a notebook cannot be read.
+    OSError
+        If a file cannot be read.
+    """
     if str(path).endswith(".ipynb"):
         return notebooks.joined(notebooks.read(path))
     return Path(path).read_bytes()
 
 
 def _parsed(file, path, is_notebook):
-    """Return the tree of a file, whose lines the reports can show."""
+    """Return the syntax tree of a file, and make its lines available to reports."""
     try:
         source = source_of(file)
         if is_notebook:
@@ -118,9 +157,7 @@ def _future_flags(tree):
 
 
 def _module(file):
-    """Return an empty module for a file; imports from its folder and relative imports find what
-    they name.
-    """
+    """Return an empty module for a file, prepared for imports from its folder and package."""
     spec = (
         importlib.util.spec_from_file_location(f"checked_{file.stem}", file)
         if file.suffix == ".py"
@@ -142,7 +179,7 @@ def _module(file):
         sys.path.append(str(folder))
         module.__package__ = ".".join(parts)
         module.__spec__ = None
-        for n in range(len(parts)):  # not run: an __init__ may import everything
+        for n in range(len(parts)):  # packages are not run: an __init__ may import everything
             name = ".".join(parts[: n + 1])
             if name not in sys.modules:
                 package = types.ModuleType(name)
@@ -152,7 +189,7 @@ def _module(file):
 
 
 def _run(statement, module, file, flags, is_notebook):
-    """Run one statement of a file; returns what it raises, None if nothing."""
+    """Run one statement of a file; return the exception that it raises, or None."""
     compiled = compile(ast.Module([statement], []), str(file), "exec", flags, dont_inherit=True)
     for _ in range(ANCESTORS):
         try:
@@ -176,9 +213,7 @@ def _run(statement, module, file, flags, is_notebook):
 
 
 def _add_ancestor(name, file):
-    """Make a module importable that lies beside a folder above the file; returns whether there is
-    one.
-    """
+    """Make a module importable from a folder above the file; return whether it was found."""
     top = (name or "").partition(".")[0]
     for folder in list(file.parents)[1 : 1 + ANCESTORS]:
         found = (folder / f"{top}.py").is_file() or any((folder / top).glob("*.py"))

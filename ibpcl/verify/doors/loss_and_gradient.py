@@ -1,4 +1,4 @@
-"""A function that returns a loss together with its gradient: ``loss, dW, db = f(W, b, x)``."""
+"""Functions that return a loss together with its gradient: ``loss, dW, db = f(W, b, x)``."""
 
 import inspect
 
@@ -13,15 +13,29 @@ from ibpcl.verify.doors.signatures import returned_names
 
 
 def pair_of_loss(function, given, keywords=()):
-    """Return the :class:`Pair` of a function, or a bound method, that returns a loss and gradients.
+    """Return the pair of a function, or a bound method, that returns a loss and gradients.
 
-    The gradients are of arguments, of items inside them, or of arrays in the attributes of a
-    method's object.
+    The gradients may belong to arguments, to items inside them, to arrays in the attributes of a
+    method's object, or to global arrays.
+
+    Parameters
+    ----------
+    function : callable
+        The function.
+    given : dict of str to object
+        Its arguments by name.
+    keywords : tuple of str
+        Names of keyword-only arguments.
+
+    Returns
+    -------
+    Pair
+        The loss and its gradient.
 
     Raises
     ------
     FormError
-        If the function raises, or its result has no loss and no gradient.
+        If the function raises, or its result does not contain a loss and a gradient.
     """
     arguments = Arguments(given, tuple(keywords))
     holder = (
@@ -123,9 +137,7 @@ def pair_of_loss(function, given, keywords=()):
 
 
 def _globals_of(function):
-    """Return the arrays of a module that a function reads, and that may be parameters: ``W`` beside
-    ``def loss(x)``.
-    """
+    """Return the global arrays that a function reads, which may be parameters."""
     code = getattr(function, "__code__", None)
     scope = getattr(function, "__globals__", {})
     return [
@@ -136,7 +148,7 @@ def _globals_of(function):
 
 
 def _with_globals(function, values, call):
-    """Call something while globals of a function's module have other values."""
+    """Call a function while global variables of another function's module have other values."""
     scope = getattr(function, "__globals__", {})
     before = {name: scope[name] for name in values}
     scope.update({name: np.array(value) for name, value in values.items()})
@@ -147,10 +159,9 @@ def _with_globals(function, values, call):
 
 
 def _position_of_loss(result, names):
-    """Return where in a result the loss is: the first single number, or the first item before what
-    is named a gradient.
+    """Return the position of the loss in a result, or None.
 
-    None if a loss is missing.
+    It is the first single number, or the first item if gradients follow it.
     """
     if not isinstance(result, (tuple, list)) or len(result) < 2:
         return None

@@ -1,8 +1,8 @@
 """Notebooks as Python source: the code cells, without IPython's commands.
 
-A cell's lines keep their place, so that a verdict can name ``cell 3, line 2``.  IPython's commands
-are recognized where IPython recognizes them: ``%``, ``!`` and ``?`` at the start of a statement,
-``%%`` at the start of a cell.  Elsewhere ``%`` is the operator.
+Lines keep their position, so that a verdict can name ``cell 3, line 2``.  Commands are recognized
+as in IPython: ``%``, ``!`` and ``?`` at the start of a statement, ``%%`` at the start of a cell.
+Elsewhere, ``%`` is an operator.
 """
 
 import ast
@@ -17,6 +17,7 @@ from ibpcl.errors import UserError
 
 TIMED = ("%%time", "%%timeit", "%%capture", "%%prun")  # cells whose other lines are Python
 ASSIGNED = re.compile(r"^(\s*[\w.,\s]+?=)\s*([%!].*)$")  # files = !ls
+# Names whose calls only display something.
 DISPLAYED = (
     "plt",
     "sns",
@@ -30,20 +31,40 @@ DISPLAYED = (
     "tqdm",
     "help",
 )
-CELLS = {}  # of the notebooks read so far: {path: [(first line, number of the cell), ...]}
+CELLS = {}  # for each notebook read so far: {path: [(first line, number of the cell), ...]}
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A code cell."""
+    """A code cell of a notebook.
 
-    number: int  # as counted from 1 over the code cells
-    first_line: int  # of the cell in the joined source, from 1
-    source: str  # without commands; as many lines as in the notebook
+    Attributes
+    ----------
+    number : int
+        Number among the code cells, from 1.
+    first_line : int
+        First line in the joined source, from 1.
+    source : str
+        Source without commands, with as many lines as in the notebook.
+    """
+
+    number: int
+    first_line: int
+    source: str
 
 
 def read(path):
     """Return the code cells of a notebook.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The notebook, of format 3 or 4.
+
+    Returns
+    -------
+    list of Cell
+        The cells.
 
     Raises
     ------
@@ -73,14 +94,36 @@ def read(path):
 
 
 def joined(cells):
-    """Return the source of all cells; a cell that is not Python is left empty, with its lines."""
+    """Return the source of all cells.
+
+    Parameters
+    ----------
+    cells : sequence of Cell
+        The cells.
+
+    Returns
+    -------
+    str
+        The source; a cell that is not valid Python becomes empty lines.
+    """
     return "\n\n".join(
         cell.source if is_python(cell.source) else "\n" * cell.source.count("\n") for cell in cells
     )
 
 
 def is_python(source):
-    """Return whether a text is valid Python."""
+    """Return whether a text is valid Python.
+
+    Parameters
+    ----------
+    source : str
+        The text.
+
+    Returns
+    -------
+    bool
+        True if it can be parsed.
+    """
     try:
         ast.parse(source)
     except (SyntaxError, ValueError):
@@ -89,7 +132,20 @@ def is_python(source):
 
 
 def place(path, line):
-    """Return a line of a joined source as "cell 3, line 2"; of any other file as "line 2"."""
+    """Return the position of a line in words.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    line : int
+        Line in its (joined) source, from 1.
+
+    Returns
+    -------
+    str
+        "cell 3, line 2" for a notebook, "line 2" for any other file.
+    """
     cells = CELLS.get(str(path))
     if not cells:
         return f"line {line}"
@@ -98,9 +154,21 @@ def place(path, line):
 
 
 def without_commands(source):
-    """Return the source of a cell in which IPython's commands are replaced by ``pass``.
+    r"""Return the source of a cell with ``pass`` instead of IPython's commands.
 
-    >>> print(without_commands("%matplotlib inline\\nx = (7\\n  % 4)\\nfiles = !ls"))
+    Parameters
+    ----------
+    source : str
+        Source of the cell.
+
+    Returns
+    -------
+    str
+        As many lines as before.
+
+    Examples
+    --------
+    >>> print(without_commands("%matplotlib inline\nx = (7\n  % 4)\nfiles = !ls"))
     pass
     x = (7
       % 4)
@@ -141,9 +209,21 @@ def without_commands(source):
 
 
 def is_open(text):
-    """Return whether a text ends inside brackets, a string or a continued line.
+    r"""Return whether a text ends inside brackets, a string or a continued line.
 
-    >>> is_open("x = (1,\\n"), is_open("x = 1\\n"), is_open("'''doc\\n")
+    Parameters
+    ----------
+    text : str
+        The text.
+
+    Returns
+    -------
+    bool
+        False if the text is complete or not valid Python.
+
+    Examples
+    --------
+    >>> is_open("x = (1,\n"), is_open("x = 1\n"), is_open("'''doc\n")
     (True, False, True)
     """
     if text.rstrip("\n").endswith("\\"):
@@ -164,8 +244,17 @@ def is_open(text):
 
 
 def shows_only(statement):
-    """Return whether a statement of a notebook only displays something: a plot, a printed line, a
-    bare name.
+    """Return whether a statement only displays something: a plot, a printed line, a variable.
+
+    Parameters
+    ----------
+    statement : ast.stmt
+        The statement.
+
+    Returns
+    -------
+    bool
+        False for assignments and definitions.
     """
     if not isinstance(statement, ast.Expr):
         return False

@@ -1,8 +1,8 @@
-"""An object under study: its parameters, the ways to call its backward, and the pair that it makes.
+"""Pairs from an object: its parameters, and the possible ways to call its backward method.
 
-Each forward works on a new copy of the object, in whose attributes the parameters are put; the copy
-is the cache. Gradients are taken from the result of the backward, from attributes, or from the
-update that it makes.
+Each forward call works on a new copy of the object, with the given parameters in its attributes.
+The copy is the cache.  Gradients are read from the result of the backward, from attributes, or from
+the update of the parameters.
 """
 
 from typing import NamedTuple
@@ -24,18 +24,42 @@ MOST_WAYS = 6  # of calling a backward that are compared
 
 
 class Found(NamedTuple):
-    """Places of the gradients that one way to call a backward gives."""
+    """Positions of the gradients after one way to call a backward method.
+
+    Attributes
+    ----------
+    way : Way
+        How the backward is called.
+    returned : dict of str to tuple
+        Paths in the result, by name of an input or a parameter.
+    kept : dict of str to tuple
+        Paths in the object after the call.
+    updated : dict of str to tuple
+        Paths of parameters that the backward updates.
+    moves : bool
+        Whether the backward changes any parameter.
+    """
 
     way: Way
-    returned: dict  # of inputs and parameters: path in the result
-    kept: dict  # path in the object after the backward
-    updated: dict  # path of a parameter that the backward changed itself
-    moves: bool  # whether the backward changes a parameter
+    returned: dict
+    kept: dict
+    updated: dict
+    moves: bool
 
 
 class Held(NamedTuple):
-    """The cache of a class: the object after the forward, the arguments, the output and everything
-    else returned.
+    """The cache of a forward method.
+
+    Attributes
+    ----------
+    holder : object
+        The object after the forward.
+    arguments : dict of str to object
+        The arguments by name.
+    out : ndarray, float or tuple
+        The output.
+    extras : tuple
+        Everything else that the forward returned.
     """
 
     holder: object
@@ -45,7 +69,26 @@ class Held(NamedTuple):
 
 
 class Opened:
-    """An object under study: its methods, its parameters, and the ways to call its backward."""
+    """An object under test, with its methods and its parameters.
+
+    Parameters
+    ----------
+    holder : object
+        The object.
+    given : dict of str to object
+        Arguments of the forward by name.
+    keywords : sequence of str
+        Names of keyword-only arguments.
+    methods : Methods
+        Names of its forward and backward methods.
+    loss : tuple of (str, callable), optional
+        Name of a label and a function ``loss(out, label)``, for a backward that contains its loss.
+
+    Raises
+    ------
+    FormError
+        If the forward raises.
+    """
 
     def __init__(self, holder, given, keywords, methods, loss=None):
         self.kind = type(holder)
@@ -63,7 +106,7 @@ class Opened:
         self.shared = [item.value for item in self.parameters if isinstance(item.value, np.ndarray)]
 
     def _probe(self, holder):
-        """Call the forward on a copy of an object: returns the copy and the result."""
+        """Call the forward on a copy of an object; return the copy and the result."""
         copy = leaves.duplicate(holder)
         before = draws.position()
         try:
@@ -90,9 +133,7 @@ class Opened:
         return {name: leaves.duplicate(value) for name, value in self.arguments.given.items()}
 
     def _is_prepared_by_forward(self, after):
-        """Return whether the first forward makes the parameters, as in layers that learn their
-        sizes from the input.
-        """
+        """Return whether the first forward call creates parameters with sizes from the input."""
         before = leaves.arrays_in(self.holder)
         new = [path for path in leaves.arrays_in(after) if path not in before]
         return any(
@@ -115,8 +156,17 @@ class Opened:
         )
 
     def pair(self):
-        """Return the pair of the way to call the backward whose numbers fit, or of the plainest
-        one.
+        """Return the pair of the way to call the backward whose numbers fit, else the simplest one.
+
+        Returns
+        -------
+        Pair
+            The forward and its gradient.
+
+        Raises
+        ------
+        FormError
+            If no way to call the backward gives a gradient.
         """
         ways = []
         errors = []
@@ -158,9 +208,7 @@ class Opened:
         return chosen([(found.way, pair) for found, pair in ways])
 
     def _is_consistent(self, found, result, after):
-        """Return whether gradients that an object keeps have shapes of which the way to read them
-        makes sense.
-        """
+        """Return whether gradients in attributes have shapes that fit the way to read them."""
         if found.way.mode == "vjp" or found.returned:
             return True
         by_name = {leaf.name: leaf for leaf in self.arguments.spread}
@@ -172,9 +220,7 @@ class Opened:
         )
 
     def _is_large(self, way):
-        """Return whether the output has several entries, so that a gradient of it cannot be that of
-        a loss.
-        """
+        """Return whether the output has several entries, so that it cannot be a loss."""
         out = self._output(way)
         return isinstance(out, (tuple, list)) or np.size(out) > 1
 
@@ -182,8 +228,9 @@ class Opened:
         return split(self.result, way.outputs)[0]
 
     def _run(self, call, dout):
-        """Call forward and backward on a new copy: returns the result and the object's arrays
-        before and after.
+        """Call forward and backward on a new copy.
+
+        Returns the result, the object's arrays before and after, and copies of the arrays before.
         """
         copy = leaves.duplicate(self.holder)
         made = self._copies()
@@ -197,13 +244,11 @@ class Opened:
         return returned, before, leaves.arrays_in(copy), values
 
     def _seeded(self, function):
-        """Call a function that draws from NumPy's global generator with the same draws each
-        time.
-        """
+        """Call a function with the same draws from NumPy's global generator each time."""
         return draws.repeated(function) if self.draws else function()
 
     def _found(self, way, names, result, before, after, values):
-        """Return where the gradients are after one call of the backward."""
+        """Return the positions of the gradients after one call of the backward."""
         moved = [leaf for leaf in self.arguments.spread if is_moved(leaf)]
         own = [
             reading.Leaf(item.name, item.paths[0], item.value)
@@ -265,7 +310,7 @@ class Opened:
         return Found(way, returned, kept, updated, moves)
 
     def _pair(self, found):
-        """Return the pair of one way to call the backward."""
+        """Return the pair for one way to call the backward."""
         way = found.way
         spread = self.arguments.spread
         sources = {**found.returned, **found.kept, **found.updated}
@@ -338,7 +383,7 @@ class Opened:
         return pair
 
     def _ignores_dout(self, found):
-        """Return whether a backward of a loss returns the same for every ``dout``."""
+        """Return whether a backward of a loss returns the same values for every ``dout``."""
         if not found.way.call.takes_cotangent or self._is_large(found.way):
             return False
         try:
@@ -386,7 +431,7 @@ class Opened:
 
 
 def _shaped(gradient, shape):
-    """Return a gradient in the shape of its parameter if the two differ in axes of size 1 only."""
+    """Return a gradient in the shape of its parameter if only axes of size 1 differ."""
     array = np.asarray(gradient)
     squeezed = tuple(n for n in array.shape if n != 1) == tuple(n for n in shape if n != 1)
     return array.reshape(shape) if array.shape != tuple(shape) and squeezed else gradient

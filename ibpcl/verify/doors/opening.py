@@ -1,4 +1,4 @@
-"""Targets of a file with their inputs, ready to be checked; missing inputs are guessed."""
+"""Targets of a file with their inputs, as pairs that can be checked."""
 
 import inspect
 from typing import NamedTuple
@@ -17,29 +17,59 @@ from ibpcl.verify.doors.pairs import fits
 from ibpcl.verify.doors.refusals import FormError, raised
 from ibpcl.verify.doors.second_order import hvp_pair, jvp_pair
 
-# guesses that can be opened, among which one is sought whose gradients have the right shapes
+# Guesses that run and are compared, to find one whose gradients have the right shapes.
 OPENED = 12
 
 
 class Disagreeing(Exception):
-    """A gradient that is right for some guessed inputs and wrong for others; the message lists
-    both.
-    """
+    """A gradient is right for some guessed inputs and wrong for others; the message lists both."""
 
 
 class Ready(NamedTuple):
-    """Something that can be checked: a pair, or a forward with its gradient in the checker's own
-    form.
+    """A target that can be checked: a pair, or two functions of the standard form.
+
+    Attributes
+    ----------
+    forward : Pair or callable
+        The pair, or the forward function.
+    gradient : callable or None
+        The gradient function; None for a pair.
+    inputs : dict, sequence or None
+        The inputs; None for a pair.
+    guessed : str
+        The guessed inputs in words; empty if none were guessed.
     """
 
-    forward: object  # a Pair, or a function
-    gradient: object  # None beside a Pair
-    inputs: object  # None beside a Pair
-    guessed: str  # the inputs that were guessed, in words; "" if none
+    forward: object
+    gradient: object
+    inputs: object
+    guessed: str
 
 
 def with_inputs(target, inputs, wrt, guessed):
-    """Return a target with all its inputs, converted by the door that it needs."""
+    """Return a target with all its inputs, converted to a pair if necessary.
+
+    Parameters
+    ----------
+    target : Target
+        The target.
+    inputs : dict or sequence
+        All its inputs.
+    wrt : sequence of int or str, or None
+        The inputs to differentiate; None for all.
+    guessed : str
+        The guessed inputs in words.
+
+    Returns
+    -------
+    Ready
+        The pair, or the functions with their inputs.
+
+    Raises
+    ------
+    FormError
+        If the code raises, or its form is not recognized.
+    """
     if target.kind == "framework":
         return Ready(opened(target.forward, None, inputs, wrt), None, None, guessed)
     if target.kind == "jvp":
@@ -73,8 +103,34 @@ def with_inputs(target, inputs, wrt, guessed):
 
 
 def with_guesses(target, given, missing, path, wrt):
-    """Return a target with guessed inputs beside those given: the first that run and give gradients
-    of right shapes.
+    """Return a target with given and guessed inputs.
+
+    The first guess is used for which the code runs and the gradients have the right shapes.
+
+    Parameters
+    ----------
+    target : Target
+        The target.
+    given : dict of str to object
+        The given inputs.
+    missing : sequence of str
+        Names of missing inputs, for the message.
+    path : str
+        Path of the file, for the message.
+    wrt : sequence of int or str, or None
+        The inputs to differentiate; None for all.
+
+    Returns
+    -------
+    Ready
+        The pair, or the functions with their inputs.
+
+    Raises
+    ------
+    UserError
+        If no guess works.
+    Disagreeing
+        If the gradient is right for some guesses and wrong for others.
     """
     if target.kind in ("class", "object"):
         kind = target.forward if inspect.isclass(target.forward) else type(target.forward)
@@ -114,7 +170,7 @@ def with_guesses(target, given, missing, path, wrt):
                 )
                 quality = _quality(found)
         except (UserError, TypeError, ValueError) as reason:
-            if isinstance(reason.__cause__, (NameError, SystemExit)):  # no other input mends that
+            if isinstance(reason.__cause__, (NameError, SystemExit)):  # other inputs do not help
                 raise
             error = error or reason
             failed = failed or (reason if getattr(reason, "in_gradient", False) else None)
@@ -157,8 +213,10 @@ def _ranks(found):
 
 
 def _quality(found):
-    """Return 2 if all gradients have the shapes of their inputs and the output is finite, 1 if it
-    is finite, else 0.
+    """Return how well a guess works.
+
+    2 if the output is finite and all gradients have the shapes of their inputs, 1 if only the
+    output is finite, else 0.
     """
     if isinstance(found.forward, Pair):
         pair = found.forward

@@ -1,8 +1,8 @@
 """The form that the checker judges: a forward, its gradient, and the user's functions behind them.
 
-A door turns code of another form into a :class:`Pair`.  Its two functions are :class:`Adapted`:
-they call the user's function, and :class:`ibpcl.verify.diagnosis.source.Code` reads, changes and
-compiles that function, not the one around it.  So a verdict names lines of the user's file.
+An adapter turns code of another form into a :class:`Pair`.  Its two functions are
+:class:`Adapted`: they call the user's function. :class:`ibpcl.verify.diagnosis.source.Code` reads,
+modifies and compiles the user's function, so verdicts name lines of the user's file.
 """
 
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 
 class Adapted:
-    """A function of the user's, called in the way that the checker calls.
+    """A user's function that is called with the checker's arguments.
 
     Parameters
     ----------
@@ -37,33 +37,60 @@ class Adapted:
         self.__name__ = getattr(source, "__name__", "f")
 
     def __call__(self, *arguments):
-        """Call the user's function."""
+        """Call the user's function with the checker's arguments."""
         return self.call(self.source, *arguments)
 
     def around(self, source):
-        """Return the same adapter around another version of the user's function."""
+        """Return the same adapter for another version of the user's function.
+
+        Parameters
+        ----------
+        source : callable
+            The other version.
+
+        Returns
+        -------
+        Adapted
+            The adapter.
+        """
         return Adapted(source, self.call, self.owner)
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A forward and its gradient, ready for the checker.
+    """A forward and its gradient in the standard form.
 
-    Each call of ``forward`` of a class works on a new copy of the object, and that copy is the
-    cache.  So one backward per forward sees the object as a training step sees it.  A second
-    ``backward`` with the same cache shows what the object keeps: a gradient that is added up, a
-    cache that is freed.
+    For a class, each call of ``forward`` works on a new copy of the object, and this copy is the
+    cache.  One backward call per forward call therefore sees the object as in a training step.  A
+    second backward call with the same cache shows state in the object, such as a gradient that
+    accumulates or a cache that is freed.
+
+    Attributes
+    ----------
+    forward : callable
+        ``out, cache = forward(*inputs)``.
+    backward : callable
+        ``gradients = backward(dout, cache)`` returns a tuple with one gradient for each name in
+        ``wrt``.
+    names : tuple of str
+        Names of the inputs as in the report: ``x``, ``W``, ``params["w"][0]``.
+    source_functions : tuple of callable
+        The user's functions that ``forward`` and ``backward`` call.
+    fresh : callable or None
+        ``fresh()`` returns an equal pair that shares no state.  None if the pair has no state.
+    inputs : tuple
+        Values of the inputs, in the order of ``names``.
+    wrt : tuple of str
+        Names of the inputs that ``backward`` differentiates, in the order of its gradients.
+    notes : tuple of str
+        Sentences about assumptions, for the report.
     """
 
-    forward: Callable  # out, cache = forward(*inputs)
-    # gradients = backward(dout, cache): a tuple, one item for each of wrt, in its order
+    forward: Callable
     backward: Callable
-    names: tuple  # of the inputs as the report shows them: "x", "W", 'params["w"][0]'
-    source_functions: tuple = ()  # the user's functions that ``forward`` and ``backward`` call
-    fresh: Callable | None = (
-        None  # fresh() returns an equal Pair that shares no state; None if nothing keeps state
-    )
-    inputs: tuple = ()  # the values, in the order of ``names``
-    # names of the inputs that ``backward`` differentiates, in the order of its gradients
+    names: tuple
+    source_functions: tuple = ()
+    fresh: Callable | None = None
+    inputs: tuple = ()
     wrt: tuple = ()
-    notes: tuple = field(default=())  # sentences about what was assumed, for the report
+    notes: tuple = field(default=())

@@ -1,10 +1,9 @@
-"""Two functions in any of the usual forms: ``f`` and a gradient of it that is called in its own
-way.
+"""Pairs of two functions in any of the usual forms.
 
-The gradient may take the cotangent and a cache, the inputs, or the output; it may take no cotangent
-and return a derivative or a Jacobian; the forward may return its output alone.  What the names
-leave open is tried: the first way to call that gives gradients of the right shapes, and numbers
-that fit if any does, is the one that is judged.
+The gradient function may take the cotangent and a cache, the inputs, or the output.  It may take no
+cotangent and return a derivative or a Jacobian.  The forward may return its output alone.  Where
+names leave several readings, they are tried.  The first one is used that gives gradients of the
+right shapes, and right numbers if any reading does.
 """
 
 import numpy as np
@@ -16,25 +15,29 @@ from ibpcl.verify.doors.refusals import FormError, raised
 from ibpcl.verify.doors.signatures import parameters_of, returned_names
 from ibpcl.verify.doors.ways import cotangent, is_ambiguous, split, ways_of
 
-# of the quick comparison that decides between two ways to read a gradient
+# Step and relative tolerance of the quick comparison that decides between two readings.
 STEP = 1e-6
 CLOSE = 1e-4
 
 
 def pair_of(f, g, given, keywords=()):
-    """Return the :class:`Pair` of a forward and a gradient function in any form.
+    """Return the pair of a forward and a gradient function in any form.
 
     Parameters
     ----------
-    f, g : callable
-    given : dict
+    f : callable
+        Forward function.
+    g : callable
+        Gradient function.
+    given : dict of str to object
         The arguments of ``f`` by name.
-    keywords : tuple
-        Names of arguments that ``f`` takes by keyword only.
+    keywords : tuple of str
+        Names of keyword-only arguments of ``f``.
 
     Returns
     -------
     Pair
+        The forward and its gradient.
 
     Raises
     ------
@@ -86,7 +89,18 @@ def pair_of(f, g, given, keywords=()):
 
 
 def chosen(made):
-    """Return the first pair whose numbers fit, else the first whose shapes do, else the first."""
+    """Return the first pair whose numbers fit, else the first whose shapes fit, else the first.
+
+    Parameters
+    ----------
+    made : list of (Way, Pair)
+        At least one way to call the gradient function, with its pair.
+
+    Returns
+    -------
+    Pair
+        The chosen one.
+    """
     if len(made) == 1:
         return made[0][1]
     right = [pair for way, pair in made if way.fitting]
@@ -134,8 +148,17 @@ def _pair(f, g, arguments, way):
 
 
 def fits(pair):
-    """Return whether the gradients of a pair agree with a difference along one direction,
-    roughly.
+    """Return whether the gradients of a pair roughly agree with a difference along one direction.
+
+    Parameters
+    ----------
+    pair : Pair
+        The pair.
+
+    Returns
+    -------
+    bool
+        False also if a function raises.
     """
     rng = np.random.default_rng(1)
     try:
@@ -158,7 +181,7 @@ def fits(pair):
         expected = sum(
             float(np.sum(np.asarray(gradients[name]) * move)) for name, move in moves.items()
         )
-    except Exception:  # what raises does not fit
+    except Exception:  # code under check may raise anything
         return False
     return abs(slope - expected) <= CLOSE * (abs(slope) + abs(expected)) + 1e-12
 
@@ -189,7 +212,22 @@ def _name(function):
 
 
 def usage(f, g, given):
-    """Return the expected form and a call that works, for a message."""
+    """Return the expected form and a call that works, for an error message.
+
+    Parameters
+    ----------
+    f : callable
+        Forward function.
+    g : callable
+        Gradient function.
+    given : collection of str
+        Names of the inputs.
+
+    Returns
+    -------
+    str
+        Part of a sentence.
+    """
     inputs = ", ".join(given) or "x"
     several = f"({inputs},)" if len(given) == 1 else f"({inputs})"
     gradients = ", ".join(f"d{name}" for name in given) or "dx"

@@ -1,6 +1,4 @@
-"""Objects as they are before a forward: with their parameters made, and without traces of an
-earlier call.
-"""
+"""Objects in the state before a forward call: with parameters, without traces of earlier calls."""
 
 import inspect
 
@@ -13,8 +11,17 @@ from ibpcl.verify.doors.signatures import parameters_of
 
 
 def kept_output(holder):
-    """Return the output that a forward without a result has left in an attribute, None if there is
-    none.
+    """Return the output that a forward without a result has stored in an attribute.
+
+    Parameters
+    ----------
+    holder : object
+        The object after the forward.
+
+    Returns
+    -------
+    ndarray, float or None
+        None if there is no such attribute.
     """
     return next(
         (
@@ -27,17 +34,35 @@ def kept_output(holder):
 
 
 def plain_steps(holder):
-    """Return every :class:`~ibpcl.verify.doors.construction.PlainStep` that a layer was given as
-    its optimizer.
+    """Return the optimizers in the attributes of a layer that the checker has put there.
+
+    Parameters
+    ----------
+    holder : object
+        The layer.
+
+    Returns
+    -------
+    list of PlainStep
+        The optimizers.
     """
     return [item for _, item in leaves.children(holder) if isinstance(item, PlainStep)]
 
 
 def initialized(before, after):
-    """Return an object whose own method for that has made its parameters, None if it has no such
-    method.
+    """Return a copy of an object whose initialization method has created its parameters.
 
-    Sizes that the first forward learned from its input are taken from ``after``.
+    Parameters
+    ----------
+    before : object
+        The object before its first forward.
+    after : object
+        A copy after a forward.  Sizes that are missing in ``before`` are taken from it.
+
+    Returns
+    -------
+    object or None
+        None if the object has no such method, or the method raises.
     """
     made = leaves.duplicate(before)
     for step, value in leaves.children(before):
@@ -48,18 +73,29 @@ def initialized(before, after):
         if inspect.ismethod(method) and not parameters_of(method).required:
             try:
                 draws.repeated(method)
-            except Exception:  # the other way is tried
+            except Exception:  # the caller tries another way
                 return None
             return made
     return None
 
 
 def prepared(before, after):
-    """Return an object as it is before a forward, with everything that its first forward has made
-    for good.
+    """Return a copy of an object with everything that its first forward has created permanently.
 
-    These are values that were None, flags, and items that were missing in the holders of
-    parameters.  What a forward keeps for its backward, in lists and counters, is left out.
+    These are values that were None, flags, and missing items in collections of parameters.  Lists
+    and counters, in which a forward stores values for its backward, are left out.
+
+    Parameters
+    ----------
+    before : object
+        The object before its first forward.
+    after : object
+        A copy after a forward.
+
+    Returns
+    -------
+    object
+        The prepared copy.
     """
     made = leaves.duplicate(before)
     source = leaves.duplicate(after)

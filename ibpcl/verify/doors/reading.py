@@ -1,8 +1,7 @@
-"""Meaning of the result of a gradient function: the input of each gradient, and the function that
-it differentiates.
+"""Meaning of a gradient function's result: which gradient is whose, and of which function.
 
 ``f_vjp(dout, cache)`` returns gradients of ``sum(dout * out)``.  Functions without ``dout`` return
-derivatives: of a loss, of every entry by itself, or a Jacobian.
+derivatives: of a loss, of every entry separately, or a Jacobian.
 """
 
 from typing import NamedTuple
@@ -12,6 +11,7 @@ import numpy as np
 from ibpcl.verify.doors import leaves
 from ibpcl.verify.doors import vocabulary as words
 
+# Meanings of a result, with a note for the report.
 MODES = {
     "vjp": "",
     "loss": "",
@@ -24,28 +24,55 @@ MODES = {
 
 
 class Leaf(NamedTuple):
-    """An array whose gradient may be there: an argument, an item inside one, or a parameter of an
-    object.
+    """An array that may have a gradient: an argument, an item inside one, or a parameter.
+
+    Attributes
+    ----------
+    name : str
+        Name in the report.
+    keys : tuple
+        Path to the array; begins with the name of the argument.
+    value : object
+        The array, or any other value of an argument.
     """
 
-    name: str  # as the report shows it
-    keys: tuple  # the steps to it: argument first
-    value: object  # the array
+    name: str
+    keys: tuple
+    value: object
 
 
 class Entry(NamedTuple):
-    """An array in the result of a gradient function."""
+    """An array in the result of a gradient function.
 
-    path: tuple  # where in the result
-    name: str  # the key, or what the source calls it; "" if unknown
+    Attributes
+    ----------
+    path : tuple
+        Path in the result.
+    name : str
+        Its key, or its name in the source; empty if unknown.
+    value : ndarray or float
+        The array.
+    """
+
+    path: tuple
+    name: str
     value: object
 
 
 def entries_of(result, names=None):
-    """Return the arrays of a result with their paths and names; numbers count as arrays, None is
-    left out.
+    """Return the arrays in the result of a gradient function.
 
-    ``names`` is what :func:`ibpcl.verify.doors.signatures.returned_names` read in the source.
+    Parameters
+    ----------
+    result : object
+        The result.  Numbers count as arrays; None and strings are left out.
+    names : str, list or None
+        Names in the source, from :func:`ibpcl.verify.doors.signatures.returned_names`.
+
+    Returns
+    -------
+    list of Entry
+        The arrays with paths and names.
     """
     found = []
 
@@ -77,7 +104,7 @@ def entries_of(result, names=None):
 
 
 def _is_plain_list(value):
-    """Return whether a list is one array written as a list: ``[0.1, 0.2]``."""
+    """Return whether a list is one array, such as ``[0.1, 0.2]``."""
     return (
         isinstance(value, list)
         and bool(value)
@@ -86,12 +113,26 @@ def _is_plain_list(value):
 
 
 def assigned(entries, found_leaves, ordered=False, beside_others=False):
-    """Return which entry is the gradient of which leaf: {leaf name: path}.
+    """Return which entry of a result is the gradient of which leaf.
 
-    Names decide first; the others are matched in order, by size.  With ``ordered``, and as many
-    entries as leaves, the order decides alone.  With ``beside_others``, the function also returns
-    values that are not gradients, so that an entry without a gradient's name is left out once names
-    have been found.
+    Names decide first.  The other entries are matched in order, by shape or size.
+
+    Parameters
+    ----------
+    entries : sequence of Entry
+        Arrays of the result.
+    found_leaves : sequence of Leaf
+        Arrays that may have a gradient.
+    ordered : bool
+        Whether the order alone decides if there are as many entries as leaves and no keys.
+    beside_others : bool
+        Whether the function also returns values that are not gradients.  Then entries without a
+        gradient's name are left out as soon as a name has matched.
+
+    Returns
+    -------
+    dict of str to tuple
+        Path in the result for each leaf with a gradient.
     """
     if (
         ordered
@@ -144,16 +185,27 @@ def assigned(entries, found_leaves, ordered=False, beside_others=False):
             )
         if index is not None:
             chosen[waiting.pop(index).name] = entry.path
-    if (
-        not chosen and len(entries) == 1 and found_leaves
-    ):  # a wrong shape: still the gradient of the first input
+    if not chosen and len(entries) == 1 and found_leaves:
+        # its shape is wrong, but it must be the gradient of the first input
         chosen[waiting[0].name] = entries[0].path
     return {leaf.name: chosen[leaf.name] for leaf in found_leaves if leaf.name in chosen}
 
 
 def alternatives(entries, found_leaves):
-    """Return the other leaves that a single gradient without a name may belong to: those of the
-    same shape.
+    """Return all readings of a single gradient without a name.
+
+    Parameters
+    ----------
+    entries : sequence of Entry
+        Arrays of the result.
+    found_leaves : sequence of Leaf
+        Arrays that may have a gradient.
+
+    Returns
+    -------
+    list of dict
+        One reading for each leaf of the same shape, as in :func:`assigned`.  Empty if there are
+        several entries, one leaf, or a name that decides.
     """
     if (
         len(entries) != 1
@@ -172,7 +224,7 @@ def _keyed(entry):
 
 
 def _named_for(entry, leaf):
-    """Return whether the name of an entry says that it is a leaf's gradient."""
+    """Return whether the name of an entry marks it as the gradient of a leaf."""
     key = next((step for step in reversed(leaf.keys) if isinstance(step, str)), "")
     if entry.name and (
         words.is_gradient_of(entry.name, key) or (_keyed(entry) and words.same(entry.name, key))
@@ -194,9 +246,21 @@ def _closeness(entry, leaf):
 
 
 def modes_of(out, gradients, takes_cotangent):
-    """Return what the gradients may be gradients of, the likeliest first; see :data:`MODES`.
+    """Return the functions that the gradients may differentiate, the likeliest first.
 
-    ``gradients`` has (leaf, gradient) of each; ``out`` is one array.
+    Parameters
+    ----------
+    out : ndarray or float
+        The output.
+    gradients : sequence of (Leaf, ndarray)
+        Each leaf with its gradient.
+    takes_cotangent : bool
+        Whether the gradient function takes a cotangent.
+
+    Returns
+    -------
+    list of str
+        Keys of :data:`MODES`.
     """
     out = np.asarray(out)
     if takes_cotangent:
@@ -224,7 +288,24 @@ def modes_of(out, gradients, takes_cotangent):
 
 
 def pulled(mode, dout, gradient, shape):
-    """Return the gradient of ``sum(dout * out)`` made of the result of a function."""
+    """Return the gradient of ``sum(dout * out)``, computed from a result of another meaning.
+
+    Parameters
+    ----------
+    mode : str
+        Key of :data:`MODES`.
+    dout : ndarray or float
+        The cotangent.
+    gradient : ndarray
+        The result.
+    shape : tuple of int
+        Shape of the input.
+
+    Returns
+    -------
+    ndarray
+        The gradient.
+    """
     if mode == "vjp":
         return gradient
     gradient = np.asarray(gradient)
@@ -241,14 +322,38 @@ def pulled(mode, dout, gradient, shape):
 
 
 def reduced(mode, out):
-    """Return the output whose gradient is meant: its mean or sum, if the gradient is one of
-    that.
+    """Return the output that a gradient differentiates.
+
+    Parameters
+    ----------
+    mode : str
+        Key of :data:`MODES`.
+    out : ndarray or float
+        The output of the forward.
+
+    Returns
+    -------
+    ndarray or float
+        Its mean or sum for these modes, else the output itself.
     """
     return np.mean(out) if mode == "mean" else np.sum(out) if mode == "sum" else out
 
 
 def at(result, path):
-    """Return what is at a path of a result, None if it is missing."""
+    """Return the value at a path of a result.
+
+    Parameters
+    ----------
+    result : object
+        The result.
+    path : tuple
+        The path.
+
+    Returns
+    -------
+    object
+        None if there is nothing at the path.
+    """
     try:
         return leaves.get(result, path)
     except (LookupError, TypeError, AttributeError):

@@ -1,6 +1,4 @@
-"""Answers for code that has no form the checker knows: one line, with the expected form and a call
-that works.
-"""
+"""Errors for code whose form is not recognized: one line, with the expected form and an example."""
 
 import traceback
 from pathlib import Path
@@ -11,10 +9,14 @@ OURS = Path(__file__).parents[2]
 
 
 class FormError(UserError, TypeError):
-    """Code that the checker cannot call; the message names the expected form and shows a call that
-    works.
+    """Code that the checker cannot call.
 
-    ``in_gradient`` is true if the forward could be called and the gradient could not.
+    Parameters
+    ----------
+    message : str
+        One line with the expected form and a call that works.
+    in_gradient : bool
+        Whether the forward could be called and the gradient could not.
     """
 
     def __init__(self, message, in_gradient=False):
@@ -23,8 +25,22 @@ class FormError(UserError, TypeError):
 
 
 def raised(error, what):
-    """Return in one line what a user's function raised, and where.
+    """Return in one line which exception a user's function raised, and where.
 
+    Parameters
+    ----------
+    error : BaseException
+        The exception.
+    what : str
+        Name of the function.
+
+    Returns
+    -------
+    str
+        Part of a sentence.
+
+    Examples
+    --------
     >>> try:
     ...     1 / 0
     ... except ZeroDivisionError as error:
@@ -38,8 +54,17 @@ def raised(error, what):
 
 
 def place_of(error):
-    """Return the innermost line of the user's that an error came through, as ``line 12 of mine.py:
-    x = y @ z``.
+    """Return the innermost line of the user's code that an exception passed through.
+
+    Parameters
+    ----------
+    error : BaseException
+        The exception.
+
+    Returns
+    -------
+    str
+        Such as ``line 12 of mine.py: x = y @ z``; empty if there is no such line.
     """
     frames = [
         frame

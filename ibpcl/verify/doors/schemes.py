@@ -1,8 +1,7 @@
-"""Sets of inputs that fit together: a dense layer, a recurrent step, a convolution, a linear
-classifier.
+"""Sets of inputs that fit together: a dense layer, a recurrent step, a convolution, a classifier.
 
-A scheme gives a shape, or integers, to every parameter that one of its patterns matches.  It is
-tried if it knows all parameters that are missing.
+A scheme assigns a shape, or integers, to every parameter that one of its patterns matches.  It is
+tried if it covers all missing parameters.
 """
 
 import re
@@ -122,8 +121,20 @@ SCHEMES = (
 
 
 def fitting(missing):
-    """Yield inputs for all missing parameters from each scheme that knows them.
+    """Yield inputs for all missing parameters from each scheme that covers them.
 
+    Parameters
+    ----------
+    missing : sequence of str
+        Names of the parameters.
+
+    Yields
+    ------
+    dict of str to object
+        A value for each parameter.
+
+    Examples
+    --------
     >>> next(fitting(["x", "W", "b"]))["W"].shape
     (4, 5)
     """
@@ -146,8 +157,17 @@ def fitting(missing):
 
 
 def is_settings(name):
-    """Return whether a parameter takes a dict of settings, such as the stride and padding of a
-    convolution.
+    """Return whether a parameter is a dict of settings, such as the stride of a convolution.
+
+    Parameters
+    ----------
+    name : str
+        Name of the parameter.
+
+    Returns
+    -------
+    bool
+        True for names such as ``conv_param`` and ``config``.
     """
     return name.endswith("_param") or words.plain(name) in (
         "hparameters",

@@ -1,10 +1,9 @@
-r"""Derivatives beside the gradient: Jacobian-vector products, Hessian-vector products, and what
-binds them together.
+r"""Jacobian-vector and Hessian-vector products.
 
-A Jacobian-vector product :math:`v \mapsto J v` is judged column by column: with the unit vectors
-for :math:`v` it gives :math:`J`, and :math:`J^\top w` must be the gradient.  A Hessian-vector
-product is the same for the gradient function. Two witnesses need no other derivative at all: the
-adjoint identity :math:`\langle w, J v\rangle = \langle J^\top w, v\rangle` and the symmetry
+A Jacobian-vector product :math:`v \mapsto J v` is judged column by column.  Unit vectors for
+:math:`v` give :math:`J`, and :math:`J^\top w` must be the gradient.  A Hessian-vector product is
+the Jacobian-vector product of the gradient function.  Two identities need no numerical derivative:
+the adjoint identity :math:`\langle w, J v\rangle = \langle J^\top w, v\rangle` and the symmetry
 :math:`\langle u, H v\rangle = \langle v, H u\rangle`.
 """
 
@@ -17,21 +16,32 @@ from ibpcl.verify.doors.pair import Adapted, Pair
 from ibpcl.verify.doors.refusals import FormError, raised
 from ibpcl.verify.doors.signatures import parameters_of
 
-MOST = 1000  # entries of the inputs for which a product is called
-SKEWED = 1e-9  # relative asymmetry of a Hessian from which it is noted
+MOST = 1000  # entries of an input, each of which needs one product
+SKEWED = 1e-9  # relative asymmetry of a Hessian above which the report has a note
 
 
 def jvp_pair(f, f_jvp, inputs):
-    """Return the :class:`Pair` of a forward and its Jacobian-vector product.
+    """Return the pair of a forward and its Jacobian-vector product.
 
     Parameters
     ----------
     f : callable
         ``f(*inputs)`` returns the output, or ``(out, cache)``.
     f_jvp : callable
-        ``f_jvp(*inputs, *tangents)``, ``f_jvp(inputs, tangents)`` or ``f_jvp(*tangents, cache)``;
-        it returns the tangent of the output, or ``(out, tangent)``.
-    inputs : dict, sequence or array
+        ``f_jvp(*inputs, *tangents)``, ``f_jvp(inputs, tangents)`` or ``f_jvp(*tangents, cache)``.
+        It returns the tangent of the output, or ``(out, tangent)``.
+    inputs : dict, sequence or ndarray
+        The inputs of ``f``.
+
+    Returns
+    -------
+    Pair
+        A forward and a gradient, for :func:`ibpcl.verify.check`.
+
+    Raises
+    ------
+    FormError
+        If a function raises, or ``f_jvp`` returns no tangent.
     """
     given, keywords = named(inputs, parameters_of(f))
     arguments = Arguments(given, tuple(keywords))
@@ -100,7 +110,7 @@ def jvp_pair(f, f_jvp, inputs):
 
 
 def _tangent_calls(cached):
-    """Return the ways in which a Jacobian-vector product may take its arguments."""
+    """Return the possible ways to call a Jacobian-vector product."""
     ways = [
         lambda f, given, tangents, cache: f(*given.values(), *tangents.values()),
         lambda f, given, tangents, cache: f(tuple(given.values()), tuple(tangents.values())),
@@ -114,16 +124,14 @@ def _tangent_calls(cached):
 
 
 def _tangent_of(value, out):
-    """Return the tangent of what a product returned: all of it, or the second of ``(out,
-    tangent)``.
-    """
+    """Return the tangent in the result of a product: all of it, or the second of two items."""
     if isinstance(value, (tuple, list)) and len(value) == 2 and np.shape(out) == np.shape(value[1]):
         return value[1]
     return value
 
 
 def _columns(product, made, moved, name, dout):
-    """Return the gradient of one input, made of products with the unit vectors."""
+    """Return the gradient of one input, computed from products with the unit vectors."""
     shape = np.shape(made[name])
     size = int(np.prod(shape))
     if size > MOST:
@@ -142,19 +150,30 @@ def _columns(product, made, moved, name, dout):
 
 
 def hvp_pair(f, f_hvp, inputs, gradient=None):
-    """Return the :class:`Pair` of a gradient and a Hessian-vector product, which is its
-    Jacobian-vector product.
+    """Return the pair of a gradient and a Hessian-vector product, its Jacobian-vector product.
 
     Parameters
     ----------
     f : callable
-        A function with one number as its output, or ``(out, cache)``.
+        A function that returns one number, or ``(out, cache)``.
     f_hvp : callable
-        ``f_hvp(x, v)`` returns :math:`H v` for the first input.
-    inputs : dict, sequence or array
+        ``f_hvp(x, v)`` returns :math:`H v` for the first input.  Further inputs of ``f`` follow
+        ``v``.
+    inputs : dict, sequence or ndarray
+        The inputs of ``f``.
     gradient : callable, optional
-        The gradient function of ``f``, in any form that :func:`ibpcl.verify.check` takes.  Without
-        one, the gradient is the complex step of ``f``.
+        The gradient function of ``f``, in any form that :func:`ibpcl.verify.check` accepts.  By
+        default, the gradient is computed by the complex step.
+
+    Returns
+    -------
+    Pair
+        A forward and a gradient, for :func:`ibpcl.verify.check`.
+
+    Raises
+    ------
+    FormError
+        If a function raises, or ``f_hvp`` returns no tangent.
     """
     given, _ = named(inputs, parameters_of(f))
     first = next(iter(given))
@@ -215,8 +234,21 @@ def _by_complex_step(f, x, others):
 
 
 def asymmetry(product, x, seed=0):
-    """Return how far a Hessian-vector product is from symmetric: ``|u.Hv - v.Hu|`` relative to
-    their size.
+    """Return the relative asymmetry of a Hessian-vector product, ``|u.Hv - v.Hu|``.
+
+    Parameters
+    ----------
+    product : callable
+        ``product(v)`` returns :math:`H v`.
+    x : ndarray
+        Array with the shape of ``v``.
+    seed : int
+        Seed for three pairs of random vectors.
+
+    Returns
+    -------
+    float
+        The largest asymmetry of the three, relative to ``|u.Hv| + |v.Hu|``.
     """
     rng = np.random.default_rng(seed)
     worst = 0.0

@@ -8,7 +8,8 @@ import numpy as np
 
 from ibpcl.verify.doors import vocabulary as words
 
-MOST = 40  # settings of a constructor that are tried
+MOST = 40  # combinations of arguments that are tried for each size
+# Parts of the names of arguments between 0 and 1.
 FRACTIONS = (
     "scale",
     "std",
@@ -32,8 +33,21 @@ OUT = (
 
 
 def settings(kind, missing, shape):
-    """Yield guesses for missing constructor arguments that fit inputs of a shape, the likeliest
-    first.
+    """Yield guesses for missing constructor arguments, the likeliest first.
+
+    Parameters
+    ----------
+    kind : type
+        The class.
+    missing : sequence of str
+        Names of the arguments.
+    shape : tuple of int
+        Shape of the input of the forward.
+
+    Yields
+    ------
+    dict of str to object
+        A value for each argument.
     """
     rng = np.random.default_rng(1)
     source = vars(inspect.getmodule(kind) or kind)
@@ -55,7 +69,28 @@ def settings(kind, missing, shape):
 
 
 def guesses_for(name, shape, size, annotation, source, rng):
-    """Return the guesses for one constructor argument, the likeliest first."""
+    """Return guesses for one constructor argument, the likeliest first.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument.
+    shape : tuple of int
+        Shape of the input of the forward.
+    size : int
+        Number of features of the input.
+    annotation : type, str or None
+        Annotation of the argument.
+    source : dict of str to object
+        Names in the module of the class, such as its activation functions.
+    rng : numpy.random.Generator
+        Draws arrays.
+
+    Returns
+    -------
+    list
+        At least one value.
+    """
     word = words.plain(name)
     text = name.lower()
     if word == "kernel":

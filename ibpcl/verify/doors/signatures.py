@@ -1,4 +1,4 @@
-"""The parameters of functions, and the names in their ``return`` statements."""
+"""Parameters of functions, and the names in their ``return`` statements."""
 
 import ast
 import inspect
@@ -7,23 +7,48 @@ from typing import NamedTuple
 
 
 class Parameters(NamedTuple):
-    """The parameters of a function by position; ``self`` of a bound method is not among them."""
+    """The parameters of a function, without ``self``.
 
-    required: list  # names of those without a default
-    optional: list  # names of those with a default
-    keywords: list  # names of those that are taken by keyword only
-    open_ended: bool  # whether there is ``*args``
-    known: bool = True  # whether there is a signature at all
+    Attributes
+    ----------
+    required : list of str
+        Names of positional parameters without a default.
+    optional : list of str
+        Names of positional parameters with a default.
+    keywords : list of str
+        Names of keyword-only parameters.
+    open_ended : bool
+        Whether there is ``*args``.
+    known : bool
+        Whether the function has a signature.
+    """
+
+    required: list
+    optional: list
+    keywords: list
+    open_ended: bool
+    known: bool = True
 
     @property
     def every(self):
-        """All names in the order of the signature."""
+        """All names, in the order of the signature."""
         return self.required + self.optional + self.keywords
 
 
 def parameters_of(function, skip=0):
-    """Return the :class:`Parameters` of a function without the first ``skip`` of them
-    (``self``).
+    """Return the parameters of a function.
+
+    Parameters
+    ----------
+    function : callable
+        The function.
+    skip : int
+        Number of leading parameters to leave out, such as 1 for ``self``.
+
+    Returns
+    -------
+    Parameters
+        With ``known=False`` if the function has no signature, as some built-in functions.
     """
     try:
         every = list(inspect.signature(function).parameters.values())[skip:]
@@ -39,15 +64,37 @@ def parameters_of(function, skip=0):
 
 
 def method_parameters(kind, name):
-    """Return the :class:`Parameters` of a method of a class, without ``self``; a static method has
-    none.
+    """Return the parameters of a method, without ``self``.
+
+    Parameters
+    ----------
+    kind : type
+        The class.
+    name : str
+        Name of the method.
+
+    Returns
+    -------
+    Parameters
+        The parameters.
     """
     static = isinstance(inspect.getattr_static(kind, name, None), (staticmethod, classmethod))
     return parameters_of(getattr(kind, name), skip=0 if static else 1)
 
 
 def tree_of(function):
-    """Return the syntax tree of a function, None without source."""
+    """Return the syntax tree of a function.
+
+    Parameters
+    ----------
+    function : callable
+        The function.
+
+    Returns
+    -------
+    ast.FunctionDef, ast.AsyncFunctionDef or None
+        None if the source is not available.
+    """
     try:
         parsed = ast.parse(textwrap.dedent(inspect.getsource(inspect.unwrap(function))))
     except (OSError, TypeError, SyntaxError, ValueError):
@@ -57,13 +104,22 @@ def tree_of(function):
 
 
 def returned_names(function):
-    """Return what the last ``return`` of a function names, nested as it is written.
+    r"""Return the names in the last ``return`` statement of a function.
 
-    A name, an attribute or a key gives its text; anything else gives None.
+    Parameters
+    ----------
+    function : callable or ast.FunctionDef
+        The function, or its syntax tree.
+
+    Returns
+    -------
+    str, list or None
+        The text of a name, an attribute or a key; a list, possibly nested, for a tuple or a list;
+        None for any other expression, and if the source is not available.
 
     Examples
     --------
-    >>> returned_names(ast.parse("def f(x):\\n    return dx, [self.dW, g['b']], x * 2").body[0])
+    >>> returned_names(ast.parse("def f(x):\n    return dx, [self.dW, g['b']], x * 2").body[0])
     ['dx', ['dW', 'b'], None]
     """
     tree = function if isinstance(function, ast.AST) else tree_of(function)
@@ -76,7 +132,7 @@ def returned_names(function):
 
 
 def _own_nodes(tree):
-    """Yield the nodes of a function without those of functions inside it."""
+    """Yield the nodes of a function without those of nested functions."""
     waiting = list(tree.body)
     while waiting:
         node = waiting.pop()

@@ -1,4 +1,4 @@
-"""The parameters and gradients that an object keeps in its attributes, at whatever depth."""
+"""Parameters and gradients in the attributes of an object, at any depth."""
 
 from typing import NamedTuple
 
@@ -7,6 +7,7 @@ import numpy as np
 from ibpcl.verify.doors import leaves
 from ibpcl.verify.doors import vocabulary as words
 
+# Words in the names of arrays that are not parameters.
 MARKS = (
     "momentum",
     "velocity",
@@ -25,29 +26,41 @@ MARKS = (
 
 
 class Parameter(NamedTuple):
-    """An array of an object that a gradient may belong to."""
+    """An array in an object that may be a parameter.
 
-    name: str  # the shortest way to write it: W, params["W1"], layers[0].W
-    paths: tuple  # all paths at which this very array lies in the object
+    Attributes
+    ----------
+    name : str
+        Shortest source for it: ``W``, ``params["W1"]``, ``layers[0].W``.
+    paths : tuple of tuple
+        All paths to this array in the object.
+    value : ndarray or float
+        The array.
+    """
+
+    name: str
+    paths: tuple
     value: object
 
 
 def parameters_in(holder, after, arguments=()):
-    """Return the arrays of an object that may be parameters: those that a forward leaves where they
-    are.
+    """Return the arrays in an object that may be parameters.
+
+    A forward call does not remove a parameter or change its shape.
 
     Parameters
     ----------
     holder : object
-        Before the forward.
+        The object before a forward call.
     after : object
-        A copy of it in which the forward was called.
-    arguments : sequence of arrays
-        Arguments of the forward; the same array in the object is not a parameter.
+        A copy after the call.
+    arguments : sequence of ndarray
+        Arguments of the forward; they do not count as parameters.
 
     Returns
     -------
     list of Parameter
+        The parameters, in the order of the attributes.
     """
     found = {}
     later = leaves.arrays_in(after)
@@ -70,9 +83,7 @@ def parameters_in(holder, after, arguments=()):
 
 
 def _without_data(path):
-    """Return a path without a last step that only says that the array is the value: ``W.data`` is
-    ``W``.
-    """
+    """Return a path without a last step such as ``data``: ``W.data`` becomes ``W``."""
     return (
         path[:-1] if len(path) > 1 and words.plain(path[-1]) in ("data", "value", "val") else path
     )
@@ -93,8 +104,21 @@ def _is_marked(path):
 
 
 def gradient_paths(parameter, after, before):
-    """Return the paths in an object that hold the gradient of a parameter after the backward, the
-    best first.
+    """Return the paths that may hold the gradient of a parameter, the best first.
+
+    Parameters
+    ----------
+    parameter : Parameter
+        The parameter.
+    after : dict of tuple to ndarray
+        Arrays of the object after the backward, by path.
+    before : dict of tuple to ndarray
+        Arrays of the object before the backward, by path.
+
+    Returns
+    -------
+    list of tuple
+        The paths.
     """
     found = []
     for path, value in after.items():
@@ -116,8 +140,9 @@ def gradient_paths(parameter, after, before):
 
 
 def _match(own, path):
-    """Return how well a path fits as that of the gradient of another path, None if it does not; 0
-    is best.
+    """Return how well a path fits as that of another path's gradient; 0 is best.
+
+    None means that it does not fit.
     """
     left = _stripped(own)
     right = _stripped(path)
@@ -143,7 +168,7 @@ def _match(own, path):
 
 
 def _stripped(path):
-    """Return the steps of a path that are more than a word for all parameters or all gradients."""
+    """Return the steps of a path without words that stand for all parameters or all gradients."""
     return [
         step
         for step in path
@@ -155,10 +180,25 @@ def _stripped(path):
 
 
 def input_gradient_path(name, shape, after, before, only):
-    """Return the path at which an object keeps the gradient of a forward's argument, None if it
-    does not.
+    """Return the path at which an object stores the gradient of a forward's argument.
 
-    ``only`` is true if it is the only argument, so that ``dinputs`` can be meant.
+    Parameters
+    ----------
+    name : str
+        Name of the argument.
+    shape : tuple of int
+        Its shape.
+    after : dict of tuple to ndarray
+        Arrays of the object after the backward, by path.
+    before : dict of tuple to ndarray
+        Arrays of the object before the backward, by path.
+    only : bool
+        Whether it is the only argument, so that a general name such as ``dinputs`` can refer to it.
+
+    Returns
+    -------
+    tuple or None
+        None if there is no such path.
     """
     for path, value in after.items():
         if (

@@ -1,7 +1,7 @@
-"""The names that people give to functions, arguments and gradients, and what they mean.
+"""Usual names of functions, arguments and gradients, and their meanings.
 
 All comparisons use :func:`plain`: without case, underscores and primes at the end, so that
-``dLdW``, ``dl_dw`` and ``DL_DW`` are one name.
+``dLdW``, ``dl_dw`` and ``DL_DW`` are the same name.
 """
 
 import re
@@ -298,8 +298,20 @@ _SAME = (
 
 
 def plain(name):
-    """Return a name without case, underscores and everything else that is not a letter or a digit.
+    """Return the lower-case letters and digits of a name.
 
+    Parameters
+    ----------
+    name : str
+        The name.
+
+    Returns
+    -------
+    str
+        The name in lower case, without any other characters.
+
+    Examples
+    --------
     >>> plain("dL_dW"), plain("grad_Output")
     ('dldw', 'gradoutput')
     """
@@ -309,6 +321,18 @@ def plain(name):
 def tokens(name):
     """Return the words of a name in snake case or camel case.
 
+    Parameters
+    ----------
+    name : str
+        The name.
+
+    Returns
+    -------
+    list of str
+        The words in lower case.
+
+    Examples
+    --------
     >>> tokens("conv_backward_naive"), tokens("sigmoidPrime"), tokens("ReLUGrad")
     (['conv', 'backward', 'naive'], ['sigmoid', 'prime'], ['re', 'lu', 'grad'])
     """
@@ -317,9 +341,21 @@ def tokens(name):
 
 
 def same(a, b):
-    """Return whether two names may mean the same array: equal, singular and plural, ``W`` and
-    ``weights``.
+    """Return whether two names may refer to the same array.
 
+    Parameters
+    ----------
+    a, b : str
+        The names.
+
+    Returns
+    -------
+    bool
+        True for equal names, singular and plural, synonyms such as ``W`` and ``weights``, and if
+        one name ends with the other.
+
+    Examples
+    --------
     >>> same("W", "weights"), same("W1", "w1"), same("W", "b")
     (True, True, False)
     """
@@ -333,8 +369,22 @@ def same(a, b):
 
 
 def is_gradient_of(name, parameter):
-    """Return whether a name says that it is the gradient of a parameter.
+    """Return whether a name is usual for the gradient of a parameter.
 
+    Parameters
+    ----------
+    name : str
+        The name.
+    parameter : str
+        Name of the parameter.
+
+    Returns
+    -------
+    bool
+        True for names such as ``dW1`` and ``grad_W1``.
+
+    Examples
+    --------
     >>> [is_gradient_of(name, "W1") for name in ("dW1", "grad_W1", "W1_grad", "dL_dW1", "dW2",
     ...     "W1")]
     [True, True, True, True, False, False]
@@ -343,8 +393,17 @@ def is_gradient_of(name, parameter):
 
 
 def gradient_bases(name):
-    """Return the names of which this may be the gradient: it without ``d``, ``grad``, ``bar`` and
-    so on.
+    """Return the names whose gradient a name may be: without ``d``, ``grad``, ``bar`` and so on.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+
+    Returns
+    -------
+    list of str
+        The names as :func:`plain` returns them.
     """
     word = plain(name)
     found = [
@@ -363,6 +422,18 @@ def gradient_bases(name):
 def looks_like_gradient(name):
     """Return whether a name is usual for a gradient: ``dW``, ``grad``, ``grads``, ``W_grad``.
 
+    Parameters
+    ----------
+    name : str
+        The name.
+
+    Returns
+    -------
+    bool
+        False for ``data`` and ``delta``.
+
+    Examples
+    --------
     >>> [looks_like_gradient(name) for name in ("dW", "grads", "grad_x", "W_grad", "data", "delta",
     ...     "W", "db2")]
     [True, True, True, True, False, False, False, True]
@@ -378,7 +449,18 @@ def looks_like_gradient(name):
 
 
 def is_cotangent(name):
-    """Return whether a parameter's name is usual for the gradient that arrives from above."""
+    """Return whether a parameter's name is usual for a cotangent, the gradient of the output.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+
+    Returns
+    -------
+    bool
+        True for names such as ``dout``, ``grad_output`` and ``upstream``.
+    """
     word = plain(name)
     return (
         word in COTANGENTS
@@ -389,16 +471,37 @@ def is_cotangent(name):
 
 
 def is_prediction(name):
-    """Return whether an argument's name is usual for the output of a model: ``y_pred``,
-    ``logits``.
+    """Return whether an argument's name is usual for the output of a model.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+
+    Returns
+    -------
+    bool
+        True for names such as ``y_pred`` and ``logits``.
     """
     word = plain(name)
     return word in PREDICTIONS or "pred" in word or "logit" in word
 
 
 def is_label(name):
-    """Return whether an argument's name says that it is data to compare with, not to differentiate.
+    """Return whether an argument's name is usual for data that a prediction is compared with.
 
+    Parameters
+    ----------
+    name : str
+        The name.
+
+    Returns
+    -------
+    bool
+        True for labels and targets, which are not differentiated.
+
+    Examples
+    --------
     >>> is_label("y_true"), is_label("y_pred"), is_label("target")
     (True, False, True)
     """

@@ -10,24 +10,66 @@ from ibpcl.verify.doors.vocabulary import is_cotangent
 
 
 class Way(NamedTuple):
-    """One way to call a gradient function, and to read its result."""
+    """One way to call a gradient function and to read its result.
 
-    outputs: int  # how many of the forward's results are outputs; 0 if its result is one output
+    Attributes
+    ----------
+    outputs : int
+        Number of the forward's results that are outputs; 0 if the whole result is one output.
+    call : Call
+        The arguments of the gradient function.
+    mode : str
+        Meaning of the result, a key of :data:`ibpcl.verify.doors.reading.MODES`.
+    paths : dict of str to tuple
+        Path in the result for the gradient of each input.
+    fitting : bool
+        Whether the shapes of all gradients are those of their inputs.
+    """
+
+    outputs: int
     call: binding.Call
-    mode: str  # of :data:`ibpcl.verify.doors.reading.MODES`
-    paths: dict  # where the gradient of each input is in the result
-    fitting: bool  # whether all shapes are those of the inputs
+    mode: str
+    paths: dict
+    fitting: bool
 
 
 def split(result, outputs):
-    """Return the output and the tuple of everything else that a forward returned."""
+    """Split the result of a forward into the output and everything else.
+
+    Parameters
+    ----------
+    result : object
+        The result.
+    outputs : int
+        Number of outputs; 0 if the whole result is one output.
+
+    Returns
+    -------
+    out : object
+        The output, or a tuple of several outputs.
+    extras : tuple
+        Everything else.
+    """
     if outputs == 0 or not isinstance(result, tuple):
         return result, ()
     return (result[0] if outputs == 1 else tuple(result[:outputs])), tuple(result[outputs:])
 
 
 def splits_of(result, parameters):
-    """Return how many of a forward's results may be outputs, the likeliest number first."""
+    """Return the possible numbers of outputs in the result of a forward, the likeliest first.
+
+    Parameters
+    ----------
+    result : object
+        The result.
+    parameters : Parameters
+        Parameters of the gradient function; several cotangents suggest several outputs.
+
+    Returns
+    -------
+    list of int
+        Values for ``outputs`` of :func:`split`.
+    """
     if not isinstance(result, tuple) or len(result) < 2:
         return [0]
     cotangents = sum(map(is_cotangent, parameters.required))
@@ -40,8 +82,7 @@ def splits_of(result, parameters):
 
 
 def ways_of(result, parameters, arguments, call, names, method=False):
-    """Yield every :class:`Way` that gives gradients, and the errors of those that raise as
-    ``Exception`` objects.
+    """Yield every way to call a gradient function that gives gradients.
 
     Parameters
     ----------
@@ -54,10 +95,16 @@ def ways_of(result, parameters, arguments, call, names, method=False):
     call : callable
         ``call(way, dout, out, extras)`` calls the gradient function on copies and returns its
         result.
-    names : list or None
-        What the source calls the results.
+    names : str, list or None
+        Names of the results in the source.
     method : bool
-        True if the forward is a method, so that its object has everything that the gradient needs.
+        Whether the forward is a method, so that its object stores everything that the gradient
+        needs.
+
+    Yields
+    ------
+    Way or Exception
+        A way that works, or the exception of one that raises.
     """
     moved = [leaf for leaf in arguments.spread if is_moved(leaf)]
     for outputs in splits_of(result, parameters):
@@ -98,7 +145,20 @@ def _differentiable(out):
 
 
 def cotangent(out, seed):
-    """Return a normal cotangent of one output, or of several in a tuple."""
+    """Return a standard normal cotangent for an output.
+
+    Parameters
+    ----------
+    out : ndarray, float or tuple
+        The output, or several in a tuple.
+    seed : int
+        Seed for the cotangent.
+
+    Returns
+    -------
+    ndarray, float or tuple
+        One array or number for each output.
+    """
     rng = np.random.default_rng(seed)
     parts = [
         rng.standard_normal(np.shape(part)) for part in (out if isinstance(out, tuple) else (out,))
@@ -108,8 +168,19 @@ def cotangent(out, seed):
 
 
 def is_ambiguous(way, arguments):
-    """Return whether the only gradient of a way might as well be that of another input of the same
-    shape.
+    """Return whether the only gradient of a way might belong to another input of the same shape.
+
+    Parameters
+    ----------
+    way : Way
+        The way.
+    arguments : Arguments
+        Arguments of the forward.
+
+    Returns
+    -------
+    bool
+        True if there is one gradient and two inputs share a shape.
     """
     shapes = [np.shape(leaf.value) for leaf in arguments.spread if is_moved(leaf)]
     return len(way.paths) == 1 and len(shapes) > len(set(shapes))
