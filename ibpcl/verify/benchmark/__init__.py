@@ -1,12 +1,12 @@
-"""A data set of mistakes in hand-written gradients, to measure checkers by.
+"""A benchmark for gradient checkers: a data set of mistakes in hand-written gradients.
 
-``cases/`` has pairs ``out, cache = f(*inputs)`` and ``gradients = f_vjp(dout, cache)`` in NumPy
-that are right, and ``cases/mistakes.toml`` the mistakes: a text of a pair and what stands in its
-place, the kinds of :data:`ibpcl.verify.KINDS` that name the mistake, and a pattern that a helpful
-sentence matches.
+``cases/`` contains correct pairs ``out, cache = f(*inputs)`` and ``gradients = f_vjp(dout, cache)``
+in NumPy.  ``cases/mistakes.toml`` lists the mistakes.  Each of them is a piece of source with its
+replacement, the kinds of :data:`ibpcl.verify.KINDS` that name the mistake, and a pattern that a
+helpful message matches.
 
-``python -m ibpcl.verify.benchmark`` measures the checkers that are installed; :func:`score`
-measures your own.
+``python -m ibpcl.verify.benchmark`` measures the installed checkers; :func:`score` measures any
+other checker.
 """
 
 import importlib.util
@@ -29,27 +29,54 @@ NUMBERS = itertools.count()
 
 
 class Verdict(NamedTuple):
-    """Judgement of a checker on one pair."""
+    """Verdict of a checker on one pair.
 
-    wrong: bool  # whether it raises an alarm
-    kinds: dict | None = None  # the kind of mistake for each wrong input, if it names them
-    words: str = ""  # its message
-    noted: tuple = ()  # kinds of side effects that it notes beside right numbers
+    Attributes
+    ----------
+    wrong : bool
+        Whether the checker reports a mistake.
+    kinds : dict of str to str, or None
+        The kind of mistake for each wrong input; None if the checker does not name kinds.
+    words : str
+        Its message.
+    noted : tuple of str
+        Kinds of side effects that it notes although the numbers are right.
+    """
+
+    wrong: bool
+    kinds: dict | None = None
+    words: str = ""
+    noted: tuple = ()
 
 
 @dataclass(frozen=True)
 class Case:
-    """A pair to judge, and the truth about it."""
+    """A pair to judge, with the correct verdict.
 
-    name: str  # of the function
-    label: str  # the mistake in words; empty if the pair is right
-    source: str  # Python: f, f_vjp, check_inputs(), and WRT if not all inputs are differentiated
-    kinds: object = ()  # kinds that name the mistake: a list, or a dict of lists by input
-    mentions: str = ""  # pattern of a helpful sentence
+    Attributes
+    ----------
+    name : str
+        Name of the function.
+    label : str
+        The mistake in words; empty if the pair is right.
+    source : str
+        Python source of ``f``, ``f_vjp`` and ``check_inputs()``, and of ``WRT`` if not all inputs
+        are differentiated.
+    kinds : list of str, or dict of str to list
+        Kinds that name the mistake, for all inputs or by input.
+    mentions : str
+        Regular expression that a helpful message matches.
+    """
+
+    name: str
+    label: str
+    source: str
+    kinds: object = ()
+    mentions: str = ""
 
     @property
     def is_right(self):
-        """True if the gradient is right."""
+        """Whether the gradient is right."""
         return not self.label
 
     def load(self):
@@ -73,22 +100,48 @@ class Case:
 
 @dataclass
 class Score:
-    """Counts of a checker's verdicts on a set of cases."""
+    """Counts of a checker's verdicts on a set of cases.
+
+    Attributes
+    ----------
+    checker : str
+        Name of the checker.
+    mistakes : int
+        Number of wrong cases.
+    caught : int
+        Number of wrong cases that the checker reports.
+    named : int
+        Number of reported cases whose kind is right for every wrong input.
+    names_kinds : bool
+        Whether the checker names kinds at all.
+    right : int
+        Number of right cases.
+    false_alarms : int
+        Number of right cases that the checker reports as wrong.
+    failures : int
+        Number of cases on which the checker itself fails.
+    seconds : list of float
+        CPU time for each case.
+    missed : list of str
+        Name and mistake of each wrong case that was not reported.
+    alarms : list of str
+        Names of the right cases that were reported.
+    """
 
     checker: str
-    mistakes: int = 0  # cases that are wrong
+    mistakes: int = 0
     caught: int = 0
-    named: int = 0  # caught with a kind that names the mistake, for every wrong input
-    names_kinds: bool = False  # whether the checker names kinds at all
-    right: int = 0  # cases that are right
+    named: int = 0
+    names_kinds: bool = False
+    right: int = 0
     false_alarms: int = 0
-    failures: int = 0  # cases on which the checker itself failed
-    seconds: list = field(default_factory=list)  # for each case
-    missed: list = field(default_factory=list)  # "name: label" of mistakes that were not caught
-    alarms: list = field(default_factory=list)  # names of right cases that raised an alarm
+    failures: int = 0
+    seconds: list = field(default_factory=list)
+    missed: list = field(default_factory=list)
+    alarms: list = field(default_factory=list)
 
     def to_dict(self):
-        """Return plain values only, ready for ``json.dumps``."""
+        """Return the score as a dict that ``json.dumps`` accepts."""
         return {
             **vars(self),
             "median_seconds": float(np.median(self.seconds or [0.0])),
@@ -112,16 +165,17 @@ HEAD = (
 
 
 def cases(every=1):
-    """Return the cases of the data set: every right pair, and every n-th mistake.
+    """Return the cases of the data set: right pairs, then pairs with a mistake.
 
     Parameters
     ----------
     every : int
-        Take each ``every``-th case only.
+        Take only every n-th right pair and every n-th mistake.
 
     Returns
     -------
     list of Case
+        The cases.
 
     Examples
     --------
@@ -148,7 +202,20 @@ def cases(every=1):
 
 
 def spoiled(source, mistake):
-    """Return the source of a right pair with a mistake of ``mistakes.toml`` in it."""
+    """Return the source of a right pair with a mistake in it.
+
+    Parameters
+    ----------
+    source : str
+        Source of the right pair.
+    mistake : dict
+        Entry of ``mistakes.toml``.
+
+    Returns
+    -------
+    str
+        Source of the wrong pair.
+    """
     old = mistake["replace"]
     new = mistake["by"]
     pairs = zip(*([item] if isinstance(item, str) else item for item in (old, new)), strict=True)
@@ -166,16 +233,17 @@ def score(name, checker: Callable, chosen, progress=None):
         Name of the checker, for the table.
     checker : callable
         ``checker(f, f_vjp, inputs, wrt)`` returns a :class:`Verdict`.  An exception counts as a
-        failure if the pair is right, or if the right version of the pair raises one, too.
-        Otherwise the mistake has been noticed.
+        failure if the pair is right, or if the right version of the pair raises as well.  Otherwise
+        it counts as a report of the mistake.
     chosen : sequence of Case
-        See :func:`cases`.
+        The cases, such as :func:`cases` returns.
     progress : callable, optional
-        Called after each case.
+        Called without arguments after each case.
 
     Returns
     -------
     Score
+        The counts.
     """
     result = Score(name)
     untaken = set()
@@ -227,7 +295,21 @@ def _count(result, case, verdict):
 
 
 def is_named(case, verdict):
-    """Return whether a verdict names the mistake of a case, for every input that it calls wrong."""
+    """Return whether a verdict names the mistake of a case, for every input that it calls wrong.
+
+    Parameters
+    ----------
+    case : Case
+        A wrong case.
+    verdict : Verdict
+        A verdict that reports a mistake.
+
+    Returns
+    -------
+    bool
+        For a checker that rejects the pair before judging any input, whether its message matches
+        ``case.mentions``.
+    """
     if verdict.kinds is None:
         return False
     if not verdict.kinds:  # refused in words, before any input was judged

@@ -11,7 +11,24 @@ from ibpcl.verify.benchmark.adapters import CHECKERS, installed
 
 
 def chosen(names):
-    """Return checkers by name; ``package.module:function`` is one of your own."""
+    """Return checkers by name.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of :data:`ibpcl.verify.benchmark.adapters.CHECKERS`, or ``package.module:function``
+        for any other checker.  If empty, all installed ones.
+
+    Returns
+    -------
+    dict of str to callable
+        The checkers.
+
+    Raises
+    ------
+    SystemExit
+        If a checker is unknown or not installed.
+    """
     found = {}
     known = installed()
     for name in names or known:
@@ -23,14 +40,20 @@ def chosen(names):
         else:
             why = "is not installed" if name in CHECKERS else "is unknown"
             raise SystemExit(
-                f"ibpcl.verify.benchmark: {name} {why}; there are {', '.join(known)}, or "
+                f"ibpcl.verify.benchmark: {name} {why}; known are {', '.join(known)}, or "
                 "package.module:function, called as checker(f, f_vjp, inputs, wrt)"
             )
     return found
 
 
 def main(arguments=None):
-    """Measure the checkers that the command line names and print a table."""
+    """Measure the checkers named on the command line, and print a table.
+
+    Parameters
+    ----------
+    arguments : list of str, optional
+        The command line.  By default, that of the process.
+    """
     parser = argparse.ArgumentParser(prog="python -m ibpcl.verify.benchmark", description=__doc__)
     parser.add_argument(
         "checkers",
@@ -39,15 +62,15 @@ def main(arguments=None):
         help=f"one of {', '.join(CHECKERS)}, or package.module:function (default: all installed)",
     )
     parser.add_argument(
-        "--every", type=int, default=1, metavar="N", help="take each N-th case only (default: 1)"
+        "--every", type=int, default=1, metavar="N", help="take only every N-th case (default: 1)"
     )
     parser.add_argument(
-        "--json", metavar="FILE", help="write the scores, with the cases that were missed"
+        "--json", metavar="FILE", help="write the scores and the missed cases to this file"
     )
     parser.add_argument(
         "--missed",
         action="store_true",
-        help="print the mistakes that were missed, and false alarms",
+        help="print the missed mistakes and the false alarms",
     )
     options = parser.parse_args(arguments)
     if options.every < 1:

@@ -1,8 +1,8 @@
-"""Other libraries' gradient checkers, called on the same pairs.
+"""Gradient checkers of several libraries, with one interface.
 
 Each adapter takes ``(f, f_vjp, inputs, wrt)`` and returns a
-:class:`~ibpcl.verify.benchmark.Verdict`.  The checker has its own defaults, except where it has
-none.  A library that is not installed is left out.
+:class:`~ibpcl.verify.benchmark.Verdict`.  Every checker uses its default settings.  SciPy has no
+default tolerance, so one is set here.  A library that is not installed is left out.
 """
 
 import importlib.util
@@ -14,12 +14,29 @@ from ibpcl.verify.benchmark import Verdict
 from ibpcl.verify.gradcheck import check
 from ibpcl.verify.witnesses.problem import make_problem
 
-# scipy returns a norm and leaves the limit to its user; this one is relative to the gradient.
+# scipy returns the norm of the difference; this tolerance is relative to the gradient.
 SCIPY_LIMIT = 1e-5
 
 
 def ibpcl(f, f_vjp, inputs, wrt):
-    """Call :func:`ibpcl.verify.check`; side effects beside right numbers are notes."""
+    """Return the verdict of :func:`ibpcl.verify.check`.
+
+    Parameters
+    ----------
+    f : callable
+        Forward function.
+    f_vjp : callable
+        Gradient function.
+    inputs : tuple or dict
+        The inputs of ``f``.
+    wrt : sequence of int or str, or None
+        The inputs whose gradients ``f_vjp`` returns; None for all floating-point inputs.
+
+    Returns
+    -------
+    Verdict
+        With kinds, and notes on side effects.
+    """
     try:
         report = check(f, f_vjp, inputs, wrt)
     except (ValueError, TypeError) as error:
@@ -30,7 +47,28 @@ def ibpcl(f, f_vjp, inputs, wrt):
 
 
 class Flat:
-    """A pair as functions of the differentiated inputs alone, for checkers that know no caches."""
+    """A pair as functions of the differentiated inputs alone, for checkers without caches.
+
+    Parameters
+    ----------
+    f : callable
+        Forward function.
+    f_vjp : callable
+        Gradient function.
+    inputs : tuple or dict
+        The inputs of ``f``.
+    wrt : sequence of int or str, or None
+        The inputs whose gradients ``f_vjp`` returns; None for all floating-point inputs.
+
+    Attributes
+    ----------
+    problem : Problem
+        The pair and the point.
+    start : list of ndarray
+        The differentiated inputs.
+    single : bool
+        Whether the forward has one output.
+    """
 
     def __init__(self, f, f_vjp, inputs, wrt):
         self.problem = make_problem(f, f_vjp, inputs, wrt)
@@ -38,19 +76,57 @@ class Flat:
         self.single = len(self.problem.call()[0]) == 1
 
     def point(self, values):
-        """Return all inputs with other values of the differentiated ones."""
+        """Return all inputs with other values of the differentiated ones.
+
+        Parameters
+        ----------
+        values : sequence of ndarray
+            One value for each differentiated input.
+
+        Returns
+        -------
+        list
+            All inputs.
+        """
         point = list(self.problem.point)
         for j, value in zip(self.problem.wrt, values, strict=True):
             point[j] = np.array(value) if np.ndim(value) else float(value)
         return point
 
     def out(self, *values):
-        """Return the outputs as one vector."""
+        """Return the outputs as one vector.
+
+        Parameters
+        ----------
+        *values : ndarray
+            One value for each differentiated input.
+
+        Returns
+        -------
+        ndarray, shape (M,)
+            The outputs.
+        """
         return self.problem.vector(self.point(values))
 
     def vjp(self, w, *values):
-        """Return the gradients of ``sum(w * out)`` in the shapes of the inputs, as far as they have
-        them.
+        """Return the gradients of ``sum(w * out)`` as float arrays.
+
+        Parameters
+        ----------
+        w : ndarray, shape (M,)
+            Cotangent of the outputs.
+        *values : ndarray
+            One value for each differentiated input.
+
+        Returns
+        -------
+        list of ndarray
+            The gradients, in the shapes in which the pair returns them.
+
+        Raises
+        ------
+        ValueError
+            If their number is not that of the differentiated inputs.
         """
         gradients = self.problem.gradients(np.asarray(w), self.point(values))
         if len(gradients) != len(self.problem.wrt):
@@ -59,7 +135,29 @@ class Flat:
 
 
 def torch(f, f_vjp, inputs, wrt):
-    """Call ``torch.autograd.gradcheck`` on the pair as a ``torch.autograd.Function``."""
+    """Return the verdict of ``torch.autograd.gradcheck`` on the pair.
+
+    Parameters
+    ----------
+    f : callable
+        Forward function.
+    f_vjp : callable
+        Gradient function.
+    inputs : tuple or dict
+        The inputs of ``f``.
+    wrt : sequence of int or str, or None
+        The inputs whose gradients ``f_vjp`` returns; None for all floating-point inputs.
+
+    Returns
+    -------
+    Verdict
+        Without kinds.
+
+    Raises
+    ------
+    RuntimeError
+        If the checker cannot judge the pair.
+    """
     import torch
 
     flat = Flat(f, f_vjp, inputs, wrt)
@@ -84,19 +182,35 @@ def torch(f, f_vjp, inputs, wrt):
         return Verdict(not torch.autograd.gradcheck(Pair.apply, tensors))
     except RuntimeError as error:
         if type(error).__name__ != "GradcheckError" and "invalid gradient" not in str(error):
-            raise  # not a verdict: it cannot take the pair
+            raise  # not a verdict: the checker cannot judge the pair
         return Verdict(True, None, str(error))
 
 
 def jax(f, f_vjp, inputs, wrt):
-    """Call ``jax.test_util.check_grads`` on the pair as a ``jax.custom_vjp``."""
+    """Return the verdict of ``jax.test_util.check_grads`` on the pair.
+
+    Parameters
+    ----------
+    f : callable
+        Forward function.
+    f_vjp : callable
+        Gradient function.
+    inputs : tuple or dict
+        The inputs of ``f``.
+    wrt : sequence of int or str, or None
+        The inputs whose gradients ``f_vjp`` returns; None for all floating-point inputs.
+
+    Returns
+    -------
+    Verdict
+        Without kinds.  Other exceptions than those about wrong shapes are passed on.
+    """
     import jax
     from jax.test_util import check_grads
 
     jax.config.update("jax_enable_x64", True)
-    logging.getLogger("jax._src.callback").setLevel(
-        logging.CRITICAL
-    )  # it prints what a callback raises
+    # jax logs exceptions in callbacks
+    logging.getLogger("jax._src.callback").setLevel(logging.CRITICAL)
     flat = Flat(f, f_vjp, inputs, wrt)
     shape = jax.ShapeDtypeStruct(flat.out(*flat.start).shape, np.float64)
     shapes = [jax.ShapeDtypeStruct(np.shape(value), np.float64) for value in flat.start]
@@ -127,7 +241,24 @@ def jax(f, f_vjp, inputs, wrt):
 
 
 def scipy(f, f_vjp, inputs, wrt):
-    """Call ``scipy.optimize.check_grad`` on a random combination of the outputs."""
+    """Return the verdict of ``scipy.optimize.check_grad`` on a random combination of the outputs.
+
+    Parameters
+    ----------
+    f : callable
+        Forward function.
+    f_vjp : callable
+        Gradient function.
+    inputs : tuple or dict
+        The inputs of ``f``.
+    wrt : sequence of int or str, or None
+        The inputs whose gradients ``f_vjp`` returns; None for all floating-point inputs.
+
+    Returns
+    -------
+    Verdict
+        Without kinds.
+    """
     from scipy.optimize import check_grad
 
     flat = Flat(f, f_vjp, inputs, wrt)
@@ -152,7 +283,24 @@ def scipy(f, f_vjp, inputs, wrt):
 
 
 def autograd(f, f_vjp, inputs, wrt):
-    """Call ``autograd.test_util.check_grads`` on the pair as a primitive with ``defvjp``."""
+    """Return the verdict of ``autograd.test_util.check_grads`` on the pair.
+
+    Parameters
+    ----------
+    f : callable
+        Forward function.
+    f_vjp : callable
+        Gradient function.
+    inputs : tuple or dict
+        The inputs of ``f``.
+    wrt : sequence of int or str, or None
+        The inputs whose gradients ``f_vjp`` returns; None for all floating-point inputs.
+
+    Returns
+    -------
+    Verdict
+        Without kinds.
+    """
     from autograd.extend import defvjp, primitive
     from autograd.test_util import check_grads
 
@@ -165,7 +313,7 @@ def autograd(f, f_vjp, inputs, wrt):
     defvjp(function, *(pulled(n) for n in range(len(flat.start))))
     start = [float(value) if value.ndim == 0 else value for value in flat.start]
     try:
-        for n in range(len(start)):  # it looks at one argument at a time
+        for n in range(len(start)):  # the checker differentiates one argument at a time
             check_grads(function, n, modes=["rev"], order=1)(*start)
     except AssertionError as error:
         return Verdict(True, None, str(error))

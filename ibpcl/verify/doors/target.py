@@ -1,4 +1,4 @@
-"""What the checker looks for in a file: one function, class or object with its gradient."""
+"""Target of a check: a function, class or object in a file, with its gradient."""
 
 from typing import NamedTuple
 

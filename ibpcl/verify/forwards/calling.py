@@ -128,7 +128,7 @@ def real(value):
     try:
         return np.asarray(value, float)
     except (TypeError, ValueError) as error:
-        raise CallError(f"it returns no numbers: {type(value).__name__}") from error
+        raise CallError(f"it does not return numbers: {type(value).__name__}") from error
 
 
 def first(result):

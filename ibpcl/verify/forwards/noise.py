@@ -10,7 +10,7 @@ from ibpcl.verify.forwards.calling import CallError, quiet, real
 from ibpcl.verify.forwards.roles import GENERATOR, NOISE, SIZE
 
 DRAWS = 20_000
-FEW = 4_000  # draws, if each one is a call
+FEW = 4_000  # number of draws if each one needs a separate call
 LEVELS = np.array([0.013, 0.09, 0.21, 0.34, 0.47, 0.58, 0.72, 0.86, 0.97])
 
 
@@ -177,7 +177,7 @@ def called(bound, arrays, options):
     Returns
     -------
     draws : ndarray, shape (N,) or (N, d)
-        Of the first 4,000 rows of noise if the sampler takes numbers only.
+        For a sampler that takes numbers only, from the first 4,000 rows of noise.
 
     Raises
     ------

@@ -223,6 +223,18 @@ class Group:
 def plain_name(name):
     """Return a name in lower case with underscores.
 
+    Parameters
+    ----------
+    name : str
+        A name in camel case or snake case.
+
+    Returns
+    -------
+    str
+        The name in snake case.
+
+    Examples
+    --------
     >>> plain_name("inverseCDF"), plain_name("logPDF"), plain_name("log_prob")
     ('inverse_cdf', 'log_pdf', 'log_prob')
     """
@@ -362,6 +374,18 @@ def _is_abstract(function):
 def is_noise(name):
     """Return whether an argument of a sampler is noise, a generator or a size.
 
+    Parameters
+    ----------
+    name : str
+        Name of the argument.
+
+    Returns
+    -------
+    bool
+        Digits at the end of the name are ignored.
+
+    Examples
+    --------
     >>> is_noise("eps"), is_noise("u2"), is_noise("sigma")
     (True, True, False)
     """

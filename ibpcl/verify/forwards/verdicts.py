@@ -55,12 +55,13 @@ class ForwardVerdict(Judged):
     name : str
         Name of the function.
     verdict : {"ok", "wrong", "undecided"}
+        The verdict.
     words : str
         The verdict as a sentence, with the number that decides it.
     kind : str
         Machine name of the mistake, one of :data:`HINTS`; ``"ok"`` if there is none.
     numbers : dict
-        The numbers behind it.
+        The numbers behind the verdict.
     """
 
     name: str
@@ -83,7 +84,7 @@ class ForwardVerdict(Judged):
         return "\n".join(lines)
 
     def to_dict(self):
-        """Return plain values only, ready for ``json.dumps``."""
+        """Return the content as a dict that ``json.dumps`` accepts."""
         return {
             "name": self.name,
             "verdict": self.verdict,
@@ -101,7 +102,9 @@ class ForwardReport(Judged):
     Attributes
     ----------
     title : str
+        Name of the group of functions.
     items : list of ForwardVerdict
+        One verdict for each function.
     notes : list of str
         Assumptions, such as a guessed support.
     """
@@ -136,7 +139,7 @@ class ForwardReport(Judged):
         return "\n".join(lines)
 
     def to_dict(self):
-        """Return plain values only, ready for ``json.dumps``."""
+        """Return the content as a dict that ``json.dumps`` accepts."""
         return {
             "title": self.title,
             "verdict": self.verdict,
@@ -147,7 +150,23 @@ class ForwardReport(Judged):
 
     @staticmethod
     def from_dict(content):
-        """Return the report whose :meth:`to_dict` this is."""
+        """Return a report from the result of :meth:`to_dict`.
+
+        Parameters
+        ----------
+        content : dict
+            The report as a dict, such as ``json.loads`` returns.
+
+        Returns
+        -------
+        ForwardReport
+            The report.  Its verdict is not read; it follows from the items.
+
+        Raises
+        ------
+        KeyError
+            If an entry is missing.
+        """
         items = [
             ForwardVerdict(
                 str(item["name"]),

@@ -1,1 +1,1 @@
-"""Running a user's code: its state, its errors, its time, and the process that it runs in."""
+"""Running a user's code: state between calls, errors, time limits, and a separate process."""

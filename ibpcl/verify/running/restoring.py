@@ -1,8 +1,8 @@
-"""State that a pair keeps between its calls: found, and put back before every forward.
+"""State that a pair keeps between calls: found in its functions, and restored before every forward.
 
-A layer object at the top of a file, a dict of gradients, a mutable default argument or a random
-generator make a call depend on those before it.  With the state put back, every forward starts as
-the first one did.
+With a layer object, a dict of gradients, a mutable default argument or a random generator at the
+top of a file, a call depends on earlier calls.  If the state is restored, every forward starts like
+the first one.
 """
 
 import copy
@@ -20,30 +20,48 @@ import numpy as np
 from ibpcl.verify.doors.pair import Adapted
 
 GENERATORS = (np.random.Generator, np.random.RandomState)
-MOST_FUNCTIONS = 60  # of a pair and its helpers that are looked at
-MOST_DEPTH = 6  # of values inside values that are compared
-MOST_NUMBERS = 1_000_000  # in a global array, above which it is taken for data, not for state
+MOST_FUNCTIONS = 60  # functions of a pair, with helpers, that are searched
+MOST_DEPTH = 6  # depth of nested values that are compared
+MOST_NUMBERS = 1_000_000  # a larger global array counts as data, not as state
 
 
 class Holder(NamedTuple):
-    """One thing that keeps state: a value that can change, or a global name that is assigned
-    again.
+    """A mutable value, or a global variable that a function assigns.
+
+    Attributes
+    ----------
+    name : str
+        Name in a sentence, such as "`grads`" or "a default argument of `f_vjp`".
+    value : object
+        The mutable value; None for a global variable that is assigned.
+    namespace : dict or None
+        The namespace of a global variable that is assigned.
+    owned : bool
+        Whether the value is an object of a class, which users create and reset.
     """
 
-    name: str  # as in a sentence: "`grads`", "a default argument of `f_vjp`"
-    value: object  # None if the name itself is assigned again
-    namespace: dict | None  # in which it is assigned again
-    owned: bool  # whether it is an object of a class, which its users create and reset
+    name: str
+    value: object
+    namespace: dict | None
+    owned: bool
 
 
 class State:
-    """The state that some functions keep between calls.
+    """The state that functions keep between calls, as it is when this object is created.
 
     Parameters
     ----------
     *functions : callable
+        The functions.  Helpers that they name are searched as well.
     draws : bool
-        Whether random generators belong to it, the global ones included.
+        Whether to include random generators, also the global ones of NumPy and Python.
+
+    Attributes
+    ----------
+    holders : list of Holder
+        The values and variables that keep state.
+    saved : tuple
+        Copies of their content.
     """
 
     def __init__(self, *functions, draws=False):
@@ -66,9 +84,9 @@ class State:
         return [_copied(value, known) for value in values], generators
 
     def restore(self):
-        """Put everything back as it was when this object was made."""
+        """Restore the state at the time when this object was created."""
         values, generators = self.saved
-        # What one holder keeps of another is the other itself, not a copy of it.
+        # If one holder refers to another, it must refer to the original, not to a copy.
         known = {
             id(value): holder.value
             for holder, value in zip(self.holders, values, strict=True)
@@ -77,7 +95,7 @@ class State:
         for holder, value in zip(self.holders, values, strict=True):
             if holder.namespace is not None:
                 holder.namespace[_bare(holder.name)] = _copied(value, known)
-            # else it could not be copied, or is the only one of its kind
+            # a value that could not be copied is its own copy
             elif value is not holder.value:
                 _put_back(holder.value, value, known)
         if generators is not None:
@@ -85,7 +103,7 @@ class State:
             random.setstate(generators[1])
 
     def changed(self):
-        """Return the holders that are not as they were."""
+        """Return the holders whose content has changed."""
         now = self._copy()[0]
         return [
             holder
@@ -94,7 +112,18 @@ class State:
         ]
 
     def before(self, function):
-        """Return the same function, with the state put back before each of its calls."""
+        """Return a version of a function that restores the state before each call.
+
+        Parameters
+        ----------
+        function : callable
+            The function.
+
+        Returns
+        -------
+        callable
+            The version, with the same arguments and result.
+        """
 
         @functools.wraps(function)
         def renewed(*arguments, **options):
@@ -109,7 +138,7 @@ def _bare(name):
 
 
 def _holders(functions):
-    """Return the holders of some functions and of the helpers in their files that they name."""
+    """Return the holders of functions and of the helpers that they name."""
     found = []
     seen = set()
     waiting = list(functions)
@@ -139,7 +168,7 @@ def _holders(functions):
 
 
 def _of_function(function):
-    """Return the holders that a function names itself, and the helpers that it may call."""
+    """Return the holders that a function itself names, and the helpers that it may call."""
     name = function.__name__
     found = []
     helpers = []
@@ -169,7 +198,7 @@ def _of_function(function):
 
 
 def _codes(code):
-    """Yield a code object and those of the functions defined inside it."""
+    """Yield a code object and those of nested functions."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
@@ -183,9 +212,7 @@ def _mutable(value):
 
 
 def _owned(value):
-    """Return whether a value is an object of a class that somebody wrote in Python, with
-    attributes.
-    """
+    """Return whether a value is an object of a class written in Python, with attributes."""
     kind = type(value)
     module = sys.modules.get(kind.__module__)
     return (
@@ -200,23 +227,24 @@ def _owned(value):
 
 
 def _copied(value, known):
-    """Return a deep copy of a value, given the copies that are known already; what can't be copied
-    is handed on.
+    """Return a deep copy of a value; a value that cannot be copied is returned itself.
+
+    ``known`` maps addresses of objects to copies that exist already, and is extended.
     """
-    # without the halves of what could not be copied
+    # a separate dict, so that a failed copy leaves no incomplete parts in ``known``
     more = dict(known)
     try:
         copied = copy.deepcopy(value, more)
     except Exception:  # generators, modules, locks
         return value
-    # no other object may get an address that is known
+    # keep the originals alive, so that no other object gets their address
     known.setdefault("alive", []).append(more.pop(id(more), None))
     known.update(more)
     return copied
 
 
 def _put_back(now, saved, known):
-    """Give a value the content that a copy of it has kept."""
+    """Give a value the content of its copy."""
     if isinstance(now, np.random.Generator):
         now.bit_generator.state = saved.bit_generator.state
     elif isinstance(now, np.random.RandomState):
@@ -238,7 +266,7 @@ def _put_back(now, saved, known):
 
 
 def _equal(a, b, depth=0):
-    """Return whether two values hold the same; what cannot be compared counts as equal."""
+    """Return whether two values are equal; values that cannot be compared count as equal."""
     if type(a) is not type(b):
         return False
     if isinstance(a, np.ndarray):
@@ -259,5 +287,18 @@ def _equal(a, b, depth=0):
 
 
 def restored(problem, state):
-    """Return a problem whose forward starts from the same state at every call."""
+    """Return a problem whose forward starts from the same state at every call.
+
+    Parameters
+    ----------
+    problem : Problem
+        The pair and the point.
+    state : State
+        The state of its functions.
+
+    Returns
+    -------
+    Problem
+        A new problem, with ``renewed`` set.
+    """
     return replace(problem, f=state.before(problem.f), renewed=True)

@@ -1,7 +1,6 @@
-"""The process in which a user's file runs: load it, collect its inputs, check its pairs, and send
-what was found.
+"""The process in which a user's file runs: it loads the file, checks its pairs, and sends results.
 
-:class:`ibpcl.verify.running.user.FileRun` starts it and reads its messages.
+:class:`ibpcl.verify.running.user.FileRun` starts the process and reads its messages.
 """
 
 import contextlib
@@ -29,11 +28,14 @@ from ibpcl.verify.witnesses.clock import TimeUp
 
 
 def serve(request):
-    """Check the pairs of a file, in the process that is there for this, and print the messages on
-    standard output.
+    """Check the pairs of a file, print the messages on standard output, and end the process.
 
-    ``request`` has the attributes of a :class:`ibpcl.verify.running.user.FileRun`, as JSON.  What
-    the file itself prints goes to standard error.
+    Output of the file itself is redirected to standard error.
+
+    Parameters
+    ----------
+    request : str
+        The attributes of a :class:`ibpcl.verify.running.user.FileRun` as JSON.
     """
     channel = os.fdopen(os.dup(1), "w", encoding="utf-8")
     try:
@@ -56,7 +58,7 @@ def serve(request):
     options = SimpleNamespace(**json.loads(request))
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the file's own syntax and imports
+            warnings.simplefilter("ignore")  # warnings of the file's syntax and imports
             loaded = loading.load(options.path)
         targets = discovery.targets_in(loaded.module)
         groups = groups_of(loaded.module, targets, options)
@@ -70,24 +72,34 @@ def serve(request):
         )
         for target in chosen:
             content = verdict_on(loaded, target, options)
-            unfinished = (
-                content.get("abstract") and not options.names
-            )  # a base class; its children are checked
+            # a base class is left out; its subclasses are checked
+            unfinished = content.get("abstract") and not options.names
             send("left out" if unfinished else "verdict", name=target.name, **content)
         for group in groups:
             content = verdict_on_group(group, options)
-            # names that only happen to be those of a distribution's functions
+            # in a file with pairs, such names may have another meaning
             strange = targets and not options.names and not is_decided(content)
             event = "left out" if strange else "verdict"
             send(event, name=label_of(group), functions=group.names, **content)
     except UserError as error:
         send("refused", state="refused", words=str(error))
     sys.stdout.flush()
-    os._exit(0)  # what the file leaves for the exit is not waited for
+    os._exit(0)  # do not run exit handlers of the file or wait for its threads
 
 
 def label_of(group):
-    """Return how the functions of a distribution are called in messages, apart from any pair."""
+    """Return the name of a group of functions in messages, which differs from that of any pair.
+
+    Parameters
+    ----------
+    group : ibpcl.verify.forwards.roles.Group
+        The group.
+
+    Returns
+    -------
+    str
+        The title in angle brackets.
+    """
     return f"<{group.title}>"
 
 
@@ -97,13 +109,16 @@ def groups_of(module, targets, options):
     Parameters
     ----------
     module : module
+        The user's file as a module.
     targets : dict of str to Target
+        The targets of the file.
     options : namespace
-        With ``names``, of functions or of groups; all groups if it is empty.
+        With ``names``: functions or groups to check; if empty, all groups.
 
     Returns
     -------
     groups : list of ibpcl.verify.forwards.roles.Group
+        The groups.
     """
     gradients = {getattr(target.gradient, "__name__", "") for target in targets.values()}
     groups = roles.groups_in(module, gradients)
@@ -119,13 +134,37 @@ def groups_of(module, targets, options):
 
 
 def is_decided(content):
-    """Return whether anything is known of a group: some function is right, or wrong."""
+    """Return whether the report on a group contains a verdict other than "undecided".
+
+    Parameters
+    ----------
+    content : dict
+        The message about the group.
+
+    Returns
+    -------
+    bool
+        True if some function is right or wrong.
+    """
     items = content.get("forwards", {}).get("items", [])
     return any(item["verdict"] in ("ok", "wrong") for item in items)
 
 
 def verdict_on_group(group, options):
-    """Return what is to be sent of a group: its report, or a state and why there is none."""
+    """Return the message about a group of functions.
+
+    Parameters
+    ----------
+    group : ibpcl.verify.forwards.roles.Group
+        The group.
+    options : namespace
+        With ``timeout``, the time limit in seconds.
+
+    Returns
+    -------
+    dict
+        With ``forwards`` and ``seconds``; or with ``state`` and ``words`` if there is no report.
+    """
     start = time.perf_counter()
     try:
         with Trap() as trap, limit(options.timeout):
@@ -138,7 +177,29 @@ def verdict_on_group(group, options):
 
 
 def choose(loaded, targets, options, groups=()):
-    """Return the targets that were asked for, all if none was; refuses names that are missing."""
+    """Return the targets to check.
+
+    Parameters
+    ----------
+    loaded : ibpcl.verify.doors.loading.Loaded
+        The user's file.
+    targets : dict of str to Target
+        The targets of the file.
+    options : namespace
+        With ``path``, ``shapes`` and ``names``; if ``names`` is empty, all targets are chosen.
+    groups : sequence of ibpcl.verify.forwards.roles.Group
+        Groups of functions, whose names are accepted and left out here.
+
+    Returns
+    -------
+    list of Target
+        The chosen targets.
+
+    Raises
+    ------
+    UserError
+        If a name is missing in the file, or the file has nothing to check.
+    """
     module = loaded.module
     path = options.path
     failure = f"; {loaded.failures[0]}" if loaded.failures else ""
@@ -177,7 +238,29 @@ def choose(loaded, targets, options, groups=()):
 
 
 def asked_for(module, name, value, path):
-    """Return the target of a name that is no pair by itself, or refuse it."""
+    """Return the target of a name that was not found as a target.
+
+    Parameters
+    ----------
+    module : module
+        The user's file as a module.
+    name : str
+        The name.
+    value : callable
+        The function or class of this name.
+    path : str
+        The file, for the message.
+
+    Returns
+    -------
+    Target
+        The function as a loss with its gradient, or the class.
+
+    Raises
+    ------
+    UserError
+        If it is a class without a forward and a backward.
+    """
     if inspect.isclass(value):
         if discovery.is_concrete(value):
             return Target(name, "class", value)
@@ -190,7 +273,22 @@ def asked_for(module, name, value, path):
 
 
 def alone_in(module, targets, groups=()):
-    """Return the public functions that a module defines and that belong to no target or group."""
+    """Return the public functions of a module that belong to no target or group.
+
+    Parameters
+    ----------
+    module : module
+        The user's file as a module.
+    targets : dict of str to Target
+        The targets of the file.
+    groups : sequence of ibpcl.verify.forwards.roles.Group
+        Groups of functions.
+
+    Returns
+    -------
+    list of str
+        Names of the functions.
+    """
     used = {name for group in groups for name in group.names}
     used |= {alias for target in targets.values() for alias in (target.name, *target.aliases)}
     used |= {getattr(target.gradient, "__name__", "") for target in targets.values()}
@@ -206,8 +304,22 @@ def alone_in(module, targets, groups=()):
 
 
 def verdict_on(loaded, target, options):
-    """Return what is to be sent of a target: its report and figures, or a state and why there is no
-    report.
+    """Return the message about a target.
+
+    Parameters
+    ----------
+    loaded : ibpcl.verify.doors.loading.Loaded
+        The user's file.
+    target : Target
+        The target.
+    options : namespace
+        The request: ``path``, ``shapes``, ``seed``, ``wrt``, ``timeout`` and ``figures``.
+
+    Returns
+    -------
+    dict
+        With ``report``, ``seconds`` and ``figures``; or with ``state`` and ``words`` if there is no
+        report.
     """
     start = time.perf_counter()
     module = loaded.module
@@ -239,14 +351,31 @@ def verdict_on(loaded, target, options):
             "seconds": time.perf_counter() - start,
             "figures": "",
         }
-        with contextlib.suppress(Exception, TimeUp):  # no curves if they raise
+        with contextlib.suppress(Exception, TimeUp):  # no charts if drawing them fails
             content["figures"] = report.figures if options.figures else ""
         return content
     return without_report(trap, loaded, target, options)
 
 
 def without_report(trap, loaded, target, options):
-    """Return a state and, in one line, why there is no report."""
+    """Return the message about a target whose check has raised an exception.
+
+    Parameters
+    ----------
+    trap : Trap
+        With the exception.
+    loaded : ibpcl.verify.doors.loading.Loaded
+        The user's file.
+    target : Target
+        The target.
+    options : namespace
+        With ``path``.
+
+    Returns
+    -------
+    dict
+        With ``state`` ("refused", "wrong" or "undecided") and ``words``, one line.
+    """
     error = trap.error
     title = f"{options.path}:{target.name}"
     if isinstance(error, Disagreeing):
@@ -298,7 +427,18 @@ def without_report(trap, loaded, target, options):
 
 
 def trap_of(error):
-    """Return a :class:`Trap` that holds an error."""
+    """Return a trap that contains an exception.
+
+    Parameters
+    ----------
+    error : BaseException
+        The exception.
+
+    Returns
+    -------
+    Trap
+        The trap.
+    """
     trap = Trap()
     trap.error = error
     return trap

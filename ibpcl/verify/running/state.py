@@ -1,7 +1,6 @@
-"""What must hold for a pair before its gradient can be judged: its form, and what it keeps between
-calls.
+"""Requirements on a pair before its gradient can be judged, and state that it keeps between calls.
 
-How it behaves when it is called again is the matter of :mod:`ibpcl.verify.diagnosis.uses`.
+Its behaviour when it is called again is examined in :mod:`ibpcl.verify.diagnosis.uses`.
 """
 
 import ast
@@ -20,12 +19,21 @@ from ibpcl.verify.witnesses.problem import (
 
 
 def refuse_outputs(outputs):
-    """Raise ``TypeError`` for outputs without a gradient of this kind: complex ones, or no
-    floating-point one.
+    """Raise an error for outputs without a real gradient.
+
+    Parameters
+    ----------
+    outputs : sequence of ndarray
+        The outputs of a forward.
+
+    Raises
+    ------
+    TypeError
+        If an output is complex, or none is floating-point.
     """
     kinds = ", ".join(sorted({str(out.dtype) for out in outputs}))
     if outputs and not any(out.dtype.kind in "fc" for out in outputs):
-        raise TypeError(f"check: f returns {kinds} alone, which has no derivative; return floats")
+        raise TypeError(f"check: f returns only {kinds}, which has no derivative; return floats")
     if any(out.dtype.kind == "c" for out in outputs):
         raise TypeError(
             f"check: f returns {kinds}; a complex output has no gradient of this kind: return its "
@@ -34,10 +42,24 @@ def refuse_outputs(outputs):
 
 
 def require_gradients(problem, w, wrt):
-    """Call ``f_vjp`` once and refuse what can't be judged.
+    """Call the gradient function once, and raise an error if its result cannot be judged.
 
-    Raises ``ValueError`` if the number of gradients does not fit the inputs, ``TypeError`` if the
-    arguments are taken in the wrong order, or something else than arrays is returned.
+    Parameters
+    ----------
+    problem : Problem
+        The pair and the point.
+    w : ndarray, shape (M,)
+        Cotangent of all outputs.
+    wrt : sequence of int or str, or None
+        The inputs that the user has selected, for the message.
+
+    Raises
+    ------
+    ValueError
+        If the number of gradients does not fit the inputs.
+    TypeError
+        If the arguments of the gradient function are in the wrong order, or a gradient is not
+        numeric.
     """
     outputs, several, cache = problem.call()
     dout = shaped_like(w, outputs, several)
@@ -77,7 +99,7 @@ def require_gradients(problem, w, wrt):
 
 
 def _refuse_objects(name, gradient):
-    """Refuse an array of Python objects that are no numbers."""
+    """Raise an error for an array of Python objects that are not numbers."""
     if not isinstance(gradient, np.ndarray) or gradient.dtype.kind not in "OUSV":
         return
     try:
@@ -93,9 +115,7 @@ def _refuse_objects(name, gradient):
 
 
 def _stacked(problem, gradients):
-    """Return whether the only array returned has an axis along which there is a gradient for each
-    of several inputs.
-    """
+    """Return whether the only returned array has one gradient per input along axis 0."""
     first, *others = gradients or (None,)
     return (
         isinstance(first, np.ndarray)
@@ -117,8 +137,18 @@ def _works_exchanged(problem, dout, cache):
 
 
 def kept_between_calls(function):
-    """Return the names of what a function and its helpers keep between calls: globals written to,
-    mutable defaults.
+    """Return the names of variables in which a function and its helpers keep values between calls.
+
+    Parameters
+    ----------
+    function : callable
+        The function.
+
+    Returns
+    -------
+    list of str
+        Global variables that are modified, and mutable default arguments.  Empty if the source is
+        not available.
 
     Examples
     --------
@@ -179,8 +209,20 @@ def kept_between_calls(function):
 
 
 def in_native_precision(problem, w):
-    """Return in words how far the gradient is from the float64 one where inputs came in a smaller
-    type; else "".
+    """Return a note on the gradient in the precision of the given inputs.
+
+    Parameters
+    ----------
+    problem : Problem
+        The pair and the point.
+    w : ndarray, shape (M,)
+        Cotangent of all outputs.
+
+    Returns
+    -------
+    str
+        Which inputs were converted to float64, and the difference to the gradient in their own
+        type. Empty if all inputs were float64.
     """
     small = [
         name

@@ -1,8 +1,7 @@
-"""Hold what foreign code does: it raises, it never returns, it ends the process.
+"""Isolation of foreign code, which may raise, run forever, or end its process.
 
-One failure must not end everything else.  :class:`Trap` keeps an error, :func:`limit` ends what
-takes too long, and :func:`converse` runs code in a process of its own and notices when that process
-goes or falls silent.
+:class:`Trap` catches an exception, :func:`limit` interrupts code after a time limit, and
+:func:`converse` runs a command in a separate process and detects when it ends or becomes silent.
 """
 
 import contextlib
@@ -18,18 +17,24 @@ from pathlib import Path
 from ibpcl.verify.witnesses.clock import TimeUp
 
 OURS = Path(__file__).parents[1]  # the folder of this package
-# seconds for a check to end by its own clock before it is interrupted
+# Seconds after the time limit in which a check can still end by its own clock.
 LAG = 1.0
-# seconds between interrupts: a bare except may swallow the first
+# Seconds between interrupts; a bare ``except`` may catch the first.
 AGAIN = 0.5
-GRACE = 5.0  # seconds past its time after which a silent process is killed
+# Seconds after the time limit at which a silent process is killed.
+GRACE = 5.0
 
 
 class Trap:
-    """A context that keeps the error raised inside it, if there is one, instead of letting it out.
+    """A context manager that catches the exception raised inside it.
 
-    A derivation under check may raise anything at all; its neighbours still have to be checked.  An
-    interrupt, by the keyboard or by :func:`limit`, passes through.
+    A derivation under check may raise any exception, which must not prevent the check of others.
+    An interrupt, by the keyboard or by :func:`limit`, is not caught.
+
+    Attributes
+    ----------
+    error : Exception, SystemExit or None
+        The exception; None if there was none.
 
     Examples
     --------
@@ -53,8 +58,19 @@ class Trap:
         return "".join(traceback.format_exception_only(self.error)).strip()
 
     def frames(self, path):
-        """Return the frames of the traceback that are in one file or beside it: not ours, and not
-        installed.
+        """Return the frames of the traceback that belong to a file or to files beside it.
+
+        Frames of this package and of installed packages are left out.
+
+        Parameters
+        ----------
+        path : pathlib.Path
+            The file.
+
+        Returns
+        -------
+        list of traceback.FrameSummary
+            The frames.
         """
         return [
             frame
@@ -68,21 +84,39 @@ class Trap:
         ]
 
     def within(self, path):
-        """Return the traceback as text with the frames of one file, and of those beside it,
-        only.
+        """Return the traceback as text, restricted to a file and to files beside it.
+
+        Parameters
+        ----------
+        path : pathlib.Path
+            The file.
+
+        Returns
+        -------
+        str
+            The frames and the exception.
         """
         return "".join([*traceback.format_list(self.frames(path)), str(self)])
 
 
 @contextlib.contextmanager
 def limit(seconds):
-    """Raise :class:`TimeUp` inside the block when its time has passed, also in a loop that calls
-    nothing.
+    """Raise :class:`TimeUp` inside the block when a time limit has passed.
 
-    A signal interrupts the main thread.  In other threads, and where there is no timer that sends
-    signals (Windows), another thread does so, between two steps of Python: not within a long call
-    of compiled code.  A check that counts its own time, as :func:`ibpcl.verify.check` does, has a
-    second more to end by itself.
+    The main thread is interrupted by a signal, even in a loop that calls nothing.  In other
+    threads, and on Windows, another thread raises the exception between two steps of Python, so a
+    long call of compiled code is not interrupted.  The interrupt comes one second late, so that a
+    check that measures its own time, such as :func:`ibpcl.verify.check`, can end by itself.
+
+    Parameters
+    ----------
+    seconds : float
+        The time limit.
+
+    Raises
+    ------
+    TimeUp
+        If the time limit has passed.
 
     Examples
     --------
@@ -141,11 +175,11 @@ def _by_thread(seconds):
     finally:
         with lock:
             over.set()
-            _raise_in(target, None)  # take back one that has not arrived yet
+            _raise_in(target, None)  # cancel an interrupt that has not arrived yet
 
 
 def _raise_in(thread, error):
-    """Raise an exception class in a thread as soon as it runs Python code; None takes it back."""
+    """Raise an exception class in a thread as soon as it runs Python code; None cancels it."""
     api = getattr(ctypes, "pythonapi", None)  # PyPy has none
     if api is not None:
         given = None if error is None else ctypes.py_object(error)
@@ -153,12 +187,24 @@ def _raise_in(thread, error):
 
 
 def converse(command, seconds):
-    """Start a process and yield the JSON objects that it prints, a line each, as they come.
+    """Start a process and yield the JSON objects that it prints, one per line.
 
-    From one object to the next it has so many seconds; a process that is silent for much longer is
-    killed, with all that it has started.  The first one, which follows the start of an interpreter,
-    may take any time.  The last one is ``{"event": "ended", "code": ...}`` with the exit code
-    (negative: a signal), or ``{"event": "late"}`` if the process had to be killed.
+    A process that prints nothing for longer than the time limit is killed, together with the
+    processes that it has started.  Until the first object, which follows the start of an
+    interpreter, there is no limit.
+
+    Parameters
+    ----------
+    command : list of str
+        The program with its arguments.
+    seconds : float
+        Time limit from one object to the next.
+
+    Yields
+    ------
+    message : dict
+        The objects.  The last one is added here: ``{"event": "ended", "code": ...}`` with the exit
+        code (negative for a signal), or ``{"event": "late"}`` if the process was killed.
     """
     process = subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True
@@ -169,7 +215,7 @@ def converse(command, seconds):
     def end():
         if process.poll() is None:
             late.set()
-        # what it has started may outlive it and hold the pipe
+        # processes that it has started may outlive it and keep the pipe open
         _kill(process)
 
     try:
@@ -177,7 +223,7 @@ def converse(command, seconds):
             timer.cancel()
             timer = threading.Timer(seconds + GRACE, end)
             timer.start()
-            # a process that is killed leaves half a line
+            # a killed process may leave an incomplete line
             with contextlib.suppress(ValueError):
                 yield json.loads(line)
         code = process.wait()
@@ -191,13 +237,13 @@ def converse(command, seconds):
 
 
 def _kill(process):
-    """End a process and all that it has started."""
+    """End a process and the processes that it has started."""
     with contextlib.suppress(ProcessLookupError):
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)
             return
         if os.name == "nt":
-            with contextlib.suppress(OSError):  # a Windows without it
+            with contextlib.suppress(OSError):  # taskkill may be missing
                 subprocess.run(
                     ["taskkill", "/F", "/T", "/PID", str(process.pid)],
                     check=False,

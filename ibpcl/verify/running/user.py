@@ -1,14 +1,14 @@
-"""Check code that a user has written: ``path/to/mine.py:name``, a Python file or a notebook.
+"""Check of a user's file: ``path/to/mine.py:name``, a Python file or a notebook.
 
-A name is that of a function with a gradient beside it, of a class, or of a function that returns a
-loss with its gradient (:mod:`ibpcl.verify.doors`).  The inputs come from ``check_inputs`` in that
-file, from shapes given on the command line, or they are guessed.
+The name is that of a function with a gradient beside it, of a class, or of a function that returns
+a loss with its gradient (:mod:`ibpcl.verify.doors`).  The inputs come from ``check_inputs`` in that
+file or from given shapes, or they are guessed.
 
-The file runs in a process of its own (:mod:`ibpcl.verify.running.served`), which sends back what it
-found, a line for each pair, to :class:`FileRun`.  A verdict is made here, of the kinds that were
-sent; a file that ends its process, or replaces parts of this package, has no verdict by that.  This
-is no sandbox.  The file's code has the user's rights, and a hostile one can forge a message; the
-work of others is for ``ibpcl class grade``.
+The file runs in a separate process (:mod:`ibpcl.verify.running.served`), which sends one line of
+results for each pair to :class:`FileRun`.  The verdict is computed here, from the kinds in the
+message.  A file that ends its process, or replaces parts of this package, therefore cannot set its
+own verdict by accident.  This is not a sandbox.  The file's code has the user's rights, and hostile
+code can forge a message.  Use ``ibpcl class grade`` for the work of others.
 """
 
 import dis
@@ -30,8 +30,20 @@ START = (
 
 
 def is_file(target):
-    """Return whether a target names a file rather than a check.
+    """Return whether a target names a file rather than a built-in check.
 
+    Parameters
+    ----------
+    target : str
+        The target, such as ``mine.py:softmax``.
+
+    Returns
+    -------
+    bool
+        True if the target, or the part before the last colon, ends in ``.py`` or ``.ipynb``.
+
+    Examples
+    --------
     >>> is_file("mine.py:softmax"), is_file("homework.ipynb"), is_file("gradients/gaussian.kl")
     (True, True, False)
     """
@@ -39,8 +51,22 @@ def is_file(target):
 
 
 def split(target):
-    """Return the path and the function that a target names; the function is empty if it names all.
+    """Return the path and the function in a target.
 
+    Parameters
+    ----------
+    target : str
+        The target.
+
+    Returns
+    -------
+    path : str
+        The file.
+    name : str
+        The function, without ``_vjp``; empty if the target is the whole file.
+
+    Examples
+    --------
     >>> split("mine.py:softmax_vjp"), split("mine.py")
     (('mine.py', 'softmax'), ('mine.py', ''))
     """
@@ -49,13 +75,24 @@ def split(target):
 
 
 def binds(path, name):
-    """Return whether a file binds a name at its top level, without running it; of an unreadable
-    file, assume so.
+    """Return whether a file defines a name at its top level, without running the file.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    name : str
+        The name.
+
+    Returns
+    -------
+    bool
+        True also for a file that cannot be read, whose error is reported later.
     """
     try:
         code = compile(source_of(path), path, "exec")
     except (OSError, SyntaxError, ValueError):  # a UserError is a ValueError
-        # the file itself is the mistake to speak of
+        # a later step reports the error in the file itself
         return True
     return any(
         step.opname == "STORE_NAME" and step.argval == name for step in dis.get_instructions(code)
@@ -63,8 +100,25 @@ def binds(path, name):
 
 
 def parse_shapes(texts):
-    """Read ``x=3,4`` as {"x": (3, 4)}; ``tau=`` is a number.
+    """Return shapes of inputs from texts such as ``x=3,4``.
 
+    Parameters
+    ----------
+    texts : sequence of str
+        One text for each input.  ``tau=`` stands for a number.
+
+    Returns
+    -------
+    dict of str to tuple of int
+        The shapes by name.
+
+    Raises
+    ------
+    UserError
+        If a text has another form, or a size is not at least 1.
+
+    Examples
+    --------
     >>> parse_shapes(["x=3,4", "tau="])
     {'x': (3, 4), 'tau': ()}
     """
@@ -83,26 +137,43 @@ def parse_shapes(texts):
 
 @dataclass
 class Checked:
-    """What came of one pair, or of a file as a whole."""
+    """Result for one pair, one distribution, or a file as a whole.
 
-    title: str  # path:function
-    # "ok", "wrong", "undecided", or "refused": the command needs something else
+    Attributes
+    ----------
+    title : str
+        The file and the function, ``path:function``.
+    verdict : {"ok", "wrong", "undecided", "refused"}
+        "refused" if the file or the request has to be changed before a check is possible.
+    words : str
+        The reason if there is no report.
+    report : Report or None
+        The report on a pair.  None if the pair raises, ends the process, or is not finished in
+        time.
+    figures : str
+        Charts of the report, as HTML.
+    seconds : float
+        Duration of the check.
+    forwards : ForwardReport or None
+        The report on the functions of a distribution.
+    """
+
+    title: str
     verdict: str
-    words: str = ""  # why there is no report
-    # None if the pair raises, ends the process, or there was no time
+    words: str = ""
     report: Report | None = None
-    figures: str = ""  # its curves, as HTML
+    figures: str = ""
     seconds: float = 0.0
-    forwards: ForwardReport | None = None  # of the functions of a distribution, instead of report
+    forwards: ForwardReport | None = None
 
     def text(self):
-        """Return everything there is to say, as lines."""
+        """Return the report, or the verdict with its reason, as text."""
         found = self.report or self.forwards
         words = "\n  ".join(self.words.splitlines())
         return found.text() if found else f"{self.title}: {self.verdict.upper()}: {words}"
 
     def to_dict(self):
-        """Return plain values only, ready for ``json.dumps``."""
+        """Return the result as a dict that ``json.dumps`` accepts."""
         return {
             "group": "yours",
             "name": self.title,
@@ -120,25 +191,43 @@ class Checked:
 
 @dataclass
 class FileRun:
-    """The pairs of a file, checked in a process of its own; iterating runs it and yields a
-    :class:`Checked` for each.
+    """The check of a file in a separate process.
 
-    A pair that ends the process, or that hangs and can't be interrupted, costs its own verdict
-    only: the pairs after it are checked in a new process.
+    Iterating runs the file and yields a :class:`Checked` for each pair.  If a pair ends the
+    process, or hangs and cannot be interrupted, the pairs after it are checked in a new process.
+
+    Attributes
+    ----------
+    path : str
+        The file.
+    names : list of str
+        Functions to check; if empty, all that have a gradient.
+    shapes : dict of str to tuple of int
+        Shapes of inputs to draw; ``()`` is a number.
+    wrt : list of str or None
+        The inputs whose gradients are returned; None for all floating-point inputs.
+    seed : int
+        Seed for drawn inputs, cotangents and directions.
+    timeout : float
+        Time limit for each pair, and for the import of the file, in seconds.
+    figures : bool
+        Whether to draw charts.
+    left_out : list of str
+        Functions without a gradient; filled while iterating.
+    failures : list of str
+        Sentences about statements of the file that raised; filled while iterating.
     """
 
     path: str
-    names: list = field(default_factory=list)  # functions; all that have a gradient if empty
-    shapes: dict = field(default_factory=dict)  # of inputs to draw, by name; () is a number
-    wrt: list | None = None  # as in :func:`ibpcl.verify.check`
-    seed: int = 0  # of drawn inputs, cotangents and directions
-    # seconds for each pair, and for the import of the file
+    names: list = field(default_factory=list)
+    shapes: dict = field(default_factory=dict)
+    wrt: list | None = None
+    seed: int = 0
     timeout: float = 120.0
-    figures: bool = False  # whether the curves are wanted, for a page
+    figures: bool = False
 
     def __post_init__(self):
-        self.left_out = []  # functions without a gradient
-        # statements of the file that could not be run
+        self.left_out = []
         self.failures = []
 
     def __iter__(self):
@@ -161,14 +250,14 @@ class FileRun:
                     return
                 elif message["event"] == "verdict" and pending and message["name"] == pending[0]:
                     yield checked(f"{self.path}:{_bare(pending.pop(0))}", message)
-            if pending != []:  # what the process was at when it ended
+            if pending != []:  # the process ended during this pair
                 yield self._silent(
                     f"{self.path}:{_bare(pending.pop(0))}" if pending else self.path, message
                 )
             pending = pending or []
 
     def _silent(self, title, last):
-        """Return what can be said of a pair whose process has ended before its verdict."""
+        """Return the result for a pair whose process has ended before its verdict."""
         if last["event"] == "late":
             return Checked(title, "undecided", f"not finished within {self.timeout:g} s")
         code = last["code"]
@@ -177,12 +266,25 @@ class FileRun:
 
 
 def _bare(name):
-    """Return the name of a pair, or of the functions of a distribution, as it is shown."""
+    """Return the name of a pair, or of a group of functions, for messages."""
     return name.strip("<>")
 
 
 def checked(title, message):
-    """Return what a message says of a pair; one that is not complete is no verdict."""
+    """Return the result in a message; an incomplete message gives the verdict "wrong".
+
+    Parameters
+    ----------
+    title : str
+        The file and the function, ``path:function``.
+    message : dict
+        The message of the process.
+
+    Returns
+    -------
+    Checked
+        The result.
+    """
     with Trap() as trap:
         if "forwards" in message:
             forwards = ForwardReport.from_dict({**message["forwards"], "title": title})
@@ -198,5 +300,5 @@ def checked(title, message):
                 title, report.verdict, "", report, message.get("figures", ""), message["seconds"]
             )
     return Checked(
-        title, "wrong", f"no verdict: what the process sent is not complete ({trap.error})"
+        title, "wrong", f"no verdict: the message of the process is incomplete ({trap.error})"
     )
