@@ -14,6 +14,7 @@ from ibpcl import check_distribution, check_identity, check_value
 from ibpcl.cli import main
 from ibpcl.verify import ForwardReport
 from ibpcl.verify.forwards import trying
+from ibpcl.verify.forwards.calling import over
 from ibpcl.verify.forwards.roles import group_of, groups_in
 
 EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
@@ -489,3 +490,26 @@ def test_a_posterior_without_its_evidence_is_no_density():
         "log_density": lambda theta, y: -0.5 * theta**2 - 0.5 * (y - theta) ** 2,
     }
     assert not group_of("model", functions).is_checkable
+
+
+def test_a_last_digit_that_numpy_rounds_differently_costs_no_further_calls():
+    calls = []
+
+    def log_tail(x):
+        calls.append(np.size(x))
+        power = x**1.3
+        # as if the power of one number were rounded down, and that of an array were not
+        return np.log1p(-(np.nextafter(power, 0) if np.ndim(x) == 0 else power))
+
+    x = 1 - np.logspace(-1, -15, 100)
+    values = over(log_tail, x)
+    assert len(calls) <= 10 and max(calls) == len(x)
+    np.testing.assert_array_equal(values, log_tail(x))
+
+
+def test_a_function_that_mixes_its_points_is_called_with_one_at_a_time():
+    def log_density(x):
+        return -0.5 * (x - np.mean(x)) ** 2 - 0.5 * x**2
+
+    x = np.linspace(-2, 2, 9)
+    np.testing.assert_array_equal(over(log_density, x), -0.5 * x**2)
