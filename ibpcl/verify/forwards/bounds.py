@@ -37,6 +37,7 @@ def check_model(family):
     Returns
     -------
     verdicts : list of ibpcl.verify.forwards.verdicts.ForwardVerdict
+        One verdict for each function.
     """
     items = []
     joints = posteriors = None
@@ -107,6 +108,7 @@ def check_evidence(family, part, joints):
     Parameters
     ----------
     family : ibpcl.verify.forwards.families.Family
+        The functions of one distribution, with sets of parameters.
     part : ibpcl.verify.forwards.roles.Part
         The log evidence, in nats.
     joints : list of ibpcl.verify.forwards.truth.Truth
@@ -115,6 +117,7 @@ def check_evidence(family, part, joints):
     Returns
     -------
     verdict : ibpcl.verify.forwards.verdicts.ForwardVerdict
+        The verdict with its reason.
     """
     right = np.log(np.array([joint.total for joint in joints]))
     if not np.all(np.isfinite(right)):
@@ -130,6 +133,7 @@ def check_bound(family, part, evidence, joints, posteriors):
     Parameters
     ----------
     family : ibpcl.verify.forwards.families.Family
+        The functions of one distribution, with sets of parameters.
     part : ibpcl.verify.forwards.roles.Part
         The bound, in nats.
     evidence : ndarray, shape (N,)
@@ -140,6 +144,7 @@ def check_bound(family, part, evidence, joints, posteriors):
     Returns
     -------
     verdict : ibpcl.verify.forwards.verdicts.ForwardVerdict
+        The verdict with its reason.
     """
     given = family.numbers(part)
     if joints is None or posteriors is None:
@@ -213,6 +218,7 @@ def check_estimator(family, part, expectation):
     Parameters
     ----------
     family : ibpcl.verify.forwards.families.Family
+        The functions of one distribution, with sets of parameters.
     part : ibpcl.verify.forwards.roles.Part
         The function ``estimator(noise, ...)``.
     expectation : ibpcl.verify.forwards.roles.Part
@@ -221,6 +227,7 @@ def check_estimator(family, part, expectation):
     Returns
     -------
     verdict : ibpcl.verify.forwards.verdicts.ForwardVerdict
+        The verdict with its reason.
     """
     noise = noises.noise_of(part, family.parameters)
     right = family.numbers(expectation)
@@ -298,12 +305,14 @@ def check_gradient_estimators(family, expectation):
     Parameters
     ----------
     family : ibpcl.verify.forwards.families.Family
+        The functions of one distribution, with sets of parameters.
     expectation : ibpcl.verify.forwards.roles.Part
         Closed form of the expectation.
 
     Returns
     -------
     verdicts : list of ForwardVerdict
+        One verdict for each function.
     """
     right = np.array([_gradient(family, expectation, point) for point in family.points])
     found = []

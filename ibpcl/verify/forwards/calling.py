@@ -27,6 +27,7 @@ def within(seconds):
     Parameters
     ----------
     seconds : float
+        Limit of processor time.
     """
     now = time.process_time()
     before = _deadline.get()
@@ -51,10 +52,12 @@ def names_of(function):
     Parameters
     ----------
     function : callable
+        The function.
 
     Returns
     -------
     names : list of str
+        Names in the order of the signature.
 
     Raises
     ------
@@ -84,12 +87,14 @@ def quiet(function, /, *arguments, **options):
     Parameters
     ----------
     function : callable
+        The function to call.
     *arguments, **options
         Arguments of the call.
 
     Returns
     -------
     result : object
+        The result of the function.
 
     Raises
     ------
@@ -115,10 +120,12 @@ def real(value):
     Parameters
     ----------
     value : object
+        A number, an array, or nested lists of numbers.
 
     Returns
     -------
     array : ndarray of float64
+        The value as an array.
 
     Raises
     ------
@@ -144,6 +151,7 @@ def first(result):
     Returns
     -------
     output : object
+        The output alone.
     """
     return result[0] if isinstance(result, tuple) and len(result) == 2 else result
 
@@ -154,12 +162,14 @@ def number(function, /, *arguments, **options):
     Parameters
     ----------
     function : callable
+        The function to call.
     *arguments, **options
         Arguments of the call.
 
     Returns
     -------
     number : float
+        The output.
 
     Raises
     ------

@@ -27,6 +27,7 @@ def check_change(family):
     Returns
     -------
     verdicts : list of ibpcl.verify.forwards.verdicts.ForwardVerdict
+        One verdict for each function.
     """
     transform = family.parts["transform"]
     x = _inside(family, transform)
@@ -56,6 +57,7 @@ def check_pushed(family, density):
     Returns
     -------
     verdict : ibpcl.verify.forwards.verdicts.ForwardVerdict
+        The verdict with its reason.
     """
     transform = family.parts["transform"]
     x = _inside(family, transform)
@@ -117,15 +119,20 @@ def slope(family, part, x, point, function=None):
     Parameters
     ----------
     family : ibpcl.verify.forwards.families.Family
+        The functions of one distribution, with sets of parameters.
     part : ibpcl.verify.forwards.roles.Part
+        The function with its role.
     x : ndarray, shape (K,) or (K, d)
+        Values of the variable.
     point : dict of str to object
+        Arguments by name.
     function : callable, optional
         Changed version of the function.
 
     Returns
     -------
     jacobians : ndarray, shape (K,) or (K, d, d)
+        Derivatives, or Jacobians for a vector.
     """
 
     def values(y):

@@ -117,10 +117,12 @@ def check_group(group):
     Parameters
     ----------
     group : ibpcl.verify.forwards.roles.Group
+        The functions.
 
     Returns
     -------
     report : ibpcl.verify.forwards.verdicts.ForwardReport
+        One verdict for each function.
     """
     try:
         with np.errstate(all="ignore"):

@@ -28,6 +28,7 @@ def entropy_of(truth):
     Parameters
     ----------
     truth : ibpcl.verify.forwards.truth.Truth
+        The density at one set of parameters.
 
     Returns
     -------
@@ -109,6 +110,7 @@ def check_moment(family, truths, part):
     Parameters
     ----------
     family : ibpcl.verify.forwards.families.Family
+        The functions of one distribution, with sets of parameters.
     truths : list of ibpcl.verify.forwards.truth.Truth
         The density at each point.
     part : ibpcl.verify.forwards.roles.Part
@@ -117,6 +119,7 @@ def check_moment(family, truths, part):
     Returns
     -------
     verdict : ibpcl.verify.forwards.verdicts.ForwardVerdict
+        The verdict with its reason.
     """
     if truths[0].nodes.x.ndim > 1:
         return _in_dimensions(family, truths, part)
@@ -153,6 +156,7 @@ def judged(part, every, right, values, others, witness, loose=False):
     every : list of dict
         The N points.
     right : ndarray, shape (N,)
+        The right values.
     values : callable
         ``values(function, points)`` returns the values of a changed closed form, or of the same
         one at changed points.
@@ -166,6 +170,7 @@ def judged(part, every, right, values, others, witness, loose=False):
     Returns
     -------
     verdict : ibpcl.verify.forwards.verdicts.ForwardVerdict
+        The verdict with its reason.
     """
     given = values()
     numbers = {"given": given, "right": right}
@@ -229,6 +234,7 @@ def check_expectation(family, truths, part, integrand):
     Parameters
     ----------
     family : ibpcl.verify.forwards.families.Family
+        The functions of one distribution, with sets of parameters.
     truths : list of ibpcl.verify.forwards.truth.Truth
         The density at each point.
     part, integrand : ibpcl.verify.forwards.roles.Part
@@ -237,6 +243,7 @@ def check_expectation(family, truths, part, integrand):
     Returns
     -------
     verdict : ibpcl.verify.forwards.verdicts.ForwardVerdict
+        The verdict with its reason.
     """
     right = []
     for truth, point in zip(truths, family.points, strict=True):
@@ -322,10 +329,12 @@ def standard(names):
     Parameters
     ----------
     names : sequence of str
+        Names of the parameters.
 
     Returns
     -------
     point : dict of str to float
+        One value for each parameter.
     """
     values = {"real": 0.0, "share": 0.5, "positive": 1.0, "count": 1}
     return {name: values[points.domain(name)] for name in names}
@@ -337,6 +346,7 @@ def check_kl(family, truth_at, part):
     Parameters
     ----------
     family : ibpcl.verify.forwards.families.Family
+        The functions of one distribution, with sets of parameters.
     truth_at : callable
         ``truth_at(point)`` returns the density at a point.
     part : ibpcl.verify.forwards.roles.Part
@@ -345,6 +355,7 @@ def check_kl(family, truth_at, part):
     Returns
     -------
     verdict : ibpcl.verify.forwards.verdicts.ForwardVerdict
+        The verdict with its reason.
 
     Raises
     ------
@@ -445,6 +456,7 @@ def check_kl_between(family, q, p, part):
     Returns
     -------
     verdict : ibpcl.verify.forwards.verdicts.ForwardVerdict
+        The verdict with its reason.
     """
     pairs = [(q(point), p(point)) for point in family.points]
     return _by_pairs(family, part, family.points, pairs)

@@ -32,6 +32,7 @@ class Known(NamedTuple):
     truths : list of ibpcl.verify.forwards.truth.Truth
         The density at each point, after a change of the source if one was found.
     verdict : ibpcl.verify.forwards.verdicts.ForwardVerdict or None
+        The verdict on the density; None if it was not checked.
     sure : bool
         True if other functions can be compared with the density.
     function : callable or None
@@ -50,6 +51,7 @@ class Check:
     Parameters
     ----------
     family : ibpcl.verify.forwards.families.Family
+        The functions of one distribution, with sets of parameters.
     dimension : int
         Dimension of the random variable.
     is_consistent : callable
@@ -70,6 +72,7 @@ class Check:
         Parameters
         ----------
         support : Support or callable
+            The support, or a function from a point to a support.
         adapt : bool
             Whether the user's density may have kinks and jumps.
         function : callable, optional
@@ -80,6 +83,7 @@ class Check:
         Returns
         -------
         truths : list of ibpcl.verify.forwards.truth.Truth
+            One density for each point.
         """
         return [
             truth_of(
@@ -301,6 +305,7 @@ def check_density(family, dimension, is_consistent):
     Parameters
     ----------
     family : ibpcl.verify.forwards.families.Family
+        The functions of one distribution, with sets of parameters.
     dimension : int
         Dimension of the random variable.
     is_consistent : callable
@@ -310,6 +315,7 @@ def check_density(family, dimension, is_consistent):
     Returns
     -------
     known : Known
+        The density, with a verdict if it was checked.
     """
     return Check(family, dimension, is_consistent).run()
 

@@ -44,10 +44,12 @@ class Family:
     Parameters
     ----------
     group : ibpcl.verify.forwards.roles.Group
+        The functions of one distribution.
 
     Attributes
     ----------
     title : str
+        Name of the group.
     parts : dict of str to Part
         Functions by role.
     values : dict of str to object
@@ -144,11 +146,14 @@ class Family:
         Parameters
         ----------
         part : ibpcl.verify.forwards.roles.Part
+            The function with its role.
         point : dict of str to object
+            Arguments by name.
 
         Returns
         -------
         arguments : dict of str to object
+            Values by name.
 
         Raises
         ------
@@ -166,13 +171,16 @@ class Family:
         Parameters
         ----------
         part : ibpcl.verify.forwards.roles.Part
+            The function with its role.
         names : sequence of str
             Arguments of the part.
         point : dict of str to object
+            Arguments by name.
 
         Returns
         -------
         arguments : dict of str to object
+            Values by name.
 
         Raises
         ------
@@ -198,6 +206,7 @@ class Family:
         Parameters
         ----------
         part : ibpcl.verify.forwards.roles.Part
+            The function with its role.
         point : dict of str to object
             Parameters for the constructor of the class.
         function : callable, optional
@@ -206,6 +215,7 @@ class Family:
         Returns
         -------
         bound : callable
+            The function.
 
         Raises
         ------
@@ -232,8 +242,11 @@ class Family:
         Parameters
         ----------
         part : ibpcl.verify.forwards.roles.Part
+            The function with its role.
         x : array_like, shape (M,) or (M, d)
+            Values of the random variable.
         point : dict of str to object
+            Arguments by name.
         function : callable, optional
             Changed version of the function.
 
@@ -250,6 +263,7 @@ class Family:
         Parameters
         ----------
         part : ibpcl.verify.forwards.roles.Part
+            The function with its role.
         grids : list of ndarray
             Values of the variable for each point.
         function : callable, optional
@@ -260,6 +274,7 @@ class Family:
         Returns
         -------
         values : ndarray
+            All values in one array.
         """
         pairs = zip(grids, every or self.points, strict=False)
         return np.concatenate([self.values_at(part, x, point, function) for x, point in pairs])
@@ -272,6 +287,7 @@ class Family:
         part : ibpcl.verify.forwards.roles.Part
             A density or a log density.
         point : dict of str to object
+            Arguments by name.
         function : callable, optional
             Changed version of the function.
 
@@ -294,13 +310,16 @@ class Family:
         Parameters
         ----------
         part : ibpcl.verify.forwards.roles.Part
+            The function with its role.
         point : dict of str to object
+            Arguments by name.
         function : callable, optional
             Changed version of the function.
 
         Returns
         -------
         value : float
+            The value of the function.
 
         Raises
         ------
@@ -316,6 +335,7 @@ class Family:
         Parameters
         ----------
         part : ibpcl.verify.forwards.roles.Part
+            The function with its role.
         function : callable, optional
             Changed version of the function.
         every : list of dict, optional
@@ -324,6 +344,7 @@ class Family:
         Returns
         -------
         values : ndarray, shape (N,)
+            One value for each point.
         """
         return np.array([self.value(part, point, function) for point in every or self.points])
 

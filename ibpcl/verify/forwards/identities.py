@@ -27,6 +27,7 @@ def check_identity(left, right, inputs=None, *, name="", rtol=1e-6):
     Returns
     -------
     verdict : ibpcl.verify.forwards.verdicts.ForwardVerdict
+        The verdict with its reason.
 
     Raises
     ------

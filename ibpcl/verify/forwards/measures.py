@@ -51,7 +51,9 @@ class Nodes(NamedTuple):
     Attributes
     ----------
     x : ndarray, shape (M,) or (M, d)
+        The points.
     weights : ndarray, shape (M,)
+        The weights.
     half : ndarray of bool, shape (M,)
         Marks every second node; with doubled weights they give a coarser integral.  In a sum, all
         nodes are marked.
@@ -72,6 +74,7 @@ class Nodes(NamedTuple):
         Returns
         -------
         integral : float
+            The weighted sum of the values.
         error : float
             Difference from the integral over half of the nodes.
         """
@@ -91,6 +94,7 @@ def nodes_of(support, center=0.0, scale=1.0, dimension=1, terms=2000):
     Parameters
     ----------
     support : Support
+        The support.
     center, scale : float
         Where an infinite support has its mass.
     dimension : int
@@ -101,6 +105,7 @@ def nodes_of(support, center=0.0, scale=1.0, dimension=1, terms=2000):
     Returns
     -------
     nodes : Nodes
+        Points and weights.
 
     Examples
     --------
@@ -166,6 +171,7 @@ def interval(support, center, scale, steps):
     Returns
     -------
     x, weights : ndarray, shape (M,)
+        Points and weights of the integral.
     half : ndarray of bool, shape (M,)
         Marks every second node.
     """

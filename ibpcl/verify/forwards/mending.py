@@ -57,6 +57,7 @@ class Fit(NamedTuple):
     Attributes
     ----------
     kind : str
+        Kind of the mistake that the edit corrects.
     words : str
         Description of the edit, with the line.
     function : callable
@@ -134,6 +135,7 @@ def alike(values):
     Returns
     -------
     same : bool
+        True if they agree to a relative 1e-6.
     """
     return all(
         np.allclose(values[0], other, rtol=1e-6, atol=1e-9, equal_nan=True) for other in values

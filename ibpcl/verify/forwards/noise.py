@@ -51,6 +51,7 @@ def noise_of(part, parameters):
     Returns
     -------
     noise : Noise
+        Arguments of the sampler by their distribution.
 
     Raises
     ------
@@ -85,12 +86,14 @@ def quantile_of(kind, level):
     Parameters
     ----------
     kind : {"uniform", "normal", "gumbel", "logistic", "exponential"}
+        The distribution.
     level : array_like
         Probabilities in (0, 1).
 
     Returns
     -------
     noise : ndarray, shape of ``level``
+        Quantile for each level.
 
     Examples
     --------
@@ -116,14 +119,17 @@ def draws_of(family, part, noise, point, function=None, seed=0, size=DRAWS):
     Parameters
     ----------
     family : ibpcl.verify.forwards.families.Family
+        The functions of one distribution, with sets of parameters.
     part : ibpcl.verify.forwards.roles.Part
         The sampler.
     noise : Noise
+        Arguments of the sampler that are not parameters.
     point : dict of str to object
         Parameters by name.
     function : callable, optional
         Changed version of the sampler.
     seed : int
+        Seed for the random numbers.
     size : int
         Number N of draws.
 

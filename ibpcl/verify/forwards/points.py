@@ -26,6 +26,7 @@ def domain(name):
     Parameters
     ----------
     name : str
+        Name of the parameter.
 
     Returns
     -------
@@ -51,7 +52,9 @@ def draw(names, seed=SEED, draws=DRAWS, ordered=False, instead=None, like=None):
     Parameters
     ----------
     names : sequence of str
+        Names of the parameters.
     seed : int
+        Seed for the random numbers.
     draws : int
         Number of sets.
     ordered : bool
@@ -64,6 +67,7 @@ def draw(names, seed=SEED, draws=DRAWS, ordered=False, instead=None, like=None):
     Returns
     -------
     points : list of dict of str to float
+        The sets of parameters.
     """
     rng = np.random.default_rng(seed)
     points = []

@@ -27,6 +27,7 @@ def reference(family):
     Returns
     -------
     known : ibpcl.verify.forwards.densities.Known
+        The density, with a verdict if it was checked.
     """
     if family.density is not None:
         return check_density(family, _dimension(family), lambda truths: agreeing(family, truths))
@@ -102,11 +103,14 @@ def check_rising(family, part):
     Parameters
     ----------
     family : ibpcl.verify.forwards.families.Family
+        The functions of one distribution, with sets of parameters.
     part : ibpcl.verify.forwards.roles.Part
+        The function with its role.
 
     Returns
     -------
     verdict : ibpcl.verify.forwards.verdicts.ForwardVerdict
+        The verdict with its reason.
     """
     x = np.linspace(-20, 20, 401)
     for point in family.points:
@@ -127,6 +131,7 @@ def dependents(family):
     Parameters
     ----------
     family : ibpcl.verify.forwards.families.Family
+        The functions of one distribution, with sets of parameters.
 
     Returns
     -------
@@ -147,6 +152,7 @@ def density_at(family, truths, function=None):
     Parameters
     ----------
     family : ibpcl.verify.forwards.families.Family
+        The functions of one distribution, with sets of parameters.
     truths : list of ibpcl.verify.forwards.truth.Truth
         The density at the points of the family.
     function : callable, optional
@@ -184,12 +190,14 @@ def agreeing(family, truths):
     Parameters
     ----------
     family : ibpcl.verify.forwards.families.Family
+        The functions of one distribution, with sets of parameters.
     truths : list of ibpcl.verify.forwards.truth.Truth
         The density at each point.
 
     Returns
     -------
     count : int
+        Number of functions.
     """
     count = 0
     for role, part in dependents(family).items():

@@ -247,6 +247,7 @@ def role_of(name):
     Parameters
     ----------
     name : str
+        Name of the function.
 
     Returns
     -------
@@ -282,12 +283,14 @@ def groups_in(module, taken=()):
     Parameters
     ----------
     module : module
+        The module.
     taken : set of str
         Names to leave out, such as those of gradients.
 
     Returns
     -------
     groups : list of Group
+        The groups.
     """
     groups = {}
     for name, value in vars(module).items():
@@ -399,6 +402,7 @@ def group_of(title, functions, support=None, parameters=None):
     Parameters
     ----------
     title : str
+        Name of the group.
     functions : dict of str to callable or None
         Functions by role; None is left out.
     support : (float, float), or callable, optional
@@ -409,6 +413,7 @@ def group_of(title, functions, support=None, parameters=None):
     Returns
     -------
     group : Group
+        The functions with their roles.
     """
     group = Group(title)
     for role, function in functions.items():

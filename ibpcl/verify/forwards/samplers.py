@@ -90,6 +90,7 @@ def changed_points(every):
     Parameters
     ----------
     every : list of dict of str to object
+        Sets of parameters.
 
     Yields
     ------
@@ -119,6 +120,7 @@ def check_sampler(family, truths, part):
     Parameters
     ----------
     family : ibpcl.verify.forwards.families.Family
+        The functions of one distribution, with sets of parameters.
     truths : list of ibpcl.verify.forwards.truth.Truth
         The density at each point.
     part : ibpcl.verify.forwards.roles.Part
@@ -127,6 +129,7 @@ def check_sampler(family, truths, part):
     Returns
     -------
     verdict : ibpcl.verify.forwards.verdicts.ForwardVerdict
+        The verdict with its reason.
 
     Raises
     ------
@@ -168,12 +171,16 @@ def fits_sampler(family, truths, part):
     Parameters
     ----------
     family : ibpcl.verify.forwards.families.Family
+        The functions of one distribution, with sets of parameters.
     truths : list of ibpcl.verify.forwards.truth.Truth
+        The density at each point.
     part : ibpcl.verify.forwards.roles.Part
+        The function with its role.
 
     Returns
     -------
     fits : bool
+        Whether the draws follow the density.
     """
     noise = noises.noise_of(part, family.parameters)
     return all(
@@ -352,6 +359,7 @@ def check_cdf(family, truths, part):
     Parameters
     ----------
     family : ibpcl.verify.forwards.families.Family
+        The functions of one distribution, with sets of parameters.
     truths : list of ibpcl.verify.forwards.truth.Truth
         The density at each point.
     part : ibpcl.verify.forwards.roles.Part
@@ -360,6 +368,7 @@ def check_cdf(family, truths, part):
     Returns
     -------
     verdict : ibpcl.verify.forwards.verdicts.ForwardVerdict
+        The verdict with its reason.
     """
     xs = [truth.points_at(noises.LEVELS) for truth in truths]
     right = np.concatenate([truth.cdf(x) for truth, x in zip(truths, xs, strict=True)])
@@ -391,6 +400,7 @@ def check_quantile(family, truths, part):
     Parameters
     ----------
     family : ibpcl.verify.forwards.families.Family
+        The functions of one distribution, with sets of parameters.
     truths : list of ibpcl.verify.forwards.truth.Truth
         The density at each point.
     part : ibpcl.verify.forwards.roles.Part
@@ -399,6 +409,7 @@ def check_quantile(family, truths, part):
     Returns
     -------
     verdict : ibpcl.verify.forwards.verdicts.ForwardVerdict
+        The verdict with its reason.
     """
     levels = noises.LEVELS
     if truths[0].support.discrete:
@@ -485,6 +496,7 @@ def compared(part, given, right, values, others, numbers, every, kind="wrong", t
     Returns
     -------
     verdict : ibpcl.verify.forwards.verdicts.ForwardVerdict
+        The verdict with its reason.
     """
     if not np.all(np.isfinite(given)):
         at = int(np.flatnonzero(~np.isfinite(given))[0])
@@ -541,6 +553,7 @@ def check_by_draws(family):
     Returns
     -------
     verdicts : list of ibpcl.verify.forwards.verdicts.ForwardVerdict
+        One verdict for each function.
     """
     sampler = family.parts["sample"]
     noise = noises.noise_of(sampler, family.parameters)

@@ -46,6 +46,7 @@ class Slip(NamedTuple):
     kind : str
         One of :data:`ibpcl.verify.forwards.verdicts.HINTS`.
     words : str
+        The mistake as a sentence.
     """
 
     kind: str
@@ -60,8 +61,11 @@ def agree(given, right, rtol=RTOL, atol=0.0):
     Parameters
     ----------
     given, right : array_like
+        The values to compare.
     rtol : float
+        Relative tolerance.
     atol : float or array_like
+        Absolute tolerance.
 
     Returns
     -------
@@ -82,6 +86,7 @@ def multiple(value):
     Parameters
     ----------
     value : float
+        The number.
 
     Returns
     -------
@@ -176,6 +181,7 @@ def shift(gap, terms, atol=RTOL):
     Returns
     -------
     slip : Slip or None
+        None if there is no such term.
     """
     gap = np.asarray(gap, float)
     right = np.zeros(len(gap))

@@ -38,10 +38,12 @@ def is_one(totals):
     Parameters
     ----------
     totals : ndarray, shape (N,)
+        The integrals.
 
     Returns
     -------
     is_one : bool
+        Whether all are 1 up to the tolerance.
     """
     return bool(np.all(np.abs(totals - 1) <= TOLERANCE))
 
@@ -54,10 +56,12 @@ def at(candidate, point):
     candidate : Support or callable
         A callable maps a point to a support.
     point : dict of str to object
+        Arguments by name.
 
     Returns
     -------
     support : Support
+        The support.
     """
     return candidate(point) if callable(candidate) else candidate
 
@@ -68,6 +72,7 @@ def supports_of(family, role):
     Parameters
     ----------
     family : ibpcl.verify.forwards.families.Family
+        The functions of one distribution, with sets of parameters.
     role : str
         Role of the density.
 
@@ -144,13 +149,16 @@ def given_support(given, family, discrete, point):
     given : tuple, range, or callable
         ``support`` of the file.
     family : ibpcl.verify.forwards.families.Family
+        The functions of one distribution, with sets of parameters.
     discrete : bool
         True if only integers have mass.
     point : dict of str to object
+        Arguments by name.
 
     Returns
     -------
     support : Support
+        The support.
     """
     found = _given(given, family, discrete)
     return found(point) if callable(found) else found
@@ -177,7 +185,9 @@ def is_supported(family, candidate, truths):
     Parameters
     ----------
     family : ibpcl.verify.forwards.families.Family
+        The functions of one distribution, with sets of parameters.
     candidate : Support or callable
+        The support, or a function from a point to a support.
     truths : list of ibpcl.verify.forwards.truth.Truth
         The density over the candidate, at each point.
 
@@ -214,12 +224,14 @@ def is_known_otherwise(family, truths):
     Parameters
     ----------
     family : ibpcl.verify.forwards.families.Family
+        The functions of one distribution, with sets of parameters.
     truths : list of ibpcl.verify.forwards.truth.Truth
         The density over the support, at each point.
 
     Returns
     -------
     is_known : bool
+        Whether there is such a function.
     """
     for truth, point in zip(truths, family.points, strict=True):
         low = truth.support.low
@@ -248,6 +260,7 @@ def choose(tried, truths_of, accept=lambda candidate, truths: True):
     Parameters
     ----------
     tried : list of Support or callable
+        Candidates, each a support or a function from a point to a support.
     truths_of : callable
         ``truths_of(support, adapt)`` returns the density at all points; ``adapt`` allows densities
         with kinks and jumps.
@@ -257,7 +270,9 @@ def choose(tried, truths_of, accept=lambda candidate, truths: True):
     Returns
     -------
     support : Support or callable
+        The chosen candidate.
     truths : list of Truth
+        The density over this support at each point.
     plausible : list of Support or callable
         Candidates in which the density is defined everywhere.
 
@@ -310,12 +325,14 @@ def words_of(candidate, every):
     Parameters
     ----------
     candidate : Support or callable
+        The support, or a function from a point to a support.
     every : list of dict
         All points.
 
     Returns
     -------
     text : str
+        Such as (0, inf).
     """
     first = at(candidate, every[0])
     return str(first) if not callable(candidate) else f"{first} at the first parameters"

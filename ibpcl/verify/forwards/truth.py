@@ -31,7 +31,9 @@ class Truth(NamedTuple):
     log_density : callable
         Maps points (M,) or (M, d) to values (M,), not normalized.
     support : Support
+        Support of the density.
     nodes : Nodes
+        Points and weights of integrals.
     log_p : ndarray, shape (M,)
         Log density at the nodes; minus infinity where it is NaN outside the mass.
     raw : ndarray, shape (M,)
@@ -93,6 +95,7 @@ class Truth(NamedTuple):
         Returns
         -------
         expectation, error : float
+            The expectation, and an estimate of its absolute error.
         """
         p = self.p
         with np.errstate(all="ignore"):
@@ -112,6 +115,7 @@ class Truth(NamedTuple):
         Returns
         -------
         expectation, error : float
+            The expectation, and an estimate of its absolute error.
         """
         with np.errstate(all="ignore"):
             return self.expect(function(self.nodes.x))
@@ -127,6 +131,7 @@ class Truth(NamedTuple):
         Returns
         -------
         settles : bool
+            Whether the error is small enough.
         """
         trusted = TRUSTED if self.nodes.x.ndim == 1 else TRUSTED_ON_GRIDS
         return np.isfinite(value) and error <= trusted * (1 + abs(value))
@@ -144,6 +149,7 @@ class Truth(NamedTuple):
         Returns
         -------
         expectation : float
+            The expectation.
         """
         with np.errstate(all="ignore"):
             parts = np.abs(np.where(self.p == 0, 0.0, function(self.nodes.x) * self.p))
@@ -169,6 +175,7 @@ class Truth(NamedTuple):
         Returns
         -------
         probabilities : ndarray, shape (K,)
+            Probability of a value up to each point.
         """
         x = np.asarray(x, float)
         if self.known_cdf is not None:
@@ -188,10 +195,12 @@ class Truth(NamedTuple):
         Parameters
         ----------
         x : array_like, shape (K,)
+            Points.
 
         Returns
         -------
         probabilities : ndarray, shape (K,)
+            Probability of a value up to each point.
         """
         mass = self.p * self.nodes.weights
         mass = np.where(np.isfinite(mass), mass, 0.0)
@@ -248,6 +257,7 @@ def truth_of(log_density, support, dimension=1, adapt=True, hints=()):
     log_density : callable
         Maps points (M,) or (M, d) to values (M,).
     support : Support
+        Support of the density.
     dimension : int
         1, 2 or 3.
     adapt : bool

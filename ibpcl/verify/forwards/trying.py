@@ -18,6 +18,7 @@ def tried(name, check):
     Returns
     -------
     verdicts : list of ibpcl.verify.forwards.verdicts.ForwardVerdict
+        One verdict for each function.
     """
     try:
         with within(ITEM_SECONDS):
