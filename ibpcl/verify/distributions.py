@@ -363,5 +363,5 @@ def support_and_limits(
         between = np.array([float(cdf(x)) for x in np.linspace(max(a, -20.0), min(b, 20.0), 101)])
         if np.any(np.diff(between) < -1e-12):
             faults.append("the CDF falls somewhere")
-    words = "; ".join(faults) if faults else f"inside ({low:g}, {high:g}), limits as they must be"
+    words = "; ".join(faults) if faults else f"support ({low:g}, {high:g}) and limits are right"
     return DistributionReport(name, not faults, words, numbers)

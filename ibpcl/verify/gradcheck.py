@@ -324,7 +324,7 @@ def _check(problem, report, wrt, rtol, seed, mode, candidates):
     if stale:
         words = (
             f"right at the inputs given first, wrong at others: {', '.join(dict.fromkeys(stale))} "
-            "is kept from the first call (stale), not computed anew"
+            "is kept from the first call (stale), not computed again"
         )
         side_effects.append(Finding("stale", words, inputs=tuple(fresh)))
         report.problems.append(_plain(side_effects[-1]))
@@ -388,10 +388,8 @@ def _forgiven(problem, verdicts, truths, report, w, rng, rtol, mode):
     ]
     if not inputs:
         return problem, truths
-    from ibpcl.verify.diagnosis.guards import (  # for gradients that are not right only
-        Cleaned,
-        in_words,
-    )
+    # imported only for gradients that are not right
+    from ibpcl.verify.diagnosis.guards import Cleaned, in_words
 
     cleaned = Cleaned(problem, w[0])
     if cleaned.problem is None:
@@ -439,10 +437,8 @@ def _unless_rounded(report, problem, evidence, wrong):
     slightly = [j for j in wrong if report.inputs[problem.wrt.index(j)].error <= GUARDED]
     if not slightly:
         return wrong
-    from ibpcl.verify.diagnosis.numbers import (  # for gradients that are slightly wrong only
-        Numbers,
-        rounded,
-    )
+    # imported only for gradients that are slightly wrong
+    from ibpcl.verify.diagnosis.numbers import Numbers, rounded
 
     for group in [slightly] + ([[j] for j in slightly] if len(slightly) > 1 else []):
         try:
@@ -518,7 +514,7 @@ def _judged(problem, inputs, report, w, rng, rtol, mode):
             if not full:
                 report.notes.append(
                     f"{problem.names[j]}: the forward takes {steps} steps, so random directions "
-                    f"stand for its {entries} entries (mode='full' looks at each)"
+                    f"replace its {entries} entries (mode='full' compares each entry)"
                 )
         verdicts[j] = judge(problem, j, w, pulled, rng, rtol, full, truths)
         report.notes += [
@@ -551,14 +547,13 @@ def _steps(problem):
 
 def _explain(report, problem, evidence, wrong, prefix):
     """Put the diagnosis into the verdicts; if it fails, leave the verdicts as they are."""
-    from ibpcl.verify.diagnosis.naming import (
-        diagnose,  # half of the package, for wrong gradients only
-    )
+    # imported only for wrong gradients: it loads half of the package
+    from ibpcl.verify.diagnosis.naming import diagnose
 
     try:
         findings = diagnose(evidence, wrong)
     except TimeUp:
-        findings = {j: Finding("wrong", "wrong; there was no time to find out why") for j in wrong}
+        findings = {j: Finding("wrong", "wrong; no diagnosis within the time limit") for j in wrong}
     # an error in the diagnosis must not change the verdict
     except Exception as error:
         findings = {

@@ -32,8 +32,8 @@ MOST_ENTRIES = 60
 # and numbers in their columns of the Jacobian, at most.
 MOST_NUMBERS = 2_000_000
 NOT_RETURNED = (
-    "return it, or pass --wrt (in Python wrt=...) with the names of the inputs that the gradient "
-    "is for"
+    "return it, or name the inputs that the gradient function differentiates, by wrt=... in Python "
+    "or --wrt on the command line"
 )
 
 
@@ -135,8 +135,8 @@ def _judge_entries(problem, j, w, arrays, truth, truths, rtol, rng):
         return InputVerdict(
             name,
             "undecided",
-            f"the forward is not finite, or refuses to be called, when {refused} of "
-            f"{len(entries)} entries are moved",
+            f"the forward is not finite or raises when {refused} of {len(entries)} entries are "
+            "changed",
             HINTS["undecided"],
             error,
             numbers,
@@ -305,7 +305,7 @@ def _judge_large(problem, j, w, arrays, rng, rtol, truths):
         return InputVerdict(
             name,
             "undecided",
-            "the forward has a kink at every entry that was looked at",
+            "the forward has a kink at every entry that was examined",
             "move the inputs a little",
             numbers=numbers,
         )

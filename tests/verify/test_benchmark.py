@@ -23,9 +23,7 @@ def test_a_case_says_what_is_true_of_it():
 
 @pytest.mark.parametrize("name", adapters.CHECKERS)
 def test_each_checker_catches_most_and_raises_no_false_alarm(name, tmp_path):
-    """In a process of its own: a framework that is loaded changes how later tests may start
-    processes.
-    """
+    # A separate process: a loaded framework changes how later tests can start processes.
     if name not in installed():
         pytest.skip(f"{name} is not installed")
     subprocess.run(

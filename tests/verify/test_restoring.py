@@ -1,4 +1,4 @@
-"""What a pair keeps between its calls is put back, whatever holds it."""
+"""State that a pair keeps between its calls is restored, in every kind of container."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""The first wrong stage of a chain is found, whatever comes after it."""
+"""The first wrong stage of a chain is found, whatever the stages after it do."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The witnesses themselves: how precise they are, and where they fail."""
+"""Numerical derivatives: their precision, and where they fail."""
 
 import numpy as np
 import pytest

@@ -1,6 +1,4 @@
-"""Distributions that are right pass, and each way of being wrong is found, on distributions of
-SciPy.
-"""
+"""Checks of single distributions accept those of SciPy, and reject each kind of mistake."""
 
 import json
 

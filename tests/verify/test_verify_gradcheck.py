@@ -1,4 +1,4 @@
-"""The checker passes what is right, whatever its form, and fails what is wrong."""
+"""The checker accepts right gradients in every form, and rejects wrong ones."""
 
 import numpy as np
 import pytest
@@ -118,11 +118,11 @@ def test_several_outputs_and_an_integer_one():
     assert report.ok
 
 
-def test_float32_is_promoted_and_that_is_said():
+def test_float32_is_converted_with_a_note():
     x = RNG.standard_normal(4).astype(np.float32)
     report = check(lambda x: (np.tanh(x), x), lambda d, x: d * (1 - np.tanh(x) ** 2), (x,))
     assert report.ok
-    assert "promoted to float64" in report.text()
+    assert "float64" in report.text()
 
 
 def test_a_miscount_of_gradients_asks_for_wrt():
@@ -513,9 +513,8 @@ def test_a_forward_in_loops_is_looked_at_along_directions_by_its_steps_not_by_th
     x = np.linspace(0.1, 1, 40)
     report = check(looped, lambda d, c: d * 2 * c[0] * (c[1] / c[0].size), (x,))
     assert report.ok and report["x"].numbers["directions"] == 5
-    assert "random directions stand for its 40 entries (mode='full' looks at each)" in " ".join(
-        report.text().split()
-    )
+    text = " ".join(report.text().split())
+    assert "40 entries" in text and "mode='full'" in text
     again = check(looped, lambda d, c: d * 2 * c[0] * (c[1] / c[0].size), (x,))
     assert again.to_dict() == report.to_dict()
 

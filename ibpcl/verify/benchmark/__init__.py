@@ -76,7 +76,7 @@ class Case:
 
     @property
     def is_right(self):
-        """Whether the gradient is right."""
+        """True if the gradient is right."""
         return not self.label
 
     def load(self):

@@ -29,21 +29,21 @@ def chosen(names):
     SystemExit
         If a checker is unknown or not installed.
     """
-    found = {}
+    checkers = {}
     known = installed()
     for name in names or known:
         if ":" in name:
             module, _, function = name.partition(":")
-            found[name] = getattr(importlib.import_module(module), function)
+            checkers[name] = getattr(importlib.import_module(module), function)
         elif name in known:
-            found[name] = known[name]
+            checkers[name] = known[name]
         else:
             why = "is not installed" if name in CHECKERS else "is unknown"
             raise SystemExit(
                 f"ibpcl.verify.benchmark: {name} {why}; known are {', '.join(known)}, or "
                 "package.module:function, called as checker(f, f_vjp, inputs, wrt)"
             )
-    return found
+    return checkers
 
 
 def main(arguments=None):

@@ -130,7 +130,7 @@ class Flat:
         """
         gradients = self.problem.gradients(np.asarray(w), self.point(values))
         if len(gradients) != len(self.problem.wrt):
-            raise ValueError("another number of gradients than inputs")
+            raise ValueError("the number of gradients differs from that of the inputs")
         return [np.asarray(gradient, dtype=float) for gradient in gradients]
 
 
@@ -172,10 +172,10 @@ def torch(f, f_vjp, inputs, wrt):
 
         @staticmethod
         def backward(ctx, grad):
-            found = flat.vjp(
+            gradients = flat.vjp(
                 grad.detach().numpy(), *(t.detach().numpy() for t in ctx.saved_tensors)
             )
-            return tuple(torch.from_numpy(np.array(item)) for item in found)
+            return tuple(torch.from_numpy(np.array(item)) for item in gradients)
 
     tensors = [torch.tensor(value, dtype=torch.float64, requires_grad=True) for value in flat.start]
     try:
@@ -273,12 +273,12 @@ def scipy(f, f_vjp, inputs, wrt):
         return np.concatenate([item.ravel() for item in flat.vjp(w, *values(x))])
 
     start = np.concatenate([value.ravel() for value in flat.start])
-    found = gradient(start)
-    if found.shape != start.shape:
-        return Verdict(True, None, f"a gradient of shape {found.shape} for {start.shape}")
+    claimed = gradient(start)
+    if claimed.shape != start.shape:
+        return Verdict(True, None, f"a gradient of shape {claimed.shape} for {start.shape}")
     error = check_grad(lambda x: float(w @ flat.out(*values(x))), gradient, start)
     return Verdict(
-        not error <= SCIPY_LIMIT * (1 + np.linalg.norm(found)), None, f"error {error:.1e}"
+        not error <= SCIPY_LIMIT * (1 + np.linalg.norm(claimed)), None, f"error {error:.1e}"
     )
 
 

@@ -53,9 +53,9 @@ def check_adjoint(f, f_jvp, f_vjp, inputs, *, rtol=TIGHT, seed=0):
     columns = dict(zip(forward.wrt, forward.backward(dout, cache), strict=True))
     if backward is None:
         _, cache = f(*given.values())
-        found = f_vjp(dout, cache)
-        found = found if isinstance(found, (tuple, list)) else (found,)
-        rows = dict(zip(forward.wrt, found, strict=False))
+        gradients = f_vjp(dout, cache)
+        gradients = gradients if isinstance(gradients, (tuple, list)) else (gradients,)
+        rows = dict(zip(forward.wrt, gradients, strict=False))
     else:
         _, cache = backward.forward(*backward.inputs)
         rows = dict(zip(backward.wrt, backward.backward(dout, cache), strict=True))

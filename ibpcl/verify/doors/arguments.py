@@ -26,16 +26,16 @@ class Arguments:
     @cached_property
     def spread(self):
         """One :class:`Leaf` for each array in a collection, and for each other argument."""
-        found = []
+        items = []
         for name, value in self.given.items():
             if leaves.is_container(value):
-                found += [
+                items += [
                     Leaf(leaves.text_of(path, name), (name, *path), item)
                     for path, item in leaves.arrays_in(value, False).items()
                 ]
             else:
-                found.append(Leaf(name, (name,), value))
-        return found
+                items.append(Leaf(name, (name,), value))
+        return items
 
     def rebuilt(self, values):
         """Return the arguments with other values of the leaves.

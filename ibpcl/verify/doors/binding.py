@@ -41,7 +41,7 @@ class Call(NamedTuple):
 
     @property
     def takes_cotangent(self):
-        """Whether a cotangent is among the arguments."""
+        """True if a cotangent is among the arguments."""
         return any(
             role == "dout" or role[:1] == ("dout",)
             for role in self.roles
@@ -50,7 +50,7 @@ class Call(NamedTuple):
 
     @property
     def takes_rate(self):
-        """Whether a learning rate is among the arguments; the function then updates parameters."""
+        """True if a learning rate is among the arguments; the function then updates parameters."""
         return "rate" in self.roles
 
     def rate(self, dout):
@@ -178,13 +178,13 @@ def calls_of(parameters, inputs, extras, method=False, outputs=1):
     optional = _optional(parameters, inputs)
     if not method and outputs == 1 and _are_decisive(parameters.required, inputs):
         options = [item[:1] for item in options]
-    found = []
+    calls = []
     for roles in itertools.islice(itertools.product(*options), 50 * MOST):
         if len(set(roles)) == len(roles) and not (_holds_cache(roles) and not extras):
             keywords = tuple(item for item in optional if item[1] not in roles)
-            found.append(Call(roles, keywords))
-    found = found[:MOST]
-    return sorted(found, key=lambda call: _penalty(call, parameters, inputs, extras, method))
+            calls.append(Call(roles, keywords))
+    calls = calls[:MOST]
+    return sorted(calls, key=lambda call: _penalty(call, parameters, inputs, extras, method))
 
 
 def _are_decisive(names, inputs):
@@ -227,21 +227,21 @@ def _options(name, inputs, extras, method=False):
 
 def _optional(parameters, inputs):
     """Return (name, role) of the optional parameters that should be passed."""
-    found = []
+    roles = []
     for name in parameters.optional + parameters.keywords:
         word = words.plain(name)
         key = next((key for key in inputs if words.plain(key) == word), None)
         if key is not None:
-            found.append((name, (key,)))
+            roles.append((name, (key,)))
         elif (
             words.is_cotangent(name)
             and not any(words.is_cotangent(other) for other in parameters.required)
             and word not in ("d", "g", "v")
         ):
-            found.append((name, "dout"))
+            roles.append((name, "dout"))
         elif word in words.RATES:
-            found.append((name, "rate"))
-    return found
+            roles.append((name, "rate"))
+    return roles
 
 
 def _penalty(call, parameters, inputs, extras, method):

@@ -64,7 +64,7 @@ def _of_implied_loss(holder, given, keywords, methods, label):
                 ).pair()
                 if fits(pair):
                     note = (
-                        f"the loss inside {methods.backward} is taken as "
+                        f"the loss inside {methods.backward} is assumed to be "
                         f"{words_of_loss.format(y=label)}"
                     )
                     return replace(pair, notes=(*pair.notes, note))
@@ -72,7 +72,7 @@ def _of_implied_loss(holder, given, keywords, methods, label):
             continue
     title = f"{type(holder).__name__}.{methods.backward}"
     raise FormError(
-        f"check: {title} takes {label}, which {methods.forward} does not take: its loss is "
-        "inside, and its gradients are those of no usual loss; let a method return loss, "
-        f"gradients, or give {title} dout, then call ibpcl.check(layer, x)"
+        f"check: {title} takes {label}, which {methods.forward} does not take, but its gradients "
+        "do not fit any of the usual losses; let a method return loss, gradients, or let "
+        f"{title} take dout, then call ibpcl.check(layer, x)"
     )

@@ -58,8 +58,8 @@ def is_function(kind):
         True if both are static or class methods whose first parameter is a usual name of a context.
     """
     for name in ("forward", "backward"):
-        found = inspect.getattr_static(kind, name, None)
-        if not isinstance(found, (staticmethod, classmethod)):
+        method = inspect.getattr_static(kind, name, None)
+        if not isinstance(method, (staticmethod, classmethod)):
             return False
         every = parameters_of(getattr(kind, name)).every
         if not every or words.plain(every[0]) not in NAMES:

@@ -42,17 +42,17 @@ def targets_in(module):
         for name, value in everything.items()
         if callable(value) and not inspect.isclass(value) and not name.startswith("__")
     }
-    own = {name: value for name, value in functions.items() if _is_own(value, module)}
-    found = frameworks.targets_in(module)
-    taken = {alias for target in found.values() for alias in (target.name, *target.aliases)}
-    found.update(_pairs(own, functions, taken))
-    taken |= {alias for target in found.values() for alias in (target.name, *target.aliases)}
-    for name, value in own.items():
+    own_functions = {name: value for name, value in functions.items() if _is_own(value, module)}
+    targets = frameworks.targets_in(module)
+    taken = {alias for target in targets.values() for alias in (target.name, *target.aliases)}
+    targets.update(_pairs(own_functions, functions, taken))
+    taken |= {alias for target in targets.values() for alias in (target.name, *target.aliases)}
+    for name, value in own_functions.items():
         if name not in taken and inspect.isfunction(value) and returns_gradients(value):
-            found[name] = Target(name, "loss", value)
-    found.update(_classes(everything, module, found))
+            targets[name] = Target(name, "loss", value)
+    targets.update(_classes(everything, module, targets))
     order = {name: n for n, name in enumerate(everything)}
-    return dict(sorted(found.items(), key=lambda item: order.get(item[0], len(order))))
+    return dict(sorted(targets.items(), key=lambda item: order.get(item[0], len(order))))
 
 
 def _is_own(value, module):
@@ -68,7 +68,7 @@ def _pairs(own, functions, taken):
         if any(part in words.FORWARD_WORDS for part in parts):
             marked.setdefault(_without(parts, words.FORWARD_WORDS), name)
         plain.setdefault(tuple(parts), name)
-    found = {}
+    pairs = {}
     used = set()
     for kind, marks in (
         ("pair", words.BACKWARD_WORDS),
@@ -85,18 +85,18 @@ def _pairs(own, functions, taken):
                 or forward == name
                 or (name not in own and not name.endswith("_vjp"))
                 or forward in taken
-                or (kind == "pair" and forward in found)
+                or (kind == "pair" and forward in pairs)
             ):
                 continue
             title = forward if kind == "pair" else name
-            beside = found[forward].gradient if kind == "hvp" and forward in found else None
+            beside = pairs[forward].gradient if kind == "hvp" and forward in pairs else None
             base = "_".join(_without(words.tokens(name), marks))
             aliases = (name, base) if kind == "pair" else ()
-            found[title] = Target(title, kind, functions[forward], functions[name], aliases, beside)
+            pairs[title] = Target(title, kind, functions[forward], functions[name], aliases, beside)
             used.add(name)
             if kind == "pair":
                 used.add(forward)
-    return found
+    return pairs
 
 
 def _forward_of(name, marks, plain, marked, kind):
@@ -156,12 +156,12 @@ def _names_gradient(name):
     return isinstance(name, str) and words.looks_like_gradient(name)
 
 
-def _classes(everything, module, found):
+def _classes(everything, module, targets):
     """Return the classes that a module defines, and the objects that it makes of them."""
     kinds = {
         name: value
         for name, value in everything.items()
-        if inspect.isclass(value) and value.__module__ == module.__name__ and name not in found
+        if inspect.isclass(value) and value.__module__ == module.__name__ and name not in targets
     }
     usable = {name: kind for name, kind in kinds.items() if is_concrete(kind)}
     objects = {name: value for name, value in everything.items() if type(value) in usable.values()}

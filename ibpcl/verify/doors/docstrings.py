@@ -58,7 +58,7 @@ def documented_shapes(function):
     text = inspect.getdoc(function) or ""
     names = parameters_of(function).every
     symbols = {}
-    found = {}
+    shapes = {}
     image = bool(re.search(r"\(\s*N\s*,\s*C\s*,\s*H\s*,\s*W\s*\)", text))
     for name in names:
         match = re.search(
@@ -66,8 +66,8 @@ def documented_shapes(function):
         )
         sizes = _sizes(match.group(1), symbols, image) if match else None
         if sizes is not None:
-            found[name] = sizes
-    return found
+            shapes[name] = sizes
+    return shapes
 
 
 def _sizes(text, symbols, image):

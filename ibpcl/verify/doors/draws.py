@@ -24,9 +24,9 @@ def repeated(function):
     object
         The result of the function.
     """
-    kept = np.random.get_state()  # noqa: NPY002
+    state = np.random.get_state()  # noqa: NPY002
     np.random.seed(0)  # noqa: NPY002
     try:
         return function()
     finally:
-        np.random.set_state(kept)  # noqa: NPY002
+        np.random.set_state(state)  # noqa: NPY002

@@ -149,7 +149,7 @@ def _chosen(pair, wrt):
         pair.names[item] if isinstance(item, int) and item < len(pair.names) else item
         for item in wanted
     ]
-    kept = [
+    selected = [
         n
         for n, name in enumerate(pair.wrt)
         if any(
@@ -168,5 +168,7 @@ def _chosen(pair, wrt):
             f"{', '.join(pair.wrt) or 'none'}"
         )
     inner = pair.backward
-    chosen = Adapted(inner, lambda source, *arguments: tuple(source(*arguments)[n] for n in kept))
-    return replace(pair, backward=chosen, wrt=tuple(pair.wrt[n] for n in kept))
+    chosen = Adapted(
+        inner, lambda source, *arguments: tuple(source(*arguments)[n] for n in selected)
+    )
+    return replace(pair, backward=chosen, wrt=tuple(pair.wrt[n] for n in selected))

@@ -131,20 +131,20 @@ def targets_in(module):
     dict of str to Target
         The targets by name.
     """
-    found = {}
+    targets = {}
     for name, value in vars(module).items():
         if module.__name__ in (
             getattr(value, "__module__", None),
             getattr(getattr(value, "fun", None), "__module__", None),
         ) and is_framework_function(value):
             parts = (getattr(value, "fwd", None), getattr(value, "bwd", None))
-            found[name] = Target(
+            targets[name] = Target(
                 name,
                 "framework",
                 value,
                 aliases=tuple(part.__name__ for part in parts if inspect.isfunction(part)),
             )
-    return found
+    return targets
 
 
 def _is_torch(value):
@@ -201,14 +201,14 @@ def _torch(function, given):
         outputs = out if isinstance(out, (tuple, list)) else (out,)
         douts = dout if isinstance(dout, tuple) else (dout,)
         wanted = [item for item in arguments if torch.is_tensor(item) and item.requires_grad]
-        found = torch.autograd.grad(
+        gradients = torch.autograd.grad(
             outputs,
             wanted,
             [torch.tensor(np.array(part), dtype=torch.float64) for part in douts],
             allow_unused=True,
             retain_graph=True,
         )
-        return tuple(None if item is None else item.detach().numpy() for item in found)
+        return tuple(None if item is None else item.detach().numpy() for item in gradients)
 
     return _pair(function.forward, function.backward, forward, backward, given)
 
@@ -227,10 +227,12 @@ def _jax(function, given):
 
     def backward(source, dout, cache):
         pull, several = cache
-        found = pull(tuple(map(jax.numpy.asarray, dout)) if several else jax.numpy.asarray(dout))
+        gradients = pull(
+            tuple(map(jax.numpy.asarray, dout)) if several else jax.numpy.asarray(dout)
+        )
         return tuple(
             np.asarray(item)
-            for item, value in zip(found, given.values(), strict=True)
+            for item, value in zip(gradients, given.values(), strict=True)
             if _moves(value)
         )
 

@@ -74,14 +74,14 @@ def candidates(function, skip=0, hint="", given=()):
     annotations = getattr(function, "__annotations__", {})
     context = " ".join(words.tokens(f"{hint}_{getattr(function, '__name__', '')}"))
     rng = np.random.default_rng(0)
-    found = {}
+    options = {}
     text = inspect.getdoc(function) or ""
     optional = [
         name for name in parameters.optional if words.is_label(name) or words.plain(name) == "y"
     ]
     for name in [*parameters.required, *optional, *_without_default(function, skip, parameters)]:
         values = _values(
-            name, shapes.get(name), annotations.get(name), context, rng, first=not found
+            name, shapes.get(name), annotations.get(name), context, rng, first=not options
         )
         if re.search(LISTED.format(re.escape(name)), text):
             values = [[rng.normal(size=(3, 4)), rng.normal(size=(3, 4))], *values]
@@ -90,8 +90,8 @@ def candidates(function, skip=0, hint="", given=()):
             and name not in SCALARS
         ):
             values = [3, 2, 1, *values]
-        found[name] = [*(_fitting(name, given, rng) if name not in shapes else []), *values]
-    return found
+        options[name] = [*(_fitting(name, given, rng) if name not in shapes else []), *values]
+    return options
 
 
 def _fitting(name, given, rng):
@@ -270,11 +270,11 @@ def combinations(options, documented=()):
     """
     names = list(options)
     if any(len(options[name]) > 1 for name in names):
-        for found in schemes.fitting(names):
+        for inputs in schemes.fitting(names):
             if all(
-                _has_axes(found[name], options[name][0]) for name in names if name in documented
+                _has_axes(inputs[name], options[name][0]) for name in names if name in documented
             ):
-                yield found
+                yield inputs
     ranked = itertools.product(*(range(len(options[name])) for name in names))
     total = int(np.prod([len(options[name]) for name in names])) if names else 1
     if total <= 20_000:

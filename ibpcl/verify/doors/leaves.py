@@ -133,17 +133,17 @@ def arrays_in(value, inside_objects=True):
     >>> arrays_in({"w": [np.ones(2), 3]})
     {('w', 0): array([1., 1.])}
     """
-    found = {}
+    arrays = {}
     seen = set()
     waiting = [((), value)]
-    while waiting and len(found) < MOST:
+    while waiting and len(arrays) < MOST:
         path, item = waiting.pop(0)
         if is_array(item):
-            found[path] = item
+            arrays[path] = item
         elif len(path) < DEPTH and id(item) not in seen:
             seen.add(id(item))
             waiting += [((*path, step), child) for step, child in children(item, inside_objects)]
-    return found
+    return arrays
 
 
 def text_of(path, root=""):

@@ -85,13 +85,12 @@ def load(path):
         if isinstance(error, SystemExit):
             where = notebooks.place(file, statement.lineno)
             raise UserError(
-                f"check: {path} ends the process in {where} (SystemExit: {error}): guard what is "
-                "a program "
-                'by `if __name__ == "__main__":`'
+                f"check: {path} ends the process in {where} (SystemExit: {error}): put the code "
+                'of a program under `if __name__ == "__main__":`'
             )
         if error is not None:
             failures.append(
-                f"{notebooks.place(file, statement.lineno)} was left out: {raised(error, 'it')}"
+                f"{notebooks.place(file, statement.lineno)} was skipped: {raised(error, 'it')}"
             )
             first = first or error
     return Loaded(module, failures, first)
@@ -216,8 +215,8 @@ def _add_ancestor(name, file):
     """Make a module importable from a folder above the file; return whether it was found."""
     top = (name or "").partition(".")[0]
     for folder in list(file.parents)[1 : 1 + ANCESTORS]:
-        found = (folder / f"{top}.py").is_file() or any((folder / top).glob("*.py"))
-        if top and found and str(folder) not in sys.path:
+        exists = (folder / f"{top}.py").is_file() or any((folder / top).glob("*.py"))
+        if top and exists and str(folder) not in sys.path:
             sys.path.append(str(folder))
             return True
     return False

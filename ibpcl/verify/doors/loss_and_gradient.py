@@ -88,23 +88,25 @@ def pair_of_loss(function, given, keywords=()):
         parameters = [
             item for item in state.parameters_in(holder, after, plain) if np.ndim(item.value)
         ]
-    own = [
+    parameter_leaves = [
         reading.Leaf(item.name, item.paths[0], item.value) for item in parameters
     ] or _globals_of(source)
     paths = reading.assigned(
-        [entry for entry in entries if entry.name or np.ndim(entry.value) or not own],
-        moved + own,
+        [entry for entry in entries if entry.name or np.ndim(entry.value) or not parameter_leaves],
+        moved + parameter_leaves,
         beside_others=True,
     )
     if not paths:
         raise FormError(f"check: {title} returns no gradient of {', '.join(given)}; {usage}")
-    by_name = {leaf.name: leaf for leaf in moved + own}
+    by_name = {leaf.name: leaf for leaf in moved + parameter_leaves}
     values_at = {entry.path: entry.value for entry in entries}
-    found = [(by_name[name], values_at[path]) for name, path in paths.items()]
-    modes = reading.modes_of(result[position], found, takes_cotangent=False)
+    matched = [(by_name[name], values_at[path]) for name, path in paths.items()]
+    modes = reading.modes_of(result[position], matched, takes_cotangent=False)
     mode = modes[0] if modes else "loss"
     parameters = [item for item in parameters if item.name in paths]
-    held_in_module = [leaf.name for leaf in own if leaf.name in paths] if holder is None else []
+    held_in_module = (
+        [leaf.name for leaf in parameter_leaves if leaf.name in paths] if holder is None else []
+    )
     shapes = {name: np.shape(by_name[name].value) for name in paths}
 
     def forward(called, *values):
@@ -120,10 +122,14 @@ def pair_of_loss(function, given, keywords=()):
             for name, path in paths.items()
         )
 
-    every = [*arguments.spread, *(leaf for leaf in own if leaf.name in paths)]
+    every = [*arguments.spread, *(leaf for leaf in parameter_leaves if leaf.name in paths)]
     owner = type(holder) if holder is not None else None
     left = [leaf.name for leaf in moved if leaf.name not in paths]
-    notes = (f"no gradient is returned for {', '.join(left)}, taken as data",) if left else ()
+    notes = (
+        (f"no gradient is returned for {', '.join(left)}, which is treated as data",)
+        if left
+        else ()
+    )
     return Pair(
         Adapted(source, forward, owner),
         Adapted(source, backward, owner),

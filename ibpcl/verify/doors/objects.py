@@ -182,13 +182,13 @@ class Opened:
             if isinstance(way, Exception):
                 errors.append(way)
                 continue
-            found = self._found(way, names, *runs[-1])
-            if (found.returned or found.kept or found.updated) and self._is_consistent(
-                found, *runs[-1][:3:2]
+            places = self._found(way, names, *runs[-1])
+            if (places.returned or places.kept or places.updated) and self._is_consistent(
+                places, *runs[-1][:3:2]
             ):
-                ways.append((found, self._pair(found)))
+                ways.append((places, self._pair(places)))
             if len(ways) >= MOST_WAYS or (
-                found.returned
+                places.returned
                 and way.fitting
                 and way.call.takes_cotangent
                 and not errors
@@ -200,23 +200,23 @@ class Opened:
             why = (
                 raised(errors[0], self._title(self.methods.backward))
                 if errors
-                else f"{self._title(self.methods.backward)} leaves no gradient that could be found"
+                else f"no gradient was found after {self._title(self.methods.backward)}"
             )
             raise FormError(f"check: {why}; {self._usage()}", in_gradient=True) from (
                 errors[0] if errors else None
             )
-        return chosen([(found.way, pair) for found, pair in ways])
+        return chosen([(places.way, pair) for places, pair in ways])
 
-    def _is_consistent(self, found, result, after):
+    def _is_consistent(self, places, result, after):
         """Return whether gradients in attributes have shapes that fit the way to read them."""
-        if found.way.mode == "vjp" or found.returned:
+        if places.way.mode == "vjp" or places.returned:
             return True
         by_name = {leaf.name: leaf for leaf in self.arguments.spread}
-        kept = [
-            (by_name[name], after[path]) for name, path in found.kept.items() if name in by_name
+        stored = [
+            (by_name[name], after[path]) for name, path in places.kept.items() if name in by_name
         ]
-        return found.way.mode in reading.modes_of(
-            self._output(found.way), kept, takes_cotangent=False
+        return places.way.mode in reading.modes_of(
+            self._output(places.way), stored, takes_cotangent=False
         )
 
     def _is_large(self, way):
@@ -250,7 +250,7 @@ class Opened:
     def _found(self, way, names, result, before, after, values):
         """Return the positions of the gradients after one call of the backward."""
         moved = [leaf for leaf in self.arguments.spread if is_moved(leaf)]
-        own = [
+        parameter_leaves = [
             reading.Leaf(item.name, item.paths[0], item.value)
             for item in self.parameters
             if isinstance(item.value, np.ndarray)
@@ -258,11 +258,11 @@ class Opened:
         entries = reading.entries_of(result, names)
         returned = {}
         if way.mode in ("vjp", "loss"):
-            returned = reading.assigned(entries, moved + own)
+            returned = reading.assigned(entries, moved + parameter_leaves)
             if len(entries) == 1 and way.paths:
                 returned = dict(way.paths)
             if len(entries) > 1 and not any(leaf.name in returned for leaf in moved):
-                returned = reading.assigned(entries, own)
+                returned = reading.assigned(entries, parameter_leaves)
         elif entries:
             returned = dict(way.paths)
         kept = {}
@@ -309,11 +309,11 @@ class Opened:
         )
         return Found(way, returned, kept, updated, moves)
 
-    def _pair(self, found):
+    def _pair(self, places):
         """Return the pair for one way to call the backward."""
-        way = found.way
+        way = places.way
         spread = self.arguments.spread
-        sources = {**found.returned, **found.kept, **found.updated}
+        sources = {**places.returned, **places.kept, **places.updated}
         chosen_parameters = [item for item in self.parameters if item.name in sources]
         wrt = tuple(leaf.name for leaf in spread if leaf.name in sources) + tuple(
             item.name for item in chosen_parameters
@@ -321,7 +321,7 @@ class Opened:
         shapes = {leaf.name: np.shape(leaf.value) for leaf in spread}
         shapes.update({item.name: np.shape(item.value) for item in chosen_parameters})
         own_names = {item.name for item in chosen_parameters}
-        loss = way.mode == "loss" or self._ignores_dout(found)
+        loss = way.mode == "loss" or self._ignores_dout(places)
 
         def forward(source, *values):
             copy = leaves.duplicate(self.holder, self.shared)
@@ -342,10 +342,10 @@ class Opened:
             )
             before = {
                 name: np.array(leaves.get(held.holder, path))
-                for name, path in found.updated.items()
+                for name, path in places.updated.items()
             }
             holder = (
-                leaves.duplicate(held.holder) if found.moves else held.holder
+                leaves.duplicate(held.holder) if places.moves else held.holder
             )  # an update is for one step
             rate = way.call.rate(dout)
             for step in plain_steps(holder):
@@ -353,12 +353,12 @@ class Opened:
             result = source(holder, *positional, **named)
             gradients = []
             for name in wrt:
-                if name in found.updated:
-                    value = (before[name] - leaves.get(holder, found.updated[name])) / rate
-                elif name in found.kept:
-                    value = reading.at(holder, found.kept[name])
+                if name in places.updated:
+                    value = (before[name] - leaves.get(holder, places.updated[name])) / rate
+                elif name in places.kept:
+                    value = reading.at(holder, places.kept[name])
                 else:
-                    value = reading.at(result, found.returned[name])
+                    value = reading.at(result, places.returned[name])
                 if value is not None:
                     mode = "loss" if loss else way.mode
                     value = reading.pulled(mode, dout, value, shapes[name])
@@ -375,48 +375,48 @@ class Opened:
             Adapted(self.backward, backward, self.kind),
             names,
             (self.forward, self.backward),
-            lambda: self._pair(found),
+            lambda: self._pair(places),
             values,
             wrt,
-            tuple(self._notes(found, loss, wrt)),
+            tuple(self._notes(places, loss, wrt)),
         )
         return pair
 
-    def _ignores_dout(self, found):
+    def _ignores_dout(self, places):
         """Return whether a backward of a loss returns the same values for every ``dout``."""
-        if not found.way.call.takes_cotangent or self._is_large(found.way):
+        if not places.way.call.takes_cotangent or self._is_large(places.way):
             return False
         try:
-            runs = [self._run(found.way.call, dout) for dout in (np.float64(1.0), np.float64(2.0))]
+            runs = [self._run(places.way.call, dout) for dout in (np.float64(1.0), np.float64(2.0))]
         except Exception:  # judged as it is
             return False
         values = [
-            [reading.at(run[0], path) for path in found.returned.values()]
-            + [run[2].get(path) for path in found.kept.values()]
+            [reading.at(run[0], path) for path in places.returned.values()]
+            + [run[2].get(path) for path in places.kept.values()]
             for run in runs
         ]
         return any(value is not None and np.any(value) for value in values[0]) and all(
             np.array_equal(a, b) for a, b in zip(*values, strict=True) if a is not None
         )
 
-    def _notes(self, found, loss, wrt):
+    def _notes(self, places, loss, wrt):
         title = self._title(self.methods.backward)
-        if loss and found.way.call.takes_cotangent:
+        if loss and places.way.call.takes_cotangent:
             yield (
-                f"{title} ignores dout: it is the gradient of the loss itself, right as the last "
-                "step only"
+                f"{title} ignores dout: it is the gradient of the loss itself, so it is right "
+                "only as the last step"
             )
-        elif reading.MODES[found.way.mode]:
-            yield reading.MODES[found.way.mode].format(name=title)
-        if found.updated:
+        elif reading.MODES[places.way.mode]:
+            yield reading.MODES[places.way.mode].format(name=title)
+        if places.updated:
             yield (
-                f"{title} updates {', '.join(found.updated)} itself: the gradients are those "
+                f"{title} updates {', '.join(places.updated)} itself: the gradients are those "
                 "updates, divided by the learning rate"
             )
         if self.draws:
             yield (
-                f"{self._title(self.methods.forward)} draws from np.random: the same numbers were "
-                "drawn in every call"
+                f"{self._title(self.methods.forward)} draws from np.random: every call got the "
+                "same numbers"
             )
         missing = [
             item.name

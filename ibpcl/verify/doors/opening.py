@@ -154,7 +154,7 @@ def with_guesses(target, given, missing, path, wrt):
     options = guesses.candidates(function, skip, hint, arrays)
     options = {name: values for name, values in options.items() if name not in given}
     error = None
-    kept = None
+    finite = None
     tried = 0
     first = None
     failed = None
@@ -162,13 +162,13 @@ def with_guesses(target, given, missing, path, wrt):
         named = {**given, **guess}
         try:
             with np.errstate(all="ignore"):
-                found = with_inputs(
+                ready = with_inputs(
                     target,
                     {name: leaves.duplicate(value) for name, value in named.items()},
                     wrt,
                     guesses.described(guess),
                 )
-                quality = _quality(found)
+                quality = _quality(ready)
         except (UserError, TypeError, ValueError) as reason:
             if isinstance(reason.__cause__, (NameError, SystemExit)):  # other inputs do not help
                 raise
@@ -182,54 +182,54 @@ def with_guesses(target, given, missing, path, wrt):
             continue
         tried += 1
         if quality == 2:
-            fitting = not isinstance(found.forward, Pair) or fits(found.forward)
+            fitting = not isinstance(ready.forward, Pair) or fits(ready.forward)
             if first is None and fitting:
-                return found
-            if first is not None and fitting and _ranks(found) != _ranks(first):
+                return ready
+            if first is not None and fitting and _ranks(ready) != _ranks(first):
                 raise Disagreeing(
-                    f"right for the guessed inputs {found.guessed}, wrong for {first.guessed}: "
-                    "give inputs that it is meant for, by check_inputs() or --shape"
+                    f"right for the guessed inputs {ready.guessed}, wrong for {first.guessed}: "
+                    "provide suitable inputs by check_inputs() or --shape"
                 )
-            first = first or found
-        kept = kept or (found if quality == 1 else None)
+            first = first or ready
+        finite = finite or (ready if quality == 1 else None)
         if tried >= OPENED:
             break
-    if first is not None or (kept is not None and failed is None):
-        return first or kept
+    if first is not None or (finite is not None and failed is None):
+        return first or finite
     error = failed or error
-    sizes = " ".join(f"--shape {name}=3,4" for name in missing)
+    sizes = " ".join(f"--shape {name}=SIZES" for name in missing)
     several = "it" if len(missing) == 1 else "them"
     why = f" ({str(error).removeprefix('check: ').partition('; ')[0]})" if error is not None else ""
     raise UserError(
         f"check: {path}:{target.name}: no value for {', '.join(missing)}, and no guess "
-        f"works{why}; let a "
-        f"function check_inputs() in the file return a dict with {several}, or pass {sizes}"
+        f"works{why}; let a function check_inputs() in the file return a dict with {several}, or "
+        f"pass {sizes}, such as --shape {missing[0]}=3,4"
     ) from error
 
 
-def _ranks(found):
+def _ranks(ready):
     """Return the numbers of axes of the inputs of a pair."""
-    return [np.ndim(value) for value in found.forward.inputs]
+    return [np.ndim(value) for value in ready.forward.inputs]
 
 
-def _quality(found):
+def _quality(ready):
     """Return how well a guess works.
 
     2 if the output is finite and all gradients have the shapes of their inputs, 1 if only the
     output is finite, else 0.
     """
-    if isinstance(found.forward, Pair):
-        pair = found.forward
+    if isinstance(ready.forward, Pair):
+        pair = ready.forward
         out, cache = pair.forward(*(leaves.duplicate(value) for value in pair.inputs))
         point = dict(zip(pair.names, pair.inputs, strict=True))
         values = [point[name] for name in pair.wrt]
         gradients = pair.backward(_ones(out), cache)
     else:
-        named = found.inputs
-        out, cache = found.forward(
+        named = ready.inputs
+        out, cache = ready.forward(
             **{name: leaves.duplicate(value) for name, value in named.items()}
         )
-        returned = found.gradient(_ones(out), cache)
+        returned = ready.gradient(_ones(out), cache)
         gradients = (
             list(returned.values())
             if isinstance(returned, dict)

@@ -134,7 +134,7 @@ def _pair(f, g, arguments, way):
         notes = [f"{_name(g)} is called with the output of {_name(f)}, not with its input"]
     left = [leaf.name for leaf in every if is_moved(leaf) and leaf.name not in wrt]
     if left:
-        notes.append(f"no gradient is returned for {', '.join(left)}, taken as data")
+        notes.append(f"no gradient is returned for {', '.join(left)}, which is treated as data")
     return Pair(
         Adapted(f, forward),
         Adapted(g, backward),

@@ -74,7 +74,7 @@ def entries_of(result, names=None):
     list of Entry
         The arrays with paths and names.
     """
-    found = []
+    entries = []
 
     def visit(value, path, name, given):
         if value is None or isinstance(value, (str, bytes)):
@@ -97,10 +97,10 @@ def entries_of(result, names=None):
             and not isinstance(value, bool)
             and np.asarray(value).dtype.kind in "fiubc"
         ):
-            found.append(Entry(path, name, value))
+            entries.append(Entry(path, name, value))
 
     visit(result, (), names if isinstance(names, str) else "", names)
-    return found
+    return entries
 
 
 def _is_plain_list(value):
@@ -268,23 +268,23 @@ def modes_of(out, gradients, takes_cotangent):
     if out.size == 1:
         return ["loss"]
     shapes = [(np.shape(leaf.value), np.shape(gradient)) for leaf, gradient in gradients]
-    found = []
+    modes = []
     if all(given == wanted == out.shape or (np.size(given) == 0) for wanted, given in shapes):
-        found.append("elementwise")
+        modes.append("elementwise")
     if all(
         given == out.shape + wanted
         or (out.ndim == 2 and given == (*out.shape, wanted[-1] if wanted else 0))
         for wanted, given in shapes
     ):
-        found.append("jacobian")
+        modes.append("jacobian")
     if all(
         given == wanted and len(given) > out.ndim and given[: out.ndim] == out.shape
         for wanted, given in shapes
     ):
-        found.append("rows")
+        modes.append("rows")
     if all(given == wanted for wanted, given in shapes):
-        found += ["mean", "sum"]
-    return found
+        modes += ["mean", "sum"]
+    return modes
 
 
 def pulled(mode, dout, gradient, shape):

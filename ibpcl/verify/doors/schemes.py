@@ -141,19 +141,19 @@ def fitting(missing):
     seen = set()
     for scheme in SCHEMES:
         rng = np.random.default_rng(0)
-        found = {}
+        inputs = {}
         for name in missing:
             value = _value(name, scheme, rng)
             if value is NotImplemented:
                 break
-            found[name] = value
+            inputs[name] = value
         else:
             shapes = tuple(
-                (np.shape(value), getattr(value, "dtype", None)) for value in found.values()
+                (np.shape(value), getattr(value, "dtype", None)) for value in inputs.values()
             )
             if shapes not in seen:
                 seen.add(shapes)
-                yield found
+                yield inputs
 
 
 def is_settings(name):

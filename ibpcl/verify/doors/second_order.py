@@ -105,7 +105,7 @@ def jvp_pair(f, f_jvp, inputs):
         None,
         tuple(leaf.value for leaf in every),
         tuple(moved),
-        (f"{f_jvp.__name__} was called with unit vectors, and its columns make the gradient",),
+        (f"{f_jvp.__name__} was called with unit vectors; the gradient consists of its columns",),
     )
 
 
@@ -185,11 +185,11 @@ def hvp_pair(f, f_hvp, inputs, gradient=None):
         pair = opened(f, gradient, {first: x, **others})
         if pair is None:
             out, cache = f(x, *others.values())
-            found = gradient(np.ones(np.shape(out))[()], cache)
+            gradients = gradient(np.ones(np.shape(out))[()], cache)
         else:
             out, cache = pair.forward(x, *pair.inputs[1:])
-            found = pair.backward(np.ones(np.shape(out))[()], cache)
-        return found[0] if isinstance(found, (tuple, list)) else found
+            gradients = pair.backward(np.ones(np.shape(out))[()], cache)
+        return gradients[0] if isinstance(gradients, (tuple, list)) else gradients
 
     def product(source, x, v):
         return source(x, v, *others.values())
@@ -203,7 +203,7 @@ def hvp_pair(f, f_hvp, inputs, gradient=None):
     skew = asymmetry(lambda v: adapted(given[first], v), np.asarray(given[first], dtype=float))
     if skew > SKEWED:
         notes.append(
-            f"the Hessian is not symmetric: u.Hv and v.Hu differ by {skew:.1e} of their size"
+            f"the Hessian is not symmetric: u.Hv and v.Hu have a relative difference of {skew:.1e}"
         )
     return Pair(
         pair.forward,

@@ -62,7 +62,7 @@ def parameters_in(holder, after, arguments=()):
     list of Parameter
         The parameters, in the order of the attributes.
     """
-    found = {}
+    paths_by_array = {}
     later = leaves.arrays_in(after)
     handed = {id(value) for value in arguments}
     for path, value in leaves.arrays_in(holder).items():
@@ -71,9 +71,9 @@ def parameters_in(holder, after, arguments=()):
         if np.shape(later[path]) != np.shape(value):
             continue
         key = id(value) if isinstance(value, np.ndarray) else path
-        found.setdefault(key, []).append(path)
+        paths_by_array.setdefault(key, []).append(path)
     made = []
-    for paths in found.values():
+    for paths in paths_by_array.values():
         ordered = sorted(
             paths, key=lambda path: (sum(isinstance(step, int) for step in path), len(path))
         )
@@ -120,14 +120,14 @@ def gradient_paths(parameter, after, before):
     list of tuple
         The paths.
     """
-    found = []
+    ranked = []
     for path, value in after.items():
         if np.size(value) != np.size(parameter.value) or path in parameter.paths:
             continue
         ranks = [rank for own in parameter.paths if (rank := _match(own, path)) is not None]
         if ranks:
             changed = path not in before or before[path] is not value or not np.any(value)
-            found.append(
+            ranked.append(
                 (
                     not changed,
                     np.shape(value) != np.shape(parameter.value),
@@ -136,7 +136,7 @@ def gradient_paths(parameter, after, before):
                     path,
                 )
             )
-    return [item[-1] for item in sorted(found, key=lambda item: item[:-1])]
+    return [item[-1] for item in sorted(ranked, key=lambda item: item[:-1])]
 
 
 def _match(own, path):

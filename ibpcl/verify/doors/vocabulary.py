@@ -406,17 +406,17 @@ def gradient_bases(name):
         The names as :func:`plain` returns them.
     """
     word = plain(name)
-    found = [
+    bases = [
         word[len(prefix) :]
         for prefix in _PREFIXES
         if word.startswith(prefix) and len(word) > len(prefix)
     ]
-    found += [
+    bases += [
         word[: -len(suffix)]
         for suffix in _SUFFIXES
         if word.endswith(suffix) and len(word) > len(suffix)
     ]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(bases))
 
 
 def looks_like_gradient(name):

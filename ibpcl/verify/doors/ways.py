@@ -128,13 +128,13 @@ def ways_of(result, parameters, arguments, call, names, method=False):
             ]:
                 if not paths and not method:
                     continue
-                found = [(by_name[name], values[path]) for name, path in paths.items()]
+                matched = [(by_name[name], values[path]) for name, path in paths.items()]
                 modes = reading.modes_of(
-                    out[0] if isinstance(out, tuple) else out, found, way.takes_cotangent
+                    out[0] if isinstance(out, tuple) else out, matched, way.takes_cotangent
                 )
                 for mode in modes:
                     fitting = mode != "vjp" or all(
-                        np.shape(leaf.value) == np.shape(g) for leaf, g in found
+                        np.shape(leaf.value) == np.shape(g) for leaf, g in matched
                     )
                     yield Way(outputs, way, mode, paths, fitting)
 

@@ -98,10 +98,10 @@ HINTS = {
         "write into a copy (p = p.copy()): a second call of the gradient gives another result"
     ),
     "changes_input": "work on a copy, or write the result into a new array",
-    "noisy_gradient": "take the noise of the forward from the cache",
+    "noisy_gradient": "read the noise of the forward from the cache",
     "accumulates": (
-        "start from zeros in every call: a buffer outside the function, or a default argument, is "
-        "kept"
+        "start from zeros in every call: a buffer outside the function, or a default argument, "
+        "keeps its values"
     ),
     "stale": (
         "read every value from the cache that is passed to the gradient, not from a global or an "

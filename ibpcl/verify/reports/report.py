@@ -24,7 +24,7 @@ def worst(verdicts):
     Returns
     -------
     verdict : str
-        "undecided" if there are no verdicts.
+        "undecided" for an empty sequence.
 
     Examples
     --------
@@ -40,12 +40,12 @@ class Judged:
 
     @property
     def ok(self):
-        """Whether everything was compared and is right."""
+        """True if everything was compared and is right."""
         return self.verdict == "ok"
 
     @property
     def undecided(self):
-        """Whether nothing is wrong, but a part could not be decided."""
+        """True if nothing is wrong, but a part could not be decided."""
         return self.verdict == "undecided"
 
     def __str__(self):
@@ -203,7 +203,7 @@ class Report(Judged):
             if item.name == name:
                 return item
         raise KeyError(
-            f"Report: no gradient of {name!r}; there are {', '.join(i.name for i in self.inputs)}"
+            f"Report: no input {name!r}; the inputs are {', '.join(i.name for i in self.inputs)}"
         )
 
     def text(self):

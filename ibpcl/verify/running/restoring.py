@@ -139,7 +139,7 @@ def _bare(name):
 
 def _holders(functions):
     """Return the holders of functions and of the helpers that they name."""
-    found = []
+    holders = []
     seen = set()
     waiting = list(functions)
     while waiting and len(seen) < MOST_FUNCTIONS:
@@ -147,7 +147,7 @@ def _holders(functions):
         while isinstance(function, Adapted):
             function = function.source
         if inspect.ismethod(function):
-            found.append(
+            holders.append(
                 Holder(
                     f"the {type(function.__self__).__name__} object", function.__self__, None, True
                 )
@@ -158,11 +158,11 @@ def _holders(functions):
             continue
         seen.add(id(function))
         more, helpers = _of_function(function)
-        found += more
+        holders += more
         waiting += helpers
     unique = {
         (id(h.value), id(h.namespace), h.name if h.value is None else ""): h
-        for h in reversed(found)
+        for h in reversed(holders)
     }
     return list(reversed(unique.values()))
 
@@ -170,12 +170,12 @@ def _holders(functions):
 def _of_function(function):
     """Return the holders that a function itself names, and the helpers that it may call."""
     name = function.__name__
-    found = []
+    holders = []
     helpers = []
-    found.append(Holder(f"an attribute of `{name}`", function.__dict__, None, False))
+    holders.append(Holder(f"an attribute of `{name}`", function.__dict__, None, False))
     for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
         if _mutable(value):
-            found.append(Holder(f"a default argument of `{name}`", value, None, _owned(value)))
+            holders.append(Holder(f"a default argument of `{name}`", value, None, _owned(value)))
     read = set()
     written = set()
     for code in _codes(function.__code__):
@@ -185,16 +185,16 @@ def _of_function(function):
     named.update(inspect.getclosurevars(function).nonlocals)
     for key, value in named.items():
         if key in written and key in function.__globals__:
-            found.append(Holder(f"`{key}`", None, function.__globals__, _owned(value)))
+            holders.append(Holder(f"`{key}`", None, function.__globals__, _owned(value)))
         elif _mutable(value):
-            found.append(Holder(f"`{key}`", value, None, _owned(value)))
+            holders.append(Holder(f"`{key}`", value, None, _owned(value)))
         elif isinstance(value, (types.FunctionType, types.MethodType, Adapted)):
             helpers.append(value)
         elif isinstance(value, type) and value.__module__ == function.__module__:
             helpers += [
                 item for item in vars(value).values() if isinstance(item, types.FunctionType)
             ]
-    return found, helpers
+    return holders, helpers
 
 
 def _codes(code):

@@ -163,7 +163,7 @@ def verdict_on_group(group, options):
     Returns
     -------
     dict
-        With ``forwards`` and ``seconds``; or with ``state`` and ``words`` if there is no report.
+        With ``forwards`` and ``seconds``; or with ``state`` and ``words`` without a report.
     """
     start = time.perf_counter()
     try:
@@ -318,21 +318,21 @@ def verdict_on(loaded, target, options):
     Returns
     -------
     dict
-        With ``report``, ``seconds`` and ``figures``; or with ``state`` and ``words`` if there is no
+        With ``report``, ``seconds`` and ``figures``; or with ``state`` and ``words`` without a
         report.
     """
     start = time.perf_counter()
     module = loaded.module
     try:
         with Trap() as trap, limit(options.timeout):
-            found = ready(
+            pair = ready(
                 module, target, options.path, options.shapes, options.seed % 2**32, options.wrt
             )
-            wrt = None if isinstance(found.forward, Pair) else options.wrt
+            wrt = None if isinstance(pair.forward, Pair) else options.wrt
             report = check(
-                found.forward,
-                found.gradient,
-                found.inputs,
+                pair.forward,
+                pair.gradient,
+                pair.inputs,
                 wrt,
                 seed=options.seed % 2**32,
                 timeout=options.timeout,
@@ -341,9 +341,9 @@ def verdict_on(loaded, target, options):
     except TimeUp as up:
         return {"state": "undecided", "words": str(up)}
     if trap.error is None:
-        if found.guessed:
+        if pair.guessed:
             report.notes.append(
-                f"the inputs were guessed: {found.guessed}; give your own by check_inputs() or "
+                f"the inputs were guessed: {pair.guessed}; provide your own by check_inputs() or "
                 "--shape"
             )
         content = {

@@ -36,8 +36,8 @@ def refuse_outputs(outputs):
         raise TypeError(f"check: f returns only {kinds}, which has no derivative; return floats")
     if any(out.dtype.kind == "c" for out in outputs):
         raise TypeError(
-            f"check: f returns {kinds}; a complex output has no gradient of this kind: return its "
-            "real and imaginary parts as two outputs (out.real, out.imag)"
+            f"check: f returns {kinds}, but outputs must be real: return the real and the "
+            "imaginary part as two outputs (out.real, out.imag)"
         )
 
 
@@ -161,7 +161,7 @@ def kept_between_calls(function):
         code = Code(function)
     except (ValueError, SyntaxError):
         return []
-    kept = []
+    names = []
     for tree in code.trees.values():
         nodes = list(ast.walk(tree))
         defaults = dict(
@@ -171,12 +171,12 @@ def kept_between_calls(function):
                 strict=False,
             )
         )
-        kept += [
+        names += [
             name
             for name, value in defaults.items()
             if isinstance(value, (ast.List, ast.Dict, ast.Set, ast.Call))
         ]
-        kept += [
+        names += [
             name
             for node in nodes
             if isinstance(node, (ast.Global, ast.Nonlocal))
@@ -204,8 +204,8 @@ def kept_between_calls(function):
                 and node.value.id not in local
             ):
                 attribute = f".{node.attr}" if isinstance(node, ast.Attribute) and written else ""
-                kept.append(f"{node.value.id}{attribute}")
-    return list(dict.fromkeys(kept))
+                names.append(f"{node.value.id}{attribute}")
+    return list(dict.fromkeys(names))
 
 
 def in_native_precision(problem, w):
@@ -247,8 +247,10 @@ def in_native_precision(problem, w):
             if a.shape == b.shape and b.dtype.kind == "f" and b.size:
                 gap = np.max(np.abs(a - b)) / (np.max(np.abs(b)) or 1.0)
                 worst = max(worst, float(np.nan_to_num(gap, nan=np.inf)))
-    words = f"off by {worst:.1e} of its largest entry" if np.isfinite(worst) else "not finite"
+    words = (
+        f"off by {worst:.1e}, relative to its largest entry" if np.isfinite(worst) else "not finite"
+    )
     return (
-        f"{', '.join(small)}: promoted to float64 for the check; in its own precision the "
+        f"{', '.join(small)}: converted to float64 for the check; in the original precision, the "
         f"gradient is {words}"
     )

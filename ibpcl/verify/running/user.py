@@ -146,7 +146,7 @@ class Checked:
     verdict : {"ok", "wrong", "undecided", "refused"}
         "refused" if the file or the request has to be changed before a check is possible.
     words : str
-        The reason if there is no report.
+        The reason for a missing report.
     report : Report or None
         The report on a pair.  None if the pair raises, ends the process, or is not finished in
         time.
@@ -168,9 +168,9 @@ class Checked:
 
     def text(self):
         """Return the report, or the verdict with its reason, as text."""
-        found = self.report or self.forwards
+        report = self.report or self.forwards
         words = "\n  ".join(self.words.splitlines())
-        return found.text() if found else f"{self.title}: {self.verdict.upper()}: {words}"
+        return report.text() if report else f"{self.title}: {self.verdict.upper()}: {words}"
 
     def to_dict(self):
         """Return the result as a dict that ``json.dumps`` accepts."""
@@ -261,8 +261,8 @@ class FileRun:
         if last["event"] == "late":
             return Checked(title, "undecided", f"not finished within {self.timeout:g} s")
         code = last["code"]
-        how = f"with exit code {code}" if code >= 0 else f"by signal {-code}"
-        return Checked(title, "wrong", f"no verdict: the file ended the process {how}")
+        ending = f"with exit code {code}" if code >= 0 else f"by signal {-code}"
+        return Checked(title, "wrong", f"no verdict: the file ended the process {ending}")
 
 
 def _bare(name):

@@ -34,53 +34,55 @@ def breaches(problem, w):
         the limit.
     """
     first = problem.gradients(w)
-    found = {}
+    findings = {}
     habits = []
     for j, words in _by_scale(problem, w, first).items():
-        found[j] = Finding("not_linear", words, inputs=(j,))
-    if found:
+        findings[j] = Finding("not_linear", words, inputs=(j,))
+    if findings:
         limit = _limit(problem, w, first)
         if limit:
             return [], [
                 Finding(
                     "not_linear",
-                    f"the gradient is limited: {limit}; it is right as long as the limit "
-                    "does not act",
-                    inputs=tuple(found),
+                    f"the gradient is limited: {limit}; it is right as long as the limit is "
+                    "not reached",
+                    inputs=tuple(findings),
                 )
             ]
     for j, words in _by_layout(problem, w, first).items():
-        found.setdefault(j, Finding("layout", words, inputs=(j,)))
-    return list(found.values()), habits
+        findings.setdefault(j, Finding("layout", words, inputs=(j,)))
+    return list(findings.values()), habits
 
 
 def _by_scale(problem, w, first):
     """Return a sentence for each input whose gradient is not linear in the scale of ``dout``."""
-    found = {}
+    words_by_input = {}
     with np.errstate(all="ignore"):
         zero = _attempt(problem, np.zeros_like(w))
     for j, got in _of_inputs(problem, zero):
         if not np.all(np.isfinite(got)):
-            found[j] = "not linear in dout: for dout = 0 it is not finite, where it must be zero"
+            words_by_input[j] = (
+                "not linear in dout: for dout = 0 it is not finite, where it must be zero"
+            )
         elif np.any(got):
-            found[j] = "not linear in dout: for dout = 0 it is not zero"
+            words_by_input[j] = "not linear in dout: for dout = 0 it is not zero"
     for scale in SCALES:
         with np.errstate(all="ignore"):
             moved = _attempt(problem, scale * w)
         expected = dict(_of_inputs(problem, first))
         for j, got in _of_inputs(problem, moved):
             plain = expected.get(j)
-            if plain is not None and j not in found and not _close(got / scale, plain):
-                found[j] = (
+            if plain is not None and j not in words_by_input and not _close(got / scale, plain):
+                words_by_input[j] = (
                     f"not linear in dout: for {scale:.0e} times the dout it is not {scale:.0e} "
                     "times as large"
                 )
-    return found
+    return words_by_input
 
 
 def _by_layout(problem, w, first):
     """Return a sentence for each input whose gradient depends on the memory layout of ``dout``."""
-    found = {}
+    words_by_input = {}
     expected = dict(_of_inputs(problem, first))
     for words, change in (
         ("not contiguous in memory (a slice or a transpose)", _strided),
@@ -90,11 +92,11 @@ def _by_layout(problem, w, first):
             with np.errstate(all="ignore"):
                 moved = dict(_of_inputs(problem, problem.pulled(w, change)))
         except Exception as error:  # code under check may raise anything
-            return {j: f"raises {type(error).__name__} where dout is {words}" for j in expected}
+            return {j: f"raises {type(error).__name__} if dout is {words}" for j in expected}
         for j, got in moved.items():
             if j in expected and not _close(got, expected[j]):
-                found.setdefault(j, f"gives other numbers where dout is {words}")
-    return found
+                words_by_input.setdefault(j, f"gives different numbers if dout is {words}")
+    return words_by_input
 
 
 def writes_into(problem, w):

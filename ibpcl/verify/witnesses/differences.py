@@ -317,10 +317,12 @@ def resolution(*values, moved=True):
     >>> [float(resolution(np.array(v))) < 1e-10 for v in (0.1, float(np.float32(0.1)))]
     [True, False]
     """
-    own = max(np.finfo(v.dtype).eps if v.dtype.kind == "f" else np.finfo(float).eps for v in values)
+    spacing = max(
+        np.finfo(v.dtype).eps if v.dtype.kind == "f" else np.finfo(float).eps for v in values
+    )
     with np.errstate(all="ignore"):
         disguised = np.all([(v == v.astype(np.float32)) & (v != 0) for v in values], axis=0)
-    return np.where(disguised & moved, np.finfo(np.float32).eps, own)
+    return np.where(disguised & moved, np.finfo(np.float32).eps, spacing)
 
 
 def _tableau(func, x, direction, h, levels, noise, goal, moved):

@@ -27,17 +27,17 @@ def kinks(problem, j, entries):
     """
     func = problem.function_of(j)
     x = np.asarray(problem.point[j])
-    found = []
+    has_kink = []
     middle = problem.vector()
     dense = np.resize([1.0, -0.7, 0.6, -0.9, 0.8], x.shape)
     if not any(_bends(func, x, np.roll(dense, n), middle, 1e-5) for n in range(2)):
         return np.zeros(len(entries), dtype=bool)
     for entry in entries:
         direction = unit_direction(x.shape, entry)
-        found.append(
+        has_kink.append(
             _bends(func, x, direction, middle) and bool(np.any(kink_gap(func, x, direction)))
         )
-    return np.array(found, dtype=bool)
+    return np.array(has_kink, dtype=bool)
 
 
 def _bends(func, x, direction, middle, most=1e-3):

@@ -38,7 +38,7 @@ class Range(NamedTuple):
 
     low: np.ndarray
     high: np.ndarray
-    sides: np.ndarray  # (2, rows): the derivatives on the left and on the right
+    sides: np.ndarray
 
 
 def allowed_at(problem, j, entry, rows, rng):
@@ -109,11 +109,11 @@ def _slope_aside(problem, j, direction, rows, h, rng):
 
 def _distinct(values, room):
     """Return values that differ from each other by more than ``room``."""
-    kept = []
+    distinct = []
     for value in np.sort(values):
-        if not kept or value - kept[-1] > room:
-            kept.append(value)
-    return kept
+        if not distinct or value - distinct[-1] > room:
+            distinct.append(value)
+    return distinct
 
 
 def outside(problem, j, entries, rows, gradients, rng, limit=None):
@@ -143,7 +143,7 @@ def outside(problem, j, entries, rows, gradients, rng, limit=None):
     judged : int
         Number of examined entries; those at jumps are not counted.
     """
-    found = []
+    bad = []
     judged = 0
     for entry in entries[:limit]:
         allowed = allowed_at(problem, j, int(entry), rows, rng)
@@ -152,5 +152,5 @@ def outside(problem, j, entries, rows, gradients, rng, limit=None):
         judged += 1
         got = np.array([gradient.ravel()[entry] for gradient in gradients], dtype=float)
         if not np.all((got >= allowed.low) & (got <= allowed.high)):
-            found.append((int(entry), got, allowed))
-    return found, judged
+            bad.append((int(entry), got, allowed))
+    return bad, judged

@@ -157,13 +157,13 @@ def at_made_kinks(problem, inputs, w, rng):
         For each input with a wrong gradient at a kink: the problem at that point, and the entry as
         returned by :func:`ibpcl.verify.witnesses.onesided.outside`.
     """
-    found = {}
+    wrong = {}
     if sum(np.size(problem.point[j]) for j in problem.wrt) > LARGE:
-        return found
+        return wrong
     thresholds = sharp_places(problem)
     outputs = problem.vector().shape
     for j, entries, point in points(problem, thresholds, rng) if thresholds else ():
-        if j in found or j not in inputs:
+        if j in wrong or j not in inputs:
             continue
         made = problem.at(point)
         try:
@@ -183,5 +183,5 @@ def at_made_kinks(problem, inputs, w, rng):
         except Exception:  # the point may be outside the domain
             continue
         if bad:
-            found[j] = made, bad[0]
-    return found
+            wrong[j] = made, bad[0]
+    return wrong

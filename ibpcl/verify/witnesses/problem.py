@@ -401,7 +401,7 @@ def gradients_in_order(gradients, problem):
         return tuple(gradients[keys[name]] if name in keys else None for name in chosen)
     if inspect.isgenerator(gradients) or isinstance(gradients, (map, zip, filter)):
         raise TypeError(
-            f"check: f_vjp returned a {type(gradients).__name__}, which can be read once only: "
+            f"check: f_vjp returned a {type(gradients).__name__}, which can be read only once: "
             f"return a tuple of arrays, {tuple_of(chosen)}"
         )
     gradients = as_tuple(gradients)

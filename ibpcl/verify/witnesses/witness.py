@@ -196,9 +196,9 @@ def columns(problem, j, entries, method):
         else:
             values[:, column], errors[:, column], _ = richardson(func, x, direction, noise=noise)
             # a small entry beside large ones may need a much smaller first step
-            own = 0.05 * abs(x.flat[entry])
-            if 0 < own < 0.1 * first_step(x, direction):
-                again = richardson(func, x, direction, h=own, noise=noise)
+            smaller = 0.05 * abs(x.flat[entry])
+            if 0 < smaller < 0.1 * first_step(x, direction):
+                again = richardson(func, x, direction, h=smaller, noise=noise)
                 with np.errstate(invalid="ignore"):
                     better = ~(errors[:, column] <= again.error)
                 values[better, column] = again.value[better]

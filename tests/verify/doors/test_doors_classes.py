@@ -1,4 +1,4 @@
-"""Classes with a forward and a backward, in the spellings in which people write them."""
+"""Classes with a forward and a backward, in the usual spellings."""
 
 import numpy as np
 import pytest
@@ -308,7 +308,7 @@ def test_a_loss_inside_the_backward_is_found_among_the_usual_ones():
         report = check(Small(), inputs)
         assert report.ok and [item.name for item in report.inputs] == ["weights"]
         assert any("0.5 * sum" in note for note in report.notes)
-    with pytest.raises(FormError, match=r"its loss is inside.*ibpcl\.check"):
+    with pytest.raises(FormError, match=r"backward takes targets.*ibpcl\.check"):
         check(SmallWithoutTheSlope(), X)
 
 

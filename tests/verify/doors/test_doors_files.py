@@ -1,6 +1,4 @@
-"""Files and notebooks: what is found in them by name, where inputs come from, and what cannot be
-run.
-"""
+"""Files and notebooks: search for targets, sources of inputs, and code that cannot be run."""
 
 import json
 import types

@@ -1,6 +1,6 @@
 """Hand-written gradients of PyTorch, JAX and autograd, where they are installed.
 
-Each file is checked in a process of its own: a framework that is loaded changes how later tests may
+Each file is checked in a separate process, because a loaded framework changes how later tests can
 start processes.
 """
 

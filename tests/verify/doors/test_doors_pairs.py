@@ -1,6 +1,4 @@
-"""Pairs of functions in other forms: called otherwise, without a cache, with nested parameters,
-with a loss.
-"""
+"""Pairs of functions in other forms: other arguments, no cache, nested parameters, or a loss."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Jacobian-vector and Hessian-vector products, and the identities that bind them together."""
+"""Jacobian-vector and Hessian-vector products, and their identities."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What users bring to a check of a distribution: odd code and arguments, heavy tails, slow code."""
+"""Checks of distributions on unusual code and arguments, heavy tails, and slow code."""
 
 import importlib.util
 import math
