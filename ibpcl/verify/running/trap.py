@@ -190,8 +190,8 @@ def converse(command, seconds):
     """Start a process and yield the JSON objects that it prints, one per line.
 
     A process that prints nothing for longer than the time limit is killed, together with the
-    processes that it has started.  The time limit
-    does not apply to the first object, which follows the start of an interpreter.
+    processes that it has started.  The time limit does not apply to the first object, which follows
+    the start of an interpreter.
 
     Parameters
     ----------

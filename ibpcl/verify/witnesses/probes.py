@@ -57,7 +57,7 @@ def sharp_places(problem):
     -------
     thresholds : list of float or None
         Zero, followed by numbers that occur in comparisons, maxima and similar calls.  None if the
-        source has no such call.  Zero alone if the source cannot be read.
+        source has none of these.  Zero alone if the source cannot be read.
     """
     from ibpcl.verify.diagnosis.guards import unwrapped  # compiles
 
