@@ -217,7 +217,7 @@ def exact_posterior(x, y, noise):
     Returns
     -------
     mean : ndarray, shape (D,)
-        Of the weights after the last task; the first prior is standard normal.
+        Posterior mean of the weights after the last task; the first prior is standard normal.
     covariance : ndarray, shape (D, D)
     """
     size = x.shape[-1]

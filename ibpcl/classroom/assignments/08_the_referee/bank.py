@@ -106,7 +106,7 @@ def mixture_vjp(dlog_p, cache):
 
 
 def broken_stick(v):
-    r"""Break a stick of length one: each piece is a share of what is left.
+    r"""Break a stick of length one: each piece is a share of the rest.
 
     .. math:: \pi_k = v_k \prod_{i < k} (1 - v_i)
 

@@ -5,7 +5,7 @@ WORDS = {
         "Draw sticks v for which 1 - v has the distribution Kumaraswamy(a, b), by inversion",
     "Shape parameters": "Shape parameters of 1 - v",
     "Multiply the sticks up to and including each unit":
-        "Break a unit stick: each unit takes the share v of what the units before it have left over",
+        "Break a unit stick: each unit takes the share v of the rest that the units before it leave",
     "Turn log-probabilities into log-odds, log(pi / (1 - pi))":
         "Turn log-probabilities into log-odds against, log((1 - pi) / pi)",
 }
