@@ -1,6 +1,7 @@
-"""Assignments with a judge that says why: hand out stubs, grade hand-ins in a box, export points.
+"""Assignments with a judge that explains its verdicts: hand out stubs, grade hand-ins in a box,
+export points.
 
-The command is ``ibpcl class``; :func:`check_file` is what students run on their own file.
+The command is ``ibpcl class``.  Students check their own file with :func:`check_file`.
 """
 
 from pathlib import Path
@@ -15,17 +16,19 @@ def check_file(path, assignment=None):
         A ``.py``, notebook or zip that names its assignment and form in ``ASSIGNMENT`` and
         ``FORM``.
     assignment : ibpcl.classroom.assignment.Assignment, optional
-        An assignment of your own.  Without it, the file names one of the package's; a folder that
-        the file names is never run.
+        The assignment; needed for a custom one.  By default, the file names one of the package's
+        assignments.  A folder that the file names is never run.
 
     Returns
     -------
     ibpcl.classroom.verdict.Result
+        The verdicts on the public tasks, at public inputs.
 
     Raises
     ------
     UserError
-        If the file cannot be read, or names no assignment.
+        If the file cannot be read, or names neither an assignment of the package nor one of its
+        forms.
     """
     from ibpcl.classroom import client, handin, sandbox
     from ibpcl.classroom.assignment import named
@@ -48,8 +51,8 @@ def check_file(path, assignment=None):
                 "the stub"
             )
             if not name
-            else f"class: {path} names the assignment {name[:60]!r}, which is not one of the "
-            "package's; for an assignment of your own, give its folder with --assignment"
+            else f"class: {path} names the assignment {name[:60]!r}, which the package does not "
+            "have; for a custom assignment, give its folder with --assignment"
         )
     if form not in found.forms:
         raise UserError(
@@ -58,5 +61,5 @@ def check_file(path, assignment=None):
     try:
         box = sandbox.choose("auto", client.probe)
     except UserError:
-        box = "none"  # one's own file on one's own machine
+        box = "none"  # acceptable for your own file on your own machine
     return printable_result(judge(found, read, box, form=form, public_only=True))

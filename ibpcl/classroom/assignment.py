@@ -1,6 +1,4 @@
-"""An assignment as its folder describes it: tasks, forms, reference solution, inputs and
-statement.
-"""
+"""Assignments: tasks, forms, reference solution, inputs and statement, read from a folder."""
 
 import functools
 import linecache
@@ -22,30 +20,42 @@ LIMITS = {"seconds": 60, "memory_mb": 1024}  # of a hand-in; an assignment may s
 
 @dataclass(frozen=True)
 class Task:
-    """One task of an assignment; the attributes are the keys of ``[[task]]`` in
-    ``assignment.toml``.
+    """One task of an assignment.
 
     Attributes
     ----------
-    id, kind, title : str
-        ``kind`` is one of :data:`KINDS`.
+    id : str
+        A number and a letter, such as ``"1a"``.
+    kind : str
+        One of :data:`KINDS`.
+    title : str
+        Title for students.
     points : float
-    function, forward : str
-        The student's function, and for a gradient the forward that it belongs to.
+        Points of a right answer.
+    function : str
+        Name of the student's function.
+    forward : str
+        For a gradient, the name of the forward that it belongs to.
     needs : tuple of str
         Ids of the tasks without which this one cannot be judged.
     wrt : tuple of str
-        The inputs that are differentiated.
+        The inputs with respect to which the gradient is taken.
     rtol : float
+        Largest relative error allowed.
     visibility : {"public", "hidden"}
+        Whether students can check the task themselves.
     inputs : str
         The function of ``inputs.py`` that makes the inputs.
     hints : tuple of str
-        From a vague one to one that nearly solves the task.
+        Hints, from a vague one to one that nearly solves the task.
     independent_of : tuple of str
-        Functions that raise while a proof runs.
+        Functions that raise an exception while a proof runs.
     rubric : tuple of dict
-        Of a text: ``points`` and ``text`` of each item that a person looks for.
+        Grading criteria of a written task, each with ``points`` and ``text``.
+
+    Notes
+    -----
+    The attributes are the keys of ``[[task]]`` in ``assignment.toml``.
     """
 
     id: str
@@ -66,7 +76,29 @@ class Task:
 
 @dataclass(frozen=True)
 class Assignment:
-    """An assignment; ``name`` is that of its folder."""
+    """An assignment: one folder.
+
+    Attributes
+    ----------
+    name : str
+        Name of the folder.
+    folder : pathlib.Path
+        The folder.
+    title : str
+        Title for students.
+    hours : float
+        Estimated working time of a student.
+    points : float
+        Points of all tasks together.
+    tasks : tuple of Task
+        The tasks, in the order of ``assignment.toml``.
+    forms : dict of str to str
+        Name of each form to the sentence that describes it for students.
+    imports : tuple of str
+        Packages that a hand-in may import.
+    limits : dict
+        ``seconds`` and ``memory_mb`` that a hand-in may use.
+    """
 
     name: str
     folder: Path
@@ -80,16 +112,40 @@ class Assignment:
 
     @property
     def file(self):
-        """The name of the file that a student hands in."""
+        """Name of the file that a student hands in."""
         return re.sub(r"^\d+_", "", self.name) + ".py"
 
     def task(self, name):
-        """Return the task with this id."""
+        """Return the task with this id.
+
+        Parameters
+        ----------
+        name : str
+            Id of a task of this assignment.
+
+        Returns
+        -------
+        Task
+        """
         return next(task for task in self.tasks if task.id == name)
 
     def source(self, form="base"):
-        """Return the reference solution in a form, as text; for a referee, the right pairs come
-        first.
+        """Return the text of the reference solution in a form.
+
+        Parameters
+        ----------
+        form : str
+            Name of the form.
+
+        Returns
+        -------
+        str
+            Python text.  For a referee, the right pairs come first.
+
+        Raises
+        ------
+        UserError
+            If the assignment has no such form.
         """
         parts = [self.folder / name for name in ("bank.py", "reference.py")]
         base = "\n\n".join(read_text(path) for path in parts if path.exists())
@@ -102,15 +158,47 @@ class Assignment:
         return merged(base, read_text(self.folder / "forms" / f"{form}.py"), form)
 
     def reference(self, form="base"):
-        """Return the reference solution in a form, as a module."""
+        """Return the reference solution in a form, as a module.
+
+        Parameters
+        ----------
+        form : str
+            Name of the form.
+
+        Returns
+        -------
+        types.ModuleType
+        """
         return module(self.source(form), f"{self.name}_{form}")
 
     def maker(self, name):
-        """Return the function of ``inputs.py`` with this name."""
+        """Return the function of ``inputs.py`` with this name.
+
+        Parameters
+        ----------
+        name : str
+            Name of the function.
+
+        Returns
+        -------
+        callable
+            ``maker(rng, size)`` returns the inputs as a dict.
+        """
         return getattr(_inputs(self.folder / "inputs.py"), name)
 
     def statement(self, form="base"):
-        """Return the statement, with the passages of this form only."""
+        """Return the statement, with the passages of this form only.
+
+        Parameters
+        ----------
+        form : str
+            Name of the form.
+
+        Returns
+        -------
+        str
+            Markdown.
+        """
         text = read_text(self.folder / "statement.md")
         return re.sub(
             r"<!-- form: (.*?) -->\n?(.*?)<!-- end -->\n?",
@@ -120,14 +208,44 @@ class Assignment:
         )
 
 
+def functions_of(assignment):
+    """Return the names of the functions that a hand-in must define.
+
+    Parameters
+    ----------
+    assignment : Assignment
+        The assignment.
+
+    Returns
+    -------
+    set of str
+        Functions of the tasks; for a referee, its proofs.
+    """
+    functions = {task.function for task in assignment.tasks if task.function}
+    return functions or {f"proof_{task.id}" for task in assignment.tasks}
+
+
 def names():
-    """Return the names of the assignments of the package, in order."""
+    """Return the names of the package's assignments, in order.
+
+    Returns
+    -------
+    list of str
+    """
     return sorted(path.parent.name for path in FOLDER.glob("*/assignment.toml"))
 
 
 def named(name):
-    """Return the assignment of the package with this name or number, None if there is none; never a
-    folder's.
+    """Return the package's assignment with this name or number, or None.
+
+    Parameters
+    ----------
+    name : str
+        Full name, number, or name without the number.  A path is never looked up.
+
+    Returns
+    -------
+    Assignment or None
     """
     for each in names():
         number, _, word = each.partition("_")
@@ -141,10 +259,19 @@ def named(name):
 def find(name):
     """Return the assignment with this name, number, or folder.
 
+    Parameters
+    ----------
+    name : str or path-like
+        Name or number of an assignment of the package, or the path of a folder.
+
+    Returns
+    -------
+    Assignment
+
     Raises
     ------
     UserError
-        If there is none, or its folder is not as it should be.
+        If the assignment does not exist, or its ``assignment.toml`` is inconsistent.
     """
     if (Path(name) / "assignment.toml").is_file():
         return load(Path(name).resolve())
@@ -152,14 +279,30 @@ def find(name):
     if found is not None:
         return found
     raise UserError(
-        f"class: there is no assignment {name!r}; `ibpcl class list` lists them, or name a folder "
+        f"class: unknown assignment {name!r}; `ibpcl class list` lists them, or give a folder "
         "with an assignment.toml"
     )
 
 
 @functools.cache
 def load(folder):
-    """Read the folder of an assignment; what does not fit together is refused."""
+    """Return the assignment in a folder.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        A folder with ``assignment.toml``.
+
+    Returns
+    -------
+    Assignment
+
+    Raises
+    ------
+    UserError
+        If ``assignment.toml`` is inconsistent: an unknown key, two tasks with one id, points that
+        do not add up, or a task without a required key.
+    """
     table = read_toml(folder / "assignment.toml")
     known = {item.name for item in fields(Task)}
     tasks = []
@@ -226,8 +369,21 @@ def _refuse_misfits(assignment):
 
 
 def module(source, name):
-    """Return a trusted text as a module whose source can be read, so that the checker can name
-    paths through it.
+    """Run a trusted text and return it as a module.
+
+    The source stays readable through :mod:`linecache`, so the checker can name the lines of a
+    backward pass.
+
+    Parameters
+    ----------
+    source : str
+        Python text.  It is executed, so it must be trusted.
+    name : str
+        Name of the module.
+
+    Returns
+    -------
+    types.ModuleType
     """
     made = types.ModuleType(name)
     file = f"<{name}>"

@@ -1,6 +1,4 @@
-"""Attribution of a hand-in to a student, where the file, the platform and the roster may
-disagree.
-"""
+"""Attribution of a hand-in to a student when the file, the platform and the roster may disagree."""
 
 from ibpcl.classroom import variants
 from ibpcl.classroom.handin import has_words
@@ -9,7 +7,32 @@ from ibpcl.errors import UserError
 
 
 def student_of(unit, said, roster, claims, owners, assignment, key):
-    """Return the id of the student of a unit, and a note where the names contradict each other."""
+    """Return the student of a unit.
+
+    Parameters
+    ----------
+    unit : ibpcl.classroom.units.Unit
+        Files that a platform keeps for one student.
+    said : dict
+        Constants in the file that counts.
+    roster : ibpcl.classroom.students.Roster
+        List of the class; may be empty.
+    claims : dict of str to list of Unit
+        For each id that files name in STUDENT, the units of these files.
+    owners : dict of str to Unit
+        For each id that the platform gives, its unit.
+    assignment : Assignment or None
+        The assignment.
+    key : bytes
+        The course key.
+
+    Returns
+    -------
+    student : str
+        Id of the student.
+    note : str
+        A note for the teacher if the names contradict each other, else empty.
+    """
     written = shown(said.get("STUDENT", "")) if has_words(said.get("STUDENT", "")) else ""
     known = roster.match(unit.student, *unit.words) if len(roster) else None
     meant = roster.match(written) if len(roster) and written else None
@@ -49,12 +72,24 @@ def student_of(unit, said, roster, claims, owners, assignment, key):
         )
     ):
         return own, f"STUDENT in the file is {written[:60]!r}, but the form is that of {own!r}"
-    note = f"{own} is taken for {written!r}, as STUDENT in the file says" if unit.certain else ""
+    note = f"{own} is taken for {written!r}, the STUDENT in the file" if unit.certain else ""
     return meant.id if meant is not None else written, note
 
 
 def related(named, unit):
-    """Return whether an id looks like a part of the name that the platform has."""
+    """Return whether an id looks like a part of the name on the platform.
+
+    Parameters
+    ----------
+    named : str
+        The id.
+    unit : ibpcl.classroom.units.Unit
+        Files that a platform keeps for one student, with the student's names.
+
+    Returns
+    -------
+    bool
+    """
     plain = variant_id(named).replace("_", "")
     return any(
         plain in variant_id(word).replace("_", "") for word in (unit.student, *unit.words) if plain
@@ -62,8 +97,22 @@ def related(named, unit):
 
 
 def refuse_contradiction(found, assignment, key):
-    """Raise if most hand-ins name a form that the key gives neither to their student nor to the one
-    they name.
+    """Raise an error if most hand-ins have forms that do not follow from the key.
+
+    Parameters
+    ----------
+    found : list of ibpcl.classroom.collecting.Found
+        The hand-ins of a class.
+    assignment : Assignment
+        The assignment.
+    key : bytes
+        The course key.
+
+    Raises
+    ------
+    UserError
+        If at least two hand-ins, and more than half, name a form that the key gives neither to
+        their student nor to the student they name.
     """
     with_form = [each for each in found if each.said.get("FORM") in assignment.forms]
     wrong = [
@@ -87,7 +136,7 @@ def refuse_contradiction(found, assignment, key):
         )
     )
     raise UserError(
-        f"class: {len(wrong)} of {len(with_form)} hand-ins have a form that the key does not give: "
-        f"{example.origin} is taken for {example.student!r}, whose form is {given!r}, and says "
-        f"{example.said['FORM']!r}; {hint}"
+        f"class: {len(wrong)} of {len(with_form)} hand-ins have a form that does not follow from "
+        f"the key: {example.origin} is taken for {example.student!r}, whose form is {given!r}, but "
+        f"its FORM is {example.said['FORM']!r}; {hint}"
     )

@@ -1,6 +1,4 @@
-"""What students do to a whole input or a whole result: the changes that are tried when a forward is
-wrong.
-"""
+"""Typical changes of a whole input or a whole result, tried to explain a wrong forward."""
 
 from typing import NamedTuple
 
@@ -15,9 +13,10 @@ class Change(NamedTuple):
     Attributes
     ----------
     words : str
-        Follows "your result is right for ...", with ``{}`` for the name, or "your result is ...".
+        Continuation of "your result is right for ...", with ``{}`` for the name of the input, or
+        of "your result is ...".
     function : callable
-        From array to array.
+        The change, from array to array.
     """
 
     words: str
@@ -53,93 +52,114 @@ OF_INPUTS = (
     Change("{} rounded", np.round),
     Change("the absolute value of {}", np.abs),
 )
-IGNORED = (  # the input does not matter
+IGNORED = (  # the input does not influence the result
     Change("0", lambda x: 0 * x),
     Change("1", lambda x: 0 * x + 1),
 )
 OF_RESULTS = (
-    Change("the exponential of what is asked for", np.exp),
-    Change("the exponential of minus what is asked for", lambda x: np.exp(-x)),
-    Change("the logarithm of what is asked for", np.log),
-    Change("minus the logarithm of what is asked for", lambda x: -np.log(x)),
-    Change("the reciprocal of what is asked for", lambda x: 1 / x),
-    Change("one minus what is asked for", lambda x: 1 - x),
-    Change("the square of what is asked for", np.square),
-    Change("the square root of what is asked for", np.sqrt),
-    Change("the absolute value of what is asked for", np.abs),
-    Change("the sigmoid of what is asked for", _sigmoid),
-    Change("the log-odds of what is asked for", _logit),
-    Change("the hyperbolic tangent of what is asked for", np.tanh),
-    Change("one minus the exponential of what is asked for", lambda x: 1 - np.exp(x)),
-    Change("the logarithm of one minus what is asked for", lambda x: np.log1p(-x)),
-    Change("what is asked for, rounded", np.round),
-    Change("what is asked for, cut off at 0", lambda x: np.maximum(x, 0)),
+    Change("the exponential of the right result", np.exp),
+    Change("the exponential of minus the right result", lambda x: np.exp(-x)),
+    Change("the logarithm of the right result", np.log),
+    Change("minus the logarithm of the right result", lambda x: -np.log(x)),
+    Change("the reciprocal of the right result", lambda x: 1 / x),
+    Change("one minus the right result", lambda x: 1 - x),
+    Change("the square of the right result", np.square),
+    Change("the square root of the right result", np.sqrt),
+    Change("the absolute value of the right result", np.abs),
+    Change("the sigmoid of the right result", _sigmoid),
+    Change("the log-odds of the right result", _logit),
+    Change("the hyperbolic tangent of the right result", np.tanh),
+    Change("one minus the exponential of the right result", lambda x: 1 - np.exp(x)),
+    Change("the logarithm of one minus the right result", lambda x: np.log1p(-x)),
+    Change("the right result, rounded", np.round),
+    Change("the right result, clipped at 0", lambda x: np.maximum(x, 0)),
 )
 
 
 def of_axes(name, array):
-    """Return the changes of an input that follow its axes: means, reversals, exchanged axes.
+    """Return the changes of an input along its axes: means, reversals and shifts.
 
     Parameters
     ----------
     name : str
+        Name of the input.
     array : ndarray
+        Its value.
+
+    Returns
+    -------
+    list of Change
     """
-    found = []
+    changes = []
     for axis in range(np.ndim(array)):
         if np.shape(array)[axis] > 1:
-            found.append(
+            changes.append(
                 Change(
                     "{} averaged over an axis",
                     lambda x, axis=axis: np.broadcast_to(x.mean(axis=axis, keepdims=True), x.shape),
                 )
             )
-            found.append(Change("{} in reversed order", lambda x, axis=axis: np.flip(x, axis)))
-            found.append(
+            changes.append(Change("{} in reversed order", lambda x, axis=axis: np.flip(x, axis)))
+            changes.append(
                 Change(
                     "{} with its entries shifted by one", lambda x, axis=axis: np.roll(x, 1, axis)
                 )
             )
-    return found
+    return changes
 
 
 def of_result_axes(array):
-    """Return the changes of a result that follow its axes, or that need a matrix."""
-    found = []
+    """Return the changes of a result along its axes, and those of a matrix.
+
+    Parameters
+    ----------
+    array : ndarray
+        The result.
+
+    Returns
+    -------
+    list of Change
+    """
+    changes = []
     for axis in range(np.ndim(array)):
         if np.shape(array)[axis] < 2:
             continue
-        found += [
-            Change("what is asked for, in reversed order", lambda x, axis=axis: np.flip(x, axis)),
-            Change("what is asked for, shifted by one", lambda x, axis=axis: np.roll(x, 1, axis)),
-            Change("what is asked for, shifted by one", lambda x, axis=axis: np.roll(x, -1, axis)),
-            Change("what is asked for, cumulated", lambda x, axis=axis: np.cumsum(x, axis=axis)),
+        changes += [
+            Change("the right result, in reversed order", lambda x, axis=axis: np.flip(x, axis)),
+            Change("the right result, shifted by one", lambda x, axis=axis: np.roll(x, 1, axis)),
+            Change("the right result, shifted by one", lambda x, axis=axis: np.roll(x, -1, axis)),
             Change(
-                "what is asked for, averaged over an axis",
+                "the cumulative sum of the right result",
+                lambda x, axis=axis: np.cumsum(x, axis=axis),
+            ),
+            Change(
+                "the right result, averaged over an axis",
                 lambda x, axis=axis: np.broadcast_to(x.mean(axis=axis, keepdims=True), x.shape),
             ),
             Change(
-                "what is asked for, normalized to sum 1",
+                "the right result, normalized to sum 1",
                 lambda x, axis=axis: x / x.sum(axis=axis, keepdims=True),
             ),
             Change(
-                "what is asked for, minus its mean",
+                "the right result, minus its mean",
                 lambda x, axis=axis: x - x.mean(axis=axis, keepdims=True),
             ),
             Change(
-                "the running difference of what is asked for",
+                "the running difference of the right result",
                 lambda x, axis=axis: np.diff(
                     x, axis=axis, prepend=np.zeros_like(np.take(x, [0], axis=axis))
                 ),
             ),
         ]
     if np.ndim(array) > 1:
-        found.append(Change("the transpose of what is asked for", lambda x: np.swapaxes(x, -1, -2)))
+        changes.append(
+            Change("the transpose of the right result", lambda x: np.swapaxes(x, -1, -2))
+        )
     if np.ndim(array) == 2 and np.shape(array)[0] == np.shape(array)[1] > 1:
-        found += [
-            Change("the inverse of what is asked for", np.linalg.inv),
-            Change("the diagonal of what is asked for", lambda x: np.diag(np.diagonal(x))),
-            Change("a triangle of what is asked for", np.tril),
-            Change("a triangle of what is asked for", np.triu),
+        changes += [
+            Change("the inverse of the right result", np.linalg.inv),
+            Change("the diagonal of the right result", lambda x: np.diag(np.diagonal(x))),
+            Change("a triangle of the right result", np.tril),
+            Change("a triangle of the right result", np.triu),
         ]
-    return found
+    return changes

@@ -1,9 +1,9 @@
-"""Choice among the files that a student handed in: by their content, not by name or time alone.
+"""Choice among the files that a student handed in, by their content.
 
-A file counts if it names this assignment in ``ASSIGNMENT``, or names none and defines functions
-that the assignment asks for.  A blank stub beside a file that is filled in does not count.  Several
-files with different contents are attempts if their folders say so; otherwise the most complete one
-is taken, then the newest, and the others are named.
+A file counts if it names this assignment in ``ASSIGNMENT``, or if it names none and defines
+functions of the assignment.  A blank stub beside a file that is filled in does not count.  Several
+files with different contents are attempts if the names of their folders indicate it.  Otherwise the
+most complete one counts, and the newest of equally complete ones; a note names the others.
 """
 
 import re
@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from ibpcl.classroom import assignment as assignments
-from ibpcl.classroom.handin import functions_of
+from ibpcl.classroom.assignment import functions_of
 from ibpcl.errors import UserError
 
 OLD = re.compile(
@@ -26,9 +26,9 @@ class Choice(NamedTuple):
     Attributes
     ----------
     candidate : dict
-        As :func:`ibpcl.classroom.reading.candidates.read_all` returns it.
+        The file, as :func:`ibpcl.classroom.reading.candidates.read_all` returns it.
     notes : list of str
-        Which other files there were, and why this one was taken.
+        Sentences about its encoding and about other files that could be the hand-in.
     """
 
     candidate: dict
@@ -36,8 +36,19 @@ class Choice(NamedTuple):
 
 
 class Misfit(UserError):
-    """Nothing that was handed in can be the hand-in; ``said`` has the names in the best of the
-    files.
+    """An error: none of the files can be the hand-in.
+
+    Parameters
+    ----------
+    words : str
+        The message.
+    said : dict, optional
+        The constants in the most likely file, such as STUDENT.
+
+    Attributes
+    ----------
+    said : dict
+        The constants in the most likely file; empty if unknown.
     """
 
     def __init__(self, words, said=None):
@@ -51,10 +62,15 @@ def choose(candidates, assignment=None, path="the hand-in"):
     Parameters
     ----------
     candidates : list of dict
+        The files, as :func:`ibpcl.classroom.reading.candidates.read_all` returns them.
     assignment : Assignment, optional
-        Without it, the file that names any assignment.
-    path : path
-        For messages.
+        The assignment; without it, a file that names any assignment counts.
+    path : path-like
+        Name of the hand-in in messages.
+
+    Returns
+    -------
+    Choice
 
     Raises
     ------
@@ -76,13 +92,25 @@ def choose(candidates, assignment=None, path="the hand-in"):
         notes.append(f"{chosen['name']}: {chosen['note']}")
     if others:
         names = ", ".join(each["name"] for each in others[:5])
-        notes.append(f"{chosen['name']} counts, not {names}, which could be the hand-in, too")
+        notes.append(f"{chosen['name']} counts; {names} could be the hand-in, too")
     return Choice(chosen, notes)
 
 
 def relation(candidate, assignment):
-    """Return 2 for a file of the assignment, 1 for a possible one, 0 for a stranger, -1 for another
-    assignment.
+    """Return how well a file fits an assignment.
+
+    Parameters
+    ----------
+    candidate : dict
+        The file.
+    assignment : Assignment or None
+        The assignment; None for any.
+
+    Returns
+    -------
+    int
+        2 if the file names the assignment, 1 if it may belong to it, 0 if it is unrelated, -1 if it
+        names another assignment.
     """
     facts = candidate["facts"]
     named = facts["said"].get("ASSIGNMENT", "").strip()
@@ -96,7 +124,19 @@ def relation(candidate, assignment):
 
 
 def is_same(named, assignment):
-    """Return whether a name, number or word stands for an assignment."""
+    """Return whether a name, number or word stands for an assignment.
+
+    Parameters
+    ----------
+    named : str
+        Value of ASSIGNMENT in a file.
+    assignment : Assignment
+        The assignment.
+
+    Returns
+    -------
+    bool
+    """
     number, _, word = assignment.name.partition("_")
     plain = named.casefold().replace(" ", "_").replace("-", "_")
     return plain in (assignment.name.casefold(), word.casefold(), number) or (
@@ -105,7 +145,19 @@ def is_same(named, assignment):
 
 
 def is_blank(candidate, assignment):
-    """Return whether a file is a stub in which nothing was filled in."""
+    """Return whether a file is a stub in which nothing was filled in.
+
+    Parameters
+    ----------
+    candidate : dict
+        The file; only ``facts`` is read.
+    assignment : Assignment or None
+        The assignment; None for any.
+
+    Returns
+    -------
+    bool
+    """
     return (
         not candidate["facts"]["error"]
         and not filled(candidate, assignment)
@@ -114,15 +166,40 @@ def is_blank(candidate, assignment):
 
 
 def filled(candidate, assignment):
-    """Return how many of the required functions have a body."""
+    """Return the number of required functions that have a body.
+
+    Parameters
+    ----------
+    candidate : dict
+        The file; only ``facts`` is read.
+    assignment : Assignment or None
+        The assignment; None counts all functions of the file.
+
+    Returns
+    -------
+    int
+    """
     functions = candidate["facts"]["functions"]
-    asked = functions_of(assignment) if assignment is not None else set(functions)
-    return sum(functions.get(name, False) for name in asked)
+    required = functions_of(assignment) if assignment is not None else set(functions)
+    return sum(functions.get(name, False) for name in required)
 
 
 def rank(candidate, assignment):
-    """Return what files are compared by: complete, not a backup, the platform's order, the time,
-    the name.
+    """Return the sort key of a file; the file with the largest key counts.
+
+    Files are compared by, in this order: whether they parse, how many functions are filled in,
+    whether the name looks like a backup, the platform's order, the time, and the name.
+
+    Parameters
+    ----------
+    candidate : dict
+        The file.
+    assignment : Assignment or None
+        The assignment.
+
+    Returns
+    -------
+    tuple
     """
     stem = PurePosixPath(candidate["name"]).name
     return (
@@ -136,24 +213,47 @@ def rank(candidate, assignment):
 
 
 def attempt_of(name):
-    """Return the folder of an attempt in a path, "" if there is none.
+    """Return the folder of an attempt in a path.
 
+    Parameters
+    ----------
+    name : str
+        Path of a file, with slashes.
+
+    Returns
+    -------
+    str
+        Name of the folder; empty if no folder is named like an attempt.
+
+    Examples
+    --------
     >>> attempt_of("attempt2/hw.py"), attempt_of("hw/hw.py")
     ('attempt2', '')
     """
     folders = PurePosixPath(name).parts[:-1]
-    return next((part for part in folders if NUMBERED.fullmatch(part.strip("_- "))), "")
+    return next((folder for folder in folders if NUMBERED.fullmatch(folder.strip("_- "))), "")
 
 
 def natural(name):
-    """Return a name as it is sorted: numbers by their value.
+    """Return the sort key of a name in natural order, with numbers sorted by value.
 
+    Parameters
+    ----------
+    name : str
+        Any name.
+
+    Returns
+    -------
+    tuple
+
+    Examples
+    --------
     >>> natural("a10") > natural("a9")
     True
     """
     return tuple(
-        (int(part), "") if part.isdecimal() and len(part) < 20 else (-1, part)
-        for part in re.split(r"(\d+)", name)
+        (int(piece), "") if piece.isdecimal() and len(piece) < 20 else (-1, piece)
+        for piece in re.split(r"(\d+)", name)
     )
 
 
@@ -167,8 +267,12 @@ def _written(candidate):
 
 
 def _lonely(candidates, readable, assignment, path):
-    """Return the only file there is, although it names no assignment; raise if there is none or are
-    several.
+    """Return the only file, although it names no assignment.
+
+    Raises
+    ------
+    Misfit
+        If there is no file, or none of several can be preferred.
     """
     others = [
         each for each in readable if assignment is not None and relation(each, assignment) < 0
@@ -180,7 +284,7 @@ def _lonely(candidates, readable, assignment, path):
             raise Misfit(
                 "; ".join(f"class: {each['name']}: {each['problem']}" for each in failed[:3])
             )
-        raise Misfit(f"class: {path}: there is no Python file or notebook")
+        raise Misfit(f"class: {path} contains no Python file or notebook")
     if not plain:
         said = others[0]["facts"]["said"]
         raise Misfit(
@@ -199,6 +303,7 @@ def _lonely(candidates, readable, assignment, path):
             return named[0]
         names = ", ".join(each["name"] for each in [*plain, *failed][:5])
         raise Misfit(
-            f"class: none of the files {names} has the line ASSIGNMENT = ... of the stub: keep it"
+            f"class: none of the files {names} has the line ASSIGNMENT = ... of the stub; this "
+            "line must be kept"
         )
     return plain[0]

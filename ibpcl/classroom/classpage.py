@@ -1,4 +1,4 @@
-"""The teacher's page: how the class did, which mistakes were made, and what to look at by hand."""
+"""The teacher's page: the results of the class, its mistakes, and everything to review by hand."""
 
 from collections import Counter
 from html import escape
@@ -46,18 +46,26 @@ def class_page(
     Parameters
     ----------
     results : list of Result
+        The results of the class.
     assignment : Assignment
+        The assignment.
     similar : list of (str, str, float)
-        Pairs of hand-ins that look alike.
+        Pairs of hand-ins that look alike, with the share they have in common, from 0 to 1.
     policy : ibpcl.classroom.late.Policy, optional
+        The rules for late hand-ins.
     missing : sequence of str
         Students who did not hand in.
     skipped : sequence of str
-        Files that were not looked at, each with a reason.
+        Files that were passed over, each with a reason.
     earlier : sequence of str
         Students whose results are from an earlier run.
     notes : sequence of str
-        What could not be used of the teacher's own table.
+        Rows of the teacher's table that could not be used, each with a reason.
+
+    Returns
+    -------
+    str
+        HTML.
     """
     graded = [result for result in results if result.status == "graded"]
     body = [f"<h1>{escape(assignment.title)}</h1>", _facts(results, graded, assignment, missing)]
@@ -87,8 +95,19 @@ def class_page(
 
 
 def class_csv(results, assignment):
-    """Return a table of points by student and task, as the bytes of a CSV that spreadsheets
-    read.
+    """Return the points by student and task as a table for spreadsheets.
+
+    Parameters
+    ----------
+    results : list of Result
+        The results of the class.
+    assignment : Assignment
+        The assignment.
+
+    Returns
+    -------
+    bytes
+        CSV in UTF-8 with a byte order mark.
     """
     tasks = [task.id for task in assignment.tasks]
     rows = [

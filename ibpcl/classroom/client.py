@@ -1,6 +1,4 @@
-"""The judge's end of the pipe: start a worker in its box, ask it, and end it when its time is
-up.
-"""
+"""The judge's end of the pipe: starts a worker in its box, queries it, and ends it on a timeout."""
 
 import contextlib
 import functools
@@ -19,23 +17,37 @@ from ibpcl.classroom.inside import frames
 from ibpcl.classroom.inside.limits import MOST_THREADS
 
 STARTING = 20.0  # seconds for the interpreter, NumPy and SciPy to start
-TICK = 0.1  # seconds between two looks at the clock and the number of threads
+TICK = 0.1  # seconds between two checks of the clock and the number of threads
 MOST_HEADER = 1 << 16  # bytes of an answer besides its numbers: shapes, and at most a message
-# an answer's numbers: bytes for nothing, and times the bytes of question and expectation
+# Bytes allowed for the numbers of an answer: SPARE, plus TIMES the larger of the request and the
+# expected answer.
 SPARE = 1 << 20
 TIMES = 32
 MOST_MESSAGE = 2000
 
 
 class HandInError(Exception):
-    """The hand-in's code raised: type, message and line are its own words, cleaned but not to be
-    trusted.
+    """An exception raised by the hand-in's code.
+
+    Type, message and line come from the hand-in: they are cleaned, but must not be trusted.
+
+    Parameters
+    ----------
+    name : str
+        Name of the exception's class.
+    message : str
+        Its message.
+    line : int
+        Line of the hand-in; 0 if unknown.
 
     Attributes
     ----------
     name, message : str
+        Name and message, cleaned.
     line : int
-        0 if unknown.
+        Line of the hand-in; 0 if unknown.
+    place : str
+        The line in words, once :class:`ibpcl.classroom.session.Session` has filled it in.
     """
 
     def __init__(self, name, message="", line=0):
@@ -47,13 +59,19 @@ class HandInError(Exception):
 
 
 class Ended(HandInError):
-    """The worker has ended: it ran out of time or memory, left the program, or wrote something that
-    is not an answer.
+    """The end of a worker: out of time or memory, an exit, or an invalid answer.
+
+    Parameters
+    ----------
+    name, message : str
+        Name of the cause, and a message for the student.
+    details : str
+        Details for the teacher.
 
     Attributes
     ----------
     details : str
-        For the teacher: may hold numbers that the hand-in chose, such as its exit code.
+        Details for the teacher; may hold numbers that the hand-in chose, such as its exit code.
     """
 
     def __init__(self, name, message="", details=""):
@@ -67,25 +85,33 @@ class Worker:
     Parameters
     ----------
     source : str
-        The hand-in's text.
+        Text of the hand-in.
     file : str
-        The name of its file, for messages.
+        Name of its file, for messages.
     box : str
         Name of the box, one of :data:`ibpcl.classroom.sandbox.NAMES`.
     seconds : float
-        For all calls together.
+        Seconds for all calls together.
     memory_mb : int
+        Megabytes of memory.
     per_call : float
         Seconds for one call.
     library : dict of str to str, optional
-        Modules that the hand-in's process may import, as texts.
+        Name to text of the modules that the hand-in's process may import.
     lenient : bool
-        Whether statements of the module that raise are skipped.
+        Whether statements of the module that raise an exception are skipped.
 
     Attributes
     ----------
     largest : int
-        Bytes of the largest answer that is expected; set by the judge.
+        Bytes of the largest expected answer; set by the judge.
+    skipped : sequence
+        Notebook cells that failed, as the worker reports them.
+
+    Raises
+    ------
+    HandInError
+        If the hand-in cannot be loaded.
     """
 
     def __init__(
@@ -126,36 +152,106 @@ class Worker:
             raise
 
     def load(self, source, file, lenient=False):
-        """Run a module of the hand-in, which takes the place of the one before; note the cells that
-        failed.
+        """Run a module of the hand-in, which replaces the one loaded before.
+
+        Parameters
+        ----------
+        source : str
+            Text of the module.
+        file : str
+            Name of its file, for messages.
+        lenient : bool
+            Whether statements that raise an exception are skipped.
         """
         self.skipped = self._ask(
             STARTING, do="load", source=source, file=file, lenient=lenient
         ).get("skipped", ())
 
     def forward(self, function, inputs):
-        """Call a forward and return its output, the number of its cache, the seconds, whether an
-        input was changed.
+        """Call a forward.
+
+        Parameters
+        ----------
+        function : str
+            Name of the forward.
+        inputs : iterable of ndarray or number
+            Its arguments.
+
+        Returns
+        -------
+        out : object
+            The output.
+        cache : int
+            Number of the cache, which stays in the worker.
+        seconds : float
+            Duration of the call, as the worker states it.
+        changed : bool
+            Whether an input was changed.
         """
         reply = self._ask(do="forward", function=function, inputs=tuple(inputs))
         return reply["out"], reply["cache"], _seconds(reply), reply.get("changed") is True
 
     def pull(self, function, dout, cache):
-        """Call a gradient function with a cache and return its gradients, the seconds, whether
-        ``dout`` was changed.
+        """Call a gradient function.
+
+        Parameters
+        ----------
+        function : str
+            Name of the gradient function.
+        dout : ndarray, number or tuple of these
+            Gradient at the output.
+        cache : int
+            Number of a cache that :meth:`forward` returned.
+
+        Returns
+        -------
+        gradients : object
+            The gradients.
+        seconds : float
+            Duration of the call, as the worker states it.
+        changed : bool
+            Whether ``dout`` was changed.
         """
         reply = self._ask(do="pull", function=function, dout=dout, cache=cache)
         return reply["out"], _seconds(reply), reply.get("changed") is True
 
     def plain(self, function, inputs, without=()):
-        """Call a function that returns a value alone."""
+        """Call a function that returns a value without a cache.
+
+        Parameters
+        ----------
+        function : str
+            Name of the function.
+        inputs : iterable of ndarray or number
+            Its arguments.
+        without : sequence of str
+            Functions that raise an exception meanwhile.
+
+        Returns
+        -------
+        object
+            The value.
+        """
         return self._ask(
             do="plain", function=function, inputs=tuple(inputs), without=tuple(without)
         )["out"]
 
     def calls(self, function, dout, cache):
-        """Return how often each function of the hand-in is called within one call of a gradient
-        function.
+        """Count the calls of the hand-in's functions within one call of a gradient function.
+
+        Parameters
+        ----------
+        function : str
+            Name of the gradient function.
+        dout : ndarray, number or tuple of these
+            Gradient at the output.
+        cache : int
+            Number of a cache that :meth:`forward` returned.
+
+        Returns
+        -------
+        dict of str to int
+            Number of calls by function, as the worker states it.
         """
         counts = self._ask(do="calls", function=function, dout=dout, cache=cache)["counts"]
         return (
@@ -165,10 +261,25 @@ class Worker:
         )
 
     def locate(self, checker, function, forward, inputs, wrt, seconds):
-        """Return what the checker in the worker finds in a gradient function; the hand-in may have
-        forged it.
+        """Run the checker in the worker on a gradient function.
 
-        ``checker`` names the module of the library that has the function ``check``.
+        Parameters
+        ----------
+        checker : str
+            Module of the library that has the function ``check``.
+        function, forward : str
+            Names of the gradient function and its forward.
+        inputs : dict of str to ndarray or number
+            Inputs of the forward.
+        wrt : sequence of str
+            The inputs with respect to which the gradient is taken.
+        seconds : float
+            Seconds for the check.
+
+        Returns
+        -------
+        object
+            The findings, which the hand-in may have forged.
         """
         return self._ask(
             do="locate",
@@ -181,7 +292,7 @@ class Worker:
         )["found"]
 
     def close(self):
-        """End the worker and all that it started."""
+        """End the worker and all processes that it started."""
         self.closed.set()
         self._kill()
         self.process.wait()
@@ -203,8 +314,8 @@ class Worker:
         self.close()
 
     def _ask(self, most_seconds=None, **request):
-        """Send a request and return the answer; its size is bounded by what the question can
-        need.
+        """Send a request and return the answer, whose size is bounded in proportion to the
+        request.
         """
         left = min(
             self.per_call if most_seconds is None else most_seconds,
@@ -234,7 +345,7 @@ class Worker:
         return reply
 
     def _why(self, error, left):
-        """Return why the worker has ended, without a number that the hand-in chose."""
+        """Return the exception for an ended worker, without any number that the hand-in chose."""
         if self.late:
             return Ended("TimeoutError", f"no answer within {left:.0f} s")
         if self.crowded:
@@ -242,7 +353,7 @@ class Worker:
         if isinstance(error, frames.FrameError):
             return Ended(
                 "ProtocolError",
-                "it wrote to the judge's pipe something that is not an answer",
+                "it wrote an invalid message to the judge",
                 str(error),
             )
         code = self.process.returncode
@@ -254,7 +365,7 @@ class Worker:
         )
 
     def _watch(self):
-        """End the worker when the time for a call is up, or when it has too many threads."""
+        """End the worker when a call takes too long or when the worker has too many threads."""
         while not self.closed.wait(TICK):
             self.late = time.monotonic() > self.until
             self.crowded = processes.threads(self.process.pid) > 2 * MOST_THREADS
@@ -291,8 +402,17 @@ def _seconds(reply):
 
 @functools.cache
 def probe(name):
-    """Try a box with a harmless hand-in and one that reads this file: return "" if it holds, else
-    why not.
+    """Try a box with a harmless hand-in and with one that reads this file.
+
+    Parameters
+    ----------
+    name : str
+        Name of the box, one of :data:`ibpcl.classroom.sandbox.NAMES`.
+
+    Returns
+    -------
+    str
+        The reason why the box cannot be used; empty if it works.
     """
     reason = sandbox.missing(name)
     if reason:
@@ -316,7 +436,7 @@ def probe(name):
 
 
 def _does_not_start(error):
-    """Return why a box does not start, in one short sentence."""
+    """Return the reason why a box does not start, in one short sentence."""
     library = re.search(r"\S+: cannot open shared object file", error.message)
     if library:
         return f"NumPy or SciPy cannot be loaded in it ({library[0]})"

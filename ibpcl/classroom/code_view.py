@@ -1,12 +1,10 @@
-"""The student's functions beside the verdict, with line numbers and the lines of mistakes
-marked.
-"""
+"""Listings of the student's functions, with line numbers and marked lines of mistakes."""
 
 import functools
 import re
 from html import escape
 
-MOST_LINES = 200  # of one function; what is longer is cut
+MOST_LINES = 200  # lines of one function that are shown
 DEFINITION = re.compile(r"(?:async\s+)?def\s+(\w+)\s*\(")
 QUOTES = re.compile("\"\"\"|'''")
 PLACE = re.compile(r"\bline (\d{1,6}) of (?!code cell)")

@@ -1,6 +1,4 @@
-"""A class as `ibpcl class collect` writes it: a folder per student, and what was decided about
-each.
-"""
+"""Collected classes: one folder per student, as ``ibpcl class collect`` writes them."""
 
 from collections import Counter
 from pathlib import Path
@@ -15,30 +13,41 @@ SCHEMA = "ibpcl/collection/1"
 
 
 def most_named(collection):
-    """Return the assignment of the package that most hand-ins name, None if they name none."""
+    """Return the package's assignment that most hand-ins name.
+
+    Parameters
+    ----------
+    collection : Collection
+        The hand-ins of a class.
+
+    Returns
+    -------
+    Assignment or None
+        None if the hand-ins name no assignment of the package.
+    """
     names = Counter(each.said.get("ASSIGNMENT") for each in collection.found)
     names.pop(None, None)
     return named(names.most_common(1)[0][0]) if names else None
 
 
 def write(collection, out):
-    """Write the hand-ins that count to a folder per student, which `ibpcl class grade` takes as it
-    is.
+    """Write the hand-ins that count to a folder per student, as input of ``ibpcl class grade``.
 
     Parameters
     ----------
     collection : Collection
-    out : path
+        The hand-ins of a class.
+    out : path-like
         A new or empty folder.
 
     Raises
     ------
     UserError
-        If the folder has something in it already.
+        If the folder is not empty.
     """
     out = Path(out)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise UserError(f"class: {out} exists: give another --out, or move it away")
+        raise UserError(f"class: {out} exists and is not empty: give another folder, or move it")
     for found in collection.found:
         folder = out / folder_name(found.student)
         folder.mkdir(parents=True, exist_ok=True)
@@ -51,8 +60,17 @@ def write(collection, out):
 
 
 def collected_ids(folder):
-    """Return {name of the folder: student} of a folder that :func:`write` made; empty for any
-    other.
+    """Return the student of each subfolder in a folder that :func:`write` made.
+
+    Parameters
+    ----------
+    folder : path-like
+        Any folder.
+
+    Returns
+    -------
+    dict of str to str
+        Name of the subfolder to student; empty if :func:`write` did not make the folder.
     """
     path = Path(folder) / COLLECTED
     try:

@@ -1,9 +1,8 @@
-"""The hand-ins of a class: for each student the files that count, and everything that was not
-looked at.
+"""The hand-ins of a class: the files that count for each student, and all files passed over.
 
 A hand-in names its student itself (``STUDENT``).  The name that a platform gives to a file or
-folder decides only where the file names nobody, where two students claim one id, or where a roster
-knows better.
+folder decides only if the file names no student, if two students claim one id, or if a roster
+identifies the student.
 """
 
 import contextlib
@@ -32,12 +31,13 @@ class Attempt:
     Attributes
     ----------
     handin : HandIn
+        The file that counts in this attempt.
     name : str
         Path of the file in the folder of hand-ins.
     label : str
-        What the platform, or the folder, calls the attempt.
+        Name of the attempt on the platform, or of its folder.
     order : tuple
-        Later attempts have larger ones.
+        Sort key: later attempts have larger ones.
     late : bool
         Whether the platform marks it as late.
     """
@@ -56,18 +56,19 @@ class Found:
     Attributes
     ----------
     student : str
+        Id of the student.
     origin : str
-        Name of the file or folder.
+        Name of the file or folder that was handed in.
     attempts : list of Attempt
-        From the first to the last; empty if nothing can be graded.
+        Attempts from the first to the last; empty if nothing can be graded.
     reason : str
-        Why nothing can be graded.
+        Reason why nothing can be graded; empty if something can.
     notes : list of str
-        For the teacher.
+        Notes for the teacher.
     ignored : list of (str, str)
-        Names of files that were not looked at, and why.
+        Name of each file that was passed over, and the reason.
     said : dict
-        The names in the last attempt.
+        The constants in the last attempt, such as STUDENT and FORM.
     """
 
     student: str
@@ -86,12 +87,14 @@ class Collection:
     Attributes
     ----------
     platform : str
+        Name of the platform.
     found : list of Found
-        By student.
+        The hand-ins, sorted by student.
     ignored : list of (str, str)
-        What belongs to no student, and why it was not looked at.
+        Name of each file or folder that belongs to no student, and the reason why it was passed
+        over.
     missing : list of ibpcl.classroom.students.Student
-        Who is in the roster and did not hand in.
+        Students of the roster who did not hand in.
     unknown : list of str
         Students who handed in and are not in the roster.
     """
@@ -103,7 +106,13 @@ class Collection:
     unknown: list
 
     def to_dict(self):
-        """Return plain values: what ``collection.json`` holds."""
+        """Return the content of ``collection.json``.
+
+        Returns
+        -------
+        dict
+            Plain values.
+        """
         students = [
             {
                 "student": each.student,
@@ -145,20 +154,27 @@ def collect(path, assignment=None, key=variants.PUBLIC, platform=None, roster=No
 
     Parameters
     ----------
-    path : path
+    path : path-like
+        The folder or zip.
     assignment : Assignment, optional
-        The one that is graded; by default, the one that each file names.
+        The assignment that is graded; by default, the one that each file names.
     key : bytes
+        The course key.
     platform : str, optional
-        One of :data:`ibpcl.classroom.platforms.PLATFORMS`; guessed if not given.
+        One of :data:`ibpcl.classroom.platforms.PLATFORMS`; guessed by default.
     roster : Roster, optional
+        List of the class.
     any_form : bool
-        Accept a class whose forms are not those that the key gives.
+        Whether to accept a class whose forms do not follow from the key.
+
+    Returns
+    -------
+    Collection
 
     Raises
     ------
     UserError
-        If there is no hand-in, or most of them have a form that the key does not give.
+        If there is no hand-in, or if most hand-ins have a form that does not follow from the key.
     """
     roster = roster or Roster()
     with _folder(Path(path)) as (folder, left_out):
@@ -166,7 +182,10 @@ def collect(path, assignment=None, key=variants.PUBLIC, platform=None, roster=No
         platform = platform or platforms.guess(list(folder.iterdir()))
         units, ignored = platforms.units(folder, platform, collected_ids(folder))
         if not units:
-            raise UserError(f"class: {path} has no hand-in ({platform}); see --from")
+            raise UserError(
+                f"class: {path} contains no hand-in, read as a download of the platform "
+                f"{platform!r}; is it another platform's?"
+            )
         if len(units) == 1 and _holds_a_class(folder, units[0], assignment):
             folder = folder / units[0].pieces[0].name.split("/")[0]
             units, ignored = platforms.units(folder, platform)
@@ -185,19 +204,25 @@ def hand_in(folder, assignment, student, key=variants.PUBLIC, words=()):
 
     Parameters
     ----------
-    folder : path
+    folder : path-like
+        Folder of the student.
     assignment : Assignment
+        The assignment.
     student : str
-        The id that the platform has; the id in the file counts instead where it looks like the same
-        person's.
+        Id on the platform; the id in the file counts instead if it seems to be the same person's.
     key : bytes
+        The course key.
     words : sequence of str
         Other names of the student.
+
+    Returns
+    -------
+    HandIn
 
     Raises
     ------
     UserError
-        If there is none.
+        If nothing in the folder can be graded.
     """
     unit = Unit(folded(student), student, certain=True, words=tuple(filter(None, words)))
     for path in sorted(Path(folder).iterdir()):
@@ -212,12 +237,12 @@ def hand_in(folder, assignment, student, key=variants.PUBLIC, words=()):
 
 @contextlib.contextmanager
 def _folder(path):
-    """Give the folder of the hand-ins, unpacked if it is a zip, and what could not be unpacked."""
+    """Yield the folder of the hand-ins, unpacked if it is a zip, and the files left out."""
     if path.is_dir():
         yield path, []
         return
     if not path.is_file() or path.suffix.lower() != ".zip":
-        raise UserError(f"class: there is no folder or zip {path}")
+        raise UserError(f"class: {path} is not an existing folder or zip")
     with tempfile.TemporaryDirectory(prefix="ibpcl-class-") as target:
         try:
             left_out = process.ask(do="unpack", path=str(path.absolute()), target=target)["ignored"]
@@ -227,8 +252,8 @@ def _folder(path):
 
 
 def _holds_a_class(folder, unit, assignment):
-    """Return whether the only folder is that of a class: its files name several students, in a
-    place for each.
+    """Return whether the only folder holds a class: its files name several students, each in a
+    separate place.
     """
     if not unit.pieces or not (folder / unit.pieces[0].name.split("/")[0]).is_dir():
         return False
@@ -245,12 +270,12 @@ def _holds_a_class(folder, unit, assignment):
 
 
 def _attempts(unit, assignment):
-    """Return the attempts of a unit, why there is none, notes, and the names in the file that
-    counts or is nearest.
+    """Return the attempts of a unit, the reason if there are none, notes, and the constants in
+    the file that counts or comes closest.
     """
     if not unit.pieces:
         unit.ignored = unit.ignored or [(unit.student, "an empty folder")]
-        return [], f"class: there is no Python file or notebook in {unit.student}", [], {}
+        return [], f"class: {unit.student} contains no Python file or notebook", [], {}
     try:
         answer = opened([(piece.path, piece.name) for piece in unit.pieces], assignment)
     except UserError as error:
@@ -279,7 +304,7 @@ def _attempts(unit, assignment):
         notes += reasons
         return attempts, "", notes, attempts[-1].handin.facts["said"]
     others = ", ".join(name for name, _ in unit.ignored[:5])
-    nothing = f"class: there is no Python file or notebook in {unit.student}" + (
+    nothing = f"class: {unit.student} contains no Python file or notebook" + (
         f", only {others}" if others else ""
     )
     return [], "; ".join(reasons) or nothing, notes, said
@@ -293,9 +318,7 @@ def _attempt(candidate, unit, label):
 
 
 def _distinct(attempts, assignment):
-    """Return attempts in order; the same text counts once, and a blank stub only where there is
-    nothing else.
-    """
+    """Return attempts in order; equal texts count once, and a blank stub only if it is alone."""
     distinct = {}
     for attempt in sorted(attempts, key=lambda each: each.order):
         distinct.pop(attempt.handin.sha256, None)
@@ -307,7 +330,7 @@ def _distinct(attempts, assignment):
 
 
 def _by_student(read, roster, assignment, key):
-    """Return what each student handed in, by student."""
+    """Return the hand-ins, one per student, sorted by student."""
     claims = defaultdict(list)
     for unit, _, _, _, said in read:
         if has_words(said.get("STUDENT", "")):

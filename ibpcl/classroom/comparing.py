@@ -1,4 +1,4 @@
-"""Compare what a hand-in returns with what is right, and name the difference."""
+"""Comparison of a hand-in's values with the right ones, and names for the difference."""
 
 import numpy as np
 
@@ -13,12 +13,12 @@ HINTS = {
         "look for an exp that overflows, the log of zero, or a division by zero; use the stable "
         "form"
     ),
-    "sign": "look for a minus that was lost or added",
+    "sign": "look for a minus sign that was lost or added",
     "constant_factor": (
         "look for a constant factor: a half, the base of a logarithm, a mean in place of a sum"
     ),
     "missing_term": "look for a constant term that is missing or counted too often",
-    "transposed": "two axes are exchanged",
+    "transposed": "check the order of the axes: two of them are exchanged",
     "precision": (
         "the formula is right, but digits cancel: look for differences of nearly equal numbers"
     ),
@@ -30,20 +30,23 @@ FEW_DIGITS = 1e-3
 
 
 def compare(out, expected, rtol):
-    """Return kind and words of the difference between an output and the expected one.
+    """Return the kind and a description of the difference between an output and the right one.
 
     Parameters
     ----------
     out : object
-        An array or number, or a tuple of them; from a hand-in, so anything.
+        An array or number, or a tuple of these; from a hand-in, so possibly of any type.
     expected : ndarray or tuple of ndarray
-        Entries that are not finite are passed over.
+        The right output; non-finite entries are not compared.
     rtol : float
-        Relative to each entry, or to a thousandth of the largest.
+        Largest error allowed, relative to each entry or to a thousandth of the largest entry.
 
     Returns
     -------
-    kind, words : str
+    kind : str
+        ``"ok"`` or the kind of the mistake.
+    words : str
+        The description; empty if the output is right.
 
     Examples
     --------
@@ -53,7 +56,7 @@ def compare(out, expected, rtol):
     if isinstance(expected, (tuple, list)):
         out = tuple(out) if isinstance(out, np.ndarray) and out.ndim else out
         if not isinstance(out, (tuple, list)) or len(out) != len(expected):
-            return "wrong_shape", f"{len(expected)} results are asked for"
+            return "wrong_shape", f"the function must return {len(expected)} results"
         kinds = [compare(a, b, rtol) for a, b in zip(out, expected, strict=True)]
         return next(
             (
@@ -69,7 +72,7 @@ def compare(out, expected, rtol):
     if not isinstance(out, (np.ndarray, np.generic, float, int)):
         return (
             "wrong_shape",
-            f"an array of shape {expected.shape} is asked for, not {type(out).__name__}",
+            f"the result must be an array of shape {expected.shape}, not {type(out).__name__}",
         )
     out = np.asarray(out)
     if (
@@ -96,9 +99,21 @@ def compare(out, expected, rtol):
 
 
 def worst_error(out, expected):
-    """Return the largest error of an array relative to each entry, or to a thousandth of the
-    largest; maybe infinite.
+    """Return the largest relative error of an array.
 
+    Parameters
+    ----------
+    out, expected : ndarray or tuple of ndarray
+        The output and the right one, of equal shapes.
+
+    Returns
+    -------
+    float
+        Largest error relative to each entry, or to a thousandth of the largest entry; infinite if
+        the output is not finite.
+
+    Examples
+    --------
     >>> worst_error(np.array([1.0, 2.0]), np.array([1.0, 4.0]))
     0.5
     """
@@ -149,8 +164,19 @@ def _named(out, expected, rtol):
 
 
 def number_in_words(value):
-    """Return a number, with what it is where it is made of a known constant.
+    """Return a number as text, with its formula if it is a multiple of a known constant.
 
+    Parameters
+    ----------
+    value : float
+        Any number.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
     >>> number_in_words(2.0), number_in_words(1 / np.log(2)), number_in_words(0.7134)
     ('2', '1.443, that is 1 / log 2', '0.7134')
     """
@@ -160,8 +186,19 @@ def number_in_words(value):
 
 
 def as_tuple(results):
-    """Return results as a tuple, a single one too.
+    """Return results as a tuple, also a single one.
 
+    Parameters
+    ----------
+    results : object
+        A tuple or list of results, or one result.
+
+    Returns
+    -------
+    tuple
+
+    Examples
+    --------
     >>> as_tuple(1.0), as_tuple([1.0, 2.0])
     ((1.0,), (1.0, 2.0))
     """
@@ -169,8 +206,19 @@ def as_tuple(results):
 
 
 def is_real(value):
-    """Return whether a value is a number or array of real numbers.
+    """Return whether a value is a real number or an array of real numbers.
 
+    Parameters
+    ----------
+    value : object
+        Anything.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
     >>> is_real(1.0), is_real(1j), is_real("1"), is_real(None)
     (True, False, False, False)
     """
@@ -181,19 +229,20 @@ def is_real(value):
 
 
 def over_points(results):
-    """Return the kind that the results at all points agree on; numbers count only where they recur.
+    """Return the kind of mistake that wrong scalar results at several points share.
 
-    A single number is always "proportional" to another, so of results that are numbers the factor
-    must be the same.
+    One number is always proportional to another.  So a constant factor or shift counts only if it
+    is the same at every point.
 
     Parameters
     ----------
-    results : list of (out, expected)
-        At points where the output is wrong.
+    results : list of (object, object)
+        The output and the right one at each point where the output is wrong.
 
     Returns
     -------
-    (kind, words) or None
+    (str, str) or None
+        Kind and description; None if the results are not scalars or share no kind.
     """
     pairs = [
         (float(a), float(b))

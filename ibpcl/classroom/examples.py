@@ -1,8 +1,8 @@
-"""One wrong entry of a public task: what the hand-in returns there, and what is right.
+"""Examples: one wrong entry of each public task, with the hand-in's value and the right one.
 
 The inputs are those of ``ibpcl class check``, so a student can look at the same entry at home.
-The inputs that a hand-in is judged at are secret, and nothing about hidden tasks is shown.
-Nothing here is worth points.
+The inputs at which a hand-in is judged stay secret, and nothing about hidden tasks is shown.
+Examples do not affect the points.
 """
 
 import numpy as np
@@ -16,13 +16,14 @@ DIGITS = 6
 
 
 def add_examples(case, verdicts):
-    """Write an example into the first wrong part of each public forward, and each of a gradient.
+    """Add examples to the wrong public tasks: one per forward, one per input of a gradient.
 
     Parameters
     ----------
     case : ibpcl.classroom.judge.Case
-        Its session is still open.
+        The hand-in, with an open session.
     verdicts : list of Verdict
+        Changed in place.
     """
     for verdict in verdicts:
         judged_wrong = verdict.state in ("wrong", "partial")
@@ -39,19 +40,20 @@ def add_examples(case, verdicts):
 
 
 def wrong_entry(out, expected, rtol=1e-9):
-    """Return the entry with the largest error, or None if the two are equal or not comparable.
+    """Return the entry with the largest error, or None.
 
     Parameters
     ----------
     out, expected : array_like
-        What came, and what is right.
+        The hand-in's value and the right one.
     rtol : float
-        Relative error that is allowed, in units of the largest entry.
+        Largest error allowed, relative to the largest entry.
 
     Returns
     -------
     dict or None
-        ``place``, ``got`` and ``expected``, all texts.
+        ``place``, ``got`` and ``expected``, all texts; None if the two are equal or not
+        comparable.
 
     Examples
     --------
@@ -148,7 +150,7 @@ def _like(out, make):
 
 
 def _told(found, name, inputs, more=""):
-    """Return an example with the name of what it is an entry of, and the shapes of the inputs."""
+    """Return an example with the name of its array and the shapes of the inputs."""
     shapes = ", ".join(
         f"{key} {np.shape(value)}"
         for key, value in inputs.items()

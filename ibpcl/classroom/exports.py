@@ -1,10 +1,10 @@
 """Points in the formats of other systems.
 
 ============  ====================================================================================
-format        what is written
+format        output
 ============  ====================================================================================
 csv           one table with nbgrader's columns
-moodle        the worksheet that Moodle hands out, filled in; without it, a new worksheet
+moodle        Moodle's grading worksheet, filled in; without it, a new worksheet
 canvas        Canvas's gradebook, filled in
 blackboard    the table of Blackboard's Grade Center, filled in
 brightspace   Brightspace's export of grades, filled in; without it, a new table
@@ -14,8 +14,8 @@ autolab       ``STUDENT.json``: the line that an autograder prints last
 prairielearn  ``STUDENT/results.json``, scores from 0 to 1
 ============  ====================================================================================
 
-The maximum is that of the assignment, for all students.  A hand-in that is not graded has no score:
-an empty cell, or no ``score``.  Points that a person still gives count as missing until then.
+All students have the same maximum, that of the assignment.  A hand-in that is not graded has an
+empty cell, or no ``score``.  Points that a person has not given yet count as 0.
 """
 
 from pathlib import Path
@@ -37,17 +37,18 @@ FORMATS = (*TABLES, "gradescope", "classroom50", "autolab", "prairielearn")
 
 
 class Written(NamedTuple):
-    """What an export wrote.
+    """The outcome of an export.
 
     Attributes
     ----------
     path : pathlib.Path
+        The file or folder that was written.
     notes : list of str
-        Who could not be matched, and the like; one line each.
+        Notes, such as the students who could not be matched; one line each.
     complete : bool
-        Whether the points of all students are in it.
+        Whether it contains the points of all students.
     filled : ibpcl.classroom.worksheets.Filled or None
-        The platform's table.
+        The platform's table, if one was filled in.
     """
 
     path: Path
@@ -62,23 +63,30 @@ def write(results, assignment, system, out, roster=None, level="kind", worksheet
     Parameters
     ----------
     results : list of Result
+        The results of the class.
     assignment : Assignment
+        The assignment.
     system : str
-        One of the formats above.
-    out : path
+        One of :data:`FORMATS`.
+    out : path-like
         A file for tables, otherwise a folder.
     roster : Roster, optional
         Names, addresses and the platform's identifiers.
-    level : str
-        The level of hints.
-    worksheet : path, optional
-        The table that the platform hands out.
+    level : {"none", "kind", "line", "full"}
+        Level of hints.
+    worksheet : path-like, optional
+        The table downloaded from the platform.
     column : str, optional
-        Its column for the points, where several are possible.
+        Its column for the points, needed if several are possible.
 
     Returns
     -------
     Written
+
+    Raises
+    ------
+    UserError
+        If the platform's table is needed and missing, or is not that platform's.
     """
     roster = Roster() if roster is None else roster
     out = Path(out)
@@ -109,8 +117,8 @@ def _table(results, assignment, system, out, roster, worksheet, column):
         return Written(out, filled.notes, not filled.problems, filled)
     if system in NEEDS_TABLE:
         raise UserError(
-            f"class: {system} matches students by its own numbers: download "
-            f"{NEEDS_TABLE[system]}, and give it with --worksheet"
+            f"class: {system} matches students by internal numbers, so its table is needed: "
+            f"download {NEEDS_TABLE[system]}, and give it with --worksheet"
         )
     make = {"csv": nbgrader, "moodle": moodle, "brightspace": brightspace}[system]
     rows, notes = make(results, assignment, roster)
@@ -119,7 +127,24 @@ def _table(results, assignment, system, out, roster, worksheet, column):
 
 
 def nbgrader(results, assignment, roster):
-    """Return a table with the columns of nbgrader's export, and notes."""
+    """Return a table with the columns of nbgrader's export.
+
+    Parameters
+    ----------
+    results : list of Result
+        The results of the class.
+    assignment : Assignment
+        The assignment.
+    roster : Roster
+        Names and addresses.
+
+    Returns
+    -------
+    rows : list of list
+        The table, with its header.
+    notes : list of str
+        Always empty.
+    """
     rows = [
         [
             "assignment",
@@ -157,9 +182,26 @@ def nbgrader(results, assignment, roster):
 
 
 def moodle(results, assignment, roster):
-    """Return a worksheet for Moodle, in English, and notes on those who have no identifier."""
-    # Moodle finds columns by their names.  The identifier is not the first one: a reader that keeps
-    # the byte order mark would take it for a part of that name.
+    """Return a worksheet for Moodle, in English.
+
+    Parameters
+    ----------
+    results : list of Result
+        The results of the class.
+    assignment : Assignment
+        The assignment.
+    roster : Roster
+        Names, addresses and identifiers.
+
+    Returns
+    -------
+    rows : list of list
+        The table, with its header.
+    notes : list of str
+        A note on the students without an identifier, who are left out.
+    """
+    # Moodle finds columns by their names.  The identifier is not the first one, because a reader
+    # that keeps the byte order mark would take the mark as a part of that name.
     rows = [
         [
             "Full name",
@@ -205,7 +247,24 @@ def moodle(results, assignment, roster):
 
 
 def brightspace(results, assignment, roster):
-    """Return a table that Brightspace imports as a grade item, and notes."""
+    """Return a table that Brightspace imports as a grade item.
+
+    Parameters
+    ----------
+    results : list of Result
+        The results of the class.
+    assignment : Assignment
+        The assignment.
+    roster : Roster
+        The platform's identifiers; the student's id is used where there is none.
+
+    Returns
+    -------
+    rows : list of list
+        The table, with its header.
+    notes : list of str
+        Always empty.
+    """
     rows = [
         [
             "OrgDefinedId",
@@ -224,18 +283,25 @@ def brightspace(results, assignment, roster):
 def gradescope(result, assignment, level="kind", with_text=False):
     """Return the content of Gradescope's ``results.json``.
 
-    Every test is visible, since one hidden test would hide the total; hidden tasks show no numbers
-    anyway.
+    Every test is visible, because one hidden test would hide the total.  The output of hidden tasks
+    contains no numbers anyway.
 
     Parameters
     ----------
     result : Result
+        The result of one hand-in.
     assignment : Assignment
-    level : str
-        The level of hints.
+        The assignment.
+    level : {"none", "kind", "line", "full"}
+        Level of hints.
     with_text : bool
-        Whether tasks that a person grades are among the tests.  On Gradescope itself they are not:
-        a person grades them there.
+        Whether written tasks are among the tests.  On Gradescope itself they are not, because a
+        person grades them there.
+
+    Returns
+    -------
+    dict
+        Plain values.
     """
     sentences = lines(result, level)
     if result.status != "graded":
@@ -286,8 +352,24 @@ def gradescope(result, assignment, level="kind", with_text=False):
 
 
 def classroom50(result, assignment, level="kind", **about):
-    """Return the content of Classroom 50's ``result.json``; ``about`` has what only its runner
-    knows.
+    """Return the content of Classroom 50's ``result.json``.
+
+    Parameters
+    ----------
+    result : Result
+        The result of one hand-in.
+    assignment : Assignment
+        The assignment.
+    level : str
+        Unused; every writer of one file per student takes it.
+    **about : str
+        Entries that only Classroom 50's runner knows: ``classroom``, ``submission``, ``commit``,
+        ``release``, ``review`` and ``datetime``.
+
+    Returns
+    -------
+    dict
+        Plain values.
     """
     keys = ("classroom", "submission", "commit", "release", "review", "datetime")
     known = {key: about.get(key, "") for key in keys}
@@ -312,9 +394,23 @@ def classroom50(result, assignment, level="kind", **about):
 
 
 def autolab(result, assignment, level="kind"):
-    """Return what an Autolab grader prints in its last line.
+    """Return the last line of output of an Autolab grader.
 
-    A problem that a person still grades is left out, so that it stays ungraded there.
+    A problem that a person has not graded yet is left out, so that it stays ungraded there.
+
+    Parameters
+    ----------
+    result : Result
+        The result of one hand-in.
+    assignment : Assignment
+        The assignment.
+    level : str
+        Unused; every writer of one file per student takes it.
+
+    Returns
+    -------
+    dict
+        Plain values.
     """
     if result.status != "graded":
         return {"scores": {}, "scoreboard": []}
@@ -329,8 +425,21 @@ def autolab(result, assignment, level="kind"):
 
 
 def prairielearn(result, assignment, level="kind"):
-    """Return the content of PrairieLearn's ``results.json``; a refused hand-in is not gradable
-    there.
+    """Return the content of PrairieLearn's ``results.json``.
+
+    Parameters
+    ----------
+    result : Result
+        The result of one hand-in; one that is not graded becomes "not gradable".
+    assignment : Assignment
+        The assignment.
+    level : {"none", "kind", "line", "full"}
+        Level of hints.
+
+    Returns
+    -------
+    dict
+        Plain values, with scores from 0 to 1.
     """
     sentences = lines(result, level)
     if result.status != "graded":
@@ -355,7 +464,7 @@ def prairielearn(result, assignment, level="kind"):
 
 
 def _output(verdict, level):
-    """Return words, hints and the teacher's comment on a task as text."""
+    """Return the verdict, the hints and the teacher's comment on a task as text."""
     comment = [f"comment: {verdict.comment}"] if verdict.comment else []
     return "\n".join(
         [

@@ -1,4 +1,4 @@
-"""A student's page: what is right, what is wrong in words, the code beside it, and hints."""
+"""The student's page: the verdict on each task, the mistake in words, the code, and hints."""
 
 import functools
 import re
@@ -58,15 +58,27 @@ clip-path: inset(50%); }
 def shown_hints(verdict, level):
     """Return the hints of a task that a level allows.
 
-    Of ``kind`` the first; of ``line`` also the lines of the mistakes, or the second where none was
-    found; of ``full`` all of them.
+    The level ``kind`` allows the first hint.  The level ``line`` adds the lines of the mistakes, or
+    the second hint if no line was found.  The level ``full`` allows all.
+
+    Parameters
+    ----------
+    verdict : Verdict
+        The verdict on the task.
+    level : {"none", "kind", "line", "full"}
+        Level of hints.
+
+    Returns
+    -------
+    list of str
+        The hints; empty for a task that is right or not judged.
     """
     count = LEVELS.index(level)
     if verdict.state in ("right", "by hand", "given by hand", "not judged") or not count:
         return []
     wrong = [part for part in verdict.parts if part.kind != "ok"]
     if wrong and all(part.follows for part in wrong):
-        return []  # the forward is to be mended, not this
+        return []  # the forward must be corrected, not the gradient
     kinds = list(
         dict.fromkeys(plain_hint(part.hint) for part in wrong if part.hint and not part.follows)
     )
@@ -75,10 +87,21 @@ def shown_hints(verdict, level):
 
 
 def shown_words(verdict, level):
-    """Return what is said about a task.
+    """Return the sentences about a task that a level allows.
 
-    With hints of level ``none`` only which of its parts are wrong; below ``full`` without
-    expressions, which may stand in the solution.
+    The level ``none`` allows only the names of the wrong parts.  All levels below ``full`` leave
+    out expressions, which may occur in the solution.
+
+    Parameters
+    ----------
+    verdict : Verdict
+        The verdict on the task.
+    level : {"none", "kind", "line", "full"}
+        Level of hints.
+
+    Returns
+    -------
+    list of str
     """
     if level == "none" and verdict.parts:
         wrong = [part.name for part in verdict.parts if part.kind != "ok"]
@@ -96,8 +119,20 @@ def shown_words(verdict, level):
 
 
 def without_expressions(words):
-    """Return the words before the first expression; nothing if they begin with one.
+    """Return a sentence up to its first expression.
 
+    Parameters
+    ----------
+    words : str
+        A sentence with expressions between backticks.
+
+    Returns
+    -------
+    str
+        Empty if the sentence begins with an expression.
+
+    Examples
+    --------
     >>> without_expressions("an elementwise factor is missing: `1 - t**2` beside `dx`")
     'an elementwise factor is missing'
     """
@@ -106,17 +141,20 @@ def without_expressions(words):
 
 
 def mend_first(result, assignment):
-    """Return {task: (forward's task, inputs)} for gradients that are right for a wrong forward.
+    """Return the forwards to correct first: those that wrong gradients are right for.
 
     Parameters
     ----------
     result : Result
+        The result of one hand-in.
     assignment : Assignment
+        The assignment.
 
     Returns
     -------
     dict of str to (str, list of str)
-        The inputs whose gradients fit the student's own forward.
+        For the task of each gradient, the task of its forward and the inputs whose gradients fit
+        the student's own forward.
     """
     forwards = {task.function: task.id for task in assignment.tasks if task.kind == "forward"}
     tasks = {task.id: task for task in assignment.tasks}
@@ -130,7 +168,19 @@ def mend_first(result, assignment):
 
 
 def lines(result, level="kind"):
-    """Return the feedback as lines of text, for the terminal and for graders that show text."""
+    """Return the feedback as lines of text, for the terminal and for systems that show text.
+
+    Parameters
+    ----------
+    result : Result
+        The result of one hand-in.
+    level : {"none", "kind", "line", "full"}
+        Level of hints.
+
+    Returns
+    -------
+    list of str
+    """
     if result.status != "graded":
         return [f"not graded: {plain_reason(result.reason)}"]
     sentences = []
@@ -147,7 +197,7 @@ def lines(result, level="kind"):
             sentences.append(f"    comment: {verdict.comment}")
     sentences += [f"note: {line}" for line in result.notes]
     if result.deduction:
-        sentences.append(f"{points(result.deduction)} points are taken off: {_late(result)}")
+        sentences.append(f"{points(result.deduction)} points are deducted: {_late(result)}")
     if result.comment:
         sentences.append(f"comment: {result.comment}")
     sentences.append(_sum(result))
@@ -155,17 +205,25 @@ def lines(result, level="kind"):
 
 
 def feedback(result, assignment, level="kind", source="", name=""):
-    """Return the page of one hand-in.
+    """Return the feedback page of one hand-in.
 
     Parameters
     ----------
     result : Result
+        The result of the hand-in.
     assignment : Assignment
+        The assignment.
     level : {"none", "kind", "line", "full"}
+        Level of hints.
     source : str
         The text that was judged; without it the page shows no code.
     name : str
-        What the student is called in the title; by default the id.
+        Name of the student in the title; by default the id.
+
+    Returns
+    -------
+    str
+        HTML.
     """
     title = f"{assignment.title}: {name or result.student}"
     body = [
@@ -181,7 +239,7 @@ def feedback(result, assignment, level="kind", source="", name=""):
         )
         return page(title, "\n".join(body), STYLE)
     late = (
-        f"<p>{points(result.deduction)} points are taken off: {_late(result)}.</p>"
+        f"<p>{points(result.deduction)} points are deducted: {_late(result)}.</p>"
         if result.deduction
         else ""
     )
@@ -215,8 +273,20 @@ def _asked(text):
 
 
 def sections(statement):
-    """Return the text of each task in a statement: {"1a": "..."}.
+    """Return the text of each task in a statement.
 
+    Parameters
+    ----------
+    statement : str
+        Markdown, with a heading ``## Task`` and the id for each task.
+
+    Returns
+    -------
+    dict of str to str
+        Task id to Markdown.
+
+    Examples
+    --------
     >>> sections("Intro\\n## Task 1a Draw\\nDo it.\\n")
     {'1a': 'Do it.'}
     """
@@ -347,7 +417,7 @@ def _figures(verdict):
     return [
         f"<details{opened}><summary>The check in figures</summary><div class='figures'>{shown}"
         "</div><p class='quiet'>Left: the error of a difference quotient against its step. For "
-        "a right gradient it falls, until rounding makes it rise. Right: the Taylor remainder. "
+        "a right gradient it falls, until rounding makes it rise. Right: the Taylor remainder "
         "with its slopes; a right gradient has those in brackets.</p></details>"
     ]
 
@@ -360,7 +430,7 @@ def _fits(task, before, inputs=None, verdict=None):
 
 
 def _sentence(hint):
-    """Return a hint that begins with a capital letter and ends with a point.
+    """Return a hint that begins with a capital letter and ends with a full stop.
 
     >>> _sentence("look for a minus"), _sentence("d(-x) = -dx")
     ('Look for a minus.', 'd(-x) = -dx.')
@@ -393,16 +463,12 @@ def _late(result):
 
 def _waiting(result):
     return (
-        f"<p>{points(result.pending)} of them are still to be given by your teacher.</p>"
+        f"<p>{points(result.pending)} of them will be given by your teacher.</p>"
         if result.pending
         else ""
     )
 
 
 def _sum(result):
-    more = (
-        f"; {points(result.pending)} of them are still to be given by hand"
-        if result.pending
-        else ""
-    )
+    more = f"; {points(result.pending)} of them will be given by hand" if result.pending else ""
     return f"{_of(result.score, result.full)}{more}"

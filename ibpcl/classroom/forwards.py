@@ -1,4 +1,4 @@
-"""Judge functions by their values: forwards, proofs, and both at extreme inputs."""
+"""Judges for functions that are compared by value: forwards, proofs, and extreme inputs."""
 
 import numpy as np
 
@@ -12,26 +12,29 @@ from ibpcl.classroom.standing import standing
 from ibpcl.classroom.verdict import Part, in_words
 
 SIZES = ("small", "odd", "small", "odd")
-EXTREMES = 12  # so that each of three cases drawn at random is hardly ever left out
-LEEWAY = 10  # times the reference's own error in single precision is allowed
-# times the smallest normal number: on the way to such a result products underflow
+EXTREMES = 12  # points: enough that each of three cases drawn at random almost surely occurs
+LEEWAY = 10  # in float32, this multiple of the reference's own error is allowed
+# Below this multiple of the smallest normal number, intermediate products underflow.
 NEXT_TO_ZERO = 1e4
-STEP = 1e-20  # of the complex step, relative
+STEP = 1e-20  # relative size of the complex step
 SMALLEST_STEP = 1e-200
-FEWEST_DIGITS = 1e-2  # a point where the reference itself keeps fewer is passed over
+FEWEST_DIGITS = 1e-2  # points where the reference's own relative error is larger are skipped
 
 
 def judge_forward(task, verdict, case):
-    """Judge a forward at several points, or a proof, which returns its value alone.
+    """Judge a forward or a proof at several points.
 
-    Points with an axis of length one can hide a mistake: they count where the others are right.
+    Points with an axis of length one can hide a mistake, so they earn points only if the usual
+    points are right.
 
     Parameters
     ----------
     task : Task
+        A task of kind ``forward`` or ``proof``.
     verdict : Verdict
-        What is found is written here.
+        Receives the parts and points.
     case : ibpcl.classroom.judge.Case
+        The hand-in.
     """
     hidden = task.visibility == "hidden"
     seen = []
@@ -64,17 +67,19 @@ def judge_forward(task, verdict, case):
 
 
 def follow_proof(task, verdict, case):
-    """Give a proof its points if it is right but for wrong functions that it calls.
+    """Give a proof its points if only the functions that it calls are wrong.
 
-    Proofs that must not use a function are judged before the others, when nothing is known of those
-    that they call.
+    Proofs that must not use a function are judged first, before the verdicts on the functions that
+    they call are known.
 
     Parameters
     ----------
     task : Task
+        Any task; others than wrong proofs are left as they are.
     verdict : Verdict
         Changed in place.
     case : ibpcl.classroom.judge.Case
+        The hand-in.
     """
     seen = case.seen.get(task.function)
     own_parts = right_with_own_parts(task, case, seen) if seen else []
@@ -87,7 +92,7 @@ def follow_proof(task, verdict, case):
 
 
 def _returned(task, case, inputs):
-    """Return what the hand-in returns."""
+    """Return the output of the hand-in."""
     if task.kind == "proof":
         return case.session.plain(task.function, inputs.values(), task.independent_of)
     return case.session.forward(task.function, inputs.values())[0]
@@ -98,9 +103,7 @@ def _point(at, size):
 
 
 def _named(found, explanation):
-    """Return the kind and words of every point: one name for all that are wrong, where one is
-    known.
-    """
+    """Return kind and description for every point; one name for all wrong points, if known."""
     if explanation is None:
         kinds = {kind for kind, _ in found if kind not in ("ok", *UNNAMED)}
         agree = len(kinds) == 1 and all(kind in ("ok", *kinds) for kind, _ in found)
@@ -113,8 +116,8 @@ def _named(found, explanation):
 
 
 def _share(parts, recognized):
-    """Set the share of each point: where a usual one is wrong, those that hide the mistake do not
-    pay.
+    """Set the share of each point; if a usual point is wrong, points that hide the mistake earn no
+    more than that one.
     """
     usual = [part for part, size in zip(parts, SIZES, strict=True) if size == "small"]
     wrong = any(part.kind != "ok" for part in usual)
@@ -127,11 +130,18 @@ def _share(parts, recognized):
 
 
 def judge_extremes(task, verdict, case):
-    """Judge a forward, and its gradient where ``wrt`` is given, at extreme inputs and in single
-    precision.
+    """Judge a forward, and its gradient if ``wrt`` is given, at extreme inputs and in float32.
 
-    The truth of the gradient is the reference's: differences of a function fail where it overflows
-    nearby.
+    The gradient is compared with the reference's, because differences fail near an overflow.
+
+    Parameters
+    ----------
+    task : Task
+        A task of kind ``extremes``.
+    verdict : Verdict
+        Receives the parts and points.
+    case : ibpcl.classroom.judge.Case
+        The hand-in.
     """
     names = [task.function, *(f"the gradient of {name}" for name in task.wrt)]
     kinds = {name: [] for name in names}
@@ -147,7 +157,7 @@ def judge_extremes(task, verdict, case):
         kind, words = next((item for item in found if item[0] != "ok"), ("ok", ""))
         words = f"right at {right} of {len(found)} extreme points: {words}" if words else ""
         hint = (
-            "look for the largest and the smallest number on the way"
+            "look for the largest and the smallest intermediate result"
             if kind == "wrong"
             else HINTS.get(kind, "")
         )
@@ -169,7 +179,7 @@ def judge_extremes(task, verdict, case):
 
 
 def _at_extreme(task, case, inputs, rng):
-    """Return name to (kind, words) for the forward and each gradient at one point."""
+    """Return {name: (kind, description)} for the forward and each gradient at one point."""
     wide = {name: _double(value) for name, value in inputs.items()}
     single = any(
         isinstance(value, (np.ndarray, np.generic)) and value.dtype == np.float32
@@ -216,7 +226,7 @@ def _at_extreme(task, case, inputs, rng):
 
 
 def _own_truth(task, case):
-    """Return the function that a wrong but recognized forward is, where it is known; else None."""
+    """Return the function that a wrong but recognized forward computes, or None if unknown."""
     known = case.wrong.get(task.function)
     if known is None or not known.recognized or known.explanation is None:
         return None
@@ -226,6 +236,24 @@ def _own_truth(task, case):
 def pulled_back(function, inputs, wrt, dout):
     """Return the gradients of a trusted function by the complex step, entry by entry.
 
+    Parameters
+    ----------
+    function : callable
+        Takes the inputs in order and returns an array; must accept complex numbers.
+    inputs : dict of str to ndarray or number
+        The inputs by name.
+    wrt : sequence of str
+        The inputs with respect to which the gradient is taken.
+    dout : ndarray
+        Gradient at the output.
+
+    Returns
+    -------
+    list of ndarray
+        One gradient per name in ``wrt``, in the shape of its input.
+
+    Examples
+    --------
     >>> pulled_back(lambda x: x**3, {"x": np.array([2.0])}, ["x"], np.array([1.0]))
     [array([12.])]
     """
@@ -244,9 +272,7 @@ def pulled_back(function, inputs, wrt, dout):
 
 
 def _underflows(truth, single):
-    """Return whether a value is zero or next to it in its precision, where a right function may
-    return zero, too.
-    """
+    """Return whether a value is so close to zero in its precision that zero is accepted, too."""
     if isinstance(truth, tuple):
         return False
     smallest = NEXT_TO_ZERO * np.finfo(np.float32 if single else np.float64).tiny
@@ -254,8 +280,8 @@ def _underflows(truth, single):
 
 
 def _called(task, case, inputs, dout):
-    """Return the output and the gradients of the hand-in, as far as they came, and what ended
-    them.
+    """Return the output and gradients of the hand-in up to the first exception, and a description
+    of the exception or None.
     """
     got = []
     try:
@@ -296,8 +322,9 @@ def _state(share):
 
 
 def _tell(verdict, task, hidden):
-    """Write what the student reads: on hidden tasks the kinds only.  Points with the same words
-    share a line.
+    """Write the sentences for the student: on hidden tasks the kinds only.
+
+    Points with the same description share a sentence.
     """
     places = {}
     for part in verdict.parts:

@@ -1,6 +1,6 @@
-"""Judge a gradient function with :func:`ibpcl.verify.check`, over the pipe.
+"""The judge for gradient functions, which are checked with :func:`ibpcl.verify.check` over a pipe.
 
-The forward that is differentiated is the reference's: it runs here, and is fast and trusted.  Only
+The reference's forward is differentiated: it runs in this process, and is fast and trusted.  Only
 the gradient under test, and the forward that makes its cache, run in the box.
 """
 
@@ -21,8 +21,19 @@ UNFIT = {"changes_cotangent": "overwrites its argument dout: write into a copy"}
 
 
 class Inputs:
-    """What stands for a cache on this side: the inputs that the hand-in's forward is to be called
-    with.
+    """A substitute for a cache in the judge's process: the inputs of the hand-in's forward.
+
+    Parameters
+    ----------
+    values : iterable of ndarray or number
+        The inputs; arrays are copied.
+
+    Attributes
+    ----------
+    values : list
+        The inputs.
+    cache : tuple or None
+        The hand-in's cache for these inputs; None if its forward must still be called.
     """
 
     def __init__(self, values):
@@ -31,15 +42,15 @@ class Inputs:
 
 
 class Forward:
-    """A forward for the checker, with the inputs in the place of a cache.
+    """A forward for the checker, with the inputs in place of a cache.
 
     Parameters
     ----------
     call : callable
-        ``out, cache = call(*inputs)``; the cache is None where the hand-in's forward is still to be
-        called for it.
+        ``out, cache = call(*inputs)``; the cache is None if the hand-in's forward must still be
+        called.
     function : callable, optional
-        Whose source shows which path a gradient leaves out.
+        Function whose source shows which path a gradient leaves out.
     """
 
     def __init__(self, call, function=None):
@@ -49,15 +60,43 @@ class Forward:
             self.__wrapped__ = function
 
     def __call__(self, *inputs):
-        """Return the output and what the gradient under test needs."""
+        """Return the output and the substitute for the cache.
+
+        Parameters
+        ----------
+        *inputs
+            Arguments of the forward.
+
+        Returns
+        -------
+        out : ndarray or tuple of ndarray
+        cache : Inputs
+        """
         stand_in = Inputs(inputs)
         out, stand_in.cache = self.call(*inputs)
         return out, stand_in
 
 
 class Gradient:
-    """The gradient under test for the checker; what it returns is brought to the right number of
-    gradients.
+    """The gradient under test, for the checker; it always returns the expected number of gradients.
+
+    Parameters
+    ----------
+    task : Task
+        A task of kind ``vjp``.
+    session : ibpcl.classroom.session.Session
+        Calls the hand-in.
+    chosen : sequence of int
+        Positions in ``task.wrt`` of the gradients to return.
+    inputs : dict of str to ndarray or number
+        Inputs of the forward by name.
+
+    Attributes
+    ----------
+    returned : int or None
+        Number of gradients in the last answer.
+    missing : list of int
+        Positions of gradients in the last answer that are not arrays of real numbers.
     """
 
     def __init__(self, task, session, chosen, inputs):
@@ -70,7 +109,20 @@ class Gradient:
         self.__name__ = task.function
 
     def __call__(self, dout, stand_in):
-        """Return the gradients of the chosen inputs."""
+        """Return the gradients of the chosen inputs.
+
+        Parameters
+        ----------
+        dout : ndarray or tuple of ndarray
+            Gradient at the output.
+        stand_in : Inputs
+            Substitute for the cache.
+
+        Returns
+        -------
+        tuple of ndarray
+            Zeros in place of missing gradients.
+        """
         plain = tuple(map(_plain, dout)) if isinstance(dout, tuple) else _plain(dout)
         out, _ = self.session.pull(
             self.task.function, self.task.forward, stand_in.values, plain, stand_in.cache
@@ -79,7 +131,8 @@ class Gradient:
         self.returned = len(gradients)
         gradients += [None] * (len(self.task.wrt) - len(gradients))
         self.missing = [n for n, g in enumerate(gradients) if not is_real(g)]
-        # What is no array of real numbers becomes zero here, and is said to be missing afterwards.
+        # A gradient that is not an array of real numbers becomes zero here, and is reported as
+        # missing afterwards.
         return tuple(
             np.zeros(np.shape(stand_in.values[self.places[n]]))
             if n in self.missing
@@ -89,8 +142,18 @@ class Gradient:
 
 
 def judge_gradient(task, verdict, case):
-    """Judge a gradient at several points, input by input; the first point where an input is wrong
-    decides.
+    """Judge a gradient at several points, input by input.
+
+    The first point at which the gradient of an input is wrong decides its mistake.
+
+    Parameters
+    ----------
+    task : Task
+        A task of kind ``vjp``.
+    verdict : Verdict
+        Receives the parts and points.
+    case : ibpcl.classroom.judge.Case
+        The hand-in.
     """
     hidden = task.visibility == "hidden"
     parts = {}
@@ -107,7 +170,7 @@ def judge_gradient(task, verdict, case):
         for n, what, item in zip(left, idle, report.inputs, strict=True):
             if n in gradient.missing:
                 parts[item.name] = Part(
-                    item.name, "missing", f"no array of real numbers is returned for {item.name}"
+                    item.name, "missing", f"the gradient of {item.name} is not a real array"
                 )
             elif not item.ok:
                 parts[item.name] = _part(item, what, size)
@@ -117,12 +180,12 @@ def judge_gradient(task, verdict, case):
         if gradient.returned is not None and gradient.returned != len(task.wrt) and at == 0:
             count = "more" if hidden and gradient.returned > len(task.wrt) else gradient.returned
             verdict.words.append(
-                f"{task.function} returns {count} gradients; asked for are those of "
+                f"{task.function} returns {count} gradients; it must return those of "
                 f"{', '.join(task.wrt)}, in this order"
             )
         if any(getattr(each, "undecided", False) for each in (report, *report.inputs)):
             verdict.state = "by hand"
-            verdict.words = ["the check cannot decide here: a person will"]
+            verdict.words = ["the check cannot decide this task; your teacher will"]
             return
     if parts:
         _follow(task, parts, case)
@@ -165,9 +228,7 @@ def _checked(forward, gradient, inputs, task, left, seed):
 
 
 def _part(item, idle, size):
-    """Return the part of a wrong input, given whether its gradient is idle; a name is paid for in
-    :func:`weigh`.
-    """
+    """Return the part of an input with a wrong gradient; :func:`weigh` sets the final share."""
     kind = "zero" if idle == "zero" and item.kind == "missing_term" else item.kind
     hint = HINTS["zero"] if kind == "zero" else item.hint or HINTS.get(kind, "")
     words = item.words + (f" (at {size} shapes)" if size != "small" else "")
@@ -176,10 +237,10 @@ def _part(item, idle, size):
 
 
 def _problems(report, task, parts, left):
-    """Turn what concerns the pair as a whole into parts without points."""
+    """Turn problems of the pair as a whole into parts without points."""
     for problem in report.problems:
         if problem["kind"] in UNFIT:
-            # cannot happen over a pipe; the worker reports it
+            # impossible over a pipe; the worker reports it
             continue
         for n in left:
             name = task.wrt[n]
@@ -187,9 +248,7 @@ def _problems(report, task, parts, left):
 
 
 def _idle(gradient, forward, inputs, rng):
-    """Return for each gradient "zero", "cotangent" if it is a function of the cotangent alone, or
-    "".
-    """
+    """Return for each gradient "zero", "cotangent" if it depends on that alone, or ""."""
     out, stand_in = forward(*inputs.values())
     dout = (
         tuple(rng.standard_normal(np.shape(part)) for part in out)
@@ -197,8 +256,8 @@ def _idle(gradient, forward, inputs, rng):
         else rng.standard_normal(np.shape(out))
     )
     first = gradient(dout, stand_in)
-    # A little smaller: positive numbers, probabilities and one-hot rows stay what they are, or
-    # nearly.
+    # Slightly smaller inputs: positive numbers stay positive, and probabilities and one-hot rows
+    # stay nearly normalized.
     moved = [
         v * (1 - 1e-3)
         if isinstance(v, (np.ndarray, float)) and np.asarray(v).dtype.kind == "f"
@@ -218,8 +277,8 @@ def _idle(gradient, forward, inputs, rng):
 
 
 def _follow(task, parts, case):
-    """Give credit for gradients that fit the student's own forward, where that is recognizably the
-    one asked for.
+    """Give credit for gradients that fit the student's own forward, if that is recognizably the
+    required one.
     """
     if task.forward not in case.wrong or not case.wrong[task.forward].recognized:
         return
@@ -232,7 +291,7 @@ def _follow(task, parts, case):
         own = Forward(lambda *values: case.session.forward(task.forward, values)[:2])
         gradient = Gradient(task, case.session, left, inputs)
         report = _checked(own, gradient, inputs, task, left, case.seed(task, 0))
-    except (ValueError, TypeError):  # the own forward cannot be checked
+    except (ValueError, TypeError):  # the student's forward cannot be checked
         return
     fitting = [parts[item.name] for item in report.inputs if item.ok and not report.problems]
     if any(part.kind != "zero" for part in fitting) or len(names) < len(task.wrt):
@@ -241,8 +300,8 @@ def _follow(task, parts, case):
 
 
 def _refuse_what_shapes_say(task, parts, case):
-    """Take the points of right gradients that names and shapes alone suggest, unless something
-    shows knowledge.
+    """Withhold the points of right gradients that names and shapes alone suggest, unless another
+    part shows knowledge.
     """
     known = task.forward not in case.wrong or case.wrong[task.forward].recognized
     if known or any(part.share for part in parts.values()):
@@ -253,14 +312,25 @@ def _refuse_what_shapes_say(task, parts, case):
         return
     for name in right:
         words = (
-            f"right, and shapes alone suggest it: it counts once {task.forward} is recognizably "
-            "the one asked for"
+            f"right, but the shapes alone suggest it: it counts once {task.forward} is "
+            "recognizably the required function"
         )
         parts[name] = Part(name, "not_counted", words, "", 0.0)
 
 
 def figures(report):
-    """Return the figures of a check as SVG: for each input a heading and two figures."""
+    """Return the figures of a check.
+
+    Parameters
+    ----------
+    report : ibpcl.verify.Report
+        Report of a check.
+
+    Returns
+    -------
+    list of str
+        For each input a heading ``<h3>`` and two figures in SVG.
+    """
     return re.findall(r"<h3>.*?</h3>|<svg.*?</svg>", report.html(), flags=re.DOTALL)
 
 

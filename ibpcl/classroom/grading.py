@@ -1,4 +1,4 @@
-"""Grade a folder of hand-ins: in parallel, and going on where it was interrupted."""
+"""Grading a folder of hand-ins: in parallel, and resumable after an interruption."""
 
 import hashlib
 import html
@@ -20,25 +20,28 @@ from ibpcl.errors import UserError
 from ibpcl.storage import read_json, write_bytes, write_json, write_text
 
 ATTEMPTS = ("last", "best")
-# the time for one hand-in, loading and judging included, in times of its own limit
+# Time for one hand-in, loading and judging included, as a multiple of its own time limit.
 TIMES = 10
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How every hand-in of a class is judged.
+    """Settings for judging the hand-ins of a class.
 
     Attributes
     ----------
     folder : str
-        Of the assignment.
+        Folder of the assignment.
     box : str
+        Name of the box that hand-ins run in.
     key : bytes
+        The course key.
     mark : str
-        Short name of all settings; a result with the same one is kept.
+        Hash of all settings; an earlier result with the same hash is reused.
     out : pathlib.Path
+        Folder of the results.
     level : str
-        Of the hints.
+        Level of hints.
     """
 
     folder: str
@@ -66,41 +69,53 @@ def grade(
 ):
     """Grade every hand-in of a folder and write results, feedback pages and ``collection.json``.
 
-    Results that are there for the same text, assignment, key, box and level are kept.  A hand-in
-    that cannot be read or judged is "not graded" and has a reason; the others are graded all the
-    same.
+    An earlier result for the same text, assignment, key, box and level is reused.  A hand-in that
+    cannot be read or judged is "not graded", with a reason; the others are graded nevertheless.
 
     Parameters
     ----------
     assignment : Assignment
-    submissions, out : path
+        The assignment.
+    submissions : path-like
+        Folder or zip with the hand-ins.
+    out : path-like
+        Folder for the results, outside ``submissions``.
     box : str
+        Name of the box that hand-ins run in, one of :data:`ibpcl.classroom.sandbox.NAMES`.
     key : bytes
+        The course key, which decides forms and inputs.
     level : {"none", "kind", "line", "full"}
-        How much the feedback gives away.
+        How much the feedback reveals.
     jobs : int, optional
-        Hand-ins at the same time; by default as many as there are processors.
+        Number of hand-ins judged at the same time; by default the number of processors.
     show : callable, optional
-        ``show(done, total, result)`` after each.
+        Called as ``show(done, total, result)`` after each hand-in.
     platform : str, optional
-        One of :data:`ibpcl.classroom.platforms.PLATFORMS`; guessed if not given.
+        One of :data:`ibpcl.classroom.platforms.PLATFORMS`; guessed by default.
     roster : Roster, optional
+        List of the class.
     attempt : {"last", "best"}
         Which of several attempts of a student counts.
     any_form : bool
-        Grade even if most hand-ins have a form that the key does not give.
+        Whether to grade even if most hand-ins have a form that does not follow from the key.
     apart : bool
-        Whether ``jobs=1`` means one other process, and not this one.
+        Whether ``jobs=1`` uses a second process rather than this one.
 
     Returns
     -------
     list of Result
-        By student.
+        One result per student, sorted by student.
+
+    Raises
+    ------
+    UserError
+        If an option has an unknown value, ``out`` lies inside ``submissions`` or holds the grades
+        of another assignment, or no hand-ins are found.
     """
     if level not in LEVELS:
-        raise UserError(f"class: --hints must be one of {', '.join(LEVELS)}, got {level!r}")
+        raise UserError(f"class: level must be one of {', '.join(LEVELS)}, got {level!r}")
     if attempt not in ATTEMPTS:
-        raise UserError(f"class: --attempt must be one of {', '.join(ATTEMPTS)}, got {attempt!r}")
+        raise UserError(f"class: attempt must be one of {', '.join(ATTEMPTS)}, got {attempt!r}")
     out = Path(out)
     _refuse_out_inside(out, Path(submissions))
     settings = {
@@ -146,13 +161,19 @@ def grade(
 
 
 def collect(folder, **options):
-    """Return the hand-ins of a folder as {student: path of the file that counts}.
+    """Return the file that counts of each student.
 
     Parameters
     ----------
-    folder : path
+    folder : path-like
+        Folder or zip with the hand-ins.
     **options
-        Of :func:`ibpcl.classroom.collecting.collect`.
+        Further arguments of :func:`ibpcl.classroom.collecting.collect`.
+
+    Returns
+    -------
+    dict of str to pathlib.Path
+        Student id to file; if nothing can be graded, the student's file or folder.
     """
     found = collecting.collect(folder, **options).found
     return {
@@ -162,8 +183,17 @@ def collect(folder, **options):
 
 
 def not_among(out):
-    """Return the students whose results are in a folder, but whose hand-ins the last run did not
-    find.
+    """Return the students whose results come from an earlier run only.
+
+    Parameters
+    ----------
+    out : path-like
+        Folder of results.
+
+    Returns
+    -------
+    list of str
+        Names of the result folders without a hand-in in the last run.
     """
     collection = (
         read_json(Path(out) / COLLECTION) if (Path(out) / COLLECTION).exists() else {"students": []}
@@ -177,8 +207,17 @@ def not_among(out):
 
 
 def digest(assignment):
-    """Return a short name for the content of an assignment's folder: another one after any
-    change.
+    """Return a hash of the content of an assignment's folder.
+
+    Parameters
+    ----------
+    assignment : Assignment
+        The assignment.
+
+    Returns
+    -------
+    str
+        Sixteen hexadecimal digits, which change with any ``.py``, ``.toml`` or ``.md`` file.
     """
     total = hashlib.sha256()
     for path in sorted(assignment.folder.rglob("*")):
@@ -193,8 +232,8 @@ def digest(assignment):
 
 
 def _refuse_out_inside(out, submissions):
-    """Raise if results would be written among the hand-ins, where the next run would take them for
-    some.
+    """Raise UserError if results would be written among the hand-ins, where the next run would
+    read them as hand-ins.
     """
     if out.resolve().is_relative_to(submissions.resolve()):
         raise UserError(
@@ -227,7 +266,7 @@ def _one(job, plan):
 
 
 def _failed(job, words, plan):
-    """Return, and write, the result of a student whose judge ended."""
+    """Write and return the result of a student whose judge process ended."""
     return _save(
         _not_graded(job[0], plan, f"the judge failed: {words}"), find(plan.folder), None, plan
     )
@@ -249,7 +288,7 @@ def _not_graded(found, plan, reason):
 
 
 def _save(result, assignment, handin, plan):
-    """Write what belongs to a result; a page that cannot be made never costs the result."""
+    """Write the files of a result and return it; a failing page never costs the result."""
     result = printable_result(result)
     folder = plan.out / folder_name(result.student)
     folder.mkdir(exist_ok=True)
@@ -264,14 +303,14 @@ def _save(result, assignment, handin, plan):
         write_bytes(folder / "handin.py", handin.source.encode())
     else:
         (folder / "handin.py").unlink(missing_ok=True)
-    write_json(folder / "result.json", result.to_dict())  # last: what is there is whole
+    write_json(
+        folder / "result.json", result.to_dict()
+    )  # written last: its existence shows that the folder is complete
     return result
 
 
 def _before(out, found, chosen, mark):
-    """Return the result of an earlier run for the same texts and settings, None if there is
-    none.
-    """
+    """Return the result of an earlier run for the same texts and settings, or None."""
     path = out / folder_name(found.student) / "result.json"
     if not path.exists() or not chosen:
         return None

@@ -1,7 +1,7 @@
-"""A hand-in: its text, the student, and the facts that need no run.
+"""Hand-ins: the text, the student, and all facts that can be read without running it.
 
-Nothing here parses or unpacks what students wrote: :mod:`ibpcl.classroom.reading` does, in a
-process with limits.
+This module neither parses nor unpacks a student's files.  :mod:`ibpcl.classroom.reading` does that,
+in a process with limits.
 """
 
 import functools
@@ -11,6 +11,8 @@ import sys
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
+from ibpcl.classroom.assignment import functions_of
+from ibpcl.classroom.choosing import choose
 from ibpcl.classroom.reading import process
 from ibpcl.classroom.reading.candidates import MOST_BYTES
 from ibpcl.classroom.reading.inspection import SCRATCH
@@ -52,13 +54,15 @@ class HandIn(NamedTuple):
     Attributes
     ----------
     student : str
+        Id of the student.
     path : pathlib.Path
-        The file.
+        The file that was handed in; may be a zip.
     file : str
         Name of the Python file or notebook, for messages.
     source : str
+        Python text; of a notebook, its cells as one text.
     sha256 : str
-        Hash of the source.
+        Hash of the source, in hexadecimal digits.
     facts : dict or None
         Result of :func:`ibpcl.classroom.reading.inspection.inspect`, if it is known already.
     """
@@ -71,38 +75,60 @@ class HandIn(NamedTuple):
     facts: dict | None = None
 
     def place(self, line):
-        """Return a line in words; in a notebook, the cell and the line in it."""
-        found = place(self.source, line)
-        if found is None:
+        """Return the name of a line, such as ``line 3 of ada.py``.
+
+        Parameters
+        ----------
+        line : int
+            Line of ``source``, from 1.
+
+        Returns
+        -------
+        str
+            In a notebook, the name gives the cell and the line within it.
+        """
+        in_notebook = place(self.source, line)
+        if in_notebook is None:
             return f"line {line} of {self.file}"
-        return f"line {found.line} of code cell {found.cell} of {self.file}"
+        return f"line {in_notebook.line} of code cell {in_notebook.cell} of {self.file}"
 
 
 class Refusal(NamedTuple):
-    """The reason why a hand-in is not run: the line, and words."""
+    """The reason why a hand-in is not run.
+
+    Attributes
+    ----------
+    line : int
+        Line of the hand-in; 0 if the reason concerns the whole file.
+    words : str
+        The reason, a predicate such as ``"imports os"``.
+    """
 
     line: int
     words: str
 
 
 def read(path, student="", assignment=None):
-    """Read a hand-in from a ``.py``, a notebook, or a zip that has one.
+    """Read a hand-in from a Python file, a notebook, or a zip that contains one.
 
     Parameters
     ----------
-    path : path
+    path : path-like
+        The file.
     student : str, optional
-        By default the one that the file names.
+        Id of the student; by default the one in the file, or the name of the file.
     assignment : Assignment, optional
-        Chooses among several files in a zip.
+        Helps to choose among several files in a zip.
+
+    Returns
+    -------
+    HandIn
 
     Raises
     ------
     UserError
-        If there is no hand-in in it, or it cannot be read.
+        If the file contains no hand-in, or cannot be read.
     """
-    from ibpcl.classroom.choosing import choose
-
     path = Path(path)
     if not path.is_file() or not path.name.lower().endswith(SUFFIXES):
         raise UserError(
@@ -121,9 +147,10 @@ def opened(files, assignment=None):
 
     Parameters
     ----------
-    files : list of (path, str)
-        Path, and the name in messages.
+    files : list of (path-like, str)
+        Path of each file, and its name in messages.
     assignment : Assignment, optional
+        The assignment, whose function names mark a candidate.
 
     Returns
     -------
@@ -134,7 +161,7 @@ def opened(files, assignment=None):
     Raises
     ------
     UserError
-        If reading takes too long, or too much memory.
+        If reading takes too much time or memory.
     """
     words = [] if assignment is None else sorted(functions_of(assignment))
     try:
@@ -149,16 +176,22 @@ def opened(files, assignment=None):
         ) from None
 
 
-def functions_of(assignment):
-    """Return the names of the functions that an assignment asks for; for a referee, of the
-    proofs.
-    """
-    named = {task.function for task in assignment.tasks if task.function}
-    return named or {f"proof_{task.id}" for task in assignment.tasks}
-
-
 def from_candidate(candidate, path, student):
-    """Return the hand-in that a candidate is."""
+    """Return a candidate as a hand-in.
+
+    Parameters
+    ----------
+    candidate : dict
+        As :func:`ibpcl.classroom.reading.candidates.read_all` returns it.
+    path : path-like
+        The file that was handed in.
+    student : str
+        Id of the student.
+
+    Returns
+    -------
+    HandIn
+    """
     source = candidate["source"]
     file = re.sub(r"[^\w.-]", "_", PurePosixPath(candidate["name"]).name)
     suffix = ".ipynb" if ".ipynb" in file.lower() else ".py"
@@ -168,8 +201,12 @@ def from_candidate(candidate, path, student):
 
 
 def remember(handin):
-    """Keep the facts of a hand-in that has them, so that this process need not ask for them
-    again.
+    """Store the facts of a hand-in, so that this process need not ask for them again.
+
+    Parameters
+    ----------
+    handin : HandIn
+        Ignored if its facts are unknown.
     """
     if handin.facts is not None:
         _facts.cache_clear()
@@ -177,7 +214,18 @@ def remember(handin):
 
 
 def facts_of(source):
-    """Return the result of :func:`ibpcl.classroom.reading.inspection.inspect` for a text."""
+    """Return the facts about a text.
+
+    Parameters
+    ----------
+    source : str
+        Python text.
+
+    Returns
+    -------
+    dict
+        Result of :func:`ibpcl.classroom.reading.inspection.inspect`.
+    """
     if _known and _known[0][0] == source:
         return _known[0][1]
     return _facts(source)
@@ -192,7 +240,7 @@ def _facts(source):
         return process.ask(do="inspect", source=source)
     except process.ReadingError as error:
         return {
-            "error": [0, f"is not read: {error}"],
+            "error": [0, f"cannot be read: {error}"],
             "said": {},
             "imports": [],
             "uses": [],
@@ -205,9 +253,22 @@ def _facts(source):
 
 
 def literals(source):
-    """Return the module-level constants that the kit knows: literals only, so nothing is run to
-    read them.
+    """Return the module-level constants that the kit uses, such as STUDENT.
 
+    Only literals are read, so nothing is run.
+
+    Parameters
+    ----------
+    source : str
+        Python text.
+
+    Returns
+    -------
+    dict
+        Name to value.
+
+    Examples
+    --------
     >>> literals("STUDENT = 'ada'\\nFORM = f()")
     {'STUDENT': 'ada'}
     """
@@ -215,14 +276,19 @@ def literals(source):
 
 
 def derivation(source, assignment):
-    """Return the written derivation: DERIVATION, or where that is empty the Markdown cells that the
-    student wrote.
+    """Return the written derivation of a hand-in.
 
     Parameters
     ----------
     source : str
+        Python text; of a notebook, its cells as one text.
     assignment : Assignment
-        Its statement, which a notebook that was handed out has in Markdown, is left out.
+        The assignment.  Its statement, which the notebook contains as Markdown, is left out.
+
+    Returns
+    -------
+    str
+        The constant DERIVATION or, if that is empty, the Markdown cells that the student wrote.
     """
     facts = facts_of(source)
     text = facts["said"].get("DERIVATION", "")
@@ -240,17 +306,30 @@ def derivation(source, assignment):
 
 
 def has_words(text):
-    """Return whether a text has anything to read: invisible characters are not enough."""
+    """Return whether a text contains a letter, a digit or an underscore.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+
+    Returns
+    -------
+    bool
+    """
     return re.search(r"\w", text) is not None
 
 
 def refuse(source, allowed):
-    """Return why a hand-in is not run, or None: it does not compile, or imports what is not
-    allowed.
+    """Return the reason why a hand-in is not run, or None.
+
+    A hand-in is refused if it does not compile, imports a forbidden package, or uses a name such as
+    ``exec`` that could run or import anything.
 
     Parameters
     ----------
     source : str
+        Python text.
     allowed : sequence of str
         Packages that may be imported; the harmless modules of the standard library are always
         allowed.
@@ -258,6 +337,7 @@ def refuse(source, allowed):
     Returns
     -------
     Refusal or None
+        The first reason in the text.
 
     Examples
     --------
@@ -267,55 +347,75 @@ def refuse(source, allowed):
     facts = facts_of(source)
     if facts["error"] is not None:
         return Refusal(*facts["error"])
-    found = [
+    refusals = [
         Refusal(line, _not_allowed(name, allowed))
         for line, name in facts["imports"]
         if name.split(".")[0] not in allowed
     ]
-    found += [
+    refusals += [
         Refusal(line, f"uses {name}, which is not needed here and could run or import anything")
         for line, name in facts["uses"]
     ]
-    return min(found, key=lambda each: each.line, default=None)
+    return min(refusals, key=lambda refusal: refusal.line, default=None)
 
 
 def _not_allowed(name, allowed):
     top = name.split(".")[0]
     if top in SCRATCH:
-        hint = 'put what needs it below `if __name__ == "__main__":`'
+        hint = 'put the code that needs it below `if __name__ == "__main__":`'
     elif not top or (top not in sys.stdlib_module_names and top not in OTHERS):
-        hint = "if it is a file of yours, copy its functions into this one"
+        hint = "if you wrote that file, copy its functions into this one"
     else:
         hint = f"modules such as {', '.join(EXAMPLES)} are allowed, too"
     return f"imports {name or 'from its own folder'}; allowed are {', '.join(allowed)}; {hint}"
 
 
 def suspicions(source):
-    """Return what in a gradient function looks like numerical differentiation, as (line, words):
-    flags, no more.
+    """Return the places where a gradient function may differentiate numerically.
+
+    Parameters
+    ----------
+    source : str
+        Python text.
+
+    Returns
+    -------
+    list of (int, str)
+        Line and description; these are flags, not proofs.
     """
     return [(line, words) for line, words in facts_of(source)["suspicions"]]
 
 
 def notes(handin, assignment):
-    """Return what the student should know besides the verdicts: skipped cells, functions under
-    another name.
+    """Return notes for the student: skipped cells, and functions under a wrong name.
+
+    Parameters
+    ----------
+    handin : HandIn
+        The hand-in.
+    assignment : Assignment
+        The assignment.
+
+    Returns
+    -------
+    list of str
+        One sentence each.
     """
     facts = facts_of(handin.source)
-    found = [f"skipped: {each}" for each in facts["skipped"]]
+    sentences = [f"skipped: {reason}" for reason in facts["skipped"]]
     present = {_bare(name): name for name in facts["functions"]}
     for name in sorted(functions_of(assignment) - set(facts["functions"])):
         other = present.get(_bare(name))
         if other is not None:
-            found.append(
-                f"there is no function {name}, but there is {other}: it must be called {name}"
+            sentences.append(
+                f"the function {name} is missing, but {other} exists: rename it {name}"
             )
         elif name in facts["methods"]:
-            found.append(
-                f"there is no function {name}, but class {facts['methods'][name]} has one: move "
-                "it out of the class, without self"
+            sentences.append(
+                f"the function {name} is missing, but class {facts['methods'][name]} has a method "
+                "of that name: move it out of the class, without self"
             )
-    return found
+    return sentences
 
 
 def _bare(name):

@@ -1,10 +1,9 @@
-"""A proof is a second, independent way: while it runs, the functions that it must not use cannot be
-called.
+"""Independent proofs: while a proof runs, the functions that it must not use raise an exception.
 
 The hand-in's text is changed before it is loaded for the proof: the body of each such function
-becomes an exception. So every other name of the function is dead, too: aliases, default arguments,
-closures, partial functions, copies of its code.  A copy of its text under another name still runs;
-:func:`copies` flags it.
+becomes an exception. So all other references to the function raise it, too: aliases, default
+arguments, closures, partial functions, copies of its code.  A copy of its text under another name
+still runs; :func:`copies` flags it.
 """
 
 import ast
@@ -20,9 +19,7 @@ WRAPPERS = ("partial", "vectorize", "wraps", "staticmethod", "cache", "lru_cache
 
 
 class Change(NamedTuple):
-    """A range of bytes of the text and what takes its place: ``opening``, the range's line ends,
-    ``closing``.
-    """
+    """A replacement of a range of bytes by ``opening``, the range's line ends, and ``closing``."""
 
     start: int
     end: int
@@ -31,20 +28,21 @@ class Change(NamedTuple):
 
 
 def without(source, names, proof):
-    """Return a text in which some functions raise; lines keep their numbers.
+    """Return a text in which some functions raise an exception.
 
     Parameters
     ----------
     source : str
-        Python.
+        Python text.
     names : sequence of str
         Functions that the proof must not use, directly or under another name.
     proof : str
-        The function that is the proof, for the message.
+        Name of the proof, for the message.
 
     Returns
     -------
     str
+        Python text with the same line numbers.
 
     Examples
     --------
@@ -78,17 +76,21 @@ def without(source, names, proof):
 
 
 def copies(source, names, proof):
-    """Return the names of functions whose text the proof repeats under other names, by the proof's
-    own functions.
+    """Return the forbidden functions whose text a proof repeats under other names.
 
     Parameters
     ----------
-    source, names, proof
-        As for :func:`without`.
+    source : str
+        Python text.
+    names : sequence of str
+        Functions that the proof must not use.
+    proof : str
+        Name of the proof.
 
     Returns
     -------
     list of str
+        Those of ``names`` that the proof, or a function that it calls, repeats.
     """
     tree = similarity.parsed(source)
     if tree is None:
@@ -115,7 +117,7 @@ def copies(source, names, proof):
 
 
 def _implementers(tree, names):
-    """Return the names, and those of functions that they are only another name or a wrapper of."""
+    """Return the names, and those of the functions that they alias or wrap."""
     functions = {node.name: node for node in _module_level(tree) if isinstance(node, DEFINITIONS)}
     values = {}
     for node in _module_level(tree):
@@ -144,9 +146,7 @@ def _wrapped(function):
 
 
 def _behind(value):
-    """Return the names that the value of an expression is made by, where it is a name, a call or a
-    wrapper.
-    """
+    """Return the names of the functions behind an expression that is a name, a call or a wrapper."""
     if isinstance(value, ast.Name):
         return [value.id]
     if isinstance(value, ast.Lambda):
@@ -180,7 +180,7 @@ def _module_level(tree):
 
 
 def _assignments(node):
-    """Return the (name, value) of a statement that assigns to names."""
+    """Return the pairs (name, value) of a statement that assigns to names."""
     if isinstance(node, ast.Assign):
         pairs = [pair for target in node.targets for pair in _pairs(target, node.value)]
     elif isinstance(node, ast.AnnAssign) and node.value is not None:
@@ -228,7 +228,7 @@ def _end(node, starts):
 
 
 def _changed(text, changes):
-    """Return the bytes with the ranges changed; a range inside another one is left to that one."""
+    """Return the bytes with the ranges replaced; ranges inside other ranges are skipped."""
     pieces = []
     reached = 0
     for change in sorted(changes, key=lambda each: (each.start, -each.end)):

@@ -1,4 +1,4 @@
-"""Judge a hand-in task by task: what each is worth, and why."""
+"""The judge: points and an explanation for each task of a hand-in."""
 
 import time
 import traceback
@@ -27,19 +27,34 @@ JUDGES = {
     "vjp": judge_gradient,
     "referee": judge_referee,
 }
-MOST_CALLS = 20  # of the forward within a gradient function before it is flagged
-SLOW = 50.0  # times as slow as its forward
+MOST_CALLS = 20  # a gradient that calls its forward this often is flagged
+SLOW = 50.0  # a gradient this many times slower than its forward is flagged
 
 
 class Case:
-    """One hand-in before the judge: its variant, its session, and what was found so far.
+    """One hand-in before the judge: its variant, its session, and the findings so far.
+
+    Parameters
+    ----------
+    assignment : Assignment
+        The assignment.
+    handin : HandIn
+        The hand-in.
+    key : bytes
+        The course key.
+    form : str
+        Name of the form that the hand-in is judged in.
+    session : Session
+        Calls the functions of the hand-in in its box.
+    figures : bool
+        Whether the figures of public gradients are drawn.
 
     Attributes
     ----------
-    wrong : dict
-        Wrong function to its :class:`ibpcl.classroom.standing.Standing`.
-    seen : dict
-        Wrong proof to what it returned, a list of :class:`ibpcl.classroom.naming_forwards.Seen`.
+    wrong : dict of str to ibpcl.classroom.standing.Standing
+        Findings about each wrong function.
+    seen : dict of str to list of ibpcl.classroom.naming_forwards.Seen
+        The values that each wrong proof returned.
     """
 
     def __init__(self, assignment, handin, key, form, session, figures):
@@ -54,36 +69,100 @@ class Case:
 
     @cached_property
     def reference(self):
-        """The reference solution in the student's form."""
+        """Reference solution in the student's form."""
         return self.assignment.reference(self.form)
 
     @property
     def student(self):
-        """Whose variant it is; the public key has one variant for all students."""
+        """Id of the student whose variant is judged; empty under the public key, which has one
+        variant for all students.
+        """
         return "" if self.key == variants.PUBLIC else self.handin.student
 
     def rng(self, task, *what):
-        """Return the random generator for a purpose within a task."""
+        """Return the random generator for a purpose within a task.
+
+        Parameters
+        ----------
+        task : Task
+            The task.
+        *what
+            Words and numbers that name the purpose.
+
+        Returns
+        -------
+        numpy.random.Generator
+        """
         return variants.generator(self.key, self.student, self.assignment.name, task.id, *what)
 
     def seed(self, task, at):
-        """Return a seed for the checker."""
+        """Return a seed for the checker.
+
+        Parameters
+        ----------
+        task : Task
+            The task.
+        at : int
+            Number of the point.
+
+        Returns
+        -------
+        int
+        """
         return int(self.rng(task, "seed", at).integers(2**31))
 
     def inputs(self, task, size, at):
-        """Return the inputs of a task at one point, in the order of the function's parameters."""
+        """Return the inputs of a task at one point.
+
+        Parameters
+        ----------
+        task : Task
+            The task.
+        size : {"small", "odd", "large", "extreme"}
+            Kind of the point.
+        at : int
+            Number of the point.
+
+        Returns
+        -------
+        dict of str to ndarray or number
+            The inputs by name, in the order of the function's parameters.
+        """
         return self.assignment.maker(task.inputs)(self.rng(task, size, at), size)
 
     def function(self, task, form=None):
-        """Return the function of the reference, in a form, as one that returns values without a
-        cache.
+        """Return the reference's function of a task, without its cache.
+
+        Parameters
+        ----------
+        task : Task
+            The task.
+        form : str, optional
+            Name of the form; by default the student's.
+
+        Returns
+        -------
+        callable
+            Takes the inputs and returns the output alone.
         """
         reference = self.reference if form is None else self.assignment.reference(form)
         made = getattr(reference, task.function)
         return made if task.kind == "proof" else lambda *inputs: made(*inputs)[0]
 
     def expected(self, task, inputs):
-        """Return what the reference returns."""
+        """Return the reference's output, and tell the session how large it is.
+
+        Parameters
+        ----------
+        task : Task
+            The task.
+        inputs : dict of str to ndarray or number
+            The inputs by name.
+
+        Returns
+        -------
+        ndarray, number or tuple of these
+        """
         with np.errstate(all="ignore"):
             out = getattr(self.reference, task.function)(*inputs.values())
         out = out if task.kind == "proof" else out[0]
@@ -101,29 +180,37 @@ def judge(
     figures=True,
     locate=False,
 ):
-    """Judge one hand-in; what it makes this process hold is bounded.
+    """Judge one hand-in.
 
     Parameters
     ----------
     assignment : Assignment
+        The assignment.
     handin : HandIn
+        The hand-in.
     box : str
+        Name of the box that the hand-in runs in, one of :data:`ibpcl.classroom.sandbox.NAMES`.
     key : bytes
-        The course key.
+        The course key, which decides the form and the inputs.
     form : str, optional
-        Of the assignment; by default the one that key and student give.
+        Name of the form; by default the one that follows from key and student.
     public_only : bool
         Whether hidden tasks are left out.
     figures : bool
         Whether the figures of public gradients are drawn.
     locate : bool
-        Whether the lines of mistakes in gradients are looked for, in a second, unscored run.
+        Whether the lines of mistakes in gradients are searched for, in a second, unscored run.
 
     Returns
     -------
     Result
-        Never raises for anything that the hand-in does; where judging fails, ``status`` is ``"not
-        graded"``.
+        The verdicts.  If judging fails, ``status`` is ``"not graded"`` and ``reason`` gives the
+        cause; no exception of the hand-in is passed on.
+
+    Notes
+    -----
+    The memory that this process may use for one hand-in is limited by
+    :data:`ibpcl.classroom.bounds.JUDGE_MB`.
     """
     with bounds.memory(bounds.JUDGE_MB):
         return _judge(assignment, handin, box, key, form, public_only, figures, locate)
@@ -160,7 +247,7 @@ def _judge(assignment, handin, box, key, form, public_only, figures, locate):
             f"{handin.file} cannot be loaded: it {described(error, False, handin.file)}",
             start,
         )
-    except Exception as error:  # ours, not the student's: never a grade
+    except Exception as error:  # a bug of the judge must not cost the student points
         last = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{last.filename.rpartition('/')[2]}:{last.lineno}"
         return _not_graded(
@@ -176,9 +263,21 @@ def _judge(assignment, handin, box, key, form, public_only, figures, locate):
 
 
 def judge_proofs(tasks, case):
-    """Return {task id: verdict} of the proofs that must not use other functions of the hand-in.
+    """Judge the proofs that must not use other functions of the hand-in.
 
-    They come first, in a process that has not seen the text of these functions.
+    They are judged first, in a process that has never loaded the text of these functions.
+
+    Parameters
+    ----------
+    tasks : list of Task
+        All tasks that are judged.
+    case : Case
+        The hand-in.
+
+    Returns
+    -------
+    dict of str to Verdict
+        Task id to verdict, for these proofs only.
     """
     return {
         task.id: judge_task(task, case, [])
@@ -188,7 +287,21 @@ def judge_proofs(tasks, case):
 
 
 def judge_task(task, case, before):
-    """Return the verdict on one task, given those before it."""
+    """Return the verdict on one task.
+
+    Parameters
+    ----------
+    task : Task
+        The task.
+    case : Case
+        The hand-in.
+    before : list of Verdict
+        Verdicts on the tasks judged before.
+
+    Returns
+    -------
+    Verdict
+    """
     verdict = Verdict.of(task)
     start = time.monotonic()
     if task.kind == "text":
@@ -224,7 +337,7 @@ def judge_task(task, case, before):
 
 
 def _text(task, verdict, case):
-    """Leave a text to a person; one that is missing is missing."""
+    """Return the verdict on a written task: left to a person, or missing."""
     text = handins.derivation(case.handin.source, case.assignment)
     verdict.state = "by hand" if text else "missing"
     verdict.words = [] if verdict.state == "by hand" else ["DERIVATION is empty"]
@@ -233,7 +346,7 @@ def _text(task, verdict, case):
 
 
 def _claims(handin, assignment, form):
-    """Return flags for names in the hand-in that do not fit."""
+    """Return flags for constants such as STUDENT and FORM that differ from the expected ones."""
     said = handins.literals(handin.source)
     expected = {"STUDENT": handin.student, "FORM": form, "ASSIGNMENT": assignment.name}
     return [
@@ -244,7 +357,7 @@ def _claims(handin, assignment, form):
 
 
 def _copies(tasks, handin):
-    """Return flags for proofs that repeat what they must not use."""
+    """Return flags for proofs that repeat the text of a function that they must not use."""
     return [
         f"{task.function} repeats the text of {name} under another name"
         for task in tasks
@@ -254,8 +367,8 @@ def _copies(tasks, handin):
 
 
 def _numerical(case, verdicts):
-    """Return flags for gradients that may have been computed numerically: by their text, calls and
-    time.
+    """Return flags for gradients that may have been computed numerically, judging by their text,
+    calls and running time.
     """
     flags = [f"line {line}: {words}" for line, words in handins.suspicions(case.handin.source)]
     for verdict in verdicts:

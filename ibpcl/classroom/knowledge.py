@@ -1,16 +1,14 @@
-r"""Knowledge: which answers anybody could give who knows names and shapes only, and how much an
-answer adds to them.
+r"""Knowledge: answers that names and shapes alone suggest, and the gain of an answer over them.
 
-An answer is trivial if it is a combination of the inputs themselves, or one elementary function of
-one of them, or a product of two; for a gradient each of them times the cotangent, brought to the
-right shape by sums and means.  What an answer adds is the share of the truth that it explains and
-the trivial answers do not:
+An answer is trivial if it is a linear combination of the inputs, an elementary function of one
+input, or a product of two inputs.  For a gradient, each of these is multiplied by the cotangent.
+Sums and means bring it to the right shape.  The gain of an answer is the share of the truth that it
+explains beyond the trivial answers:
 
 .. math:: 1 - \frac{\min_{a, c} \lVert t - T a - c\, g \rVert^2}{\min_a \lVert t - T a \rVert^2}
 
 with the truth t, the answer g and the trivial answers as columns of T, over many entries at several
-points.  It is 1 for an answer that is the truth times a number, and near 0 for one that has nothing
-to do with it.
+points.  It is 1 if the answer is a multiple of the truth, and near 0 if the two are unrelated.
 """
 
 import functools
@@ -18,7 +16,7 @@ from itertools import combinations, combinations_with_replacement
 
 import numpy as np
 
-# relative size of what trivial answers leave of an answer that is one of them
+# An answer is trivial if the residual after fitting the trivial answers is below this share.
 TRIVIAL = 1e-4
 MOST_AXES = 4
 MOST_COLUMNS = 40
@@ -42,9 +40,7 @@ ELEMENTARY = (
 
 @functools.cache
 def _ways(shape, target):
-    """Return the axes to reduce, the fewest ones, so that the rest of a shape broadcasts to
-    another.
-    """
+    """Return the smallest sets of axes after whose reduction a shape broadcasts to another."""
     for count in range(len(shape) + 1):
         found = []
         for axes in combinations(range(len(shape)), count):
@@ -60,20 +56,23 @@ def _ways(shape, target):
 
 
 def forms_of(values, shape, reductions=(np.sum, np.mean)):
-    """Return arrays of one shape brought to another in the ways that shapes alone suggest, as rows.
+    """Return arrays reduced and broadcast to a shape, in all ways that shapes alone suggest.
 
-    The fewest axes are reduced that let the rest broadcast to the shape.
+    As few axes are reduced as possible, so that the rest broadcasts to the shape.
 
     Parameters
     ----------
     values : ndarray, shape (F, ...)
         F arrays.
     shape : tuple of int
+        The target shape.
     reductions : sequence of callable
+        Functions such as ``np.sum`` that reduce axes.
 
     Returns
     -------
     rows : list of ndarray, each of the shape's size
+        The results, flattened.
 
     Examples
     --------
@@ -95,18 +94,39 @@ def forms_of(values, shape, reductions=(np.sum, np.mean)):
 
 
 def real_inputs(inputs):
-    """Return the inputs that are real numbers or arrays of them, as a list of arrays."""
+    """Return the inputs that are real numbers or arrays of them, as arrays.
+
+    Parameters
+    ----------
+    inputs : iterable of object
+        The inputs.
+
+    Returns
+    -------
+    list of ndarray
+    """
     arrays = [np.asarray(value) for value in inputs.values()]
     return [array.astype(float) for array in arrays if array.dtype.kind in "fiub"]
 
 
 class Columns:
-    """Trivial answers at one point: those that are combined, and those that are compared one by
-    one.
+    """Trivial answers at one point.
+
+    Parameters
+    ----------
+    inputs : iterable of object
+        Inputs of the function.
+    shape : tuple of int
+        Shape of the answer.
+    cotangent : ndarray, optional
+        The cotangent, for a gradient.
 
     Attributes
     ----------
-    combined, single : list of ndarray, each of the answer's size
+    combined : list of ndarray, each of the answer's size
+        Answers that are combined linearly.
+    single : list of ndarray, each of the answer's size
+        Answers that are compared one by one.
     """
 
     def __init__(self, inputs, shape, cotangent=None):
@@ -154,15 +174,21 @@ class Columns:
 
 
 def stacked(columns, attribute, rows):
-    """Return the trivial answers of several points below each other, one column each, finite ones
-    only.
+    """Stack the trivial answers of several points into columns.
 
     Parameters
     ----------
     columns : list of Columns
+        Trivial answers, one entry per point.
     attribute : {"combined", "single"}
+        Which of them.
     rows : int
-        Number of all entries; no more than a third as many columns are kept.
+        Number of all entries; at most a third as many columns are kept.
+
+    Returns
+    -------
+    ndarray, shape (rows, number of answers)
+        Only finite columns.
     """
     each = [getattr(point, attribute) for point in columns]
     count = min(map(len, each), default=0)
@@ -175,20 +201,37 @@ def stacked(columns, attribute, rows):
 
 
 def left_over(values, columns):
-    """Return what is left of values after the best combination of columns."""
+    """Return the residual of the least-squares fit of values by columns.
+
+    Parameters
+    ----------
+    values : ndarray, shape (N,)
+        The values.
+    columns : ndarray, shape (N, C)
+        The columns.
+
+    Returns
+    -------
+    ndarray, shape (N,)
+    """
     if not columns.shape[1]:
         return values
     return values - columns @ np.linalg.lstsq(columns, values, rcond=1e-9)[0]
 
 
 def is_trivial(answer, points):
-    """Return whether an answer is what anybody could give.
+    """Return whether an answer is trivial.
 
     Parameters
     ----------
-    answer : ndarray
+    answer : ndarray, shape (N,)
         Entries at all points.
     points : list of Columns
+        Trivial answers, one entry per point.
+
+    Returns
+    -------
+    bool
     """
     size = float(np.linalg.norm(answer))
     if not np.isfinite(size) or size == 0:
@@ -208,8 +251,19 @@ def is_trivial(answer, points):
 
 
 def gain(answer, truth, points):
-    """Return the share of the truth that an answer explains beyond the trivial answers, from 0 to
-    1.
+    """Return the share of the truth that an answer explains beyond the trivial answers.
+
+    Parameters
+    ----------
+    answer, truth : ndarray, shape (N,)
+        Entries at all points.
+    points : list of Columns
+        Trivial answers, one entry per point.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
     """
     combined = stacked(points, "combined", truth.size)
     if not np.all(np.isfinite(answer)) or truth.size <= combined.shape[1] + 1:

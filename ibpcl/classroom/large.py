@@ -1,4 +1,4 @@
-"""Gradients at large inputs: their values count there, too, not only the time that they take."""
+"""Gradients at large inputs, where not only their running time but also their values count."""
 
 import numpy as np
 
@@ -7,23 +7,26 @@ from ibpcl.classroom.own_parts import gradients_with_own_parts, wrong_parts
 
 RTOL = 1e-6  # sums over many entries lose digits
 WORDS = "right at small shapes, wrong at large ones"
-HINT = "does it depend on the shape of its inputs, or leave large ones out?"
+HINT = "does the code depend on the shape of its inputs, or skip large ones?"
 
 
 def judge_at_large(task, verdict, case, inputs, dout, gradients):
-    """Take the points of gradients that were right at small inputs and are wrong at large ones.
+    """Withdraw the points of gradients that are right at small inputs and wrong at large ones.
 
     Parameters
     ----------
     task : Task
+        A task of kind ``vjp``.
     verdict : Verdict
-        Of the same task; changed here.
+        Verdict on the task; changed in place.
     case : ibpcl.classroom.judge.Case
-    inputs : dict
-        Large ones.
+        The hand-in.
+    inputs : dict of str to ndarray or number
+        Large inputs of the forward.
     dout : ndarray or number
+        Gradient at the output.
     gradients : object
-        From the hand-in, so anything.
+        The hand-in's gradients; possibly of any type.
     """
     if wrong_parts(case, task.function) or wrong_parts(case, task.forward):
         truths, _ = gradients_with_own_parts(task, case, inputs, dout)
@@ -34,12 +37,13 @@ def judge_at_large(task, verdict, case, inputs, dout, gradients):
         with np.errstate(all="ignore"):
             _, cache = getattr(case.reference, task.forward)(*inputs.values())
             truths = as_tuple(getattr(case.reference, task.function)(dout, cache))
-    found = as_tuple(gradients)
+    returned = as_tuple(gradients)
+    returned += (None,) * (len(task.wrt) - len(returned))
+    rtol = max(task.rtol, RTOL)
     wrong = [
         name
-        for at, name in enumerate(task.wrt)
-        if compare(found[at] if at < len(found) else None, truths[at], max(task.rtol, RTOL))[0]
-        != "ok"
+        for name, gradient, truth in zip(task.wrt, returned, truths, strict=False)
+        if compare(gradient, truth, rtol)[0] != "ok"
     ]
     parts = [part for part in verdict.parts if part.name in wrong and part.kind == "ok"]
     for part in parts:

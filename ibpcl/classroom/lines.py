@@ -1,15 +1,13 @@
-"""The lines of mistakes in gradients: from a second run in the box, whose words are shown and never
-worth points.
+"""The lines of mistakes in gradients, from a second run in the box that never affects the points.
 
-The judge sees only values.  To find a line the checker must see the text and run it step by step,
-so it runs beside the hand-in, in a worker of its own that has :mod:`ibpcl.verify` but neither the
-derivations of the package nor a reference. The hand-in could forge what comes out of there.
-Therefore a line must be one of the hand-in's, words are cut and freed of control characters, and
-pages escape them.  The inputs are public ones, so there is nothing to give away; of a hidden task
-only the line is shown.
+The judge sees only values.  To find a line, the checker must see the text and run it step by step.
+So it runs beside the hand-in, in a separate worker that has :mod:`ibpcl.verify` but neither the
+derivations of the package nor a reference.  The hand-in could forge the findings.  Therefore a line
+must exist in the hand-in, sentences are shortened and freed of control characters, and pages escape
+them.  The inputs are public, so they reveal nothing; for a hidden task only the line is shown.
 
-A mistake of the whole gradient, such as a sign, is in no line of its own: the line is then that
-which makes the gradient, read off the text.
+A mistake of the whole gradient, such as a sign, belongs to no single line.  The line that assigns
+the gradient is reported instead.
 """
 
 import ast
@@ -35,13 +33,14 @@ BAR = '''class tqdm:
 
 
 def add_lines(case, verdicts):
-    """Write the lines of mistakes into the verdicts on wrong gradients; the points stay as they
-    are.
+    """Add the lines of mistakes to the verdicts on wrong gradients, without changing the points.
 
     Parameters
     ----------
     case : ibpcl.classroom.judge.Case
+        The hand-in.
     verdicts : list of Verdict
+        Changed in place.
     """
     wrong = {
         verdict.task: verdict
@@ -64,15 +63,13 @@ def add_lines(case, verdicts):
             line = made_at(case.handin.source, task.function, task.wrt.index(part.name))
             if part.kind not in NOWHERE and line:
                 messages.setdefault(
-                    part.name, f"line {line} of {case.handin.file} makes this gradient"
+                    part.name, f"line {line} of {case.handin.file} computes this gradient"
                 )
         verdict.lines = [f"{name}: {words}" for name, words in messages.items()]
 
 
 def _asked(case, names):
-    """Yield task id and the answer of the worker for each wrong gradient; raise where it ends or
-    the time is up.
-    """
+    """Yield task id and the worker's answer for each wrong gradient; a HandInError ends it."""
     end = time.monotonic() + SECONDS
     with Worker(
         case.handin.source,
@@ -101,14 +98,21 @@ def _asked(case, names):
 
 
 def places(found, task, handin):
-    """Return {input: words} from the answer of the worker; entries of another form are skipped.
+    """Return a sentence for each input from the worker's answer.
 
     Parameters
     ----------
     found : object
-        From the worker: not to be trusted.
+        The worker's answer, which must not be trusted; malformed entries are skipped.
     task : Task
+        A task of kind ``vjp``.
     handin : HandIn
+        The hand-in.
+
+    Returns
+    -------
+    dict of str to str
+        Input to sentence.
     """
     lines = handin.source.splitlines()
     messages = {}
@@ -130,9 +134,24 @@ def places(found, task, handin):
 
 
 def made_at(source, function, position):
-    """Return the line in which a gradient function makes the gradient at a position, 0 if that
-    cannot be read.
+    """Return the line in which a gradient function computes one of its gradients.
 
+    Parameters
+    ----------
+    source : str
+        Python text.
+    function : str
+        Name of the gradient function.
+    position : int
+        Position of the gradient in the returned tuple.
+
+    Returns
+    -------
+    int
+        Line, from 1; 0 if it cannot be determined.
+
+    Examples
+    --------
     >>> made_at("def f_vjp(dout, cache):\\n    dx = dout\\n    return dx, -dout", "f_vjp", 0)
     2
     """
@@ -161,9 +180,15 @@ def made_at(source, function, position):
 
 
 def library():
-    """Return the checker as {dotted name: text}, with a progress bar that shows nothing.
+    """Return the modules of the checker as texts, with a progress bar that shows nothing.
 
-    The packages themselves are empty: importing all of them would take longer than the check.
+    The packages' ``__init__`` modules are empty, because importing everything would take longer
+    than the check.
+
+    Returns
+    -------
+    dict of str to str
+        Dotted name to text.
     """
     root = Path(errors.__file__).parent
     files = [root / "errors.py", *sorted((root / "verify").rglob("*.py"))]

@@ -1,14 +1,14 @@
-r"""The marking scheme: which share of a task's points each outcome earns.
+r"""The marking scheme: the share of a task's points that each outcome earns.
 
 =========================================  ========================================================
 outcome                                    share
 =========================================  ========================================================
 right                                      1
-gradient fits the own, wrong forward       0.9, if that forward is recognizably the one asked for
-a mistake with a name (sign, missing sum)  0.6 of a gradient's input; 0.4 of a forward
+gradient right for a wrong forward         0.9, if that forward is recognizably the required one
+a named mistake (sign, missing sum, ...)   0.6 for one input of a gradient; 0.4 for a forward
 another mistake                            the share of right entries, halved, as `ibpcl.verify`
                                            scores it
-zero, not finite, missing, raises          0
+zero, non-finite, missing, exception       0
 =========================================  ========================================================
 
 The points of a gradient are shared equally among its inputs, those of a forward among the points it
@@ -22,8 +22,20 @@ UNNAMED = ("wrong", "wrong_shape", "wrong_type", "non_finite", "zero", "missing"
 
 
 def forward_share(kind):
-    """Return the share of a point of a forward, from the kind of its mistake.
+    """Return the share that a forward earns at one point.
 
+    Parameters
+    ----------
+    kind : str
+        Kind of the mistake, or ``"ok"``.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    Examples
+    --------
     >>> forward_share("ok"), forward_share("sign"), forward_share("wrong")
     (1.0, 0.4, 0.0)
     """
@@ -33,5 +45,15 @@ def forward_share(kind):
 
 
 def rounded(points):
-    """Return points to a hundredth, so that sums read well."""
+    """Return points rounded to hundredths.
+
+    Parameters
+    ----------
+    points : float
+        Any number of points.
+
+    Returns
+    -------
+    float
+    """
     return round(points + 1e-9, 2)

@@ -1,9 +1,9 @@
-"""Name what is wrong with a forward, from its values alone.
+"""Names for the mistake in a forward, from its values alone.
 
-Tried one after another: the answer of another form of the assignment; a change of the whole result;
-a change of an input; an error that is a ratio of sizes; the reference with one slip; an error that
-depends on some inputs only. All but the last are exact: the same numbers must come out at every
-point that was judged.
+The following explanations are tried one after another: the answer to another form of the
+assignment, a change of the whole result, a change of an input, an error that is a ratio of sizes,
+the reference with one slip, and an error that depends on some inputs only.  All but the last are
+exact: they must reproduce the same numbers at every point that was judged.
 """
 
 from itertools import combinations
@@ -16,42 +16,71 @@ from ibpcl.classroom.comparing import over_points, worst_error
 from ibpcl.classroom.mutants import called, mutants_of, quietly
 
 EXACT = 1e-7  # relative error at which two functions count as the same
-# mutants of a function that calls other tasks' functions again and again
+# mutants of a function that calls other tasks' functions many times
 MOST_OF_A_LOOP = 60
-MOST_INPUTS = 12  # of which pairs are changed together
+MOST_INPUTS = 12  # inputs whose pairs are changed together
 
 
 class Seen(NamedTuple):
-    """What a forward returned at one point."""
+    """The values of a forward at one point.
 
-    size: str  # of the inputs
+    Attributes
+    ----------
+    size : str
+        Kind of the point, such as ``"small"``.
+    inputs : dict of str to ndarray or number
+        The inputs by name.
+    out : object
+        The hand-in's output; possibly of any type.
+    expected : ndarray, number or tuple of these
+        The right output.
+    """
+
+    size: str
     inputs: dict
     out: object
     expected: object
 
 
 class Explanation(NamedTuple):
-    """A mistake in a forward."""
+    """A mistake in a forward.
+
+    Attributes
+    ----------
+    kind : str
+        Kind of the mistake.
+    words : str
+        Description of the mistake.
+    function : callable or None
+        Function of the inputs that returns the same values as the student's; None if unknown.
+    inputs : tuple of str
+        Names of the inputs that the error depends on, if that is the explanation.
+    form : str
+        Name of the form that was answered, if that is the explanation.
+    """
 
     kind: str
     words: str
-    # of the inputs, returns the same as the student's; None if unknown
     function: object = None
-    # the names that the error depends on, where that is the explanation
     inputs: tuple = ()
-    # of the assignment whose answer it is, where that is the explanation
     form: str = ""
 
 
 def explain(task, case, seen):
-    """Return the :class:`Explanation` of a wrong forward, or None.
+    """Return the explanation of a wrong forward, or None.
 
     Parameters
     ----------
     task : ibpcl.classroom.assignment.Task
+        A forward or a proof.
     case : ibpcl.classroom.judge.Case
+        The hand-in.
     seen : list of Seen
-        At the points that were judged, right ones too.
+        Values at all points that were judged.
+
+    Returns
+    -------
+    Explanation or None
     """
     if not all(_comparable(each) for each in seen):
         return None
@@ -73,14 +102,38 @@ def explain(task, case, seen):
 
 
 def is_loop(task):
-    """Return whether a task's function calls other tasks' functions many times, so that each look
-    costs much.
+    """Return whether a task's function calls other tasks' functions many times, and so is slow.
+
+    Parameters
+    ----------
+    task : ibpcl.classroom.assignment.Task
+        The task.
+    case : ibpcl.classroom.judge.Case
+        The hand-in.
+
+    Returns
+    -------
+    bool
     """
     return task.kind == "proof" and bool(task.needs)
 
 
 def fits(function, seen, rtol=EXACT):
-    """Return whether a function returns what the student's did, at every point."""
+    """Return whether a function reproduces the student's values at every point.
+
+    Parameters
+    ----------
+    function : callable
+        Takes the inputs in order.
+    seen : list of Seen
+        Values at several points.
+    rtol : float
+        Largest relative error allowed.
+
+    Returns
+    -------
+    bool
+    """
     for each in seen:
         out = called(function, tuple(each.inputs.values()))
         if not _same(each.out, out, rtol):
@@ -121,7 +174,7 @@ def _comparable(seen):
 
 
 def _of_whole(task, case, seen, reference):
-    """Yield what the results at all points agree on, where they are numbers."""
+    """Yield the kind of mistake that scalar results at all points share."""
     wrong = [
         (each.out, each.expected)
         for each in seen
@@ -136,7 +189,7 @@ def _of_whole(task, case, seen, reference):
     if len(wrong) == len(seen):
         if np.isclose(factor, -1):
             kind = "sign"
-            words = "the sign is wrong: it is minus the right value"
+            words = "the sign is wrong: it is the negative of the right value"
         yield Explanation(kind, words, lambda *inputs: factor * reference(*inputs) + shift)
 
 
@@ -189,22 +242,22 @@ def _by_a_number(seen, place):
         expected = expected[place]
     out = np.asarray(out, dtype=float)
     expected = np.asarray(expected, dtype=float)
-    found = []
+    changes = []
     if out.shape != expected.shape or out.size < 2:
-        return found
+        return changes
     at = int(np.argmax(np.abs(expected)))
     with np.errstate(all="ignore"):
         factor = out.flat[at] / expected.flat[at]
         shift = out.flat[at] - expected.flat[at]
     if np.isclose(factor, -1):
-        found.append(("sign", Change("minus what is asked for", lambda x: -x)))
+        changes.append(("sign", Change("minus the right result", lambda x: -x)))
     elif np.isfinite(factor) and factor:
         words = f"off by the constant factor {factor:.4g}"
-        found.append(("constant_factor", Change(words, lambda x: factor * x)))
+        changes.append(("constant_factor", Change(words, lambda x: factor * x)))
     if np.isfinite(shift) and shift:
         words = f"off by the constant {shift:.4g}"
-        found.append(("missing_term", Change(words, lambda x: x + shift)))
-    return found
+        changes.append(("missing_term", Change(words, lambda x: x + shift)))
+    return changes
 
 
 def _of_inputs(task, case, seen, reference):
@@ -253,7 +306,7 @@ def _with(reference, order, changes):
 
 
 def _of_ignored(task, case, seen, reference):
-    """Yield one or two inputs that do not matter."""
+    """Yield one or two inputs that the result ignores."""
     order = list(seen[0].inputs)
     names = [name for name in order if np.asarray(seen[0].inputs[name]).dtype.kind == "f"]
     for number in (1, 2):
@@ -266,9 +319,7 @@ def _of_ignored(task, case, seen, reference):
 
 
 def _of_sizes(task, case, seen, reference):
-    """Yield a factor that is made of the sizes of the inputs: a mean for a sum, or a sum for a
-    mean.
-    """
+    """Yield a factor made of the sizes of the inputs: a mean in place of a sum, or the reverse."""
     places = [
         (name, axis) for name, value in seen[0].inputs.items() for axis in range(np.ndim(value))
     ]

@@ -1,9 +1,10 @@
-"""Weigh the names of wrong gradients: points are for a mistake in something, not for a name alone.
+"""Partial credit for wrong gradients: a named mistake earns points only if the rest has substance.
 
-A gradient that could be written down without the mathematics (:mod:`ibpcl.classroom.knowledge`), or
-that does not depend on the cotangent, earns nothing, whatever its mistake is called.  Else it earns
-the share of a named mistake if it is the right one with one slip, a rearrangement of the right one,
-or has a name and explains at least half of what trivial answers leave of the right one.
+A gradient earns nothing if it could be written down without the mathematics
+(:mod:`ibpcl.classroom.knowledge`) or does not depend on the cotangent, whatever its mistake is
+called.  Otherwise it earns the share of a named mistake in three cases: it is the right gradient
+with one slip; it is a rearrangement of the right gradient; or its mistake has a name and it explains
+at least half of the right gradient beyond all trivial answers.
 """
 
 from itertools import combinations
@@ -21,10 +22,10 @@ from ibpcl.classroom.own_parts import gradients_with_own_parts
 ROWS = 60  # entries of each gradient that are compared
 MOST_POINTS = 30
 LEAST_POINTS = 3
-EXPLAINED = 0.5  # gain of a named mistake that is a mistake in something
+EXPLAINED = 0.5  # gain from which on a named mistake earns its full share
 SAME = 1e-7
-LITTLE = 0.25  # most that right entries earn in a gradient that explains less
-IDLE = 0.9  # share of a gradient that does not depend on the cotangent
+LITTLE = 0.25  # largest share that right entries earn in a gradient with a smaller gain
+IDLE = 0.9  # a gradient that keeps this share for a zero cotangent does not depend on it
 WHOLE = ("sign", "constant_factor", "mean", "precision")
 RESIDUES = {
     "changes_cotangent",
@@ -37,25 +38,40 @@ RESIDUES = {
 
 
 class Pulled(NamedTuple):
-    """A gradient function's answer at one point."""
+    """The answer of a gradient function at one point.
+
+    Attributes
+    ----------
+    inputs : dict of str to ndarray or number
+        Inputs of the forward by name.
+    dout : ndarray, number or tuple of these
+        The cotangent.
+    own : tuple
+        The hand-in's gradients.
+    idle : tuple
+        The hand-in's gradients for a cotangent of zeros.
+    truth : tuple of ndarray
+        The right gradients.
+    """
 
     inputs: dict
     dout: object
-    own: tuple  # the hand-in's gradients
-    idle: tuple  # the hand-in's gradients for a cotangent of zeros
-    truth: tuple  # the right ones
+    own: tuple
+    idle: tuple
+    truth: tuple
 
 
 def weigh(task, parts, case):
-    """Set the shares of wrong gradients, and the names of those that are the right one with one
-    slip.
+    """Set the shares of wrong gradients, and name those with a single slip.
 
     Parameters
     ----------
     task : ibpcl.classroom.assignment.Task
+        A task of kind ``vjp``.
     parts : dict of str to ibpcl.classroom.verdict.Part
-        The wrong ones, by input.
+        Input to part, for the wrong gradients; changed in place.
     case : ibpcl.classroom.judge.Case
+        The hand-in.
     """
     left = {
         name: part
@@ -108,9 +124,7 @@ def _pulled(task, case, most):
 
 
 def _own(points, place):
-    """Return one gradient of the hand-in at all points as a vector, or None if its shape is not the
-    input's.
-    """
+    """Return one gradient of the hand-in at all points as a vector; None if a shape is wrong."""
     if any(
         place >= len(each.own)
         or not is_real(each.own[place])
@@ -133,7 +147,7 @@ def _columns(points, place):
 
 
 def _is_idle(points, place):
-    """Return whether a gradient does not depend on the cotangent, or hardly."""
+    """Return whether a gradient hardly depends on the cotangent."""
     for each in points:
         if (
             place < len(each.idle)
@@ -149,7 +163,7 @@ def _is_idle(points, place):
 
 
 def _with_own_parts(task, left, case, points):
-    """Turn gradients that are right but for the student's own wrong parts into right ones."""
+    """Turn gradients that are wrong only because of the functions they call into right ones."""
     for each in points[:LEAST_POINTS]:
         gradients, words = gradients_with_own_parts(task, case, each.inputs, each.dout)
         if gradients is None:
@@ -178,8 +192,8 @@ def _same(own, other, rtol=SAME):
 
 
 def _slips(task, left, case, points):
-    """Return the inputs whose gradients are the right ones with one slip; those without a name get
-    the slip's.
+    """Return the inputs whose gradients are the right ones with one slip, and name unnamed ones
+    after it.
     """
     names = dict.fromkeys(left)
     usable = [name for name in names if _own(points, task.wrt.index(name)) is not None]
@@ -238,7 +252,7 @@ def _worth(task, parts, name, part, case, points, slipped):
         for each in points
     )
     own = _own(points, place)
-    # of another shape: the name is all that is known
+    # of another shape: only the name is known
     if own is None:
         return NAMED_GRADIENT if named and rearranged else 0.0
     if is_trivial(own, columns):
@@ -251,9 +265,24 @@ def _worth(task, parts, name, part, case, points, slipped):
 
 
 def is_rearranged(own, truth):
-    """Return whether an array is another one transposed, reordered, summed or averaged over axes,
-    or not yet summed.
+    """Return whether an array is a rearrangement of another one.
 
+    Rearrangements are transposes, reorderings, sums and means over axes, and arrays that are not
+    yet summed.
+
+    Parameters
+    ----------
+    own : ndarray
+        The hand-in's array.
+    truth : ndarray
+        The right array.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
     >>> is_rearranged(np.array([2.0, 1.0]), np.array([1.0, 2.0]))
     True
     """
@@ -285,7 +314,7 @@ def is_rearranged(own, truth):
 
 
 def _exchanged(task, parts, place, points):
-    """Return whether a gradient is that of another input, whose own was given away in turn."""
+    """Return whether a gradient was exchanged with that of another input."""
     for other, name in enumerate(task.wrt):
         if other == place or name not in parts:
             continue
@@ -300,7 +329,22 @@ def _exchanged(task, parts, place, points):
 
 
 def trivial_truths(task, case, names):
-    """Return the inputs among ``names`` whose right gradient names and shapes alone suggest."""
+    """Return the inputs whose right gradient could be guessed from names and shapes alone.
+
+    Parameters
+    ----------
+    task : ibpcl.classroom.assignment.Task
+        A task of kind ``vjp``.
+    case : ibpcl.classroom.judge.Case
+        The hand-in.
+    names : sequence of str
+        Inputs to look at.
+
+    Returns
+    -------
+    list of str
+        Those of ``names`` with such a gradient.
+    """
     found = []
     points = []
     for at in range(MOST_POINTS):

@@ -1,22 +1,22 @@
-"""The answer to another form of an assignment, as a copy of a neighbour's hand-in gives it.
+"""Answers to another form of an assignment, as in a copy of a neighbour's hand-in.
 
-A student may take the parametrization of one function for another, which is a mistake like others.
-Whoever answers two functions or more in the same other form has solved that form.  It earns nothing
-where the two forms differ.
+A student may confuse two parametrizations in one function, which is a mistake like any other.  A
+hand-in that answers two functions or more in the same other form has solved that form.  It earns
+nothing where the two forms differ.
 """
 
 from collections import defaultdict
 
-# functions in the same other form that make a hand-in an answer to that form
+# From this number of functions in the same other form on, a hand-in is an answer to that form.
 LEAST = 2
 WORDS = (
     "several functions answer another form of the assignment, which earns nothing: read the "
-    "statement of yours"
+    "statement of your form"
 )
 
 
 def withdraw(case, verdicts):
-    """Take the points of answers to another form, and of what is right for these answers only.
+    """Withdraw the points of answers to another form, and of gradients right for these only.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Tasks that build on other tasks: judged with the student's own functions where those are wrong.
+"""Tasks that build on other tasks: judged with the student's own functions if those are wrong.
 
-The reference's function is computed on the judge's side; in the place of the functions that it
-calls stand calls of the hand-in's.  So a right function earns its points beside a wrong one, and
+The reference's function is computed in the judge's process, with the hand-in's functions in place
+of those that it calls.  So a right function earns its points even if it calls a wrong one, and
 nothing of the reference reaches the hand-in.
 """
 
@@ -46,15 +46,21 @@ def wrong_parts(case, function):
 
 
 def right_with_own_parts(task, case, seen):
-    """Return a sentence if a function is right but for the wrong functions that it calls, else an
-    empty list.
+    """Return a sentence if a function is wrong only because of the functions that it calls.
 
     Parameters
     ----------
     task : ibpcl.classroom.assignment.Task
         A forward or a proof.
     case : ibpcl.classroom.judge.Case
+        The hand-in.
     seen : list of ibpcl.classroom.naming_forwards.Seen
+        Inputs and outputs at several points.
+
+    Returns
+    -------
+    list of str
+        One sentence; empty if the function itself is wrong.
     """
     wrong = wrong_parts(case, task.function)
     if not wrong or not all(case.wrong[name].recognized for name in wrong):
@@ -99,7 +105,7 @@ def _sentence(case, wrong):
     names = ", ".join(wrong)
     return (
         f"right for your own {names}, which {'is' if len(wrong) == 1 else 'are'} not right yet: "
-        f"mend {tasks} first"
+        f"correct {tasks} first"
     )
 
 

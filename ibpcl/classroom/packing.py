@@ -1,6 +1,4 @@
-"""A zip that grades on Gradescope: the judge, one assignment, the course key, and the two scripts
-it asks for.
-"""
+"""A zip that grades on Gradescope: the judge, one assignment, the course key, and two scripts."""
 
 import importlib.metadata
 from pathlib import Path
@@ -26,8 +24,8 @@ $python -m venv /autograder/venv
 chmod -R go-rwx /autograder/source
 """
 RUN = """#!/usr/bin/env bash
-# Runs for every hand-in.  The judge is root's; the hand-in runs in a box of its own, which has
-# nothing of this folder.
+# Runs for every hand-in.  The judge runs as root; the hand-in runs in a box without access to
+# this folder.
 exec /autograder/venv/bin/python /autograder/source/run.py /autograder
 """
 SCRIPT = '''"""Grade one hand-in on Gradescope; results.json is written whatever happens."""
@@ -82,10 +80,23 @@ if __name__ == "__main__":
 
 
 def gradescope(assignment, out, key, level="kind", sandbox="auto"):
-    """Write the zip for "Configure autograder".
+    """Write the zip for Gradescope's "Configure autograder".
 
     The zip holds the course key and the solution: upload it there and nowhere else.  The same
     arguments give the same zip, byte for byte.
+
+    Parameters
+    ----------
+    assignment : Assignment
+        The assignment.
+    out : path-like
+        Path of the zip.
+    key : bytes
+        The course key.
+    level : {"none", "kind", "line", "full"}
+        Level of hints.
+    sandbox : {"auto", "bubblewrap", "landlock", "none"}
+        Box that hand-ins run in.
     """
     requirements = " ".join(
         f"{name}=={importlib.metadata.version(name)}" for name in ("numpy", "scipy")
@@ -109,7 +120,7 @@ def gradescope(assignment, out, key, level="kind", sandbox="auto"):
 
 
 def _package(assignment):
-    """Yield name in the zip and path of every file of the package that the judge needs."""
+    """Yield the name in the zip and the path of each file of the package that the judge needs."""
     skipped = ROOT / "classroom" / "assignments"
     for part in PARTS:
         for path in (

@@ -1,4 +1,4 @@
-"""Plain words for what the judge found: no names of the program, no paths, nothing said twice."""
+"""Findings of the judge in plain words: no internal names, no paths, no repetitions."""
 
 import re
 
@@ -37,13 +37,24 @@ POINT = re.compile(r"point \d+ \([\w ]+ shapes\): (.*)", re.DOTALL)
 EVERYWHERE = re.compile(r"wrong at (\d+) of \1 entries")
 ALONE = re.compile(r"wrong at 1 of 1 entries")
 HALVE = (
-    "set all inputs but one to zero: the part of the formula that is still wrong is in that input"
+    "set all inputs but one to zero: if the result is still wrong, the mistake concerns that input"
 )
 
 
 def plain(kind):
     """Return the kind of a mistake in plain words.
 
+    Parameters
+    ----------
+    kind : str
+        Kind of a mistake, or ``"ok"``.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
     >>> plain("not_summed"), plain("a_new_kind")
     ('a sum is missing', 'a new kind')
     """
@@ -51,13 +62,34 @@ def plain(kind):
 
 
 def plain_hint(hint):
-    """Return a hint in words that a student knows; the checker's own are for those who call it."""
+    """Return a hint in words that a student knows.
+
+    Parameters
+    ----------
+    hint : str
+        A hint of the checker; one that names its functions is replaced.
+
+    Returns
+    -------
+    str
+    """
     return HALVE if "check_chain" in hint else hint
 
 
 def plain_reason(reason):
-    """Return why a hand-in is not graded without the program's name and the teacher's folders.
+    """Return the reason why a hand-in is not graded, without the teacher's folders.
 
+    Parameters
+    ----------
+    reason : str
+        Reason or error message.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
     >>> plain_reason("class: /home/t/hand ins/ada.py: byte 3 is not UTF-8")
     'ada.py: byte 3 is not UTF-8'
     """
@@ -69,12 +101,16 @@ def plain_reason(reason):
 
 
 def told_once(lines):
-    """Return lines with those that say the same at several points put into one.
+    """Merge lines that repeat a sentence for several points.
 
     Parameters
     ----------
     lines : sequence of str
-        Those about one of several points begin with ``point 1 (small shapes):``.
+        Lines about one of several points begin with ``point 1 (small shapes):``.
+
+    Returns
+    -------
+    list of str
 
     Examples
     --------

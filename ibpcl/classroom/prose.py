@@ -1,8 +1,8 @@
 r"""Statements and derivations as HTML: a subset of Markdown, with formulas as MathML.
 
-Read are headings, paragraphs, lists, tables, fenced and inline code, emphasis, and formulas between
-``$``, ``$$``, ``\(``, ``\[`` or the usual environments.  Everything else is shown as it was
-written. Links and HTML are not read: the text may be a student's.
+The subset has headings, paragraphs, lists, tables, fenced and inline code, emphasis, and formulas
+between ``$``, ``$$``, ``\(``, ``\[`` or in the usual environments.  Everything else is shown
+literally, including links and HTML, because the text may be a student's.
 """
 
 import re
@@ -37,8 +37,9 @@ def to_html(text, keep_lines=False):
     Parameters
     ----------
     text : str
+        Markdown with formulas; may be a student's.
     keep_lines : bool
-        Whether line ends stay, as in a derivation in plain text.
+        Whether line breaks are preserved, as in a derivation in plain text.
 
     Returns
     -------
@@ -62,10 +63,21 @@ def to_html(text, keep_lines=False):
 
 
 def clean(text):
-    r"""Return a text without control characters; LaTeX commands that they were made of come back.
+    r"""Return a text without control characters, with broken LaTeX commands restored.
 
-    In a string that is not raw, Python reads ``\t`` in ``\theta`` as a tabulator.
+    In a string that is not raw, Python reads ``\t`` in ``\theta`` as a tab.
 
+    Parameters
+    ----------
+    text : str
+        Any text.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
     >>> clean("\theta"), clean("a\x1bb")
     ('\\theta', 'ab')
     """
@@ -77,10 +89,10 @@ def clean(text):
 
 
 def _protected(text):
-    """Return a text with marks for code and formulas, and the HTML of these.
+    """Return a text with placeholders for code and formulas, and the HTML of these.
 
-    What is opened and never closed stays text.  Each closing mark is looked for once, so that the
-    time grows with the length of the text only.
+    A mark that is opened and never closed stays text.  Each closing mark is searched for once, so
+    the time is linear in the length of the text.
     """
     marked = []
     pieces = []
@@ -109,7 +121,7 @@ def _protected(text):
 
 
 def _inline_end(text, found):
-    """Return where inline code or a formula between single dollars ends, or -1."""
+    """Return the end of inline code or of a formula between single dollars, or -1."""
     closing = "`" if found.lastgroup == "tick" else "$"
     end = text.find(closing, found.end(), found.end() + MOST_INLINE)
     inside = text[found.end() : end]
@@ -130,7 +142,7 @@ def _piece(kind, inside):
 
 
 def _block_or_paragraph(pieces):
-    """Return a function that puts a piece that stands alone in a block of its own."""
+    """Return a function that wraps a line in a paragraph unless it is a single block."""
 
     def put(found):
         piece = pieces[int(found[1][1:-1])]

@@ -1,6 +1,6 @@
-"""The results of a class as they stand: what the judge found, what the teacher gave, and late days.
+"""The current results of a class: the judge's verdicts, the teacher's points, and late days.
 
-Everything that shows or exports points reads the results here, so that all of them agree.
+All pages and exports read the results here, so that they agree.
 """
 
 from dataclasses import dataclass, field
@@ -24,21 +24,27 @@ class Records:
     Attributes
     ----------
     folder : pathlib.Path
-        That ``ibpcl class grade --out`` wrote.
+        Folder of results that ``ibpcl class grade`` wrote.
     settings : dict
-        What the class was graded with.
+        Settings of grading.
     assignment : Assignment
+        The assignment.
     results : list of Result
-        By student, with points given by hand and deductions.
+        One result per student, with points given by hand and deductions.
     table : ibpcl.classroom.by_hand.Table
+        Points and comments of the teacher.
     policy : ibpcl.classroom.late.Policy
+        Rules for late hand-ins.
     folders : dict of str to pathlib.Path
-        Where the files of each student are.
-    missing, skipped, earlier : list of str
-        Students who did not hand in; files that were not looked at; students whose results are
-        from an earlier run, and whose hand-ins were not among those of the last one.
+        Folder of each student's files.
+    missing : list of str
+        Students who did not hand in.
+    skipped : list of str
+        Files that were passed over, each with a reason.
+    earlier : list of str
+        Students whose results come from an earlier run only.
     notes : list of str
-        What could not be used, one line each.
+        Files and rows that could not be used, one line each.
     """
 
     folder: Path
@@ -54,22 +60,41 @@ class Records:
     notes: list = field(default_factory=list)
 
     def folder_of(self, student):
-        """Return the folder that holds the files of a student."""
+        """Return the folder that holds the files of a student.
+
+        Parameters
+        ----------
+        student : str
+            Id of the student.
+
+        Returns
+        -------
+        pathlib.Path
+        """
         return self.folders.get(student, self.folder / student)
 
 
 def load(folder):
     """Return the records of a folder of results.
 
+    Parameters
+    ----------
+    folder : path-like
+        Folder that ``ibpcl class grade`` wrote.
+
+    Returns
+    -------
+    Records
+
     Raises
     ------
     UserError
-        If it is not such a folder, or ``by-hand.csv`` cannot be read.
+        If the folder holds no results, or ``by-hand.csv`` cannot be read.
     """
     folder = Path(folder)
     if not (folder / SETTINGS).exists():
         raise UserError(
-            f"class: {folder} has no {SETTINGS}: it is not a folder that `ibpcl class grade` wrote"
+            f"class: {folder} has no {SETTINGS}; give a folder that `ibpcl class grade` wrote"
         )
     settings = read_json(folder / SETTINGS)
     assignment = find(settings["folder"])
@@ -96,10 +121,19 @@ def load(folder):
 
 
 def rewrite(records):
-    """Write the feedback pages that have changed, and ``by-hand.csv``; return the path of the
-    table.
+    """Write ``by-hand.csv`` and the feedback pages that have changed.
 
-    The pages have the points that a person gave, so they are written again after each change.
+    The pages show the points that a person gave, so they are written again after each change.
+
+    Parameters
+    ----------
+    records : Records
+        The results of the class.
+
+    Returns
+    -------
+    pathlib.Path
+        Path of ``by-hand.csv``.
     """
     level = records.settings.get("level", "kind")
     for result in records.results:
@@ -114,8 +148,19 @@ def rewrite(records):
 
 
 def results_of(folder):
-    """Return the results in a folder that ``ibpcl class grade`` wrote, by student, and its
-    settings.
+    """Return the results and the settings in a folder of results.
+
+    Parameters
+    ----------
+    folder : path-like
+        Folder that ``ibpcl class grade`` wrote.
+
+    Returns
+    -------
+    results : list of Result
+        One result per student.
+    settings : dict
+        Settings of grading.
     """
     records = load(folder)
     return records.results, records.settings
@@ -140,8 +185,8 @@ def _results(folder):
 
 
 def _collected(folder, results):
-    """Write times and attempts into results; return who is missing, what was skipped, and who is
-    old.
+    """Write times and attempts into results; return the missing students, the skipped files, and
+    the students with earlier results only.
     """
     path = folder / COLLECTION
     try:
@@ -157,7 +202,7 @@ def _collected(folder, results):
         for result in results:
             attempts = listed.get(result.student) or ()
             result.attempt_count = len(attempts) or 1
-            # Of several attempts the one that was graded; the texts say which.
+            # Among several attempts, the hash identifies the one that was graded.
             times = [each.get("time", "") for each in attempts if each["sha256"] == result.sha256]
             times = times or [each.get("time", "") for each in attempts]
             result.handed_in = times[-1] if times else ""

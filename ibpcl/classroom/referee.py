@@ -1,9 +1,8 @@
-"""The referee: gradients with planted mistakes, other ones for each student, to be named, located,
-mended and refuted.
+"""The referee assignment: gradients with planted mistakes, different for each student.
 
-The mistakes of ``mistakes.toml`` are planted in the right pairs of ``bank.py``.  The course key and
-the student's id choose as many as there are tasks of kind ``referee``, never two in the same
-function.
+The student names, locates and corrects each mistake, and refutes the gradient at one point.  The
+mistakes of ``mistakes.toml`` are planted in the right pairs of ``bank.py``.  The course key and the
+student's id select one for each task of kind ``referee``, never two in the same function.
 """
 
 import ast
@@ -22,16 +21,16 @@ from ibpcl.storage import read_text, read_toml
 
 SHARES = {"kind": 0.25, "line": 0.25, "mended gradient": 0.35, "proof": 0.15}
 REFUTED = 1e-3  # relative error at which a point refutes a gradient
-MOST_NUMBERS = 10_000  # of a proof's point
-MOST_ENTRIES = 200_000  # of the arrays of a point, once they are broadcast against each other
-PROOF_MB = 256  # of memory while the judge itself computes with the point
-LARGEST_INTEGER = 1000  # there
+MOST_NUMBERS = 10_000  # numbers in a proof's point
+MOST_ENTRIES = 200_000  # entries of the point's arrays once they are broadcast against each other
+PROOF_MB = 256  # megabytes that the judge may use to compute with the point
+LARGEST_INTEGER = 1000  # largest absolute value of an integer in the point
 HINTS = {
     "kind": (
         "compare the planted gradient with differences, input by input; which simple change would "
-        "mend it?"
+        "correct it?"
     ),
-    "line": "the number is that of the line in exhibits.py",
+    "line": "give the number of the line in exhibits.py",
     "mended gradient": "check it with `ibpcl check FILE:FUNCTION` before you hand in",
     "proof": (
         "return inputs and a cotangent at which the planted gradient is wrong by more than a "
@@ -41,12 +40,42 @@ HINTS = {
 
 
 def tasks_of(assignment):
-    """Return the referee's tasks of an assignment."""
+    """Return the tasks of kind ``referee``.
+
+    Parameters
+    ----------
+    assignment : Assignment
+        Any assignment.
+
+    Returns
+    -------
+    list of Task
+    """
     return [task for task in assignment.tasks if task.kind == "referee"]
 
 
 def chosen(assignment, key, student):
-    """Return {task id: mistake} for a student."""
+    """Return the planted mistakes of a student.
+
+    Parameters
+    ----------
+    assignment : Assignment
+        A referee assignment.
+    key : bytes
+        The course key; the public key selects the same mistakes for all students.
+    student : str
+        Id of the student.
+
+    Returns
+    -------
+    dict of str to dict
+        Task id to entry of ``mistakes.toml``.
+
+    Raises
+    ------
+    UserError
+        If the tasks outnumber the functions with mistakes.
+    """
     every = read_toml(assignment.folder / "mistakes.toml")["mistake"]
     order = variants.generator(
         key, "" if key == variants.PUBLIC else student, assignment.name, "exhibits"
@@ -63,13 +92,26 @@ def chosen(assignment, key, student):
 
 
 def exhibits(assignment, mistakes):
-    """Return the text of the pairs with their mistakes, and the line of each.
+    """Return the text of the exhibits, and the line of each mistake.
 
     Parameters
     ----------
     assignment : Assignment
+        A referee assignment.
     mistakes : dict of str to dict
-        By task.
+        Task id to entry of ``mistakes.toml``.
+
+    Returns
+    -------
+    text : str
+        Python text of the pairs with the mistakes.
+    lines : dict of str to int
+        Task id to line in this text.
+
+    Raises
+    ------
+    UserError
+        If the text that a mistake replaces does not occur exactly once in ``bank.py``.
     """
     kept = {
         name for each in mistakes.values() for name in (each["function"], each["function"] + "_vjp")
@@ -92,8 +134,16 @@ def exhibits(assignment, mistakes):
 
 
 def judge_referee(task, verdict, case):
-    """Judge what a student found out about one exhibit: kind, line, mended gradient, and a point
-    that refutes it.
+    """Judge a student's report on one exhibit: kind, line, corrected gradient, and refuting point.
+
+    Parameters
+    ----------
+    task : Task
+        A task of kind ``referee``.
+    verdict : Verdict
+        Receives the parts and points.
+    case : ibpcl.classroom.judge.Case
+        The hand-in.
     """
     mistakes = chosen(case.assignment, case.key, case.handin.student)
     mistake = mistakes[task.id]
@@ -129,7 +179,20 @@ def judge_referee(task, verdict, case):
 
 
 def gradient_task(task, mistake):
-    """Return the task of judging one pair of the bank."""
+    """Return the task of judging one pair of the bank as an ordinary gradient.
+
+    Parameters
+    ----------
+    task : Task
+        A task of kind ``referee``.
+    mistake : dict
+        Entry of ``mistakes.toml`` that names the pair.
+
+    Returns
+    -------
+    Task
+        A hidden task of kind ``vjp``.
+    """
     return Task(
         task.id,
         "vjp",
@@ -183,11 +246,15 @@ def _proof(task, mistake, case, planted):
             and (np.asarray(value).dtype.kind == "f" or np.all(np.abs(value) <= LARGEST_INTEGER))
             for value in (*inputs, *as_tuple(dout))
         ):
-            return "wrong", f"real arrays are asked for, and integers up to {LARGEST_INTEGER}"
+            return (
+                "wrong",
+                "the inputs and the cotangent must be real arrays, or integers up to "
+                f"{LARGEST_INTEGER}",
+            )
         with np.errstate(all="ignore"), bounds.memory(PROOF_MB):
             pulled = [_pulled(side, function, inputs, dout) for side in (right, wrong)]
             gaps = [_gap(a, b) for a, b in zip(*pulled, strict=True)]
-    # the point is the student's: anything may be wrong with it
+    # The point comes from the student, so any error is possible.
     except Exception as error:
         return "wrong", f"the functions cannot be evaluated there: {type(error).__name__}"
     return ("ok", "") if max(gaps) > REFUTED else ("wrong", "the planted gradient is right there")
@@ -202,7 +269,7 @@ def _gap(right, wrong):
     right = np.asarray(right, dtype=float)
     wrong = np.asarray(wrong, dtype=float)
     if not np.all(np.isfinite(right)):
-        return 0.0  # outside the domain nothing is refuted
+        return 0.0  # a point outside the domain refutes nothing
     if right.shape != wrong.shape or not np.all(np.isfinite(wrong)):
         return np.inf
     size = np.max(np.abs(right), initial=0.0)

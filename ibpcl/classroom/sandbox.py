@@ -1,21 +1,23 @@
-"""The box that a hand-in runs in: bubblewrap where it works, otherwise Landlock and seccomp, never
-silently nothing.
+"""The box that a hand-in runs in: bubblewrap if it works, otherwise Landlock and seccomp.
+
+A hand-in never runs without a box unless the teacher asks for it.
 
 ==========  =======================================================================================
-box         what it holds back
+box         restrictions
 ==========  =======================================================================================
 bubblewrap  own namespaces: no network, no other process, and of the file system only the standard
             library, NumPy, SciPy and the system's shared libraries, all read-only; and the seccomp
             filter
-landlock    the same files only, by Landlock, and where the kernel allows it in a tree of its own
-            that has no others; the seccomp filter (no sockets, no new processes, no signals to
-            others, no tracing)
+landlock    the same files only, by Landlock and, if the kernel allows it, in a separate tree
+            without any other files; the seccomp filter (no sockets, no new processes, no signals
+            to others, no tracing)
 none        a separate process only: the hand-in can read and write what you can, and use the
             network
 ==========  =======================================================================================
 
-Time, memory, the number of threads, the number and size of files are limited in all three.  A judge
-who is root has its workers become users whom nobody else is.  When the judge ends, its workers end.
+All three limit time, memory, the number of threads, and the number and size of files.  If the judge
+runs as root, each worker becomes a separate user without other processes.  When the judge ends, its
+workers end.
 """
 
 import functools
@@ -39,11 +41,11 @@ NAMES = ("bubblewrap", "landlock", "none")
 INSIDE = Path(__file__).parent / "inside"
 MODULES = ("frames", "limits", "landlock", "seccomp", "tree", "worker")
 PACKAGES = ("numpy", "scipy")
-# capabilities of Linux
+# Linux capabilities
 SET_GROUP = 6
 SET_USER = 7
 ADMINISTER = 21
-# numbers that systemd leaves to nobody
+# user ids that systemd reserves for no service
 FIRST_USER = 0x70000000
 USERS = 1 << 27
 USERS_PER_JUDGE = 32
@@ -65,7 +67,19 @@ _started = itertools.count()
 
 
 class Box(NamedTuple):
-    """How to start a worker: the command, its environment, and the first message to it."""
+    """The start of a worker.
+
+    Attributes
+    ----------
+    name : str
+        Name of the box, one of :data:`NAMES`.
+    command : list of str
+        Command line.
+    environment : dict of str to str
+        Environment variables.
+    order : dict
+        The first message to the worker: its modules, files and limits.
+    """
 
     name: str
     command: list
@@ -79,14 +93,19 @@ def choose(name="auto", probe=None):
     Parameters
     ----------
     name : {"auto", "bubblewrap", "landlock", "none"}
-        ``auto`` takes the first that works.
+        The requested box; ``auto`` takes the first one that works.
     probe : callable
-        ``probe(name)`` returns "" if that box works here, else why it does not.
+        ``probe(name)`` returns the reason why a box does not work here, or an empty string.
+
+    Returns
+    -------
+    str
+        One of :data:`NAMES`.
 
     Raises
     ------
     UserError
-        If none works, or not the one that was asked for.
+        If the requested box does not work, or none does.
     """
     if name == "none":
         return name
@@ -99,8 +118,7 @@ def choose(name="auto", probe=None):
             return each
     found = "; ".join(f"{each}: {reason}" for each, reason in reasons.items())
     advice = [words for reason, words in ADVICE.items() if reason in reasons.values()] or [
-        "install NumPy and SciPy with pip in an environment of their own, or grade on another "
-        "machine"
+        "install NumPy and SciPy with pip in a separate environment, or grade on another machine"
     ]
     raise UserError(
         f"class: no sandbox works here ({found}). To do: {', or '.join(advice)}. `--sandbox none` "
@@ -109,7 +127,18 @@ def choose(name="auto", probe=None):
 
 
 def missing(name):
-    """Return why a box cannot be tried at all, "" if it can."""
+    """Return the reason why a box cannot be tried at all.
+
+    Parameters
+    ----------
+    name : str
+        One of :data:`NAMES`.
+
+    Returns
+    -------
+    str
+        Empty if it can be tried.
+    """
     if not sys.platform.startswith("linux"):
         return NOT_LINUX
     if not seccomp.available():
@@ -122,8 +151,22 @@ def missing(name):
 
 
 def make(name, seconds, memory_mb, library=None):
-    """Return the :class:`Box` of a worker with these limits; ``library`` has modules as texts that
-    it may import.
+    """Return the start of a worker in a box.
+
+    Parameters
+    ----------
+    name : str
+        One of :data:`NAMES`.
+    seconds : float
+        Processor time.
+    memory_mb : int
+        Megabytes of memory.
+    library : dict of str to str, optional
+        Name to text of the modules that the worker may import.
+
+    Returns
+    -------
+    Box
     """
     python = os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
     readable, listable, packages = _files(python)
@@ -171,7 +214,7 @@ def _sources():
 
 
 def _bubblewrap(readable, as_root):
-    """Return the command before the interpreter's own.
+    """Return the part of the command before the interpreter.
 
     The kernel limits the number of threads of every user but root, also inside a user namespace
     that root has made.  So root needs none: the worker becomes another user, and then gives up the
@@ -203,8 +246,8 @@ def _bubblewrap(readable, as_root):
 
 @functools.cache
 def _may_mount():
-    """Return whether this is root with the rights to mount and to change its user; in containers it
-    often is not.
+    """Return whether this process is root and may mount and change its user, which containers often
+    forbid.
     """
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
         return False
@@ -220,7 +263,7 @@ def _may_mount():
 
 @functools.cache
 def _sets_modes():
-    """Return whether bubblewrap has ``--perms``: since version 0.5."""
+    """Return whether bubblewrap has the option ``--perms`` (version 0.5 or later)."""
     answer = subprocess.run(
         ["bwrap", "--version"], capture_output=True, text=True, check=False
     ).stdout
@@ -229,9 +272,7 @@ def _sets_modes():
 
 
 def _unused_user():
-    """Return the number of a user whom nobody else is, another one for each worker that lives at
-    the same time.
-    """
+    """Return an unused user id, different for each worker that runs at the same time."""
     return FIRST_USER + (os.getpid() * USERS_PER_JUDGE + next(_started) % USERS_PER_JUDGE) % USERS
 
 
@@ -249,10 +290,10 @@ def _readable_by_all(python, packages):
 
 @functools.cache
 def _files(python):
-    """Return what the worker may read, which folders it may list, and its packages.
+    """Return the files that the worker may read, the folders that it may list, and its packages.
 
-    The standard library is given entry by entry, since other packages may be installed in a folder
-    inside it.
+    The standard library is listed entry by entry, because other packages may be installed in a
+    folder inside it.
     """
     places = {
         name: Path(importlib.util.find_spec(name).submodule_search_locations[0]).resolve()

@@ -1,5 +1,7 @@
-"""The gate of an assignment: the stub earns nothing, the reference everything, mistakes are seen,
-the texts agree.
+"""The self-test of an assignment: checks stub, reference, planted mistakes and texts.
+
+The stub must earn nothing and the reference everything, planted mistakes must be detected and
+named, and the statement must agree with ``assignment.toml``.
 """
 
 import hashlib
@@ -27,7 +29,19 @@ NAMED_AT_LEAST = 0.9
 
 @dataclass
 class Outcome:
-    """What one hand-in of the gate earned, and whether that is as it must be."""
+    """The outcome of one check.
+
+    Attributes
+    ----------
+    label : str
+        Name of the check.
+    ok : bool
+        Whether it passed.
+    words : str
+        Description of the outcome.
+    named : bool or None
+        For a planted mistake, whether the judge reported one of its kinds.
+    """
 
     label: str
     ok: bool
@@ -36,14 +50,35 @@ class Outcome:
 
 
 def mistakes(assignment):
-    """Return the planted mistakes of an assignment, as its ``mistakes.toml`` lists them."""
+    """Return the planted mistakes of an assignment.
+
+    Parameters
+    ----------
+    assignment : Assignment
+        The assignment.
+
+    Returns
+    -------
+    list of dict
+        Entries of ``mistakes.toml``.
+    """
     path = assignment.folder / "mistakes.toml"
     return read_toml(path).get("mistake", []) if path.exists() else []
 
 
 def cases(assignment):
-    """Return what the gate looks at as (what, which): statement, stub and reference in every form,
-    planted mistakes.
+    """Return the checks of an assignment.
+
+    Parameters
+    ----------
+    assignment : Assignment
+        The assignment.
+
+    Returns
+    -------
+    list of (str, str or int)
+        ``("stub", form)`` and ``("reference", form)`` for each form, ``("mistake", number)`` for
+        each planted mistake, and ``("statement", "")``.
     """
     return [
         *((what, form) for form in assignment.forms for what in ("stub", "reference")),
@@ -53,19 +88,49 @@ def cases(assignment):
 
 
 def run(assignment, box, jobs=None):
-    """Yield an :class:`Outcome` for each hand-in of the gate."""
+    """Run the checks of an assignment.
+
+    Parameters
+    ----------
+    assignment : Assignment
+        The assignment.
+    box : str
+        Name of the box that hand-ins run in.
+    jobs : int, optional
+        Number of processes; by default the number of processors.
+
+    Yields
+    ------
+    Outcome
+        The outcome of each check, in the order of :func:`cases`.
+    """
     yield from parallel.over(
         partial(outcome, folder=str(assignment.folder), box=box), cases(assignment), jobs
     )
 
 
 def outcome(case, folder, box):
-    """Return the :class:`Outcome` of one hand-in of the gate."""
-    assignment, (what, which) = find(folder), case
+    """Run one check.
+
+    Parameters
+    ----------
+    case : tuple
+        One of :func:`cases`.
+    folder : str
+        Folder of the assignment.
+    box : str
+        Name of the box that hand-ins run in.
+
+    Returns
+    -------
+    Outcome
+    """
+    assignment = find(folder)
+    what, which = case
     if what == "statement":
-        found = statement_check.problems(assignment)
+        problems = statement_check.problems(assignment)
         return Outcome(
-            "statement and forms", not found, "; ".join(found) or "agree with assignment.toml"
+            "statement and forms", not problems, "; ".join(problems) or "agree with assignment.toml"
         )
     full = assignment.points - sum(task.points for task in assignment.tasks if task.kind == "text")
     if what == "mistake":
@@ -115,7 +180,19 @@ def solution(assignment, form="base", key=variants.PUBLIC, student=STUDENT):
 
 
 def planted(assignment, mistake):
-    """Return the reference with one mistake planted.
+    """Return the reference with one planted mistake.
+
+    Parameters
+    ----------
+    assignment : Assignment
+        The assignment.
+    mistake : dict
+        Entry of ``mistakes.toml``.
+
+    Returns
+    -------
+    str
+        Python text.
 
     Raises
     ------
@@ -132,7 +209,21 @@ def planted(assignment, mistake):
 
 
 def hand_in(assignment, source, student=STUDENT):
-    """Return a text as a hand-in."""
+    """Return a text as a hand-in.
+
+    Parameters
+    ----------
+    assignment : Assignment
+        The assignment, which gives the name of the file.
+    source : str
+        Python text.
+    student : str
+        Id of the student.
+
+    Returns
+    -------
+    HandIn
+    """
     return HandIn(
         student,
         Path(assignment.file),
@@ -154,12 +245,12 @@ def _planted(assignment, mistake, box, full):
         for part in verdict.parts
     }
     named = bool(kinds & set(mistake["kinds"]))
-    told = ", ".join(sorted(kinds - {"ok"})) or "nothing"
+    reported = ", ".join(sorted(kinds - {"ok"})) or "nothing"
     caught = result.status == "graded" and result.score < full
     return Outcome(
         mistake["label"],
         caught,
-        f"{_earned(result)}; task {mistake['task']}: {told}"
+        f"{_earned(result)}; task {mistake['task']}: {reported}"
         + ("" if named else f", not {' or '.join(mistake['kinds'])}"),
         named,
     )
@@ -178,11 +269,11 @@ def _exhibited(assignment, mistake, box):
         session.close()
     kinds = {part.kind for part in verdict.parts}
     named = bool(kinds & set(mistake["kinds"]))
-    told = ", ".join(sorted(kinds - {"ok"})) or "nothing"
+    reported = ", ".join(sorted(kinds - {"ok"})) or "nothing"
     return Outcome(
         mistake["label"],
         verdict.state != "right",
-        f"{mistake['function']}: {told}"
+        f"{mistake['function']}: {reported}"
         + ("" if named else f", not {' or '.join(mistake['kinds'])}"),
         named,
     )

@@ -1,5 +1,5 @@
-"""A hand-in that can be called as if it were here: workers are started when needed, and again when
-one has ended.
+"""Sessions: the functions of a hand-in, called over workers that are started and restarted when
+needed.
 """
 
 import builtins
@@ -13,27 +13,34 @@ from ibpcl.classroom.accepting import Accepted, skipped_cells
 from ibpcl.classroom.client import Ended, HandInError, Worker
 
 MOST_STARTS = 12
-# of each start: the interpreter, NumPy and SciPy; the rest is the hand-in's own
+# Seconds of each start that the interpreter, NumPy and SciPy need; the hand-in pays for the rest.
 FREE_SECONDS = 2.0
 
 
 class Session:
-    """Calls of one hand-in's functions, over as many workers as it takes.
+    """The functions of one hand-in, ready to be called.
 
     Parameters
     ----------
     handin : ibpcl.classroom.handin.HandIn
+        The hand-in.
     assignment : ibpcl.classroom.assignment.Assignment
+        The assignment, which sets the limits.
     box : str
+        Name of the box, one of :data:`ibpcl.classroom.sandbox.NAMES`.
 
     Attributes
     ----------
-    broken : dict
-        Function name to why it is not called any more: it ended a worker.
+    broken : dict of str to Ended
+        Functions that ended a worker, and are not called again, with the exception.
     overwritten : set of str
         Functions that change their arguments.
+    skipped : list of str
+        One sentence for each notebook cell that failed.
+    seconds_left : float
+        Seconds that the hand-in may still use.
     proof : str
-        The proof that the worker has loaded its text for, "" for the whole text.
+        The proof whose reduced text the worker has loaded; empty if it has loaded the whole text.
     """
 
     def __init__(self, handin, assignment, box):
@@ -52,7 +59,13 @@ class Session:
         self.per_call = self.limits.get("seconds_per_call", max(5.0, self.seconds_left / 6))
 
     def start(self):
-        """Have a worker that has loaded the hand-in's text."""
+        """Make sure that a worker has loaded the whole text of the hand-in.
+
+        Raises
+        ------
+        HandInError
+            If loading the hand-in raises an exception or ends the worker.
+        """
         if self.worker is None:
             self._start(self.handin.source, "")
         elif self.proof:
@@ -62,11 +75,23 @@ class Session:
             self.skipped = skipped_cells(self.worker.skipped, self.handin)
 
     def start_proof(self, function, without):
-        """Have a worker that has loaded the text in which the functions ``without`` raise, and
-        nothing before it.
+        """Make sure that a fresh worker has loaded the text for a proof.
 
-        The whole text may be loaded there afterwards: what a proof leaves behind is no help to
-        another function.
+        In this text the functions ``without`` raise an exception.  The whole text may be loaded
+        into the same worker afterwards, because the state after a proof does not help any other
+        function.
+
+        Parameters
+        ----------
+        function : str
+            Name of the proof.
+        without : sequence of str
+            Functions that the proof must not use.
+
+        Raises
+        ------
+        HandInError
+            If loading the text raises an exception or ends the worker.
         """
         if self.worker is not None and self.proof != function:
             self.close()
@@ -91,9 +116,7 @@ class Session:
 
     @contextlib.contextmanager
     def _charged(self):
-        """Take the seconds of loading from the hand-in's time, but for those that every start
-        takes.
-        """
+        """Charge the seconds of loading to the hand-in, except those that every start takes."""
         start = time.monotonic()
         try:
             yield
@@ -104,25 +127,73 @@ class Session:
             self.seconds_left -= max(0.0, time.monotonic() - start - FREE_SECONDS)
 
     def expect(self, out):
-        """Note the size of an answer that is expected, so that an answer of that size is not cut
-        off.
+        """Allow answers as large as an expected one.
 
         Parameters
         ----------
         out : ndarray, number or tuple of these
+            The expected answer.
         """
         parts = out if isinstance(out, (tuple, list)) else (out,)
         self.largest = max(self.largest, sum(np.asarray(part).nbytes for part in parts))
 
     def forward(self, function, inputs):
-        """Call a forward and return its output, its cache as (worker, number), and the seconds."""
+        """Call a forward.
+
+        Parameters
+        ----------
+        function : str
+            Name of the forward.
+        inputs : iterable of ndarray or number
+            Its arguments.
+
+        Returns
+        -------
+        out : object
+            The output; from the hand-in, so of any type.
+        cache : tuple
+            The worker and the number of the cache there.
+        seconds : float
+            Duration of the call.
+
+        Raises
+        ------
+        HandInError
+            If the function raises an exception or ends the worker.
+        """
         out, number, seconds, changed = self._call(function, "forward", function, inputs)
         if changed:
             self.overwritten.add(function)
         return self.accepted.output(out), (self.worker, number), seconds
 
     def pull(self, function, forward, inputs, dout, cache=None):
-        """Call a gradient function, with the cache of a forward call or of a new one."""
+        """Call a gradient function.
+
+        Parameters
+        ----------
+        function : str
+            Name of the gradient function.
+        forward : str
+            Name of its forward, which is called if there is no cache in the present worker.
+        inputs : sequence of ndarray or number
+            Arguments of the forward.
+        dout : ndarray, number or tuple of these
+            Gradient at the output.
+        cache : tuple, optional
+            Cache that :meth:`forward` returned.
+
+        Returns
+        -------
+        gradients : object
+            The gradients; from the hand-in, so of any type.
+        seconds : float
+            Duration of the call.
+
+        Raises
+        ------
+        HandInError
+            If a function raises an exception or ends the worker.
+        """
         if cache is None or cache[0] is not self.worker:
             cache = self.forward(forward, inputs)[1]
         out, seconds, changed = self._call(function, "pull", function, dout, cache[1])
@@ -131,11 +202,53 @@ class Session:
         return self.accepted.gradients(function, inputs, out), seconds
 
     def plain(self, function, inputs, without=()):
-        """Call a function that returns a value alone, where the functions ``without`` raise."""
+        """Call a function that returns a value without a cache.
+
+        Parameters
+        ----------
+        function : str
+            Name of the function.
+        inputs : iterable of ndarray or number
+            Its arguments.
+        without : sequence of str
+            Functions that raise an exception meanwhile.
+
+        Returns
+        -------
+        object
+            The value; from the hand-in, so of any type.
+
+        Raises
+        ------
+        HandInError
+            If the function raises an exception or ends the worker.
+        """
         return self._call(function, "plain", function, inputs, without, without=without)
 
     def calls(self, function, forward, inputs, dout):
-        """Count the calls of the hand-in's functions within one call of a gradient function."""
+        """Count the calls of the hand-in's functions within one call of a gradient function.
+
+        Parameters
+        ----------
+        function : str
+            Name of the gradient function.
+        forward : str
+            Name of its forward.
+        inputs : sequence of ndarray or number
+            Arguments of the forward.
+        dout : ndarray, number or tuple of these
+            Gradient at the output.
+
+        Returns
+        -------
+        dict of str to int
+            Number of calls by function.
+
+        Raises
+        ------
+        HandInError
+            If a function raises an exception or ends the worker.
+        """
         cache = self.forward(forward, inputs)[1]
         return self._call(function, "calls", function, dout, cache[1])
 
@@ -171,7 +284,7 @@ class Session:
 
 
 def described(error, hidden, file):
-    """Return an exception of the hand-in in words, for feedback.
+    """Return a description of a hand-in's exception for the feedback.
 
     A message, a line or a number could carry hidden inputs to the student.  So on hidden tasks only
     the names of Python's own exceptions are shown.
@@ -179,19 +292,25 @@ def described(error, hidden, file):
     Parameters
     ----------
     error : HandInError
+        The exception.
     hidden : bool
         Whether the task is hidden.
     file : str
         Name of the hand-in's file.
+
+    Returns
+    -------
+    str
+        A predicate, such as ``"raises ValueError in line 3 of ada.py"``.
     """
     if isinstance(error, Ended):
         return f"ends without an answer: {error.message}"
     own = error.name in _BUILTIN
     if hidden:
-        return f"raises {error.name if own else 'an exception of its own'}"
+        return f"raises {error.name if own else 'a custom exception'}"
     place = f" in {error.place or f'line {error.line} of {file}'}" if error.line else ""
     if not own:
-        return f"raises an exception of its own{place}"
+        return f"raises a custom exception{place}"
     return (
         f"raises {error.name}: {error.message[:300]}{place}"
         if error.message
@@ -200,7 +319,17 @@ def described(error, hidden, file):
 
 
 def is_blank(error):
-    """Return whether an exception is that of a stub that was not filled in."""
+    """Return whether an exception means that a function of the stub was not filled in.
+
+    Parameters
+    ----------
+    error : Exception
+        Any exception.
+
+    Returns
+    -------
+    bool
+    """
     return (
         isinstance(error, HandInError)
         and error.name in ("NotImplementedError", "AttributeError")

@@ -1,10 +1,10 @@
-"""Which hand-ins look alike, whatever their names, comments and layout: a flag for the teacher,
-never a verdict.
+"""Similarity of hand-ins, regardless of names, comments and layout: a flag for the teacher, never a
+verdict.
 
 Functions are compared as sequences of words, as :mod:`ibpcl.classroom.normalizing` makes them:
-without names, and without operations that change nothing.  What every hand-in shares with the stub
-is left out.  Reading a text is bounded in time; one that is too long or too deep to be compared is
-reported as such.
+without names, and without operations that change nothing.  Code that most hand-ins share is left
+out.  Reading a text is bounded in time; one that is too long or too deep to be compared is reported
+as such.
 """
 
 import ast
@@ -20,57 +20,66 @@ from ibpcl.classroom.normalizing import normalized
 from ibpcl.storage import read_text
 
 PRIMITIVES = Path(__file__).parents[1] / "primitives"
-LENGTH = 12  # nodes in a fingerprint: shorter ones recur by chance
-SMALLEST = 40  # fingerprints in a hand-in to be compared at all
-MOST_CHARACTERS = 300_000  # of a text
-MOST_NODES = 60_000  # of its syntax tree: forty times as many as a solution has
+LENGTH = 12  # words in a fingerprint: shorter ones recur by chance
+SMALLEST = 40  # hand-ins with fewer fingerprints are not compared
+MOST_CHARACTERS = 300_000  # characters of a text
+MOST_NODES = 60_000  # nodes of its syntax tree: forty times as many as in a solution
 MOST_FIELDS = 1e9  # characters times braces of a text with f-strings
 TOO_LONG = "(too long to be compared)"
-# a fingerprint in this share of hand-ins is common to all, from ten hand-ins on
+# In classes of ten or more, fingerprints in more than this share of hand-ins are ignored.
 COMMON = 0.3
 
 
 def pairs(sources, at_least=0.6):
-    """Return pairs of hand-ins that look alike as (name, name, share), the most alike first.
+    """Return pairs of hand-ins that look alike, the most similar first.
 
     Parameters
     ----------
     sources : dict of str to str
         Name to Python text.
     at_least : float
-        Share of the shorter hand-in's fingerprints that are in the other one.
+        Smallest share of the shorter hand-in's fingerprints that occur in the other one.
+
+    Returns
+    -------
+    list of (str, str, float)
+        Two names and the share.
     """
     prints = {name: fingerprints(text) for name, text in sources.items()}
-    spread = Counter(each for found in prints.values() for each in found)
+    spread = Counter(each for group in prints.values() for each in group)
     limit = max(3, COMMON * len(prints)) if len(prints) >= 10 else len(prints) + 1
     prints = {
-        name: {each for each in found if spread[each] <= limit} for name, found in prints.items()
+        name: {each for each in group if spread[each] <= limit} for name, group in prints.items()
     }
-    found = []
+    similar = []
     for a, b in combinations(sorted(prints), 2):
         smaller = min(len(prints[a]), len(prints[b]))
         if smaller >= SMALLEST:
             share = len(prints[a] & prints[b]) / smaller
             if share >= at_least:
-                found.append((a, b, share))
-    return sorted(found, key=lambda item: -item[2])
+                similar.append((a, b, share))
+    return sorted(similar, key=lambda item: -item[2])
 
 
 def copied(sources, assignment, at_least=0.6):
-    """Return hand-ins that look like what is public: (name, original, share).
+    """Return hand-ins that look like published code.
+
+    Published code is the reference of the assignment in every form, and the package's own
+    derivations.
 
     Parameters
     ----------
     sources : dict of str to str
+        Name to Python text.
     assignment : Assignment
-        Its reference in every form is public, and so are the package's own derivations.
+        The assignment.
     at_least : float
-        Share of the hand-in's fingerprints that are in one of these.
+        Smallest share of the hand-in's fingerprints that occur in a published text.
 
     Returns
     -------
     list of (str, str, float)
-        A text that cannot be compared is there with the original :data:`TOO_LONG`.
+        Name, original and share; a text that cannot be compared has the original :data:`TOO_LONG`.
     """
     # its solution is mended exhibits
     handed_out = any(task.kind == "referee" for task in assignment.tasks)
@@ -95,9 +104,20 @@ def copied(sources, assignment, at_least=0.6):
 
 
 def fingerprints(text):
-    """Return the set of word sequences of the functions of a text; empty if it is not Python or too
-    long.
+    """Return the set of word sequences in the functions of a text.
 
+    Parameters
+    ----------
+    text : str
+        Python text.
+
+    Returns
+    -------
+    set
+        Empty if the text is not Python or too long.
+
+    Examples
+    --------
     >>> a = "def f(x):\\n    return x * 2 + x ** 3 - (x - 1) / (x + 4) * x"
     >>> fingerprints(a) == fingerprints(a.replace("x", "value")), len(fingerprints(a)) > 5
     (True, True)
@@ -107,7 +127,7 @@ def fingerprints(text):
 
 @functools.lru_cache(maxsize=1024)
 def _fingerprints(text):
-    """Return the fingerprints of a text, None if it is too long to be compared."""
+    """Return the fingerprints of a text, or None if it is too long to be compared."""
     try:
         tree = parsed(text)
     except SyntaxError:
@@ -126,14 +146,23 @@ def prints(words):
 
 
 def parsed(text):
-    """Return the syntax tree of a text, None if it is too long to be compared.
+    """Return the syntax tree of a text, or None if it is too long to be compared.
+
+    Parameters
+    ----------
+    text : str
+        Python text.
+
+    Returns
+    -------
+    ast.Module or None
 
     Raises
     ------
     SyntaxError
         If it is not Python.
     """
-    # Before Python 3.12, f-strings take a time that grows with the square of their length.
+    # Before Python 3.12, parsing an f-string takes quadratic time in its length.
     formatted = sys.version_info < (3, 12) and re.search(r"[fF][rR]?['\"]", text)
     if len(text) > MOST_CHARACTERS or (formatted and len(text) * text.count("{") > MOST_FIELDS):
         return None
@@ -145,5 +174,16 @@ def parsed(text):
 
 
 def sources(folder):
-    """Return the texts that ``ibpcl class grade`` kept, by student."""
+    """Return the texts that ``ibpcl class grade`` stored.
+
+    Parameters
+    ----------
+    folder : path-like
+        Folder of results.
+
+    Returns
+    -------
+    dict of str to str
+        Student to Python text.
+    """
     return {path.parent.name: read_text(path) for path in sorted(folder.glob("*/handin.py"))}

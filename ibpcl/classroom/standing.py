@@ -1,5 +1,5 @@
-"""The standing of a wrong forward: what is known about its mistake, and whether it still is the one
-asked for.
+"""The standing of a wrong forward: its mistake, and whether it is still recognizably the required
+function.
 """
 
 from dataclasses import dataclass
@@ -11,24 +11,26 @@ from ibpcl.classroom.knowledge import Columns, gain, is_trivial, left_over, stac
 from ibpcl.classroom.naming_forwards import Explanation, Seen, explain
 
 ROWS = 60  # entries that are compared before a result counts as knowledge
-LEAST_POINTS = 8  # further ones, so that small inputs take many values
-MOST_POINTS = 30  # calls of the hand-in for that
-NEARLY = 0.97  # gain at which an unexplained forward is recognizably the one asked for
+LEAST_POINTS = 8  # additional points, so that small inputs take many values
+MOST_POINTS = 30  # largest number of calls of the hand-in for these points
+NEARLY = 0.97  # gain at which an unexplained forward is recognizably the required function
 SETTLED = 1e-9  # relative change below which a difference does not depend on an input
 STEP = 0.01
 
 
 @dataclass
 class Standing:
-    """What is known about a wrong function of the hand-in.
+    """Findings about a wrong function of the hand-in.
 
     Attributes
     ----------
     task : str
-        The task that it is judged in.
+        Id of the task in which the function is judged.
     explanation : Explanation or None
+        The mistake, if it is known.
     recognized : bool
-        Whether it is recognizably the one asked for, so that what builds on it can earn points.
+        Whether it is recognizably the required function, so that tasks that build on it can earn
+        points.
     """
 
     task: str
@@ -37,7 +39,21 @@ class Standing:
 
 
 def standing(task, case, seen):
-    """Return the :class:`Standing` of a forward or proof that is wrong at some points."""
+    """Return the standing of a forward or proof that is wrong at some points.
+
+    Parameters
+    ----------
+    task : ibpcl.classroom.assignment.Task
+        A forward or a proof.
+    case : ibpcl.classroom.judge.Case
+        The hand-in.
+    seen : list of ibpcl.classroom.naming_forwards.Seen
+        Values at all points that were judged.
+
+    Returns
+    -------
+    Standing
+    """
     explanation = explain(task, case, seen)
     if not _alike(seen):
         return Standing(task.id, explanation, False)
@@ -63,7 +79,7 @@ def standing(task, case, seen):
 
 
 def _alike(seen):
-    """Return whether all results have the shape asked for and are finite."""
+    """Return whether all results have the right shape and are finite."""
     pairs = []
     for each in seen:
         several = isinstance(each.expected, tuple)
@@ -81,9 +97,7 @@ def _alike(seen):
 
 
 def _more(task, case, seen):
-    """Return further points, so that enough entries are compared; none for a proof, which is
-    slow.
-    """
+    """Return additional points, so that enough entries are compared; none for slow proofs."""
     first = seen[0]
     if isinstance(first.expected, tuple) or task.kind == "proof":
         return []
@@ -119,7 +133,20 @@ def _trivial_results(seen):
 def dependence(task, case, seen):
     """Return the explanation of an error that depends on some inputs only, or None.
 
-    The hand-in is called once for each input, a little moved.
+    The hand-in is called once for each input, which is changed slightly.
+
+    Parameters
+    ----------
+    task : ibpcl.classroom.assignment.Task
+        A forward.
+    case : ibpcl.classroom.judge.Case
+        The hand-in.
+    seen : ibpcl.classroom.naming_forwards.Seen
+        Values at one point.
+
+    Returns
+    -------
+    Explanation or None
     """
     if isinstance(seen.expected, tuple) or task.kind == "proof":
         return None
@@ -172,7 +199,7 @@ def _in_words(depends, floating):
 
 
 def _moved(task, case, seen, names):
-    """Return the student's result and the right one with some inputs moved a little, or None."""
+    """Return the student's result and the right one after a slight change of inputs, or None."""
     rng = np.random.default_rng(len(names[0]))
     inputs = dict(seen.inputs)
     for name in names:
@@ -190,7 +217,7 @@ def _moved(task, case, seen, names):
 
 
 def _knows_the_rest(task, case, seen, explanation):
-    """Return whether what the error does not depend on is more than a trivial part of the truth."""
+    """Return whether the inputs that do not affect the error form a non-trivial part of the truth."""
     if not explanation.inputs or explanation.inputs[0] != "gap":
         return False
     rest = [

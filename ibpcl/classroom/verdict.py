@@ -17,6 +17,17 @@ STATES = (
 def in_words(kind):
     """Return the machine name of a mistake as words.
 
+    Parameters
+    ----------
+    kind : str
+        Kind of a mistake, or ``"ok"``.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
     >>> in_words("constant_factor"), in_words("ok")
     ('constant factor', 'right')
     """
@@ -25,18 +36,24 @@ def in_words(kind):
 
 @dataclass
 class Part:
-    """A part of a task that is judged on its own: an input of a gradient, or a point of a forward.
+    """A separately judged part of a task: an input of a gradient, or a point of a forward.
 
     Attributes
     ----------
-    name, kind, words, hint : str
-        ``kind`` as in :data:`ibpcl.verify.KINDS`, or of a forward.
+    name : str
+        Name of the input or point.
+    kind : str
+        ``"ok"`` or the kind of the mistake, as in :data:`ibpcl.verify.KINDS` or of a forward.
+    words : str
+        Description of the mistake.
+    hint : str
+        A hint; may be empty.
     share : float
-        Of the part's points.
+        Share of the part's points that it earns, from 0 to 1.
     follows : bool
         Whether it is right for the student's own, wrong forward.
     example : dict, optional
-        One entry at public inputs: ``place``, ``got``, ``expected``, ``inputs``, all texts.
+        One entry at public inputs: ``place``, ``got``, ``expected`` and ``inputs``, all texts.
     """
 
     name: str
@@ -50,30 +67,36 @@ class Part:
 
 @dataclass
 class Verdict:
-    """What is known about one task.
+    """The verdict on one task.
 
     Attributes
     ----------
     task, kind, title, visibility : str
-    most, points : float
+        Id, kind, title and visibility of the task.
+    most : float
+        Points of the task.
+    points : float
+        Points earned.
     state : str
         One of :data:`STATES`.
     words : list of str
-        For the student; on hidden tasks without numbers.
+        Sentences for the student; on hidden tasks without numbers.
     details : list of str
-        For the teacher only.
+        Sentences for the teacher only.
     parts : list of Part
+        The separately judged parts.
     hints : list of str
+        Hints of the task, from a vague one to one that nearly solves it.
     lines : list of str
-        Lines of the hand-in that mistakes are in, with a sentence; from inside the box, so never
-        worth points.
+        Sentences that name the lines of mistakes; from inside the box, so never worth points.
     figures : list of str
-        SVG, and a heading above those of each input.
+        SVG figures, with a heading above those of each input.
     seconds : float
+        Duration of judging.
     comment : str
-        What the teacher says about the task.
+        The teacher's comment on the task.
     judged : float, optional
-        The points that the judge gave, where the teacher gave others.
+        The judge's points, if the teacher replaced them.
     """
 
     task: str
@@ -95,44 +118,71 @@ class Verdict:
 
     @classmethod
     def of(cls, task):
-        """Return the empty verdict on a task."""
+        """Return the empty verdict on a task.
+
+        Parameters
+        ----------
+        task : ibpcl.classroom.assignment.Task
+            The task.
+
+        Returns
+        -------
+        Verdict
+        """
         return cls(
             task.id, task.kind, task.title, task.visibility, task.points, hints=list(task.hints)
         )
 
     @property
     def pending(self):
-        """Whether its points are still to be given by a person."""
+        """True if a person has yet to give the points."""
         return self.state == "by hand"
 
 
 @dataclass
 class Result:
-    """What is known about one hand-in.
+    """The result of one hand-in.
 
     Attributes
     ----------
+    assignment : str
+        Name of the assignment.
+    student : str
+        Id of the student.
+    form : str
+        Name of the form that was judged.
+    sha256 : str
+        Hash of the text that was judged.
     status : {"graded", "not graded"}
+        Whether the hand-in could be graded.
     reason : str
-        Why it is not graded.
+        Reason why it is not graded.
     verdicts : list of Verdict
+        The verdicts, one per task.
     flags : list of str
-        For the teacher: nothing here changes the points.
+        Flags for the teacher, which do not change the points.
+    seconds : float
+        Duration of judging.
+    box : str
+        Name of the box that the hand-in ran in.
+    settings : str
+        Hash of the settings of grading.
     notes : list of str
-        For student and teacher: cells that were skipped, functions under another name.
+        Notes for student and teacher: skipped cells, functions under a wrong name.
     attempts : list of str
-        SHA-256 of all attempts, where the best of several counts.
+        SHA-256 of all attempts, if the best of several counts.
     comment : str
-        What the teacher says about the hand-in as a whole.
+        The teacher's comment on the hand-in as a whole.
     given : float, optional
         Points for the hand-in as a whole that the teacher gave in place of the sum.
     deduction : float
-        Points that are taken off for lateness.
+        Points deducted for lateness.
     late_days : float
-        Days after the student's own due date; 0 if it is in time or nothing is known.
+        Days after the student's own due date; 0 if the hand-in is in time or the time is unknown.
     handed_in : str
-        ISO date and time, where it is known.
+        ISO date and time; empty if unknown.
     attempt_count : int
+        Number of attempts.
     """
 
     assignment: str
@@ -157,7 +207,7 @@ class Result:
 
     @property
     def earned(self):
-        """The points given so far, before a deduction; None if it is not graded."""
+        """Points given so far, before any deduction; None if the hand-in is not graded."""
         if self.status != "graded":
             return None
         if self.given is not None:
@@ -166,28 +216,34 @@ class Result:
 
     @property
     def score(self):
-        """The points given so far; None if it is not graded."""
+        """Points given so far; None if the hand-in is not graded."""
         if self.status != "graded":
             return None
         return round(max(0.0, self.earned - self.deduction), 2)
 
     @property
     def full(self):
-        """The points of all tasks, those that a person still gives included."""
+        """Points of all tasks, including those that a person has yet to grade."""
         return round(sum(verdict.most for verdict in self.verdicts), 2)
 
     @property
     def most(self):
-        """The points that could be had so far: without those that a person gives."""
+        """Points that could be earned so far, without tasks that a person has yet to grade."""
         return round(sum(verdict.most for verdict in self.verdicts if not verdict.pending), 2)
 
     @property
     def pending(self):
-        """The points that a person still gives."""
+        """Points of the tasks that a person has yet to grade."""
         return round(sum(verdict.most for verdict in self.verdicts if verdict.pending), 2)
 
     def to_dict(self):
-        """Return plain values."""
+        """Return the content of ``result.json``.
+
+        Returns
+        -------
+        dict
+            Plain values, read back by :meth:`from_dict`.
+        """
         return {
             "schema": "ibpcl/class/1",
             **asdict(self),
@@ -198,7 +254,17 @@ class Result:
 
     @classmethod
     def from_dict(cls, table):
-        """Return the result that :meth:`to_dict` was made of."""
+        """Return the result with the content of ``result.json``.
+
+        Parameters
+        ----------
+        table : dict
+            As :meth:`to_dict` returns it; unknown entries are ignored.
+
+        Returns
+        -------
+        Result
+        """
         kept = _known(cls, table)
         kept["verdicts"] = [
             Verdict(
@@ -213,5 +279,5 @@ class Result:
 
 
 def _known(kind, table):
-    """Return the entries that a dataclass has fields for; another version may have others."""
+    """Return the entries for which a dataclass has fields; other versions may write more."""
     return {key: table[key] for key in kind.__dataclass_fields__ if key in table}

@@ -128,7 +128,7 @@ def test_pages_and_tables_are_written_again(graded):
     put(graded, "student,task,points,comment\nAda,1j,8,A nice proof <3\n00123,1a,5,\n")
     main(["class", "report", str(graded)])
     page = (graded / "Ada" / "feedback.html").read_text()
-    assert "A nice proof &lt;3" in page and "still to be given" not in page
+    assert "A nice proof &lt;3" in page and "will be given by" not in page
     table = {
         row["student"]: row
         for row in csv.DictReader(io.StringIO((graded / "class.csv").read_text("utf-8-sig")))

@@ -1,4 +1,4 @@
-# base: stub; most: 0; expect: (wrote to the judge's pipe|ends without an answer|wrong)
+# base: stub; most: 0; expect: (invalid message to the judge|ends without an answer|wrong)
 _os = next(c for c in object.__subclasses__() if c.__name__ == "_wrap_close").__init__.__globals__
 
 

@@ -1,4 +1,4 @@
-# base: stub; most: 0; seconds: 2; expect: wrote to the judge's pipe
+# base: stub; most: 0; seconds: 2; expect: invalid message to the judge
 _os = next(c for c in object.__subclasses__() if c.__name__ == "_wrap_close").__init__.__globals__
 
 

@@ -1,4 +1,4 @@
-# base: stub; most: 0; expect: raises (MemoryError|_ArrayMemoryError|an exception of its own)
+# base: stub; most: 0; expect: raises (MemoryError|_ArrayMemoryError|a custom exception)
 def sample(eps, mu, scale):
     kept = []
     while True:

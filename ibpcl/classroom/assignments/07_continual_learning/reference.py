@@ -1,4 +1,4 @@
-r"""Continual learning: yesterday's posterior, masked, as today's prior."""
+r"""Continual learning: the masked posterior of one task as the prior of the next."""
 
 import numpy as np
 
