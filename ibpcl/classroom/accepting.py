@@ -1,9 +1,8 @@
-"""Return values of students, in the form that the judge compares: lists are arrays or tuples, dicts
-are read by name.
+"""Conversion of students' return values: lists become arrays or tuples, dicts are read by name.
 
-Only what has one meaning is accepted.  A gradient with additional axes of length one, as
-``keepdims`` leaves them, has the same numbers in the same order; one with an axis too few does not
-show which axis it was.
+Only unambiguous values are accepted.  A gradient with additional axes of length one, as
+``keepdims`` leaves them, has the same numbers in the same order.  A gradient with an axis too few
+is ambiguous.
 """
 
 import ast
@@ -15,11 +14,12 @@ MOST_SHOWN = 20
 
 
 class Accepted:
-    """Brings the answers of a hand-in into the form that an assignment asks for.
+    """Converts the answers of a hand-in into the types that an assignment requires.
 
     Parameters
     ----------
     assignment : ibpcl.classroom.assignment.Assignment
+        The assignment.
     """
 
     def __init__(self, assignment):
@@ -27,21 +27,36 @@ class Accepted:
         self.parameters = _parameters(assignment)
 
     def output(self, out):
-        """Return the output of a forward: a list of numbers as an array, a list of arrays as a
-        tuple.
+        """Convert the output of a forward.
+
+        Parameters
+        ----------
+        out : object
+            From the hand-in, so possibly of any type.
+
+        Returns
+        -------
+        object
+            A list of numbers as an array, a list of arrays as a tuple, anything else unchanged.
         """
         return _as_array(out) if isinstance(out, list) else out
 
     def gradients(self, function, inputs, out):
-        """Return the gradients that a function returns.
+        """Convert the gradients that a function returns.
 
         Parameters
         ----------
         function : str
-        inputs : sequence
-            Those of the forward, in its order.
+            Name of the gradient function.
+        inputs : sequence of ndarray or number
+            Inputs of the forward, in its order.
         out : object
-            From the hand-in, so anything.
+            From the hand-in, so possibly of any type.
+
+        Returns
+        -------
+        object
+            A tuple of arrays or one array, where ``out`` has one meaning; else ``out``.
         """
         task = self.tasks.get(function)
         if task is None:
@@ -59,15 +74,21 @@ class Accepted:
 
 
 def skipped_cells(skipped, handin):
-    """Return a sentence for each cell of a notebook that failed, from the answer of the worker.
+    """Return a sentence for each cell of a notebook that failed.
 
     Parameters
     ----------
     skipped : object
-        From the box, so not to be trusted.
+        The worker's answer, which must not be trusted.
     handin : ibpcl.classroom.handin.HandIn
+        The hand-in.
+
+    Returns
+    -------
+    list of str
+        At most :data:`MOST_SHOWN` sentences.
     """
-    told = []
+    sentences = []
     for item in skipped if isinstance(skipped, (list, tuple)) else ():
         if not isinstance(item, (list, tuple)) or len(item) != 4:
             continue
@@ -75,18 +96,16 @@ def skipped_cells(skipped, handin):
         if type(cell) is int and type(line) is int and type(kind) is str and type(message) is str:
             place = handin.place(line) if line else f"code cell {cell} of {handin.file}"
             reason = f"{kind}: {message}" if message else kind
-            told.append(
+            sentences.append(
                 f"skipped: {place} raises {reason[:200]}, so the rest of the cell did not run"
                 if kind not in ("ImportError", "ModuleNotFoundError")
                 else f"skipped: {place}: {reason[:200]}"
             )
-    return told[:MOST_SHOWN]
+    return sentences[:MOST_SHOWN]
 
 
 def _by_name(out, names):
-    """Return the values of a dict in the order of the names, if it has each of them; else what
-    came.
-    """
+    """Return the values of a dict in the order of the names; anything else unchanged."""
     if not isinstance(out, dict) or len(out) != len(names):
         return out
     for spelling in SPELLINGS:
@@ -97,7 +116,7 @@ def _by_name(out, names):
 
 
 def _fitting(value, shape):
-    """Return a gradient without the axes of length one that its input does not have."""
+    """Return a gradient without axes of length one that its input lacks."""
     value = _as_array(value) if isinstance(value, list) else value
     if shape is None or not isinstance(value, np.ndarray) or value.ndim <= len(shape):
         return value

@@ -1,6 +1,4 @@
-"""Bounds on the judge's own process: what one hand-in makes it allocate costs that student's grade,
-not the class.
-"""
+"""Bounds on the memory of the judge's process, so that one hand-in cannot stop the class."""
 
 import contextlib
 import math
@@ -9,19 +7,20 @@ from pathlib import Path
 
 import numpy as np
 
-JUDGE_MB = 1024  # for one hand-in, on top of what the process holds before
+JUDGE_MB = 1024  # additional megabytes that judging one hand-in may allocate
 
 
 @contextlib.contextmanager
 def memory(most_mb):
-    """Have allocations fail with MemoryError once this process holds so much more than now.
+    """Limit the additional memory of this process within a ``with`` block.
 
-    Works on Linux; elsewhere nothing is bounded.  Processes started meanwhile inherit the bound.
+    Beyond the limit, allocations raise MemoryError.  This works on Linux; elsewhere nothing is
+    limited.  Processes that are started meanwhile inherit the limit.
 
     Parameters
     ----------
     most_mb : float
-        Megabytes of address space.
+        Megabytes of address space, in addition to the present ones.
     """
     try:
         import resource
@@ -32,8 +31,8 @@ def memory(most_mb):
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     bound = pages * os.sysconf("SC_PAGE_SIZE") + int(most_mb * 1024 * 1024)
-    known = [each for each in (soft, hard, bound) if each != resource.RLIM_INFINITY]
-    resource.setrlimit(resource.RLIMIT_AS, (min(known), hard))
+    finite = [each for each in (soft, hard, bound) if each != resource.RLIM_INFINITY]
+    resource.setrlimit(resource.RLIMIT_AS, (min(finite), hard))
     try:
         yield
     finally:
@@ -41,11 +40,17 @@ def memory(most_mb):
 
 
 def entries(values):
-    """Return the number of entries that arrays may have together once they are broadcast.
+    """Return the number of entries of arrays broadcast against each other.
 
     Parameters
     ----------
     values : sequence of ndarray or number
+        Arrays of any shapes.
+
+    Returns
+    -------
+    int
+        Product of the largest length of each axis, even where the shapes do not broadcast.
 
     Examples
     --------

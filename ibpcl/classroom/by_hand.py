@@ -1,4 +1,4 @@
-"""Points and comments that a teacher gives: ``by-hand.csv``, which a spreadsheet may have saved.
+"""The teacher's points and comments: ``by-hand.csv``, in any format that spreadsheets write.
 
 =========  ================================================================================
 column     contents
@@ -49,9 +49,9 @@ class Entry(NamedTuple):
     Attributes
     ----------
     row : int
-        Its number in the file, the header being row 1.
+        Number in the file; the header is row 1.
     student, task, points, comment : str
-        As they were written.
+        The cells as they were written.
     others : dict of str to str
         The cells of columns that the teacher added.
     """
@@ -65,29 +65,32 @@ class Entry(NamedTuple):
 
     @property
     def filled(self):
-        """Whether it says anything."""
+        """True if any cell besides student and task is filled in."""
         return bool(self.points or self.comment or any(self.others.values()))
 
 
 @dataclass
 class Table:
-    """The table as it was read, and what could not be used.
+    """The table ``by-hand.csv``.
 
     Attributes
     ----------
     entries : list of Entry
+        All rows.
     used : dict of (str, str) to Entry
-        By student and task, as :func:`apply` found them.
+        Student and task to row, as :func:`apply` found them.
     held : dict of (str, str) to Entry
-        Rows whose points could not be used, by student and task.
+        Student and task to row, for rows with unusable points.
     kept : list of Entry
-        Rows about an unknown student or task, and second rows about the same one.
+        Rows about an unknown student or task, and repeated rows.
     columns : tuple of str
         The columns that the teacher added.
     delimiter : str
+        Delimiter of the file.
     decimal_comma : bool
+        Whether numbers have decimal commas.
     notes : list of str
-        What could not be used, one line each.
+        One line for each row that could not be used.
     """
 
     entries: list = field(default_factory=list)
@@ -101,12 +104,22 @@ class Table:
 
 
 def read(path):
-    """Return the table in a file; an empty one if there is no file.
+    """Return the table in a file.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+
+    Returns
+    -------
+    Table
+        Empty if the file does not exist.
 
     Raises
     ------
     UserError
-        If it is not a table, or has no columns student, task and points.
+        If the file is not a table, or lacks one of the columns student, task and points.
     """
     path = Path(path)
     if not path.exists():
@@ -137,32 +150,36 @@ def read(path):
 
 
 def apply(table, results, assignment, file=FILE):
-    """Put points and comments of a table into results, and return what it says about days.
+    """Enter the points and comments of a table into results.
 
     Parameters
     ----------
     table : Table
-        ``used``, ``kept`` and ``notes`` are filled in.
+        The table; ``used``, ``held``, ``kept`` and ``notes`` are filled in.
     results : list of Result
-        Are changed.
+        Changed in place.
     assignment : Assignment
+        The assignment.
     file : str
-        What the table is called in notes.
+        Name of the table in notes.
 
     Returns
     -------
-    extensions, late_days : dict of str to float
-        Days by student.
+    extensions : dict of str to float
+        Student to days of extension.
+    late_days : dict of str to float
+        Student to late days, for students with a row ``late``.
     """
-    found = {result.student: result for result in results}
-    find = finder(found)
+    by_student = {result.student: result for result in results}
+    find = finder(by_student)
     tasks = {folded(task.id): task for task in assignment.tasks}
     days = {EXTENSION: {}, LATE: {}}
     for entry in table.entries:
         student = find(entry.student)
-        problem = "" if student else f"there is no student {entry.student!r} among the hand-ins"
-        if student and not problem:
-            problem = _use(entry, found[student], tasks, assignment, table, days)
+        if student:
+            problem = _use(entry, by_student[student], tasks, assignment, table, days)
+        else:
+            problem = f"no hand-in of a student {entry.student!r}"
         if problem:
             if entry not in table.held.values():
                 table.kept.append(entry)
@@ -172,8 +189,19 @@ def apply(table, results, assignment, file=FILE):
 
 
 def code(student):
-    """Return the name of a student on an anonymous page, which ``by-hand.csv`` may have as well.
+    """Return the name of a student on an anonymous page; ``by-hand.csv`` may contain it, too.
 
+    Parameters
+    ----------
+    student : str
+        Id of the student.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
     >>> code("ada") == code("ada") != code("ben")
     True
     """
@@ -181,10 +209,20 @@ def code(student):
 
 
 def finder(students):
-    """Return a function that finds a student's id in another spelling, or an empty string.
+    """Return a function that finds a student's id in another spelling.
 
-    Letter case, forms of Unicode and characters that file names lose do not count; neither do
-    leading zeros, where only one student is left.
+    Letter case, Unicode forms and characters that file names lose are ignored.  Leading zeros are
+    ignored if only one student matches.
+
+    Parameters
+    ----------
+    students : iterable of str
+        Ids of the students.
+
+    Returns
+    -------
+    callable
+        Takes a spelling and returns the id, or an empty string.
 
     Examples
     --------
@@ -211,10 +249,24 @@ def finder(students):
 
 
 def write(table, results, path):
-    """Write the table again: a row for each text to be graded, and all rows that the teacher had.
+    """Write the table again: a row for each text to be graded, and all rows of the teacher.
 
-    The delimiter and the decimal sign stay those of the file, so that the same spreadsheet reads
-    it.  A file that would not change is left alone.
+    The delimiter and the decimal sign of the file are preserved, so that the same spreadsheet can
+    read it.  A file that would not change is not written.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+    results : list of Result
+        The results of the class.
+    path : path-like
+        The file.
+
+    Returns
+    -------
+    pathlib.Path
+        The file.
     """
     rows = []
     used = {**table.used, **table.held}
@@ -239,12 +291,12 @@ def write(table, results, path):
 
 
 def _use(entry, result, tasks, assignment, table, days):
-    """Apply one row; return why it cannot be used, or an empty string."""
+    """Apply one row; return the reason why it cannot be used, or an empty string."""
     name = folded(entry.task).removeprefix("task ").strip()
     task = tasks.get(name)
     if task is None and name not in (WHOLE, *days):
         return (
-            f"there is no task {entry.task!r}; there are {', '.join(map(str, tasks))}, "
+            f"unknown task {entry.task!r}; it must be one of {', '.join(map(str, tasks))}, "
             f"{WHOLE}, {EXTENSION} and {LATE}"
         )
     most = MOST_DAYS if name in days else task.points if task else assignment.points
@@ -252,7 +304,7 @@ def _use(entry, result, tasks, assignment, table, days):
     before = table.used.get(key) or table.held.get(key)
     if before is not None and before.filled:
         if entry.filled and (before.points, before.comment) != (entry.points, entry.comment):
-            return f"{entry.student}, {entry.task} stands in row {before.row} already"
+            return f"{entry.student}, {entry.task} already has row {before.row}"
         return ""
     value = None
     if entry.points:

@@ -1,8 +1,7 @@
-"""Text from a hand-in, made fit for a terminal, a page or a table.
+"""Cleaning of text from a hand-in, for terminals, pages and tables.
 
-Names and messages of exceptions, names of functions and files, and what stands in ``STUDENT`` or
-``FORM`` are chosen by a stranger.  They pass through :func:`clean` where they enter the judge,
-once.
+Names and messages of exceptions, names of functions and files, and constants such as ``STUDENT``
+are chosen by a stranger.  They pass through :func:`clean` once, where they enter the judge.
 """
 
 import re
@@ -12,18 +11,17 @@ FOLDERS = re.compile(r"(?<![\\/\w.:])(?:[A-Za-z]:)?(?:[\\/][\w.+@~-]+)+[\\/](?=[
 
 
 def clean(text, most=MOST):
-    """Return text on one line, cut, without anything that a terminal obeys or that reorders
-    letters.
+    """Return a text as one short, printable line.
 
-    Control characters, escape sequences, marks of direction, invisible characters and halves of a
-    pair become spaces.
+    Control characters, escape characters, direction marks, invisible characters and lone surrogates
+    become spaces.
 
     Parameters
     ----------
     text : object
-        What is not a text is converted.
+        Any object; converted to a string.
     most : int
-        Number of characters that are kept.
+        Largest number of characters.
 
     Returns
     -------
@@ -43,8 +41,19 @@ def clean(text, most=MOST):
 
 
 def without_folders(text):
-    """Return a message with the names of files only: the folders before them are the teacher's.
+    """Return a message without the folders in the paths of files, which are the teacher's.
 
+    Parameters
+    ----------
+    text : str
+        A message.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
     >>> without_folders("cannot open '/home/ada/course/key.txt'; 1/2 and a/b stay")
     "cannot open 'key.txt'; 1/2 and a/b stay"
     """

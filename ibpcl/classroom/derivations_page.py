@@ -1,7 +1,7 @@
-"""A page for grading derivations: the texts rendered, a rubric, points, comments, keys to the next.
+"""A page for grading derivations, with rendered texts, a rubric, points, comments and shortcuts.
 
-The page is one file without a network.  What is entered stays in the browser until it is
-downloaded as ``by-hand.csv``, which goes into the folder of the grades.
+The page is one file that works offline.  Entries stay in the browser until they are downloaded as
+``by-hand.csv``, which belongs in the folder of the grades.
 """
 
 import base64
@@ -56,14 +56,15 @@ def derivations_page(records, anonymous=False):
     Parameters
     ----------
     records : ibpcl.classroom.records.Records
+        The results of the class.
     anonymous : bool
-        Whether students have numbers in place of their ids, in an order that tells nothing.
-        ``by-hand.csv`` then has codes, which the kit reads as well.
+        Whether students have numbers in place of their ids, in a random order.  ``by-hand.csv``
+        then has codes, which the kit reads as well.
 
     Returns
     -------
     str
-        HTML; empty if no text is to be graded by a person.
+        HTML; empty if no hand-in has a text that a person grades.
     """
     tasks = {task.id: task for task in records.assignment.tasks if task.kind == "text"}
     entries = []
@@ -88,7 +89,7 @@ def derivations_page(records, anonymous=False):
 
 
 def _labels(students, anonymous):
-    """Return what students are called on the page."""
+    """Return the names of the students on the page."""
     if not anonymous:
         return students
     numbers = {student: at + 1 for at, student in enumerate(dict.fromkeys(students))}
@@ -96,7 +97,7 @@ def _labels(students, anonymous):
 
 
 def _data(records, entries, labels, anonymous):
-    """Return what the script needs: whom each text is of, and the rows that it leaves alone."""
+    """Return the data for the script: the student of each text, and the rows to preserve."""
     listed = []
     used = {**records.table.used, **records.table.held}
     for label, (result, verdict, _) in zip(labels, entries, strict=True):
@@ -145,7 +146,7 @@ def _entry(at, label, task, text, asked):
     shown = (
         to_html(text, keep_lines=True)
         if text.strip()
-        else "<p class='quiet'>There is no text in the hand-in.</p>"
+        else "<p class='quiet'>The hand-in contains no text.</p>"
     )
     question = (
         f"<details><summary>What was asked</summary>{to_html(asked)}</details>" if asked else ""
@@ -171,7 +172,7 @@ def _head(title):
 <button type="button" id="next">Next <kbd>j</kbd></button>
 <label><input type="checkbox" id="all"> all at once</label>
 <button type="button" class="main" id="download">Download by-hand.csv</button></header>
-<p id="storage" class="wrong" hidden>This browser does not keep what you enter: download the table
+<p id="storage" class="wrong" hidden>This browser does not store your entries: download the table
 before you close the page.</p>
 <div id="list" aria-label="Students"></div>
 """
@@ -186,7 +187,7 @@ previous, <kbd>n</kbd> next without points, <kbd>1</kbd> to <kbd>9</kbd> rubric,
 
 
 def _with_script(title, body, data):
-    """Return the page with its script, which alone may run."""
+    """Return the page with its script; the policy allows no other script."""
     script = read_text(SCRIPT)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"

@@ -1,7 +1,7 @@
-"""Ways to run or import a text that the judge has not seen, found in the syntax tree.
+"""Detection of code that runs or imports hidden text, from the syntax tree.
 
-The box does not rest on this.  Code that is packed into a text cannot be compared with other
-hand-ins, and no task needs it.  Names that are put together while the program runs are not found;
+The box does not depend on this check.  Code that is packed into a text cannot be compared with
+other hand-ins, and no task needs it.  Names that are assembled at run time are not detected, but
 the packed text itself is flagged.
 """
 
@@ -15,12 +15,12 @@ MANY_CONSTANTS = 500  # in one list
 
 
 def uses(tree):
-    """Return the forbidden names that a text uses: plainly, as attributes, or as texts that look
-    them up.
+    """Return the forbidden names that a text uses: directly, as attributes, or as lookup keys.
 
     Parameters
     ----------
     tree : ast.Module
+        Syntax tree of the text.
 
     Returns
     -------
@@ -33,29 +33,31 @@ def uses(tree):
     >>> uses(ast.parse(text))
     [(1, '__builtins__'), (1, 'exec'), (2, 'eval')]
     """
-    found = set()
+    forbidden = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id in NAMES:
-            found.add((node.lineno, node.id))
+            forbidden.add((node.lineno, node.id))
         elif isinstance(node, ast.Attribute) and node.attr in ATTRIBUTES:
-            found.add((node.lineno, node.attr))
+            forbidden.add((node.lineno, node.attr))
         elif isinstance(node, (ast.Subscript, ast.Call)):
             keys = [node.slice] if isinstance(node, ast.Subscript) else node.args
             texts = [piece for key in keys for piece in _text(key).split(".")]
-            found.update((node.lineno, text) for text in texts if text in NAMES)
-    return sorted(found)
+            forbidden.update((node.lineno, text) for text in texts if text in NAMES)
+    return sorted(forbidden)
 
 
 def packed(tree):
-    """Return what may be code or answers in disguise, as (line, words): flags, no more.
+    """Return long texts and long lists of constants, which may hide code or answers.
 
     Parameters
     ----------
     tree : ast.Module
+        Syntax tree of the text.
 
     Returns
     -------
     list of (int, str)
+        Line and description; these are flags, not proofs.
     """
     plain = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     plain |= {
@@ -66,7 +68,7 @@ def packed(tree):
             isinstance(target, ast.Name) and target.id == "DERIVATION" for target in node.targets
         )
     }
-    found = []
+    flags = []
     for node in ast.walk(tree):
         if (
             isinstance(node, ast.Constant)
@@ -74,18 +76,18 @@ def packed(tree):
             and id(node) not in plain
         ):
             if len(node.value) > LONG_TEXT:
-                found.append((node.lineno, f"holds a text of {len(node.value)} characters"))
+                flags.append((node.lineno, f"holds a text of {len(node.value)} characters"))
         elif isinstance(node, (ast.List, ast.Tuple, ast.Set, ast.Dict)):
             count = sum(
                 isinstance(each, (ast.Constant, ast.UnaryOp)) for each in ast.iter_child_nodes(node)
             )
             if count > MANY_CONSTANTS:
-                found.append((node.lineno, f"holds {count} constants"))
-    return found
+                flags.append((node.lineno, f"holds {count} constants"))
+    return flags
 
 
 def _text(node):
-    """Return the text that an expression of constants makes, "" if it is something else."""
+    """Return the value of a constant text expression; an empty string for any other expression."""
     pieces = []
     waiting = [node]
     while waiting:

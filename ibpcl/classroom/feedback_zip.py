@@ -1,4 +1,4 @@
-"""All feedback pages in one zip, named so that a platform gives each to its student.
+"""A zip of all feedback pages, named so that a platform can assign each page to its student.
 
 ===========  ====================================================  ==========================
 platform     names in the zip                                      needs
@@ -33,24 +33,27 @@ def write(records, system, out, filled=None, roster=None, downloads=None):
     Parameters
     ----------
     records : ibpcl.classroom.records.Records
+        The results of the class.
     system : str
-        A platform; one without names of its own gets a folder per student.
-    out : path
+        The platform; one without special names gets a folder per student.
+    out : path-like
+        Path of the zip.
     filled : ibpcl.classroom.worksheets.Filled, optional
         The platform's table.
     roster : ibpcl.classroom.students.Roster, optional
-    downloads : path, optional
+        List of the class.
+    downloads : path-like, optional
         Folder or zip of the hand-ins as the platform named them.
 
     Returns
     -------
     list of str
-        Who is not in the zip, and why, one line each.
+        A note on the students who are not in the zip; empty if all are.
 
     Raises
     ------
     UserError
-        If what the platform's names are made of is missing.
+        If the table or the downloads that the platform's names require are missing.
     """
     students = [result.student for result in records.results]
     matcher = Matcher(students, roster)
@@ -73,12 +76,12 @@ def write(records, system, out, filled=None, roster=None, downloads=None):
         return []
     shown = ", ".join(missing[:8]) + (", ..." if len(missing) > 8 else "")
     return [
-        f"the zip has no page for {len(missing)} students, whom {system} would not find: {shown}"
+        f"the zip has no page for {len(missing)} students, whom {system} could not match: {shown}"
     ]
 
 
 def _moodle(students, filled, roster):
-    """Return the names that Moodle reads: the second part is the participant's number."""
+    """Return the file names that Moodle reads; their second part is the participant's number."""
     if filled is None and roster is None:
         raise UserError(
             "class: --feedback-zip for Moodle needs the participants' numbers: give the "
@@ -95,14 +98,14 @@ def _moodle(students, filled, roster):
             full_name = person.full_name
             number = number_at_end(person.identifier)
         if number:
-            # Moodle splits at underscores, and slashes make folders.
+            # Moodle splits names at underscores, and slashes would create folders.
             safe = re.sub(r'[_/\\:*?"<>|\x00-\x1f]+', " ", full_name or student).strip()
             names[student] = f"{safe}_{number}_assignsubmission_file_/feedback.html"
     return names
 
 
 def _canvas(entries, matcher, filled):
-    """Return the names that Canvas reads: user and attachment, as in the file handed in."""
+    """Return the file names that Canvas reads, with the user and attachment of the hand-in."""
     by_user = {}
     if filled is not None:
         for student, at in filled.matches.items():
@@ -120,7 +123,7 @@ def _canvas(entries, matcher, filled):
 
 
 def _brightspace(entries, matcher):
-    """Return the names that Brightspace reads: the folder of each submission."""
+    """Return the file names that Brightspace reads, in the folder of each submission."""
     names = {}
     for entry in entries:
         for part in Path(entry).parts:
@@ -149,6 +152,4 @@ def _entries(downloads, system):
         with zipfile.ZipFile(path) as archive:
             return archive.namelist()
     except (OSError, zipfile.BadZipFile) as error:
-        raise UserError(
-            f"class: {path} is neither a folder nor a zip that can be read: {error}"
-        ) from None
+        raise UserError(f"class: {path} is neither a folder nor a readable zip: {error}") from None

@@ -1,17 +1,17 @@
-r'''A form of an assignment: the reference solution, and what is different in this form.
+r'''Forms of an assignment, each merged from the reference solution and a file of differences.
 
-A file in ``forms/`` is a fragment of Python that holds the differences only:
+A file in ``forms/`` is a fragment of Python that holds only the differences:
 
 =====================================  ===========================================================
 in the fragment                        in the form
 =====================================  ===========================================================
-a function of the reference's name     takes the place of the reference's
-... without a docstring                keeps the docstring of the reference's
-... with a docstring that begins with  keeps all of it but this paragraph
+a function with the reference's name   replaces the reference's function
+... without a docstring                keeps the reference's docstring
+... with a docstring that begins with  keeps the reference's docstring, except the formula
 ``.. math::``
-another function, a constant           stands above the first function
-an import                              stands above the first import
-``WORDS = {"old": "new", ...}``        replaced in every docstring that the reference's is kept of
+another function, a constant           is inserted above the first function
+an import                              is inserted above the first import
+``WORDS = {"old": "new", ...}``        replacements in every docstring kept from the reference
 =====================================  ===========================================================
 '''
 
@@ -29,14 +29,19 @@ def merged(reference, fragment, name):
     Parameters
     ----------
     reference, fragment : str
-        Sources of the reference and of what differs from it.
+        Texts of the reference and of its differences.
     name : str
-        Of the form, for messages.
+        Name of the form, for messages.
+
+    Returns
+    -------
+    str
+        Python text.
 
     Raises
     ------
     UserError
-        If the fragment holds what does not fit the reference.
+        If the fragment does not fit the reference.
     """
     words, functions, constants, imports = _sorted(fragment, name)
     tree = ast.parse(reference)
@@ -48,7 +53,7 @@ def merged(reference, fragment, name):
         new_head, new, body = functions.pop(node.name, (head, "", body))
         where = f"class: form {name}: {node.name}"
         if new_head != head and not node.name.startswith("_"):
-            raise UserError(f"{where} must have the signature of the reference's")
+            raise UserError(f"{where} must have the same signature as in the reference")
         formula = new.strip().removeprefix("r").strip('"').rstrip()
         if not new or formula.startswith(".. math::"):
             unused -= {word for word in words if word in docstring}
@@ -63,7 +68,8 @@ def merged(reference, fragment, name):
         ]
     if unused:
         raise UserError(
-            f"class: form {name}: {sorted(unused)[0]!r} of WORDS is in no docstring that is kept"
+            f"class: form {name}: {sorted(unused)[0]!r} of WORDS occurs in no docstring that is "
+            "kept from the reference"
         )
     helpers = [head + docstring + body for head, docstring, body in functions.values()]
     above = "".join(f"{text}\n" for text in constants) + ("\n\n" if constants else "")
@@ -79,7 +85,7 @@ def merged(reference, fragment, name):
 
 
 def _sorted(fragment, name):
-    """Return the words, the functions (as :func:`_split` does), the constants and the imports of a
+    """Return WORDS, the functions (split by :func:`_split`), the constants and the imports of a
     fragment.
     """
     words = {}
@@ -98,13 +104,13 @@ def _sorted(fragment, name):
             constants.append(text)
         elif not _is_text(node):
             raise UserError(
-                f"class: form {name}: line {node.lineno} is no function, constant or import"
+                f"class: form {name}: line {node.lineno} is neither function, constant nor import"
             )
     return words, functions, constants, imports
 
 
 def _split(text, node):
-    """Return the lines of a function's head, of its docstring and of the rest."""
+    """Return the lines of a function's signature, docstring and body."""
     lines = text.splitlines(keepends=True)
     documented = _is_text(node.body[0])
     head = node.body[0].lineno - 1 if documented else _head(node)

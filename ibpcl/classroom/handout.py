@@ -1,4 +1,4 @@
-"""What a student gets, and what a student hands in."""
+"""Handing out the files of an assignment, and packing a hand-in."""
 
 import ast
 import csv
@@ -37,22 +37,25 @@ def test_public_tasks():
 
 
 def new(assignment, out, student="", key=variants.PUBLIC, form=None):
-    """Write statement, stub and public checks to a folder; with jupytext, the stub as a notebook
-    too.
+    """Write statement, stub and public checks to a folder; with jupytext, also a notebook.
 
     Parameters
     ----------
     assignment : Assignment
-    out : path
+        The assignment.
+    out : path-like
+        The folder.
     student : str
+        Id of the student; may be empty.
     key : bytes
-        The course key, which gives the student's form.
+        The course key, which decides the student's form.
     form : str, optional
-        By default the one that key and student give.
+        Name of the form; by default the one that follows from key and student.
 
     Returns
     -------
     list of pathlib.Path
+        The files written.
 
     Raises
     ------
@@ -83,10 +86,22 @@ def new(assignment, out, student="", key=variants.PUBLIC, form=None):
 
 
 def marking(assignment):
-    """Return the last section of a statement: the points of the tasks, where each is checked, and
-    the commands.
+    """Return the last section of a statement: points, checks and commands.
+
+    Parameters
+    ----------
+    assignment : Assignment
+        The assignment.
+
+    Returns
+    -------
+    str
+        Markdown.
     """
-    where = {"public": "`ibpcl class check`, and when graded", "hidden": "when graded only"}
+    where = {
+        "public": "by `ibpcl class check` and in grading",
+        "hidden": "in grading only",
+    }
     rows = "\n".join(
         (
             f"| {task.id} | {task.points:g} | "
@@ -100,16 +115,33 @@ def marking(assignment):
 | --- | --: | --- |
 {rows}
 
-`ibpcl class check {assignment.file}` shows your verdicts on the public tasks, in the words that
-the grade will have; `ibpcl class submit {assignment.file}` packs the file. Test the other tasks
-yourself: `ibpcl check` compares any gradient of yours with numerical derivatives. Where digits are
-asked for, an error counts relative to its entry, or to a
-thousandth of the largest entry where the entry itself is smaller than that.
+`ibpcl class check {assignment.file}` shows your verdicts on the public tasks, in the same words as
+the grade; `ibpcl class submit {assignment.file}` packs the file. Test the other tasks yourself:
+`ibpcl check` compares any of your gradients with numerical derivatives. Where a number of digits is
+required, an error counts relative to its entry, or to a thousandth of the largest entry if the
+entry itself is smaller than that.
 """
 
 
 def blank(assignment, form, student="", key=variants.PUBLIC):
-    """Return the file that a student fills in."""
+    """Return the file that a student fills in.
+
+    Parameters
+    ----------
+    assignment : Assignment
+        The assignment.
+    form : str
+        Name of the form.
+    student : str
+        Id of the student; may be empty.
+    key : bytes
+        The course key, which selects the exhibits of a referee.
+
+    Returns
+    -------
+    str
+        Python text.
+    """
     if not referee.tasks_of(assignment):
         return stub(assignment, form, student)
     mistakes = referee.chosen(assignment, key, student)
@@ -120,8 +152,21 @@ def blank(assignment, form, student="", key=variants.PUBLIC):
 
 
 def as_notebook(text, assignment, form="base"):
-    """Return a stub as the text of a notebook, statement and tasks above their cells; None without
-    jupytext.
+    """Return a stub as a notebook, with the statement's sections above the cells of their tasks.
+
+    Parameters
+    ----------
+    text : str
+        The stub.
+    assignment : Assignment
+        The assignment.
+    form : str
+        Name of the form.
+
+    Returns
+    -------
+    str or None
+        JSON; None if jupytext is not installed.
     """
     try:
         import jupytext
@@ -134,8 +179,21 @@ def as_notebook(text, assignment, form="base"):
 
 
 def percent(text, assignment, form="base"):
-    """Return a stub in cells (``# %%``): the statement's sections as Markdown, each above the
-    function it asks for.
+    """Return a stub in cells (``# %%``), with each section of the statement above its function.
+
+    Parameters
+    ----------
+    text : str
+        The stub.
+    assignment : Assignment
+        The assignment.
+    form : str
+        Name of the form.
+
+    Returns
+    -------
+    str
+        Python text with Markdown cells.
     """
     sections = re.split(r"^(?=## )", assignment.statement(form), flags=re.MULTILINE)
     above = {}
@@ -162,19 +220,28 @@ def _markdown(text):
 
 
 def submit(path, out=None, assignment=None):
-    """Pack a hand-in as a zip, and return the zip's path, the hash of its text, and what its author
-    should know.
+    """Pack a hand-in as a zip.
 
-    The same file gives the same zip, byte for byte; the hash is the one on the page of the grade.
-    A notebook is packed without its outputs.
+    The same file gives the same zip, byte for byte; the hash is the one on the feedback page.  A
+    notebook is packed without its outputs.
 
     Parameters
     ----------
-    path : path
-    out : path, optional
-        Name of the zip.
+    path : path-like
+        The Python file, notebook or zip.
+    out : path-like, optional
+        Path of the zip; by default beside the file.
     assignment : Assignment, optional
-        By default the one that the file names.
+        The assignment; by default the one that the file names.
+
+    Returns
+    -------
+    out : pathlib.Path
+        Path of the zip.
+    sha256 : str
+        Hash of the text.
+    warnings : list of str
+        Warnings for the author, such as missing functions.
 
     Raises
     ------
@@ -218,8 +285,8 @@ def submit(path, out=None, assignment=None):
 
 
 def _without_outputs(path):
-    """Return the text of a notebook without outputs: its author's own file, which was read
-    already.
+    """Return the text of a notebook without outputs; the file has been read before, so it is safe
+    to parse.
     """
     text, _ = texts.decoded(path.read_bytes())
     notebook = json.loads(text)
@@ -231,14 +298,14 @@ def _without_outputs(path):
 
 
 def add_students(path, roster):
-    """Add students to the list of a course, which is kept beside its key; who is there already
-    stays as it is.
+    """Add students to the list of a course; existing entries stay unchanged.
 
     Parameters
     ----------
-    path : path
-        CSV; made if it does not exist.
+    path : path-like
+        CSV file beside the course key; created if it does not exist.
     roster : Roster
+        The students to add.
 
     Returns
     -------
@@ -259,8 +326,18 @@ def add_students(path, roster):
 
 
 def zipped(files, programs=()):
-    """Return the bytes of a zip of {name: text}: the same files give the same bytes; ``programs``
-    can be run.
+    """Return the bytes of a zip; the same files give the same bytes.
+
+    Parameters
+    ----------
+    files : dict of str to str
+        Name to text.
+    programs : collection of str
+        Names of the files that are executable.
+
+    Returns
+    -------
+    bytes
     """
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w") as archive:

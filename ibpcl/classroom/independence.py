@@ -146,7 +146,7 @@ def _wrapped(function):
 
 
 def _behind(value):
-    """Return the names of the functions behind an expression that is a name, a call or a wrapper."""
+    """Return the names of the functions behind a name, a call or a wrapper."""
     if isinstance(value, ast.Name):
         return [value.id]
     if isinstance(value, ast.Lambda):

@@ -1,6 +1,6 @@
-"""Late days: the due date, extensions of single students, and what a day costs.
+"""Late days: the due date, extensions for single students, and the deduction per day.
 
-The rules are kept in ``late.json`` beside the results, so every report and export uses the same.
+The rules are stored in ``late.json`` beside the results, so that all reports and exports agree.
 """
 
 import math
@@ -25,16 +25,16 @@ LABELS = ("%Y-%m-%d-%H-%M-%S", "%b %d, %Y %I%M %p", "%b %d, %Y %I:%M %p", "%d %B
 
 
 class Policy(NamedTuple):
-    """The rules of a class.
+    """The rules for late hand-ins of a class.
 
     Attributes
     ----------
     due : str
         ISO date and time with its zone; empty if there is none.
     per_day : float
-        Percent of the assignment's points that each day that has begun costs, 0 to 100.
+        Percent of the assignment's points deducted per day begun, 0 to 100.
     at_most : float
-        Percent that all days together cost at most, 0 to 100.
+        Largest deduction for all days together, in percent, 0 to 100.
     """
 
     due: str = ""
@@ -43,13 +43,22 @@ class Policy(NamedTuple):
 
 
 def parsed(text):
-    """Return a date and time; a date alone ends with its day, and without a zone it is this
-    machine's.
+    """Return the date and time in a text.
+
+    Parameters
+    ----------
+    text : str
+        ISO date, with or without time and zone.  A date alone means the end of the day; without a
+        zone, this machine's zone applies.
+
+    Returns
+    -------
+    datetime.datetime
 
     Raises
     ------
     UserError
-        If it is not a date.
+        If the text is not a date.
 
     Examples
     --------
@@ -77,7 +86,23 @@ def parsed(text):
 
 
 def read(folder):
-    """Return the policy that is kept in a folder of results."""
+    """Return the policy stored in a folder of results.
+
+    Parameters
+    ----------
+    folder : path-like
+        The folder.
+
+    Returns
+    -------
+    Policy
+        The default policy if none is stored.
+
+    Raises
+    ------
+    UserError
+        If the file is damaged.
+    """
     path = Path(folder) / FILE
     if not path.exists():
         return Policy()
@@ -89,15 +114,25 @@ def read(folder):
 
 
 def keep(folder, due=None, per_day=None, at_most=None):
-    """Change what is given of the policy in a folder, and return the policy.
+    """Change the policy in a folder of results, and return it.
 
     Parameters
     ----------
-    folder : path
+    folder : path-like
+        The folder.
     due : str, optional
-        As :func:`parsed` reads it; ``none`` removes the due date.
+        New due date, as :func:`parsed` reads it; ``none`` removes the due date.
     per_day, at_most : float, optional
-        Percent, 0 to 100.
+        New percentages, 0 to 100.
+
+    Returns
+    -------
+    Policy
+
+    Raises
+    ------
+    UserError
+        If a value is invalid.
     """
     path = Path(folder) / FILE
     fresh = due is not None and path.exists()  # a damaged file can be replaced
@@ -117,14 +152,19 @@ def keep(folder, due=None, per_day=None, at_most=None):
 
 
 def days_late(handed_in, due, extension=0.0):
-    """Return the days that have begun after the due date; 0 in time.
+    """Return the number of days begun after the due date.
 
     Parameters
     ----------
     handed_in, due : str
-        ISO dates and times; without a zone, this machine's.
+        ISO dates and times; without a zone, this machine's zone applies.
     extension : float
-        Days that the student has more.
+        Additional days for the student.
+
+    Returns
+    -------
+    int
+        0 if the hand-in is in time.
 
     Examples
     --------
@@ -138,19 +178,25 @@ def days_late(handed_in, due, extension=0.0):
 
 
 def apply(policy, results, extensions, most, late_days=None):
-    """Write late days and deductions into results, and return notes.
+    """Write late days and deductions into results.
 
     Parameters
     ----------
     policy : Policy
+        The rules.
     results : list of Result
-        Are changed.
+        Changed in place.
     extensions : dict of str to float
-        Days by student.
+        Student to additional days.
     most : float
-        The points of the assignment, which percentages are of.
+        Points of the assignment, the basis of the percentages.
     late_days : dict of str to float, optional
-        Days by student that the teacher gives; they count before ``Result.handed_in``.
+        Student to late days given by the teacher; they override ``Result.handed_in``.
+
+    Returns
+    -------
+    list of str
+        A note on the students whose time is unknown; empty if there are none.
     """
     late_days = late_days or {}
     if not policy.due and not late_days:
@@ -170,20 +216,25 @@ def apply(policy, results, extensions, most, late_days=None):
     if not unknown:
         return []
     return [
-        f"when {len(unknown)} students handed in is not known ({', '.join(unknown[:3])}"
-        f"{', ...' if len(unknown) > 3 else ''}): nothing is taken off"
+        f"the time of {len(unknown)} hand-ins is unknown ({', '.join(unknown[:3])}"
+        f"{', ...' if len(unknown) > 3 else ''}): nothing is deducted"
     ]
 
 
 def handed_in(label, seconds):
-    """Return when an attempt was handed in, as an ISO time; empty if it is not known.
+    """Return the time at which an attempt was handed in.
 
     Parameters
     ----------
     label : str
-        What the platform calls the attempt; a date in it counts before the time of the file.
+        Name of the attempt on the platform; a date in it overrides the time of the file.
     seconds : float
-        The time of the file, in seconds since 1970; 0 if unknown.
+        Time of the file in seconds since 1970; 0 if unknown.
+
+    Returns
+    -------
+    str
+        ISO date and time; empty if unknown.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Where things stand in the tables of learning platforms: ids, names, points, maximum."""
+"""Layouts of the tables of learning platforms: the columns of ids, names, points and maximum."""
 
 import re
 from typing import NamedTuple
@@ -7,8 +7,8 @@ from ibpcl.classroom.matching import number_at_end
 from ibpcl.classroom.spreadsheet import column_key, number
 from ibpcl.errors import UserError
 
-# "Grade" and "Maximum grade" in Moodle's languages.  Others are found by the number that every
-# row has below the maximum: the grade stands directly before it.
+# "Grade" and "Maximum grade" in Moodle's languages.  In other languages, the maximum is the column
+# with the same number in every row, and the grade is the column before it.
 MOODLE_GRADE = {
     "grade",
     "bewertung",
@@ -48,23 +48,24 @@ PART_KEYS = ("firstname", "lastname", "vorname", "nachname", "prénom", "nom", "
 
 
 class Layout(NamedTuple):
-    """Where things stand in one table.
+    """The layout of one table.
 
     Attributes
     ----------
     first : int
-        The first row that may be about a student.
+        Index of the first row that may be about a student.
     points : int
-        The column that is filled in.
+        Index of the column that is filled in.
     comment : int or None
-        A column for the teacher's comments.
+        Index of a column for the teacher's comments.
     most : float
-        The platform's maximum; 0 if the table does not say it.
+        The platform's maximum; 0 if the table does not state it.
     ids, names : tuple of int
         Columns with ids and addresses, and with names; the names of parts are joined.
     decimal_comma : bool
+        Whether numbers have decimal commas.
     delimiter : str
-        What the platform needs; empty to keep that of the file.
+        Delimiter that the platform requires; empty to keep that of the file.
     utf8 : bool
         Whether the platform reads UTF-8 only.
     """
@@ -80,7 +81,18 @@ class Layout(NamedTuple):
     utf8: bool = False
 
     def about(self, row):
-        """Return the ids and addresses of a row, and its names."""
+        """Return the ids and addresses of a row, and its names.
+
+        Parameters
+        ----------
+        row : list of str
+            Cells of the row.
+
+        Returns
+        -------
+        ids : list of str
+        names : list of str
+        """
         ids = [row[at].removeprefix("#") for at in self.ids]
         names = [row[at] for at in self.names]
         return ids, [" ".join(names), *names] if len(names) > 1 else names
@@ -203,9 +215,7 @@ def _columns(head, keys):
 
 
 def _chosen(head, column, places, path, assignment=None):
-    """Return the column for the points: the one that is named, the one that fits, or the only
-    one.
-    """
+    """Return the column for the points: the named one, the matching one, or the only one."""
     places = list(places)
     if column:
         exact = [at for at in places if head[at].strip() == column.strip()]
@@ -217,7 +227,7 @@ def _chosen(head, column, places, path, assignment=None):
     if len(found) != 1:
         shown = "; ".join(head[at] for at in found or places) or "none"
         raise UserError(
-            f"class: {path}: which column are the points for? Give --column with one of: {shown}"
+            f"class: {path}: several columns could hold the points; name one with --column: {shown}"
         )
     return found[0]
 

@@ -1,9 +1,9 @@
-"""The shared libraries that Python, NumPy and SciPy load, wherever they lie.
+"""The shared libraries that Python, NumPy and SciPy load, wherever they are installed.
 
-Wheels bring their libraries in folders of their own; conda and many clusters have them in
-``PREFIX/lib``, beside hundreds of others.  A box shows those that are needed, and no more.  They
-are found as the loader finds them: by the names and search paths in the libraries themselves.  The
-format is ELF, that of Linux.
+Wheels bring their libraries in separate folders; conda and many clusters have them in
+``PREFIX/lib``, beside hundreds of others.  A box contains only the required ones.  They are located
+as the loader locates them: by the names and search paths in the libraries themselves.  The format
+is ELF, that of Linux.
 """
 
 import mmap
@@ -26,14 +26,14 @@ MOST_ENTRIES = 10_000
 
 
 class Wants(NamedTuple):
-    """The libraries that a file needs, by name, and the folders that it is told to look in."""
+    """The libraries that a file needs, by name, and its search paths."""
 
     names: list
     folders: list
 
 
 def needed_by(files, covered=()):
-    """Return the libraries that files need, directly or by others, and that are not covered yet.
+    """Return the libraries that files need, directly or indirectly, and that are not covered yet.
 
     Parameters
     ----------
@@ -69,15 +69,17 @@ def needed_by(files, covered=()):
 
 
 def wants(path):
-    """Return what an ELF file needs; nothing if it is not one, or cannot be read.
+    """Return the libraries that an ELF file needs.
 
     Parameters
     ----------
-    path : path
+    path : path-like
+        Any file.
 
     Returns
     -------
     Wants
+        Empty if the file is not ELF or cannot be read.
     """
     try:
         with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
@@ -129,7 +131,7 @@ def _wants(data, path):
 
 
 def _offset(address, loaded):
-    """Return the place in the file of an address in memory."""
+    """Return the file offset of an address in memory."""
     return next(
         (
             address - first + offset
@@ -141,8 +143,8 @@ def _offset(address, loaded):
 
 
 def _located(name, folders):
-    """Return the paths of a library in the first folder that has it, and of those that it loads at
-    run time.
+    """Return the paths of a library in the first folder that has it, and of the libraries that it
+    loads at run time.
     """
     for folder in folders:
         path = os.path.normpath(os.path.join(folder, name))

@@ -1,4 +1,4 @@
-"""Whom a row of a platform's table is about: ids first, then addresses, then names."""
+"""Matching of a platform's rows to students: by id first, then by address, then by name."""
 
 import re
 
@@ -7,14 +7,14 @@ from ibpcl.classroom.students import folded, name_key
 
 
 class Matcher:
-    """Find students of a class by what a platform knows about them.
+    """Finds students of a class by the ids, addresses and names of a platform.
 
     Parameters
     ----------
     students : sequence of str
         Ids as they were graded.
     roster : ibpcl.classroom.students.Roster, optional
-        What else is known about them.
+        List of the class, with further ids, addresses and names.
     """
 
     def __init__(self, students, roster=None):
@@ -29,9 +29,19 @@ class Matcher:
                 self._names.setdefault(name, set()).add(student)
 
     def by_id(self, *words):
-        """Return the student with one of these ids or addresses; an empty string if it is none.
+        """Return the student with one of these ids or addresses.
 
         The part of an address before ``@`` counts as an id.
+
+        Parameters
+        ----------
+        *words : str
+            Ids and addresses.
+
+        Returns
+        -------
+        str
+            Id of the student; empty if none matches.
         """
         words = [word.strip() for word in words if word and word.strip()]
         for word in [*words, *(word.partition("@")[0] for word in words if "@" in word)]:
@@ -44,7 +54,18 @@ class Matcher:
         return ""
 
     def by_name(self, *names):
-        """Return the one student with one of these names, in any order of the words."""
+        """Return the only student with one of these names, in any order of the words.
+
+        Parameters
+        ----------
+        *names : str
+            Full names.
+
+        Returns
+        -------
+        str
+            Id of the student; empty if none or several match.
+        """
         for name in names:
             found = self._names.get(name_key(name), set()) if name else set()
             if len(found) == 1:
@@ -53,18 +74,21 @@ class Matcher:
 
 
 def assigned(rows, matcher):
-    """Return {student: row} for rows of ids and names; notes on what is ambiguous.
+    """Match rows to students.
 
     Parameters
     ----------
     rows : dict of int to (list of str, list of str)
-        For each row its ids and addresses, and its names.
+        For each row, its ids and addresses, and its names.
     matcher : Matcher
+        Finds the students.
 
     Returns
     -------
     matches : dict of str to int
+        Student to row.
     notes : list of str
+        Notes on students with several rows.
     """
     claims = {}
     for number, (ids, names) in rows.items():
@@ -87,8 +111,20 @@ def assigned(rows, matcher):
 
 
 def number_at_end(text):
-    """Return the number at the end of a text, such as Moodle's ``Participant 7``; empty if none.
+    """Return the number at the end of a text, such as Moodle's ``Participant 7``.
 
+    Parameters
+    ----------
+    text : str
+        Any text.
+
+    Returns
+    -------
+    str
+        The digits; empty if there are none.
+
+    Examples
+    --------
     >>> number_at_end("Participant 7"), number_at_end("Teilnehmer/in1234567")
     ('7', '1234567')
     """

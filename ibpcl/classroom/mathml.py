@@ -1,12 +1,11 @@
-r"""LaTeX formulas as MathML, which browsers draw without a script or a network.
+r"""LaTeX formulas as MathML, which browsers display without a script or a network.
 
-The formulas are those of the statements and of students' derivations.  A student's text is not to
-be trusted, so everything is escaped, nothing becomes a link, and length and depth are bounded.
-The libraries that were tried leave ``<`` inside ``\text{}`` as it is, turn ``\href`` into a link,
-and do not know ``aligned``.
+The formulas come from the statements and from students' derivations.  A student's text must not be
+trusted, so everything is escaped, nothing becomes a link, and length and depth are bounded.  The
+libraries that were tried do not escape ``<`` inside ``\text{}``, turn ``\href`` into a link, and do
+not support ``aligned``.
 
-A command that is not known is shown as text; a formula that cannot be parsed is shown as it was
-written.
+An unknown command is shown as text; a formula that cannot be parsed is shown as its source.
 """
 
 import re
@@ -78,7 +77,7 @@ def to_mathml(formula, display=False):
     formula : str
         LaTeX without the dollars around it.
     display : bool
-        Whether it stands on a line of its own.
+        Whether the formula is displayed on a separate line.
 
     Returns
     -------
@@ -127,7 +126,7 @@ class _Parser:
         return token
 
     def rows(self, end):
-        r"""Parse cells and rows up to ``\end`` or the end; a single cell is a row of its own."""
+        r"""Parse cells and rows up to ``\end`` or the end; a single cell is a row with one cell."""
         table = [[self.row({"&", "\\\\", "\\cr", "\\end"})]]
         while (token := self.peek()) in ("&", "\\\\", "\\cr"):
             self.take()
@@ -191,7 +190,7 @@ class _Parser:
         return f"<mrow>{body}</mrow>"
 
     def raw(self):
-        """Return the text of an argument as it was written, for words within a formula."""
+        """Return the source of an argument, for words within a formula."""
         if self.peek() != "{":
             return self.take()
         self.take()
@@ -238,7 +237,7 @@ class _Parser:
         return f"<mo>{'−' if token == '-' else escape(token)}</mo>", "beside"
 
     def command(self, name):
-        """Parse what follows a command."""
+        """Parse a command and its arguments."""
         for table, tag in ((LETTERS, "mi"), (OPERATORS, "mo")):
             if name in table:
                 return f"<{tag}>{escape(table[name])}</{tag}>", "beside"
@@ -331,14 +330,14 @@ class _Parser:
         )
 
     def fence(self):
-        """Return the character of the fence that comes next; a point is none."""
+        """Return the character of the next fence; a point is an invisible one."""
         token = self.take()
         if token.startswith("\\"):
             return escape(FENCES.get(token[1:], "") or OPERATORS.get(token[1:], ""))
         return "" if token == "." else escape(token)
 
     def fenced(self):
-        r"""Parse what stands between ``\left`` and ``\right``."""
+        r"""Parse the content between ``\left`` and ``\right``."""
         opening = self.fence()
         body = self.row({"\\right"})
         if self.take() != "\\right":
@@ -347,7 +346,7 @@ class _Parser:
         return f'<mrow><mo fence="true">{opening}</mo>{body}<mo fence="true">{closing}</mo></mrow>'
 
     def environment(self):
-        r"""Parse what stands between ``\begin`` and ``\end``."""
+        r"""Parse the content between ``\begin`` and ``\end``."""
         name = self.raw()
         if name == "array" or name.startswith("alignat"):
             self.raw()
@@ -384,7 +383,7 @@ def _scripts(base, below, above, place):
 
 
 def _grouped(body):
-    """Return MathML as exactly one element; nothing stays nothing."""
+    """Return MathML as exactly one element; an empty text stays empty."""
     single = re.fullmatch(r"<(m\w+)[^>]*>[^<]*</\1>", body)
     if not body or single or (body.startswith("<mrow>") and body.count("<mrow>") == 1):
         return body
@@ -400,7 +399,7 @@ def _under(body, below):
 
 
 def _spaced(words):
-    """Return words with the blanks at their ends kept, which MathML drops."""
+    """Return words with non-breaking spaces at their ends, because MathML drops plain ones."""
     head = "\u00a0" if words[:1].isspace() else ""
     tail = "\u00a0" if words[-1:].isspace() else ""
     return f"{head}{re.sub(r'[$]', '', words).strip()}{tail}"

@@ -256,7 +256,7 @@ ALPHABETS = {
     "sans": (0x1D5A0, 0x1D5BA, 0x1D7E2),
     "mono": (0x1D670, 0x1D68A, 0x1D7F6),
 }
-# Letters that Unicode had before that block; their places in it are empty.
+# Letters that Unicode contained before that block; their positions in it are empty.
 ELSEWHERE = {
     "script": dict(zip("BEFHILMRego", "ℬℰℱℋℐℒℳℛℯℊℴ", strict=True)),
     "double": dict(zip("CHNPQRZ", "ℂℍℕℙℚℝℤ", strict=True)),

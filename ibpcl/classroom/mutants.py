@@ -1,7 +1,7 @@
-"""Mutants: the reference solution with one slip, to be compared with what a hand-in returns.
+"""Mutants: the reference solution with one slip, for comparison with a hand-in's values.
 
-They run on the judge's side; nothing of them reaches the hand-in.  A mutant that returns the same
-numbers at every point shows which mistake was made, and stands for the student's function wherever
+Mutants run in the judge's process, and nothing of them reaches the hand-in.  A mutant that returns
+the same numbers at every point identifies the mistake, and replaces the student's function wherever
 that must be computed.
 """
 
@@ -17,16 +17,25 @@ MOST = 900  # mutants of one function: keeps the time below about a second
 
 
 class Mutant(NamedTuple):
-    """The reference with one slip."""
+    """The reference with one slip.
 
-    kind: str  # of the mistake
-    words: str  # for the student, without expressions
-    function: object  # callable
+    Attributes
+    ----------
+    kind : str
+        Kind of the mistake.
+    words : str
+        Description for the student, without expressions.
+    function : callable
+        The function with the slip.
+    """
+
+    kind: str
+    words: str
+    function: object
 
 
 def mutants_of(source, function, module, kept=()):
-    """Yield the mutants of a function of the reference, those of its own body before those of its
-    helpers.
+    """Yield the mutants of a function of the reference: slips in its body, then in its helpers.
 
     Parameters
     ----------
@@ -37,7 +46,11 @@ def mutants_of(source, function, module, kept=()):
     module : module
         The reference solution, whose other names the mutants use.
     kept : iterable of str
-        Functions that stay as they are.
+        Helpers that stay unchanged.
+
+    Yields
+    ------
+    Mutant
     """
     tree = ast.parse(source)
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
@@ -57,21 +70,21 @@ def mutants_of(source, function, module, kept=()):
 
 
 def _helpers(function, functions, kept):
-    """Return the function and the private helpers that it calls, itself first."""
-    found = []
+    """Return the function and the private helpers that it calls; the function comes first."""
+    names = []
     waiting = [function]
     while waiting:
         name = waiting.pop(0)
-        if name in found or name in kept:
+        if name in names or name in kept:
             continue
-        found.append(name)
+        names.append(name)
         called = [node.id for node in ast.walk(functions[name]) if isinstance(node, ast.Name)]
         waiting += [each for each in called if each.startswith("_") and each in functions]
-    return found
+    return names
 
 
 def _made(chain, slip, module, function):
-    """Return the function with a slip, or None if that is not valid Python."""
+    """Return the function with a slip, or None if the result is not valid Python."""
     old = [slot.put(new) for slot, new in zip(slip.slots, slip.new, strict=True)]
     try:
         tree = ast.fix_missing_locations(ast.Module(list(chain), []))
@@ -89,8 +102,18 @@ def _made(chain, slip, module, function):
 
 
 def called(function, arguments):
-    """Return what a function of the judge's side returns, or None if it raises or is not a
-    value.
+    """Return the value of a function in the judge's process, or None if it raises an exception.
+
+    Parameters
+    ----------
+    function : callable
+        Any function, such as a mutant.
+    arguments : sequence
+        Its arguments.
+
+    Returns
+    -------
+    object or None
     """
     with np.errstate(all="ignore"):
         try:
@@ -100,7 +123,17 @@ def called(function, arguments):
 
 
 def quietly(mutants):
-    """Yield mutants while NumPy's warnings, which their nonsense causes, are not shown."""
+    """Yield mutants while runtime warnings, which mutants often cause, are suppressed.
+
+    Parameters
+    ----------
+    mutants : iterable of Mutant
+        The mutants.
+
+    Yields
+    ------
+    Mutant
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         yield from mutants

@@ -3,8 +3,8 @@
 A gradient earns nothing if it could be written down without the mathematics
 (:mod:`ibpcl.classroom.knowledge`) or does not depend on the cotangent, whatever its mistake is
 called.  Otherwise it earns the share of a named mistake in three cases: it is the right gradient
-with one slip; it is a rearrangement of the right gradient; or its mistake has a name and it explains
-at least half of the right gradient beyond all trivial answers.
+with one slip; it is a rearrangement of the right gradient; or its mistake has a name and it
+explains at least half of the right gradient beyond all trivial answers.
 """
 
 from itertools import combinations

@@ -1,10 +1,9 @@
-"""Functions as sequences of words that stay the same when names, layout and harmless details
-change.
+"""Functions as sequences of words that are invariant to names, layout and harmless details.
 
-These do not change the sequence: names of variables, comments, docstrings, the order of a sum or
-product, operations that change nothing (``* 1``, ``+ 0``), another name for a function of NumPy,
-``np.add(a, b)`` for ``a + b``, ``x.sum()`` for ``np.sum(x)``, and a variable that is assigned once
-and used once.
+The sequence does not depend on names of variables, comments, docstrings, the order of a sum or
+product, or neutral operations (``* 1``, ``+ 0``).  Neither does it depend on aliases of NumPy's
+functions, on writing ``np.add(a, b)`` for ``a + b`` or ``x.sum()`` for ``np.sum(x)``, or on a
+variable that is assigned once and used once.
 """
 
 import ast
@@ -28,17 +27,20 @@ MODULES = ("numpy", "scipy", "math")
 
 
 def normalized(tree):
-    """Return the functions of a syntax tree as {node: list of words}; lambdas and methods count.
+    """Return the functions of a syntax tree as sequences of words.
 
-    What is inside a nested function belongs to that function alone.
+    Lambdas and methods count as functions.  The body of a nested function belongs to that function
+    alone.
 
     Parameters
     ----------
     tree : ast.Module
+        Syntax tree of a text.
 
     Returns
     -------
     dict of ast.AST to list of str
+        Node of each function to its words.
 
     Examples
     --------
@@ -55,8 +57,8 @@ def normalized(tree):
 
 
 def _aliases(tree):
-    """Return {name: what it means} for modules and functions of NumPy, SciPy and math at module
-    level.
+    """Return the module-level names of modules and functions of NumPy, SciPy and math, with their
+    meaning.
     """
     found = {"np": ""}
     for node in ast.walk(tree):
@@ -79,7 +81,7 @@ def _aliases(tree):
 
 
 def _meaning(node, aliases):
-    """Return the name of a function of a module, "" for a module itself, None for anything else."""
+    """Return the name of a module's function, "" for a module, None for anything else."""
     if isinstance(node, ast.Name):
         return aliases.get(node.id)
     if isinstance(node, ast.Attribute) and _meaning(node.value, aliases) is not None:
@@ -112,7 +114,7 @@ class _Function:
         """Return the words of the function's body."""
         try:
             return [word for statement in self._body() for word in self.of(statement)]
-        # not written by hand: a flat reading will do
+        # not written by hand: a flat traversal suffices
         except RecursionError:
             return [
                 type(node).__name__ for statement in self._body() for node in ast.walk(statement)
@@ -136,11 +138,11 @@ class _Function:
     of_AsyncFunctionDef = of_ClassDef = of_Lambda = of_FunctionDef
 
     def of_Pass(self, node):
-        """Leave out what does nothing."""
+        """Leave out ``pass``."""
         return []
 
     def of_Expr(self, node):
-        """Leave out texts that stand alone."""
+        """Leave out strings that are statements."""
         return [] if isinstance(node.value, ast.Constant) else self.of(node.value)
 
     def of_Constant(self, node):
@@ -151,15 +153,13 @@ class _Function:
         return [type(value).__name__]
 
     def of_Name(self, node):
-        """Return what a name stands for: a function of NumPy, an expression, or just a name."""
+        """Return the meaning of a name: a function of NumPy, an expression, or just a name."""
         if node.id in self.inlined:
             return self.inlined[node.id]
         return [self.aliases.get(node.id) or "name"]
 
     def of_Assign(self, node):
-        """Return an assignment; that of a variable that is used at most once has its place where it
-        is used.
-        """
+        """Return an assignment; a variable that is used at most once is inlined instead."""
         words = self.of(node.value)
         target = node.targets[0]
         if (
@@ -188,7 +188,7 @@ class _Function:
         return inner if isinstance(node.op, ast.UAdd) else [type(node.op).__name__, *inner]
 
     def of_Attribute(self, node):
-        """Return the function of a module, or an attribute of something."""
+        """Return a function of a module, or an attribute of an object."""
         meaning = _meaning(node, self.aliases)
         return [meaning] if meaning else [node.attr, *self.of(node.value)]
 
@@ -215,7 +215,7 @@ class _Function:
         return words
 
     def of_BinOp(self, node):
-        """Return an operation; sums and products in an order of their own."""
+        """Return an operation; the terms of sums and products are sorted."""
         return self._operation(type(node.op).__name__, self.of(node.left), self.of(node.right))
 
     def _operation(self, name, left, right):

@@ -19,7 +19,19 @@ LOOSE = 1e-6
 
 
 def parts_of(case, function):
-    """Return the tasks' functions that a function of the reference calls, itself left out."""
+    """Return the other tasks' functions that a function of the reference calls.
+
+    Parameters
+    ----------
+    case : ibpcl.classroom.judge.Case
+        The hand-in.
+    function : str
+        Name of the function.
+
+    Returns
+    -------
+    list of str
+    """
     tree = ast.parse(case.assignment.source(case.form))
     names = {task.function for task in case.assignment.tasks if task.function}
     bodies = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
@@ -30,8 +42,18 @@ def parts_of(case, function):
 
 
 def wrong_parts(case, function):
-    """Return the wrong functions of the hand-in that a function should call, directly or through
-    others.
+    """Return the wrong functions of the hand-in that a function calls, directly or indirectly.
+
+    Parameters
+    ----------
+    case : ibpcl.classroom.judge.Case
+        The hand-in.
+    function : str
+        Name of the function.
+
+    Returns
+    -------
+    list of str
     """
     found = []
     waiting = [function]
@@ -73,7 +95,7 @@ def right_with_own_parts(task, case, seen):
                 out = made(*each.inputs.values())
         except Ended:
             raise
-        except Exception:  # the student's parts may return anything
+        except Exception:  # the student's functions may return anything
             return []
         expected = out if task.kind == "proof" else out[0]
         if compare(each.out, expected, max(task.rtol, LOOSE))[0] != "ok":
@@ -82,8 +104,25 @@ def right_with_own_parts(task, case, seen):
 
 
 def gradients_with_own_parts(task, case, inputs, dout):
-    """Return the gradients that the reference gives with the student's own parts, or None, and a
-    sentence.
+    """Return the reference's gradients with the student's own functions in place of its parts.
+
+    Parameters
+    ----------
+    task : ibpcl.classroom.assignment.Task
+        A task of kind ``vjp``.
+    case : ibpcl.classroom.judge.Case
+        The hand-in.
+    inputs : dict of str to ndarray or number
+        Inputs of the forward.
+    dout : ndarray, number or tuple of these
+        The cotangent.
+
+    Returns
+    -------
+    gradients : tuple of ndarray, ndarray or None
+        None if they cannot be computed.
+    words : str
+        Sentence for a gradient that agrees with them.
     """
     wrong = wrong_parts(case, task.function) + wrong_parts(case, task.forward)
     if not wrong or not all(case.wrong[name].recognized for name in wrong):
@@ -110,9 +149,20 @@ def _sentence(case, wrong):
 
 
 def with_own_parts(case, *functions):
-    """Return the reference as a module in which the functions that these call are the hand-in's.
+    """Return the reference as a module with some functions replaced by the hand-in's.
 
-    A forward and its gradient are exchanged together, because they share a cache.
+    A forward and its gradient are replaced together, because they share a cache.
+
+    Parameters
+    ----------
+    case : ibpcl.classroom.judge.Case
+        The hand-in.
+    *functions : str
+        Functions that stay; the tasks' functions that they call are replaced.
+
+    Returns
+    -------
+    types.ModuleType
     """
     source = case.assignment.source(case.form)
     module = types.ModuleType("own_parts")

@@ -1,8 +1,7 @@
-"""Work on several hand-ins at the same time: each judge in a separate process, which may end
-without harm to others.
+"""Parallel judging: each judge runs in a separate process, which may end without harm to others.
 
-A process that ends, or works too long on one item, costs this item only: another process takes its
-place.  No process outlives the one that started it, however that ends.
+If a process ends or exceeds its time, only the present item is lost: another process replaces it.
+No process outlives the one that started it, however that ends.
 """
 
 import contextlib
@@ -21,21 +20,23 @@ from ibpcl.processors import usable
 MEMORY_MB = 3072  # of a judge; the box of a hand-in has its own, lower limit
 TICK = 1.0  # seconds between two looks at the clock
 STARTING = 60.0  # seconds for a process to start
-BEGUN = "begun"  # a helper's word that it has an item and works on it
+BEGUN = "begun"  # a helper's message that it has received an item
 
 
 @dataclass
 class Helper:
-    """A process and what it works on.
+    """A process and its present item.
 
     Attributes
     ----------
     process : multiprocessing.Process
+        The process.
     pipe : multiprocessing.connection.Connection
+        Connection to the process.
     number : int or None
         Number of the item; None while it waits.
     until : float
-        When its time for the item is up.
+        Time at which the item's time is up, on the monotonic clock.
     """
 
     process: object
@@ -52,27 +53,33 @@ class Helper:
 
 
 def over(function, items, jobs=None, seconds=None, failed=None, apart=True):
-    """Yield ``function(item)`` for each item, in order; function and items must be picklable.
+    """Yield ``function(item)`` for each item, in order.
 
     Parameters
     ----------
     function : callable
+        Takes an item; must be picklable.
     items : list
+        The items; must be picklable.
     jobs : int, optional
-        Processes; by default as many as there are processors that this process may use.
+        Number of processes; by default the number of processors available to this process.
     seconds : float, optional
-        Time for one item.
+        Time for one item; unlimited by default.
     failed : callable, optional
-        ``failed(item, words)`` returns what to yield for an item whose process raised, ended or
-        took too long.
+        ``failed(item, words)`` returns the value to yield for an item whose process raised an
+        exception, ended or took too long.
     apart : bool
-        Whether a single job, too, runs in another process.  Without it, a debugger can follow the
-        work.
+        Whether a single job also runs in another process.  If not, a debugger can follow the work.
+
+    Yields
+    ------
+    object
+        The value for each item.
 
     Raises
     ------
     UserError
-        If a process raises or ends and there is no ``failed``.
+        If a process raises an exception, ends or takes too long, and ``failed`` is not given.
     """
     if jobs == 1 and not apart:
         yield from (_outcome(_worked(function, item), item, failed) for item in items)
@@ -120,20 +127,20 @@ def _start(function):
 def _give(helper, items, number):
     helper.number = number
     helper.until = time.monotonic() + STARTING
-    # it has ended: its pipe says so when it is read
+    # it has ended: reading its pipe will report that
     with contextlib.suppress(OSError):
         helper.pipe.send(items[number])
 
 
 def _finished(helpers):
-    """Wait, and return the helpers that have an answer, have ended, or have no time left."""
+    """Wait for helpers that have an answer, have ended or have no time left, and return them."""
     busy = [helper for helper in helpers if helper.number is not None]
     ready = connection.wait([helper.pipe for helper in busy], timeout=TICK)
     return [helper for helper in busy if helper.pipe in ready or time.monotonic() > helper.until]
 
 
 def _answer(helper):
-    """Return what a helper answers; None if it has ended or its time is up."""
+    """Return a helper's answer; None if it has ended or its time is up."""
     if not helper.pipe.poll():
         return None
     try:
@@ -183,7 +190,7 @@ def _serve(pipe, function, parent):
 
 
 def _worked(function, item):
-    """Return whether a function returns for an item, and the value or the reason."""
+    """Return whether a function succeeds for an item, and its value or the reason."""
     try:
         return True, function(item)
     except MemoryError:

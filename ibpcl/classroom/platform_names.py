@@ -1,7 +1,7 @@
-"""Names of files and folders on each platform: the student, the attempt, whether it is late.
+"""Names of files and folders on each platform, read for the student, the attempt and lateness.
 
-Each function returns the unit of the student, the name in messages and the facts about the attempt;
-None if the name is not one of the platform's.
+Each function returns the unit of the student, the name in messages, and the facts about the
+attempt.  It returns None if the name does not follow the platform's pattern.
 """
 
 import re
@@ -38,7 +38,7 @@ def moodle(path):
         return None
     who = match["who"].strip(" _")
     number = match["number"] or ""
-    # With groups the name is behind a hyphen: "Group A-Ada Byron".
+    # With groups, the name follows a hyphen: "Group A-Ada Byron".
     words = (
         who,
         who.partition("-")[2],
@@ -78,7 +78,7 @@ def gradescope(path, about):
 
 
 def blackboard(path):
-    """Read a name of Blackboard; the ``.txt`` beside the files has no hand-in."""
+    """Read a name of Blackboard; the ``.txt`` beside the files is not a hand-in."""
     match = BLACKBOARD.fullmatch(path.name)
     if match is None or (match["file"] or ".txt") == ".txt":
         return None
@@ -113,7 +113,7 @@ def nbgrader(path):
 
 
 def github(path, prefix):
-    """Read the name of a repository behind the prefix that all have."""
+    """Read the name of a repository after the common prefix."""
     if not path.is_dir():
         return None
     student = path.name[len(prefix) :] or path.name
@@ -131,7 +131,7 @@ def plain(path):
 
 
 def common_prefix(names):
-    """Return the common beginning of names, up to and with the last hyphen."""
+    """Return the common prefix of names, up to and including its last hyphen."""
     if len(names) < 2:
         return ""
     first = min(names)
@@ -172,9 +172,7 @@ MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", 
 
 
 def _date(text):
-    """Return a date such as ``Nov 3, 2024 1159 PM`` as a tuple that sorts; the text itself where it
-    is not one.
-    """
+    """Return a date such as ``Nov 3, 2024 1159 PM`` as a sort key; any other text unchanged."""
     match = re.match(
         r"(\w{3})\w* (\d+), (\d{4}),? (\d{1,2}):?(\d\d) ?(AM|PM)?", text, re.IGNORECASE
     )

@@ -1,8 +1,7 @@
-"""The folders that learning platforms make of a class's hand-ins, taken apart into students and
-files.
+"""Downloads of learning platforms, separated into students and files.
 
 ===========  ======================================================================================
-platform     what its download looks like
+platform     download
 ===========  ======================================================================================
 moodle       ``Ada Byron_1000_assignsubmission_file/hw.py``, or flat:
              ``..._assignsubmission_file_hw.py``
@@ -16,7 +15,7 @@ nbgrader     ``ada/hw1/hw.ipynb``, or ``ada+hw1+2024-11-01 12:00:00 UTC`` as the
 folder       a file or folder per student, named with the id
 ===========  ======================================================================================
 
-A platform's pattern gives an id only where the file itself names no student; see
+A platform's pattern gives an id only if the file itself names no student; see
 :mod:`ibpcl.classroom.collecting`.
 """
 
@@ -59,7 +58,17 @@ NO_FOLDERS = (".git", "__MACOSX", ".ipynb_checkpoints", "__pycache__")
 
 
 def unwrapped(folder):
-    """Return the folder that has the hand-ins: downloads often have one folder around them."""
+    """Return the folder with the hand-ins, which downloads often wrap in another folder.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        The unpacked download.
+
+    Returns
+    -------
+    pathlib.Path
+    """
     folder = Path(folder)
     for _ in range(4):
         inside = [path for path in folder.iterdir() if not path.name.startswith((".", "__MACOSX"))]
@@ -81,11 +90,17 @@ def unwrapped(folder):
 
 
 def guess(entries):
-    """Return the platform that most of the names in a folder look like.
+    """Return the platform whose pattern most names in a folder follow.
 
     Parameters
     ----------
     entries : list of pathlib.Path
+        Entries of the folder.
+
+    Returns
+    -------
+    str
+        One of :data:`PLATFORMS`.
     """
     names = [path.name for path in entries if not path.name.startswith(".")]
     if "submission_metadata.yml" in names:
@@ -112,20 +127,23 @@ def guess(entries):
 
 
 def units(folder, platform, collected=None):
-    """Return the students in a folder, and what belongs to none of them.
+    """Return the students' files in a folder, and the entries that belong to no student.
 
     Parameters
     ----------
-    folder : path
+    folder : pathlib.Path
+        The folder with the hand-ins.
     platform : str
         One of :data:`PLATFORMS`.
     collected : dict of str to str, optional
-        Folder to student, where `ibpcl class collect` made the folder.
+        Subfolder to student, if ``ibpcl class collect`` made the folder.
 
     Returns
     -------
     units : list of Unit
+        Files of each student.
     ignored : list of (str, str)
+        Name of each other entry, and the reason why it was passed over.
     """
     entries = sorted(Path(folder).iterdir(), key=lambda path: natural(path.name))
     found = {}
@@ -166,9 +184,7 @@ def units(folder, platform, collected=None):
 
 
 def _stray(path):
-    """Read a name that is not the platform's, such as one added by hand: a program, or a folder
-    with one.
-    """
+    """Read a name outside the platform's pattern, such as a program or folder added by hand."""
     inside = path.rglob("*") if path.is_dir() else [path]
     has_program = any(each.name.lower().endswith(platform_names.PROGRAMS) for each in inside)
     return platform_names.plain(path) if has_program else None
@@ -185,8 +201,8 @@ def _why(path):
 
 
 def _is_class_folder(entries):
-    """Return whether a folder holds a class: three folders or more, with names that students could
-    have.
+    """Return whether a folder holds a class: at least three folders with plausible students'
+    names.
     """
     visible = [path for path in entries if not path.name.startswith(".")]
     return (

@@ -1,6 +1,4 @@
-"""Texts from hand-ins before they are written or printed: nothing that a terminal obeys or a file
-cannot hold.
-"""
+"""Conversion of texts from hand-ins to safe ones, before they are written or printed."""
 
 import re
 from dataclasses import fields, is_dataclass, replace
@@ -11,12 +9,16 @@ CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 
 
 def printable_result(result):
-    """Return a result in which every text can be written and printed, and each sentence is one
-    line.
+    """Return a result in which every text is printable and each sentence is one line.
 
     Parameters
     ----------
     result : ibpcl.classroom.verdict.Result
+        The result.
+
+    Returns
+    -------
+    ibpcl.classroom.verdict.Result
     """
     result = printable(result)
     verdicts = [replace(each, words=_lines(each.words)) for each in result.verdicts]
@@ -37,6 +39,13 @@ def printable(value):
     value : str, list, tuple, dict or dataclass
         May contain these and numbers.
 
+    Returns
+    -------
+    object
+        A value of the same structure.
+
+    Examples
+    --------
     >>> printable(["a\\x1b[2Jb", 1.0]) == ["a\\ufffd[2Jb", 1.0]
     True
     """

@@ -1,6 +1,4 @@
-"""Processes as the kernel counts them, read from ``/proc``; elsewhere nothing is known, and 0 is
-returned.
-"""
+"""Counts of threads from Linux's ``/proc``; elsewhere 0."""
 
 from pathlib import Path
 
@@ -9,18 +7,19 @@ MOST_DEPTH = 4  # bubblewrap is two processes above the worker
 
 
 def threads(process, depth=0):
-    """Return the number of threads of a process and of those that it has started.
+    """Return the number of threads of a process and of its descendants.
 
     Parameters
     ----------
     process : int
-        Its number.
+        Id of the process.
     depth : int
-        Generations above it that were counted already.
+        Number of generations already counted.
 
     Returns
     -------
     int
+        0 if the system has no ``/proc``.
     """
     status = _read(PROC / str(process) / "status")
     children = (

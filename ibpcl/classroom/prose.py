@@ -142,7 +142,7 @@ def _piece(kind, inside):
 
 
 def _block_or_paragraph(pieces):
-    """Return a function that wraps a line in a paragraph unless it is a single block."""
+    """Return a substitution for lines with a single placeholder, which become blocks."""
 
     def put(found):
         piece = pieces[int(found[1][1:-1])]

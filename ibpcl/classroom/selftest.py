@@ -152,8 +152,23 @@ def outcome(case, folder, box):
 
 
 def solution(assignment, form="base", key=variants.PUBLIC, student=STUDENT):
-    """Return the hand-in that earns full points: the reference, and for a referee the answers and
-    proofs.
+    """Return the solution of an assignment, which earns full points.
+
+    Parameters
+    ----------
+    assignment : Assignment
+        The assignment.
+    form : str
+        Name of the form.
+    key : bytes
+        The course key, which selects the exhibits of a referee.
+    student : str
+        Id of the student, for the same purpose.
+
+    Returns
+    -------
+    str
+        Python text: the reference; for a referee, also the answers and proofs.
     """
     text = assignment.source(form)
     if not referee.tasks_of(assignment):

@@ -138,7 +138,17 @@ def _fingerprints(text):
 
 
 def prints(words):
-    """Return the fingerprints of one function, given its words."""
+    """Return the fingerprints of one function.
+
+    Parameters
+    ----------
+    words : list of str
+        The words of the function.
+
+    Returns
+    -------
+    set of int
+    """
     return {
         zlib.crc32("\0".join(words[at : at + LENGTH]).encode("utf-8", "replace"))
         for at in range(len(words) - LENGTH + 1)

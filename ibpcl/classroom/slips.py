@@ -1,16 +1,15 @@
-"""Slips: the small changes of one place by which a right function becomes one that students write.
+"""Slips: small local changes that turn a right function into one that students typically write.
 
-The rules are those of mistakes in derivations: a sign, a factor or a term that is lost, a function
-that is left out, a sum along another axis, a comparison the wrong way round.  They know the syntax
-tree only, no assignment.
+The rules cover mistakes in derivations: a lost sign, factor or term, an omitted function, a sum
+along another axis, a reversed comparison.  They use only the syntax tree, not the assignment.
 """
 
 import ast
 import copy
 from typing import NamedTuple
 
-UNWRAPPED = 1  # arguments of a call that may stand for the call itself
-PARTNERS = {  # functions that are taken for each other
+UNWRAPPED = 1  # functions whose first argument may replace the call
+PARTNERS = {  # functions that are often confused
     "sum": ("mean",),
     "mean": ("sum", "prod"),
     "prod": ("mean", "sum"),
@@ -51,7 +50,17 @@ class Slot(NamedTuple):
     index: int | None
 
     def put(self, node):
-        """Put a node, or for a statement nothing, into the place and return what stood there."""
+        """Put a node into the place, or None to remove a statement, and return the old node.
+
+        Parameters
+        ----------
+        node : ast.AST or None
+            The new node.
+
+        Returns
+        -------
+        ast.AST or None
+        """
         if self.index is None:
             old = getattr(self.parent, self.field)
             setattr(self.parent, self.field, node)
@@ -63,7 +72,7 @@ class Slot(NamedTuple):
 
 
 class Slip(NamedTuple):
-    """One slip: what kind of mistake it is, in words, and what stands in which places instead."""
+    """One slip: its kind, its description, and the new node for each place."""
 
     kind: str
     words: str
@@ -72,12 +81,16 @@ class Slip(NamedTuple):
 
 
 def slips_of(function):
-    """Return the slips of a function, one place each, and those that repeat one in all equal
-    places.
+    """Return the slips of a function: in one place each, or repeated in all equal places.
 
     Parameters
     ----------
     function : ast.FunctionDef
+        Syntax tree of the function.
+
+    Returns
+    -------
+    list of Slip
     """
     found = []
     alike = {}
@@ -112,7 +125,7 @@ def _changes(node):
     if isinstance(node, ast.BinOp):
         yield from _of_operation(node)
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        yield "sign", "a minus is lost", node.operand
+        yield "sign", "a minus sign is lost", node.operand
     elif isinstance(node, ast.Constant) and type(node.value) in (int, float):
         yield from _of_number(node)
     elif isinstance(node, ast.Call):
@@ -121,7 +134,7 @@ def _changes(node):
         for other in COMPARISONS.get(type(node.ops[0]), ()):
             yield (
                 "comparison",
-                "a comparison is another one",
+                "a comparison is wrong",
                 ast.Compare(node.left, [other()], node.comparators),
             )
     elif isinstance(node, ast.Subscript):
@@ -197,7 +210,7 @@ def _of_sum(node):
     )
     constant = isinstance(right, ast.Constant)
     kind, words = (
-        ("constant_factor", "a number is another one")
+        ("constant_factor", "a number is wrong")
         if constant
         else ("sign", "the sign of a term is wrong")
     )
@@ -227,7 +240,7 @@ def _of_sum(node):
 
 
 def _spread(node):
-    """Yield a factor beside some terms of a sum only: beside one, or beside all but one."""
+    """Yield a factor that multiplies some terms of a sum only: one, or all but one."""
     words = "a factor of a whole sum stands beside some of its terms only"
     for own, factor in ((node.left, node.right), (node.right, node.left)):
         if own is node.right and isinstance(node.op, ast.Div):
@@ -267,7 +280,7 @@ def _sum_of(terms):
 
 def _of_number(node):
     value = node.value
-    words = "a number is another one"
+    words = "a number is wrong"
     for other in (2 * value, value / 2, value + 1, value - 1, -value, 0):
         if other != value:
             whole = int(other) if type(value) is int and other == int(other) else other
@@ -311,7 +324,7 @@ def _of_call(node):
         op = ast.Sub() if name == "cumsum" else ast.Div()
         yield (
             "shifted",
-            "a cumulative sum leaves the element itself out",
+            "a cumulative sum omits the element itself",
             _operation(node, op, node.args[0]),
         )
     if isinstance(node.func, ast.Attribute) and name in (*REDUCTIONS, "cumsum", "argmax"):
@@ -356,7 +369,7 @@ def _of_subscript(node):
 
 
 def _of_choices(function):
-    """Yield the slip that blends with a weight where a threshold should choose."""
+    """Yield the slip of a weighted mean in place of a choice by a threshold."""
     slots = []
     new = []
     for slot, node in _places(function):
@@ -414,12 +427,12 @@ def _of_names(function):
 
 
 def _exchange(name, partner):
-    """Return kind and words of a function that stands for another."""
+    """Return kind and description of a function that replaces another."""
     if {name, partner} == {"sum", "mean"}:
         return "mean", f"a {partner} stands where a {name} belongs"
     if partner in ("exp", "expm1", "log", "log1p") and name != "digamma":
-        return "missing_term", "a one is missing, or one is added that must not be"
-    return "other_function", f"a function is another one: {partner} in the place of {name}"
+        return "missing_term", "a 1 is missing, or a 1 is added wrongly"
+    return "other_function", f"a function is wrong: {partner} in place of {name}"
 
 
 def _operation(left, op, right):

@@ -1,8 +1,8 @@
 """Tables and lists as spreadsheets and learning platforms write them.
 
 Excel alone writes CSV in five ways: UTF-8 with a byte order mark, the code page of the machine, or
-UTF-16 with tabs; and with ``;`` between the cells wherever the decimal sign is a comma.
-:func:`read_rows` finds out which it is.
+UTF-16 with tabs; and the first two with ``;`` as the delimiter if the decimal sign is a comma.
+:func:`read_rows` detects the format.
 """
 
 import codecs
@@ -28,7 +28,7 @@ NO_TEXT = (
     (b"\xd0\xcf\x11\xe0", "an old workbook"),
     (b"%PDF", "a PDF"),
 )
-SAMPLE = 50  # rows that the delimiter is chosen by
+SAMPLE = 50  # rows used to detect the delimiter
 
 
 def read_rows(path):
@@ -36,18 +36,19 @@ def read_rows(path):
 
     Parameters
     ----------
-    path : path
+    path : path-like
+        The file.
 
     Returns
     -------
     list of list of str
-        Without rows that are empty.  Cells are stripped; the apostrophe that protects ``=``, ``+``,
+        Rows that are not empty.  Cells are stripped; the apostrophe that protects ``=``, ``+``,
         ``-`` and ``@`` from a spreadsheet is removed.
 
     Raises
     ------
     UserError
-        If the file is missing, is too long or is not a text.
+        If the file is missing, too long, or not a text.
     """
     path = Path(path)
     try:
@@ -60,9 +61,7 @@ def read_rows(path):
     try:
         return rows_of(decoded(data))
     except (ValueError, csv.Error) as error:
-        raise UserError(
-            f"class: {path} is not a table that can be read: {error}; save it as CSV"
-        ) from None
+        raise UserError(f"class: {path} is not a readable table: {error}; save it as CSV") from None
 
 
 def read_table(path, required=()):
@@ -70,15 +69,21 @@ def read_table(path, required=()):
 
     Parameters
     ----------
-    path : path
+    path : path-like
+        The file.
     required : sequence of str
-        Columns without which the table is refused; letter case, spaces and ``_`` do not count.
+        Columns that must exist; letter case, spaces and ``_`` are ignored.
 
     Returns
     -------
     list of dict of str to str
         Keys are the names in ``required`` where they match, and the header's cells otherwise.  Each
         row has all keys.
+
+    Raises
+    ------
+    UserError
+        If the file cannot be read or lacks a required column.
     """
     rows = read_rows(path)
     head = rows[0] if rows else []
@@ -93,9 +98,26 @@ def read_table(path, required=()):
 
 
 def decoded(data):
-    """Return the text of bytes: by the byte order mark, else as UTF-8, UTF-16 without a mark, or
-    Windows-1252.
+    """Decode the bytes of a table.
 
+    A byte order mark decides; otherwise UTF-8, UTF-16 without a mark, and Windows-1252 are tried.
+
+    Parameters
+    ----------
+    data : bytes
+        Content of the file.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ValueError
+        If the bytes are a workbook or another binary file.
+
+    Examples
+    --------
     >>> in_utf16 = "a;ü".encode("utf-16")
     >>> decoded(in_utf16), decoded("a;ü".encode("cp1252")), decoded(b"\\xef\\xbb\\xbfa")
     ('a;ü', 'a;ü', 'a')
@@ -120,15 +142,31 @@ def decoded(data):
 
 
 def rows_of(text):
-    """Return the rows of the text of a table.
+    """Return the rows in the text of a table.
 
+    Parameters
+    ----------
+    text : str
+        The text.
+
+    Returns
+    -------
+    list of list of str
+
+    Raises
+    ------
+    ValueError
+        If the text contains control characters.
+
+    Examples
+    --------
     >>> rows_of("student;points\\nada;7,5\\n")
     [['student', 'points'], ['ada', '7,5']]
     """
     if re.search(r"[\x00-\x08\x0e-\x19\x1b-\x1f]", text):
         raise ValueError("it has control characters")
     text = text.removeprefix("\ufeff")
-    # the first line that Excel itself understands
+    # a first line "sep=;" is an instruction to Excel
     hint = re.match(r"sep=(.)\r?\n", text)
     text = text[hint.end() :] if hint else text
     delimiter = hint[1] if hint else delimiter_of(text)
@@ -137,8 +175,17 @@ def rows_of(text):
 
 
 def delimiter_of(text):
-    """Return the delimiter that gives most rows the same number of cells, at least two; a comma if
-    none does.
+    """Return the delimiter of a table: the one that gives most rows the same number of cells.
+
+    Parameters
+    ----------
+    text : str
+        The text of the table.
+
+    Returns
+    -------
+    str
+        A comma if no delimiter gives two cells or more.
     """
     best = (0.0, 0)
     choice = ","
@@ -163,6 +210,22 @@ def delimiter_of(text):
 def number(text):
     """Return the number in a cell, with a decimal point or comma.
 
+    Parameters
+    ----------
+    text : str
+        The cell.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        If the cell is not a number.
+
+    Examples
+    --------
     >>> number("7,5"), number(" 7.5 ")
     (7.5, 7.5)
     """
@@ -174,6 +237,17 @@ def number(text):
 def column_key(name):
     """Return the name of a column without letter case, spaces and punctuation.
 
+    Parameters
+    ----------
+    name : str
+        Cell of the header.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
     >>> column_key("Student ID"), column_key("student_id")
     ('studentid', 'studentid')
     """

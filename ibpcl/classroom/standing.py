@@ -217,7 +217,9 @@ def _moved(task, case, seen, names):
 
 
 def _knows_the_rest(task, case, seen, explanation):
-    """Return whether the inputs that do not affect the error form a non-trivial part of the truth."""
+    """Return whether the inputs that do not affect the error form a non-trivial part of the
+    truth.
+    """
     if not explanation.inputs or explanation.inputs[0] != "gap":
         return False
     rest = [

@@ -1,7 +1,6 @@
-"""What the folder of an assignment says of itself: statement, forms, docstrings and tasks must
-agree.
+"""Consistency checks of an assignment's folder: statement, forms, docstrings and tasks must agree.
 
-Nothing here runs a hand-in.  Each finding is one sentence that names the file and what to change.
+Nothing here runs a hand-in.  Each finding is one sentence that names the file and the correction.
 """
 
 import ast
@@ -17,16 +16,17 @@ OPENING = re.compile(r"<!--\s*form\b")
 
 
 def problems(assignment):
-    """Return what does not fit together in the folder of an assignment.
+    """Return the inconsistencies in the folder of an assignment.
 
     Parameters
     ----------
     assignment : Assignment
+        The assignment.
 
     Returns
     -------
     list of str
-        One sentence each; empty if all is well.
+        One sentence each; empty if the folder is consistent.
     """
     return [
         *_files(assignment),
@@ -56,7 +56,7 @@ def _passages(assignment):
     if len(OPENING.findall(text)) != len(found):
         yield (
             "statement.md: a passage is not closed: each begins with `<!-- form: NAME -->` and "
-            "ends with `<!-- end -->`, on lines of their own"
+            "ends with `<!-- end -->`, each on a separate line"
         )
     groups = []
     end = None
@@ -71,7 +71,7 @@ def _passages(assignment):
         names = [name for passage in group for name in re.split(r"[,\s]+", passage[1].strip())]
         mentioned |= set(names)
         for name in sorted(set(names) - set(assignment.forms)):
-            yield f"statement.md, line {line}: there is no form {name!r}"
+            yield f"statement.md, line {line}: unknown form {name!r}"
         for name in sorted(set(assignment.forms) - set(names)) if len(group) > 1 else ():
             yield (
                 f"statement.md, line {line}: the form {name} has no passage here, but "
@@ -99,7 +99,7 @@ def _tasks(assignment):
         ]
         for task in assignment.tasks:
             text = asked.get(task.id, "")
-            pair = task.kind == "extremes"  # may speak of the pair as a whole
+            pair = task.kind == "extremes"  # the section may describe the pair as a whole
             if task.function and text and task.function not in text and not pair:
                 found.append(
                     f"statement.md, task {task.id}: the function `{task.function}` is not named"
@@ -130,8 +130,8 @@ def _docstrings(assignment):
         public = [name for name in replaced if name in base and not name.startswith("_")]
         if public and all(_same_docstring(base, made, name) for name in public):
             yield (
-                f"forms/{form}.py: the docstrings are all those of the base form, so the stub "
-                "describes that; add WORDS, or docstrings"
+                f"forms/{form}.py: all docstrings are those of the base form, so the stub "
+                "describes the base form; add WORDS or docstrings"
             )
         for name in public:
             if name not in made:

@@ -1,8 +1,8 @@
-"""Make the file that a student fills in from the reference solution.
+"""Stubs: the file that a student fills in, made from the reference solution.
 
-Signatures and the documentation of parameters stay.  Bodies, comments, private helpers and, of
-gradient functions, all of the docstring but its first line, Parameters and Returns are dropped:
-that is where their formulas stand.
+Signatures and the documentation of parameters are kept.  Bodies, comments and private helpers are
+dropped.  The docstrings of gradient functions keep only their first line, Parameters and Returns,
+because the rest contains the formulas.
 """
 
 import ast
@@ -19,9 +19,16 @@ def stub(assignment, form="base", student=""):
     Parameters
     ----------
     assignment : Assignment
+        The assignment.
     form : str
+        Name of the form.
     student : str
-        Whose file it is; may be empty.
+        Id of the student; may be empty.
+
+    Returns
+    -------
+    str
+        Python text.
     """
     tree = ast.parse(assignment.source(form))
     tasks = {}
@@ -43,15 +50,25 @@ def stub(assignment, form="base", student=""):
 
 
 def referee_stub(assignment, student, exhibits, functions, form="base"):
-    """Return the file of a referee: the exhibits to be mended, blank answers, and a blank proof for
-    each.
+    """Return the file that a referee fills in: the exhibits, blank answers and blank proofs.
 
     Parameters
     ----------
+    assignment : Assignment
+        A referee assignment.
+    student : str
+        Id of the student; may be empty.
     exhibits : str
         Text of the pairs with planted mistakes.
     functions : dict of str to str
-        Task to the function that it is about.
+        Task id to name of the exhibit's forward.
+    form : str
+        Name of the form.
+
+    Returns
+    -------
+    str
+        Python text.
     """
     tree = ast.parse(exhibits)
     first = (
@@ -142,8 +159,19 @@ def _blank(node, task):
 
 
 def filtered(docstring):
-    """Return a docstring reduced to its first line and the sections on parameters and returns.
+    """Return a docstring reduced to its first line, Parameters and Returns.
 
+    Parameters
+    ----------
+    docstring : str
+        A numpydoc docstring.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
     >>> print(filtered("Pull back.\\n\\nIt is 2 x.\\n\\nReturns\\n-------\\ndx : float"))
     Pull back.
     <BLANKLINE>

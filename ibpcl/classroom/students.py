@@ -1,9 +1,8 @@
-"""Students: one way to write an id, the list of a class, and the folder that a student's results
-are in.
+"""Students: the normal form of ids, the list of a class, and the folder of a student's results.
 
-Every command treats ids alike: Unicode in composed form (NFC), no space at the ends, one space
-between words, and letter case kept for display but not compared.  ``Ada`` and ``ada`` are the same
-student.
+All commands normalize ids in the same way: Unicode in composed form (NFC), no space at the ends,
+one space between words.  Letter case is displayed but not compared: ``Ada`` and ``ada`` are the
+same student.
 """
 
 import hashlib
@@ -14,7 +13,7 @@ from typing import NamedTuple
 from ibpcl.classroom.spreadsheet import column_key, read_rows
 from ibpcl.errors import UserError
 
-# The first of these that a table has is its column of ids.
+# The first of these columns in a table contains the ids.
 ID_COLUMNS = (
     "studentid",
     "student",
@@ -79,11 +78,11 @@ class Student(NamedTuple):
     Attributes
     ----------
     id : str
-        As :func:`shown` writes it.
+        The id, as :func:`shown` writes it.
     last_name, first_name, name, email, identifier, username : str
-        ``identifier`` is the platform's, such as Moodle's ``Participant 7``.
+        Further columns; ``identifier`` is the platform's, such as Moodle's ``Participant 7``.
     aliases : tuple of str
-        All cells of the student's row, folded.
+        All cells of the student's row, as :func:`folded` writes them.
     """
 
     id: str
@@ -97,13 +96,24 @@ class Student(NamedTuple):
 
     @property
     def full_name(self):
-        """The name in full, first name first; empty if it is unknown."""
+        """Full name, first name first; empty if unknown."""
         return f"{self.first_name} {self.last_name}".strip() or self.name
 
 
 def shown(student):
-    """Return an id as it is displayed: composed, one space between words, no invisible characters.
+    """Return an id for display: composed, one space between words, no invisible characters.
 
+    Parameters
+    ----------
+    student : str
+        An id in any spelling.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
     >>> shown("  Zoe\\u0308   Byron ")
     'Zoë Byron'
     """
@@ -118,8 +128,19 @@ def shown(student):
 
 
 def folded(student):
-    """Return an id as it is compared: as :func:`shown`, without letter case.
+    """Return an id for comparison: as :func:`shown` writes it, without letter case.
 
+    Parameters
+    ----------
+    student : str
+        An id in any spelling.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
     >>> folded("Ada ") == folded("ADA")
     True
     """
@@ -127,12 +148,22 @@ def folded(student):
 
 
 def variant_id(student):
-    """Return an id as the course key uses it: folded, and the characters that file names lose are
-    ``_``.
+    """Return an id for the computation of the variant.
 
-    Platforms and file systems replace these characters in the names of files, so they must not
-    change the variant.
+    The id is folded, and characters that file names lose become ``_``: platforms and file systems
+    replace them, so they must not change the variant.
 
+    Parameters
+    ----------
+    student : str
+        An id in any spelling.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
     >>> variant_id("O'Brien"), variant_id("o_brien")
     ('o_brien', 'o_brien')
     """
@@ -142,10 +173,21 @@ def variant_id(student):
 def folder_name(student):
     """Return the name of the folder that holds a student's results.
 
-    It is the id where that can be the name of a folder on every system and is not the name of a
-    result file; otherwise it ends in ``~`` and four hexadecimal digits, so that two students never
-    share a folder.
+    The name is the id if that is a valid folder name on every system and not the name of a result
+    file.  Otherwise it ends in ``~`` and four hexadecimal digits, so that two students never share
+    a folder.
 
+    Parameters
+    ----------
+    student : str
+        Id of the student.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
     >>> folder_name("o'brien"), folder_name("con")[:4], folder_name("grading.json")[:13]
     ("o'brien", 'con~', 'grading.json~')
     """
@@ -166,16 +208,17 @@ def folder_name(student):
 
 
 class Roster:
-    """The students of a class, found by id or by whatever else their rows say.
+    """The students of a class, found by id or by any other cell of their rows.
 
     Parameters
     ----------
     students : list of Student
+        The students; of equal ids, the first counts.
 
     Attributes
     ----------
     students : list of Student
-        Each id once.
+        The students, each id once.
     """
 
     def __init__(self, students=()):
@@ -193,8 +236,16 @@ class Roster:
         return len(self.students)
 
     def get(self, student):
-        """Return the student with this id, in any spelling that file names leave; None if there is
-        none.
+        """Return the student with this id, or None.
+
+        Parameters
+        ----------
+        student : str
+            An id, in any spelling that file names leave.
+
+        Returns
+        -------
+        Student or None
         """
         key = folded(student)
         return (
@@ -202,8 +253,17 @@ class Roster:
         )
 
     def match(self, *words):
-        """Return the one student that has one of these ids, addresses or names; None if it is none
-        or several.
+        """Return the only student with one of these ids, addresses or names.
+
+        Parameters
+        ----------
+        *words : str
+            Ids, addresses and names.
+
+        Returns
+        -------
+        Student or None
+            None if no student or several students match.
         """
         for word in filter(None, words):
             found = (
@@ -217,9 +277,19 @@ class Roster:
 
 
 def name_key(name):
-    """Return a name without order, accents and punctuation, since platforms write names in several
-    ways.
+    """Return a name without order, accents and punctuation, which differ between platforms.
 
+    Parameters
+    ----------
+    name : str
+        A full name.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
     >>> name_key("Müller, Dora") == name_key("dora muller")
     True
     """
@@ -235,13 +305,15 @@ def read_students(path):
 
     Parameters
     ----------
-    path : path
+    path : path-like
+        The file.
 
     Returns
     -------
     roster : Roster
+        The students.
     notes : list of str
-        Unused rows, one line each: an id that stands twice, a row without an id.
+        One line for each unused row: a repeated id, a row without an id.
 
     Raises
     ------
@@ -253,8 +325,8 @@ def read_students(path):
         {column_key(cell): at for at, cell in reversed(list(enumerate(rows[0])))} if rows else {}
     )
     known = [name for name in ID_COLUMNS if name in columns]
-    # Canvas: "Student" is the name, "ID" a number of its own, and the second row has the points
-    # possible.
+    # Canvas: "Student" is the name, "ID" an internal number, and the second row contains the
+    # possible points.
     if "student" in known and ("sisuserid" in known or "sisloginid" in known):
         columns["name"] = columns.pop("student")
         known = [name for name in known if name not in ("student", "id")]
@@ -274,7 +346,7 @@ def read_students(path):
             if not any("points possible" in cell.casefold() for cell in row):
                 notes.append(f"{path}: row {number} has no id")
         elif key in lines:
-            notes.append(f"{path}: row {number}: {student.id} stands in row {lines[key]} already")
+            notes.append(f"{path}: row {number}: {student.id} already has row {lines[key]}")
         else:
             lines[key] = number
             students.append(student)

@@ -1,4 +1,4 @@
-"""Tables that spreadsheets read: UTF-8 with a byte order mark, and no cell that is a formula."""
+"""Tables for spreadsheets: UTF-8 with a byte order mark, and no cell that is a formula."""
 
 import csv
 import io
@@ -10,9 +10,19 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def cell(value):
-    """Return a cell that a spreadsheet does not take for a formula; numbers stay.
+    """Return a cell that a spreadsheet does not read as a formula.
 
-    Full-width signs count as well: some spreadsheets read them as the plain ones.
+    Full-width signs are protected as well, because some spreadsheets read them as plain ones.
+
+    Parameters
+    ----------
+    value : str or number
+        Content of the cell.
+
+    Returns
+    -------
+    str or number
+        A text that begins with a sign gets an apostrophe; everything else is unchanged.
 
     Examples
     --------
@@ -26,8 +36,22 @@ def cell(value):
 
 
 def points_text(value, decimal_comma=False):
-    """Return points as text: at most two digits, with the decimal sign of a table.
+    """Return points as text, with at most two decimals.
 
+    Parameters
+    ----------
+    value : float or None
+        The points.
+    decimal_comma : bool
+        Whether to write a decimal comma.
+
+    Returns
+    -------
+    str
+        Empty for None.
+
+    Examples
+    --------
     >>> points_text(7.5), points_text(7.5, True), points_text(None)
     ('7.5', '7,5', '')
     """
@@ -43,9 +67,15 @@ def csv_bytes(rows, delimiter=",", mark=True):
     Parameters
     ----------
     rows : iterable of sequence
+        The cells.
     delimiter : str
+        Delimiter between cells.
     mark : bool
-        Whether a byte order mark stands before, without which Excel guesses another encoding.
+        Whether to begin with a byte order mark; without it, Excel guesses another encoding.
+
+    Returns
+    -------
+    bytes
     """
     text = io.StringIO()
     csv.writer(text, delimiter=delimiter, lineterminator="\r\n").writerows(rows)
@@ -54,5 +84,17 @@ def csv_bytes(rows, delimiter=",", mark=True):
 
 
 def write_csv(path, rows, delimiter=",", mark=True):
-    """Write rows as a CSV file, whole or not at all."""
+    """Write rows as a CSV file, atomically.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    rows : iterable of sequence
+        The cells.
+    delimiter : str
+        Delimiter between cells.
+    mark : bool
+        Whether to begin with a byte order mark.
+    """
     write_bytes(path, csv_bytes(rows, delimiter, mark))

@@ -1,4 +1,4 @@
-"""All files that a platform keeps for one student."""
+"""Units: all files that a platform keeps for one student."""
 
 import os
 from dataclasses import dataclass, field
@@ -12,13 +12,15 @@ class Piece:
     Attributes
     ----------
     path : pathlib.Path
+        The file.
     name : str
-        Its path in the hand-in.
+        Path of the file in the hand-in.
     attempt : str
-        What the platform calls the attempt; files of one attempt belong together.
+        Name of the attempt on the platform; files of one attempt belong together.
     order : tuple
-        Later files of one student have larger ones.
+        Sort key: later files of one student have larger ones.
     late : bool
+        Whether the platform marks it as late.
     """
 
     path: Path
@@ -35,18 +37,19 @@ class Unit:
     Attributes
     ----------
     key : str
-        The same for the same student.
+        Key that identifies the student.
     student : str
-        The id, if the platform has one; else the best name for it.
+        The platform's id, or else the best name for the student.
     certain : bool
         Whether ``student`` is an id that the platform itself uses.
     fixed : bool
-        Whether ``student`` was decided on before, by `ibpcl class collect`.
+        Whether ``ibpcl class collect`` has decided on ``student`` before.
     words : tuple of str
-        Names, addresses and numbers that a roster may know the student by.
+        Names, addresses and numbers by which a roster may identify the student.
     pieces : list of Piece
+        The files.
     ignored : list of (str, str)
-        Names of files that were not looked at, and why.
+        Name of each file that was passed over, and the reason.
     """
 
     key: str
@@ -58,7 +61,17 @@ class Unit:
     ignored: list = field(default_factory=list)
 
     def add(self, path, name=None, **about):
-        """Add a file, or all files of a folder."""
+        """Add a file, or all files of a folder.
+
+        Parameters
+        ----------
+        path : pathlib.Path
+            The file or folder.
+        name : str, optional
+            Name in the hand-in; by default that of the path.
+        **about
+            Further attributes of :class:`Piece`.
+        """
         if path.is_symlink():
             self.ignored.append((name or path.name, "a link"))
         elif path.is_dir():

@@ -1,4 +1,4 @@
-r"""What differs from student to student: the form of an assignment and the inputs it is judged at.
+r"""Variants: the form of an assignment and the test inputs of each student.
 
 Both are functions of
 
@@ -6,7 +6,7 @@ Both are functions of
 
     \mathrm{HMAC}(\text{course key},\; \text{student} \mid \text{assignment} \mid \text{purpose})
 
-with SHA-256, so they are the same whenever they are needed, and cannot be computed without the key.
+with SHA-256.  So they are reproducible, and cannot be computed without the key.
 """
 
 import hashlib
@@ -20,23 +20,32 @@ from ibpcl.classroom.students import variant_id
 from ibpcl.errors import UserError
 from ibpcl.storage import write_text
 
-PUBLIC = b"public"  # the key of public checks: these inputs are no secret
+PUBLIC = b"public"  # the key of public checks, whose inputs are not secret
 SHORTEST = 16
 
 
 def read_key(path):
     """Return the course key in a file.
 
+    Parameters
+    ----------
+    path : path-like
+        The file.
+
+    Returns
+    -------
+    bytes
+
     Raises
     ------
     UserError
-        If there is no such file, or the key is too short to be secret.
+        If the file does not exist, or the key is too short to be secret.
     """
     try:
         key = Path(path).read_bytes().strip()
     except FileNotFoundError:
         raise UserError(
-            f"class: there is no course key {path}; `ibpcl class key {path}` makes one"
+            f"class: the course key {path} does not exist; `ibpcl class key {path}` creates one"
         ) from None
     if len(key) < SHORTEST:
         raise UserError(
@@ -47,7 +56,18 @@ def read_key(path):
 
 
 def make_key(path):
-    """Write a new course key, readable by its owner only; an existing file is never replaced."""
+    """Write a new course key, readable by its owner only.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+
+    Raises
+    ------
+    UserError
+        If the file exists.
+    """
     if Path(path).exists():
         raise UserError(
             f"class: {path} exists: a course keeps its key, or every student's variant changes"
@@ -57,12 +77,38 @@ def make_key(path):
 
 
 def fingerprint(key):
-    """Return a short name of a key, which does not give it away."""
+    """Return a short hash of a key, which does not reveal it.
+
+    Parameters
+    ----------
+    key : bytes
+        The course key.
+
+    Returns
+    -------
+    str
+        Eight hexadecimal digits.
+    """
     return hashlib.sha256(b"fingerprint" + key).hexdigest()[:8]
 
 
 def digest(key, student, *what):
-    """Return 32 bytes for a student, in any spelling of the id, and a purpose."""
+    """Return the hash for a student and a purpose.
+
+    Parameters
+    ----------
+    key : bytes
+        The course key.
+    student : str
+        Id of the student, in any spelling.
+    *what
+        Words and numbers that name the purpose.
+
+    Returns
+    -------
+    bytes
+        32 bytes.
+    """
     text = "\0".join((variant_id(student), *map(str, what)))
     return hmac.new(key, text.encode(), hashlib.sha256).digest()
 
@@ -70,6 +116,21 @@ def digest(key, student, *what):
 def generator(key, student, *what):
     """Return the random generator for a student and a purpose.
 
+    Parameters
+    ----------
+    key : bytes
+        The course key.
+    student : str
+        Id of the student, in any spelling.
+    *what
+        Words and numbers that name the purpose.
+
+    Returns
+    -------
+    numpy.random.Generator
+
+    Examples
+    --------
     >>> generator(b"k", "ada", "1a", 0).random() == generator(b"k", "ada", "1a", 0).random()
     True
     """
@@ -79,7 +140,21 @@ def generator(key, student, *what):
 
 
 def form_of(assignment, key, student):
-    """Return the name of a student's form; under the public key it is the base form."""
+    """Return the name of a student's form.
+
+    Parameters
+    ----------
+    assignment : Assignment
+        The assignment.
+    key : bytes
+        The course key; the public key gives the first form.
+    student : str
+        Id of the student, in any spelling.
+
+    Returns
+    -------
+    str
+    """
     forms = list(assignment.forms)
     if key == PUBLIC:
         return forms[0]

@@ -1,4 +1,4 @@
-"""Fill in the tables that learning platforms hand out, and leave everything else in them as it is.
+"""Filling in the tables of learning platforms, leaving all other cells unchanged.
 
 ==========  ======================================================  ==========================
 platform    the table                                               rules of its import
@@ -32,8 +32,11 @@ class Sheet(NamedTuple):
     Attributes
     ----------
     path : pathlib.Path
+        The file.
     rows : list of list of str
+        The cells.
     delimiter, encoding : str
+        Format of the file.
     """
 
     path: Path
@@ -43,19 +46,20 @@ class Sheet(NamedTuple):
 
 
 class Filled(NamedTuple):
-    """What was filled in.
+    """A table with the points filled in.
 
     Attributes
     ----------
     sheet : Sheet
-        With the points.
+        The table.
     matches : dict of str to int
-        The row of each student that was found.
+        Student to row, for all matched students.
     layout : ibpcl.classroom.layouts.Layout
+        Layout of the table.
     notes : list of str
-        Who was not found, and what was converted; one line each.
+        Notes on unmatched students and conversions, one line each.
     problems : bool
-        Whether the points of a student are in no row.
+        Whether the points of any student are in no row.
     """
 
     sheet: Sheet
@@ -68,10 +72,19 @@ class Filled(NamedTuple):
 def read(path):
     """Return the table in a file.
 
+    Parameters
+    ----------
+    path : path-like
+        The file.
+
+    Returns
+    -------
+    Sheet
+
     Raises
     ------
     UserError
-        If it cannot be read, or is not a table.
+        If the file cannot be read, or is not a table.
     """
     path = Path(path)
     try:
@@ -88,15 +101,13 @@ def read(path):
     try:
         text = decoded(data)
         if encoding == "utf-8" and text.encode() != data:
-            encoding = "utf-8-sig"  # it was a code page, which loses names
+            encoding = "utf-8-sig"  # a code page would lose names
         delimiter = delimiter_of(text)
         rows = list(
             csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), delimiter=delimiter)
         )
     except (ValueError, csv.Error) as error:
-        raise UserError(
-            f"class: {path} is not a table that can be read: {error}; save it as CSV"
-        ) from None
+        raise UserError(f"class: {path} is not a readable table: {error}; save it as CSV") from None
     if not rows or len(rows[0]) < 2:
         raise UserError(f"class: {path} has no header with several columns")
     width = len(rows[0])
@@ -108,18 +119,22 @@ def fill(path, system, results, assignment, roster=None, column=None):
     """Return a platform's table with the points of a class filled in.
 
     Students are matched by the platform's identifier, id number, login and address, then by name.
-    Rows about other people stay as they are, and so do the cells of hand-ins that
-    are not graded.
+    Rows about other people stay unchanged, and so do the cells of hand-ins that are not graded.
 
     Parameters
     ----------
-    path : path
+    path : path-like
+        The table downloaded from the platform.
     system : {"moodle", "canvas", "blackboard", "brightspace"}
+        The platform.
     results : list of Result
+        The results of the class.
     assignment : Assignment
+        The assignment.
     roster : ibpcl.classroom.students.Roster, optional
+        List of the class.
     column : str, optional
-        The column for the points, or a part of its name; needed where several are possible.
+        The column for the points, or a part of its name; needed if several are possible.
 
     Returns
     -------
@@ -165,7 +180,15 @@ def fill(path, system, results, assignment, roster=None, column=None):
 
 
 def write(filled, out):
-    """Write a filled table in the encoding and with the delimiter that its platform reads."""
+    """Write a filled table in the encoding and with the delimiter that its platform reads.
+
+    Parameters
+    ----------
+    filled : Filled
+        The table.
+    out : path-like
+        The file.
+    """
     sheet = filled.sheet
     layout = filled.layout
     text = io.StringIO()
@@ -177,7 +200,7 @@ def write(filled, out):
 
 
 def _factor(layout, assignment, notes):
-    """Return what points are multiplied by, where the platform has another maximum."""
+    """Return the factor for points, if the platform's maximum differs from the assignment's."""
     most = layout.most
     if not most or most == assignment.points:
         return 1.0

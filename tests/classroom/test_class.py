@@ -308,12 +308,12 @@ def test_tables_of_teachers_are_printed_as_json(course, capsys):
 @pytest.mark.parametrize(
     ("command", "told"),
     [
-        (["new", "99", "--out", "x"], "there is no assignment '99'"),
+        (["new", "99", "--out", "x"], "unknown assignment '99'"),
         (["check", "nowhere.py"], "nowhere.py is not a file"),
-        (["report", "."], "it is not a folder that `ibpcl class grade` wrote"),
+        (["report", "."], "has no grading.json"),
         (
             ["new", "1", "--out", "x", "--key", "none.key"],
-            "no course key none.key; `ibpcl class key none.key` makes one",
+            "`ibpcl class key none.key`",
         ),
     ],
 )

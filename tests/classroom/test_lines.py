@@ -85,9 +85,9 @@ def test_a_hidden_task_shows_the_line_only():
 @needs_box
 def test_the_line_of_a_sign_is_that_which_makes_the_gradient():
     text, result = located(SIGN)
-    assert verdict(result, "1b").lines == [
-        f"mu: line {line_of(text, 'return -dv')} of gaussian_weights.py makes this gradient"
-    ]
+    (sentence,) = verdict(result, "1b").lines
+    place = f"line {line_of(text, 'return -dv')} of gaussian_weights.py"
+    assert sentence.startswith("mu: ") and place in sentence
 
 
 @needs_box
@@ -150,7 +150,7 @@ def test_a_hand_in_that_hangs_in_the_second_run_is_graded_all_the_same(monkeypat
     monkeypatch.setattr("ibpcl.classroom.client.STARTING", 3.0)
     _, result = located(SIGN, more=hangs)
     assert result.status == "graded" and result.score == score(SIGN)
-    assert verdict(result, "1b").lines[0].endswith("makes this gradient")
+    assert "of gaussian_weights.py" in verdict(result, "1b").lines[0]
 
 
 @needs_box

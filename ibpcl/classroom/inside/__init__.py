@@ -1,3 +1,3 @@
-"""What runs inside the box: plain files that import the standard library and NumPy only, sent there
-as text.
+"""Modules that run inside the box: they import only the standard library and NumPy, and are sent as
+text.
 """

@@ -4,7 +4,7 @@ objects.
 A frame is eight bytes of length of the header, eight bytes of length of the body (both
 little-endian), the header as JSON, and the body: the arrays' numbers one after another, in C order.
 In the header an array is ``{"array": ["<f8", [3, 4]]}``; numbers, text, tuples, lists and dicts
-have an entry each.  A long text is in the body, too: ``{"text": 70000}`` is its length there.
+have one entry each.  A long text is in the body, too: ``{"text": 70000}`` gives its length there.
 
 Both sides use this file.  It imports NumPy only when an array travels.
 """
@@ -38,7 +38,7 @@ MOST_TEXT = 1 << 23
 
 
 class FrameError(ValueError):
-    """A frame that is damaged, too long, or holds what may not travel."""
+    """A frame that is damaged, too long, or contains a forbidden type."""
 
 
 def pack(value, most_header=MOST_HEADER, most_body=MOST_BODY):
@@ -47,33 +47,47 @@ def pack(value, most_header=MOST_HEADER, most_body=MOST_BODY):
     Parameters
     ----------
     value : dict
-        Of None, booleans, numbers, text, arrays, and tuples, lists and dicts of these.
+        The value; it may contain None, booleans, numbers, text, arrays, and tuples, lists and
+        dicts of these.
     most_header, most_body : int
-        Bytes.
+        Largest lengths of header and body in bytes.
+
+    Returns
+    -------
+    bytes
 
     Raises
     ------
     FrameError
-        If something else is in it; the message names its type.
+        If the value contains another type, which the message names, or is too large.
     """
     pieces = []
     header = json.dumps(_described(value, pieces, 0)).encode()
     size = sum(map(len, pieces))
     if len(header) > most_header or size > most_body:
         raise FrameError(
-            f"too much is returned: {size} bytes of numbers, {len(header)} bytes of shapes and "
+            f"the answer is too large: {size} bytes of numbers, {len(header)} bytes of shapes and "
             f"texts; allowed are {most_body} and {most_header}"
         )
     return LENGTHS.pack(len(header), size) + header + b"".join(pieces)
 
 
 def unpack(header, body):
-    """Return the value of a frame, given its header and body; nothing in it is trusted.
+    """Return the value of a frame.
+
+    Parameters
+    ----------
+    header, body : bytes
+        Header and body, which need not be trusted.
+
+    Returns
+    -------
+    object
 
     Raises
     ------
     FrameError
-        If it is not what :func:`pack` makes.
+        If the frame is malformed.
     """
     try:
         described = json.loads(header)
@@ -86,8 +100,23 @@ def unpack(header, body):
 
 
 def lengths(prefix, most_header=MOST_HEADER, most_body=MOST_BODY):
-    """Return the lengths of header and body from the first sixteen bytes, or raise
-    :class:`FrameError`.
+    """Return the lengths of header and body.
+
+    Parameters
+    ----------
+    prefix : bytes
+        The first sixteen bytes of a frame.
+    most_header, most_body : int
+        Largest lengths of header and body in bytes.
+
+    Returns
+    -------
+    header, body : int
+
+    Raises
+    ------
+    FrameError
+        If a length is too large.
     """
     header, body = LENGTHS.unpack(prefix)
     if header > most_header or body > most_body:
@@ -127,8 +156,8 @@ def _described(value, pieces, depth):
 
 
 def _text(value, pieces):
-    """Return the header's entry for a text; halves of a pair, which JSON cannot carry safely,
-    travel in the body.
+    """Return the header's entry for a text; texts with lone surrogates, which JSON cannot carry
+    safely, travel in the body.
     """
     if len(value) <= SHORT_TEXT and value.isprintable():
         return {"value": value}

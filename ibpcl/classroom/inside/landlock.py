@@ -1,7 +1,7 @@
-"""Landlock: take from this process the right to read, write or run any file but those on a list.
+"""Landlock: withdraws the right of this process to read, write or run files outside a list.
 
-Three Linux system calls, through ctypes; in kernels since 5.13.  The restriction cannot be undone
-and is inherited.
+The module makes three Linux system calls through ctypes, available since kernel 5.13.  The
+restriction cannot be undone, and child processes inherit it.
 """
 
 import ctypes
@@ -27,17 +27,23 @@ _libc = ctypes.CDLL(None, use_errno=True) if os.name == "posix" else None
 
 
 def version():
-    """Return the kernel's version of Landlock, 0 where there is none."""
+    """Return the kernel's version of Landlock.
+
+    Returns
+    -------
+    int
+        0 if the kernel has no Landlock.
+    """
     return max(0, _libc.syscall(CREATE, None, ctypes.c_size_t(0), 1)) if _libc is not None else 0
 
 
 def restrict(readable, listable=()):
-    """Forbid every access to files but reading those beneath ``readable`` and listing ``listable``.
+    """Forbid all access to files, except reading ``readable`` and listing ``listable``.
 
     Parameters
     ----------
     readable : sequence of str
-        Files, and folders with all they contain.  What does not exist is passed over.
+        Files, and folders with all their content.  Paths that do not exist are ignored.
     listable : sequence of str
         Folders whose names, but not contents, may be read.
 

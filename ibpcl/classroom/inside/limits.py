@@ -1,6 +1,4 @@
-"""Limits on what a process may use, the giving up of privileges, and the end together with the
-judge.
-"""
+"""Limits on resources, dropping of privileges, and termination together with the judge."""
 
 import contextlib
 import ctypes
@@ -18,14 +16,17 @@ DROP_FROM_BOUNDING_SET = 24
 
 
 def limit(seconds, memory_mb, count_threads):
-    """Bound processor time, memory, threads, files, their size, and forbid core dumps.
+    """Limit processor time, memory, threads, and number and size of files; forbid core dumps.
 
     Parameters
     ----------
-    seconds, memory_mb : float
+    seconds : float
+        Processor time.
+    memory_mb : float
+        Megabytes of address space.
     count_threads : bool
-        Whether the kernel counts the threads of this process alone; it counts those of a user, so a
-        person's own account must be left out.
+        Whether to limit threads.  The kernel counts the threads of a user, so this must be False
+        under an account that runs other processes.
     """
     try:
         import resource
@@ -57,8 +58,8 @@ def drop_privileges(user):
     Parameters
     ----------
     user : int or None
-        Number of a user whom nobody else is.  Where such a number does not exist, as in a container
-        with few of them, the user nobody is taken.  None keeps the user.
+        An unused user id; None keeps the user.  If the id does not exist, as in a container with
+        few ids, the process becomes the user ``nobody``.
 
     Raises
     ------
@@ -87,12 +88,12 @@ def _become(user):
 
 
 def end_with_parent(parent):
-    """Have this process end when the one that started it ends, or now if it has ended.
+    """End this process together with its parent, or now if the parent has ended.
 
     Parameters
     ----------
     parent : int or None
-        Number of that process; None if it is unknown.
+        Id of the parent process; None if unknown.
     """
     if parent is not None and os.name == "posix":
         end_with(parent)
@@ -101,14 +102,14 @@ def end_with_parent(parent):
 
 
 def end_with(parent):
-    """Have the kernel end this process when the judge ends, however that happens.
+    """Make the kernel end this process when the judge ends for any reason.
 
-    Call it after :func:`drop_privileges`: the kernel forgets it when the user changes.
+    Call this after :func:`drop_privileges`: the kernel resets the setting when the user changes.
 
     Parameters
     ----------
     parent : int
-        Process number of the judge.
+        Process id of the judge.
     """
     if not sys.platform.startswith("linux"):
         return

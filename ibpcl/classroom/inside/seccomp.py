@@ -1,10 +1,10 @@
 """A seccomp filter: the kernel refuses every system call that computing with NumPy does not need.
 
-The list names what is allowed, so a call that a later kernel adds is refused from its first day.
-Refused are, among others, sockets, new processes and programs, signals to other processes, mounts
-and namespaces, tracing and other processes' memory, notification about files, io_uring, keys,
-handles of files, changes of modes, owners, times and extended attributes, and the 32-bit calls of
-the same machine.  Threads stay possible.
+The list names the allowed calls, so calls of later kernels are refused as well.  The filter
+refuses, among others, sockets, new processes and programs, signals to other processes, mounts and
+namespaces, tracing and other processes' memory, notification about files, io_uring, keys, and file
+handles.  It also refuses changes of modes, owners, times and extended attributes, and the 32-bit
+calls of the same machine.  Threads are allowed.
 
 A few calls are allowed with certain arguments only: see :data:`RULES`.
 """
@@ -16,7 +16,7 @@ import struct
 
 #                    x86_64  aarch64
 ALLOWED = {
-    # files: opening is Landlock's or the namespace's matter
+    # files: Landlock or the namespace restricts opening
     "read": (0, 63),
     "write": (1, 64),
     "open": (2, None),
@@ -62,7 +62,7 @@ ALLOWED = {
     "mincore": (27, 232),
     "membarrier": (324, 283),
     "get_mempolicy": (239, 236),
-    # signals of its own
+    # signals to itself
     "rt_sigaction": (13, 134),
     "rt_sigprocmask": (14, 135),
     "rt_sigreturn": (15, 139),
@@ -92,7 +92,7 @@ ALLOWED = {
     "gettid": (186, 178),
     "arch_prctl": (158, None),
     "exit": (60, 93),
-    # what a process may know of itself
+    # information about the process itself
     "getpid": (39, 172),
     "getppid": (110, 173),
     "getuid": (102, 174),
@@ -155,17 +155,22 @@ ENOSYS = 38
 
 
 def available():
-    """Return whether the filter is written for this machine."""
+    """Return whether the filter supports this machine.
+
+    Returns
+    -------
+    bool
+    """
     return os.name == "posix" and os.uname().sysname == "Linux" and platform.machine() in MACHINES
 
 
 def restrict():
-    """Install the filter in this process, for good.
+    """Install the filter in this process, permanently.
 
     Raises
     ------
     OSError
-        If the kernel refuses, or the machine is none of those that the filter is written for.
+        If the kernel refuses, or the filter does not support this machine.
     """
     if not available():
         raise OSError(f"no seccomp filter for {platform.machine()}")
@@ -180,12 +185,18 @@ def restrict():
 def filter_program(pid, machine):
     """Return the filter of a process as bytes.
 
-    An instruction is a code, two jumps (if true, if false) and a constant.
+    An instruction consists of a code, two jumps (if true, if false) and a constant.
 
     Parameters
     ----------
     pid : int
+        Id of the process.
     machine : {"x86_64", "aarch64"}
+        Architecture.
+
+    Returns
+    -------
+    bytes
     """
     column, architecture = MACHINES[machine]
     steps = [
@@ -223,7 +234,7 @@ def _with_argument(number, rule, pid):
 
 
 def _clone(number):
-    """Return the steps that allow new threads, and no process or namespace; clone3 is refused as
+    """Return the steps that allow new threads, but no processes or namespaces; clone3 is refused as
     unknown.
     """
     steps = [

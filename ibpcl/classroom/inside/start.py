@@ -1,5 +1,5 @@
-"""The first program of the box, sent whole with ``python -c``: restrict this process, then serve
-its requests.
+"""The first program in the box, sent with ``python -c``: restricts the process and then serves
+requests.
 """
 
 import importlib.util
@@ -10,7 +10,22 @@ import types
 
 
 def read(count):
-    """Return exactly ``count`` bytes of the pipe."""
+    """Return exactly ``count`` bytes of the pipe.
+
+    Parameters
+    ----------
+    count : int
+        Number of bytes.
+
+    Returns
+    -------
+    bytes
+
+    Raises
+    ------
+    EOFError
+        If the judge has closed the pipe.
+    """
     data = b""
     while len(data) < count:
         piece = os.read(0, count - len(data))
@@ -21,18 +36,14 @@ def read(count):
 
 
 class Finder:
-    """Finds the packages of a hand-in by name, modules that came as texts, and nothing beside
-    them.
-    """
+    """An import finder for the allowed packages and for modules sent as text, and no others."""
 
     def __init__(self, packages, texts):
         self.packages = packages
         self.texts = texts
 
     def find_spec(self, name, path=None, target=None):
-        """Return the specification of a package on the list, or of a module that there is a text
-        of.
-        """
+        """Return the specification of an allowed package, or of a module that was sent as text."""
         if name in self.packages:
             folder = self.packages[name]
             return importlib.util.spec_from_file_location(
@@ -46,11 +57,11 @@ class Finder:
         )
 
     def create_module(self, spec):
-        """Return None: an ordinary module will do."""
+        """Return None, so that an ordinary module is created."""
 
     def exec_module(self, module):
-        """Run the text of a module, under the path that it has in the package; there is no such
-        file in the box.
+        """Run the text of a module, under its path in the package, which does not exist in the
+        box.
         """
         module.__file__ = f"/library/{module.__name__.replace('.', '/')}.py"
         exec(compile(self.texts[module.__name__], module.__file__, "exec"), module.__dict__)
@@ -70,7 +81,7 @@ def main():
     replies = os.dup(1)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
-    os.dup2(2, 1)  # what the hand-in prints is not a reply
+    os.dup2(2, 1)  # output of the hand-in must not look like a reply
     modules = {}
     for name, source in order["modules"].items():
         module = modules[name] = sys.modules[name] = types.ModuleType(name)

@@ -1,8 +1,9 @@
-"""A file system of this process's own, which holds only what a hand-in may read.
+"""A private file system tree, which contains only the files that a hand-in may read.
 
-Landlock forbids reading and listing, but not asking whether a file exists, how large it is and when
-it was written.  In a mount namespace that has nothing else there is nothing to ask about.  Root may
-make one, and so may anybody whose kernel allows user namespaces; elsewhere Landlock stands alone.
+Landlock forbids reading and listing, but a process may still ask whether a file exists, how large
+it is and when it was written.  In a mount namespace without other files, there is nothing to ask
+about.  Root may create one, and so may any user whose kernel allows user namespaces; elsewhere only
+Landlock is used.
 """
 
 import ctypes
@@ -22,7 +23,7 @@ APPLY_BELOW = 0x8000
 CURRENT_FOLDER = -100
 READ_ONLY_NO_SUID = 1 | 2
 NOBODY = 65534
-PLACES = ("/tmp", "/var/tmp", "/mnt", "/run", "/srv")  # where the tree is put together
+PLACES = ("/tmp", "/var/tmp", "/mnt", "/run", "/srv")  # the folder in which the tree is assembled
 
 
 def enter(readable):
@@ -31,7 +32,7 @@ def enter(readable):
     Parameters
     ----------
     readable : list of str
-        Absolute paths; folders with all they contain.
+        Absolute paths; folders with all their content.
 
     Returns
     -------
@@ -41,7 +42,7 @@ def enter(readable):
     Raises
     ------
     OSError
-        If the process is in its tree and cannot leave the old one.
+        If the process has entered the new tree but cannot leave the old one.
     """
     paths = _outermost(readable)
     place = next((path for path in PLACES if _is_free(path, paths)), None)
@@ -91,7 +92,7 @@ def _is_free(path, needed):
 
 
 def _unshare(libc):
-    """Return whether this process has mounts of its own now."""
+    """Move this process into a private mount namespace; return whether it was possible."""
     if os.geteuid() == 0 and libc.unshare(NEW_MOUNTS) == 0:
         return True
     user = os.geteuid()
@@ -133,4 +134,4 @@ def _bind(libc, source, place):
 
 def _call(function, *arguments):
     if function(*arguments):
-        raise OSError(ctypes.get_errno(), "a tree of its own is refused")
+        raise OSError(ctypes.get_errno(), "the kernel refuses a private tree")

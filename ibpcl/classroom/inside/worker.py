@@ -1,8 +1,7 @@
-"""The worker: runs a hand-in's functions for the judge and answers in frames; knows no right
-answer.
+"""The worker: runs a hand-in's functions for the judge, and has no access to right answers.
 
-Everything here shares a process with the hand-in, so nothing that it answers is believed: the judge
-compares numbers. A cache stays here; the judge has its number.
+Everything here shares a process with the hand-in, so the judge does not trust the answers: it
+compares numbers.  Caches stay here; the judge refers to them by number.
 """
 
 import __future__
@@ -35,7 +34,11 @@ MOST_GRADIENTS = 64
 
 
 class Worker:
-    """A loaded hand-in and the caches of its last forward calls."""
+    """A loaded hand-in and the caches of its last forward calls.
+
+    Its methods are the requests of the judge; their arguments are those of
+    :class:`ibpcl.classroom.client.Worker`.
+    """
 
     def __init__(self):
         self.module = None
@@ -44,7 +47,7 @@ class Worker:
         self.last = 0
 
     def load(self, source, file, lenient=False):
-        """Run the hand-in's module; if ``lenient``, statements that raise are skipped."""
+        """Run the hand-in's module; if ``lenient``, skip statements that raise an exception."""
         self.module = types.ModuleType("handin")
         self.file = file
         self.module.__file__ = file
@@ -65,7 +68,7 @@ class Worker:
     def function(self, name):
         """Return a function of the hand-in."""
         if not callable(getattr(self.module, name, None)):
-            raise AttributeError(f"there is no function {name}")
+            raise AttributeError(f"there is no function {name}")  # the judge looks for these words
         return getattr(self.module, name)
 
     def forward(self, function, inputs):
@@ -90,9 +93,7 @@ class Worker:
         }
 
     def pull(self, function, dout, cache):
-        """Call ``f_vjp(dout, cache)`` with a cache that was kept; what comes behind many gradients
-        is cut off.
-        """
+        """Call ``f_vjp(dout, cache)`` with a stored cache; excess gradients are cut off."""
         before = frames.pack({"dout": dout})
         start = time.perf_counter()
         out = self.function(function)(dout, self.caches[cache])
@@ -102,7 +103,7 @@ class Worker:
         return {"out": out, "seconds": seconds, "changed": before != frames.pack({"dout": dout})}
 
     def plain(self, function, inputs, without):
-        """Call a function that returns a value alone, while the functions ``without`` raise."""
+        """Call a function without a cache, while the functions ``without`` raise an exception."""
 
         def refused(*_, **__):
             raise RuntimeError(
@@ -119,7 +120,7 @@ class Worker:
             vars(self.module).update(kept)
 
     def calls(self, function, dout, cache):
-        """Call ``f_vjp`` and count how often functions of the hand-in are called meanwhile."""
+        """Call ``f_vjp`` and count the calls of the hand-in's functions meanwhile."""
         counts = {}
 
         def count(frame, event, _):
@@ -134,13 +135,13 @@ class Worker:
         return {"counts": dict(list(counts.items())[:100])}
 
     def locate(self, checker, function, forward, inputs, wrt, seconds):
-        """Have the checker compare a gradient function with its own forward, and look at its text.
+        """Run the checker on a gradient function and its forward, with access to their text.
 
         Returns
         -------
         dict
-            ``found``: for each mistake that has a place the input, the mistake in words, and where
-            it is.
+            ``found`` has the input, the description and the place of each mistake with a known
+            place.
         """
         check = importlib.import_module(checker).check  # a text that the judge has sent
         report = check(
@@ -160,7 +161,7 @@ class Worker:
         }
 
     def error(self, error):
-        """Describe an exception: its type, its message, and the line of the hand-in."""
+        """Return the type and message of an exception, and the line of the hand-in."""
         return {
             "error": {
                 "type": type(error).__name__[:100],
@@ -171,9 +172,7 @@ class Worker:
 
 
 class _Nothing:
-    """Stands for ``display`` and ``get_ipython``: it can be called, has every attribute, and does
-    nothing.
-    """
+    """A substitute for ``display`` and ``get_ipython`` that accepts every call and does nothing."""
 
     def __call__(self, *_, **__):
         return self
@@ -185,8 +184,8 @@ class _Nothing:
 
 
 def run_statements(tree, file, space):
-    """Run the statements of a module one by one; those that raise are skipped, but for want of
-    time.
+    """Run the statements of a module one by one, and skip those that raise an exception, except a
+    timeout.
     """
     flags = 0
     for node in tree.body:
@@ -196,22 +195,21 @@ def run_statements(tree, file, space):
             exec(compile(ast.Module([node], []), file, "exec", flags, dont_inherit=True), space)
         except TimeoutError:
             raise
-        # the text was changed: it may be the judge's doing
+        # the judge has changed the text, which may be the cause
         except BaseException:
             continue
 
 
 def run_cells(source, file, space, lenient=False):
-    """Run the code cells of a notebook in order; a cell that fails is skipped from the failing line
-    on.
+    """Run the code cells of a notebook in order; a failing cell is skipped from the failing line.
 
-    A cell that failed runs once more at the end if it defines a name that does not exist: notebooks
-    are not always run from top to bottom.
+    A cell that failed runs once more at the end if it defines a missing name, because authors do
+    not always run notebooks from top to bottom.
 
     Returns
     -------
     list of (int, int, str, str)
-        Cell, line of the text, kind and message of each failure.
+        Cell, line of the text, exception and message of each failure.
     """
     failed = {}
     again = []
@@ -241,10 +239,10 @@ def _cells(source, file):
 
 
 def _run_cell(tree, file, space, lenient):
-    """Run the statements of a cell; return line, kind and message of a failure.
+    """Run the statements of a cell; return line, exception and message of a failure.
 
-    An import that fails is passed over, since the box has NumPy and SciPy only and scratch cells
-    draw figures.
+    A failing import is ignored, because the box has only NumPy and SciPy, while scratch cells draw
+    figures.
     """
     failure = None
     timed = hasattr(signal, "setitimer")
@@ -262,7 +260,7 @@ def _run_cell(tree, file, space, lenient):
                 failure = failure or (node.lineno, type(error).__name__, str(error)[:200])
                 if not isinstance(node, (ast.Import, ast.ImportFrom)):
                     return failure
-    except BaseException as error:  # exit() in a cell ends the cell only
+    except BaseException as error:  # exit() in a cell ends only the cell
         return _line_in(error, file), type(error).__name__[:100], _message(error)[:200]
     finally:
         if timed:
@@ -294,7 +292,7 @@ def _message(error):
 
 
 def _line_in(error, file):
-    """Return the last line of the hand-in that an exception passed through, 0 if there is none."""
+    """Return the last line of the hand-in in an exception's traceback, or 0."""
     line = 0
     trace = error.__traceback__
     while trace is not None:
@@ -320,7 +318,7 @@ def serve(requests, replies):
         try:
             most = request.pop("most_header"), request.pop("most_body")
             reply = frames.pack(actions[request.pop("do")](**request), *most)
-        # SystemExit and KeyboardInterrupt are the hand-in's, too
+        # including SystemExit and KeyboardInterrupt of the hand-in
         except BaseException as error:
             reply = frames.pack(worker.error(error))
         view = memoryview(reply)

@@ -1,8 +1,7 @@
-"""Reading what students wrote: archives, encodings, notebooks, and the syntax tree, without running
-any of it.
+"""Reading of hand-ins without running them: archives, encodings, notebooks and syntax trees.
 
-All of this runs in a separate process, with limits on time and memory: a damaged archive, a
-notebook of a million brackets or an f-string that keeps the parser busy for minutes costs one
-student's grade, never the class.  The modules import the standard library only;
+All of this runs in a separate process, with limits on time and memory.  So a damaged archive, a
+notebook of a million brackets, or an f-string that occupies the parser for minutes affects one
+student, never the class.  The modules import only the standard library;
 :mod:`ibpcl.classroom.reading.process` is the judge's end.
 """

@@ -1,7 +1,7 @@
-"""Zips, unpacked piece by piece: no archive can take more memory or time than it is allowed.
+"""Unpacking of zips piece by piece, within limits on memory and time.
 
-``zipfile`` unpacks a piece of bzip2 or LZMA whole, however long it becomes, and trusts the sizes
-that an archive states.  Here each decompressor is asked for a bounded number of bytes at a time.
+``zipfile`` unpacks a whole piece of bzip2 or LZMA at once, and trusts the sizes that an archive
+states.  Here each decompressor returns a bounded number of bytes at a time.
 """
 
 import bz2
@@ -28,8 +28,9 @@ class Member(NamedTuple):
     Attributes
     ----------
     name : str
-        With ``/`` between the folders.
+        Path, with ``/`` between the folders.
     item : zipfile.ZipInfo
+        Entry of the table of contents.
     time : tuple of int
         Year, month, day, hour, minute, second.
     link : bool
@@ -43,7 +44,16 @@ class Member(NamedTuple):
 
 
 def members(data):
-    """Return the files of a zip in the order of its table of contents, folders left out.
+    """Return the files of a zip in the order of its table of contents, without folders.
+
+    Parameters
+    ----------
+    data : bytes
+        The zip.
+
+    Returns
+    -------
+    list of Member
 
     Raises
     ------
@@ -79,8 +89,13 @@ def content(data, item, most):
     data : bytes
         The zip.
     item : zipfile.ZipInfo
+        Entry of the file.
     most : int
-        Number of bytes allowed.
+        Largest number of bytes.
+
+    Returns
+    -------
+    bytes
 
     Raises
     ------
@@ -111,7 +126,7 @@ def content(data, item, most):
 
 
 def _start(data, item):
-    """Return where the packed bytes of a file begin."""
+    """Return the offset of the packed bytes of a file."""
     header = data[item.header_offset : item.header_offset + 30]
     if len(header) < 30 or header[:4] != b"PK\x03\x04":
         raise Damaged("it is damaged (its place in the zip is wrong)")
@@ -156,8 +171,8 @@ def _inflated(packed):
 
 
 def _lzma(packed):
-    """Return the decompressor and the rest: a zip puts its own head before the properties of
-    LZMA.
+    """Return the decompressor and the remaining bytes; a zip puts an extra header before LZMA's
+    properties.
     """
     size = int.from_bytes(packed[2:4], "little")
     properties = bytes(packed[4 : 4 + size])
@@ -178,9 +193,7 @@ def _lzma(packed):
 
 
 def _name(item):
-    """Return a member's name; names in UTF-8 without the flag for it are common and are read as
-    such.
-    """
+    """Return a member's name, also if it is in UTF-8 without the corresponding flag."""
     name = item.filename
     if not item.flag_bits & 0x800:
         with contextlib.suppress(UnicodeError):

@@ -1,4 +1,4 @@
-"""Files of one student, opened: those that could be the hand-in, with their content."""
+"""Candidates: the files of one student that could be the hand-in, with their content."""
 
 import calendar
 import os
@@ -10,16 +10,16 @@ from ibpcl.classroom.reading import archives, notebooks, texts
 from ibpcl.classroom.reading.inspection import inspect
 from ibpcl.classroom.reading.latex import mended
 
-MOST_BYTES = 1 << 20  # of code and text
-MOST_FILE = 64 << 20  # of a zip, or of a notebook with its outputs
-MOST_IN_ALL = 256 << 20  # unpacked, of one student
-MOST_DEPTH = 3  # zips in zips
+MOST_BYTES = 1 << 20  # bytes of code and text
+MOST_FILE = 64 << 20  # bytes of a zip, or of a notebook with its outputs
+MOST_IN_ALL = 256 << 20  # unpacked bytes of one student
+MOST_DEPTH = 3  # levels of zips within zips
 MOST_FILES = 5000
 MOST_INSPECTED = 40
 MOST_SOURCES = 8 << 20  # in one answer
 SUFFIXES = (".py", ".ipynb", ".zip", ".py.txt", ".ipynb.txt", ".ipynb.json")
 FOLDERS = {
-    "__macosx": "what macOS adds to zips",
+    "__macosx": "a file that macOS adds to zips",
     "__pycache__": "compiled Python",
     ".ipynb_checkpoints": "old versions",
     ".git": "the history of a repository",
@@ -57,7 +57,7 @@ class File(NamedTuple):
     piece : int
         Number of the file in the request that this one came from.
     name : str
-        Its path in the hand-in; an archive counts as a folder.
+        Path in the hand-in; an archive counts as a folder.
     load : callable
         ``load(most)`` returns the bytes.
     time : float
@@ -86,7 +86,13 @@ class Opened:
         self.sources = 0
 
     def add(self, file):
-        """Look at one file and, if it is a zip, at the files inside."""
+        """Examine one file and, if it is a zip, the files inside.
+
+        Parameters
+        ----------
+        file : File
+            The file.
+        """
         self.files += 1
         if self.files > MOST_FILES:
             self.ignored.setdefault("...", f"the rest: more than {MOST_FILES} files")
@@ -113,7 +119,13 @@ class Opened:
             self.add_program(file, notebook=kind.startswith(".ipynb"))
 
     def add_zip(self, file):
-        """Look at the files in a zip."""
+        """Examine the files in a zip.
+
+        Parameters
+        ----------
+        file : File
+            The zip.
+        """
         if file.depth >= MOST_DEPTH:
             self.ignored[file.name] = f"a zip inside {MOST_DEPTH} others"
             return
@@ -139,7 +151,15 @@ class Opened:
             )
 
     def add_program(self, file, notebook):
-        """Read a Python file or notebook; inspect it if it has one of the marks of a hand-in."""
+        """Read a Python file or notebook, and inspect it if it looks like a hand-in.
+
+        Parameters
+        ----------
+        file : File
+            The file.
+        notebook : bool
+            Whether it is a notebook.
+        """
         try:
             data = self.load(file, MOST_FILE if notebook else 4 * MOST_BYTES)
         except archives.Damaged as error:
@@ -154,7 +174,21 @@ class Opened:
             self.ignored[file.name] = f"more than {MOST_INSPECTED} files could be the hand-in"
 
     def inspected(self, file, data, notebook):
-        """Return what a program says."""
+        """Return the candidate that a file is.
+
+        Parameters
+        ----------
+        file : File
+            The file.
+        data : bytes
+            Its content.
+        notebook : bool
+            Whether it is a notebook.
+
+        Returns
+        -------
+        dict
+        """
         try:
             source, note = source_of(data, notebook)
         except ValueError as error:
@@ -174,7 +208,19 @@ class Opened:
         }
 
     def load(self, file, most):
-        """Return the bytes of a file, within the limit for this student."""
+        """Return the bytes of a file, within the limit for this student.
+
+        Parameters
+        ----------
+        file : File
+            The file.
+        most : int
+            Largest number of bytes.
+
+        Returns
+        -------
+        bytes
+        """
         try:
             data = file.load(min(most, self.left))
         except OSError as error:
@@ -191,7 +237,12 @@ def read_all(files, words):
     files : list of [str, str]
         Path and name of each file.
     words : list of str
-        Names of functions; a program is inspected if it has one of these or ASSIGNMENT.
+        Names of functions; a program is inspected if it contains one of these or ASSIGNMENT.
+
+    Returns
+    -------
+    dict
+        ``candidates``, a list of dicts, and ``ignored``, pairs of a name and a reason.
     """
     opened = Opened(words)
     for piece, (path, name) in enumerate(files):
@@ -212,10 +263,23 @@ def read_all(files, words):
 def source_of(data, notebook):
     """Return the Python text of a file and a note on its encoding.
 
+    Parameters
+    ----------
+    data : bytes
+        Content of the file.
+    notebook : bool
+        Whether it is a notebook.
+
+    Returns
+    -------
+    source : str
+    note : str
+        Empty if the encoding is UTF-8.
+
     Raises
     ------
     ValueError
-        If it is not a text, or too long.
+        If the bytes are not a text, or too long.
     """
     text, note = texts.decoded(data)
     if notebook:

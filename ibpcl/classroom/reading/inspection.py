@@ -1,6 +1,4 @@
-"""Facts about a hand-in from its text alone: names, imports, functions, and reasons to refuse
-it.
-"""
+"""Facts about a hand-in from its text alone: names, imports, functions, and reasons for refusal."""
 
 import ast
 import re
@@ -14,7 +12,7 @@ from ibpcl.classroom.reading.newer import newer_syntax
 from ibpcl.classroom.reading.texts import clean
 
 NAMES = ("ASSIGNMENT", "FORM", "STUDENT", "DERIVATION")
-# Modules of the standard library in daily use that open no file and start nothing.
+# Common modules of the standard library that neither open files nor start programs.
 HARMLESS = (
     "__future__",
     "abc",
@@ -38,8 +36,8 @@ HARMLESS = (
     "typing_extensions",
     "warnings",
 )
-# Packages for scratch cells.  None exists in the box, so in a notebook their import fails there and
-# costs nothing.
+# Packages for scratch cells.  They do not exist in the box, so in a notebook their import fails
+# there without consequences.
 SCRATCH = (
     "matplotlib",
     "mpl_toolkits",
@@ -61,8 +59,8 @@ SCRATCH = (
     "ipytest",
 )
 CATCHING = ("ImportError", "ModuleNotFoundError", "Exception", "BaseException")
-# Seconds of processor time for parsing, and more for each million characters: a text is parsed
-# again and again.
+# Seconds of processor time for parsing, plus some for each million characters, because a text is
+# parsed several times.
 MOST_PARSING = 1.5
 MORE_PARSING = 5.0
 MOST_FOUND = 200  # of each kind that is reported
@@ -75,11 +73,12 @@ def inspect(source):
     Parameters
     ----------
     source : str
+        Python text; of a notebook, its cells as one text.
 
     Returns
     -------
     dict
-        ``error`` is None or ``[line, words]``; ``said`` has the constants that the kit knows;
+        ``error`` is None or ``[line, words]``; ``said`` has the constants that the kit uses;
         ``imports`` and ``uses`` are lists of ``[line, name]`` that may have to be refused;
         ``suspicions`` of ``[line, words]``; ``functions`` is {name: whether it is filled in},
         ``methods`` {name: its class}; ``skipped`` and ``markdown`` have the reasons for skipped
@@ -135,7 +134,18 @@ def inspect(source):
 
 
 def suspicions(tree):
-    """Return what looks like numerical differentiation in gradient functions, as [line, words]."""
+    """Return signs of numerical differentiation in gradient functions.
+
+    Parameters
+    ----------
+    tree : ast.Module
+        Syntax tree of the text.
+
+    Returns
+    -------
+    list of [int, str]
+        Line and description.
+    """
     found = []
     functions = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
     for name, node in functions.items():
@@ -165,7 +175,7 @@ def _parsed(source):
 
 
 def _said(node):
-    """Yield name and value of a constant that the kit knows."""
+    """Yield name and value of a constant that the kit uses."""
     targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
     if not isinstance(node, (ast.Assign, ast.AnnAssign)) or len(targets) != 1:
         return
@@ -187,9 +197,7 @@ def _said(node):
 
 
 def _plain(value):
-    """Return a literal as JSON can hold it; the judge accepts numbers, texts and dictionaries of
-    these only.
-    """
+    """Return a literal in a form that JSON can hold: numbers, texts and dictionaries of these."""
     if isinstance(value, dict):
         return {str(key): _plain(each) for key, each in value.items()}
     if isinstance(value, int) and abs(value) >= 1 << 53:
@@ -200,8 +208,8 @@ def _plain(value):
 
 
 def _said_by_lines(source):
-    """Return the names of a text that does not parse, line by line, so that it is known whose it
-    is.
+    """Return the constants of a text that does not parse, read line by line, to identify its
+    author.
     """
     found = {}
     for name in NAMES[:3]:
@@ -214,7 +222,7 @@ def _said_by_lines(source):
 
 
 def _look(node, guard, found):
-    """Add what a node imports that may have to be refused."""
+    """Add the imports of a node that may have to be refused."""
     for name in _imported(node):
         top = name.split(".")[0]
         if (
@@ -236,8 +244,8 @@ def _imported(node):
 class _Guards:
     """The imports of a module that never run in the box, or whose failure is caught.
 
-    Packages that are neither the standard library's nor NumPy and SciPy do not exist in the box, so
-    an import of one in a ``try`` fails there as it does on a machine without it.
+    The box has only the standard library, NumPy and SciPy.  So the import of another package in a
+    ``try`` fails there, as it does on a machine without that package.
     """
 
     def __init__(self, tree, scratch):
@@ -257,7 +265,19 @@ class _Guards:
                 self.caught.update(id(inner) for each in node.body for inner in ast.walk(each))
 
     def holds(self, node, package):
-        """Return whether the import of a package at this node does no harm."""
+        """Return whether the import of a package at this node is harmless.
+
+        Parameters
+        ----------
+        node : ast.AST
+            The import.
+        package : str
+            Name of the package.
+
+        Returns
+        -------
+        bool
+        """
         if package in self.scratch or id(node) in self.never:
             return True
         return id(node) in self.caught and package not in sys.stdlib_module_names
@@ -277,7 +297,7 @@ def _is_main(test):
 
 
 def _catches(handler):
-    """Return whether a handler catches the failure of an import."""
+    """Return whether an exception handler catches a failed import."""
     kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
     return any(
         kind is None or (isinstance(kind, ast.Name) and kind.id in CATCHING) for kind in kinds
@@ -285,8 +305,8 @@ def _catches(handler):
 
 
 def _is_blank(node):
-    """Return whether a function is as the stub has it: nothing but documentation and
-    NotImplementedError.
+    """Return whether a function contains only documentation and NotImplementedError, as in the
+    stub.
     """
     body = node.body[1:] if ast.get_docstring(node, clean=False) is not None else node.body
     return all(

@@ -1,9 +1,8 @@
-r"""LaTeX in a string that is not raw: ``"\theta"`` means a Greek letter to its author and a tab to
-Python.
+r"""LaTeX in strings that are not raw, where ``"\theta"`` begins with a tab for Python.
 
-The stubs of earlier versions ask for the derivation in such a string.  A backslash that begins a
-LaTeX command there is doubled, so that Python reads the text that was meant.  Lines keep their
-numbers; a text that was escaped as Python asks stays as it is.
+The stubs of earlier versions have the derivation in such a string.  A backslash that begins a LaTeX
+command there is doubled, so that Python reads the intended text.  Line numbers do not change; a
+text that is already escaped stays unchanged.
 """
 
 import re
@@ -13,7 +12,7 @@ START = re.compile(
     r"(?P<quotes>\"\"\"|'''|\"|')",
     re.MULTILINE,
 )
-# Commands that begin like Python's escapes for a new line and a tab.
+# Commands that begin like Python's escapes for a newline and a tab.
 COMMANDS = frozenset(
     (
         "nabla",
@@ -79,12 +78,22 @@ COMMANDS = frozenset(
         "triangleright",
     )
 )
-# Python's escapes for a bell, a backspace and the like: nobody types these
+# Python's escapes for a bell, a backspace and the like, which students never intend
 ALWAYS = "abfrv"
 
 
 def mended(source):
-    """Return the text of a program in which the derivation is what its author typed."""
+    """Return a program with the LaTeX commands of its derivation escaped.
+
+    Parameters
+    ----------
+    source : str
+        Python text.
+
+    Returns
+    -------
+    str
+    """
     pieces = []
     at = 0
     for found in START.finditer(source):
@@ -99,7 +108,7 @@ def mended(source):
 
 
 def _end(source, start, quotes):
-    """Return where a string ends, None if it does not."""
+    """Return the end of a string, or None if it is not closed."""
     at = start
     while at < len(source):
         if source[at] == "\\":

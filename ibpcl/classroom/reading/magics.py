@@ -1,7 +1,7 @@
-"""IPython's own syntax in a code cell becomes Python, by IPython's rules.
+"""Conversion of IPython syntax in a code cell to Python, by IPython's rules.
 
-A line is IPython's only where a statement begins: not inside brackets or a string, and not after a
-backslash.  The lines keep their numbers and their indentation.
+A line counts as IPython's only where a statement begins: not inside brackets or a string, and not
+after a backslash.  Line numbers and indentation do not change.
 
 ===========================  =======================================
 in the cell                  becomes
@@ -56,8 +56,22 @@ CLOSING = ")]}"
 
 
 def as_python(cell):
-    """Return a code cell as Python, and the reason why it is skipped, "" if it is not.
+    """Return a code cell as Python, and the reason if it must be skipped.
 
+    Parameters
+    ----------
+    cell : str
+        The cell.
+
+    Returns
+    -------
+    text : str
+        Python text with the same lines.
+    reason : str
+        Empty if the cell is not skipped.
+
+    Examples
+    --------
     >>> print(as_python("%matplotlib inline\\nx = (7\\n    % 4)")[0])
     pass  # %matplotlib inline
     x = (7
@@ -125,8 +139,7 @@ def _replaced(line):
 
 
 class Scanner:
-    """State at the end of a line of Python: inside brackets, a long string or a continued line, or
-    at a new statement.
+    """The state of a Python scanner at the end of a line.
 
     Attributes
     ----------
@@ -145,21 +158,27 @@ class Scanner:
 
     @property
     def at_statement(self):
-        """Whether the next line begins a statement."""
+        """True if the next line begins a statement."""
         return not (self.depth or self.quotes or self.continued)
 
     def read(self, line):
-        """Take in one more line."""
+        """Process one more line.
+
+        Parameters
+        ----------
+        line : str
+            The line.
+        """
         at = 0
         self.continued = False
         while at < len(line):
             at = self._in_string(line, at) if self.quotes else self._in_code(line, at)
         if len(self.quotes) == 1 and not self.continued:
-            # a string that was not closed: an error of this line only
+            # an unclosed string is an error in this line only
             self.quotes = ""
 
     def _in_code(self, line, at):
-        """Return where to go on after one piece of code."""
+        """Return the position after one piece of code."""
         each = line[at]
         if each == "#":
             return len(line)
@@ -175,7 +194,7 @@ class Scanner:
         return at + 1
 
     def _in_string(self, line, at):
-        """Return where to go on after one piece of a string."""
+        """Return the position after one piece of a string."""
         if line[at] == "\\":
             self.continued = at == len(line) - 1
             return at + 2

@@ -1,10 +1,10 @@
-"""Syntax errors that come from another version of Python, in words that say so."""
+"""Explanations of syntax errors that come from another version of Python."""
 
 import re
 import sys
 
 VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
-# What a line looks like, since which version it is Python, and how to write it for all versions.
+# Pattern of a line, the first version that accepts it, and how to write it for all versions.
 NEWER = (
     (
         re.compile(r"^\s*type\s+[A-Za-z_]\w*\s*(\[.*\])?\s*="),
@@ -41,12 +41,19 @@ QUOTED = re.compile(r"(?i)(^|[^\w])(f|rf|fr)(\"\"\"|'''|\"|')")
 
 
 def newer_syntax(source, error):
-    """Return words for a syntax error if another version of Python would read the line, else "".
+    """Return an explanation of a syntax error if another version of Python accepts the line.
 
     Parameters
     ----------
     source : str
+        Python text.
     error : SyntaxError
+        The error.
+
+    Returns
+    -------
+    str
+        Empty if no other version accepts it.
     """
     lines = source.split("\n")
     number = error.lineno or 0

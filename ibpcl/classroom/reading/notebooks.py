@@ -1,8 +1,8 @@
-"""A notebook becomes one Python text in cells: code to run cell by cell, Markdown as comments.
+"""Conversion of a notebook to one Python text in cells, with Markdown as comments.
 
 The text begins with :data:`FIRST_LINE`; each cell begins with a line such as ``# %% code cell 3``
-or ``# %% [markdown]``.  Outputs are left out.  A cell that is not Python is a comment, below a line
-that gives the reason, so what the other cells define still counts.
+or ``# %% [markdown]``.  Outputs are left out.  A cell that is not Python becomes a comment, below a
+line with the reason, so the definitions in the other cells still count.
 """
 
 import json
@@ -26,7 +26,15 @@ class NotNotebook(ValueError):
 
 
 class Place(NamedTuple):
-    """A place in a notebook: the number of the code cell and the line in it, both from 1."""
+    """A place in a notebook.
+
+    Attributes
+    ----------
+    cell : int
+        Number of the code cell, from 1.
+    line : int
+        Line in the cell, from 1.
+    """
 
     cell: int
     line: int
@@ -40,10 +48,14 @@ def source_of(text):
     text : str
         The notebook, of format 3 or 4, as JSON.
 
+    Returns
+    -------
+    str
+
     Raises
     ------
     NotNotebook
-        If it is not one.
+        If the text is not a notebook.
     """
     pieces = [FIRST_LINE]
     number = 0
@@ -59,8 +71,22 @@ def source_of(text):
 
 
 def place(source, line):
-    """Return the place of a line of the text that :func:`source_of` made, None in any other text.
+    """Return the place in the notebook of a line of the text that :func:`source_of` made.
 
+    Parameters
+    ----------
+    source : str
+        Python text.
+    line : int
+        Line of the text, from 1.
+
+    Returns
+    -------
+    Place or None
+        None if the text does not come from a notebook.
+
+    Examples
+    --------
     >>> place("# %% notebook\\n\\n# %% code cell 1\\nx = 1\\ny = 2\\n", 5)
     Place(cell=1, line=2)
     """
@@ -75,7 +101,17 @@ def place(source, line):
 
 
 def markdown(source):
-    """Return the texts of the Markdown cells in the text that :func:`source_of` made."""
+    """Return the texts of the Markdown cells in the text that :func:`source_of` made.
+
+    Parameters
+    ----------
+    source : str
+        Python text.
+
+    Returns
+    -------
+    list of str
+    """
     if not source.startswith(FIRST_LINE + "\n"):
         return []
     cells = re.split(r"^# %% ", source, flags=re.MULTILINE)
@@ -84,7 +120,17 @@ def markdown(source):
 
 
 def skipped(source):
-    """Return the reasons why cells are skipped, as the text names them."""
+    """Return the reasons for skipped cells in the text that :func:`source_of` made.
+
+    Parameters
+    ----------
+    source : str
+        Python text.
+
+    Returns
+    -------
+    list of str
+    """
     return SKIPPED.findall(source) if source.startswith(FIRST_LINE + "\n") else []
 
 
@@ -103,7 +149,7 @@ def _cells(text):
 
 
 def _code(content, number):
-    """Return the lines of a code cell as they will run; all of them comments if the cell cannot."""
+    """Return the lines of a code cell as they will run; comments only if the cell is skipped."""
     python, reason = as_python(content)
     if not reason:
         python = mended(python)
@@ -111,12 +157,23 @@ def _code(content, number):
     if reason:
         lines = [line if line.startswith("# ") else f"# {line}" for line in python.split("\n")]
         return [*lines, f"# skipped: code cell {number}: {reason}"]
-    # A line that looks like the head of a cell must not become one.
+    # A line that looks like the first line of a cell must not become one.
     return [f"#{line[1:]} " if line.startswith("# %% ") else line for line in python.split("\n")]
 
 
 def syntax_error(text):
-    """Return why a cell is not Python, "" if it is."""
+    """Return the reason why a cell is not Python.
+
+    Parameters
+    ----------
+    text : str
+        The cell.
+
+    Returns
+    -------
+    str
+        Empty if the cell is Python.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

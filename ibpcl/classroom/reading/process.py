@@ -1,6 +1,4 @@
-"""The judge's end of the process that reads: started when it is needed, and again after a hand-in
-has ended it.
-"""
+"""The judge's end of the reading process, which is started when needed and restarted if it ends."""
 
 import atexit
 import contextlib
@@ -16,7 +14,7 @@ PROGRAM = (
     "import sys; sys.path.append(sys.argv[1]); from ibpcl.classroom.reading.serving import serve; \
 serve(int(sys.argv[2]))"
 )
-# for one request by the clock; the process itself counts its processor time
+# wall-clock seconds for one request; the process itself limits its processor time
 SECONDS = 60.0
 MOST_ANSWER = 256 << 20
 
@@ -37,12 +35,23 @@ class Reader:
         self.process = None
 
     def ask(self, seconds=SECONDS, **request):
-        """Return the answer to a request, a dict.
+        """Return the answer to a request.
+
+        Parameters
+        ----------
+        seconds : float
+            Wall-clock time.
+        **request
+            Entries of the request.
+
+        Returns
+        -------
+        dict
 
         Raises
         ------
         ReadingError
-            If there is none; the process is started anew for the next request.
+            If there is no answer; the process is restarted for the next request.
         """
         if self.process is None:
             self._start()
@@ -60,7 +69,7 @@ class Reader:
         except (OSError, EOFError, ValueError):
             self.close()
             raise ReadingError("it takes too long to read, or too much memory") from None
-        # an interrupt: a half answer must not be read later
+        # an interrupt: a partial answer must not be read later
         except BaseException:
             self.close()
             raise
@@ -101,9 +110,24 @@ _readers = {}
 
 
 def ask(**request):
-    """Ask the reader of this process; see :meth:`Reader.ask`."""
+    """Ask the reader of this process.
+
+    Parameters
+    ----------
+    **request
+        Entries of the request, and optionally ``seconds``.
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    ReadingError
+        If there is no answer.
+    """
     if os.getpid() not in _readers:
-        # after a fork: the parent's reader is not ours
+        # after a fork, the reader belongs to the parent
         _readers.clear()
         _readers[os.getpid()] = Reader()
         atexit.register(_readers[os.getpid()].close)

@@ -1,6 +1,4 @@
-"""The process that reads hand-ins: answers requests until its input is closed, within limits on
-time and memory.
-"""
+"""The process that reads hand-ins, within limits on time and memory."""
 
 import json
 import os
@@ -12,15 +10,19 @@ from ibpcl.classroom.reading import archives
 from ibpcl.classroom.reading.candidates import read_all
 from ibpcl.classroom.reading.inspection import inspect
 
-SECONDS = 10  # of processor time for a request
+SECONDS = 10  # seconds of processor time for a request
 MEMORY = 1536 << 20
 MOST_CLASS = 512 << 20  # bytes of a zip of a whole class, packed
 MOST_UNPACKED = 2 << 30
 
 
 def serve(parent=None):
-    """Answer requests, each a length in eight bytes and JSON; ``parent`` is the process that
-    asks.
+    """Answer requests until the input is closed; each is a length in eight bytes, and JSON.
+
+    Parameters
+    ----------
+    parent : int, optional
+        Id of the process that asks; this process ends with it.
     """
     end_with_parent(parent)
     _limit_memory()
@@ -45,8 +47,19 @@ def serve(parent=None):
 
 
 def unpack(path, target):
-    """Unpack the zip of a whole class to a folder and return the names that were left out, with
-    reasons.
+    """Unpack the zip of a whole class to a folder.
+
+    Parameters
+    ----------
+    path : path-like
+        The zip.
+    target : path-like
+        The folder.
+
+    Returns
+    -------
+    list of [str, str]
+        Name of each file that was left out, and the reason.
     """
     with open(path, "rb") as file:
         data = file.read(MOST_CLASS + 1)
@@ -81,7 +94,7 @@ def _limit_memory():
 
 
 def _limit_time():
-    """Allow some more seconds of processor time from now on."""
+    """Allow additional seconds of processor time from now on."""
     try:
         import resource
     except ImportError:

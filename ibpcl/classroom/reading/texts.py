@@ -1,4 +1,4 @@
-"""Bytes become the text of a program: by mark or coding line, as Python reads it; else as UTF-16 or
+"""Decoding of programs: by byte order mark or coding line as in Python, else as UTF-16 or
 Windows-1252.
 """
 
@@ -20,7 +20,18 @@ class NotText(ValueError):
 
 
 def decoded(data):
-    """Return the text of a Python file or notebook and a note on its encoding, "" if that is UTF-8.
+    """Return the text of a Python file or notebook, and a note on its encoding.
+
+    Parameters
+    ----------
+    data : bytes
+        Content of the file.
+
+    Returns
+    -------
+    text : str
+    note : str
+        Empty if the encoding is UTF-8.
 
     Raises
     ------
@@ -52,15 +63,36 @@ def decoded(data):
 
 
 def with_plain_lines(text):
-    """Return a text with ``\\n`` at the end of every line, and without the mark of the end that DOS
-    wrote.
+    """Return a text with ``\\n`` at the end of every line, and without DOS's end-of-file mark.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+
+    Returns
+    -------
+    str
     """
     return text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\x1a")
 
 
 def clean(text):
-    """Return a text that can be written: halves of a pair are joined, a half alone becomes U+FFFD.
+    """Return a text that can be encoded.
 
+    Surrogate pairs are joined, and lone surrogates become U+FFFD.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
     >>> clean("\\ud835\\udc00") == "\\U0001d400", clean("a\\ud800") == "a\\ufffd"
     (True, True)
     """
@@ -70,7 +102,7 @@ def clean(text):
 
 
 def _coding_line(data):
-    """Return the encoding that one of the first two lines names, None if there is none."""
+    """Return the encoding named in one of the first two lines, or None."""
     first, _, rest = data.partition(b"\n")
     second = rest.partition(b"\n")[0]
     lines = [first] if first.strip() and not first.lstrip().startswith(b"#") else [first, second]
@@ -99,7 +131,7 @@ def _as(data, encoding):
 
 
 def _wide(data):
-    """Return the text of UTF-16 without its mark."""
+    """Return the text of UTF-16 without a byte order mark."""
     start = data[:4096]
     first = start[0::2].count(0)
     second = start[1::2].count(0)
