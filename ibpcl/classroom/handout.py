@@ -20,6 +20,8 @@ from ibpcl.errors import UserError
 from ibpcl.storage import json_text, write_bytes, write_text
 
 STUDENT_COLUMNS = ("last_name", "first_name", "email", "identifier", "username")
+# A hand-in without DERIVATION would be incomplete.
+NO_DERIVATION = "This is the reference solution; it has no written derivation."
 CHECKS = '''"""The public checks: `ibpcl class check {file}`, or `pytest {name}`."""
 
 from pathlib import Path
@@ -295,6 +297,39 @@ def _without_outputs(path):
             cell["outputs"] = []
             cell["execution_count"] = None
     return json.dumps(notebook, indent=1) + "\n"
+
+
+def solution(assignment, form="base"):
+    """Return the reference solution as a file that can be handed in.
+
+    Parameters
+    ----------
+    assignment : Assignment
+        The assignment.
+    form : str
+        Name of the form.
+
+    Returns
+    -------
+    str
+        Python text: the reference, with ASSIGNMENT and FORM below its docstring and, if the
+        assignment has a written task, DERIVATION.
+
+    Raises
+    ------
+    UserError
+        If the assignment has no such form.
+    """
+    source = assignment.source(form)
+    constants = {"ASSIGNMENT": assignment.name, "FORM": form}
+    if any(task.kind == "text" for task in assignment.tasks):
+        constants["DERIVATION"] = NO_DERIVATION
+    lines = source.splitlines(keepends=True)
+    end = ast.parse(source).body[0].end_lineno  # of the docstring
+    added = "".join(
+        f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in constants.items()
+    )
+    return "".join([*lines[:end], "\n", added, *lines[end:]])
 
 
 def add_students(path, roster):

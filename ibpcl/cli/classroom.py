@@ -1,6 +1,5 @@
 """``ibpcl class``: assignments for students, and their grading for teachers."""
 
-import ast
 import contextlib
 import sys
 from argparse import RawDescriptionHelpFormatter
@@ -415,18 +414,10 @@ def run_pack(options):
 
 
 def run_solution(options):
-    """Print the reference solution, with the lines that name the assignment and the form behind its
-    docstring.
-    """
-    assignment = _assignment(options)
-    source = assignment.source(options.form)
-    docstring = ast.parse(source).body[0]
-    lines = source.splitlines(keepends=True)
-    named = f'\nASSIGNMENT = "{assignment.name}"\nFORM = "{options.form}"\n'
-    print(
-        "".join(lines[: docstring.end_lineno]) + named + "".join(lines[docstring.end_lineno :]),
-        end="",
-    )
+    """Print the reference solution."""
+    from ibpcl.classroom.handout import solution
+
+    print(solution(_assignment(options), options.form), end="")
 
 
 def _assignment(options):

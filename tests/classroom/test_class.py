@@ -13,7 +13,7 @@ from classroom_common import BOX, first, needs_box
 from classroom_schemas import MOODLE, NBGRADER, SCHEMAS, errors
 
 from ibpcl.classroom import grading, handin, records, selftest, similarity, variants
-from ibpcl.classroom.assignment import find
+from ibpcl.classroom.assignment import find, names
 from ibpcl.classroom.stubs import stub
 from ibpcl.cli import main
 
@@ -381,12 +381,16 @@ def test_pasted_derivations_of_the_package_are_found():
     assert [student for student, _, _ in found] == ["eve"] and found[0][2] > 0.9
 
 
-def test_the_printed_solution_can_be_checked(tmp_path, capsys):
-    assert main(["class", "solution", "1", "--form", "bits"]) == 0
+@pytest.mark.parametrize("name", names())
+def test_check_accepts_the_printed_solution(name, tmp_path, capsys):
+    form = list(find(name).forms)[-1]
+    assert main(["class", "solution", name, "--form", form]) == 0
     path = tmp_path / "solution.py"
     path.write_text(capsys.readouterr().out, encoding="utf-8")
-    said = handin.literals(path.read_text(encoding="utf-8"))
-    assert (said["ASSIGNMENT"], said["FORM"]) == ("01_gaussian_weights", "bits")
-    main(["class", "check", str(path), "--json"])
-    verdicts = json.loads(capsys.readouterr().out)["verdicts"]
-    assert {verdict["state"] for verdict in verdicts if verdict["kind"] != "text"} == {"right"}
+    constants = handin.literals(path.read_text(encoding="utf-8"))
+    assert (constants["ASSIGNMENT"], constants["FORM"]) == (name, form)
+    assert main(["class", "check", str(path), "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    states = {verdict["kind"]: verdict["state"] for verdict in result["verdicts"]}
+    assert states.pop("text") == "by hand" and set(states.values()) <= {"right"}
+    assert main(["class", "submit", str(path)]) == 0
