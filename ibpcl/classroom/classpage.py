@@ -1,18 +1,17 @@
 """The teacher's page: the results of the class, its mistakes, and everything to review by hand."""
 
 from collections import Counter
-from html import escape
 from statistics import mean, median
+from typing import NamedTuple
 from urllib.parse import quote
 
-from ibpcl.classroom.pages import Raw, anchor, page, points, table
-from ibpcl.classroom.plain_words import plain, plain_reason
+from ibpcl.classroom.pages import Files, Shares, Student, Students, anchor, rendered, table
+from ibpcl.classroom.plain_words import plain, plain_reason, points
 from ibpcl.classroom.students import folder_name
 from ibpcl.classroom.tables import cell, csv_bytes
 
 MOST_PAIRS = 100
 MOST_LINES = 40
-MOST_NAMES = 12  # students of one mistake that are shown at once
 BARS = 10
 STATES = (
     ("right", "right"),
@@ -22,20 +21,121 @@ STATES = (
     ("missing", "missing"),
     ("not judged", "not judged"),
 )
-STYLE = """
-.facts { display: flex; flex-wrap: wrap; gap: .5rem 2rem; margin: 1rem 0; padding: 0;
-list-style: none; } .facts b { display: block; font-size: 1.45rem; font-weight: 650; }
-.facts li { color: var(--quiet); font-size: .9rem; } .facts b { color: var(--ink); }
-.bars { width: 100%; max-width: 34rem; background: none; overflow: visible; }
-.bars rect { fill: var(--link); opacity: .75; } .bars text { fill: var(--quiet); font-size: 11px; }
-.bars line { stroke: var(--line); }
-.share { display: flex; width: 8rem; height: .7rem; border-radius: 4px; overflow: hidden;
-background: var(--line); margin-top: .4rem; } .share i { display: block; height: 100%; }
-.share .right { background: var(--right); } .share .partial { background: #d9a520; }
-.share .wrong { background: var(--wrong); }
-.names a { white-space: nowrap; } .names details { display: inline; margin: 0; }
-nav { display: flex; flex-wrap: wrap; gap: .2rem 1.1rem; margin: .6rem 0; font-size: .9rem; }
-"""
+HIGH = 90  # height of the largest bar
+WIDE = 44  # width of a bar and its gap
+
+
+class Section(NamedTuple):
+    """A section of the page.
+
+    Attributes
+    ----------
+    name : str
+        HTML id.
+    title : str
+        Heading.
+    blocks : list
+        Tables and the blocks below.
+    """
+
+    name: str
+    title: str
+    blocks: list
+
+
+class Paragraph(NamedTuple):
+    """A paragraph.
+
+    Attributes
+    ----------
+    text : str
+        The paragraph.
+    style : str
+        CSS class; may be empty.
+    """
+
+    text: str
+    style: str = ""
+    kind: str = "paragraph"
+
+
+class Lines(NamedTuple):
+    """A list.
+
+    Attributes
+    ----------
+    lines : list of str
+        The items.
+    """
+
+    lines: list
+    kind: str = "list"
+
+
+class Names(NamedTuple):
+    """Names without links.
+
+    Attributes
+    ----------
+    names : sequence of str
+        The names.
+    """
+
+    names: list
+    kind: str = "names"
+
+
+class MorePairs(NamedTuple):
+    """A note on pairs that are not shown.
+
+    Attributes
+    ----------
+    count : int
+        Number of these pairs.
+    """
+
+    count: int
+    kind: str = "more pairs"
+
+
+class Bar(NamedTuple):
+    """A bar of the histogram.
+
+    Attributes
+    ----------
+    left, middle, width, height : float
+        Place and size.
+    count : int
+        Number of hand-ins.
+    label : str
+        The bar in words.
+    """
+
+    left: int
+    middle: str
+    width: int
+    height: float
+    count: int
+    label: str
+
+
+class Histogram(NamedTuple):
+    """The distribution of the points.
+
+    Attributes
+    ----------
+    bars : list of Bar
+        The bars.
+    ticks : list of (int, str)
+        Place and label of each tick.
+    width, base : int
+        Length and height of the axis.
+    """
+
+    bars: list
+    ticks: list
+    width: int
+    base: int
 
 
 def class_page(
@@ -68,30 +168,32 @@ def class_page(
         HTML.
     """
     graded = [result for result in results if result.status == "graded"]
-    body = [f"<h1>{escape(assignment.title)}</h1>", _facts(results, graded, assignment, missing)]
-    if graded:
-        body += [_distribution([result.score for result in graded], assignment.points)]
     sections = [
-        ("notes", "Not used", _listed(notes)),
-        ("ungraded", "Not graded", _ungraded(results)),
-        ("missing", "Did not hand in", escape(", ".join(missing))),
-        ("skipped", "Not looked at", _listed(skipped)),
-        (
+        Section("notes", "Not used", _listed(notes)),
+        Section("ungraded", "Not graded", _ungraded(results)),
+        Section("missing", "Did not hand in", [Names(missing)] if missing else []),
+        Section("skipped", "Not looked at", _listed(skipped)),
+        Section(
             "earlier",
             "From an earlier run, not among the last hand-ins",
-            ", ".join(map(_link, earlier)),
+            [Students(earlier)] if earlier else [],
         ),
-        ("tasks", "Points by task", _by_task(graded, assignment)),
-        ("mistakes", "Mistakes", _mistakes(graded)),
-        ("flags", "To look at", _flags(results)),
-        ("hand-ins", "Hand-ins", _hand_ins(results, policy)),
-        ("pairs", "Hand-ins that look alike", _pairs(similar, results)),
+        Section("tasks", "Points by task", _by_task(graded, assignment)),
+        Section("mistakes", "Mistakes", _mistakes(graded)),
+        Section("flags", "To look at", _flags(results)),
+        Section("hand-ins", "Hand-ins", _hand_ins(results, policy)),
+        Section("pairs", "Hand-ins that look alike", _pairs(similar, results)),
     ]
-    shown = [(name, title, content) for name, title, content in sections if content]
-    links = "".join(f'<a href="#{name}">{title}</a>' for name, title, _ in shown)
-    body.append(f"<nav>{links}</nav>")
-    body += [f'<h2 id="{name}">{title}</h2>{content}' for name, title, content in shown]
-    return page(f"{assignment.title}: class", "\n".join(body), STYLE)
+    waiting = sum(bool(result.pending) for result in graded)
+    return rendered(
+        "class.html",
+        title=f"{assignment.title}: class",
+        assignment=assignment,
+        facts=_facts(results, graded, assignment, missing, waiting),
+        waiting=waiting,
+        drawn=_histogram([result.score for result in graded], assignment.points),
+        sections=[section for section in sections if section.blocks],
+    )
 
 
 def class_csv(results, assignment):
@@ -155,73 +257,48 @@ def class_csv(results, assignment):
     return csv_bytes(rows)
 
 
-def _facts(results, graded, assignment, missing):
-    """Return the numbers of the class in one row."""
+def _facts(results, graded, assignment, missing, waiting):
+    """Return the key figures of the class as pairs of a label and a value."""
     scores = [result.score for result in graded]
-    facts = [(len(results), "handed in"), (len(graded), "graded")]
+    facts = [("handed in", len(results)), ("graded", len(graded))]
     if missing:
-        facts.insert(1, (len(missing), "did not hand in"))
+        facts.insert(1, ("did not hand in", len(missing)))
     if scores:
         facts += [
-            (f"{median(scores):.4g}", f"median of {points(assignment.points)}"),
-            (f"{mean(scores):.1f}", "mean"),
-            (f"{min(scores):g} to {max(scores):g}", "range"),
+            (f"median of {points(assignment.points)}", f"{median(scores):.4g}"),
+            ("mean", f"{mean(scores):.1f}"),
+            ("range", f"{min(scores):g} to {max(scores):g}"),
         ]
-    waiting = sum(bool(result.pending) for result in graded)
     if waiting:
-        facts.append((waiting, "wait for a person"))
-    items = "".join(f"<li><b>{value}</b>{label}</li>" for value, label in facts)
-    more = (
-        ""
-        if not waiting
-        else (
-            '<p>Texts wait for you: grade them in '
-            '<a href="derivations.html">derivations.html</a>, or in '
-            "by-hand.csv. Until then they count as 0.</p>"
-        )
-    )
-    return f'<ul class="facts">{items}</ul>{more}'
+        facts.append(("wait for a person", waiting))
+    return facts
 
 
-def _distribution(scores, most):
-    """Return a histogram of the scores."""
+def _histogram(scores, most):
+    """Return the distribution of the scores, or None if there are none."""
+    if not scores:
+        return None
     counts = [0] * BARS
     for score in scores:
         counts[min(BARS - 1, int(BARS * score / most))] += 1
-    high = 90
-    wide = 44
-    pieces = []
+    bars = []
     for at, count in enumerate(counts):
-        height = high * count / max(counts)
-        left = at * wide + 4
+        left = at * WIDE + 4
         label = f"{most * at / BARS:g} to {most * (at + 1) / BARS:g} points: {count}"
-        pieces.append(
-            f'<rect x="{left}" y="{16 + high - height:.1f}" width="{wide - 8}" '
-            f'height="{height:.1f}" rx="2"><title>{label}</title></rect>'
-        )
-        if count:
-            pieces.append(
-                f'<text x="{left + wide / 2 - 4:.0f}" y="{12 + high - height:.1f}" '
-                f'text-anchor="middle">{count}</text>'
-            )
-    ends = "".join(
-        f'<text x="{at * wide}" y="{high + 32}" text-anchor="middle">{most * at / BARS:g}</text>'
-        for at in range(BARS + 1)
-    )
-    return (
-        f'<svg class="bars" viewBox="-12 0 {BARS * wide + 24} {high + 38}" role="img">'
-        f'<title>Distribution of the points</title>{"".join(pieces)}<line x1="0" '
-        f'x2="{BARS * wide}" y1="{high + 16}" y2="{high + 16}"/>{ends}</svg>'
-    )
+        height = HIGH * count / max(counts)
+        bars.append(Bar(left, f"{left + WIDE / 2 - 4:.0f}", WIDE - 8, height, count, label))
+    ticks = [(at * WIDE, f"{most * at / BARS:g}") for at in range(BARS + 1)]
+    return Histogram(bars, ticks, BARS * WIDE, HIGH + 16)
 
 
 def _ungraded(results):
+    """Return the hand-ins that are not graded, with the reasons."""
     rows = [
-        (_link(result.student), plain_reason(result.reason))
+        (Student(result.student), plain_reason(result.reason))
         for result in results
         if result.status != "graded"
     ]
-    return table(("student", "reason"), rows) if rows else ""
+    return [table(("student", "reason"), rows)] if rows else []
 
 
 def _by_task(graded, assignment):
@@ -250,58 +327,52 @@ def _by_task(graded, assignment):
                 *(states[state] for state, _ in STATES),
             )
         )
-    return (
-        table(("task", "", "points", "mean", "", *(label for _, label in STATES)), rows)
-        if graded
-        else ""
-    )
+    head = ("task", "", "points", "mean", "", *(label for _, label in STATES))
+    return [table(head, rows)] if graded else []
 
 
 def _shares(verdicts):
-    """Return a bar of the shares that are right, partly right and not."""
+    """Return the shares that are right, partly right and not."""
     total = len(verdicts) or 1
-    right = sum(verdict.points >= verdict.most for verdict in verdicts) / total
-    partial = sum(0 < verdict.points < verdict.most for verdict in verdicts) / total
-    wrong = sum(verdict.points <= 0 for verdict in verdicts) / total
-    bars = "".join(
-        f'<i class="{name}" style="width:{share:.1%}"></i>'
-        for name, share in (("right", right), ("partial", partial), ("wrong", wrong))
+    shares = {
+        "right": sum(verdict.points >= verdict.most for verdict in verdicts) / total,
+        "partial": sum(0 < verdict.points < verdict.most for verdict in verdicts) / total,
+        "wrong": sum(verdict.points <= 0 for verdict in verdicts) / total,
+    }
+    label = (
+        f"{shares['right']:.0%} right, {shares['partial']:.0%} partly, "
+        f"{shares['wrong']:.0%} without points"
     )
-    label = f"{right:.0%} right, {partial:.0%} partly, {wrong:.0%} without points"
-    return Raw(f'<span class="share" title="{label}">{bars}</span>')
+    return Shares(shares, label)
 
 
 def _mistakes(graded):
     """Return the mistakes, the most frequent first, each with its students."""
-    found = {}
+    mistakes = {}
     for result in graded:
         for verdict in result.verdicts:
             for kind in {part.kind for part in verdict.parts if part.kind != "ok"}:
-                found.setdefault((plain(kind), verdict.task), []).append(result.student)
+                mistakes.setdefault((plain(kind), verdict.task), []).append(result.student)
     rows = [
-        (words, task, len(students), _names(students))
-        for (words, task), students in sorted(found.items(), key=lambda item: -len(item[1]))
+        (words, task, len(students), Students(students))
+        for (words, task), students in sorted(mistakes.items(), key=lambda item: -len(item[1]))
     ]
-    return (
-        table(("mistake", "task", "hand-ins", "students"), rows)
-        if rows
-        else "<p>No mistake has a name.</p>"
-        if graded
-        else ""
-    )
+    if rows:
+        return [table(("mistake", "task", "hand-ins", "students"), rows)]
+    return [Paragraph("No mistake has a name.")] if graded else []
 
 
 def _flags(results):
-    rows = [(_link(result.student), flag) for result in results for flag in result.flags]
+    """Return the flags of all hand-ins."""
+    rows = [(Student(result.student), flag) for result in results for flag in result.flags]
     if not rows:
-        return "<p>Nothing was flagged.</p>"
-    return "<p class='quiet'>A flag changes no points: look, ask, and decide.</p>" + table(
-        ("student", "flag"), rows
-    )
+        return [Paragraph("Nothing was flagged.")]
+    advice = Paragraph("A flag changes no points: look, ask, and decide.", "quiet")
+    return [advice, table(("student", "flag"), rows)]
 
 
 def _hand_ins(results, policy):
-    """Return the list of hand-ins; columns that say nothing are left out."""
+    """Return the list of hand-ins; empty columns are left out."""
     late = policy is not None and bool(policy.due)
     attempts = any(result.attempt_count > 1 for result in results)
     waiting = any(result.pending for result in results)
@@ -310,7 +381,7 @@ def _hand_ins(results, policy):
         "form",
         "points",
         *(["by hand"] if waiting else []),
-        *(["days late", "taken off"] if late else []),
+        *(["days late", "deducted"] if late else []),
         *(["attempts"] if attempts else []),
         "seconds",
         "",
@@ -327,60 +398,30 @@ def _hand_ins(results, policy):
                 *([result.late_days, result.deduction] if late else []),
                 *([result.attempt_count] if attempts else []),
                 result.seconds,
-                _files(result),
+                Files(quote(folder_name(result.student))),
             ]
         )
-    return table(head, rows, [_place(result.student) for result in results])
+    ids = [f"student-{anchor(result.student)}" for result in results]
+    return [table(head, rows, ids)]
 
 
 def _pairs(similar, results):
-    """Return pairs of hand-ins that look alike."""
+    """Return pairs of hand-ins that look alike; published code has no link."""
     students = {result.student for result in results}
     rows = [
-        (*(_link(name) if name in students else name for name in (first, second)), f"{share:.0%}")
+        (*(Student(name) if name in students else name for name in (first, second)), f"{share:.0%}")
         for first, second, share in similar[:MOST_PAIRS]
     ]
-    more = (
-        f"<p>{len(similar) - MOST_PAIRS} more pairs: see <code>ibpcl class similar</code>.</p>"
-        if len(similar) > MOST_PAIRS
-        else ""
-    )
-    return table(("student", "and", "in common"), rows) + more if rows else ""
-
-
-def _names(students):
-    """Return links to students; those beyond the first few are folded away."""
-    links = [_link(student) for student in students]
-    shown = ", ".join(links[:MOST_NAMES])
-    rest = (
-        f" <details><summary>{len(links) - MOST_NAMES} more</summary>"
-        f"{', '.join(links[MOST_NAMES:])}</details>"
-        if len(links) > MOST_NAMES
-        else ""
-    )
-    return Raw(f'<span class="names">{shown}{rest}</span>')
-
-
-def _link(student):
-    return Raw(f'<a href="#{_place(student)}">{escape(student)}</a>')
-
-
-def _place(student):
-    return f"student-{anchor(student)}"
-
-
-def _files(result):
-    folder = quote(folder_name(result.student))
-    links = (("feedback.html", "feedback"), ("handin.py", "hand-in"))
-    return Raw(
-        '<span class="nowrap">'
-        + " ".join(f'<a href="{folder}/{name}">{label}</a>' for name, label in links)
-        + "</span>"
-    )
+    if not rows:
+        return []
+    more = len(similar) - MOST_PAIRS
+    return [
+        table(("student", "and", "in common"), rows),
+        *([MorePairs(more)] if more > 0 else []),
+    ]
 
 
 def _listed(lines):
-    """Return lines as a list; of very many only the first."""
+    """Return lines as a list, cut after :data:`MOST_LINES`."""
     more = [f"and {len(lines) - MOST_LINES} more"] if len(lines) > MOST_LINES else []
-    items = "".join(f"<li>{escape(line)}</li>" for line in [*lines[:MOST_LINES], *more])
-    return f"<ul>{items}</ul>" if items else ""
+    return [Lines([*lines[:MOST_LINES], *more])] if lines else []

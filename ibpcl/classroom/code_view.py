@@ -2,7 +2,7 @@
 
 import functools
 import re
-from html import escape
+from typing import NamedTuple
 
 MOST_LINES = 200  # lines of one function that are shown
 DEFINITION = re.compile(r"(?:async\s+)?def\s+(\w+)\s*\(")
@@ -10,18 +10,62 @@ QUOTES = re.compile("\"\"\"|'''")
 PLACE = re.compile(r"\bline (\d{1,6}) of (?!code cell)")
 
 
+class Line(NamedTuple):
+    """A line of a listing.
+
+    Attributes
+    ----------
+    number : int
+        Number of the line in the hand-in.
+    text : str
+        The line.
+    marked : bool
+        Whether it is marked as the line of a mistake.
+    """
+
+    number: int
+    text: str
+    marked: bool
+
+
+class Listing(NamedTuple):
+    """A function of the hand-in.
+
+    Attributes
+    ----------
+    lines : list of Line
+        The lines, at most :data:`MOST_LINES`.
+    cut : bool
+        Whether more lines follow.
+    """
+
+    lines: list
+    cut: bool
+
+
 @functools.lru_cache(maxsize=4)
 def functions(source):
-    """Return {name: (first line, last line)} of the functions of a text; the last definition
-    counts.
+    """Return the lines of the functions in a text.
 
-    The text is not parsed, since there are texts that keep a parser busy for minutes: a function
-    reaches to the next line that begins at the margin, outside of long strings.
+    The text is not parsed, because some texts occupy a parser for minutes: a function ends before
+    the next line that begins at the margin, outside of long strings.
 
+    Parameters
+    ----------
+    source : str
+        Python text.
+
+    Returns
+    -------
+    dict of str to (int, int)
+        Name to first and last line; of several definitions, the last one counts.
+
+    Examples
+    --------
     >>> functions("def f():\\n    return 1\\n\\nx = 2\\n")
     {'f': (1, 2)}
     """
-    found = {}
+    spans = {}
     name = ""
     first = 0
     last = 0
@@ -31,7 +75,7 @@ def functions(source):
         head = DEFINITION.match(line) if not quote else None
         at_margin = bool(line) and not quote and not line[0].isspace() and line[0] not in "#)]}"
         if name and at_margin:
-            found[name] = (first, last)
+            spans[name] = (first, last)
             name = ""
         if head:
             name = head[1]
@@ -42,8 +86,8 @@ def functions(source):
             last = number
         quote = _open_quote(line, quote)
     if name:
-        found[name] = (first, last)
-    return found
+        spans[name] = (first, last)
+    return spans
 
 
 def _open_quote(line, quote):
@@ -59,37 +103,46 @@ def _open_quote(line, quote):
 def marked_lines(sentences):
     """Return the numbers of the lines that sentences of the feedback name.
 
+    Parameters
+    ----------
+    sentences : iterable of str
+        Sentences of the feedback.
+
+    Returns
+    -------
+    set of int
+
+    Examples
+    --------
     >>> sorted(marked_lines(["look at line 12 of ada.py", "raises ValueError in line 3 of ada.py"]))
     [3, 12]
     """
     return {int(number) for sentence in sentences for number in PLACE.findall(sentence)}
 
 
-def shown(source, names, marked=()):
-    """Return functions of a hand-in as HTML; an empty string where it has none of them.
+def listings(source, names, marked=()):
+    """Return the listings of some functions of a hand-in.
 
     Parameters
     ----------
     source : str
+        Text of the hand-in.
     names : sequence of str
-        The functions that are shown, in this order.
+        The functions to show, in this order; missing ones are skipped.
     marked : collection of int
-        Lines that are marked.
+        Numbers of the lines to mark.
+
+    Returns
+    -------
+    list of Listing
     """
     spans = functions(source)
     lines = source.splitlines()
-    return "".join(
-        _listing(lines, *spans[name], marked) for name in dict.fromkeys(names) if name in spans
-    )
+    return [_listing(lines, *spans[name], marked) for name in dict.fromkeys(names) if name in spans]
 
 
 def _listing(lines, first, last, marked):
-    """Return some lines as a list with their numbers."""
-    rows = []
-    for number in range(first, min(last, first + MOST_LINES - 1) + 1):
-        kind = ' class="marked"' if number in marked else ""
-        label = " <span class='sr'>(marked)</span>" if number in marked else ""
-        rows.append(f'<span{kind}><i>{number}</i>{escape(lines[number - 1])}{label}</span>')
-    if last - first >= MOST_LINES:
-        rows.append("<span><i></i>...</span>")
-    return f'<pre class="listing">{"".join(rows)}</pre>'
+    """Return some lines as a listing."""
+    end = min(last, first + MOST_LINES - 1)
+    shown = [Line(at, lines[at - 1], at in marked) for at in range(first, end + 1)]
+    return Listing(shown, cut=end < last)

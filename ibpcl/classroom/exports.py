@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ibpcl.classroom import worksheets
-from ibpcl.classroom.feedback import STATES, lines, shown_hints, shown_words
+from ibpcl.classroom.feedback_text import STATES, lines, shown_hints, shown_words
 from ibpcl.classroom.students import Roster, folder_name
 from ibpcl.classroom.tables import cell, points_text, write_csv
 from ibpcl.errors import UserError

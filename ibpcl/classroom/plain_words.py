@@ -61,6 +61,26 @@ def plain(kind):
     return MISTAKES.get(kind) or in_words(kind)
 
 
+def points(value):
+    """Return points as text, without trailing zeros.
+
+    Parameters
+    ----------
+    value : float or None
+        The points; None for a hand-in that is not graded.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> points(7.0), points(6.25), points(None)
+    ('7', '6.25', 'not graded')
+    """
+    return "not graded" if value is None else f"{value:g}"
+
+
 def plain_hint(hint):
     """Return a hint in words that a student knows.
 

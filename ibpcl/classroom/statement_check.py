@@ -6,7 +6,7 @@ Nothing here runs a hand-in.  Each finding is one sentence that names the file a
 import ast
 import re
 
-from ibpcl.classroom.feedback import sections
+from ibpcl.classroom.feedback_text import sections
 from ibpcl.classroom.forms import MATH
 from ibpcl.errors import UserError
 from ibpcl.storage import read_text

@@ -146,8 +146,7 @@ def run_report(options, folder=None):
 
 def _summary(found, graded, pairs, by_hand, derivations):
     """Print the summary of a class."""
-    from ibpcl.classroom.pages import points
-    from ibpcl.classroom.plain_words import plain_reason
+    from ibpcl.classroom.plain_words import plain_reason, points
 
     mean = (
         f", mean {sum(graded) / len(graded):.1f} of {points(found.assignment.points)} points"
