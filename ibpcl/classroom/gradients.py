@@ -296,7 +296,8 @@ def _follow(task, parts, case):
     fitting = [parts[item.name] for item in report.inputs if item.ok and not report.problems]
     if any(part.kind != "zero" for part in fitting) or len(names) < len(task.wrt):
         for part in fitting:
-            part.follows, part.share = True, max(part.share, FOLLOW_THROUGH)
+            part.follows = True
+            part.share = max(part.share, FOLLOW_THROUGH)
 
 
 def _refuse_what_shapes_say(task, parts, case):

@@ -18,14 +18,18 @@ def sample(rng, size):
     """Return inputs of ``sample``."""
     s, d, k = _sizes(rng, size)
     spread = 20.0 if size == "extreme" else 1.0
-    return {"eps": rng.standard_normal((s, d, k)), "mu": rng.standard_normal((d, k)),
-            "scale": spread * rng.uniform(-1, 1, k)}
+    return {
+        "eps": rng.standard_normal((s, d, k)),
+        "mu": rng.standard_normal((d, k)),
+        "scale": spread * rng.uniform(-1, 1, k),
+    }
 
 
 def log_density(rng, size):
-    """Return inputs of ``log_density``; extreme ones are far out, very narrow or wide, and of either precision."""
+    """Return inputs of ``log_density``; extreme ones are far out, narrow or wide, or in float32."""
     s, d, k = _sizes(rng, size)
-    mu, scale = rng.standard_normal((d, k)), rng.uniform(-1, 1, k)
+    mu = rng.standard_normal((d, k))
+    scale = rng.uniform(-1, 1, k)
     if size != "extreme":
         return {"x": rng.standard_normal((s, d, k)), "mu": mu, "scale": scale}
     single = rng.random() < 0.5
@@ -38,16 +42,24 @@ def log_density(rng, size):
 
 
 def kl(rng, size):
-    """Return inputs of ``kl``; extreme ones are nearly equal distributions, far ones, or in single precision."""
+    """Return inputs of ``kl``; extreme ones are nearly equal, far apart, or in float32."""
     _, d, k = _sizes(rng, size)
-    inputs = {"mu": rng.standard_normal((d, k)), "scale": rng.uniform(-1, 1, k), "prior_mu": rng.standard_normal(k),
-              "prior_scale": np.array(rng.uniform(-1, 1))}
+    inputs = {
+        "mu": rng.standard_normal((d, k)),
+        "scale": rng.uniform(-1, 1, k),
+        "prior_mu": rng.standard_normal(k),
+        "prior_scale": np.array(rng.uniform(-1, 1)),
+    }
     if size != "extreme":
         return inputs
     case = rng.integers(3)
     if case == 0:
-        near = 3e-6 * rng.choice([-1.0, 1.0]) * rng.uniform(1, 2, k)     # of one sign: no digits are lost in sums
-        inputs.update(scale=inputs["prior_scale"] + near, mu=inputs["prior_mu"] + 1e-7 * rng.standard_normal((d, k)))
+        # All of one sign, so that no digits are lost in sums.
+        near = 3e-6 * rng.choice([-1.0, 1.0]) * rng.uniform(1, 2, k)
+        inputs.update(
+            scale=inputs["prior_scale"] + near,
+            mu=inputs["prior_mu"] + 1e-7 * rng.standard_normal((d, k)),
+        )
     elif case == 1:
         inputs.update(scale=rng.uniform(-200, -100, k))
         inputs.update(prior_scale=np.array(rng.uniform(5, 8)))
@@ -59,5 +71,9 @@ def kl(rng, size):
 def kl_by_quadrature(rng, size):
     """Return inputs of ``kl_by_quadrature``: few weights, neither narrow nor wide."""
     d, k = (1, 1) if size == "odd" else (2, 3)
-    return {"mu": rng.standard_normal((d, k)), "scale": rng.uniform(-0.7, 0.7, k), "prior_mu": rng.standard_normal(k),
-            "prior_scale": np.array(rng.uniform(-0.5, 0.5))}
+    return {
+        "mu": rng.standard_normal((d, k)),
+        "scale": rng.uniform(-0.7, 0.7, k),
+        "prior_mu": rng.standard_normal(k),
+        "prior_scale": np.array(rng.uniform(-0.5, 0.5)),
+    }

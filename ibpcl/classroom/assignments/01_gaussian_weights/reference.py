@@ -1,4 +1,4 @@
-r"""Gaussian weights: a sample, its log density and the divergence from a prior, with their gradients."""
+r"""Gaussian weights: a sample, its log density and the divergence from a prior, with gradients."""
 
 import math
 
@@ -48,7 +48,7 @@ def sample_vjp(dv, cache):
     dscale : ndarray, shape (K,)
     """
     noise = cache
-    return dv.sum(axis=0), (dv * noise).sum(axis=(0, 1))     # mu was broadcast over S, scale over S and D
+    return dv.sum(axis=0), (dv * noise).sum(axis=(0, 1))  # over S; over S and D
 
 
 def log_density(x, mu, scale):
@@ -123,12 +123,12 @@ def kl(mu, scale, prior_mu, prior_scale):
     """
     shift = (mu - prior_mu) * np.exp(-prior_scale)           # (D, K), in prior standard deviations
     log_ratio = scale - prior_scale                          # (K,)
-    excess = np.expm1(2 * log_ratio)                         # sigma^2 / sigma_0^2 - 1, exact for nearly equal scales
+    excess = np.expm1(2 * log_ratio)  # sigma^2 / sigma_0^2 - 1, exact for nearly equal scales
     return (shift * shift / 2 + (excess / 2 - log_ratio)).sum(), (shift, excess, prior_scale)
 
 
 def kl_vjp(ddivergence, cache):
-    r"""Pull the gradient at the divergence back to ``mu``, ``scale``, ``prior_mu`` and ``prior_scale``.
+    r"""Pull the gradient at the divergence back to ``mu``, ``scale`` and those of the prior.
 
     .. math:: \partial_\mu = \frac{\mu - \mu_0}{\sigma_0^2} = -\partial_{\mu_0}, \quad
               \partial_{\log\sigma} = \frac{\sigma^2}{\sigma_0^2} - 1, \quad

@@ -17,7 +17,11 @@ def sample(rng, size):
     """Return inputs of ``sample``; extreme ones have noise next to 0 and 1."""
     s, k = _sizes(rng, size)
     if size != "extreme":
-        return {"u": rng.uniform(0.02, 0.98, (s, k)), "a": rng.uniform(0.5, 4, k), "b": rng.uniform(0.5, 4, k)}
+        return {
+            "u": rng.uniform(0.02, 0.98, (s, k)),
+            "a": rng.uniform(0.5, 4, k),
+            "b": rng.uniform(0.5, 4, k),
+        }
     single = rng.random() < 0.4
     step, least, most = (2.0**-24, -30, 20) if single else (2.0**-53, -290, 1000)
     if rng.random() < 0.5:

@@ -1,4 +1,4 @@
-r"""Sticks: Kumaraswamy draws, their cumulative products and the log-odds of these, with their gradients.
+r"""Sticks: Kumaraswamy draws, their cumulative products and log-odds, with gradients.
 
 All sticks and probabilities are carried as logarithms.
 """
@@ -100,7 +100,7 @@ def log_probabilities_vjp(dlog_pi, cache):
     -------
     dlog_v : ndarray, shape (S, K)
     """
-    return np.cumsum(dlog_pi[:, ::-1], axis=-1)[:, ::-1]     # stick i is a factor of every pi_k with k >= i
+    return np.cumsum(dlog_pi[:, ::-1], axis=-1)[:, ::-1]  # stick i is a factor of all pi_k, k >= i
 
 
 def link(log_pi):
@@ -156,7 +156,8 @@ def mean_log_stick(a, b):
     """
     grid = np.arange(-4.5, 4.5, 0.03)[:, None]
     g = np.pi * np.sinh(grid)                                # w = v^a = 1 / (1 + e^-g) fills (0, 1)
-    log_w, log_rest = -_softplus(-g), -_softplus(g)
+    log_w = -_softplus(-g)
+    log_rest = -_softplus(g)
     # The density of w is b (1 - w)^(b - 1), and dw = w (1 - w) dg.
     weight = b * np.exp(log_w + b * log_rest) * np.pi * np.cosh(grid) * 0.03
     return (weight * log_w / a).sum(axis=0)

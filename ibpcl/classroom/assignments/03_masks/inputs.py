@@ -25,16 +25,24 @@ def _temperatures(rng, k, least=0.4, most=2.5):
 
 
 def sample(rng, size):
-    """Return inputs of ``sample``; extreme ones have noise next to 0 and 1, and masks that are nearly decided."""
+    """Return inputs of ``sample``; extreme ones have noise near 0 and 1, and decided masks."""
     s, d, k = _sizes(rng, size)
     if size != "extreme":
-        return {"u": rng.uniform(0.02, 0.98, (s, d, k)), "logit_theta": rng.standard_normal((d, k)),
-                "tau": _temperatures(rng, k)}
+        return {
+            "u": rng.uniform(0.02, 0.98, (s, d, k)),
+            "logit_theta": rng.standard_normal((d, k)),
+            "tau": _temperatures(rng, k),
+        }
     single = rng.random() < 0.4
     step, least, far = (2.0**-24, -30, 8) if single else (2.0**-53, -290, 40)
-    near_one, near_zero = 1 - step * rng.integers(1, 9, (s, d, k)), 10 ** rng.uniform(least, -1, (s, d, k))
+    near_one = 1 - step * rng.integers(1, 9, (s, d, k))
+    near_zero = 10 ** rng.uniform(least, -1, (s, d, k))
     u = np.where(rng.random((s, d, k)) < 0.5, near_one, near_zero)
-    inputs = {"u": u, "logit_theta": far * rng.standard_normal((d, k)), "tau": _temperatures(rng, k, 0.1, 10)}
+    inputs = {
+        "u": u,
+        "logit_theta": far * rng.standard_normal((d, k)),
+        "tau": _temperatures(rng, k, 0.1, 10),
+    }
     return _single(inputs) if single else inputs
 
 
@@ -45,8 +53,11 @@ def log_density(rng, size):
     single = size == "extreme" and rng.random() < 0.4
     if size == "extreme":
         far = 1e4 if single else 1e10
-    inputs = {"y": far * rng.standard_normal((s, d, k)), "logit_theta": far * rng.standard_normal((d, k)),
-              "tau": _temperatures(rng, k)}
+    inputs = {
+        "y": far * rng.standard_normal((s, d, k)),
+        "logit_theta": far * rng.standard_normal((d, k)),
+        "tau": _temperatures(rng, k),
+    }
     return _single(inputs) if single else inputs
 
 
@@ -60,10 +71,13 @@ def kl(rng, size):
     if case == 0:
         near = 3e-6 * rng.choice([-1.0, 1.0], (d, k)) * rng.uniform(1, 2, (d, k))
         return {**inputs, "logit_theta": inputs["logit_pi"] + near}
-    # The prior and the mask are on opposite sides: where both are on, the gradient is a difference of two ones.
+    # Prior and mask are on opposite sides: if both were on, the gradient would be 1 - 1.
     far = 2000.0 if case == 1 else 15.0
     logit_pi = far * rng.standard_normal(k)
-    inputs = {"logit_theta": -np.sign(logit_pi) * far * np.abs(rng.standard_normal((d, k))), "logit_pi": logit_pi}
+    inputs = {
+        "logit_theta": -np.sign(logit_pi) * far * np.abs(rng.standard_normal((d, k))),
+        "logit_pi": logit_pi,
+    }
     return inputs if case == 1 else _single(inputs)
 
 

@@ -1,4 +1,4 @@
-r"""Masks: relaxed draws, the density of their logits and the divergence of Bernoulli masks, with their gradients."""
+r"""Masks: relaxed draws, the density of their logits and their divergence, with gradients."""
 
 import numpy as np
 
@@ -22,11 +22,13 @@ def _log_size(x):
 
 
 def _divergence(own, other):
-    """Compute KL[sigmoid(own) || sigmoid(other)], element by element, with the digits of nearly equal ones."""
+    """Compute KL[sigmoid(own) || sigmoid(other)], element by element, without cancellation."""
     own, other = own + 0 * other, other + 0 * own
-    flip = own.real > 0                                      # on the side below one half nothing cancels
-    own, other = np.where(flip, -own, own), np.where(flip, -other, other)
-    theta, delta = _sigmoid(own), other - own
+    flip = own.real > 0  # below one half nothing cancels
+    own = np.where(flip, -own, own)
+    other = np.where(flip, -other, other)
+    theta = _sigmoid(own)
+    delta = other - own
     near = delta.real < 30
     growth = np.log1p(theta * np.expm1(np.where(near, delta, 0)))
     return np.where(near, growth, _softplus(other) - _softplus(own)) - theta * delta
@@ -74,8 +76,8 @@ def sample_vjp(dz, cache):
     dtau : ndarray, shape (K,)
     """
     y, tau = cache
-    dscaled = dz * _sigmoid(y) * _sigmoid(-y) / tau          # 1 - z by its own sigmoid keeps its digits
-    return dscaled.sum(axis=0), -(dscaled * y).sum(axis=(0, 1))          # broadcast over S; over S and D
+    dscaled = dz * _sigmoid(y) * _sigmoid(-y) / tau  # 1 - z as a sigmoid keeps its digits
+    return dscaled.sum(axis=0), -(dscaled * y).sum(axis=(0, 1))  # broadcast over S; over S and D
 
 
 def log_density(y, logit_theta, tau):
@@ -168,7 +170,7 @@ def kl_vjp(ddivergence, cache):
     logit_theta, logit_pi = cache
     theta = _sigmoid(logit_theta)
     dlogit_theta = ddivergence * theta * _sigmoid(-logit_theta) * (logit_theta - logit_pi)
-    dlogit_pi = ddivergence * (_sigmoid(logit_pi) - theta).sum(axis=0)   # logit_pi was broadcast over D
+    dlogit_pi = ddivergence * (_sigmoid(logit_pi) - theta).sum(axis=0)  # broadcast over D
     return dlogit_theta, dlogit_pi
 
 
@@ -187,7 +189,7 @@ def mean_mask(logit_theta, tau):
     mean : ndarray, shape (K,)
         To seven digits.
     """
-    r = np.linspace(-40, 40, 4001)[:, None]                  # r = logit_theta - tau y is standard logistic
+    r = np.linspace(-40, 40, 4001)[:, None]  # r = logit_theta - tau y is standard logistic
     y = (logit_theta - r) / tau
     log_q, _ = log_density(y[:, None, :], logit_theta[None, :], tau)
     # The trapezoidal rule converges exponentially here; dy = dr / |tau|.

@@ -1,4 +1,4 @@
-r"""The divergence of a stick from its prior, as Eq. 13 of the paper should be, and what is wrong with it there."""
+r"""The divergence of a stick from its prior, the right form of Eq. 13, and its misprint."""
 
 import math
 
@@ -18,12 +18,13 @@ def _nodes():
     """Return log u, log(1 - u) and weights of a double-exponential quadrature over 0 < u < 1."""
     grid = np.arange(-4.5, 4.5, 0.03)[:, None]
     g = np.pi * np.sinh(grid)                                # u = 1 / (1 + e^-g)
-    log_u, log_rest = -np.logaddexp(0, -g), -np.logaddexp(0, g)
+    log_u = -np.logaddexp(0, -g)
+    log_rest = -np.logaddexp(0, g)
     return log_u, log_rest, np.exp(log_u + log_rest) * np.pi * np.cosh(grid) * 0.03
 
 
 def _distance(ratio, gap):
-    """Compute log(r) - (r - 1) / r from the ratio and from gap = ratio - 1, which keeps its digits near 1."""
+    """Compute log(r) - (r - 1) / r from the ratio and from gap = ratio - 1, exact near 1."""
     near = np.abs(gap) < 0.5
     return np.where(near, np.log1p(np.where(near, gap, 0)), np.log(ratio)) - gap / ratio
 
@@ -49,7 +50,8 @@ def kl_to_beta(a, b, alpha):
     cache : object
         What ``kl_to_beta_vjp`` needs.
     """
-    # gamma + psi(b + 1) - 1, which is zero at b = 1; written so, every term vanishes where the distributions are equal.
+    # gamma + psi(b + 1) - 1, which is zero at b = 1.  In this form, every term vanishes where the
+    # distributions are equal.
     lift = digamma(b + 1) - float(digamma(2.0))
     divergence = _distance(a / alpha, (a - alpha) / alpha) + _distance(b, b - 1) - (1 - alpha / a) * lift
     return divergence.sum(), (a, b, alpha, lift)
@@ -76,9 +78,9 @@ def kl_to_beta_vjp(ddivergence, cache):
     dalpha : ndarray, shape ()
     """
     a, b, alpha, lift = cache
-    slope = (a - alpha - alpha * lift) / a                   # nothing cancels near equal distributions
+    slope = (a - alpha - alpha * lift) / a  # nothing cancels near equal distributions
     db = ddivergence * ((b - 1) / (b * b) - (1 - alpha / a) * _trigamma(b + 1))
-    return ddivergence * slope / a, db, -ddivergence * (slope / alpha).sum()     # alpha was broadcast over K
+    return ddivergence * slope / a, db, -ddivergence * (slope / alpha).sum()  # broadcast over K
 
 
 def mean_log_rest(a, b):
@@ -144,7 +146,7 @@ def kl_by_quadrature(a, b, alpha):
     divergence : float
         Nats, summed over sticks, to seven digits.
     """
-    log_w, log_rest, weight = _nodes()                       # w = v^a has the density b (1 - w)^(b - 1)
+    log_w, log_rest, weight = _nodes()  # w = v^a has the density b (1 - w)^(b - 1)
     log_v = log_w / a
     log_q = np.log(a * b) + (a - 1) * log_v + (b - 1) * log_rest
     log_p = np.log(alpha) + (alpha - 1) * log_v
@@ -152,7 +154,7 @@ def kl_by_quadrature(a, b, alpha):
 
 
 def misprint(a, b, alpha):
-    r"""Compute by how much the formula that is printed in the statement is too large, for each stick.
+    r"""Compute the excess of the formula printed in the statement, for each stick.
 
     Parameters
     ----------

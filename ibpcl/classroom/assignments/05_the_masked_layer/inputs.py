@@ -1,4 +1,4 @@
-"""Inputs of the tasks: a layer with D inputs and K units (or C classes), S samples of it, and N examples."""
+"""Inputs of the tasks: a layer with D inputs, K units (or C classes), S samples, N examples."""
 
 import numpy as np
 
@@ -16,12 +16,18 @@ def _sizes(rng, size):
 def masked_linear(rng, size):
     """Return inputs of ``masked_linear``; extreme ones have binary masks, of either precision."""
     s, n, d, k = _sizes(rng, size)
-    inputs = {"x": rng.standard_normal((n, d)), "v": rng.standard_normal((s, d, k)),
-              "z": rng.uniform(0.05, 0.95, (s, d, k)), "bias": rng.standard_normal(k)}
+    inputs = {
+        "x": rng.standard_normal((n, d)),
+        "v": rng.standard_normal((s, d, k)),
+        "z": rng.uniform(0.05, 0.95, (s, d, k)),
+        "bias": rng.standard_normal(k),
+    }
     if size == "extreme":
         # One weight of a unit is on, or none; with two on, the largest mask would have no gradient.
         first = np.arange(d)[:, None] == rng.integers(d, size=(s, 1, k))
-        inputs["z"] = np.where(first, 1.0, np.where(rng.random((s, d, k)) < 0.5, 0.0, 1e-9 * rng.random((s, d, k))))
+        inputs["z"] = np.where(
+            first, 1.0, np.where(rng.random((s, d, k)) < 0.5, 0.0, 1e-9 * rng.random((s, d, k)))
+        )
         inputs["x"] *= 1e4
         if rng.random() < 0.5:
             inputs = {name: value.astype(np.float32) for name, value in inputs.items()}
@@ -29,12 +35,13 @@ def masked_linear(rng, size):
 
 
 def categorical(rng, size):
-    """Return inputs of ``categorical``; extreme ones have logits of ten thousand, of either precision."""
+    """Return inputs of ``categorical``; extreme ones have logits of ten thousand, or float32."""
     s, n, _, c = _sizes(rng, size)
     c = max(c, 2)
-    logits, labels = rng.standard_normal((s, n, c)), rng.integers(c, size=n)
+    logits = rng.standard_normal((s, n, c))
+    labels = rng.integers(c, size=n)
     if size == "extreme":
-        # The label is never the likeliest class: where it is, the gradient is a difference of two ones.
+        # The label is never the likeliest class: if it were, the gradient would be 1 - 1.
         logits[:, np.arange(n), labels] = logits.min() - 1
         single = rng.random() < 0.5
         logits = logits.astype(np.float32) * np.float32(1e2) if single else logits * 1e4
@@ -45,8 +52,13 @@ def log_likelihood(rng, size):
     """Return inputs of ``log_likelihood``."""
     s, n, d, c = _sizes(rng, size)
     c = max(c, 2)
-    return {"x": rng.standard_normal((n, d)), "v": rng.standard_normal((s, d, c)),
-            "z": rng.uniform(0.05, 0.95, (s, d, c)), "bias": rng.standard_normal(c), "labels": rng.integers(c, size=n)}
+    return {
+        "x": rng.standard_normal((n, d)),
+        "v": rng.standard_normal((s, d, c)),
+        "z": rng.uniform(0.05, 0.95, (s, d, c)),
+        "bias": rng.standard_normal(c),
+        "labels": rng.integers(c, size=n),
+    }
 
 
 def label_frequencies(rng, size):

@@ -65,10 +65,10 @@ def masked_linear_vjp(dh, cache):
     x, v, z, bias, w, activity, rows = cache
     dw = x.T @ dh                                            # (S, D, K)
     dx = (dh @ np.swapaxes(w, 1, 2)).sum(axis=0)             # x was broadcast over S
-    dscaled = dh.sum(axis=1)                                 # (S, K), of the scaled bias: broadcast over N
+    dscaled = dh.sum(axis=1)  # (S, K), of the scaled bias: broadcast over N
     dz = dw * v
     largest = np.take_along_axis(dz, rows, axis=1) + (dscaled * bias)[:, None, :]
-    np.put_along_axis(dz, rows, largest, axis=1)             # only the largest mask moves the activity
+    np.put_along_axis(dz, rows, largest, axis=1)  # only the largest mask moves the activity
     return dx, dw * z, dz, (dscaled * activity).sum(axis=0)
 
 
@@ -117,7 +117,7 @@ def categorical_vjp(dlog_p, cache):
 
 
 def log_likelihood(x, v, z, bias, labels):
-    r"""Evaluate a classifier of one masked layer: ``categorical`` of the outputs of ``masked_linear``.
+    r"""Evaluate a classifier of one masked layer: ``categorical`` of ``masked_linear``.
 
     Parameters
     ----------

@@ -101,7 +101,7 @@ def divergence(mu, scale, rho, logit_pi):
     cache : object
         What ``divergence_vjp`` needs.
     """
-    excess = np.expm1(2 * scale)                             # sigma^2 - 1; the prior is standard normal
+    excess = np.expm1(2 * scale)  # sigma^2 - 1; the prior is standard normal
     weights = (mu * mu + excess) / 2 - scale
     logit_theta = rho + logit_pi                             # (D, C)
     theta = _sigmoid(logit_theta)
@@ -133,7 +133,7 @@ def divergence_vjp(ddivergence, cache):
     mu, excess, rho, logit_pi, logit_theta = cache
     theta = _sigmoid(logit_theta)
     drho = theta * _sigmoid(-logit_theta) * rho              # of theta; the explicit rho cancels
-    dlogit_pi = (drho + _sigmoid(logit_pi) - theta).sum(axis=0)          # logit_pi was broadcast over D
+    dlogit_pi = (drho + _sigmoid(logit_pi) - theta).sum(axis=0)  # broadcast over D
     return ddivergence * mu, ddivergence * excess, ddivergence * drho, ddivergence * dlogit_pi
 
 
@@ -219,7 +219,7 @@ def elbo(eps, u, mu, scale, rho, logit_pi, tau, x, labels, examples):
     w, weights = masked_weights(eps, u, mu, scale, rho, logit_pi, tau)
     log_p, likelihood = log_likelihood(w, x, labels)
     paid, price = divergence(mu, scale, rho, logit_pi)
-    weight = examples / len(x)                               # an estimate of the whole data set's log-likelihood
+    weight = examples / len(x)  # estimates the whole data set's log-likelihood
     return weight * log_p.mean() - paid, (weights, likelihood, price, weight, len(log_p))
 
 
@@ -282,7 +282,8 @@ def train(eps, u, mu, scale, rho, logit_pi, tau, x, labels, examples, rate):
     trace : ndarray, shape (T,)
         The objective before each step.
     """
-    parameters, trace = [mu, scale, rho, logit_pi], []
+    parameters = [mu, scale, rho, logit_pi]
+    trace = []
     for now_eps, now_u in zip(eps, u, strict=True):
         value, cache = elbo(now_eps, now_u, *parameters, tau, x, labels, examples)
         step = elbo_vjp(1 / examples, cache)

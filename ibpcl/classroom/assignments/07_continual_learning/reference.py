@@ -120,7 +120,7 @@ def objective_vjp(dobjective, cache):
 
 
 def learn(eps, masks, x, labels, first_mu, first_scale, rate):
-    r"""Learn tasks one after another, each with the masked prior that the tasks before leave behind.
+    r"""Learn tasks one after another, each with the masked prior from the tasks before.
 
     Parameters
     ----------
@@ -144,21 +144,25 @@ def learn(eps, masks, x, labels, first_mu, first_scale, rate):
     mu, scale : ndarray, shape (T, D, C)
         The posterior after each task.
     """
-    mu, scale = np.full(masks[0].shape, first_mu), np.full(masks[0].shape, first_scale)
-    prior, kept = (mu, scale), []
+    mu = np.full(masks[0].shape, first_mu)
+    scale = np.full(masks[0].shape, first_scale)
+    prior = (mu, scale)
+    posteriors = []
     for task in range(len(x)):
         if task:
-            prior, _ = masked_prior(combined_mask(masks[:task])[0], mu, scale, first_mu, first_scale)
+            mask, _ = combined_mask(masks[:task])
+            prior, _ = masked_prior(mask, mu, scale, first_mu, first_scale)
         for now in eps[task]:
             _, cache = objective(now, mu, scale, masks[task], *prior, x[task], labels[task])
             dmu, dscale = objective_vjp(1 / len(x[task]), cache)
-            mu, scale = mu + rate * dmu, scale + rate * dscale
-        kept.append((mu, scale))
-    return np.array([pair[0] for pair in kept]), np.array([pair[1] for pair in kept])
+            mu = mu + rate * dmu
+            scale = scale + rate * dscale
+        posteriors.append((mu, scale))
+    return np.array([pair[0] for pair in posteriors]), np.array([pair[1] for pair in posteriors])
 
 
 def accuracy_matrix(mu, masks, x, labels):
-    r"""Compute the accuracy on every task after each task, with the mean weights and the mask of the task tested.
+    r"""Compute the accuracy on every task after each task, with the mean weights and its mask.
 
     Parameters
     ----------
@@ -177,8 +181,12 @@ def accuracy_matrix(mu, masks, x, labels):
         Row i: after task i; column j: on task j; between 0 and 1.
     """
     tasks = range(len(mu))
-    return np.array([[np.mean(np.argmax(x[j] @ (masks[j] * mu[i]), axis=1) == labels[j]) for j in tasks]
-                     for i in tasks])
+    return np.array(
+        [
+            [np.mean(np.argmax(x[j] @ (masks[j] * mu[i]), axis=1) == labels[j]) for j in tasks]
+            for i in tasks
+        ]
+    )
 
 
 def summary(accuracies):
@@ -221,7 +229,8 @@ def exact_posterior(x, y, noise):
     covariance : ndarray, shape (D, D)
     """
     size = x.shape[-1]
-    mean, precision = np.zeros(size), np.eye(size)
+    mean = np.zeros(size)
+    precision = np.eye(size)
     for inputs, targets in zip(x, y, strict=True):
         pulled = precision @ mean + inputs.T @ targets / noise
         precision = precision + inputs.T @ inputs / noise

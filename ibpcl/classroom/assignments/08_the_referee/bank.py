@@ -71,7 +71,7 @@ def attention_vjp(dy, cache):
 
 
 def mixture(x, logits, mu, log_sigma):
-    r"""Evaluate the log density of a mixture of Gaussians, up to the constant of the normal density.
+    r"""Evaluate the log density of a mixture of Gaussians, up to the normal constant.
 
     .. math:: \log \sum_k \mathrm{softmax}(\text{logits})_k \, \frac{1}{\sigma_k} e^{-(x - \mu_k)^2 / 2 \sigma_k^2}
 
@@ -257,7 +257,10 @@ def recurrent(x, w, u, bias):
 def recurrent_vjp(dh, cache):
     """Pull the gradient at ``h`` back to ``x``, ``w``, ``u`` and ``bias``."""
     x, w, u, states = cache
-    dx, dw, du, dbias = np.zeros_like(x), np.zeros_like(w), np.zeros_like(u), np.zeros(len(u))
+    dx = np.zeros_like(x)
+    dw = np.zeros_like(w)
+    du = np.zeros_like(u)
+    dbias = np.zeros(len(u))
     carried = np.zeros_like(dh[0])
     for t in reversed(range(len(x))):
         dsum = (dh[t] + carried) * (1 - states[t + 1] ** 2)
