@@ -37,11 +37,11 @@ def check_file(path, assignment=None):
     from ibpcl.errors import UserError
 
     read = handin.read(Path(path), assignment=assignment)
-    said = handin.literals(read.source)
-    name = said.get("ASSIGNMENT", "")
-    form = said.get("FORM") or "base"
-    found = assignment or named(name)
-    if found is None:
+    constants = handin.literals(read.source)
+    name = constants.get("ASSIGNMENT", "")
+    form = constants.get("FORM") or "base"
+    chosen = assignment or named(name)
+    if chosen is None:
         refusal = handin.refuse(read.source, ())
         if refusal is not None and refusal.line and refusal.words.startswith("is not Python"):
             raise UserError(f"class: {read.place(refusal.line)} {refusal.words}")
@@ -54,12 +54,12 @@ def check_file(path, assignment=None):
             else f"class: {path} names the assignment {name[:60]!r}, which the package does not "
             "have; for a custom assignment, give its folder with --assignment"
         )
-    if form not in found.forms:
+    if form not in chosen.forms:
         raise UserError(
-            f"class: {path}: FORM is {form[:60]!r}; {found.name} has {', '.join(found.forms)}"
+            f"class: {path}: FORM is {form[:60]!r}; {chosen.name} has {', '.join(chosen.forms)}"
         )
     try:
         box = sandbox.choose("auto", client.probe)
     except UserError:
         box = "none"  # acceptable for your own file on your own machine
-    return printable_result(judge(found, read, box, form=form, public_only=True))
+    return printable_result(judge(chosen, read, box, form=form, public_only=True))

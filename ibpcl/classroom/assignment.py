@@ -202,7 +202,7 @@ class Assignment:
         text = read_text(self.folder / "statement.md")
         return re.sub(
             r"<!-- form: (.*?) -->\n?(.*?)<!-- end -->\n?",
-            lambda found: found[2] if form in re.split(r"[,\s]+", found[1]) else "",
+            lambda match: match[2] if form in re.split(r"[,\s]+", match[1]) else "",
             text,
             flags=re.DOTALL,
         )
@@ -275,9 +275,9 @@ def find(name):
     """
     if (Path(name) / "assignment.toml").is_file():
         return load(Path(name).resolve())
-    found = named(str(name))
-    if found is not None:
-        return found
+    assignment = named(str(name))
+    if assignment is not None:
+        return assignment
     raise UserError(
         f"class: unknown assignment {name!r}; `ibpcl class list` lists them, or give a folder "
         "with an assignment.toml"

@@ -272,7 +272,7 @@ def _lonely(candidates, readable, assignment, path):
     Raises
     ------
     Misfit
-        If there is no file, or none of several can be preferred.
+        If no file is left, or none of several can be preferred.
     """
     others = [
         each for each in readable if assignment is not None and relation(each, assignment) < 0

@@ -48,11 +48,11 @@ def write(collection, out):
     out = Path(out)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UserError(f"class: {out} exists and is not empty: give another folder, or move it")
-    for found in collection.found:
-        folder = out / folder_name(found.student)
+    for collected in collection.found:
+        folder = out / folder_name(collected.student)
         folder.mkdir(parents=True, exist_ok=True)
-        for number, attempt in enumerate(found.attempts, start=1):
-            place = folder / f"attempt-{number}" if len(found.attempts) > 1 else folder
+        for number, attempt in enumerate(collected.attempts, start=1):
+            place = folder / f"attempt-{number}" if len(collected.attempts) > 1 else folder
             place.mkdir(exist_ok=True)
             # A notebook is written as its text in cells, which is read as the notebook is.
             write_text(place / attempt.handin.file.replace(".ipynb", ".py"), attempt.handin.source)

@@ -174,7 +174,7 @@ def collect(path, assignment=None, key=variants.PUBLIC, platform=None, roster=No
     Raises
     ------
     UserError
-        If there is no hand-in, or if most hand-ins have a form that does not follow from the key.
+        If no hand-in is found, or if most hand-ins have a form that does not follow from the key.
     """
     roster = roster or Roster()
     with _folder(Path(path)) as (folder, left_out):
@@ -190,13 +190,15 @@ def collect(path, assignment=None, key=variants.PUBLIC, platform=None, roster=No
             folder = folder / units[0].pieces[0].name.split("/")[0]
             units, ignored = platforms.units(folder, platform)
         read = [(unit, *_attempts(unit, assignment)) for unit in units]
-    found = _by_student(read, roster, assignment, key)
+    hand_ins = _by_student(read, roster, assignment, key)
     if assignment is not None and not any_form:
-        refuse_contradiction(found, assignment, key)
-    ids = {folded(each.student) for each in found}
+        refuse_contradiction(hand_ins, assignment, key)
+    ids = {folded(each.student) for each in hand_ins}
     missing = [student for student in roster.students if folded(student.id) not in ids]
-    unknown = [each.student for each in found if len(roster) and roster.get(each.student) is None]
-    return Collection(platform, found, [*map(tuple, left_out), *ignored], missing, unknown)
+    unknown = [
+        each.student for each in hand_ins if len(roster) and roster.get(each.student) is None
+    ]
+    return Collection(platform, hand_ins, [*map(tuple, left_out), *ignored], missing, unknown)
 
 
 def hand_in(folder, assignment, student, key=variants.PUBLIC, words=()):

@@ -97,10 +97,10 @@ def _forward(case, task, verdict):
             out = case.session.forward(task.function, inputs.values())[0]
         pairs = zip(as_tuple(out), as_tuple(expected), strict=True)
         for number, (came, right) in enumerate(pairs):
-            found = wrong_entry(came, right, task.rtol)
-            if found is not None:
+            entry = wrong_entry(came, right, task.rtol)
+            if entry is not None:
                 name = f"result {number + 1}" if isinstance(expected, tuple) else task.function
-                part.example = _told(found, name, inputs)
+                part.example = _told(entry, name, inputs)
                 return
 
 
@@ -123,9 +123,9 @@ def _gradient(case, task, verdict):
                 part = wrong.get(name)
                 if part is None or part.example is not None:
                     continue
-                found = wrong_entry(gradient, truth, task.rtol)
-                if found is not None:
-                    part.example = _told(found, f"d{name}", inputs, f"dout: {words}")
+                entry = wrong_entry(gradient, truth, task.rtol)
+                if entry is not None:
+                    part.example = _told(entry, f"d{name}", inputs, f"dout: {words}")
         if all(part.example is not None for part in wrong.values()):
             return
 
@@ -149,7 +149,7 @@ def _like(out, make):
     return array if array.ndim else array[()]
 
 
-def _told(found, name, inputs, more=""):
+def _told(entry, name, inputs, more=""):
     """Return an example with the name of its array and the shapes of the inputs."""
     shapes = ", ".join(
         f"{key} {np.shape(value)}"
@@ -157,4 +157,4 @@ def _told(found, name, inputs, more=""):
         if isinstance(value, (np.ndarray, np.generic, float, int))
     )
     words = f"public inputs, {shapes}" + (f"; {more}" if more else "")
-    return {**found, "place": name + found["place"], "inputs": words}
+    return {**entry, "place": name + entry["place"], "inputs": words}

@@ -284,7 +284,7 @@ def gradescope(result, assignment, level="kind", with_text=False):
     """Return the content of Gradescope's ``results.json``.
 
     Every test is visible, because one hidden test would hide the total.  The output of hidden tasks
-    contains no numbers anyway.
+    is free of numbers anyway.
 
     Parameters
     ----------

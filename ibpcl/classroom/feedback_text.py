@@ -121,13 +121,13 @@ def mend_first(result, assignment):
     """
     forwards = {task.function: task.id for task in assignment.tasks if task.kind == "forward"}
     tasks = {task.id: task for task in assignment.tasks}
-    found = {}
+    first = {}
     for verdict in result.verdicts:
         follows = [part.name for part in verdict.parts if part.follows]
         task = tasks.get(verdict.task)
         if follows and task is not None and task.forward in forwards:
-            found[verdict.task] = forwards[task.forward], follows
-    return found
+            first[verdict.task] = forwards[task.forward], follows
+    return first
 
 
 def lines(result, level="kind"):
@@ -185,10 +185,10 @@ def sections(statement):
     >>> sections("Intro\\n## Task 1a Draw\\nDo it.\\n")
     {'1a': 'Do it.'}
     """
-    found = re.findall(
+    headed = re.findall(
         r"^## Tasks? ([^\n]*)\n(.*?)(?=^## |\Z)", statement, flags=re.MULTILINE | re.DOTALL
     )
-    return {name: text.strip() for head, text in found for name in re.findall(r"\d+[a-z]\b", head)}
+    return {name: text.strip() for head, text in headed for name in re.findall(r"\d+[a-z]\b", head)}
 
 
 def _example_lines(verdict, level):

@@ -113,12 +113,12 @@ def _canvas(entries, matcher, filled):
                 by_user.setdefault(cell.strip(), student)
     names = {}
     for entry in entries:
-        found = CANVAS.match(Path(entry).name)
-        if found is None:
+        match = CANVAS.match(Path(entry).name)
+        if match is None:
             continue
-        student = by_user.get(found["user"]) or matcher.by_id(found["user"], found["name"])
+        student = by_user.get(match["user"]) or matcher.by_id(match["user"], match["name"])
         if student:
-            names[student] = f"{found['name']}_{found['user']}_{found['attachment']}_feedback.html"
+            names[student] = f"{match['name']}_{match['user']}_{match['attachment']}_feedback.html"
     return names
 
 
@@ -127,11 +127,11 @@ def _brightspace(entries, matcher):
     names = {}
     for entry in entries:
         for part in Path(entry).parts:
-            found = BRIGHTSPACE.fullmatch(part)
-            student = found and (
-                matcher.by_id(*found["ids"].split("-"))
-                or matcher.by_name(found["name"])
-                or matcher.by_id(found["name"])
+            match = BRIGHTSPACE.fullmatch(part)
+            student = match and (
+                matcher.by_id(*match["ids"].split("-"))
+                or matcher.by_name(match["name"])
+                or matcher.by_id(match["name"])
             )
             if student:
                 names[student] = f"{part}/feedback.html"

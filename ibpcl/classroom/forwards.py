@@ -38,25 +38,25 @@ def judge_forward(task, verdict, case):
     """
     hidden = task.visibility == "hidden"
     seen = []
-    found = []
+    comparisons = []
     for at, size in enumerate(SIZES):
         inputs = case.inputs(task, size, at)
         expected = case.expected(task, inputs)
         seen.append(Seen(size, inputs, _returned(task, case, inputs), expected))
-        found.append(compare(seen[-1].out, expected, task.rtol))
-    right = all(kind == "ok" for kind, _ in found)
+        comparisons.append(compare(seen[-1].out, expected, task.rtol))
+    right = all(kind == "ok" for kind, _ in comparisons)
     own_parts = [] if right else right_with_own_parts(task, case, seen)
     if right or own_parts:
         verdict.parts = [Part(_point(at, size), "ok", share=1.0) for at, size in enumerate(SIZES)]
         verdict.words += own_parts
     else:
-        case.wrong[task.function] = what = standing(task, case, seen)
+        case.wrong[task.function] = finding = standing(task, case, seen)
         if task.kind == "proof":
             case.seen[task.function] = seen
-        named = _named(found, what.explanation)
+        named = _named(comparisons, finding.explanation)
         for at, (size, (kind, words)) in enumerate(zip(SIZES, named, strict=True)):
             verdict.parts.append(Part(_point(at, size), kind, words, HINTS.get(kind, "")))
-        _share(verdict.parts, what.recognized)
+        _share(verdict.parts, finding.recognized)
     share = sum(part.share for part in verdict.parts) / len(verdict.parts)
     if task.function in case.session.overwritten:
         verdict.words.append(f"{task.function} overwrites its input: work on a copy")
@@ -102,17 +102,17 @@ def _point(at, size):
     return f"point {at + 1} ({size} shapes)"
 
 
-def _named(found, explanation):
+def _named(comparisons, explanation):
     """Return kind and description for every point; one name for all wrong points, if known."""
     if explanation is None:
-        kinds = {kind for kind, _ in found if kind not in ("ok", *UNNAMED)}
-        agree = len(kinds) == 1 and all(kind in ("ok", *kinds) for kind, _ in found)
+        kinds = {kind for kind, _ in comparisons if kind not in ("ok", *UNNAMED)}
+        agree = len(kinds) == 1 and all(kind in ("ok", *kinds) for kind, _ in comparisons)
         return [
             (kind, words) if agree or kind in ("ok", *UNNAMED) else ("wrong", "wrong")
-            for kind, words in found
+            for kind, words in comparisons
         ]
     name = (explanation.kind, explanation.words)
-    return [(kind, words) if kind == "ok" else name for kind, words in found]
+    return [(kind, words) if kind == "ok" else name for kind, words in comparisons]
 
 
 def _share(parts, recognized):
@@ -150,18 +150,18 @@ def judge_extremes(task, verdict, case):
         rng = case.rng(task, "cotangent", at)
         for name, (kind, words) in _at_extreme(task, case, inputs, rng).items():
             kinds[name].append((kind, words))
-    for name, found in kinds.items():
-        if not found:
+    for name, comparisons in kinds.items():
+        if not comparisons:
             continue
-        right = sum(kind == "ok" for kind, _ in found)
-        kind, words = next((item for item in found if item[0] != "ok"), ("ok", ""))
-        words = f"right at {right} of {len(found)} extreme points: {words}" if words else ""
+        right = sum(kind == "ok" for kind, _ in comparisons)
+        kind, words = next((item for item in comparisons if item[0] != "ok"), ("ok", ""))
+        words = f"right at {right} of {len(comparisons)} extreme points: {words}" if words else ""
         hint = (
             "look for the largest and the smallest intermediate result"
             if kind == "wrong"
             else HINTS.get(kind, "")
         )
-        verdict.parts.append(Part(name, kind, words, hint, right / len(found)))
+        verdict.parts.append(Part(name, kind, words, hint, right / len(comparisons)))
     known = case.wrong.get(task.function)
     if known is not None and not known.recognized:
         for part in verdict.parts:
@@ -257,7 +257,7 @@ def pulled_back(function, inputs, wrt, dout):
     >>> pulled_back(lambda x: x**3, {"x": np.array([2.0])}, ["x"], np.array([1.0]))
     [array([12.])]
     """
-    found = []
+    gradients = []
     for name in wrt:
         value = np.asarray(inputs[name], dtype=float)
         gradient = np.zeros(value.size)
@@ -267,8 +267,8 @@ def pulled_back(function, inputs, wrt, dout):
             moved.flat[at] += 1j * step
             out = np.asarray(function(*{**inputs, name: moved}.values()))
             gradient[at] = float(np.sum(dout * out.imag)) / step
-        found.append(gradient.reshape(value.shape))
-    return found
+        gradients.append(gradient.reshape(value.shape))
+    return gradients
 
 
 def _underflows(truth, single):

@@ -208,9 +208,9 @@ def judge_gradient(task, verdict, case):
     for part in verdict.parts:
         if part.kind != "ok":
             verdict.details.append(f"{part.name}: {part.kind}: {part.words}")
-        told = in_words(part.kind) if hidden else part.words
+        description = in_words(part.kind) if hidden else part.words
         verdict.words.append(
-            f"{part.name}: {told}" + ("; it fits your own forward" if part.follows else "")
+            f"{part.name}: {description}" + ("; it fits your own forward" if part.follows else "")
         )
 
 

@@ -139,13 +139,13 @@ def grade(
     plan = Plan(str(assignment.folder), box, key, mark, out, level)
     results = {}
     todo = []
-    for found in collection.found:
-        chosen = found.attempts if attempt == "best" else found.attempts[-1:]
-        kept = _before(out, found, chosen, mark)
-        if kept is not None:
-            results[found.student] = kept
+    for collected in collection.found:
+        chosen = collected.attempts if attempt == "best" else collected.attempts[-1:]
+        earlier = _before(out, collected, chosen, mark)
+        if earlier is not None:
+            results[collected.student] = earlier
         else:
-            todo.append((found, chosen))
+            todo.append((collected, chosen))
     done = len(results)
     seconds = (
         TIMES * assignment.limits["seconds"] * max((len(chosen) for _, chosen in todo), default=1)
@@ -157,7 +157,7 @@ def grade(
         done += 1
         if show:
             show(done, len(collection.found), result)
-    return [results[found.student] for found in collection.found]
+    return [results[collected.student] for collected in collection.found]
 
 
 def collect(folder, **options):
@@ -175,10 +175,10 @@ def collect(folder, **options):
     dict of str to pathlib.Path
         Student id to file; if nothing can be graded, the student's file or folder.
     """
-    found = collecting.collect(folder, **options).found
+    hand_ins = collecting.collect(folder, **options).found
     return {
         each.student: each.attempts[-1].handin.path if each.attempts else Path(folder, each.origin)
-        for each in found
+        for each in hand_ins
     }
 
 
@@ -243,10 +243,10 @@ def _refuse_out_inside(out, submissions):
 
 def _one(job, plan):
     """Judge the attempts of one student and return the best of the results."""
-    found, chosen = job
+    collected, chosen = job
     assignment = find(plan.folder)
     if not chosen:
-        return _save(_not_graded(found, plan, found.reason), assignment, None, plan)
+        return _save(_not_graded(collected, plan, collected.reason), assignment, None, plan)
     results = []
     for each in chosen:
         handins.remember(each.handin)
@@ -254,7 +254,7 @@ def _one(job, plan):
             assignment, each.handin, plan.box, plan.key, locate=plan.level in ("line", "full")
         )
         result.settings = plan.mark
-        result.flags += found.notes
+        result.flags += collected.notes
         results.append(result)
     at = max(
         range(len(results)), key=lambda n: (results[n].status == "graded", results[n].score or 0, n)
@@ -272,18 +272,18 @@ def _failed(job, words, plan):
     )
 
 
-def _not_graded(found, plan, reason):
+def _not_graded(collected, plan, reason):
     assignment = find(plan.folder)
     reason = re.sub(r"\bclass: ", "", reason)
     return Result(
         assignment.name,
-        found.student,
+        collected.student,
         "",
         "",
         "not graded",
         reason,
         settings=plan.mark,
-        flags=found.notes,
+        flags=collected.notes,
     )
 
 
@@ -309,9 +309,9 @@ def _save(result, assignment, handin, plan):
     return result
 
 
-def _before(out, found, chosen, mark):
+def _before(out, collected, chosen, mark):
     """Return the result of an earlier run for the same texts and settings, or None."""
-    path = out / folder_name(found.student) / "result.json"
+    path = out / folder_name(collected.student) / "result.json"
     if not path.exists() or not chosen:
         return None
     try:
@@ -323,6 +323,6 @@ def _before(out, found, chosen, mark):
     same = result.sha256 == texts[0] if len(texts) == 1 else result.attempts == texts
     return (
         result
-        if same and not failed and result.settings == mark and result.student == found.student
+        if same and not failed and result.settings == mark and result.student == collected.student
         else None
     )

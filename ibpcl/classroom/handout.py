@@ -200,8 +200,8 @@ def percent(text, assignment, form="base"):
     sections = re.split(r"^(?=## )", assignment.statement(form), flags=re.MULTILINE)
     above = {}
     for section in sections[1:]:
-        found = re.match(r"## Task (\w+)", section)
-        task = next((each for each in assignment.tasks if found and each.id == found[1]), None)
+        match = re.match(r"## Task (\w+)", section)
+        task = next((each for each in assignment.tasks if match and each.id == match[1]), None)
         above.setdefault(task.function if task else "", []).append(section)
     lines = text.splitlines(keepends=True)
     tree = ast.parse(text)

@@ -19,7 +19,15 @@ WRAPPERS = ("partial", "vectorize", "wraps", "staticmethod", "cache", "lru_cache
 
 
 class Change(NamedTuple):
-    """A replacement of a range of bytes by ``opening``, the range's line ends, and ``closing``."""
+    """A replacement of a range of bytes, which keeps the line ends in the range.
+
+    Attributes
+    ----------
+    start, end : int
+        The range.
+    opening, closing : str
+        Text before and after the line ends.
+    """
 
     start: int
     end: int
@@ -107,13 +115,13 @@ def copies(source, names, proof):
     words = normalized(tree)
     used = _reachable(functions, proof) - set(names)
     own = set().union(*(similarity.prints(words[functions[name]]) for name in used))
-    found = []
+    repeated = []
     for name in names:
         if name in functions:
             theirs = similarity.prints(words[functions[name]])
             if len(theirs) >= SMALLEST and len(theirs & own) >= ALIKE * len(theirs):
-                found.append(name)
-    return found
+                repeated.append(name)
+    return repeated
 
 
 def _implementers(tree, names):
@@ -123,17 +131,17 @@ def _implementers(tree, names):
     for node in _module_level(tree):
         for target, value in _assignments(node):
             values.setdefault(target, []).append(value)
-    found = set(names)
+    implementers = set(names)
     new = list(names)
     while new:
         name = new.pop()
         behind = [each for value in values.get(name, ()) for each in _behind(value)]
         if name in functions:
             behind += _wrapped(functions[name])
-        fresh = {each for each in behind if each in functions or each in values} - found
-        found |= fresh
+        fresh = {each for each in behind if each in functions or each in values} - implementers
+        implementers |= fresh
         new += fresh
-    return found
+    return implementers
 
 
 def _wrapped(function):
@@ -209,14 +217,14 @@ def _pairs(target, value):
 
 def _reachable(functions, start):
     """Return the names of the functions that one function uses, and itself."""
-    found = set()
+    reachable = set()
     new = [start] if start in functions else []
     while new:
         name = new.pop()
-        found.add(name)
+        reachable.add(name)
         names = {each.id for each in ast.walk(functions[name]) if isinstance(each, ast.Name)}
-        new += [each for each in names if each in functions and each not in found]
-    return found
+        new += [each for each in names if each in functions and each not in reachable]
+    return reachable
 
 
 def _indentation(line):

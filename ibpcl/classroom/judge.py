@@ -150,7 +150,7 @@ class Case:
         return made if task.kind == "proof" else lambda *inputs: made(*inputs)[0]
 
     def expected(self, task, inputs):
-        """Return the reference's output, and tell the session how large it is.
+        """Return the reference's output, whose size the session then expects.
 
         Parameters
         ----------

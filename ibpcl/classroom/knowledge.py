@@ -42,16 +42,16 @@ ELEMENTARY = (
 def _ways(shape, target):
     """Return the smallest sets of axes after whose reduction a shape broadcasts to another."""
     for count in range(len(shape) + 1):
-        found = []
+        ways = []
         for axes in combinations(range(len(shape)), count):
-            kept = tuple(size for axis, size in enumerate(shape) if axis not in axes)
-            padded = (1,) * (len(target) - len(kept)) + kept
+            rest = tuple(size for axis, size in enumerate(shape) if axis not in axes)
+            padded = (1,) * (len(target) - len(rest)) + rest
             if len(padded) == len(target) and all(
                 a in (1, b) for a, b in zip(padded, target, strict=True)
             ):
-                found.append(axes)
-        if found:
-            return tuple(found)
+                ways.append(axes)
+        if ways:
+            return tuple(ways)
     return ()
 
 
@@ -80,17 +80,17 @@ def forms_of(values, shape, reductions=(np.sum, np.mean)):
     [[4.0], [2.0]]
     """
     inner = values.shape[1:]
-    found = []
+    rows = []
     if len(inner) > MOST_AXES:
-        return found
+        return rows
     for axes in _ways(inner, tuple(shape)):
         for reduce in reductions if axes else reductions[:1]:
             reduced = reduce(values, axis=tuple(axis + 1 for axis in axes)) if axes else values
             padded = reduced.reshape(
                 len(values), *(1,) * (len(shape) - reduced.ndim + 1), *reduced.shape[1:]
             )
-            found += list(np.broadcast_to(padded, (len(values), *shape)).reshape(len(values), -1))
-    return found
+            rows += list(np.broadcast_to(padded, (len(values), *shape)).reshape(len(values), -1))
+    return rows
 
 
 def real_inputs(inputs):
@@ -131,7 +131,7 @@ class Columns:
 
     def __init__(self, inputs, shape, cotangent=None):
         values = real_inputs(inputs)
-        one = np.ones((1,))
+        scalar = np.ones((1,))
         with np.errstate(all="ignore"):
             families = [np.stack([each(value) for each in ELEMENTARY]) for value in values]
             plain = [row for value in values for row in forms_of(value[None], shape)]
@@ -143,7 +143,7 @@ class Columns:
                 return
             down = forms_of(cotangent[None], shape, (np.sum,))[:1]
             self.combined = [form * row for form in down for row in plain]
-            self.combined += self._pulled(one, shape, cotangent)
+            self.combined += self._pulled(scalar, shape, cotangent)
             self.combined += [
                 row for value in values for row in self._pulled(value[None], shape, cotangent)
             ]

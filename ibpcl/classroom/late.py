@@ -66,23 +66,23 @@ def parsed(text):
     ('23:59', 12)
     """
     text = text.strip()
-    found = None
+    moment = None
     for form in FORMATS:
         try:
-            found = datetime.strptime(text, form)
+            moment = datetime.strptime(text, form)
             break
         except ValueError:
             continue
-    if found is not None and "H" not in form:
-        found = found.replace(hour=23, minute=59, second=59)
-    if found is None:
+    if moment is not None and "H" not in form:
+        moment = moment.replace(hour=23, minute=59, second=59)
+    if moment is None:
         try:
-            found = datetime.fromisoformat(text)
+            moment = datetime.fromisoformat(text)
         except ValueError:
             raise UserError(
                 f"class: {text!r} is not a date; write it as 2026-11-20 or 2026-11-20T18:00"
             ) from None
-    return found if found.tzinfo else found.astimezone()
+    return moment if moment.tzinfo else moment.astimezone()
 
 
 def read(folder):
@@ -245,10 +245,10 @@ def handed_in(label, seconds):
     """
     for form in LABELS:
         try:
-            found = datetime.strptime(str(label).strip(), form)
+            moment = datetime.strptime(str(label).strip(), form)
         except ValueError:
             continue
-        return found.astimezone().isoformat(timespec="seconds")
+        return moment.astimezone().isoformat(timespec="seconds")
     if not seconds:
         return ""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

@@ -99,7 +99,28 @@ class Layout(NamedTuple):
 
 
 def moodle(rows, column, assignment, path):
-    """Return the layout of Moodle's grading worksheet, in any language."""
+    """Return the layout of Moodle's grading worksheet, in any language.
+
+    Parameters
+    ----------
+    rows : list of list of str
+        Cells of the table, with its header.
+    column : str or None
+        The column for the points, or a part of its name; None to detect it.
+    assignment : Assignment
+        The assignment, whose title may identify the column.
+    path : path-like
+        Name of the table in messages.
+
+    Returns
+    -------
+    Layout
+
+    Raises
+    ------
+    UserError
+        If the table is not that platform's, or several columns could hold the points.
+    """
     head = rows[0]
     body = [row for row in rows[1:] if any(row)]
     same = [at for at in range(2, len(head)) if body and _same_number([row[at] for row in body])]
@@ -136,7 +157,28 @@ def moodle(rows, column, assignment, path):
 
 
 def canvas(rows, column, assignment, path):
-    """Return the layout of Canvas's gradebook."""
+    """Return the layout of Canvas's gradebook.
+
+    Parameters
+    ----------
+    rows : list of list of str
+        Cells of the table, with its header.
+    column : str or None
+        The column for the points, or a part of its name; None to detect it.
+    assignment : Assignment
+        The assignment, whose title may identify the column.
+    path : path-like
+        Name of the table in messages.
+
+    Returns
+    -------
+    Layout
+
+    Raises
+    ------
+    UserError
+        If the table is not that platform's, or several columns could hold the points.
+    """
     head = [name.removeprefix("\ufeff") for name in rows[0]]
     separate = head[0].strip() == "LastName"
     if not (
@@ -166,7 +208,28 @@ def canvas(rows, column, assignment, path):
 
 
 def blackboard(rows, column, assignment, path):
-    """Return the layout of the table that Blackboard's Grade Center writes for work offline."""
+    """Return the layout of the table that Blackboard's Grade Center writes for work offline.
+
+    Parameters
+    ----------
+    rows : list of list of str
+        Cells of the table, with its header.
+    column : str or None
+        The column for the points, or a part of its name; None to detect it.
+    assignment : Assignment
+        The assignment, whose title may identify the column.
+    path : path-like
+        Name of the table in messages.
+
+    Returns
+    -------
+    Layout
+
+    Raises
+    ------
+    UserError
+        If the table is not that platform's, or several columns could hold the points.
+    """
     head = rows[0]
     names = _columns(head, PART_KEYS[:2])
     ids = _columns(head, ("username", "studentid", "emailaddress", "email"))
@@ -177,14 +240,35 @@ def blackboard(rows, column, assignment, path):
             "Username, and columns such as 'Homework [Total Pts: 100 Score] |123'"
         )
     points = _chosen(head, column, places, path, assignment)
-    found = re.search(r"\[Total Pts: (?:up to )?([\d.,]+)", head[points])
+    maximum = re.search(r"\[Total Pts: (?:up to )?([\d.,]+)", head[points])
     return Layout(
-        1, points, None, _number(found[1]) or 0.0 if found else 0.0, ids, tuple(reversed(names))
+        1, points, None, _number(maximum[1]) or 0.0 if maximum else 0.0, ids, tuple(reversed(names))
     )
 
 
 def brightspace(rows, column, assignment, path):
-    """Return the layout of the table that Brightspace exports grades in."""
+    """Return the layout of Brightspace's export of grades.
+
+    Parameters
+    ----------
+    rows : list of list of str
+        Cells of the table, with its header.
+    column : str or None
+        The column for the points, or a part of its name; None to detect it.
+    assignment : Assignment
+        The assignment, whose title may identify the column.
+    path : path-like
+        Name of the table in messages.
+
+    Returns
+    -------
+    Layout
+
+    Raises
+    ------
+    UserError
+        If the table is not that platform's, or several columns could hold the points.
+    """
     head = rows[0]
     ids = _columns(head, ("orgdefinedid", "username", "email"))
     places = [at for at, name in enumerate(head) if "Points Grade" in name]
@@ -194,12 +278,12 @@ def brightspace(rows, column, assignment, path):
             "OrgDefinedId or Username, and one such as 'Homework Points Grade'"
         )
     points = _chosen(head, column, places, path, assignment)
-    found = re.search(r"MaxPoints:\s*([\d.,]+)", head[points])
+    maximum = re.search(r"MaxPoints:\s*([\d.,]+)", head[points])
     return Layout(
         1,
         points,
         None,
-        _number(found[1]) or 0.0 if found else 0.0,
+        _number(maximum[1]) or 0.0 if maximum else 0.0,
         ids,
         tuple(reversed(_columns(head, PART_KEYS[:2]))),
     )
@@ -219,17 +303,17 @@ def _chosen(head, column, places, path, assignment=None):
     places = list(places)
     if column:
         exact = [at for at in places if head[at].strip() == column.strip()]
-        found = exact or [at for at in places if column_key(column) in column_key(head[at])]
+        matches = exact or [at for at in places if column_key(column) in column_key(head[at])]
     else:
         wanted = [column_key(assignment.title), column_key(assignment.name)]
-        found = [at for at in places if any(key in column_key(head[at]) for key in wanted)]
-        found = found if len(found) == 1 else places
-    if len(found) != 1:
-        shown = "; ".join(head[at] for at in found or places) or "none"
+        matches = [at for at in places if any(key in column_key(head[at]) for key in wanted)]
+        matches = matches if len(matches) == 1 else places
+    if len(matches) != 1:
+        shown = "; ".join(head[at] for at in matches or places) or "none"
         raise UserError(
             f"class: {path}: several columns could hold the points; name one with --column: {shown}"
         )
-    return found[0]
+    return matches[0]
 
 
 def _named(head, fits):

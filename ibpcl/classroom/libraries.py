@@ -26,7 +26,15 @@ MOST_ENTRIES = 10_000
 
 
 class Wants(NamedTuple):
-    """The libraries that a file needs, by name, and its search paths."""
+    """The libraries that a file needs.
+
+    Attributes
+    ----------
+    names : list of str
+        Names of the libraries.
+    folders : list of str
+        Search paths.
+    """
 
     names: list
     folders: list
@@ -49,7 +57,7 @@ def needed_by(files, covered=()):
     """
     everywhere = wants(files[0]).folders if files else []
     everywhere += [folder for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":") if folder]
-    found = set()
+    paths = set()
     waiting = list(files)
     seen = set()
     while waiting:
@@ -62,10 +70,10 @@ def needed_by(files, covered=()):
                 continue
             seen.add(key)
             for path in _located(name, folders):
-                if path not in found and not _is_below(path, covered):
-                    found |= {path, os.path.realpath(path)}
+                if path not in paths and not _is_below(path, covered):
+                    paths |= {path, os.path.realpath(path)}
                     waiting.append(path)
-    return sorted(found)
+    return sorted(paths)
 
 
 def wants(path):

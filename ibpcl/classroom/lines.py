@@ -49,16 +49,16 @@ def add_lines(case, verdicts):
     }
     if not wrong:
         return
-    found = dict.fromkeys(wrong, ())
+    answers = dict.fromkeys(wrong, ())
     try:
         for name, each in _asked(case, wrong):
-            found[name] = each
+            answers[name] = each
     # a hint that fails must not cost the grade
     except Exception:
         pass
     for name, verdict in wrong.items():
         task = case.assignment.task(name)
-        messages = places(found[name], task, case.handin)
+        messages = places(answers[name], task, case.handin)
         for part in verdict.parts:
             line = made_at(case.handin.source, task.function, task.wrt.index(part.name))
             if part.kind not in NOWHERE and line:
@@ -143,7 +143,7 @@ def made_at(source, function, position):
     function : str
         Name of the gradient function.
     position : int
-        Position of the gradient in the returned tuple.
+        Position of the gradient in the definitions tuple.
 
     Returns
     -------
@@ -155,13 +155,16 @@ def made_at(source, function, position):
     >>> made_at("def f_vjp(dout, cache):\\n    dx = dout\\n    return dx, -dout", "f_vjp", 0)
     2
     """
-    found = [
+    definitions = [
         node
         for node in ast.parse(source).body
         if isinstance(node, ast.FunctionDef) and node.name == function
     ]
     returns = [
-        node.value for each in found[-1:] for node in ast.walk(each) if isinstance(node, ast.Return)
+        node.value
+        for each in definitions[-1:]
+        for node in ast.walk(each)
+        if isinstance(node, ast.Return)
     ]
     parts = [
         part
@@ -173,7 +176,7 @@ def made_at(source, function, position):
     name = parts[position].id if isinstance(parts[position], ast.Name) else ""
     made = [
         node.lineno
-        for node in ast.walk(found[-1])
+        for node in ast.walk(definitions[-1])
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id == name
     ]
     return max(made, default=parts[position].lineno)

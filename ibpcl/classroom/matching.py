@@ -67,9 +67,9 @@ class Matcher:
             Id of the student; empty if none or several match.
         """
         for name in names:
-            found = self._names.get(name_key(name), set()) if name else set()
-            if len(found) == 1:
-                return next(iter(found))
+            students = self._names.get(name_key(name), set()) if name else set()
+            if len(students) == 1:
+                return next(iter(students))
         return ""
 
 
@@ -128,5 +128,5 @@ def number_at_end(text):
     >>> number_at_end("Participant 7"), number_at_end("Teilnehmer/in1234567")
     ('7', '1234567')
     """
-    found = re.search(r"(\d+)\s*$", folded(text))
-    return found[1] if found else ""
+    match = re.search(r"(\d+)\s*$", folded(text))
+    return match[1] if match else ""

@@ -324,8 +324,13 @@ def alphabet(text, font):
     Parameters
     ----------
     text : str
+        Letters and digits; other characters stay unchanged.
     font : str
         A key of :data:`ALPHABETS`.
+
+    Returns
+    -------
+    str
 
     Examples
     --------

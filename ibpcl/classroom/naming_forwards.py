@@ -95,21 +95,19 @@ def explain(task, case, seen):
         _of_slips,
     )
     for search in SEARCHES_OF_LOOPS if is_loop(task) else searches:
-        found = next(search(task, case, seen, reference), None)
-        if found is not None:
-            return found
+        explanation = next(search(task, case, seen, reference), None)
+        if explanation is not None:
+            return explanation
     return None
 
 
 def is_loop(task):
-    """Return whether a task's function calls other tasks' functions many times, and so is slow.
+    """Return whether a task is a proof that builds on other tasks, whose calls are slow.
 
     Parameters
     ----------
     task : ibpcl.classroom.assignment.Task
         The task.
-    case : ibpcl.classroom.judge.Case
-        The hand-in.
 
     Returns
     -------

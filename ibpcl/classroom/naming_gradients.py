@@ -94,7 +94,7 @@ def weigh(task, parts, case):
 
 def _pulled(task, case, most):
     """Return the answers at several points of usual shapes, enough for the smallest gradient."""
-    found = []
+    points = []
     entries = 0
     for at in range(most):
         if at >= LEAST_POINTS and entries >= ROWS:
@@ -118,9 +118,9 @@ def _pulled(task, case, most):
             )
         except HandInError:
             break
-        found.append(Pulled(inputs, dout, own, idle, truth))
+        points.append(Pulled(inputs, dout, own, idle, truth))
         entries += min(np.size(each) for each in truth)
-    return found
+    return points
 
 
 def _own(points, place):
@@ -197,14 +197,14 @@ def _slips(task, left, case, points):
     """
     names = dict.fromkeys(left)
     usable = [name for name in names if _own(points, task.wrt.index(name)) is not None]
-    found = set()
+    slipped = set()
     caches = []
     for each in points[:LEAST_POINTS]:
         with np.errstate(all="ignore"):
             caches.append(getattr(case.reference, task.forward)(*each.inputs.values())[1])
     source = case.assignment.source(case.form)
     for mutant in quietly(mutants_of(source, task.function, case.reference)):
-        waiting = [name for name in usable if name not in found]
+        waiting = [name for name in usable if name not in slipped]
         if not waiting:
             break
         for each, cache in zip(points[:LEAST_POINTS], caches, strict=True):
@@ -219,12 +219,12 @@ def _slips(task, left, case, points):
             if not waiting:
                 break
         for name in waiting:
-            found.add(name)
+            slipped.add(name)
             if left[name].kind in UNNAMED:
                 left[name].kind = mutant.kind
                 left[name].words = mutant.words
                 left[name].hint = HINTS.get(mutant.kind, "")
-    return found
+    return slipped
 
 
 def _copied(cache):
@@ -345,7 +345,7 @@ def trivial_truths(task, case, names):
     list of str
         Those of ``names`` with such a gradient.
     """
-    found = []
+    trivial = []
     points = []
     for at in range(MOST_POINTS):
         inputs = case.inputs(task, "small", f"weighed {at}")
@@ -358,5 +358,5 @@ def trivial_truths(task, case, names):
     for name in names:
         place = task.wrt.index(name)
         if is_trivial(_truth(points, place), _columns(points, place)):
-            found.append(name)
-    return found
+            trivial.append(name)
+    return trivial

@@ -60,24 +60,24 @@ def _aliases(tree):
     """Return the module-level names of modules and functions of NumPy, SciPy and math, with their
     meaning.
     """
-    found = {"np": ""}
+    aliases = {"np": ""}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for item in node.names:
                 if item.name.partition(".")[0] in MODULES:
-                    found[item.asname or item.name.partition(".")[0]] = ""
+                    aliases[item.asname or item.name.partition(".")[0]] = ""
         elif isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] in MODULES:
-            found.update({item.asname or item.name: item.name for item in node.names})
+            aliases.update({item.asname or item.name: item.name for item in node.names})
     for node in getattr(tree, "body", ()):
         if (
             isinstance(node, ast.Assign)
             and len(node.targets) == 1
             and isinstance(node.targets[0], ast.Name)
         ):
-            meaning = _meaning(node.value, found)
+            meaning = _meaning(node.value, aliases)
             if meaning is not None:
-                found[node.targets[0].id] = meaning
-    return found
+                aliases[node.targets[0].id] = meaning
+    return aliases
 
 
 def _meaning(node, aliases):

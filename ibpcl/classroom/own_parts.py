@@ -55,7 +55,7 @@ def wrong_parts(case, function):
     -------
     list of str
     """
-    found = []
+    wrong = []
     waiting = [function]
     met = set()
     while waiting:
@@ -63,8 +63,8 @@ def wrong_parts(case, function):
             if name not in met:
                 met.add(name)
                 waiting.append(name)
-                found += [name] if name in case.wrong else []
-    return found
+                wrong += [name] if name in case.wrong else []
+    return wrong
 
 
 def right_with_own_parts(task, case, seen):

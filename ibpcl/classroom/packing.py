@@ -39,7 +39,7 @@ sys.path.insert(0, str(SOURCE))
 
 
 def main(root):
-    """Grade what is in ``root/submission`` and write ``root/results/results.json``."""
+    """Grade the files in ``root/submission`` and write ``root/results/results.json``."""
     out = Path(root, "results", "results.json")
     out.parent.mkdir(parents=True, exist_ok=True)
     try:

@@ -139,14 +139,14 @@ def told_once(lines):
     """
     groups = {}
     for line in lines:
-        found = POINT.fullmatch(line)
-        words = ALONE.sub("the value is wrong", found[1] if found else line)
+        match = POINT.fullmatch(line)
+        words = ALONE.sub("the value is wrong", match[1] if match else line)
         words = EVERYWHERE.sub("every entry is wrong", words)
-        same = re.sub(r"-?\d+(\.\d+)?(e-?\d+)?", "#", words) if found else line
-        groups.setdefault((bool(found), same), []).append(words)
-    told = []
+        same = re.sub(r"-?\d+(\.\d+)?(e-?\d+)?", "#", words) if match else line
+        groups.setdefault((bool(match), same), []).append(words)
+    merged = []
     for (at_points, _), words in groups.items():
         more = f" (at {len(words)} points)" if at_points and len(words) > 1 else ""
         vague = len(set(words)) > 1 and words[0].startswith("wrong at ")
-        told.append(("some entries are wrong" if vague else words[0]) + more)
-    return told
+        merged.append(("some entries are wrong" if vague else words[0]) + more)
+    return merged

@@ -32,7 +32,19 @@ COPY = re.compile(r"\s*(\(\d+\)|- (copy|kopie)( \(\d+\))?)$", re.IGNORECASE)
 
 
 def moodle(path):
-    """Read a name of Moodle: folders, flat files, groups and anonymous participants."""
+    """Read a name of Moodle: folders, flat files, groups and anonymous participants.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file or folder; only its name and kind are read.
+
+    Returns
+    -------
+    (Unit, str, dict) or None
+        The student's unit, the name in messages, and keyword arguments of
+        :class:`ibpcl.classroom.units.Piece`.
+    """
     match = MOODLE.fullmatch(path.name)
     if match is None:
         return None
@@ -51,7 +63,19 @@ def moodle(path):
 
 
 def canvas(path):
-    """Read a name of Canvas."""
+    """Read a name of Canvas.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file or folder; only its name and kind are read.
+
+    Returns
+    -------
+    (Unit, str, dict) or None
+        The student's unit, the name in messages, and keyword arguments of
+        :class:`ibpcl.classroom.units.Piece`.
+    """
     match = CANVAS.fullmatch(path.name)
     if match is None:
         return None
@@ -63,7 +87,21 @@ def canvas(path):
 
 
 def gradescope(path, about):
-    """Read a name of a Gradescope export; ``about`` is what :func:`metadata` returns."""
+    """Read a name of a Gradescope export.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file or folder; only its name and kind are read.
+    about : dict of str to dict
+        Facts about the submitters, as :func:`metadata` returns them.
+
+    Returns
+    -------
+    (Unit, str, dict) or None
+        The student's unit, the name in messages, and keyword arguments of
+        :class:`ibpcl.classroom.units.Piece`.
+    """
     match = GRADESCOPE.fullmatch(path.name)
     if match is None:
         return None
@@ -78,7 +116,19 @@ def gradescope(path, about):
 
 
 def blackboard(path):
-    """Read a name of Blackboard; the ``.txt`` beside the files is not a hand-in."""
+    """Read a name of Blackboard; the ``.txt`` beside the files is not a hand-in.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file or folder; only its name and kind are read.
+
+    Returns
+    -------
+    (Unit, str, dict) or None
+        The student's unit, the name in messages, and keyword arguments of
+        :class:`ibpcl.classroom.units.Piece`.
+    """
     match = BLACKBOARD.fullmatch(path.name)
     if match is None or (match["file"] or ".txt") == ".txt":
         return None
@@ -91,7 +141,19 @@ def blackboard(path):
 
 
 def brightspace(path):
-    """Read a name of Brightspace."""
+    """Read a name of Brightspace.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file or folder; only its name and kind are read.
+
+    Returns
+    -------
+    (Unit, str, dict) or None
+        The student's unit, the name in messages, and keyword arguments of
+        :class:`ibpcl.classroom.units.Piece`.
+    """
     match = BRIGHTSPACE.fullmatch(path.name)
     if match is None:
         return None
@@ -100,7 +162,19 @@ def brightspace(path):
 
 
 def nbgrader(path):
-    """Read a name of nbgrader's exchange, or the folder of a student."""
+    """Read a name of nbgrader's exchange, or the folder of a student.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file or folder; only its name and kind are read.
+
+    Returns
+    -------
+    (Unit, str, dict) or None
+        The student's unit, the name in messages, and keyword arguments of
+        :class:`ibpcl.classroom.units.Piece`.
+    """
     match = EXCHANGE.fullmatch(path.name)
     if match is not None:
         options = {"attempt": match["time"], "order": (match["time"],)}
@@ -113,7 +187,21 @@ def nbgrader(path):
 
 
 def github(path, prefix):
-    """Read the name of a repository after the common prefix."""
+    """Read the name of a repository after the common prefix.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file or folder; only its name and kind are read.
+    prefix : str
+        Common prefix of all repositories.
+
+    Returns
+    -------
+    (Unit, str, dict) or None
+        The student's unit, the name in messages, and keyword arguments of
+        :class:`ibpcl.classroom.units.Piece`.
+    """
     if not path.is_dir():
         return None
     student = path.name[len(prefix) :] or path.name
@@ -121,7 +209,19 @@ def github(path, prefix):
 
 
 def plain(path):
-    """Read a file or folder that is named with the id."""
+    """Read a file or folder that is named with the id.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file or folder; only its name and kind are read.
+
+    Returns
+    -------
+    (Unit, str, dict) or None
+        The student's unit, the name in messages, and keyword arguments of
+        :class:`ibpcl.classroom.units.Piece`.
+    """
     suffix = next((each for each in PROGRAMS if path.name.lower().endswith(each)), "")
     if not path.is_dir() and not suffix:
         return None
@@ -131,7 +231,18 @@ def plain(path):
 
 
 def common_prefix(names):
-    """Return the common prefix of names, up to and including its last hyphen."""
+    """Return the common prefix of names, up to and including its last hyphen.
+
+    Parameters
+    ----------
+    names : list of str
+        Names of all entries.
+
+    Returns
+    -------
+    str
+        Empty if there are fewer than two names.
+    """
     if len(names) < 2:
         return ""
     first = min(names)
@@ -143,11 +254,21 @@ def common_prefix(names):
 
 
 def metadata(folder):
-    """Return {number of the submission: facts about its first submitter} from Gradescope's
-    metadata.
+    """Return the facts about each submission from Gradescope's metadata.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        The export.
+
+    Returns
+    -------
+    dict of str to dict
+        Number of the submission to ``name``, ``sid`` and ``email`` of its first submitter; empty if
+        there is no metadata.
     """
     path = folder / "submission_metadata.yml"
-    found = {}
+    facts = {}
     number = ""
     depth = 0
     if not path.is_file() or path.stat().st_size > 64 << 20:
@@ -157,15 +278,15 @@ def metadata(folder):
         if start:
             number = start[1]
             depth = 0
-            found[number] = {}
+            facts[number] = {}
         key = re.match(r"  :?(\w+):\s*(.*)$", line)
         if key:
-            # of the submission itself, not of its history
+            # submitters of the submission itself, not of its history
             depth = key[1] == "submitters"
         entry = re.match(r"\s*(?:- )?:?(name|sid|email):\s*(.*)$", line)
         if entry and number and depth:
-            found[number].setdefault(entry[1], entry[2].strip().strip("'\""))
-    return found
+            facts[number].setdefault(entry[1], entry[2].strip().strip("'\""))
+    return facts
 
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")

@@ -146,7 +146,7 @@ def units(folder, platform, collected=None):
         Name of each other entry, and the reason why it was passed over.
     """
     entries = sorted(Path(folder).iterdir(), key=lambda path: natural(path.name))
-    found = {}
+    by_student = {}
     ignored = []
     about = platform_names.metadata(Path(folder)) if platform == "gradescope" else {}
     folders = [path.name for path in entries if path.is_dir()]
@@ -178,9 +178,9 @@ def units(folder, platform, collected=None):
         if collected and path.name in collected:
             student = collected[path.name]
             unit = Unit(folded(student), student, certain=True, fixed=True, words=(student,))
-        unit = found.setdefault(unit.key, unit)
+        unit = by_student.setdefault(unit.key, unit)
         unit.add(path, piece, **options)
-    return list(found.values()), ignored
+    return list(by_student.values()), ignored
 
 
 def _stray(path):

@@ -80,15 +80,15 @@ def chosen(assignment, key, student):
     order = variants.generator(
         key, "" if key == variants.PUBLIC else student, assignment.name, "exhibits"
     ).permutation(len(every))
-    found = {}
+    mistakes = {}
     used = set()
     for task in tasks_of(assignment):
         mistake = next((every[at] for at in order if every[at]["function"] not in used), None)
         if mistake is None:
             raise UserError(f"class: {assignment.name}: fewer functions with mistakes than tasks")
-        found[task.id] = mistake
+        mistakes[task.id] = mistake
         used.add(mistake["function"])
-    return found
+    return mistakes
 
 
 def exhibits(assignment, mistakes):
@@ -113,10 +113,10 @@ def exhibits(assignment, mistakes):
     UserError
         If the text that a mistake replaces does not occur exactly once in ``bank.py``.
     """
-    kept = {
+    names = {
         name for each in mistakes.values() for name in (each["function"], each["function"] + "_vjp")
     }
-    text = _only(read_text(assignment.folder / "bank.py"), kept)
+    text = _only(read_text(assignment.folder / "bank.py"), names)
     for at, mistake in enumerate(mistakes.values()):
         if (count := text.count(mistake["replace"])) != 1:
             raise UserError(
@@ -151,7 +151,7 @@ def judge_referee(task, verdict, case):
     answers = handins.literals(case.handin.source).get("ANSWERS")
     answer = answers.get(task.id) if isinstance(answers, dict) else None
     answer = answer if isinstance(answer, dict) else {}
-    found = {
+    findings = {
         "kind": ("ok", "")
         if answer.get("kind") in mistake["kinds"]
         else ("wrong", "not the kind of the mistake"),
@@ -161,7 +161,7 @@ def judge_referee(task, verdict, case):
         "mended gradient": _mended(task, mistake, case),
         "proof": _proof(task, mistake, case, planted),
     }
-    for name, (kind, words) in found.items():
+    for name, (kind, words) in findings.items():
         verdict.parts.append(
             Part(
                 name,

@@ -116,13 +116,13 @@ def choose(name="auto", probe=None):
         reasons[each] = probe(each)
         if not reasons[each]:
             return each
-    found = "; ".join(f"{each}: {reason}" for each, reason in reasons.items())
+    problems = "; ".join(f"{each}: {reason}" for each, reason in reasons.items())
     advice = [words for reason, words in ADVICE.items() if reason in reasons.values()] or [
         "install NumPy and SciPy with pip in a separate environment, or grade on another machine"
     ]
     raise UserError(
-        f"class: no sandbox works here ({found}). To do: {', or '.join(advice)}. `--sandbox none` "
-        f"grades without: {RISK}"
+        f"class: no sandbox works here ({problems}). To do: {', or '.join(advice)}. `--sandbox "
+        f"none` grades without: {RISK}"
     )
 
 
@@ -267,8 +267,8 @@ def _sets_modes():
     answer = subprocess.run(
         ["bwrap", "--version"], capture_output=True, text=True, check=False
     ).stdout
-    found = re.search(r"(\d+)\.(\d+)", answer)
-    return found is not None and tuple(map(int, found.groups())) >= (0, 5)
+    version = re.search(r"(\d+)\.(\d+)", answer)
+    return version is not None and tuple(map(int, version.groups())) >= (0, 5)
 
 
 def _unused_user():
@@ -339,19 +339,19 @@ def _base():
 
 def _shared_libraries():
     """Return the folders of shared libraries, without those of Python packages."""
-    found = [
+    folders = [
         Path(sysconfig.get_config_var("LIBDIR") or "/")
         / (sysconfig.get_config_var("LDLIBRARY") or "")
     ]
-    found += sorted(found[0].parent.glob("libpython*.so*"))
+    folders += sorted(folders[0].parent.glob("libpython*.so*"))
     for folder in ("/lib", "/lib64", "/usr/lib", "/usr/lib64"):
         if os.path.isdir(folder):
-            found += [
+            folders += [
                 Path(folder, entry)
                 for entry in sorted(os.listdir(folder))
                 if entry.endswith("-linux-gnu") or ".so" in entry
             ]
-    return [path for path in found if path.is_file() or "-linux-gnu" in path.name]
+    return [path for path in folders if path.is_file() or "-linux-gnu" in path.name]
 
 
 def _open_to_all(path):

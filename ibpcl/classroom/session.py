@@ -174,7 +174,7 @@ class Session:
         function : str
             Name of the gradient function.
         forward : str
-            Name of its forward, which is called if there is no cache in the present worker.
+            Name of its forward, which is called if the present worker lacks the cache.
         inputs : sequence of ndarray or number
             Arguments of the forward.
         dout : ndarray, number or tuple of these

@@ -90,17 +90,17 @@ def copied(sources, assignment, at_least=0.6):
     }
     derivations = [fingerprints(read_text(path)) for path in sorted(PRIMITIVES.glob("*.py"))]
     public["ibpcl.primitives"] = set().union(*derivations)
-    found = []
+    copies = []
     for student, own in ((name, fingerprints(text)) for name, text in sources.items()):
         share, original = max(
             (len(own & prints) / max(1, len(own)), name) for name, prints in public.items()
         )
         if len(own) >= SMALLEST and share >= at_least:
-            found.append((student, original, share))
-    found += [
+            copies.append((student, original, share))
+    copies += [
         (name, TOO_LONG, 1.0) for name, text in sources.items() if _fingerprints(text) is None
     ]
-    return sorted(found, key=lambda item: -item[2])
+    return sorted(copies, key=lambda item: -item[2])
 
 
 def fingerprints(text):

@@ -41,8 +41,16 @@ COMPARISONS = {
 
 
 class Slot(NamedTuple):
-    """The place of a node in its tree: ``getattr(parent, field)``, or entry ``index`` of that
-    list.
+    """The place of a node in its tree.
+
+    Attributes
+    ----------
+    parent : ast.AST
+        The parent node.
+    field : str
+        Name of the parent's attribute.
+    index : int or None
+        Position, if the attribute is a list.
     """
 
     parent: ast.AST
@@ -72,12 +80,24 @@ class Slot(NamedTuple):
 
 
 class Slip(NamedTuple):
-    """One slip: its kind, its description, and the new node for each place."""
+    """One slip.
+
+    Attributes
+    ----------
+    kind : str
+        Kind of the mistake.
+    words : str
+        Description for the student, without expressions.
+    slots : tuple of Slot
+        The places that change.
+    new : tuple of ast.AST or None
+        The new node for each place.
+    """
 
     kind: str
     words: str
     slots: tuple
-    new: tuple  # a node for each slot
+    new: tuple
 
 
 def slips_of(function):
@@ -92,17 +112,17 @@ def slips_of(function):
     -------
     list of Slip
     """
-    found = []
+    slips = []
     alike = {}
     for slot, node in _places(function):
         for kind, words, new in _changes(node):
-            found.append(Slip(kind, words, (slot,), (new,)))
-            alike.setdefault((ast.dump(node), ast.dump(new)), []).append(found[-1])
+            slips.append(Slip(kind, words, (slot,), (new,)))
+            alike.setdefault((ast.dump(node), ast.dump(new)), []).append(slips[-1])
     for group in alike.values():
         if len(group) > 1:
             slots = tuple(slip.slots[0] for slip in group)
-            found.append(Slip(group[0].kind, group[0].words, slots, group[0].new * len(group)))
-    return [*found, *_of_choices(function), *_of_names(function)]
+            slips.append(Slip(group[0].kind, group[0].words, slots, group[0].new * len(group)))
+    return [*slips, *_of_choices(function), *_of_names(function)]
 
 
 def _places(function):

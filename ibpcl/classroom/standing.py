@@ -104,7 +104,7 @@ def _more(task, case, seen):
     entries = sum(np.size(each.expected) for each in seen)
     missing = max(0, ROWS - entries)
     count = max(LEAST_POINTS, min(MOST_POINTS, -(-missing // max(1, np.size(first.expected)))))
-    found = []
+    points = []
     for at in range(count):
         inputs = case.inputs(task, "small", f"standing {at}")
         try:
@@ -114,8 +114,8 @@ def _more(task, case, seen):
         each = Seen("small", inputs, out, case.expected(task, inputs))
         if not _alike([each]):
             break
-        found.append(each)
-    return found
+        points.append(each)
+    return points
 
 
 def _trivial_results(seen):

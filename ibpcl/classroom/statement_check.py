@@ -52,15 +52,15 @@ def _files(assignment):
 def _passages(assignment):
     """Check that every form has its passage wherever the forms differ."""
     text = read_text(assignment.folder / "statement.md")
-    found = list(PASSAGE.finditer(text))
-    if len(OPENING.findall(text)) != len(found):
+    passages = list(PASSAGE.finditer(text))
+    if len(OPENING.findall(text)) != len(passages):
         yield (
             "statement.md: a passage is not closed: each begins with `<!-- form: NAME -->` and "
             "ends with `<!-- end -->`, each on a separate line"
         )
     groups = []
     end = None
-    for passage in found:
+    for passage in passages:
         if end is None or text[end : passage.start()].strip():
             groups.append([])
         groups[-1].append(passage)
@@ -87,12 +87,12 @@ def _tasks(assignment):
     for form in assignment.forms:
         asked = sections(assignment.statement(form))
         ids = [task.id for task in assignment.tasks]
-        found = [
+        problems = [
             f"statement.md has no section `## Task {name}`, in the form {form}"
             for name in ids
             if name not in asked
         ]
-        found += [
+        problems += [
             f"statement.md asks for task {name}, which is not in assignment.toml"
             for name in asked
             if name not in ids
@@ -101,10 +101,10 @@ def _tasks(assignment):
             text = asked.get(task.id, "")
             pair = task.kind == "extremes"  # the section may describe the pair as a whole
             if task.function and text and task.function not in text and not pair:
-                found.append(
+                problems.append(
                     f"statement.md, task {task.id}: the function `{task.function}` is not named"
                 )
-        for words in found:
+        for words in problems:
             key = words.partition(", in the form")[0]
             if key not in reported:
                 reported.add(key)

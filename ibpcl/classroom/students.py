@@ -368,15 +368,20 @@ def _student(row, place, fields, known):
     if not known:
         about["email"] = next((cell for cell in row[1:] if "@" in cell), "")
         about["name"] = " ".join(cell for cell in row[1:3] if "@" not in cell)
-    found = Student(shown(cell), **about)
-    words = [*row, found.email.partition("@")[0], name_key(found.full_name), name_key(found.name)]
-    words += re.findall(r"\d+$", found.identifier)
-    return found._replace(aliases=tuple({folded(word) for word in words if word}))
+    student = Student(shown(cell), **about)
+    words = [
+        *row,
+        student.email.partition("@")[0],
+        name_key(student.full_name),
+        name_key(student.name),
+    ]
+    words += re.findall(r"\d+$", student.identifier)
+    return student._replace(aliases=tuple({folded(word) for word in words if word}))
 
 
 def _unique(pairs):
     """Return {key: student} for the keys that belong to one student only."""
-    found = {}
+    students = {}
     for key, student in pairs:
-        found[key] = student if found.get(key, student) is student else None
-    return {key: student for key, student in found.items() if student is not None and key}
+        students[key] = student if students.get(key, student) is student else None
+    return {key: student for key, student in students.items() if student is not None and key}

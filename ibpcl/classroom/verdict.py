@@ -265,17 +265,17 @@ class Result:
         -------
         Result
         """
-        kept = _known(cls, table)
-        kept["verdicts"] = [
+        entries = _known(cls, table)
+        entries["verdicts"] = [
             Verdict(
                 **{
                     **_known(Verdict, each),
                     "parts": [Part(**_known(Part, part)) for part in each["parts"]],
                 }
             )
-            for each in kept["verdicts"]
+            for each in entries["verdicts"]
         ]
-        return cls(**kept)
+        return cls(**entries)
 
 
 def _known(kind, table):

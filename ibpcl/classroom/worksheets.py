@@ -188,6 +188,11 @@ def write(filled, out):
         The table.
     out : path-like
         The file.
+
+    Returns
+    -------
+    path-like
+        The file.
     """
     sheet = filled.sheet
     layout = filled.layout
@@ -213,11 +218,11 @@ def _factor(layout, assignment, notes):
 
 def _comments(result):
     """Return the comments of the teacher as one text."""
-    told = [
+    comments = [
         result.comment,
         *(f"{verdict.task}: {verdict.comment}" for verdict in result.verdicts if verdict.comment),
     ]
-    return re.sub(r"\s*\n\s*", " / ", "; ".join(filter(None, told)))
+    return re.sub(r"\s*\n\s*", " / ", "; ".join(filter(None, comments)))
 
 
 def _some(names):

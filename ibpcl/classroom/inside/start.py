@@ -36,14 +36,34 @@ def read(count):
 
 
 class Finder:
-    """An import finder for the allowed packages and for modules sent as text, and no others."""
+    """An import finder for the allowed packages and for modules sent as text, and no others.
+
+    Parameters
+    ----------
+    packages : dict of str to str
+        Name of each allowed package to its folder.
+    texts : dict of str to str
+        Dotted name of each module to its text.
+    """
 
     def __init__(self, packages, texts):
         self.packages = packages
         self.texts = texts
 
     def find_spec(self, name, path=None, target=None):
-        """Return the specification of an allowed package, or of a module that was sent as text."""
+        """Return the specification of an allowed package, or of a module that was sent as text.
+
+        Parameters
+        ----------
+        name : str
+            Dotted name.
+        path, target : object
+            Unused; Python passes them.
+
+        Returns
+        -------
+        importlib.machinery.ModuleSpec or None
+        """
         if name in self.packages:
             folder = self.packages[name]
             return importlib.util.spec_from_file_location(
@@ -57,11 +77,21 @@ class Finder:
         )
 
     def create_module(self, spec):
-        """Return None, so that an ordinary module is created."""
+        """Return None, so that an ordinary module is created.
+
+        Parameters
+        ----------
+        spec : importlib.machinery.ModuleSpec
+            Unused; Python passes it.
+        """
 
     def exec_module(self, module):
-        """Run the text of a module, under its path in the package, which does not exist in the
-        box.
+        """Run the text of a module, under its path in the package, which the box does not have.
+
+        Parameters
+        ----------
+        module : types.ModuleType
+            The module.
         """
         module.__file__ = f"/library/{module.__name__.replace('.', '/')}.py"
         exec(compile(self.texts[module.__name__], module.__file__, "exec"), module.__dict__)

@@ -111,11 +111,11 @@ def _unshare(libc):
 
 def _outermost(paths):
     """Return the paths that are beneath none of the others, in order."""
-    kept = []
+    outermost = []
     for path in sorted(map(os.path.normpath, paths), key=lambda path: path.split("/")):
-        if not (kept and path.startswith(kept[-1] + "/")):
-            kept.append(path)
-    return kept
+        if not (outermost and path.startswith(outermost[-1] + "/")):
+            outermost.append(path)
+    return outermost
 
 
 def _bind(libc, source, place):

@@ -47,7 +47,22 @@ class Worker:
         self.last = 0
 
     def load(self, source, file, lenient=False):
-        """Run the hand-in's module; if ``lenient``, skip statements that raise an exception."""
+        """Run the hand-in's module.
+
+        Parameters
+        ----------
+        source : str
+            Text of the module.
+        file : str
+            Name of its file, for messages.
+        lenient : bool
+            Whether statements that raise an exception are skipped.
+
+        Returns
+        -------
+        dict
+            The reply: ``loaded`` and ``skipped``.
+        """
         self.module = types.ModuleType("handin")
         self.file = file
         self.module.__file__ = file
@@ -66,14 +81,40 @@ class Worker:
         return {"loaded": True, "skipped": []}
 
     def function(self, name):
-        """Return a function of the hand-in."""
+        """Return a function of the hand-in.
+
+        Parameters
+        ----------
+        name : str
+            Name of the function.
+
+        Returns
+        -------
+        callable
+
+        Raises
+        ------
+        AttributeError
+            If the hand-in does not define it.
+        """
         if not callable(getattr(self.module, name, None)):
             raise AttributeError(f"there is no function {name}")  # the judge looks for these words
         return getattr(self.module, name)
 
     def forward(self, function, inputs):
-        """Call ``out, cache = f(*inputs)``, keep the cache, and return the output with the cache's
-        number.
+        """Call ``out, cache = f(*inputs)`` and store the cache.
+
+        Parameters
+        ----------
+        function : str
+            Name of the forward.
+        inputs : sequence
+            Its arguments.
+
+        Returns
+        -------
+        dict
+            The reply: ``out``, ``cache`` (its number), ``seconds`` and ``changed``.
         """
         before = frames.pack({"inputs": inputs})
         start = time.perf_counter()
@@ -93,7 +134,22 @@ class Worker:
         }
 
     def pull(self, function, dout, cache):
-        """Call ``f_vjp(dout, cache)`` with a stored cache; excess gradients are cut off."""
+        """Call ``f_vjp(dout, cache)`` with a stored cache; excess gradients are cut off.
+
+        Parameters
+        ----------
+        function : str
+            Name of the gradient function.
+        dout : object
+            Gradient at the output.
+        cache : int
+            Number of a stored cache.
+
+        Returns
+        -------
+        dict
+            The reply: ``out``, ``seconds`` and ``changed``.
+        """
         before = frames.pack({"dout": dout})
         start = time.perf_counter()
         out = self.function(function)(dout, self.caches[cache])
@@ -103,24 +159,56 @@ class Worker:
         return {"out": out, "seconds": seconds, "changed": before != frames.pack({"dout": dout})}
 
     def plain(self, function, inputs, without):
-        """Call a function without a cache, while the functions ``without`` raise an exception."""
+        """Call a function that returns a value without a cache.
+
+        Parameters
+        ----------
+        function : str
+            Name of the function.
+        inputs : sequence
+            Its arguments.
+        without : sequence of str
+            Functions that raise an exception meanwhile.
+
+        Returns
+        -------
+        dict
+            The reply: ``out`` and ``seconds``.
+        """
 
         def refused(*_, **__):
             raise RuntimeError(
                 f"{function} must not use {' or '.join(without)}: it is a second, independent way"
             )
 
-        kept = {name: getattr(self.module, name) for name in without if hasattr(self.module, name)}
-        vars(self.module).update(dict.fromkeys(kept, refused))
+        originals = {
+            name: getattr(self.module, name) for name in without if hasattr(self.module, name)
+        }
+        vars(self.module).update(dict.fromkeys(originals, refused))
         try:
             start = time.perf_counter()
             out = self.function(function)(*inputs)
             return {"out": out, "seconds": time.perf_counter() - start}
         finally:
-            vars(self.module).update(kept)
+            vars(self.module).update(originals)
 
     def calls(self, function, dout, cache):
-        """Call ``f_vjp`` and count the calls of the hand-in's functions meanwhile."""
+        """Call ``f_vjp`` and count the calls of the hand-in's functions meanwhile.
+
+        Parameters
+        ----------
+        function : str
+            Name of the gradient function.
+        dout : object
+            Gradient at the output.
+        cache : int
+            Number of a stored cache.
+
+        Returns
+        -------
+        dict
+            The reply: ``counts``, a dict of function to number of calls.
+        """
         counts = {}
 
         def count(frame, event, _):
@@ -137,10 +225,23 @@ class Worker:
     def locate(self, checker, function, forward, inputs, wrt, seconds):
         """Run the checker on a gradient function and its forward, with access to their text.
 
+        Parameters
+        ----------
+        checker : str
+            Module that has the function ``check``.
+        function, forward : str
+            Names of the gradient function and its forward.
+        inputs : dict
+            Inputs of the forward by name.
+        wrt : sequence of str
+            The inputs with respect to which the gradient is taken.
+        seconds : float
+            Seconds for the check.
+
         Returns
         -------
         dict
-            ``found`` has the input, the description and the place of each mistake with a known
+            The reply: ``found`` has the input, the description and the place of each mistake with a known
             place.
         """
         check = importlib.import_module(checker).check  # a text that the judge has sent
@@ -161,7 +262,18 @@ class Worker:
         }
 
     def error(self, error):
-        """Return the type and message of an exception, and the line of the hand-in."""
+        """Return the reply for an exception.
+
+        Parameters
+        ----------
+        error : BaseException
+            The exception.
+
+        Returns
+        -------
+        dict
+            The reply: ``error`` has its type, its message and the line of the hand-in.
+        """
         return {
             "error": {
                 "type": type(error).__name__[:100],
@@ -184,8 +296,21 @@ class _Nothing:
 
 
 def run_statements(tree, file, space):
-    """Run the statements of a module one by one, and skip those that raise an exception, except a
-    timeout.
+    """Run the statements of a module one by one, and skip those that raise an exception.
+
+    Parameters
+    ----------
+    tree : ast.Module
+        Syntax tree of the module.
+    file : str
+        Name of its file, for messages.
+    space : dict
+        Namespace of the module.
+
+    Raises
+    ------
+    TimeoutError
+        If the time is up.
     """
     flags = 0
     for node in tree.body:
@@ -205,6 +330,17 @@ def run_cells(source, file, space, lenient=False):
 
     A cell that failed runs once more at the end if it defines a missing name, because authors do
     not always run notebooks from top to bottom.
+
+    Parameters
+    ----------
+    source : str
+        Text of the notebook in cells.
+    file : str
+        Name of its file, for messages.
+    space : dict
+        Namespace of the module.
+    lenient : bool
+        Whether statements that raise an exception are skipped.
 
     Returns
     -------
@@ -305,7 +441,13 @@ def _line_in(error, file):
 
 
 def serve(requests, replies):
-    """Answer requests until the pipe is closed."""
+    """Answer requests until the pipe is closed.
+
+    Parameters
+    ----------
+    requests, replies : int
+        File descriptors of the pipe.
+    """
     worker = Worker()
     actions = {
         name: getattr(worker, name)

@@ -74,7 +74,13 @@ class File(NamedTuple):
 
 
 class Opened:
-    """The files of one student while they are read."""
+    """The files of one student while they are read.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Names of functions that mark a hand-in.
+    """
 
     def __init__(self, words):
         self.marks = tuple(word.encode() for word in ("ASSIGNMENT", *words))

@@ -84,7 +84,7 @@ def inspect(source):
         ``methods`` {name: its class}; ``skipped`` and ``markdown`` have the reasons for skipped
         cells and the texts of Markdown cells.
     """
-    found = {
+    facts = {
         "error": None,
         "said": {},
         "imports": [],
@@ -99,38 +99,38 @@ def inspect(source):
     try:
         tree = _parsed(source)
         if time.process_time() - start > MOST_PARSING + MORE_PARSING * len(source) / 1e6:
-            found["error"] = [
+            facts["error"] = [
                 0,
                 "takes Python too long to parse; is one expression or f-string very long?",
             ]
-            return found
-        found["said"] = {name: value for node in tree.body for name, value in _said(node)}
+            return facts
+        facts["said"] = {name: value for node in tree.body for name, value in _said(node)}
         guard = _Guards(tree, SCRATCH if source.startswith(notebooks.FIRST_LINE) else ())
         for node in ast.walk(tree):
-            _look(node, guard, found)
-        found["methods"] = {
+            _look(node, guard, facts)
+        facts["methods"] = {
             each.name: node.name
             for node in tree.body
             if isinstance(node, ast.ClassDef)
             for each in node.body
             if isinstance(each, ast.FunctionDef)
         }
-        found["functions"] = {
+        facts["functions"] = {
             node.name: not _is_blank(node)
             for node in tree.body
             if isinstance(node, ast.FunctionDef)
         }
-        found["uses"] = [list(pair) for pair in escapes.uses(tree)[:MOST_FOUND]]
+        facts["uses"] = [list(pair) for pair in escapes.uses(tree)[:MOST_FOUND]]
         packed = [list(pair) for pair in escapes.packed(tree)[:MOST_FOUND]]
-        found["suspicions"] = packed + suspicions(tree)
+        facts["suspicions"] = packed + suspicions(tree)
     except SyntaxError as error:
         words = newer_syntax(source, error) or clean(error.msg or "")
-        found["error"] = [error.lineno or 0, f"is not Python: {words}"]
-        found["said"] = _said_by_lines(source)
+        facts["error"] = [error.lineno or 0, f"is not Python: {words}"]
+        facts["said"] = _said_by_lines(source)
     except (ValueError, RecursionError, MemoryError, OverflowError) as error:
-        found["error"] = [0, f"is not Python: {clean(str(error)) or type(error).__name__}"]
-        found["said"] = _said_by_lines(source)
-    return found
+        facts["error"] = [0, f"is not Python: {clean(str(error)) or type(error).__name__}"]
+        facts["said"] = _said_by_lines(source)
+    return facts
 
 
 def suspicions(tree):
@@ -146,22 +146,22 @@ def suspicions(tree):
     list of [int, str]
         Line and description.
     """
-    found = []
+    flags = []
     functions = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
     for name, node in functions.items():
         forward = name.removesuffix("_vjp")
         for inner in ast.walk(node) if name.endswith("_vjp") else ():
-            if len(found) >= MOST_FOUND:
-                return found
+            if len(flags) >= MOST_FOUND:
+                return flags
             if (
                 isinstance(inner, ast.Call)
                 and isinstance(inner.func, ast.Name)
                 and inner.func.id == forward
             ):
-                found.append([inner.lineno, f"{name} calls {forward}"])
+                flags.append([inner.lineno, f"{name} calls {forward}"])
             if isinstance(inner, ast.Constant) and isinstance(inner.value, complex):
-                found.append([inner.lineno, f"{name} computes with complex numbers"])
-    return found
+                flags.append([inner.lineno, f"{name} computes with complex numbers"])
+    return flags
 
 
 def _parsed(source):
@@ -211,26 +211,26 @@ def _said_by_lines(source):
     """Return the constants of a text that does not parse, read line by line, to identify its
     author.
     """
-    found = {}
+    constants = {}
     for name in NAMES[:3]:
         match = re.search(
             rf"^{name}\s*=\s*([\"'])([^\"'\n\\]{{0,200}})\1", source, flags=re.MULTILINE
         )
         if match:
-            found[name] = clean(match[2])
-    return found
+            constants[name] = clean(match[2])
+    return constants
 
 
-def _look(node, guard, found):
+def _look(node, guard, facts):
     """Add the imports of a node that may have to be refused."""
     for name in _imported(node):
         top = name.split(".")[0]
         if (
             top not in HARMLESS
             and not guard.holds(node, top)
-            and len(found["imports"]) < MOST_FOUND
+            and len(facts["imports"]) < MOST_FOUND
         ):
-            found["imports"].append([node.lineno, clean(name)])
+            facts["imports"].append([node.lineno, clean(name)])
 
 
 def _imported(node):

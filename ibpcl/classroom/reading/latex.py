@@ -96,13 +96,13 @@ def mended(source):
     """
     pieces = []
     at = 0
-    for found in START.finditer(source):
-        if found.start() < at:
+    for match in START.finditer(source):
+        if match.start() < at:
             continue
-        end = _end(source, found.end(), found["quotes"])
-        if end is None or found["prefix"].lower() not in ("", "u"):
+        end = _end(source, match.end(), match["quotes"])
+        if end is None or match["prefix"].lower() not in ("", "u"):
             continue
-        pieces += [source[at : found.end()], _doubled(source[found.end() : end])]
+        pieces += [source[at : match.end()], _doubled(source[match.end() : end])]
         at = end
     return "".join([*pieces, source[at:]])
 

@@ -84,9 +84,9 @@ def _words(what, since, instead):
 
 def _nested(line):
     """Return whether an f-string has its own quotes inside its braces."""
-    for found in QUOTED.finditer(line):
-        quotes = found[3]
-        rest = line[found.end() :]
+    for match in QUOTED.finditer(line):
+        quotes = match[3]
+        rest = line[match.end() :]
         opened = rest.find("{")
         closing = rest.find(quotes)
         if 0 <= opened < closing and "}" not in rest[opened:closing]:

@@ -94,9 +94,9 @@ def place(source, line):
         return None
     lines = source.split("\n")[:line]
     for at in range(len(lines) - 1, -1, -1):
-        found = CODE_CELL.fullmatch(lines[at])
-        if found:
-            return Place(int(found[1]), max(1, line - at - 1))
+        match = CODE_CELL.fullmatch(lines[at])
+        if match:
+            return Place(int(match[1]), max(1, line - at - 1))
     return None
 
 

@@ -51,7 +51,7 @@ class Reader:
         Raises
         ------
         ReadingError
-            If there is no answer; the process is restarted for the next request.
+            If the process does not answer; it is restarted for the next request.
         """
         if self.process is None:
             self._start()
@@ -124,7 +124,7 @@ def ask(**request):
     Raises
     ------
     ReadingError
-        If there is no answer.
+        If the process does not answer.
     """
     if os.getpid() not in _readers:
         # after a fork, the reader belongs to the parent

@@ -107,9 +107,9 @@ def _coding_line(data):
     second = rest.partition(b"\n")[0]
     lines = [first] if first.strip() and not first.lstrip().startswith(b"#") else [first, second]
     for line in lines:
-        found = CODING.match(line)
-        if found:
-            name = found[1].decode("ascii", "replace")
+        match = CODING.match(line)
+        if match:
+            name = match[1].decode("ascii", "replace")
             try:
                 codecs.lookup(name)
             except LookupError:
