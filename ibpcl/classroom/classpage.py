@@ -52,6 +52,8 @@ class Paragraph(NamedTuple):
         The paragraph.
     style : str
         CSS class; may be empty.
+    kind : str
+        Selects the layout in the template.
     """
 
     text: str
@@ -66,6 +68,8 @@ class Lines(NamedTuple):
     ----------
     lines : list of str
         The items.
+    kind : str
+        Selects the layout in the template.
     """
 
     lines: list
@@ -79,6 +83,8 @@ class Names(NamedTuple):
     ----------
     names : sequence of str
         The names.
+    kind : str
+        Selects the layout in the template.
     """
 
     names: list
@@ -92,6 +98,8 @@ class MorePairs(NamedTuple):
     ----------
     count : int
         Number of these pairs.
+    kind : str
+        Selects the layout in the template.
     """
 
     count: int

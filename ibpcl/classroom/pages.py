@@ -72,6 +72,8 @@ class Student(NamedTuple):
     ----------
     name : str
         Id of the student.
+    kind : str
+        Selects the layout in the template.
     """
 
     name: str
@@ -87,6 +89,8 @@ class Students(NamedTuple):
         Ids of the students.
     most : int
         Number of students that are not folded.
+    kind : str
+        Selects the layout in the template.
     """
 
     names: list
@@ -103,6 +107,8 @@ class Shares(NamedTuple):
         CSS class of each share to its value, from 0 to 1.
     label : str
         The shares in words.
+    kind : str
+        Selects the layout in the template.
     """
 
     shares: dict
@@ -117,6 +123,8 @@ class Files(NamedTuple):
     ----------
     folder : str
         Address of the folder, quoted for URLs.
+    kind : str
+        Selects the layout in the template.
     """
 
     folder: str
@@ -136,6 +144,8 @@ class Table(NamedTuple):
         Whether each column contains numbers, which are aligned to the right.
     ids : sequence of str or None
         HTML id of each row.
+    kind : str
+        Selects the layout in the template.
     """
 
     head: tuple

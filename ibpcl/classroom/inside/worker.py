@@ -241,8 +241,8 @@ class Worker:
         Returns
         -------
         dict
-            The reply: ``found`` has the input, the description and the place of each mistake with a known
-            place.
+            The reply: ``found`` has the input, the description and the place of each mistake with
+            a known place.
         """
         check = importlib.import_module(checker).check  # a text that the judge has sent
         report = check(
