@@ -145,6 +145,26 @@ def test_what_students_write_cannot_act_on_a_page():
     page.encode()
 
 
+@pytest.mark.parametrize(
+    "evil", ["<script>alert(1)</script>", '"><img src=x onerror=a>', "{{ 7 * 7 }}"]
+)
+def test_names_and_flags_cannot_act_on_the_pages_of_a_class(evil, tmp_path):
+    part = Part("mu", "sign", evil, evil, 0.5)
+    verdict = Verdict("1b", "vjp", evil, "public", 10.0, 5.0, "partial", [evil], parts=[part])
+    text = Verdict("1j", "text", evil, "public", 10.0, state="by hand", details=[evil])
+    result = result_of(verdict, text, flags=[evil], notes=[evil], comment=evil)
+    result.student = evil
+    pairs = [(evil, "the solution" + evil, 0.9)]
+    pages = [
+        classpage.class_page([result], first(), pairs, None, [evil], [evil], [evil], [evil]),
+        derivations_page.derivations_page(records_of(tmp_path, result)),
+        feedback(result, first(), "full", f"def sample():\n    '{evil}'\n"),
+    ]
+    for page in pages:
+        assert "<script>alert" not in page and "<img" not in page and "49" not in page
+    assert all(page.count(evil) == 0 for page in pages if evil[0] in "<\"")
+
+
 def test_the_lines_of_a_notebook_s_cells_are_not_those_of_the_text():
     assert code_view.marked_lines(["raises in line 3 of code cell 2 of a.ipynb"]) == set()
 
