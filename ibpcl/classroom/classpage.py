@@ -180,7 +180,7 @@ def class_page(
         Section("notes", "Not used", _listed(notes)),
         Section("ungraded", "Not graded", _ungraded(results)),
         Section("missing", "Did not hand in", [Names(missing)] if missing else []),
-        Section("skipped", "Not looked at", _listed(skipped)),
+        Section("skipped", "Passed over", _listed(skipped)),
         Section(
             "earlier",
             "From an earlier run, not among the last hand-ins",
@@ -188,7 +188,7 @@ def class_page(
         ),
         Section("tasks", "Points by task", _by_task(graded, assignment)),
         Section("mistakes", "Mistakes", _mistakes(graded)),
-        Section("flags", "To look at", _flags(results)),
+        Section("flags", "To review", _flags(results)),
         Section("hand-ins", "Hand-ins", _hand_ins(results, policy)),
         Section("pairs", "Hand-ins that look alike", _pairs(similar, results)),
     ]
