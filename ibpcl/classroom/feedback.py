@@ -198,6 +198,7 @@ def _view(verdict, assignment, asked, level, source, first):
         sentences = [line for line in sentences if line.split(":")[0] not in inputs]
         wrong = sum(part.kind != "ok" for part in verdict.parts)
         advice = Advice(forward, verdict.task, inputs if len(inputs) < wrong else [])
+    names = [part.name for part in verdict.parts]
     by_person = verdict.state in ("by hand", "given by hand")
     marked = code_view.marked_lines([*sentences, *hints])
     return TaskView(
@@ -208,7 +209,7 @@ def _view(verdict, assignment, asked, level, source, first):
         earned="" if verdict.pending else points_of(verdict.points, verdict.most),
         first=advice,
         sentences=[] if by_person else sentences,
-        hints=[_sentence(hint) for hint in hints],
+        hints=[_sentence(hint, names) for hint in hints],
         examples=_examples(verdict, level),
         derivation=_derivation(verdict),
         listings=_listings(verdict, assignment, source, marked),
@@ -261,14 +262,14 @@ def _figures(verdict):
     return groups
 
 
-def _sentence(hint):
-    """Return a hint that begins with a capital letter and ends with a full stop.
+def _sentence(hint, names=()):
+    """Return a hint that begins with a capital letter, unless with a name, and ends with a stop.
 
-    >>> _sentence("look for a minus"), _sentence("d(-x) = -dx")
-    ('Look for a minus.', 'd(-x) = -dx.')
+    >>> _sentence("look for a minus"), _sentence("d(-x) = -dx"), _sentence("mu is twice", ["mu"])
+    ('Look for a minus.', 'd(-x) = -dx.', 'mu is twice.')
     """
     first = hint.split(" ", 1)[0]
-    hint = hint[0].upper() + hint[1:] if first.isalpha() else hint
+    hint = hint[0].upper() + hint[1:] if first.isalpha() and first not in names else hint
     return (
         hint
         if hint.endswith((".", "?", "!", ":")) or re.search(r"line \d+ of ", hint)
