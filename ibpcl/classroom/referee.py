@@ -14,8 +14,9 @@ from ibpcl.classroom import handin as handins
 from ibpcl.classroom.assignment import Task, module
 from ibpcl.classroom.client import HandInError
 from ibpcl.classroom.comparing import as_tuple, is_real
+from ibpcl.classroom.gradients import judge_gradient
 from ibpcl.classroom.session import described, is_blank
-from ibpcl.classroom.verdict import Part
+from ibpcl.classroom.verdict import Part, Verdict
 from ibpcl.errors import UserError
 from ibpcl.storage import read_text, read_toml
 
@@ -208,9 +209,6 @@ def gradient_task(task, mistake):
 
 
 def _mended(task, mistake, case):
-    from ibpcl.classroom.gradients import judge_gradient
-    from ibpcl.classroom.verdict import Verdict
-
     verdict = Verdict.of(task)
     try:
         judge_gradient(gradient_task(task, mistake), verdict, case)
