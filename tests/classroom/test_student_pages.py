@@ -161,8 +161,8 @@ def test_names_and_flags_cannot_act_on_the_pages_of_a_class(evil, tmp_path):
         feedback(result, first(), "full", f"def sample():\n    '{evil}'\n"),
     ]
     for page in pages:
-        assert "<script>alert" not in page and "<img" not in page and "49" not in page
-    assert all(page.count(evil) == 0 for page in pages if evil[0] in "<\"")
+        assert "<script>alert" not in page and "<img" not in page
+        assert (evil in page) is evil.startswith("{{")  # shown as it is, not computed
 
 
 def test_the_lines_of_a_notebook_s_cells_are_not_those_of_the_text():
