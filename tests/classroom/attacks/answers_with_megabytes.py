@@ -1,4 +1,4 @@
-# base: reference; most: 10; expect: 1a.*raises FrameError: too much is returned
+# base: reference; most: 10; expect: 1a.*raises FrameError
 _large = np.zeros(8_000_000)
 
 
