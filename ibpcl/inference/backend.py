@@ -6,10 +6,11 @@ A backend is a namespace of modules.  ``backend().gaussian.kl`` is the compiled 
 Numba is imported, and the functions are compiled, when the backend ``"numba"`` is first requested.
 """
 
+import builtins
 import importlib.util
 from functools import cache
-from inspect import isfunction
-from types import SimpleNamespace
+from inspect import getsource, isfunction
+from types import ModuleType, SimpleNamespace
 
 from ibpcl import blas_threads, console
 
@@ -55,6 +56,73 @@ class Backend:
     def __reduce__(self):
         """Copy and pickle a backend by its name."""
         return backend, (self.name,)
+
+
+class OwnPrimitives(Backend):
+    """The NumPy backend with some functions replaced by a user's.
+
+    Compositions call the replaced functions too: ``sticks.log_odds`` draws its sticks with the
+    user's ``kumaraswamy.sample``.  So every primitive module is run again as a copy whose imports
+    of other primitives lead to the copies.
+
+    Parameters
+    ----------
+    functions : dict of str to dict of str to callable
+        Replacements by module and name, such as ``{"gaussian": {"kl": kl, "kl_vjp": kl_vjp}}``.
+    folder : str
+        Folder that they come from.
+    sha256 : str
+        Hash of their source, which identifies runs with them.
+
+    Attributes
+    ----------
+    names : list of str
+        Replaced functions without their gradients, such as ``gaussian.kl``.
+
+    Examples
+    --------
+    >>> def relu(x):
+    ...     return 2 * x, None
+    >>> made = OwnPrimitives({"activations": {"relu": relu}})
+    >>> made.activations.relu(3.0), made.names
+    ((6.0, None), ['activations.relu'])
+    """
+
+    def __init__(self, functions, folder="", sha256=""):
+        super().__init__("numpy")
+        self.folder = folder
+        self.sha256 = sha256
+        self.names = [
+            f"{module}.{name}"
+            for module, replaced in functions.items()
+            for name in replaced
+            if not name.endswith("_vjp")
+        ]
+        self._functions = functions
+        self._copies = {}
+
+    def __getattr__(self, module):
+        if module.startswith("_") or module in APART:
+            return super().__getattr__(module)
+        if module not in self._copies:
+            self._copies[module] = self._copied(module)
+        return self._copies[module]
+
+    def _copied(self, module):
+        """Return a copy of a primitive module with its replaced functions."""
+        original = reference(module)
+        copy = ModuleType(original.__name__)
+        copy.__builtins__ = {**vars(builtins), "__import__": self._import}
+        exec(compile(getsource(original), original.__file__, "exec"), vars(copy))
+        vars(copy).update(self._functions.get(module, {}))
+        return copy
+
+    def _import(self, name, *rest):
+        """Import a module; in place of the package of primitives, return this backend."""
+        return self if name == "ibpcl.primitives" else importlib.__import__(name, *rest)
+
+    def __reduce__(self):
+        raise TypeError("a backend with own primitives cannot be sent to another process")
 
 
 def reference(module):
@@ -144,9 +212,9 @@ def backend(name="numba"):
 
     Parameters
     ----------
-    name : {"numba", "numpy"}
+    name : {"numba", "numpy"} or Backend
         "numba" is compiled and fast.  "numpy" is written like the derivations and also accepts
-        complex numbers.
+        complex numbers.  A backend is returned as it is.
 
     Returns
     -------
@@ -163,6 +231,8 @@ def backend(name="numba"):
     >>> backend("numpy").gaussian.kl is backend("numba").gaussian.kl
     False
     """
+    if isinstance(name, Backend):
+        return name
     if name not in BACKENDS:
         raise ValueError(f"backend: name must be one of {BACKENDS}, got {name!r}")
     if name == "numba" and (reason := why_not()):

@@ -21,7 +21,6 @@ import numpy as np
 from ibpcl.models.layers import Draw, Layer, Pass
 from ibpcl.models.masked import Masked
 from ibpcl.models.parameters import Entry
-from ibpcl.primitives import latent
 
 PARTS = ("mu", "log_sigma")
 
@@ -186,7 +185,7 @@ class Codes:
             z = z if z.ndim == 3 else np.broadcast_to(z, eps.shape)
             outputs.append(z + views["codes"][part] if "codes" in views else z)
             add(divergences, layer_divergences)
-        codes, code_cache = latent.sample(eps, *outputs)
+        codes, code_cache = options.backend.latent.sample(eps, *outputs)
         kl, kl_cache = options.backend.latent.kl(*outputs, *self.prior(views, codes.dtype))
         divergences["kl_latent"] = options.scale * kl.sum(axis=1)
         return (codes, divergences), CodesPass(
@@ -225,7 +224,9 @@ class Codes:
         *by_kl, dprior_mu, dprior_log_sigma = options.backend.latent.kl_vjp(dkl, cache.divergence)
         douts = [
             from_kl + from_sample
-            for from_kl, from_sample in zip(by_kl, latent.sample_vjp(dz, cache.sample), strict=True)
+            for from_kl, from_sample in zip(
+                by_kl, options.backend.latent.sample_vjp(dz, cache.sample), strict=True
+            )
         ]
         gradients_by_layer = (
             {"prior": dict(zip(PARTS, (dprior_mu, dprior_log_sigma), strict=True))}

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from ibpcl.models.parameters import Entry
-from ibpcl.primitives import gaussian
 
 ACTIVATIONS = ("relu", "leaky_relu", "softplus", "tanh")
 GAUSSIAN = ("weight.mu", "weight.log_sigma", "bias.mu", "bias.log_sigma")
@@ -509,10 +508,10 @@ class Drawn(Gaussian):
         """
         parameters = views[self.name]
         drawn = noise[self.name]
-        weight, weight_cache = gaussian.sample(
+        weight, weight_cache = options.backend.gaussian.sample(
             drawn["weight"], parameters["weight.mu"], parameters["weight.log_sigma"]
         )
-        bias, bias_cache = gaussian.sample(
+        bias, bias_cache = options.backend.gaussian.sample(
             drawn["bias"], parameters["bias.mu"], parameters["bias.log_sigma"]
         )
         h, linear_cache = options.backend.linear.apply(x, weight, bias)
@@ -543,8 +542,8 @@ class Drawn(Gaussian):
         dh = activate_vjp(dout[0], cache.activation)
         dx, dweight, dbias = cache.backend.linear.apply_vjp(dh, cache.linear, needs_dx)
         gradients = (
-            *gaussian.sample_vjp(dweight, cache.weight),
-            *gaussian.sample_vjp(dbias, cache.bias),
+            *cache.backend.gaussian.sample_vjp(dweight, cache.weight),
+            *cache.backend.gaussian.sample_vjp(dbias, cache.bias),
         )
         return dx, {self.name: dict(zip(GAUSSIAN, gradients, strict=True))}
 

@@ -16,7 +16,7 @@ import numpy as np
 from ibpcl.models.layers import Draw, Gaussian, Kept, activate, activate_vjp
 from ibpcl.models.parameters import Entry
 from ibpcl.numerics import inverse_softplus, sigmoid, softplus
-from ibpcl.primitives import gaussian, kumaraswamy, masked_linear, weibull
+from ibpcl.primitives import kumaraswamy, weibull
 
 MASK_KLS = ("bernoulli", "concrete")
 MASK_LINKS = ("logit", "log")
@@ -328,12 +328,12 @@ class Masked(Gaussian):
                 *map(_one_row, arrays), _one_row(logit_pi)[:, 0], options.tau, model.kl
             )
             w = w.reshape(drawn["weight"].shape)
-            activity, largest = masked_linear.column_activity(z.reshape(w.shape))
+            activity, largest = backend.masked_linear.column_activity(z.reshape(w.shape))
         else:
             (w, activity, divergence), weights_cache = sample(
                 *arrays, logit_pi, options.tau, model.kl
             )
-        bias, bias_cache = gaussian.sample(
+        bias, bias_cache = backend.gaussian.sample(
             drawn["bias"], parameters["bias.mu"], parameters["bias.log_sigma"]
         )
         h, linear_cache = backend.linear.apply(x, w, bias * activity)
@@ -379,7 +379,9 @@ class Masked(Gaussian):
         dx, dw, dscaled_bias = backend.linear.apply_vjp(
             activate_vjp(dh, run.activation), run.linear, needs_dx
         )
-        dbias_mu, dbias_log_sigma = gaussian.sample_vjp(dscaled_bias * run.activity, run.bias_draw)
+        dbias_mu, dbias_log_sigma = backend.gaussian.sample_vjp(
+            dscaled_bias * run.activity, run.bias_draw
+        )
         sample_vjp = (
             backend.masked_weights.sample_vjp
             if model.structured
@@ -388,7 +390,7 @@ class Masked(Gaussian):
         dactivity = dscaled_bias * run.bias
         ddivergence = ddivergences["kl_masks"]
         if model.row_sticks:
-            dz = masked_linear.column_activity_vjp(dactivity, run.largest)
+            dz = backend.masked_linear.column_activity_vjp(dactivity, run.largest)
             gradients = sample_vjp((_one_row(dw), _one_row(dz)[:, 0], ddivergence), run.weights)
             dmu, dlog_sigma, drho, dlogit_pi = (
                 gradient.reshape(*gradient.shape[:-2], *dw.shape[1:])
