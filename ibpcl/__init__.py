@@ -6,7 +6,8 @@ Matplotlib nor Numba.
 
 ==========================  ========================================================
 ``learner``                 create a learner of any method, by name or class
-``learn``                   learn a stream of tasks, and test after each
+``learn``                   learn a stream of tasks, and test after each; also the
+                            guided path: ``learn.check()``
 ``run``, ``compare``        functions of the commands ``ibpcl run`` and ``ibpcl compare``
 ``load_run``, ``load``      load a finished run from a folder; load a saved learner
 ``Task``                    one task, from arrays
@@ -25,11 +26,11 @@ from os.path import isdir
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ibpcl import primitives
+    from ibpcl import learn, primitives
     from ibpcl.continual.task import Task
     from ibpcl.data import registry as datasets
     from ibpcl.data.own import tasks_from_arrays
-    from ibpcl.experiments.door import compare, learn, learner, load, load_run, run
+    from ibpcl.experiments.door import compare, learner, load, load_run, run
     from ibpcl.verify import check, check_distribution, check_identity, check_value
 
 if not isdir(__path__[0]):
@@ -59,16 +60,18 @@ __all__ = [
 ]
 # The module that defines each name.
 _PLACES = {
-    **dict.fromkeys(
-        ("compare", "learn", "learner", "load", "load_run", "run"), "ibpcl.experiments.door"
-    ),
+    **dict.fromkeys(("compare", "learner", "load", "load_run", "run"), "ibpcl.experiments.door"),
     "Task": "ibpcl.continual.task",
     "tasks_from_arrays": "ibpcl.data.own",
     **dict.fromkeys(
         ("check", "check_distribution", "check_identity", "check_value"), "ibpcl.verify"
     ),
 }
-_MODULES = {"primitives": "ibpcl.primitives", "datasets": "ibpcl.data.registry"}
+_MODULES = {
+    "primitives": "ibpcl.primitives",
+    "datasets": "ibpcl.data.registry",
+    "learn": "ibpcl.learn",  # a module that can be called
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -43,6 +43,7 @@ FLOORS = (
     {"methods"},
     {"experiments"},
     {"paper", "bench", "classroom", "pytest_plugin"},
+    {"learn"},
     {"cli"},
     {"__main__"},
 )

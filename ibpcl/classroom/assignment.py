@@ -8,11 +8,26 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from ibpcl.classroom.forms import merged
+from ibpcl.classroom.slices import imports, sliced
 from ibpcl.errors import UserError
 from ibpcl.storage import read_text, read_toml
 
 FOLDER = Path(__file__).parent / "assignments"
-KINDS = ("forward", "vjp", "extremes", "proof", "text", "referee")
+CHAPTERS = Path(__file__).parents[1] / "learn" / "chapters"  # assignments of the guided path
+PRIMITIVES = Path(__file__).parents[1] / "primitives"
+KINDS = (
+    "forward",
+    "vjp",
+    "extremes",
+    "proof",
+    "text",
+    "referee",
+    "number",
+    "choice",
+    "prediction",
+    "counterexample",
+)
+ANSWERS = ("number", "choice", "prediction", "counterexample")  # kinds without an input
 VISIBILITIES = ("public", "hidden")
 IMPORTS = ("numpy", "scipy", "math")
 LIMITS = {"seconds": 60, "memory_mb": 1024}  # of a hand-in; an assignment may set others
@@ -52,6 +67,14 @@ class Task:
         Functions that raise an exception while a proof runs.
     rubric : tuple of dict
         Grading criteria of a written task, each with ``points`` and ``text``.
+    module : str
+        Module of :mod:`ibpcl.primitives` that has the reference; "" if ``reference.py`` has it.
+    choices : tuple of str
+        Answers to choose from; the first is "a".
+    because : str
+        Explanation that is shown with a right answer.
+    exhibit : str
+        Gradient of ``reference.py`` that a counterexample must refute.
 
     Notes
     -----
@@ -72,6 +95,10 @@ class Task:
     hints: tuple = ()
     independent_of: tuple = ()
     rubric: tuple = ()
+    module: str = ""
+    choices: tuple = ()
+    because: str = ""
+    exhibit: str = ""
 
 
 @dataclass(frozen=True)
@@ -109,6 +136,7 @@ class Assignment:
     forms: dict
     imports: tuple = IMPORTS
     limits: dict = field(default_factory=dict)
+    library: dict = field(default_factory=dict)  # modules for the hand-in, as texts by name
 
     @property
     def file(self):
@@ -148,7 +176,9 @@ class Assignment:
             If the assignment has no such form.
         """
         parts = [self.folder / name for name in ("bank.py", "reference.py")]
-        base = "\n\n".join(read_text(path) for path in parts if path.exists())
+        base = "\n\n".join(
+            [read_text(path) for path in parts if path.exists()] + self._primitives()
+        )
         if form == "base":
             return base
         if form not in self.forms:
@@ -156,6 +186,18 @@ class Assignment:
                 f"class: {self.name} has no form {form!r}; it has {', '.join(self.forms)}"
             )
         return merged(base, read_text(self.folder / "forms" / f"{form}.py"), form)
+
+    def _primitives(self):
+        """Return the functions of the package's primitives that tasks ask for, module by module."""
+        names = {}
+        for task in self.tasks:
+            if task.module:
+                names.setdefault(task.module, []).append(task.function)
+        found = []
+        for module, functions in names.items():
+            source = read_text(PRIMITIVES / f"{module}.py")
+            found.append("\n".join(imports(source)) + "\n\n\n" + sliced(source, functions))
+        return found
 
     def reference(self, form="base"):
         """Return the reference solution in a form, as a module.
@@ -253,6 +295,8 @@ def named(name):
             name.isdecimal() and number.isdecimal() and int(name) == int(number)
         ):
             return load(FOLDER / each)
+    if (CHAPTERS / name / "assignment.toml").is_file() and re.fullmatch(r"chapter_\d\d", name):
+        return load(CHAPTERS / name)
     return None
 
 
@@ -330,9 +374,32 @@ def load(folder):
         table.get("forms", {"base": ""}),
         tuple(table.get("imports", IMPORTS)),
         limits,
+        parts_library(without={task.module for task in tasks})
+        if any(task.module for task in tasks)
+        else {},
     )
     _refuse_misfits(assignment)
     return assignment
+
+
+def parts_library(without=()):
+    """Return the package's primitives as texts by name, for compositions that call them.
+
+    Parameters
+    ----------
+    without : collection of str
+        Modules to leave out, because a hand-in is to write them.
+
+    Returns
+    -------
+    library : dict of str to str
+    """
+    library = dict.fromkeys(("ibpcl", "ibpcl.primitives"), "")
+    library["ibpcl.numerics"] = read_text(PRIMITIVES.parent / "numerics.py")
+    for path in PRIMITIVES.glob("[a-z]*.py"):
+        if path.stem not in without:
+            library[f"ibpcl.primitives.{path.stem}"] = read_text(path)
+    return library
 
 
 def _refuse_misfits(assignment):
@@ -366,6 +433,12 @@ def _refuse_misfits(assignment):
             task.function and task.inputs
         ):
             raise UserError(f"{where}: function and inputs must be given")
+        if task.kind in ANSWERS and not task.function:
+            raise UserError(f"{where}: function must be given")
+        if task.kind in ("choice", "prediction") and not task.choices:
+            raise UserError(f"{where}: choices must be given")
+        if task.kind == "counterexample" and not (task.forward and task.exhibit):
+            raise UserError(f"{where}: forward and exhibit must be given")
 
 
 def module(source, name):

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ibpcl.classroom import bounds, independence, other_forms, variants
+from ibpcl.classroom import answers, bounds, independence, other_forms, variants
 from ibpcl.classroom import handin as handins
 from ibpcl.classroom.client import HandInError
 from ibpcl.classroom.examples import add_examples
@@ -26,6 +26,10 @@ JUDGES = {
     "extremes": judge_extremes,
     "vjp": judge_gradient,
     "referee": judge_referee,
+    "number": answers.judge_number,
+    "choice": answers.judge_choice,
+    "prediction": answers.judge_prediction,
+    "counterexample": answers.judge_counterexample,
 }
 MOST_CALLS = 20  # a gradient that calls its forward this often is flagged
 SLOW = 50.0  # a gradient this many times slower than its forward is flagged

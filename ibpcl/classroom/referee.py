@@ -232,35 +232,53 @@ def _proof(task, mistake, case, planted):
     try:
         inputs, dout = given
         inputs = tuple(inputs.values()) if isinstance(inputs, dict) else tuple(inputs)
+    except (TypeError, ValueError) as error:
+        return "wrong", f"the functions cannot be evaluated there: {type(error).__name__}"
+    pairs = [(getattr(side, function), getattr(side, f"{function}_vjp")) for side in (right, wrong)]
+    reason = refutes(pairs, inputs, dout)
+    return ("wrong", reason) if reason else ("ok", "")
+
+
+def refutes(pairs, inputs, dout):
+    """Return why a point does not refute a gradient, "" if it does.
+
+    Parameters
+    ----------
+    pairs : list of (callable, callable)
+        The right function with its gradient, and the planted ones.
+    inputs : tuple
+        Point of a student: anything may be in it.
+    dout : object
+        Cotangent; likewise.
+
+    Returns
+    -------
+    reason : str
+    """
+    try:
         if sum(map(np.size, inputs)) + np.size(dout) > MOST_NUMBERS:
-            return "wrong", f"more than {MOST_NUMBERS} numbers"
+            return f"more than {MOST_NUMBERS} numbers"
         if bounds.entries((*inputs, *as_tuple(dout))) > MOST_ENTRIES:
-            return (
-                "wrong",
-                f"its arrays have more than {MOST_ENTRIES} entries when they are broadcast",
-            )
+            return f"its arrays have more than {MOST_ENTRIES} entries when they are broadcast"
         if not all(
             is_real(value)
             and (np.asarray(value).dtype.kind == "f" or np.all(np.abs(value) <= LARGEST_INTEGER))
             for value in (*inputs, *as_tuple(dout))
         ):
             return (
-                "wrong",
                 "the inputs and the cotangent must be real arrays, or integers up to "
-                f"{LARGEST_INTEGER}",
+                f"{LARGEST_INTEGER}"
             )
         with np.errstate(all="ignore"), bounds.memory(PROOF_MB):
-            pulled = [_pulled(side, function, inputs, dout) for side in (right, wrong)]
-            gaps = [_gap(a, b) for a, b in zip(*pulled, strict=True)]
+            gradients = []
+            for forward, pull in pairs:
+                _, cache = forward(*map(np.copy, inputs))
+                gradients.append(as_tuple(pull(dout, cache)))
+            gaps = [_gap(a, b) for a, b in zip(*gradients, strict=True)]
     # The point comes from the student, so any error is possible.
     except Exception as error:
-        return "wrong", f"the functions cannot be evaluated there: {type(error).__name__}"
-    return ("ok", "") if max(gaps) > REFUTED else ("wrong", "the planted gradient is right there")
-
-
-def _pulled(module, function, inputs, dout):
-    _, cache = getattr(module, function)(*map(np.copy, inputs))
-    return as_tuple(getattr(module, f"{function}_vjp")(dout, cache))
+        return f"the functions cannot be evaluated there: {type(error).__name__}"
+    return "" if max(gaps) > REFUTED else "the planted gradient is right there"
 
 
 def _gap(right, wrong):

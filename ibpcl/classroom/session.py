@@ -47,6 +47,7 @@ class Session:
         self.handin = handin
         self.box = box
         self.limits = assignment.limits
+        self.library = assignment.library
         self.worker = None
         self.broken = {}
         self.overwritten = set()
@@ -110,6 +111,7 @@ class Session:
                 self.box,
                 self.limits["seconds"],
                 self.limits["memory_mb"],
+                library=self.library,
                 lenient=bool(proof),
             )
         self.skipped = skipped_cells(self.worker.skipped, self.handin)

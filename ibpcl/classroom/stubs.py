@@ -42,7 +42,7 @@ def stub(assignment, form="base", student=""):
         _text(assignment),
     ]
     pieces += [
-        _blank(node, tasks[node.name])
+        blank(node, tasks[node.name])
         for node in tree.body
         if isinstance(node, ast.FunctionDef) and node.name in tasks
     ]
@@ -136,10 +136,28 @@ def _imports(tree):
     return "\n".join(own) + ("\n\n" if own and others else "") + "\n".join(others)
 
 
-def _blank(node, task):
-    """Return a function without its body."""
+def blank(node, task):
+    """Return the text of a function without its body, for a student to fill in.
+
+    Parameters
+    ----------
+    node : ast.FunctionDef
+        Function of the reference solution.
+    task : ibpcl.classroom.assignment.Task
+        Task that asks for it.
+
+    Returns
+    -------
+    text : str
+        Signature and docstring; gradients keep the first line, Parameters and Returns only.
+        A question to choose an answer for lists the answers and returns an empty text.
+    """
     text = ast.get_docstring(node) or ""
     text = filtered(text) if node.name.endswith("_vjp") else text
+    if task.choices:
+        letters = [chr(ord("a") + at) for at in range(len(task.choices))]
+        rows = [f"{letter}) {words}" for letter, words in zip(letters, task.choices, strict=True)]
+        text = "\n".join([text, "", *rows])
     quoted = ""
     if text:
         raw = "r" if "\\" in text else ""
@@ -152,6 +170,8 @@ def _blank(node, task):
             + "\n"
         )
     title = task.title.replace('"', "'")
+    if task.choices:
+        return f'def {node.name}():\n{quoted}    return ""  # {", ".join(letters)}'
     return (
         f"def {node.name}({ast.unparse(node.args)}):\n{quoted}"
         f'    raise NotImplementedError("task {task.id}: {title}")'

@@ -6,6 +6,7 @@ import re
 from ibpcl import __version__
 from ibpcl.cli.check import add_parser as add_check
 from ibpcl.cli.classroom import add_parser as add_class
+from ibpcl.cli.learn import add_parser as add_learn
 from ibpcl.errors import UserError, nearest
 from ibpcl.experiments.presets import DEFAULT, PRESETS, SEEDS
 from ibpcl.experiments.search_spaces import MOST as MOST_TRIALS
@@ -59,6 +60,7 @@ def parser():
     _add_what_shows(commands)
     add_check(commands)
     add_class(commands)
+    add_learn(commands)
     return top
 
 
@@ -176,6 +178,16 @@ def _add_one_run(commands):
         "--seed", metavar="N", help="seed of the learner; the same seed gives the same result"
     )
     _add_data_dir(run)
+    run.add_argument(
+        "--primitives",
+        metavar="DIR",
+        help="compute with your own functions from this folder of `ibpcl learn`, where they exist",
+    )
+    run.add_argument(
+        "--unchecked",
+        action="store_true",
+        help="use functions of --primitives that fail their check",
+    )
     _add_set(run, "set a configuration key; may be given several times")
     run.add_argument(
         "--out",

@@ -66,15 +66,31 @@ def chosen(options):
     """Return the configuration of a new run, and its folder or what chooses it."""
     texts = key_texts(options)
     about = target(options, texts) if options.data is not None else options.experiment or DEFAULT
-    return trusted(configure, about, texts, options.trust), options.out or free_folder
+    config = trusted(configure, about, texts, options.trust, **own_primitives(options))
+    return config, options.out or free_folder
 
 
-def trusted(make, *arguments):
+def own_primitives(options):
+    """Return the backend of the user's own primitives as a keyword, if there are any."""
+    if options.primitives is None:
+        if options.unchecked:
+            raise UserError("--unchecked goes with --primitives")
+        return {}
+    from ibpcl.learn.own import backend
+
+    try:
+        return {"backend": backend(options.primitives, options.unchecked)}
+    except UserError as error:
+        hint = "" if options.unchecked else " (to use them all the same: --unchecked)"
+        raise UserError(f"--primitives: {error}{hint}") from error
+
+
+def trusted(make, *arguments, **keywords):
     """Make a configuration; a module that only a file names is refused with what the user can
     do.
     """
     try:
-        return make(*arguments)
+        return make(*arguments, **keywords)
     except UntrustedError as error:
         raise UserError(
             f"{error}: --method package.module:Class, --set prior=package.module:Name, or --trust "
@@ -102,7 +118,7 @@ def resumed(options):
             f"--resume continues a run as it was configured, with method {table.get('method')}; "
             "leave out method, or name the same one"
         )
-    config = trusted(configure, file, key_texts(options), options.trust)
+    config = trusted(configure, file, key_texts(options), options.trust, **own_primitives(options))
     if not table:
         raise UserError(
             f"{file} lacks keys of a run's configuration; `ibpcl run {file} --out FOLDER` without "

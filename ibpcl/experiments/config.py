@@ -9,7 +9,7 @@ preset, what the experiment asks for, the file, the command line, Python.
 import contextlib
 import re
 import sys
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
@@ -23,7 +23,7 @@ from ibpcl.experiments import values
 from ibpcl.experiments.measurement import Measurement
 from ibpcl.experiments.presets import DEFAULT, NO_PRESET, PRESETS, SETTINGS_OF
 from ibpcl.experiments.tuned import tuned
-from ibpcl.inference.backend import BACKENDS
+from ibpcl.inference.backend import BACKENDS, OwnPrimitives
 from ibpcl.methods import ABOUT, GENERATIVE, METHODS, method
 from ibpcl.options import allowed, option, refusal
 
@@ -31,15 +31,15 @@ STREAMS = ("split", "resplit", "permuted", "strips", "classes", "own", "own-regr
 # the data sets that are not named image sets
 TERRAIN = "terrain"
 OWN = "own"
-PARTS = ("settings", "measurement", "own")  # of a configuration that are no keys
-# keys that say where data lie, which makes no other run
-PLACES = ("data_dir", "data")
+PARTS = ("settings", "measurement", "own", "own_primitives")  # fields that are not keys
+# Keys that name a place.  A run stays the same if its files move.
+PLACES = ("data_dir", "data", "primitives")
 # keys whose texts are never names of classes
-NAMES = ("experiment", "data", "data_dir", "data_sha256")
+NAMES = ("experiment", *PLACES, "data_sha256", "primitives_sha256")
 MODULE = re.compile(r"\w+(\.\w+)*")
 OF_TASKS = ("dataset", "stream", "tasks", "classes", "data")  # keys that follow from own tasks
 # keys that stand in a table only if they have a value
-OPTIONAL = (*PLACES, "classes", "data_sha256")
+OPTIONAL = (*PLACES, "classes", "data_sha256", "primitives_sha256")
 # the largest whole number of TOML
 SEEDS = ("seed", "data_seed")
 LARGEST_SEED = 2**63 - 1
@@ -124,10 +124,18 @@ class RunConfig:
         at_most=LARGEST_SEED,
     )
     backend: str = option(BACKENDS[0], "The backend that computes.", choices=BACKENDS)
+    primitives: str | None = option(
+        None, "Folder of your own primitives, such as my_ibpcl; they replace the package's."
+    )
+    primitives_sha256: str | None = option(
+        None, "Hash of your own primitives, which a run computes; other primitives are refused."
+    )
     # the method's own; its defaults if not given
     settings: Any = field(default=None)
     measurement: Any = field(default=None)  # of a generative model, else None
     own: Any = field(default=None, repr=False, compare=False)  # OwnTasks, if they are at hand
+    # ibpcl.inference.backend.OwnPrimitives, if they are loaded
+    own_primitives: Any = field(default=None, repr=False, compare=False)
 
     def __post_init__(self):
         _require(
@@ -224,6 +232,24 @@ class RunConfig:
         }
 
     @property
+    def compute(self):
+        """The backend for a learner: its name, or the loaded own primitives.
+
+        Raises
+        ------
+        UserError
+            If the run was made with own primitives and they are not loaded.
+        """
+        if self.primitives_sha256 is None:
+            return self.backend
+        if self.own_primitives is None:
+            raise UserError(
+                f"this run uses the primitives in {self.primitives}; load them with "
+                "ibpcl.learn.backend, and give them as backend"
+            )
+        return self.own_primitives
+
+    @property
     def title(self):
         """The method's name without its module, for folders and tables."""
         return self.method.rpartition(":")[2]
@@ -310,6 +336,13 @@ def configure(target=DEFAULT, texts=None, trust=False, **overrides):
     ('mnist', (100, 100))
     """
     base, given, file, own = _start(target)
+    primitives = overrides.get("backend")
+    if isinstance(primitives, OwnPrimitives):
+        overrides |= {
+            "backend": "numpy",
+            "primitives": str(Path(primitives.folder).resolve()),
+            "primitives_sha256": primitives.sha256,
+        }
     # the last word on each key, how it is read, and its file
     said = {
         key: (value, read, source)
@@ -360,6 +393,8 @@ def configure(target=DEFAULT, texts=None, trust=False, **overrides):
     # whose value is out of range is not known
     with _named("" if texts or overrides else file):
         made = _build(name, chosen, own)
+        if isinstance(primitives, OwnPrimitives):
+            made = replace(made, own_primitives=primitives)
         _check_effect(made, asked_for)
         return made
 

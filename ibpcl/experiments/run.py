@@ -121,7 +121,7 @@ class Run:
                 f"method {config.method} does not do regression; experiment {config.experiment} "
                 "needs one that does, such as npbcl"
             )
-        return learner(config.settings, config.seed, config.backend)
+        return learner(config.settings, config.seed, config.compute)
 
     def load(self, strict=False):
         """Read what the folder holds, if it is this run and finished.

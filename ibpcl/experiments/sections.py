@@ -288,6 +288,8 @@ def times(run):
             if number
         ]
         facts.append(f"backend {result['backend']}")
+        if own := result.get("primitives"):
+            facts.append(f"own primitives from {run.table['primitives']}: {', '.join(own)}")
     rows = [
         [
             name,

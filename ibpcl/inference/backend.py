@@ -92,14 +92,18 @@ class OwnPrimitives(Backend):
         super().__init__("numpy")
         self.folder = folder
         self.sha256 = sha256
-        self.names = [
+        self._functions = functions
+        self._copies = {}
+
+    @property
+    def names(self):
+        """Replaced functions without their gradients."""
+        return [
             f"{module}.{name}"
-            for module, replaced in functions.items()
+            for module, replaced in self._functions.items()
             for name in replaced
             if not name.endswith("_vjp")
         ]
-        self._functions = functions
-        self._copies = {}
 
     def __getattr__(self, module):
         if module.startswith("_") or module in APART:

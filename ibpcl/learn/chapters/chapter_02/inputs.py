@@ -1,0 +1,50 @@
+"""Inputs of the functions of chapter 2: S samples of weights with D inputs and K units."""
+
+
+def _sizes(rng, size):
+    """Return S, D and K, all different unless ``size`` is "odd"."""
+    if size == "large":
+        return 64, 16, 12
+    sizes = rng.permutation([2, 3, 4]) + rng.integers(2)
+    if size == "odd":
+        sizes[rng.integers(3)] = 1
+        sizes[rng.integers(3)] = 1
+    return tuple(int(n) for n in sizes)
+
+
+def sample(rng, size):
+    """Return inputs of ``gaussian.sample``."""
+    s, d, k = _sizes(rng, size)
+    return {
+        "eps": rng.standard_normal((s, d, k)),
+        "mu": rng.standard_normal((d, k)),
+        "log_sigma": rng.uniform(-1, 1, (d, k)),
+    }
+
+
+def log_density(rng, size):
+    """Return inputs of ``gaussian.log_density``."""
+    s, d, k = _sizes(rng, size)
+    return {
+        "x": rng.standard_normal((s, d, k)),
+        "mu": rng.standard_normal((d, k)),
+        "log_sigma": rng.uniform(-1, 1, (d, k)),
+    }
+
+
+def kl(rng, size):
+    """Return inputs of ``gaussian.kl``."""
+    _, d, k = _sizes(rng, size)
+    return {
+        "mu": rng.standard_normal((d, k)),
+        "log_sigma": rng.uniform(-1, 1, (d, k)),
+        "prior_mu": rng.standard_normal((d, k)),
+        "prior_log_sigma": rng.uniform(-1, 1, (d, k)),
+    }
+
+
+def sample_by_variance(rng, size):
+    """Return inputs of ``sample_by_variance``."""
+    inputs = sample(rng, size)
+    inputs["log_variance"] = inputs.pop("log_sigma")
+    return inputs

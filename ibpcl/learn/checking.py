@@ -1,0 +1,273 @@
+"""Check a student's exercises with the judge of the classroom."""
+
+import hashlib
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from ibpcl.classroom.assignment import IMPORTS, parts_library
+from ibpcl.classroom.handin import HandIn
+from ibpcl.classroom.judge import judge
+from ibpcl.classroom.reading import texts
+from ibpcl.classroom.slices import imports, sliced
+from ibpcl.errors import UserError
+from ibpcl.learn.chapters import Chapter, chapters
+from ibpcl.learn.folder import functions_in
+from ibpcl.storage import write_text
+
+SECONDS = 60  # of all functions of a file
+SECONDS_PER_CALL = 5
+DONE = "right"
+
+
+@dataclass
+class Checked:
+    """The verdict on one exercise.
+
+    Attributes
+    ----------
+    exercise, title : str
+    state : str
+        ``right``, ``partial``, ``wrong``, ``raises``, ``missing`` or ``not judged``: the worst of
+        its tasks.
+    lines : list of str
+        What the judge says, a line for each task and remark.
+    verdicts : list of ibpcl.classroom.verdict.Verdict
+    """
+
+    exercise: str
+    title: str
+    state: str
+    lines: list = field(default_factory=list)
+    verdicts: list = field(default_factory=list)
+
+    @property
+    def ok(self):
+        """Whether the exercise is done."""
+        return self.state == DONE
+
+
+ORDER = ("raises", "wrong", "partial", "not judged", "missing", "right")
+
+
+def check_chapter(folder, chapter):
+    """Check all exercises of a chapter, and record the result.
+
+    Parameters
+    ----------
+    folder : ibpcl.learn.folder.Folder
+    chapter : ibpcl.learn.chapters.Chapter
+
+    Returns
+    -------
+    checked : list of Checked
+        One for each exercise, in their order.
+
+    Raises
+    ------
+    UserError
+        If the chapter has not been started, or a file is not Python.
+    """
+    folder.require()
+    notebook = folder.path / f"{chapter.assignment.name}.ipynb"
+    if notebook.exists():
+        verdicts = _of_notebook(folder, chapter, notebook)
+    else:
+        if not any(folder.file(stem).exists() for stem in chapter.files):
+            raise UserError(
+                f"learn: chapter {chapter.number} has not been started: `ibpcl learn start "
+                f"{chapter.number}` writes its exercises"
+            )
+        verdicts = {}
+        for stem in chapter.files:
+            verdicts |= judge_file(folder, chapter, stem)
+    checked = [_checked(number, tasks, verdicts) for number, tasks in chapter.exercises.items()]
+    for each in checked:
+        _record(folder, each)
+    folder.save()
+    return checked
+
+
+def judge_file(folder, chapter, stem):
+    """Judge the functions of one of the student's files.
+
+    Parameters
+    ----------
+    folder : ibpcl.learn.folder.Folder
+    chapter : ibpcl.learn.chapters.Chapter
+    stem : str
+        One of the chapter's files.
+
+    Returns
+    -------
+    verdicts : dict of str to ibpcl.classroom.verdict.Verdict
+        By task.
+    """
+    path = folder.file(stem)
+    source = folder.source(stem)
+    tasks = [task for task in chapter.assignment.tasks if chapter.file_of(task) == stem]
+    if source is None:
+        source = ""
+    functions_in(source, path)
+    return _judged(folder, chapter, tasks, source, path)
+
+
+def _of_notebook(folder, chapter, path):
+    """Judge a chapter in a notebook; primitives that are right are copied to their modules."""
+    source = notebook_source(path)
+    verdicts = _judged(folder, chapter, chapter.assignment.tasks, source, path)
+    for stem in chapter.files:
+        tasks = [task for task in chapter.assignment.tasks if chapter.file_of(task) == stem]
+        names = [task.function for task in tasks if verdicts[task.id].state == DONE]
+        if stem == chapter.assignment.name or len(names) < len(tasks) or folder.file(stem).exists():
+            continue
+        text = "\n".join(imports(source)) + "\n\n\n" + sliced(source, names) + "\n"
+        write_text(folder.file(stem), text)
+    return verdicts
+
+
+def notebook_source(path):
+    """Return the code of a notebook as the classroom reads it.
+
+    Parameters
+    ----------
+    path : path-like
+
+    Returns
+    -------
+    source : str
+    """
+    from ibpcl.classroom import handin
+
+    return handin.read(Path(path)).source
+
+
+def _judged(folder, chapter, tasks, source, path):
+    """Return the verdicts on some tasks of a chapter by their ids."""
+    assignment = replace(
+        chapter.assignment,
+        tasks=tuple(tasks),
+        imports=(*IMPORTS, folder.package, "ibpcl"),
+        limits={
+            "seconds": SECONDS,
+            "seconds_per_call": SECONDS_PER_CALL,
+            "memory_mb": chapter.assignment.limits["memory_mb"],
+        },
+        library=library_of(folder),
+    )
+    text, _ = texts.decoded(source.encode())
+    sha256 = hashlib.sha256(text.encode()).hexdigest()
+    handin = HandIn("", Path(path), Path(path).name, text, sha256)
+    result = judge(assignment, handin, "none", form="base", figures=False)
+    if result.status != "graded":
+        raise UserError(f"learn: {result.reason}")
+    return {verdict.task: verdict for verdict in result.verdicts}
+
+
+def library_of(folder):
+    """Return the modules that a student's functions may import, as texts by name.
+
+    A module of the student's package has the reference functions, and in place of those that have
+    passed their check the student's own.
+
+    Parameters
+    ----------
+    folder : ibpcl.learn.folder.Folder
+
+    Returns
+    -------
+    library : dict of str to str
+    """
+    library = parts_library()
+    library[folder.package] = ""
+    own = passed(folder)
+    library["own"] = ""
+    for name in [name for name in library if name.startswith("ibpcl.primitives.")]:
+        stem = name.rpartition(".")[2]
+        lines = [f"from {name} import *"]
+        if own.get(stem):
+            library[f"own.{stem}"] = folder.source(stem)
+            lines.append(f"from own.{stem} import {', '.join(own[stem])}")
+        library[f"{folder.package}.{stem}"] = "\n".join(lines)
+    return library
+
+
+def passed(folder):
+    """Return the functions that have passed their check and have not changed since.
+
+    Parameters
+    ----------
+    folder : ibpcl.learn.folder.Folder
+
+    Returns
+    -------
+    functions : dict of str to list of str
+        By module of the student's package, gradients included.
+    """
+    found = {}
+    for chapter in chapters():
+        for number, tasks in chapter.exercises.items():
+            if not tasks[0].module or folder.entry(number)["state"] != DONE:
+                continue
+            stem = tasks[0].module
+            if folder.entry(number).get("sha256") == text_sha256(folder, stem, tasks):
+                found.setdefault(stem, []).extend(task.function for task in tasks)
+    return found
+
+
+def text_sha256(folder, stem, tasks):
+    """Return the hash of the text of some functions with everything that they need.
+
+    Parameters
+    ----------
+    folder : ibpcl.learn.folder.Folder
+    stem : str
+    tasks : list of ibpcl.classroom.assignment.Task
+
+    Returns
+    -------
+    sha256 : str
+        "" if the file cannot be read.
+    """
+    try:
+        text = sliced(folder.source(stem) or "", [task.function for task in tasks])
+    except SyntaxError:
+        return ""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _checked(number, tasks, verdicts):
+    """Join the verdicts on the tasks of an exercise."""
+    found = [verdicts[task.id] for task in tasks]
+    state = min((verdict.state for verdict in found), key=ORDER.index)
+    if found[0].state == "missing":
+        state = "missing"
+    lines = []
+    for task, verdict in zip(tasks, found, strict=True):
+        if verdict.state == DONE and len(found) > 1:
+            continue
+        for words in verdict.words:
+            lines.append(f"{task.function}: {words}" if len(found) > 1 else words)
+        lines += [f"hint: {part.hint}" for part in verdict.parts if part.hint]
+    return Checked(number, tasks[0].title, state, list(dict.fromkeys(lines)), found)
+
+
+def _record(folder, checked):
+    """Write the verdict on an exercise into the record of progress."""
+    entry = folder.entry(checked.exercise)
+    if checked.state == "missing":
+        entry["state"] = "new"
+        return
+    entry["state"] = checked.state
+    entry["tries"] += 1
+    if checked.ok:
+        tasks = _tasks_of(checked)
+        if tasks[0].module:
+            entry["sha256"] = text_sha256(folder, tasks[0].module, tasks)
+
+
+def _tasks_of(checked):
+    chapter: Chapter
+    for chapter in chapters():
+        if checked.exercise in chapter.exercises:
+            return chapter.exercises[checked.exercise]
+    raise KeyError(checked.exercise)

@@ -1,0 +1,312 @@
+"""The student's folder: a Python package that grows, and the record of progress."""
+
+import ast
+import hashlib
+import json
+import keyword
+from pathlib import Path
+
+from ibpcl import __version__
+from ibpcl.errors import UserError
+from ibpcl.storage import json_text, read_text, write_text
+
+SCHEMA = "ibpcl/learn/1"
+PROGRESS = "progress.json"
+FOLDER = "my_ibpcl"
+HEADER = '''"""{title}"""
+
+import numpy as np
+{imports}'''
+INIT = '''"""The primitives of Bayesian structure adaptation, written by you.
+
+`ibpcl learn` shows the next exercise.  `ibpcl run --primitives {name}` runs experiments on the
+functions of this package that have passed their checks.
+"""
+'''
+
+
+class Folder:
+    """A student's folder.
+
+    Parameters
+    ----------
+    path : path-like
+        The folder; its name is that of the package, so it must be a Python name.
+
+    Attributes
+    ----------
+    path : pathlib.Path
+    package : str
+        Name of the package.
+    started : list of int
+        Numbers of the chapters whose exercises have been written.
+    progress : dict of str to dict
+        Record of each exercise: ``state``, ``tries``, ``hints``, ``solution``, ``prediction``.
+
+    Raises
+    ------
+    UserError
+        If the folder is not a student's, or its record is damaged or from another version.
+    """
+
+    def __init__(self, path=FOLDER):
+        self.path = Path(path)
+        self.package = self.path.absolute().name
+        if not self.package.isidentifier() or keyword.iskeyword(self.package):
+            raise UserError(
+                f"learn: the folder's name must be a Python name, such as {FOLDER}, got "
+                f"{self.package!r}"
+            )
+        self.started = []
+        self.progress = self._read()
+
+    @property
+    def exists(self):
+        """Whether the folder has been started."""
+        return (self.path / PROGRESS).is_file()
+
+    def require(self):
+        """Refuse a folder that has not been started.
+
+        Raises
+        ------
+        UserError
+            If it has not.
+        """
+        if not self.exists:
+            raise UserError(
+                f"learn: {self.path} is not a folder of the path; `ibpcl learn start 1` makes one"
+            )
+
+    def _read(self):
+        """Return the record of progress; empty if there is no folder yet."""
+        file = self.path / PROGRESS
+        if self.path.exists() and not self.path.is_dir():
+            raise UserError(f"learn: {self.path} is a file; give the path of a folder")
+        if not file.exists():
+            if self.path.is_dir() and any(self.path.iterdir()):
+                raise UserError(
+                    f"learn: {self.path} has files but no {PROGRESS}: it is not a folder of the "
+                    f"path, or the record was deleted; give another folder, or write "
+                    f'{{"schema": "{SCHEMA}", "exercises": {{}}}} to {file} to begin a new record'
+                )
+            return {}
+        try:
+            table = json.loads(read_text(file))
+            schema = table["schema"]
+            exercises = table["exercises"]
+            started = table.get("started", [])
+            sound = isinstance(exercises, dict) and all(
+                isinstance(entry, dict) for entry in exercises.values()
+            )
+            sound = sound and isinstance(started, list) and all(type(n) is int for n in started)
+        except (ValueError, KeyError, TypeError, OSError) as error:
+            raise UserError(
+                f"learn: {file} cannot be read ({type(error).__name__}); restore it, or delete it "
+                "and check your chapters again"
+            ) from None
+        if schema != SCHEMA:
+            raise UserError(
+                f"learn: {file} was written by another version ({schema!r}); move the folder "
+                "away, start anew, and copy your functions into the new files"
+            )
+        if not sound:
+            raise UserError(
+                f"learn: {file} has been changed: exercises must be a table; restore it, or delete "
+                "it and check your chapters again"
+            )
+        self.started = started
+        return exercises
+
+    def entry(self, exercise):
+        """Return the record of an exercise, an empty one if it has not been tried.
+
+        Parameters
+        ----------
+        exercise : str
+            Such as ``2.1``.
+
+        Returns
+        -------
+        entry : dict
+        """
+        entry = self.progress.setdefault(exercise, {})
+        for key, value in (("state", "new"), ("tries", 0), ("hints", 0), ("solution", False)):
+            if not isinstance(entry.get(key), type(value)):
+                entry[key] = value
+        return entry
+
+    def save(self):
+        """Write the record of progress."""
+        table = {
+            "schema": SCHEMA,
+            "version": __version__,
+            "started": self.started,
+            "exercises": self.progress,
+        }
+        write_text(self.path / PROGRESS, json_text(table, indent=1) + "\n")
+
+    def file(self, stem):
+        """Return the path of one of the package's modules.
+
+        Parameters
+        ----------
+        stem : str
+
+        Returns
+        -------
+        path : pathlib.Path
+        """
+        return self.path / f"{stem}.py"
+
+    def source(self, stem):
+        """Return the text of a module of the package.
+
+        Parameters
+        ----------
+        stem : str
+
+        Returns
+        -------
+        text : str or None
+            None if there is no such file.
+
+        Raises
+        ------
+        UserError
+            If the file is not text.
+        """
+        try:
+            return read_text(self.file(stem))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            raise UserError(f"learn: {self.file(stem)} cannot be read: {error}") from None
+
+    def start(self, chapter):
+        """Write the exercises of a chapter; existing functions and files stay as they are.
+
+        Parameters
+        ----------
+        chapter : ibpcl.learn.chapters.Chapter
+
+        Returns
+        -------
+        written, kept : list of str
+            Names of files that were written or extended, and of those with nothing to add.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        written = []
+        kept = []
+        if not self.file("__init__").exists():
+            write_text(self.file("__init__"), INIT.format(name=self.package))
+        for stem in chapter.files:
+            before = self.source(stem)
+            text = before if before is not None else self._header(chapter, stem)
+            missing = [
+                stub
+                for name, stub in chapter.stubs_of(stem).items()
+                if before is None or name not in functions_in(before, self.file(stem))
+            ]
+            if not missing:
+                kept.append(f"{stem}.py")
+                continue
+            write_text(self.file(stem), "\n\n\n".join([text.rstrip(), *missing]) + "\n")
+            written.append(f"{stem}.py")
+        self.started = sorted({*self.started, chapter.number})
+        self.save()
+        return written, kept
+
+    def parts(self, stem):
+        """Return the primitive modules that one of the package's modules calls.
+
+        Parameters
+        ----------
+        stem : str
+
+        Returns
+        -------
+        names : list of str
+        """
+        return parts_of(stem)
+
+    def _header(self, chapter, stem):
+        """Return the first lines of a new module."""
+        if stem == chapter.assignment.name:
+            title = f"Chapter {chapter.number}: {chapter.title}."
+            return HEADER.format(title=title, imports="")
+        parts = parts_of(stem)
+        line = f"\nfrom {self.package} import {', '.join(parts)}\n" if parts else ""
+        title = f"{stem.replace('_', ' ').capitalize()}: functions and their gradients."
+        return HEADER.format(title=title, imports=line)
+
+    def sha256(self, stem):
+        """Return the hash of a module of the package.
+
+        Parameters
+        ----------
+        stem : str
+
+        Returns
+        -------
+        sha256 : str
+        """
+        return hashlib.sha256((self.source(stem) or "").encode()).hexdigest()
+
+
+def parts_of(stem):
+    """Return the primitive modules that a primitive module calls.
+
+    Parameters
+    ----------
+    stem : str
+
+    Returns
+    -------
+    names : list of str
+
+    Examples
+    --------
+    >>> parts_of("sticks"), parts_of("gaussian")
+    (['kumaraswamy', 'stick_breaking'], [])
+    """
+    from ibpcl.classroom.assignment import PRIMITIVES
+
+    path = PRIMITIVES / f"{stem}.py"
+    if not path.is_file():
+        return []
+    return [
+        name.name
+        for node in ast.parse(read_text(path)).body
+        if isinstance(node, ast.ImportFrom) and node.module == "ibpcl.primitives"
+        for name in node.names
+    ]
+
+
+def functions_in(source, path):
+    """Return the names of the functions at the top level of a text.
+
+    Parameters
+    ----------
+    source : str
+    path : pathlib.Path
+        File of the text, for the message.
+
+    Returns
+    -------
+    names : set of str
+
+    Raises
+    ------
+    UserError
+        If the text is not Python; the message shows the line.
+    """
+    try:
+        tree = ast.parse(source)
+    except SyntaxError as error:
+        line = (error.text or "").rstrip()
+        raise UserError(
+            f"learn: {path}, line {error.lineno}: {error.msg}"
+            + (f"\n    {line.strip()}" if line else "")
+        ) from None
+    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
