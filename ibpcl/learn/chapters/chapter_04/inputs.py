@@ -1,0 +1,41 @@
+"""Inputs of the functions of chapter 4."""
+
+import numpy as np
+
+
+def _sizes(rng, size, count=3):
+    """Return sizes of axes, all different unless ``size`` is "odd"."""
+    if size == "large":
+        return tuple(20 + at for at in range(count))
+    sizes = rng.permutation(np.arange(2, 2 + count)) + rng.integers(2)
+    if size == "odd":
+        sizes[rng.integers(count)] = 1
+    return tuple(int(n) for n in sizes)
+
+
+def apply(rng, size):
+    """Return inputs of ``linear.apply``: x (S, N, D), w (S, D, K), b (S, K)."""
+    s, n, d, k = _sizes(rng, size, 4)
+    return {
+        "x": rng.standard_normal((s, n, d)),
+        "w": rng.standard_normal((s, d, k)),
+        "b": rng.standard_normal((s, k)),
+    }
+
+
+def categorical(rng, size):
+    """Return inputs of ``likelihoods.categorical``: logits (S, N, C), labels (N,)."""
+    s, n, c = _sizes(rng, size)
+    c = max(c, 2)
+    return {"logits": rng.standard_normal((s, n, c)), "labels": rng.integers(0, c, n)}
+
+
+def mean_log_p(rng, size):
+    """Return inputs of ``mean_log_p``."""
+    return {"log_p": rng.standard_normal(_sizes(rng, size, 2))}
+
+
+def log_sum_exp(rng, size):
+    """Return inputs of ``log_sum_exp``, some of them large."""
+    n, c = _sizes(rng, size, 2)
+    return {"logits": rng.choice([1.0, 1000.0], (n, 1)) * rng.standard_normal((n, c))}

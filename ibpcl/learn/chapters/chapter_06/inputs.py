@@ -1,0 +1,39 @@
+"""Inputs of the functions of chapter 6."""
+
+import numpy as np
+
+
+def _sizes(rng, size, count=3):
+    """Return sizes of axes, all different unless ``size`` is "odd"."""
+    if size == "large":
+        return tuple(20 + at for at in range(count))
+    sizes = rng.permutation(np.arange(2, 2 + count)) + rng.integers(2)
+    if size == "odd":
+        sizes[rng.integers(count)] = 1
+    return tuple(int(n) for n in sizes)
+
+
+def sample(rng, size):
+    """Return inputs of ``kumaraswamy.sample``: noise (S, K), a and b (K,)."""
+    s, k = _sizes(rng, size, 2)
+    a, b = rng.uniform(0.5, 4, (2, k))
+    return {"u": rng.uniform(0.05, 0.95, (s, k)), "a": a, "b": b}
+
+
+def kl_to_beta(rng, size):
+    """Return inputs of ``kumaraswamy.kl_to_beta``."""
+    (k,) = _sizes(rng, size, 1)
+    a, b = rng.uniform(0.5, 4, (2, k + 1))
+    return {"a": a, "b": b, "alpha": np.array(rng.uniform(1, 5))}
+
+
+def logit_probabilities(rng, size):
+    """Return inputs of ``stick_breaking.logit_probabilities``."""
+    return {"log_pi": -rng.exponential(size=_sizes(rng, size, 2)) - 0.05}
+
+
+def expected_log_stick(rng, size):
+    """Return inputs of ``expected_log_stick``."""
+    (k,) = _sizes(rng, size, 1)
+    a, b = rng.uniform(0.5, 4, (2, k + 1))
+    return {"a": a, "b": b}

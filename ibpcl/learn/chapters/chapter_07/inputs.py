@@ -1,0 +1,54 @@
+"""Inputs of the functions of chapter 7."""
+
+import numpy as np
+
+
+def _sizes(rng, size, count=3):
+    """Return sizes of axes, all different unless ``size`` is "odd"."""
+    if size == "large":
+        return tuple(20 + at for at in range(count))
+    sizes = rng.permutation(np.arange(2, 2 + count)) + rng.integers(2)
+    if size == "odd":
+        sizes[rng.integers(count)] = 1
+    return tuple(int(n) for n in sizes)
+
+
+def sample(rng, size):
+    """Return inputs of ``concrete.sample``."""
+    shape = _sizes(rng, size)
+    return {
+        "logistic": rng.logistic(size=shape),
+        "logit_theta": rng.standard_normal(shape),
+        "tau": float(rng.uniform(0.4, 3)),
+    }
+
+
+def kl(rng, size):
+    """Return inputs of ``bernoulli.kl``: log-odds of masks (S, D, K) and of their prior (S, K)."""
+    s, d, k = _sizes(rng, size)
+    return {
+        "logit_theta": rng.standard_normal((s, d, k)),
+        "logit_pi": rng.standard_normal((s, k)),
+    }
+
+
+def column_activity(rng, size):
+    """Return inputs of ``masked_linear.column_activity``."""
+    return {"z": rng.uniform(0.05, 0.95, _sizes(rng, size))}
+
+
+def apply(rng, size):
+    """Return inputs of ``masked_linear.apply``."""
+    s, n, d, k = _sizes(rng, size, 4)
+    return {
+        "x": rng.standard_normal((s, n, d)),
+        "v": rng.standard_normal((s, d, k)),
+        "z": rng.uniform(0.05, 0.95, (s, d, k)),
+        "b": rng.standard_normal((s, k)),
+    }
+
+
+def log_link(rng, size):
+    """Return inputs of ``log_link``."""
+    d, k = _sizes(rng, size, 2)
+    return {"rho": rng.standard_normal((d, k)), "log_pi": np.log(rng.uniform(0.1, 0.9, k))}

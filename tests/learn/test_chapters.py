@@ -1,0 +1,129 @@
+"""Each chapter: the references pass, the blank file is blank, and planted mistakes are named."""
+
+import re
+import shutil
+
+import pytest
+
+from ibpcl.classroom.assignment import CHAPTERS
+from ibpcl.classroom.slices import imports, sliced
+from ibpcl.learn.chapters import chapters
+from ibpcl.learn.checking import check_chapter
+from ibpcl.learn.folder import Folder, functions_in
+from ibpcl.storage import read_text, read_toml
+
+UNNAMED = ("wrong", "wrong_values", "unexplained")
+
+
+def solve(folder, chapter, change=None):
+    """Write the reference of every function of a chapter in place of its stub."""
+    source = chapter.assignment.source()
+    if change is not None:
+        old, new = change
+        assert source.count(old) == 1, f"{old!r} occurs {source.count(old)} times"
+        source = source.replace(old, new)
+    for stem in chapter.files:
+        names = [t.function for t in chapter.assignment.tasks if chapter.file_of(t) == stem]
+        head = [line for line in dict.fromkeys(imports(source))]
+        parts = [line for line in head if "ibpcl.primitives" in line]
+        head = [line for line in head if line not in parts]
+        own = [line.replace("ibpcl.primitives", folder.package) for line in parts]
+        text = "\n".join([*head, *own]) + "\n\n\n" + sliced(source, names) + "\n"
+        folder.file(stem).write_text(text, encoding="utf-8")
+
+
+@pytest.fixture(scope="module", params=chapters(), ids=lambda chapter: chapter.assignment.name)
+def chapter(request):
+    return request.param
+
+
+@pytest.fixture
+def folder(tmp_path, chapter):
+    student = Folder(tmp_path / "mine")
+    student.start(chapter)
+    return student
+
+
+def test_references_pass(folder, chapter):
+    solve(folder, chapter)
+    wrong = [(c.exercise, c.state, c.lines) for c in check_chapter(folder, chapter) if not c.ok]
+    assert wrong == []
+    assert all(folder.progress[number]["state"] == "right" for number in chapter.exercises)
+
+
+def test_a_blank_chapter_is_open(folder, chapter):
+    checked = check_chapter(folder, chapter)
+    assert {each.state for each in checked} == {"missing"}
+    assert all(entry["tries"] == 0 for entry in folder.progress.values())
+
+
+def test_stubs_are_python_and_do_not_show_the_solution(folder, chapter):
+    source = chapter.assignment.source()
+    for stem in chapter.files:
+        text = folder.source(stem)
+        names = functions_in(text, folder.file(stem))
+        asked = {t.function for t in chapter.assignment.tasks if chapter.file_of(t) == stem}
+        assert asked <= names
+        for task in chapter.assignment.tasks:
+            exhibited = {each.forward for each in chapter.assignment.tasks if each.exhibit}
+            if task.function in asked - exhibited and not task.choices:
+                last = sliced(source, [task.function]).splitlines()[-1].strip()
+                assert len(last) < 12 or last not in text, (task.id, last)
+
+
+def mistakes():
+    for path in sorted(CHAPTERS.glob("chapter_*/mistakes.toml")):
+        for mistake in read_toml(path)["mistake"]:
+            yield pytest.param(path.parent.name, mistake, id=f"{mistake['task']}-{mistake['label']}")
+
+
+@pytest.mark.parametrize(("name", "mistake"), list(mistakes()))
+def test_a_planted_mistake_is_caught_and_named(tmp_path, name, mistake):
+    (chapter,) = [each for each in chapters() if each.assignment.name == name]
+    folder = Folder(tmp_path / "mine")
+    folder.start(chapter)
+    solve(folder, chapter, (mistake["replace"], mistake["by"]))
+    checked = {each.exercise: each for each in check_chapter(folder, chapter)}
+    exercise = re.sub(r"[a-z]+$", "", mistake["task"])
+    assert not checked[exercise].ok
+    kinds = {part.kind for v in checked[exercise].verdicts for part in v.parts} - {"ok"}
+    words = " ".join(checked[exercise].lines)
+    assert kinds & set(mistake.get("kinds", ())) or mistake.get("says", "\0") in words, (
+        kinds,
+        words,
+    )
+    others = [each.exercise for each in checked.values() if not each.ok]
+    assert others == [exercise]
+
+
+def test_every_chapter_is_complete(chapter):
+    table = read_toml(chapter.assignment.folder / "assignment.toml")
+    assert table["points"] == len(chapter.assignment.tasks)
+    for number, tasks in chapter.exercises.items():
+        assert re.fullmatch(rf"{chapter.number}\.\d+", number)
+        assert chapter.statement_of(number), number
+        hints = [text for task in tasks for text in task.hints]
+        assert len(hints) == 3, number
+        for task in tasks:
+            if task.kind in ("choice", "prediction"):
+                assert task.because and len(task.choices) >= 2
+    statement = read_text(chapter.assignment.folder / "statement.md")
+    headings = re.findall(r"^## Task ([\d.]+): (.+)$", statement, re.M)
+    assert headings == [(n, tasks[0].title) for n, tasks in chapter.exercises.items()]
+
+
+def test_chapters_form_a_path():
+    numbers = [chapter.number for chapter in chapters()]
+    assert numbers == sorted(set(numbers))
+    for chapter in chapters():
+        assert all(need in numbers and need < chapter.number for need in chapter.needs)
+
+
+def test_deleted_files_are_reported(folder, chapter):
+    for stem in chapter.files:
+        folder.file(stem).unlink()
+    with pytest.raises(Exception, match="start"):
+        check_chapter(folder, chapter)
+    written, _ = folder.start(chapter)
+    assert len(written) == len(chapter.files)
+    shutil.rmtree(folder.path)
