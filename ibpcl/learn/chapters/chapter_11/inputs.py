@@ -1,0 +1,33 @@
+"""Inputs of the functions of chapter 11."""
+
+import numpy as np
+
+
+def _sizes(rng, size, count=3):
+    """Return sizes of axes, all different unless ``size`` is "odd"."""
+    if size == "large":
+        return tuple(20 + at for at in range(count))
+    sizes = rng.permutation(np.arange(2, 2 + count)) + rng.integers(2)
+    if size == "odd":
+        sizes[rng.integers(count)] = 1
+    return tuple(int(n) for n in sizes)
+
+
+def logistic_loss(rng, size):
+    """Return inputs of ``logistic_loss``."""
+    (n,) = _sizes(rng, size, 1)
+    y = rng.integers(0, 2, n + 2).astype(float)
+    return {"w": float(rng.standard_normal()), "x": rng.standard_normal(n + 2), "y": y}
+
+
+def fisher_information(rng, size):
+    """Return inputs of ``fisher_information``."""
+    inputs = logistic_loss(rng, size)
+    return {"w": inputs["w"], "x": inputs["x"]}
+
+
+def hat_price(rng, size):
+    """Return inputs of ``hat_price``."""
+    (k,) = _sizes(rng, size, 1)
+    a, used = rng.uniform(0.05, 0.95, (2, k + 2))
+    return {"a": a, "used": used}
