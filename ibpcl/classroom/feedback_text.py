@@ -188,7 +188,11 @@ def sections(statement):
     headed = re.findall(
         r"^## Tasks? ([^\n]*)\n(.*?)(?=^## |\Z)", statement, flags=re.MULTILINE | re.DOTALL
     )
-    return {name: text.strip() for head, text in headed for name in re.findall(r"\d+[a-z]\b", head)}
+    return {
+        name: text.strip()
+        for head, text in headed
+        for name in re.findall(r"\d+\.\d+|\d+[a-z]\b", head)
+    }
 
 
 def _example_lines(verdict, level):

@@ -200,7 +200,7 @@ def percent(text, assignment, form="base"):
     sections = re.split(r"^(?=## )", assignment.statement(form), flags=re.MULTILINE)
     above = {}
     for section in sections[1:]:
-        match = re.match(r"## Task (\w+)", section)
+        match = re.match(r"## Task ([\w.]+)", section)
         task = next((each for each in assignment.tasks if match and each.id == match[1]), None)
         above.setdefault(task.function if task else "", []).append(section)
     lines = text.splitlines(keepends=True)

@@ -259,14 +259,18 @@ def _planted(assignment, mistake, box, full):
         if verdict.task == mistake["task"]
         for part in verdict.parts
     }
-    named = bool(kinds & set(mistake["kinds"]))
-    reported = ", ".join(sorted(kinds - {"ok"})) or "nothing"
+    words = " ".join(w for v in result.verdicts if v.task == mistake["task"] for w in v.words)
+    if "says" in mistake:
+        named = mistake["says"] in words
+    else:
+        named = not mistake.get("named", True) or bool(kinds & set(mistake["kinds"]))
+    reported = ", ".join(sorted(kinds - {"ok"})) or words or "nothing"
     caught = result.status == "graded" and result.score < full
     return Outcome(
         mistake["label"],
         caught,
         f"{_earned(result)}; task {mistake['task']}: {reported}"
-        + ("" if named else f", not {' or '.join(mistake['kinds'])}"),
+        + ("" if named else f", not {mistake.get('says') or ' or '.join(mistake['kinds'])}"),
         named,
     )
 

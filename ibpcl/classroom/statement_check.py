@@ -87,18 +87,19 @@ def _tasks(assignment):
     for form in assignment.forms:
         asked = sections(assignment.statement(form))
         ids = [task.id for task in assignment.tasks]
+        places = {name: name if name in asked else exercise(name) for name in ids}
         problems = [
             f"statement.md has no section `## Task {name}`, in the form {form}"
             for name in ids
-            if name not in asked
+            if places[name] not in asked
         ]
         problems += [
             f"statement.md asks for task {name}, which is not in assignment.toml"
             for name in asked
-            if name not in ids
+            if name not in places.values()
         ]
         for task in assignment.tasks:
-            text = asked.get(task.id, "")
+            text = asked.get(places[task.id], "")
             pair = task.kind == "extremes"  # the section may describe the pair as a whole
             if task.function and text and task.function not in text and not pair:
                 problems.append(
@@ -109,6 +110,25 @@ def _tasks(assignment):
             if key not in reported:
                 reported.add(key)
                 yield words
+
+
+def exercise(task_id):
+    """Return the exercise that a task belongs to: its id without a letter at the end.
+
+    Parameters
+    ----------
+    task_id : str
+
+    Returns
+    -------
+    exercise : str
+
+    Examples
+    --------
+    >>> exercise("2.1b"), exercise("2.4")
+    ('2.1', '2.4')
+    """
+    return re.sub(r"[a-z]+$", "", task_id)
 
 
 def _docstrings(assignment):

@@ -130,7 +130,8 @@ class Chapter:
         """Return the comment above an exercise."""
         lines = [f"# Exercise {number}: {task.title}"]
         for paragraph in self.statement_of(number).split("\n\n"):
-            if paragraph.strip():
+            # the stub itself names its functions
+            if paragraph.strip() and not paragraph.startswith(("Function: ", "Functions: ")):
                 lines += [
                     "#",
                     *textwrap.wrap(

@@ -74,9 +74,9 @@ def log_odds(u, raw_a, raw_b, link="logit"):
     array([[-1.0986]])
     """
     log_v, stick_cache = kumaraswamy.sample(u, softplus(raw_a), softplus(raw_b))
-    log_pi, _ = stick_breaking.log_probabilities(log_v)
+    log_pi, product_cache = stick_breaking.log_probabilities(log_v)
     logit_pi, logit_cache = prior_log_odds(log_pi, link)
-    return logit_pi, (raw_a, raw_b, stick_cache, logit_cache)
+    return logit_pi, (raw_a, raw_b, stick_cache, product_cache, logit_cache)
 
 
 def log_odds_vjp(dlogit_pi, cache):
@@ -84,12 +84,12 @@ def log_odds_vjp(dlogit_pi, cache):
 
     The last step is that of the softplus, :math:`da / d\,raw_a = \sigma(raw_a)`.
     """
-    raw_a, raw_b, stick_cache, logit_cache = cache
+    raw_a, raw_b, stick_cache, product_cache, logit_cache = cache
     dlog_pi = dlogit_pi
     if logit_cache is not None:
         dlog_pi = stick_breaking.logit_probabilities_vjp(dlogit_pi, logit_cache)
     da, db = kumaraswamy.sample_vjp(
-        stick_breaking.log_probabilities_vjp(dlog_pi, None), stick_cache
+        stick_breaking.log_probabilities_vjp(dlog_pi, product_cache), stick_cache
     )
     return da * sigmoid(raw_a), db * sigmoid(raw_b)
 

@@ -1,7 +1,5 @@
 """Reference functions of chapter 1 that are not primitives of the package."""
 
-import numpy as np
-
 
 def other_order():
     """Predict the accuracy on E/F after A/B has been learned."""

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-
 EPSILON = 2.0**-52
 
 

@@ -1,8 +1,6 @@
 """Reference functions of chapter 5 that are not primitives of the package."""
 
 import numpy as np
-
-
 from scipy.special import beta
 
 UNITS = 200

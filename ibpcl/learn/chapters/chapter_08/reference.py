@@ -1,7 +1,5 @@
 """Reference functions of chapter 8 that are not primitives of the package."""
 
-import numpy as np
-
 
 def vanishing_gradient():
     """Choose the gradient that disappears with the concrete divergence."""

@@ -1,0 +1,163 @@
+"""Runs on a student's functions."""
+
+import numpy as np
+import pytest
+
+import ibpcl
+from ibpcl.cli import main
+from ibpcl.errors import UserError
+from ibpcl.inference.backend import OwnPrimitives, public, reference
+from ibpcl.learn import own
+from ibpcl.learn.folder import functions_in
+from ibpcl.learn.milestones import MILESTONES, algorithm_1
+from ibpcl.paper.pairs import documented_pairs
+
+SMALL = {
+    "tasks": 1,
+    "train_limit": 60,
+    "test_limit": 20,
+    "epochs": 2,
+    "finetune_epochs": 1,
+    "hidden": (10,),
+    "samples": 2,
+}
+
+
+class Opaque:
+    """A cache that nobody but the gradient can read."""
+
+    def __init__(self, value):
+        self.value = value
+
+
+def opaque(module, name, calls):
+    """Return a pair with another cache, which counts its calls."""
+    original = reference(module)
+    forward = getattr(original, name)
+    pull = getattr(original, f"{name}_vjp")
+
+    def f(*inputs, **options):
+        calls.append(f"{module}.{name}")
+        out, cache = forward(*inputs, **options)
+        return out, Opaque(cache)
+
+    def f_vjp(dout, cache, *rest, **options):
+        return pull(dout, cache.value, *rest, **options)
+
+    return {name: f, f"{name}_vjp": f_vjp}
+
+
+LEAVES = [
+    ("gaussian", "sample"),
+    ("gaussian", "kl"),
+    ("kumaraswamy", "sample"),
+    ("kumaraswamy", "kl_to_beta"),
+    ("stick_breaking", "log_probabilities"),
+    ("stick_breaking", "logit_probabilities"),
+    ("concrete", "sample"),
+    ("bernoulli", "kl"),
+    ("masked_linear", "column_activity"),
+    ("linear", "apply"),
+    ("likelihoods", "categorical"),
+    ("activations", "relu"),
+    ("local_linear", "masked_moments"),
+    ("local_linear", "apply"),
+]
+
+
+def test_compositions_call_the_replaced_parts_and_nothing_else_changes():
+    calls = []
+    functions = {}
+    for module, name in LEAVES:
+        functions.setdefault(module, {}).update(opaque(module, name, calls))
+    made = OwnPrimitives(functions, "here", "hash")
+    mine = ibpcl.run("split-glyphs", backend=made, **SMALL)
+    theirs = ibpcl.run("split-glyphs", backend="numpy", **SMALL)
+    missing = {f"{module}.{name}" for module, name in LEAVES} - set(calls)
+    assert missing <= {"local_linear.masked_moments"}  # fine-tuning gathers the kept weights
+    for key, value in theirs.learner.state().items():
+        np.testing.assert_array_equal(mine.learner.state()[key], value)
+    assert mine.result["primitives"] == made.names
+
+
+def test_every_primitive_can_be_replaced():
+    for pair in documented_pairs():
+        module = pair.f.__module__.rpartition(".")[2]
+        if pair.f.__module__.startswith("ibpcl.primitives"):
+            made = OwnPrimitives({module: public(reference(module))})
+            assert getattr(getattr(made, module), pair.f.__name__) is pair.f
+
+
+def test_a_right_folder_runs_and_the_report_names_its_functions(student, gaussian, tmp_path):
+    student.file("gaussian").write_text(gaussian, encoding="utf-8")
+    keys = [f"{key}={value}" for key, value in SMALL.items() if key != "hidden"]
+    sets = [word for key in [*keys, "hidden=10"] for word in ("--set", key)]
+    out = tmp_path / "run"
+    code = main(["run", "--primitives", "my_ibpcl", *sets, "--quiet", "--out", str(out)])
+    assert code == 0
+    result = ibpcl.load_run(out).result
+    assert result["primitives"] == ["gaussian.sample", "gaussian.log_density", "gaussian.kl"]
+    assert "gaussian.log_density" in (out / "report.html").read_text(encoding="utf-8")
+    again = main(["run", "--resume", str(out), "--primitives", "my_ibpcl", "--quiet"])
+    assert again == 0
+
+
+def test_a_wrong_function_is_refused_with_its_verdict(student, gaussian, capsys):
+    wrong = gaussian.replace("(dv * noise).sum(axis=0)", "2 * (dv * noise).sum(axis=0)")
+    student.file("gaussian").write_text(wrong, encoding="utf-8")
+    assert main(["run", "--primitives", "my_ibpcl", "--quiet"]) == 2
+    error = capsys.readouterr().err
+    assert "gaussian.sample" in error and "constant factor 2" in error and "--unchecked" in error
+    made = own.backend("my_ibpcl", unchecked=True)
+    assert "gaussian.sample" in made.names
+
+
+def test_blank_functions_are_passed_over(student, gaussian):
+    with pytest.raises(UserError, match="filled in"):
+        own.backend("my_ibpcl")
+    kept = gaussian[: gaussian.index("def log_density(")]
+    student.file("gaussian").write_text(kept, encoding="utf-8")
+    made = own.backend("my_ibpcl")
+    assert made.names == ["gaussian.sample"]
+    assert made.gaussian.kl is not None
+    assert "kl" not in functions_in(kept, student.file("gaussian"))
+
+
+def test_other_functions_make_another_run(student, gaussian, tmp_path):
+    student.file("gaussian").write_text(gaussian, encoding="utf-8")
+    first = own.backend("my_ibpcl")
+    ibpcl.run("split-glyphs", out=tmp_path / "run", backend=first, **SMALL)
+    student.file("gaussian").write_text(
+        gaussian.replace("noise = np.exp(log_sigma) * eps", "noise = eps * np.exp(log_sigma)"),
+        encoding="utf-8",
+    )
+    second = own.backend("my_ibpcl")
+    assert second.sha256 != first.sha256
+    with pytest.raises(UserError):
+        ibpcl.run("split-glyphs", out=tmp_path / "run", backend=second, **SMALL)
+
+
+@pytest.mark.parametrize("name", [name for name in MILESTONES if name != "algorithm_1"])
+def test_milestones_run_on_replaced_functions(name, tmp_path):
+    calls = []
+    functions = {}
+    for module, function in [*LEAVES, ("masked_linear", "apply")]:
+        functions.setdefault(module, {}).update(opaque(module, function, calls))
+    made = OwnPrimitives(functions, "here", "hash")
+    done = MILESTONES[name](made)
+    assert set(done.uses) <= set(calls)
+    assert calls and done.lines
+    from ibpcl.evaluation.figures import canvas
+
+    axes = canvas.new_axes()
+    done.draw(axes)
+
+
+@pytest.mark.slow
+def test_algorithm_1_reaches_the_accuracy_of_the_package():
+    functions = {}
+    for module, function in LEAVES:
+        functions.setdefault(module, {}).update(opaque(module, function, []))
+    done = algorithm_1(OwnPrimitives(functions, "here", "hash"))
+    mine, theirs = (line.rpartition(": ")[2] for line in done.lines[:2])
+    assert mine == theirs
