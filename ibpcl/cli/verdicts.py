@@ -82,4 +82,4 @@ def as_page(items):
         from ibpcl.paper import rendering
 
         yours += rendering.sections([item for item in items if not isinstance(item, Checked)])
-    return page(yours, "What ibpcl proves")
+    return page(yours, "Results of ibpcl check")

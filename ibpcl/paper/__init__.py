@@ -1,6 +1,6 @@
-"""The paper, sentence by sentence: equations with their proofs, errata, printed numbers, tables and
-figures.
+"""The paper: its equations with their checks, errata, printed numbers, tables and figures.
 
-``equations`` is the map, one table; ``catalogue`` finds every check that proves a row of it;
-``reproduce`` makes the paper's tables and figures beside its printed ``numbers``.
+``equations`` is one table of everything that the paper defines; ``catalogue`` lists every check of
+the package; ``errata`` has the paper's mistakes; ``reproduce`` makes the paper's tables and figures
+beside its printed ``numbers``.
 """

@@ -16,7 +16,7 @@ from ibpcl.methods.npbcl import NPBCL, learn_task, next_alpha, refine
 from ibpcl.methods.npbcl_settings import FIRST, Settings
 from ibpcl.models.elbo import Prior
 from ibpcl.models.masked import sticks
-from ibpcl.paper.checks import Outcome, proves
+from ibpcl.paper.checks import Outcome, verifies
 
 SETTINGS = Settings(
     **{
@@ -97,7 +97,7 @@ def lowered(seed):
     return turn._replace(a=sticks(raw_a, raw_a)[0][0], alpha=alpha)
 
 
-@proves("definitions", "algorithm.prior")
+@verifies("definitions", "algorithm.prior")
 def prior(seed):
     """The first task's prior is p_0; the second's is Eq. 11 with the first task's mask, and p_0 at
     the head.
@@ -119,7 +119,7 @@ def prior(seed):
     )
 
 
-@proves("definitions", "algorithm.finetuning")
+@verifies("definitions", "algorithm.finetuning")
 def finetuning(seed):
     """Fine-tuning moves used weights alone: mask offsets, sticks and unused weights stay bit for
     bit.
@@ -139,22 +139,20 @@ def finetuning(seed):
         moved += np.count_nonzero((turn.tuned != turn.trained)[: turn.mask.size][turn.mask.ravel()])
     return Outcome(
         still == 0 and moved > 0,
-        f"{still} fixed values moved, {moved} used weights tuned",
+        f"{still} fixed values moved, {moved} used weights moved",
         {"fixed": int(still), "tuned": int(moved)},
     )
 
 
-@proves("definitions", "algorithm.alpha")
+@verifies("definitions", "algorithm.alpha")
 def alpha(seed):
     """After each task alpha is the larger of what it was and the largest a."""
     turns = (*learn(seed)[1], lowered(seed))
     gap = max(abs(turn.alpha - max(turn.alpha_before, float(turn.a.max()))) for turn in turns)
-    return Outcome(
-        gap < 1e-5, f"max(alpha, max a) to {gap:.0e} in {len(turns)} turns", {"gap": gap}
-    )
+    return Outcome(gap < 1e-5, f"max(alpha, max a) to {gap:.0e}, {len(turns)} tasks", {"gap": gap})
 
 
-@proves("definitions", "algorithm.alpha-increment")
+@verifies("definitions", "algorithm.alpha-increment")
 def alpha_increment(seed):
     """Supplement E.1: alpha grows by its increment a task."""
     gaps = [
@@ -162,10 +160,10 @@ def alpha_increment(seed):
         for turn in learn(seed, alpha_rule="increment", alpha_increment=2.5)[1]
     ]
     gap = max(map(abs, gaps))
-    return Outcome(gap < 1e-5, f"+2.5 a task, to {gap:.0e}", {"gap": gap})
+    return Outcome(gap < 1e-5, f"+2.5 per task, to {gap:.0e}", {"gap": gap})
 
 
-@proves("definitions", "algorithm.prediction")
+@verifies("definitions", "algorithm.prediction")
 def prediction(seed):
     """Predictions are softmax averages over weight samples: they sum to 1, and repeat bit for
     bit.
@@ -176,12 +174,12 @@ def prediction(seed):
     gap = float(np.abs(one.sum(axis=1) - 1).max())
     return Outcome(
         gap < 1e-5 and bool((one == other).all()),
-        f"sum to 1 within {gap:.0e}, repeatable",
+        f"sums to 1 within {gap:.0e}, repeatable",
         {"gap": gap},
     )
 
 
-@proves("definitions", "algorithm.coresets")
+@verifies("definitions", "algorithm.coresets")
 def coresets(seed):
     """Coresets are no training data; refining on them moves used weights alone, and what was
     learned stays.
@@ -205,12 +203,12 @@ def coresets(seed):
     still += sum(np.count_nonzero(value != before[name]) for name, value in learner.state().items())
     return Outcome(
         overlap == 0 and still == 0 and moved > 0,
-        f"{overlap} shared, {moved} weights refined, {still} kept moved",
+        f"{moved} weights refined, {still} others moved, {overlap} examples in both sets",
         {"overlap": int(overlap), "moved": int(moved), "still": int(still)},
     )
 
 
-@proves("definitions", "algorithm.growth")
+@verifies("definitions", "algorithm.growth")
 def growth(seed):
     """Sec. 4.6: with five units that must stay empty a layer of four grows, and its old tasks
     predict on.

@@ -17,7 +17,7 @@ from ibpcl.models.likelihoods import Bernoulli, of_pixels
 from ibpcl.models.network import autoencoder
 from ibpcl.models.point_autoencoder import PointAutoencoder
 from ibpcl.noise import Key
-from ibpcl.paper.checks import Outcome, agrees, proves
+from ibpcl.paper.checks import Outcome, agrees, verifies
 from ibpcl.paper.definitions import gaussian_layer, masked_layer, sticks_divergence
 from ibpcl.paper.networks import NUMPY, SMALL, check_forward, whole
 from ibpcl.primitives import gaussian, latent
@@ -67,7 +67,7 @@ def check_codes(seed=0):
     return check_forward(model, vector, x, noise, Pass(NUMPY, None, 0.7, 10.0), seed)
 
 
-@proves("definitions", "autoencoder.elbo")
+@verifies("definitions", "autoencoder.elbo")
 def elbo_by_loops(seed):
     """Eq. 10 and supplement G: the ELBO and its parts, by plain loops from the formulas of the
     paper.
@@ -116,7 +116,7 @@ def elbo_by_loops(seed):
     return agrees(f"ELBO {got.total:.6g}, parts by loops", [*got, got.total], [*exact, exact.total])
 
 
-@proves("definitions", "autoencoder.latent-divergence")
+@verifies("definitions", "autoencoder.latent-divergence")
 def latent_divergence(seed):
     """Supplement G: each example's divergence of codes is that of diagonal Gaussians, summed over
     codes.
@@ -128,7 +128,7 @@ def latent_divergence(seed):
     return agrees("example by example", latent.kl(*q, *p)[0], exact)
 
 
-@proves("definitions", "autoencoder.bound")
+@verifies("definitions", "autoencoder.bound")
 def bound(seed):
     """Check that Eq. 10 with all weights known is a bound, by integrating over z.
 
@@ -173,7 +173,7 @@ def learned(seed):
     return learner
 
 
-@proves("definitions", "autoencoder.masked-networks")
+@verifies("definitions", "autoencoder.masked-networks")
 def masked_networks(seed):
     """Sec. 3.3 and supplement G: encoder and decoder of a task, by loops over the layers with its
     masks' weights.
@@ -207,7 +207,7 @@ def masked_networks(seed):
     return Outcome(differ < 1e-5, f"codes and pixels of 2 tasks to {differ:.0e}", {"gap": differ})
 
 
-@proves("definitions", "autoencoder.alphas")
+@verifies("definitions", "autoencoder.alphas")
 def alphas(seed):
     """Supplement B.2: alpha is 40 in the hidden layers and 20 in those of the codes, and can only
     rise.

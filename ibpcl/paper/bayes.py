@@ -7,12 +7,12 @@ integrated.
 
 import numpy as np
 
-from ibpcl.paper.checks import agrees, proves
+from ibpcl.paper.checks import agrees, verifies
 from ibpcl.primitives import bernoulli, gaussian, kumaraswamy, likelihoods
 from ibpcl.verify.distributions import quadrature
 
 
-@proves("definitions", "joint-divergence")
+@verifies("definitions", "joint-divergence")
 def joint_divergence(seed):
     """Eqs. 5 and 7: the divergence of the joint q(V, B, v) is the sum of three, by integrating over
     all of it.
@@ -67,7 +67,7 @@ def joint_divergence(seed):
     )
 
 
-@proves("definitions", "recursion")
+@verifies("definitions", "recursion")
 def recursion(seed):
     """Eq. 1: KL[q || q_{t-1} p(D_t | w) / Z] = log Z - ELBO, where all are known: one Gaussian
     weight.
@@ -99,10 +99,10 @@ def recursion(seed):
         expected = log_likelihood(q[0]) - 0.5 * (x @ x) * np.exp(-2 * log_noise) * np.exp(2 * q[1])
         elbo = expected - gaussian.kl(*(np.array([value]) for value in (*q, *old)))[0]
         gaps.append(divergence - (log_z - elbo))
-    return agrees(f"log Z {log_z:.5g}, at 3 q", gaps, np.zeros(3))
+    return agrees(f"log Z {log_z:.5g}, for 3 posteriors", gaps, np.zeros(3))
 
 
-@proves("definitions", "coresets.decomposition")
+@verifies("definitions", "coresets.decomposition")
 def coreset_decomposition(seed):
     r"""Supplement C: p(w | D) is p(w | D \ C) p(C | w) up to a constant, in either order; one
     Gaussian weight.

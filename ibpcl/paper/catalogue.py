@@ -1,7 +1,7 @@
-"""Everything that the package proves about itself, by group and name.
+"""The catalogue of all checks of the package, by group and name.
 
 A target selects checks: a group (``divergences``), a name or its beginning (``kumaraswamy``), a
-pattern (``*.kl``), or both (``gradients/concrete.*``).
+pattern (``*.kl``), or a group with a name or pattern (``gradients/concrete.*``).
 """
 
 import contextlib
@@ -24,21 +24,31 @@ from ibpcl.verify.running.trap import Trap, limit
 from ibpcl.verify.witnesses.clock import TimeUp
 
 GROUPS = {
-    "gradients": "every f with its f_vjp, against complex step or differences",
+    "gradients": "every f with its f_vjp, against complex step and differences",
     "densities": "integrals and sums of the probability",
     "samplers": "draws against distribution functions",
     "divergences": "closed forms against quadrature and sampling",
     "estimators": "sampled gradients against the exact derivative",
     "definitions": "the paper's definitions against plain loops",
-    "errata": "the paper's mistakes: printed form failing, right form holding",
+    "errata": "the paper's mistakes and ambiguities, against an independent number",
 }
 
-# checks, below which it does not pay to start interpreters that import all models
+# With fewer checks, starting interpreters that import all models costs more than it saves.
 SPAWNED = 60
 
 
 class Result(NamedTuple):
-    """A check, its outcome, and the seconds that it took."""
+    """A check with its outcome.
+
+    Attributes
+    ----------
+    check : Check
+        The check that ran.
+    outcome : Outcome
+        Its verdict and numbers.
+    seconds : float
+        The time that it took.
+    """
 
     check: Check
     outcome: Outcome
@@ -46,21 +56,21 @@ class Result(NamedTuple):
 
     @property
     def title(self):
-        """The group and the name of the check."""
+        """The group and the name of the check, ``group/name``."""
         return str(self.check)
 
     @property
     def verdict(self):
-        """One of "ok", "wrong" and "undecided"."""
+        """The verdict: "ok", "wrong" or "undecided"."""
         return self.outcome.verdict
 
     @property
     def report(self):
-        """The report of a gradient, None of other checks."""
+        """The report of a gradient check, None for other checks."""
         return self.outcome.report
 
     def to_dict(self):
-        """Return plain values only, ready for ``json.dumps``."""
+        """Return the check, its verdict and its numbers as plain values for ``json.dumps``."""
         return {
             "group": self.check.group,
             "name": self.check.name,
@@ -71,8 +81,12 @@ class Result(NamedTuple):
 
 
 def gradients():
-    """Return the checks of all gradients: documented pairs, layers and networks, the ELBO in every
-    variant.
+    """Return the checks of all gradients.
+
+    Returns
+    -------
+    checks : list of Check
+        Those of documented pairs, of layers and networks, and of the ELBO in every variant.
     """
     from ibpcl.models.layers import ACTIVATIONS
     from ibpcl.models.masked import MASK_KLS
@@ -131,8 +145,16 @@ def gradients():
 
 
 def left_out(checks):
-    """Return a sentence that says why compiled functions are not among the checks, or None if they
-    are or need not.
+    """Return the reason why compiled functions are not among the checks.
+
+    Parameters
+    ----------
+    checks : sequence of Check
+
+    Returns
+    -------
+    reason : str or None
+        None if they are among the checks, or if no group with compiled functions was selected.
     """
     reason = why_not() if {"gradients", "samplers"} & {check.group for check in checks} else None
     return (
@@ -143,39 +165,48 @@ def left_out(checks):
 
 
 def of_pair(pair, seed):
-    """Check a function with its gradient."""
+    """Return the outcome of the gradient check of a documented pair."""
     from ibpcl.paper import pairs
 
     return of_report(pairs.check_pair(pair, seed))
 
 
 def of_twin(pair, seed):
-    """Compare a compiled function and its gradient with their reference, whose gradient is checked
-    elsewhere.
-    """
+    """Return the outcome of comparing a compiled function and its gradient with their reference."""
     from ibpcl.paper import pairs
 
     error, entries = pairs.check_twin(pair, seed)
     return Outcome(
         error <= pairs.TWIN_TOLERANCE,
-        f"{error:.0e} from the reference",
+        f"agrees with its reference to {error:.0e}",
         {"error": error, "compared": entries},
     )
 
 
 def of_report(report):
-    """Make an outcome of the report of a gradient."""
+    """Return the outcome of a gradient's report.
+
+    Parameters
+    ----------
+    report : ibpcl.verify.Report
+
+    Returns
+    -------
+    outcome : Outcome
+    """
     entries = sum(item.numbers.get("compared", 0) for item in report.inputs)
-    # With the complex step a second witness, differences, confirms the first; compiled functions
-    # have the second only.
+    # Finite differences confirm the complex step; where there is none, they are the only witness.
     agreement = [
         item.numbers["agreement"]
         for item in report.inputs
         if item.numbers.get("agreement") is not None
     ]
     agreement = [value for value in agreement if value == value]
-    witness = f"witnesses to {max(agreement):.0e}" if agreement else "Richardson"
-    words = f"{f'{report.error:.0e}' if report.error else 'exact'} at {entries} entries, {witness}"
+    size = f"to {report.error:.0e}" if report.error else "exactly"
+    if agreement:
+        words = f"agrees {size}, differences to {max(agreement):.0e}, {entries} entries"
+    else:
+        words = f"agrees with differences {size}, {entries} entries"
     if not report.ok:
         wrong = [f"{item.name}: {item.words}" for item in report.inputs if not item.ok]
         words = "; ".join([*wrong, *(problem["words"] for problem in report.problems)])
@@ -183,8 +214,16 @@ def of_report(report):
 
 
 def checks(groups=GROUPS):
-    """Return the checks of the groups named, in the order of :data:`GROUPS`; each group is imported
-    when asked for.
+    """Return all checks of some groups, in the order of :data:`GROUPS`.
+
+    Parameters
+    ----------
+    groups : iterable of str
+        Names of groups; only their modules are imported.
+
+    Returns
+    -------
+    checks : list of Check
     """
     groups = set(groups)
     found = []
@@ -221,12 +260,21 @@ def checks(groups=GROUPS):
 
 
 def select(targets):
-    """Return the checks that the targets mean; all of them without a target.
+    """Return the checks that targets select.
+
+    Parameters
+    ----------
+    targets : sequence of str
+        Groups, names, beginnings of names or patterns; without any, all checks are selected.
+
+    Returns
+    -------
+    checks : list of Check
 
     Raises
     ------
     UserError
-        For a target that means none.
+        If a target selects no check.
 
     Examples
     --------
@@ -239,8 +287,8 @@ def select(targets):
         return available
     chosen = set()
     for target in targets:
-        found = {str(check) for check in available if matches(check, target)}
-        if not found:
+        selected = {str(check) for check in available if matches(check, target)}
+        if not selected:
             names = dict.fromkeys(
                 [*GROUPS, *(check.name for check in available), *map(str, available)]
             )
@@ -249,12 +297,12 @@ def select(targets):
             raise UserError(
                 f"check: no check is called {target!r}{hint} (`ibpcl check --list` names them all)"
             )
-        chosen |= found
+        chosen |= selected
     return [check for check in available if str(check) in chosen]
 
 
 def matches(check, target):
-    """Return whether a target means a check."""
+    """Return whether a target (see :func:`select`) selects a check."""
     target = target.removesuffix("/")
     if target == check.group:
         return True
@@ -264,9 +312,18 @@ def matches(check, target):
 
 
 def run(check, seed=0):
-    """Run one check; each has a seed of its own, made of the seed given and its name.
+    """Run one check.
 
-    A check that raises has failed, and its error is the verdict.
+    Parameters
+    ----------
+    check : Check
+    seed : int
+        Combined with the name of the check, so that every check has its own random numbers.
+
+    Returns
+    -------
+    result : Result
+        If the check raises, its outcome is not ok and holds the error.
     """
     start = time.perf_counter()
     with Trap() as trap:
@@ -279,17 +336,22 @@ def run(check, seed=0):
 def run_all(checks, seed=0, timeout=120.0, curves=False):
     """Run checks and yield their results in order.
 
-    Several processes share them, one for each processor that may be used; not with ``curves``,
-    which cannot be sent, and not where the system has no semaphores for them (no ``/dev/shm``).
+    One process per available processor shares the work. There is only one process with ``curves``,
+    which cannot be sent between processes, and on systems without semaphores (no ``/dev/shm``).
 
     Parameters
     ----------
     checks : sequence of Check
     seed : int
+        As in :func:`run`.
     timeout : float
         Seconds for each check; one that takes longer is undecided.
     curves : bool
-        Whether the reports keep what their V-curves are drawn from.
+        Whether the reports keep the data of their V-curves.
+
+    Yields
+    ------
+    result : Result
     """
     checks = list(checks)
     options = {"seed": seed, "timeout": timeout, "curves": curves}
@@ -298,21 +360,19 @@ def run_all(checks, seed=0, timeout=120.0, curves=False):
         yield from (_run_within(check, **options) for check in checks)
         return
     try:
-        for check, found in zip(
+        for check, outcome_and_seconds in zip(
             checks, pool.map(partial(_run_given, **options), range(len(checks))), strict=True
         ):
-            yield Result(check, *found)
+            yield Result(check, *outcome_and_seconds)
     finally:
-        # Ctrl-C must not run the remaining checks
+        # After Ctrl-C, the remaining checks must not run.
         pool.shutdown(cancel_futures=True)
 
 
 def _pool(checks):
-    """Return processes that have all the checks, or None where one process is as good or there can
-    be no others.
-    """
+    """Return a pool of processes that know all checks, or None if one process must or should do."""
     workers = min(usable(), len(checks))
-    # whose libraries do not survive it
+    # The libraries of macOS do not survive a fork.
     forks = hasattr(os, "fork") and sys.platform != "darwin"
     if workers < 2 or (not forks and len(checks) < SPAWNED):
         return None
@@ -326,14 +386,14 @@ def _pool(checks):
     return None
 
 
-# in a process that shares the work: all checks
+# All checks, in a process that shares the work.
 _given = []
 
 
 def _give(names):
-    """Find the checks again, in an interpreter that has inherited nothing."""
-    found = {str(check): check for check in checks()}
-    _given.extend(found[name] for name in names)
+    """Look the checks up by name, in an interpreter that inherited nothing."""
+    by_name = {str(check): check for check in checks()}
+    _given.extend(by_name[name] for name in names)
 
 
 def _run_given(index, **options):

@@ -1,4 +1,4 @@
-"""What a check of the package is, and what its verdict is made of."""
+"""The types of the package's checks: a check, its outcome, and helpers to make them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -18,14 +18,16 @@ class Outcome:
     Attributes
     ----------
     ok : bool
+        Whether the check passed.
     words : str
-        One line with the number that proves it.
+        One line with the number that decides.
     numbers : dict
-        What the verdict rests on.
+        The numbers behind the verdict, by name.
     text : str
-        Everything there is to say, as lines of at most 80 columns.
+        The full result, in lines of at most 80 columns.
     report : ibpcl.verify.Report, optional
-        Of a gradient: its V-curves and Taylor plots can be drawn.
+        The report of a gradient check, from which V-curves and Taylor plots can be drawn. None for
+        other checks.
     """
 
     ok: bool
@@ -36,20 +38,30 @@ class Outcome:
 
     @property
     def verdict(self):
-        """One of "ok", "wrong" and "undecided": by the report, or because its time had passed."""
+        """The verdict: "ok", "wrong", or "undecided" (by the report, or after a timeout)."""
         if self.ok:
             return "ok"
         undecided = self.report.undecided if self.report is not None else "timeout" in self.numbers
         return "undecided" if undecided else "wrong"
 
     def to_dict(self):
-        """Return plain values only, ready for ``json.dumps``."""
+        """Return "ok", "words" and "numbers" as plain values for ``json.dumps``."""
         numbers = self.report.to_dict() if self.report else plain(self.numbers)
         return {"ok": bool(self.ok), "words": self.words, "numbers": numbers}
 
 
 class Check(NamedTuple):
-    """One thing that the package proves about itself: ``run(seed)`` returns an :class:`Outcome`."""
+    """One check of the package.
+
+    Attributes
+    ----------
+    group : str
+        A key of :data:`ibpcl.paper.catalogue.GROUPS`.
+    name : str
+        The function or definition that is checked, unique in its group.
+    run : callable
+        ``run(seed)`` returns an :class:`Outcome`.
+    """
 
     group: str
     name: str
@@ -59,20 +71,27 @@ class Check(NamedTuple):
         return f"{self.group}/{self.name}"
 
 
-def proves(group, name, *choices):
-    """Turn the function below into checks; its docstring says what is proved.
+def verifies(group, name, *choices):
+    """Turn the decorated function into checks.
 
     Parameters
     ----------
-    group, name : str
-        The name is that of the function that is proved, or of a definition of the paper.
+    group : str
+        A key of :data:`ibpcl.paper.catalogue.GROUPS`.
+    name : str
+        The name of the function that is checked, or of a definition of the paper.
     *choices : str
-        Without any, the function takes a seed, and there is one check.  Otherwise it takes a choice
-        and a seed, and there is a check for each choice, which replaces ``{}`` in the name.
+        Without choices, the function takes a seed, and there is one check. Otherwise it takes a
+        choice and a seed, and there is one check per choice, which replaces ``{}`` in the name.
+
+    Returns
+    -------
+    decorator : callable
+        It turns the function into a tuple of :class:`Check`.
 
     Examples
     --------
-    >>> @proves("divergences", "gaussian.kl.{}", "narrow", "wide")
+    >>> @verifies("divergences", "gaussian.kl.{}", "narrow", "wide")
     ... def gaussian_kl(which, seed):
     ...     '''The closed form against quadrature.'''
     ...     return Outcome(True, f"{which}, 0 nats off")
@@ -91,9 +110,16 @@ def proves(group, name, *choices):
 
 
 def checks_in(*modules):
-    """Return the checks that modules hold, each function's or constant's where it stands.
+    """Return the checks of modules, in the order of their definition.
 
-    A module's checks are the tuples of :class:`Check` among its values.
+    Parameters
+    ----------
+    *modules : module
+        Their checks are the tuples of :class:`Check` among their values.
+
+    Returns
+    -------
+    checks : list of Check
     """
     return [
         check
@@ -106,8 +132,18 @@ def checks_in(*modules):
 
 
 def from_reports(reports, words):
-    """Join reports of :mod:`ibpcl.verify.distributions`, one for each choice of parameters, into
-    one outcome.
+    """Join reports of :mod:`ibpcl.verify.distributions` into one outcome.
+
+    Parameters
+    ----------
+    reports : sequence of ibpcl.verify.distributions.Report
+        One per set of parameters.
+    words : str
+        The line of results if all reports are ok; otherwise that of the first wrong report is used.
+
+    Returns
+    -------
+    outcome : Outcome
     """
     wrong = [report for report in reports if not report.ok]
     return Outcome(
@@ -119,8 +155,21 @@ def from_reports(reports, words):
 
 
 def agrees(what, got, exact, tolerance=1e-10):
-    """Compare a value with another way to compute it, relative to the larger of one and its
-    size.
+    """Compare a value with an independent computation of it.
+
+    Parameters
+    ----------
+    what : str
+        The name of the comparison, for the line of results.
+    got, exact : array_like
+        The package's value and the independent one, of the same shape.
+    tolerance : float
+        Largest absolute difference, divided by max(1, the largest absolute exact value).
+
+    Returns
+    -------
+    outcome : Outcome
+        With the number "gap".
     """
     got = np.asarray(got, float)
     exact = np.asarray(exact, float)

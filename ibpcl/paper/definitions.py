@@ -17,11 +17,11 @@ from ibpcl.models.elbo import Elbo
 from ibpcl.noise import Key
 from ibpcl.numerics import logsumexp
 from ibpcl.paper import networks
-from ibpcl.paper.checks import Outcome, agrees, proves
+from ibpcl.paper.checks import Outcome, agrees, verifies
 from ibpcl.primitives import concrete, kumaraswamy, masked_linear, stick_breaking
 
 
-@proves("definitions", "sticks")
+@verifies("definitions", "sticks")
 def stick_product(seed):
     """Eq. 3: pi_k is the product of the first k sticks."""
     v = np.random.default_rng(seed).uniform(0.05, 0.95, (3, 7))
@@ -35,7 +35,7 @@ def stick_product(seed):
     )
 
 
-@proves("definitions", "theta")
+@verifies("definitions", "theta")
 def theta(seed):
     """Sec. 3.2: theta = sigma(rho + logit pi), averaged over sticks; at rho = 0 it is E[pi]."""
     rng = np.random.default_rng(seed)
@@ -53,7 +53,7 @@ def theta(seed):
     )
 
 
-@proves("definitions", "masked-weights")
+@verifies("definitions", "masked-weights")
 def masked_weights(seed):
     """Sec. 3.1 and 4.5: W = B o V, and the bias scaled by u_k, for binary and for relaxed masks."""
     rng = np.random.default_rng(seed)
@@ -111,7 +111,7 @@ def gaussian_layer(layer, h, eps):
     return h @ layer["weight.mu"] + layer["bias.mu"] + np.sqrt(variance) * eps
 
 
-@proves("definitions", "elbo")
+@verifies("definitions", "elbo")
 def elbo(seed):
     """Eqs. 6 to 9: the ELBO and its parts, by plain loops from the formulas of the paper."""
     model, vector, prior, x, labels, _ = networks.network(seed)
@@ -148,7 +148,7 @@ def elbo(seed):
     )
 
 
-@proves("definitions", "gumbel-softmax")
+@verifies("definitions", "gumbel-softmax")
 def gumbel_softmax(seed):
     """Supplement D.3: for two categories the Gumbel softmax is the sigmoid with logistic noise."""
     rng = np.random.default_rng(seed)
@@ -165,7 +165,7 @@ def gumbel_softmax(seed):
     )
 
 
-@proves("definitions", "masked-prior")
+@verifies("definitions", "masked-prior")
 def masked_prior(seed):
     """Eq. 11: posterior where the union of the masks is on, p_0 elsewhere; biases follow their
     unit.
@@ -194,17 +194,17 @@ def masked_prior(seed):
     return Outcome(wrong == 0, f"{wrong} of 24 entries differ from the rule", {"wrong": wrong})
 
 
-@proves("definitions", "mask-storage")
+@verifies("definitions", "mask-storage")
 def mask_storage(seed):
     """Sec. 4.5: a mask costs one bit a weight, and comes back as it was."""
     mask = np.random.default_rng(seed).random((784, 200)) < 0.15
     packed = np.packbits(mask)
     bits = 8 * packed.nbytes / mask.size
     same = bool((hard_masks.unpack(packed, mask.shape) == mask).all())
-    return Outcome(bits == 1 and same, f"{bits:g} bit a weight", {"bits": bits})
+    return Outcome(bits == 1 and same, f"{bits:g} bit per weight", {"bits": bits})
 
 
-@proves("definitions", "temperature")
+@verifies("definitions", "temperature")
 def temperature(seed):
     """Supplement B.1: the temperature falls from 10 to 0.25 by one factor a step."""
     taus = [geometric(10.0, 0.25, i, 100) for i in range(100)]
@@ -215,7 +215,7 @@ def temperature(seed):
     )
 
 
-@proves("definitions", "coresets.k_center")
+@verifies("definitions", "coresets.k_center")
 def k_center(seed):
     """Supplement C: greedy centres leave no point farther away than twice the best possible, found
     by trying all.
@@ -238,7 +238,7 @@ def k_center(seed):
     )
 
 
-@proves(
+@verifies(
     "definitions",
     "metrics.{}",
     "average_accuracy_so_far",

@@ -27,7 +27,7 @@ from ibpcl.paper.cases import (
     weibull_case,
     wide_preactivation_case,
 )
-from ibpcl.paper.checks import Outcome, from_reports, proves
+from ibpcl.paper.checks import Outcome, from_reports, verifies
 from ibpcl.primitives import bernoulli, concrete, kumaraswamy, likelihoods, stick_breaking
 from ibpcl.verify import density_integrates_to_one, sampler_matches_cdf, support_and_limits
 from ibpcl.verify.distributions import quadrature
@@ -78,11 +78,11 @@ SAMPLERS = {
 
 
 def at_points(cases):
-    """Return at how many choices of parameters, if there are several."""
-    return f", {len(cases)} choices" if len(cases) > 1 else ""
+    """Return the number of parameter sets as the end of a line, empty for a single one."""
+    return f", {len(cases)} parameter sets" if len(cases) > 1 else ""
 
 
-@proves("densities", "{}", *DENSITIES)
+@verifies("densities", "{}", *DENSITIES)
 def density(name, seed):
     """Each density integrates to one, and up to the quartiles of draws to the distribution function
     there.
@@ -126,7 +126,7 @@ def total(name, probabilities):
     )
 
 
-@proves("densities", "kumaraswamy.is-beta")
+@verifies("densities", "kumaraswamy.is-beta")
 def kumaraswamy_is_beta(seed):
     """Kumaraswamy(a, b) is Beta(a, b) where a or b is 1; supplement D.2."""
     v = np.random.default_rng(seed).uniform(0.001, 0.999, 200)
@@ -139,7 +139,7 @@ def kumaraswamy_is_beta(seed):
     )
 
 
-@proves("densities", "concrete.jacobian")
+@verifies("densities", "concrete.jacobian")
 def mask_jacobian(seed):
     """The densities of mask and logit differ by a Jacobian, which cancels in log q - log p; at any
     temperature.
@@ -164,7 +164,7 @@ def mask_jacobian(seed):
     )
 
 
-@proves("densities", "bernoulli.log_density")
+@verifies("densities", "bernoulli.log_density")
 def bernoulli_mass(seed):
     """The two values of a mask, for log-odds of any size."""
     logits = np.array([-700.0, -30.0, -1.0, 0.0, 2.0, 40.0])
@@ -174,14 +174,14 @@ def bernoulli_mass(seed):
     )
 
 
-@proves("densities", "likelihoods.categorical")
+@verifies("densities", "likelihoods.categorical")
 def categorical_mass(seed):
     """The labels of ten classes."""
     logits = np.random.default_rng(seed).normal(scale=5.0, size=(4, 1, 10)).repeat(10, axis=1)
     return total("categorical", np.exp(likelihoods.categorical(logits, np.arange(10))[0]))
 
 
-@proves("densities", "likelihoods.bernoulli_{}", "logistic", "probit")
+@verifies("densities", "likelihoods.bernoulli_{}", "logistic", "probit")
 def binary_mass(link, seed):
     """All eight labels of three binary outputs, under the logistic or the probit link."""
     outputs = np.random.default_rng(seed).normal(scale=2.0, size=(4, 1, 3)).repeat(8, axis=1)
@@ -189,7 +189,7 @@ def binary_mass(link, seed):
     return total(link, np.exp(getattr(likelihoods, f"bernoulli_{link}")(outputs, labels)[0]))
 
 
-@proves("densities", "likelihoods.gaussian")
+@verifies("densities", "likelihoods.gaussian")
 def target_density(seed):
     """The density of a real target."""
     mean = np.array([[[0.4]]])
@@ -225,17 +225,18 @@ def of_draws(cases, seed):
             )
     worst = min((report.numbers for report in reports[::2]), key=lambda numbers: numbers["p_value"])
     return from_reports(
-        reports, f"KS D {worst['statistic']:.4f}, p {worst['p_value']:.2g}{at_points(cases)}"
+        reports,
+        f"consistent, p = {worst['p_value']:.2g}, D = {worst['statistic']:.4f}{at_points(cases)}",
     )
 
 
-@proves("samplers", "{}", *SAMPLERS)
+@verifies("samplers", "{}", *SAMPLERS)
 def sampler(name, seed):
     """Draws have the distribution function, and stay inside the support."""
     return of_draws(SAMPLERS[name], seed)
 
 
-@proves("samplers", "kernels.noise.{}", *NOISE)
+@verifies("samplers", "kernels.noise.{}", *NOISE)
 def compiled_noise(kind, seed):
     """A compiled generator has the distribution of its reference; Numba is imported when this is
     first called.
@@ -252,7 +253,7 @@ def compiled_noise(kind, seed):
     )
 
 
-@proves("samplers", "stick_breaking.masks")
+@verifies("samplers", "stick_breaking.masks")
 def prior_masks(seed):
     """The prior's masks are on as often as E[pi_k] = (alpha / (alpha + 1))^k says, for each k."""
     alpha = 3.0
@@ -267,11 +268,11 @@ def prior_masks(seed):
     worst = float(np.abs(z).max())
     # 4.5: as rare in eight comparisons as 4 standard errors in one.
     return Outcome(
-        worst < 4.5, f"on as often as E[pi_k], {worst:.1f} SE at most", {"standard_errors": z}
+        worst < 4.5, f"frequency of ones: E[pi_k] within {worst:.1f} SE", {"standard_errors": z}
     )
 
 
-@proves("samplers", "noise.streams")
+@verifies("samplers", "noise.streams")
 def noise_streams(seed):
     """The noise of different steps, tasks, streams and seeds is uncorrelated."""
     size = 20_000
@@ -281,6 +282,6 @@ def noise_streams(seed):
     largest = float(np.abs(np.corrcoef(rows) - np.eye(len(rows))).max() * np.sqrt(size))
     return Outcome(
         largest < 4.7,
-        f"largest correlation {largest:.1f} SE over 10 pairs",
+        f"correlation of 10 pairs: 0 within {largest:.1f} SE",
         {"standard_errors": largest},
     )

@@ -13,7 +13,7 @@ from scipy.special import betaln
 
 from ibpcl.numerics import log1mexp, logit, sigmoid
 from ibpcl.paper.cases import draw, gaussian_case, kumaraswamy_case, logit_case
-from ibpcl.paper.checks import Outcome, proves
+from ibpcl.paper.checks import Outcome, verifies
 from ibpcl.paper.errata.sticks import divergence_by_quadrature
 from ibpcl.paper.expectations import columns, joined, matches
 from ibpcl.primitives import (
@@ -95,13 +95,13 @@ def between_gaussians(kl, seed):
     return joined(reports)
 
 
-@proves("divergences", "gaussian.kl")
+@verifies("divergences", "gaussian.kl")
 def gaussian_kl(seed):
     """KL[N || N]."""
     return between_gaussians(gaussian.kl, seed)
 
 
-@proves("divergences", "latent.kl")
+@verifies("divergences", "latent.kl")
 def codes_kl(seed):
     """KL[N || N] of one code of one example."""
 
@@ -137,7 +137,7 @@ def stick_report(a, b, alpha, beta, closed, seed, rtol=1e-7):
     )
 
 
-@proves("divergences", "kumaraswamy.kl_to_beta")
+@verifies("divergences", "kumaraswamy.kl_to_beta")
 def sticks_kl(seed):
     """KL[Kumaraswamy(a, b) || Beta(alpha, 1)], the IBP's case."""
     return joined(
@@ -156,7 +156,7 @@ def sticks_kl(seed):
     )
 
 
-@proves("divergences", "kumaraswamy.kl_to_general_beta")
+@verifies("divergences", "kumaraswamy.kl_to_general_beta")
 def general_sticks_kl(seed):
     """KL[Kumaraswamy(a, b) || Beta(alpha, beta)], by its series, which is as close as it says."""
     outcome = joined(
@@ -171,7 +171,7 @@ def general_sticks_kl(seed):
     return Outcome(False, "; ".join(far), outcome.numbers, outcome.text) if far else outcome
 
 
-@proves("divergences", "stick_divergence.kl")
+@verifies("divergences", "stick_divergence.kl")
 def posterior_sticks_kl(seed):
     """KL[Kumaraswamy(a, b) || Kumaraswamy(a0, b0)]: yesterday's posterior as the prior."""
     reports = []
@@ -188,7 +188,7 @@ def posterior_sticks_kl(seed):
     return joined(reports)
 
 
-@proves("divergences", "concrete.kl")
+@verifies("divergences", "concrete.kl")
 def relaxed_kl(seed):
     """D coth(D/2) - 2 against the relaxed divergence, at several temperatures."""
     reports = []
@@ -213,7 +213,7 @@ def one(logit_theta, logit_pi):
     return np.full((1, 1, 1), logit_theta), np.full((1, 1), logit_pi)
 
 
-@proves("divergences", "concrete.kl.bound")
+@verifies("divergences", "concrete.kl.bound")
 def relaxed_kl_bound(seed):
     """The relaxed divergence is at least the Bernoulli's, on a grid of log-odds."""
     grid = np.linspace(-6, 6, 49)
@@ -227,7 +227,7 @@ def relaxed_kl_bound(seed):
     )
 
 
-@proves("divergences", "concrete.kl.free-of-sticks")
+@verifies("divergences", "concrete.kl.free-of-sticks")
 def relaxed_kl_free_of_sticks(seed):
     """With logit theta = rho + logit pi the relaxed divergence depends on rho alone: rho
     coth(rho/2) - 2.
@@ -244,7 +244,7 @@ def relaxed_kl_free_of_sticks(seed):
     )
 
 
-@proves("divergences", "bernoulli.kl")
+@verifies("divergences", "bernoulli.kl")
 def bernoulli_kl(seed):
     """The closed form against its definition, also at random log-odds, and against Monte Carlo."""
     rng = np.random.default_rng(seed)
@@ -278,7 +278,7 @@ def bernoulli_definition(theta, pi):
     return theta * np.log(theta / pi) + (1 - theta) * np.log((1 - theta) / (1 - pi))
 
 
-@proves("divergences", "bernoulli.kl.gradient")
+@verifies("divergences", "bernoulli.kl.gradient")
 def bernoulli_kl_gradient(seed):
     """With logit theta = rho + logit pi its gradients are theta (1 - theta) rho, and that plus pi -
     theta.

@@ -4,12 +4,18 @@ import importlib
 import re
 from typing import NamedTuple
 
-PROVED = "proved"
-CORRECTED = "corrected"
+STATUSES = {
+    "checked": "agrees numerically with an independent computation",
+    "consistent": "samples show no significant deviation from the printed distribution",
+    "implemented": "implemented as printed; a test observes it",
+    "partial": "implemented for the case that the package needs",
+    "clarified": "ambiguous, a choice or in need of a comment; the errata name the reading used",
+    "corrected": "wrong as printed; the errata show the corrected form beside it",
+}
 ROW = re.compile(
     r"(?P<section>\S+(?: \d)?) +(?P<line>\d+) +(?:Eq\. (?P<number>\d+) +)?"
     r"(?P<kind>display|inline|step|claim) +"
-    rf"(?P<status>{PROVED}|{CORRECTED}) +(?P<formula>.+)"
+    rf"(?P<status>{'|'.join(STATUSES)}) +(?P<formula>.+)"
 )
 
 
@@ -29,13 +35,14 @@ class Equation(NamedTuple):
         statement.
     formula : str
         In plain text.
+    tex : str
+        The formula in TeX; empty for a statement in words.
     functions : tuple of str
-        What of the package computes it, dotted.
+        Dotted names of the functions and classes that compute it.
     checks : tuple of str
-        The checks of the catalogue that prove it, ``group/name``.
-    status : {"proved", "corrected"}
-        ``corrected``: the printed form is wrong or ambiguous, and the checks show it failing beside
-        the right form.
+        The checks of the catalogue that concern it, ``group/name``.
+    status : str
+        A key of :data:`STATUSES`.
     """
 
     line: int
@@ -43,31 +50,50 @@ class Equation(NamedTuple):
     number: int | None
     kind: str
     formula: str
+    tex: str
     functions: tuple
     checks: tuple
     status: str
 
     @property
     def place(self):
-        """How the equation is called: its number, or the line where it stands."""
+        """The number of the equation, or the line of the source: "Eq. 1" or "line 159"."""
         return f"Eq. {self.number}" if self.number else f"line {self.line}"
 
     def verdict(self, outcomes):
-        """Return the status, "FAILED" if one of its checks did, or "UNDECIDED".
+        """Return the status if all checks passed, "FAILED" or "UNDECIDED" otherwise.
 
-        ``outcomes`` maps names of checks to outcomes.
+        Parameters
+        ----------
+        outcomes : dict
+            Maps names of checks to :class:`ibpcl.paper.checks.Outcome`; all checks of the equation
+            must be there.
+
+        Returns
+        -------
+        verdict : str
+            "FAILED" if a check failed, else "UNDECIDED" if one is undecided, else the status.
         """
         verdicts = {outcomes[name].verdict for name in self.checks}
-        return (
-            "FAILED"
-            if "wrong" in verdicts
-            else "UNDECIDED"
-            if "undecided" in verdicts
-            else self.status
-        )
+        if "wrong" in verdicts:
+            return "FAILED"
+        if "undecided" in verdicts:
+            return "UNDECIDED"
+        return self.status
 
     def to_dict(self, outcomes):
-        """Return plain values only, ready for ``json.dumps``."""
+        """Return the row, its verdict and the results of its checks as plain values for JSON.
+
+        Parameters
+        ----------
+        outcomes : dict
+            Maps names of checks to :class:`ibpcl.paper.checks.Outcome`.
+
+        Returns
+        -------
+        row : dict
+            All fields, "verdict", and "proof", which maps each check to its line of results.
+        """
         return {
             **self._asdict(),
             "verdict": self.verdict(outcomes),
@@ -78,6 +104,17 @@ class Equation(NamedTuple):
 def read(table):
     """Return the rows of a table such as :data:`ibpcl.paper.equations.TABLE`.
 
+    Parameters
+    ----------
+    table : str
+        Each row starts in the first column: section, source line, equation number if any, kind,
+        status and formula. Indented lines below it add the formula in TeX (after ``$``), functions
+        (after ``=``, without the leading ``ibpcl.``) and checks (after ``:``).
+
+    Returns
+    -------
+    rows : tuple of Equation
+
     Raises
     ------
     ValueError
@@ -85,46 +122,55 @@ def read(table):
 
     Examples
     --------
-    >>> row, = read('''2.2   130  Eq. 1   display  proved     q_t(w) = arg min KL(...)
+    >>> row, = read('''2.2   130  Eq. 1   display  checked    q_t(w) = arg min KL(...)
     ...     = primitives.gaussian.kl  : definitions/recursion''')
     >>> row.place, row.functions, row.checks
     ('Eq. 1', ('ibpcl.primitives.gaussian.kl',), ('definitions/recursion',))
     """
     rows = []
     for text in table.strip().splitlines():
-        lists = (
-            [part for part in re.split(r"([=:]) ", text.strip()) if part] if text[:1] == " " else []
-        )
-        for mark, names in zip(lists[::2], lists[1::2], strict=True):
-            found = tuple(name for name in re.split(r",? +|,", names) if name)
-            rows[-1]["functions" if mark == "=" else "checks"] += (
-                tuple(f"ibpcl.{name}" for name in found) if mark == "=" else found
-            )
-        if lists:
-            continue
-        if match := ROW.fullmatch(text):
+        if text.startswith(" ") and rows:
+            _extend(rows[-1], text.strip())
+        elif match := ROW.fullmatch(text):
             row = match.groupdict()
-            rows.append(
-                {
-                    **row,
-                    "line": int(row["line"]),
-                    "number": row["number"] and int(row["number"]),
-                    "functions": (),
-                    "checks": (),
-                }
-            )
+            row["line"] = int(row["line"])
+            row["number"] = row["number"] and int(row["number"])
+            rows.append({**row, "tex": "", "functions": (), "checks": ()})
         else:
-            raise ValueError(f"equation.read: {text!r} is no row of the table")
+            raise ValueError(f"equation.read: {text!r} is not a row of the table")
     return tuple(Equation(**row) for row in rows)
+
+
+def _extend(row, text):
+    """Add an indented line of the table to the row above it."""
+    if text.startswith("$ "):
+        row["tex"] = f"{row['tex']} {text[2:]}".strip()
+        return
+    parts = [part for part in re.split(r"([=:]) ", text) if part]
+    for mark, listed in zip(parts[::2], parts[1::2], strict=True):
+        names = tuple(name for name in re.split(r",? +|,", listed) if name)
+        if mark == "=":
+            row["functions"] += tuple(f"ibpcl.{name}" for name in names)
+        else:
+            row["checks"] += names
 
 
 def resolve(name):
     """Return the function or class that a dotted name means.
 
+    Parameters
+    ----------
+    name : str
+        Such as ``"ibpcl.primitives.gaussian.kl"``. Modules are lower case.
+
+    Returns
+    -------
+    value : object
+
     Raises
     ------
     AttributeError, ModuleNotFoundError
-        If it is gone.
+        If the name does not exist.
 
     Examples
     --------

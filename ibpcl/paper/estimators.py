@@ -10,7 +10,7 @@ import numpy as np
 
 from ibpcl.numerics import sigmoid
 from ibpcl.paper.cases import draw, gaussian_case, kumaraswamy_case, logit_case, weibull_case
-from ibpcl.paper.checks import Outcome, proves
+from ibpcl.paper.checks import Outcome, verifies
 from ibpcl.paper.errata.masks import relaxed_divergence
 from ibpcl.primitives import concrete, gaussian, kumaraswamy, local_linear, masked_weights, weibull
 from ibpcl.verify import reparameterization_unbiased
@@ -25,7 +25,7 @@ def outcome(report):
     n = report.numbers
     return Outcome(
         report.ok,
-        f"mean {n['mean']:.5g}+-{n['standard_error']:.0e}, derivative {n['derivative']:.5g}",
+        f"mean {n['mean']:.5g} +- {n['standard_error']:.0e}, exact {n['derivative']:.5g}",
         n,
         str(report),
     )
@@ -79,7 +79,7 @@ PATHWISE = {
 }
 
 
-@proves(
+@verifies(
     "estimators",
     "{}",
     *(f"{name}.sample.{which}" for name, one in PATHWISE.items() for which in one.parameters),
@@ -102,7 +102,7 @@ def pathwise(choice, seed):
     return outcome(reparameterization_unbiased(estimator, exact, one.parameters[which], seed=seed))
 
 
-@proves("estimators", "concrete.sample")
+@verifies("estimators", "concrete.sample")
 def mask_sample(seed):
     """E[z^2] of a relaxed mask, with respect to its log-odds."""
     tau = 0.6
@@ -122,7 +122,7 @@ def mask_sample(seed):
     return outcome(reparameterization_unbiased(estimator, exact, 0.4, seed=seed))
 
 
-@proves(
+@verifies(
     "estimators",
     "masked_weights.{}",
     "sample.mu",
@@ -169,7 +169,7 @@ def masked_weight(choice, seed):
     return outcome(reparameterization_unbiased(estimator, exact, parameters[which], seed=seed))
 
 
-@proves("estimators", "local_linear.apply.sigma")
+@verifies("estimators", "local_linear.apply.sigma")
 def local_preactivation(seed):
     """E[sin h] of a locally sampled pre-activation, with respect to sigma: as if the weights had
     been drawn.
@@ -194,7 +194,7 @@ def local_preactivation(seed):
     return outcome(reparameterization_unbiased(estimator, exact, 0.8, seed=seed))
 
 
-@proves("estimators", "concrete.kl_monte_carlo")
+@verifies("estimators", "concrete.kl_monte_carlo")
 def sampled_divergence(seed):
     """The mean of the sampled divergence of masks, at equal and unequal temperatures, against
     quadrature.
@@ -224,7 +224,7 @@ def sampled_divergence(seed):
         mean, error = monte_carlo(lambda values: values, sample, seed, 100_000)
         exact = relaxed_divergence(logit_theta, logit_pi, tau, prior_tau)
         ok &= bool(abs(mean - exact) < STANDARD_ERRORS * error)
-        words = words or f"mean {mean:.5g}+-{error:.0e}, quadrature {exact:.5g}"
+        words = words or f"mean {mean:.5g} +- {error:.0e}, exact {exact:.5g}"
         numbers[f"temperatures {tau:g}, {prior_tau:g}"] = {
             "mean": mean,
             "standard_error": error,
@@ -233,7 +233,7 @@ def sampled_divergence(seed):
     return Outcome(ok, words, numbers)
 
 
-@proves("estimators", "concrete.kl_monte_carlo.gradient")
+@verifies("estimators", "concrete.kl_monte_carlo.gradient")
 def sampled_divergence_gradient(seed):
     """The gradient of that estimate with respect to logit theta, which also moves the sample."""
     logit_pi = -0.9

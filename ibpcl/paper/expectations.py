@@ -11,7 +11,7 @@ from scipy.special import beta as beta_function
 from scipy.special import digamma, gammaln
 
 from ibpcl.paper.cases import draw, kumaraswamy_case, weibull_case
-from ibpcl.paper.checks import Outcome, from_reports, proves
+from ibpcl.paper.checks import Outcome, from_reports, verifies
 from ibpcl.primitives import kumaraswamy, stick_breaking, weibull
 from ibpcl.verify import expectation_matches
 from ibpcl.verify.distributions import STANDARD_ERRORS, quadrature
@@ -51,7 +51,7 @@ def matches(closed, integrand, case, seed, *, support=None, rtol=1e-7, name=None
     )
 
 
-@proves("divergences", "kumaraswamy.mean-log")
+@verifies("divergences", "kumaraswamy.mean-log")
 def mean_log_stick(seed):
     r""":math:`E[\log v] = -(\gamma + \psi(b + 1)) / a`."""
     return joined(
@@ -62,7 +62,7 @@ def mean_log_stick(seed):
     )
 
 
-@proves("divergences", "kumaraswamy.mean")
+@verifies("divergences", "kumaraswamy.mean")
 def mean_stick(seed):
     r""":math:`E[v] = b\, B(1 + 1/a, b)`."""
     return joined(
@@ -94,7 +94,7 @@ def weibull_forms(name, k, scale, shape, rate, sticks):
     return ((kumaraswamy.expected_kl_to_beta(*sticks, mean[0], mean_log[0])[0], divergence),)
 
 
-@proves(
+@verifies(
     "divergences", "{}", "weibull.moments", "weibull.kl_to_gamma", "kumaraswamy.expected_kl_to_beta"
 )
 def learned_alpha(name, seed):
@@ -124,7 +124,7 @@ def learned_alpha(name, seed):
     return joined(reports)
 
 
-@proves("divergences", "stick_breaking.{}", "expected_weights", "expected_active")
+@verifies("divergences", "stick_breaking.{}", "expected_weights", "expected_active")
 def expected_under_prior(name, seed):
     """The expected numbers of weights and of active units under the prior, against draws, for three
     alphas.

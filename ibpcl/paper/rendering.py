@@ -1,38 +1,49 @@
-"""How results look: lines of 80 columns, the table of the paper, the sections of an HTML page."""
+"""Results as text: lines of 80 columns, the table of equations, the sections of an HTML page."""
 
 import textwrap
 from typing import NamedTuple
 
 from ibpcl.paper.catalogue import GROUPS
+from ibpcl.paper.equation import STATUSES
 
 WIDTH = 80
-# columns of a check's name; longer ones push the words
+# Columns of a check's name; a longer name moves the rest of its line to the right.
 NAME = 31
 HEADS = {
-    "gradients": "largest relative error (exact: rounding)",
+    "gradients": "largest relative error",
     "densities": "total probability",
-    "samplers": "Kolmogorov-Smirnov, worst of the choices",
+    "samplers": "Kolmogorov-Smirnov test, smallest p-value",
     "divergences": f"{'closed form':>11} {'quadrature':>11} {'Monte Carlo':>12} +- SE",
     "estimators": "mean of the estimates, exact derivative",
-    "definitions": "against loops or an identity",
-    "errata": f"{'printed':>12} {'right':>11} {'must be':>12}",
+    "definitions": "against plain loops or an identity",
+    "errata": f"{'printed':>12} {'right':>11} {'reference':>12}",
 }
 WORDS = {"ok": "ok", "wrong": "WRONG", "undecided": "UNDECIDED"}
 
 
 def head(group):
-    """Return the line above a group."""
+    """Return the line above a group: its name and the meaning of its numbers."""
     return f"\n{group:<{NAME + 6}} {HEADS[group]}"
 
 
 def line(result, verbose=False):
-    """Return what is said of one check: a line, and all there is to say if it failed or if asked
-    for.
+    """Return the result of one check: one line, with all details if it failed.
+
+    Parameters
+    ----------
+    result : ibpcl.paper.catalogue.Result
+    verbose : bool
+        Whether to add the details also if the check passed.
+
+    Returns
+    -------
+    text : str
+        Lines of at most 80 columns.
     """
     outcome = result.outcome
     first = f"{WORDS[outcome.verdict]:<5} {result.check.name:<{NAME}} {outcome.words}"
     while len(first) > WIDTH and outcome.ok and ", " in first:
-        # a long name costs the last of the words
+        # Make room for a long name.
         first = first.rpartition(", ")[0]
     if outcome.ok and not verbose:
         return first
@@ -42,32 +53,47 @@ def line(result, verbose=False):
 
 
 def wrapped(text, indent):
-    """Break a line that is too long, keeping its own indentation and adding ``indent`` columns."""
-    own = indent + len(text) - len(text.lstrip())
+    """Return a line broken at 80 columns, indented by ``indent`` columns more than before."""
+    columns = indent + len(text) - len(text.lstrip())
     return textwrap.wrap(
         text.strip(),
         WIDTH,
-        initial_indent=" " * own,
-        subsequent_indent=" " * (own + 4),
+        initial_indent=" " * columns,
+        subsequent_indent=" " * (columns + 4),
         break_long_words=False,
         break_on_hyphens=False,
     ) or [""]
 
 
 def notes(verbose=False):
-    """Return the editorial remarks on the paper, marked as such."""
+    """Return the notes on the paper, one line each; ``verbose`` adds their full text."""
     from ibpcl.paper.errata.notes import NOTES
 
-    lines = ["\nnotes                                 editorial: nothing to compute"]
+    lines = ["\nnotes                                 without numbers"]
     for note in NOTES:
         lines.append(f"note  {note.name:<{NAME}} {note.head}")
         if verbose:
-            lines += wrapped(f"{note.where} (source line {note.line}): {note.words}", 6)
+            lines += wrapped(f"{note.kind}; {note.where}, source line {note.line}: {note.words}", 6)
     return "\n".join(lines)
 
 
 def paper_line(equation, outcomes, verbose=False):
-    """Return one equation of the paper with its verdict, and with what proves it if asked for."""
+    """Return one equation of the paper with its verdict.
+
+    Parameters
+    ----------
+    equation : ibpcl.paper.equation.Equation
+    outcomes : dict
+        Maps names of checks to :class:`ibpcl.paper.checks.Outcome`.
+    verbose : bool
+        Whether to add the functions that compute it, and all of its checks. Without, only failed
+        checks are added.
+
+    Returns
+    -------
+    text : str
+        Lines of at most 80 columns.
+    """
     place = equation.section.replace("Algorithm", "Alg.")
     first = f"{place:<7}{equation.place:<10}{equation.verdict(outcomes):<20}"
     lines = textwrap.wrap(
@@ -84,7 +110,20 @@ def paper_line(equation, outcomes, verbose=False):
 
 
 def paper_summary(equations, outcomes, seconds):
-    """Return how many equations have which verdict."""
+    """Return the last lines of ``ibpcl check --paper``: the counts of verdicts and their meaning.
+
+    Parameters
+    ----------
+    equations : sequence of ibpcl.paper.equation.Equation
+    outcomes : dict
+        Maps names of checks to :class:`ibpcl.paper.checks.Outcome`.
+    seconds : float
+        The time that the checks took.
+
+    Returns
+    -------
+    text : str
+    """
     verdicts = [equation.verdict(outcomes) for equation in equations]
     counts = ", ".join(
         f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts)
@@ -93,13 +132,31 @@ def paper_summary(equations, outcomes, seconds):
         [
             "",
             *wrapped(f"{len(equations)} equations, definitions, steps and claims: {counts}", 0),
+            *(
+                line
+                for status, meaning in STATUSES.items()
+                if status in verdicts
+                for line in wrapped(f"{status}: {meaning}", 2)
+            ),
             f"{len(outcomes)} checks; {seconds:.1f} s",
         ]
     )
 
 
 class Section(NamedTuple):
-    """What the page needs of a check that is no gradient."""
+    """A section of the HTML page for a check without a gradient report.
+
+    Attributes
+    ----------
+    title : str
+        The name of the check.
+    verdict : str
+        "ok", "wrong" or "undecided".
+    body : str
+        The result as plain text.
+    figures : str
+        Always empty: such a check draws no figure.
+    """
 
     title: str
     verdict: str
@@ -112,30 +169,38 @@ class Section(NamedTuple):
 
 
 def sections(results):
-    """Return what an HTML page shows of each result: the report of a gradient, the text of all
-    others.
+    """Return the sections of an HTML page.
+
+    Parameters
+    ----------
+    results : sequence of ibpcl.paper.catalogue.Result
+
+    Returns
+    -------
+    sections : list
+        The :class:`ibpcl.verify.Report` of each gradient, a :class:`Section` of every other check.
     """
-    found = []
+    sections = []
     for result in results:
         outcome = result.outcome
         name = str(result.check)
         if outcome.report is not None:
             outcome.report.title = name
-            found.append(outcome.report)
+            sections.append(outcome.report)
         else:
             columns = (
                 HEADS[result.check.group] if result.check.group in ("errata", "divergences") else ""
             )
             body = "\n".join(part for part in (columns, outcome.words, outcome.text) if part)
-            found.append(Section(name, outcome.verdict, body))
-    return found
+            sections.append(Section(name, outcome.verdict, body))
+    return sections
 
 
 def listing(checks):
-    """Return the names of all checks by group."""
+    """Return the names of checks by group, as text."""
     lines = []
-    for group, words in GROUPS.items():
+    for group, meaning in GROUPS.items():
         names = [check.name for check in checks if check.group == group]
         if names:
-            lines += [f"{group} ({len(names)}): {words}", *(f"  {name}" for name in names)]
+            lines += [f"{group} ({len(names)}): {meaning}", *(f"  {name}" for name in names)]
     return "\n".join(lines)

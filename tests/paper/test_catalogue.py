@@ -1,6 +1,4 @@
-"""The catalogue: everything passes, nothing is left out, and a wrong distribution or a crash is
-told.
-"""
+"""The catalogue of checks is complete, all checks pass, and mistakes and crashes are reported."""
 
 import inspect
 import os
@@ -21,7 +19,7 @@ NAMES = [str(check) for check in CHECKS]
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=str)
-def test_it_is_proved(check):
+def test_the_check_passes(check):
     result = catalogue.run(check, seed=1)
     assert result.outcome.ok, result.outcome.text or result.outcome.words
     assert any(c.isdigit() for c in result.outcome.words) or "equal" in result.outcome.words

@@ -1,6 +1,8 @@
-"""Every erratum is shown: the printed form fails, the right one holds; and the printed form, put
-into the package, is caught by its own check.
+"""Every erratum compares two forms with a reference; the printed form, put into the package, is
+caught by its own check.
 """
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from ibpcl.evaluation import metrics
 from ibpcl.models import elbo as bounds
 from ibpcl.numerics import logit
 from ibpcl.paper import catalogue
-from ibpcl.paper.errata import ERRATA, NOTES, masks, sticks
+from ibpcl.paper.errata import ERRATA, KINDS, NOTES, masks, sticks
 from ibpcl.paper.errata.entry import above, below, equal
 from ibpcl.primitives import bernoulli, concrete, kumaraswamy, likelihoods, stick_breaking, weibull
 
@@ -195,10 +197,31 @@ def test_a_form_must_hold_at_all_points_and_fail_at_all():
     assert not below(1.0, 3.0, 2.0).printed_fails
 
 
-def test_entries_and_notes_say_where_they_are():
+def test_entries_and_notes_are_complete():
     names = [entry.name for entry in (*ERRATA, *NOTES)]
     assert len(set(names)) == len(names)
     assert all(0 < entry.line < 713 and entry.where for entry in (*ERRATA, *NOTES))
+    assert {entry.kind for entry in (*ERRATA, *NOTES)} == set(KINDS)
     assert all(entry.printed != entry.right for entry in ERRATA)
-    # no number
-    assert all(set(note._fields) == {"name", "where", "line", "head", "words"} for note in NOTES)
+    assert all(len(entry.typeset) == len(entry.labels) == 2 for entry in ERRATA)
+    titles = [entry.title for entry in ERRATA]
+    assert len(set(titles)) == len(titles)
+
+
+@pytest.mark.parametrize("entry", ERRATA, ids=lambda entry: entry.name)
+def test_the_evidence_supports_the_verdict(entry):
+    """The printed form disagrees with the reference, except where the entry says that it agrees."""
+    outcome = entry.run()
+    assert outcome.ok
+    assert outcome.numbers["right_holds"]
+    assert outcome.numbers["printed_fails"] != entry.agrees
+    assert not entry.agrees or entry.kind == "remark"
+    assert entry.quantity and entry.quantity in " ".join(outcome.text.split())
+    assert outcome.numbers["kind"] == entry.kind
+
+
+def test_a_remark_that_should_agree_is_wrong_if_it_does_not():
+    entry = BY_NAME["fifteen-percent"]
+    finding = entry.find(0)
+    assert not entry._replace(find=lambda seed: replace(finding, printed_fails=True)).run().ok
+    assert entry._replace(find=lambda seed: replace(finding, printed_fails=False)).run().ok

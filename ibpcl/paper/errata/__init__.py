@@ -1,12 +1,14 @@
-"""Every erratum of the paper as a check: the printed form shown failing, the right form shown
-holding.
+"""The errata: wrong formulas, ambiguities, choices and remarks, each evaluated beside a reference.
+
+Every erratum is also a check of ``ibpcl check``: both forms are computed again and compared with
+an independent number.
 """
 
 from ibpcl.paper.errata import masks, metrics, objective, sticks
-from ibpcl.paper.errata.entry import Erratum
+from ibpcl.paper.errata.entry import KINDS, Erratum
 from ibpcl.paper.errata.notes import NOTES
 
-__all__ = ["ERRATA", "NOTES"]
+__all__ = ["ERRATA", "KINDS", "NOTES"]
 
 ERRATA = tuple(
     value

@@ -1,6 +1,4 @@
-r"""Errata on the masks: whose density is printed, what its parameter is, and what the divergence
-is.
-"""
+"""Errata on the masks: their density, its parameter, their divergence and its gradient."""
 
 import numpy as np
 
@@ -14,13 +12,26 @@ from ibpcl.verify.distributions import quadrature
 POINTS = ((0.5, 0.1), (0.9, 0.1), (0.3, 0.6))
 
 
-def one(value):
-    """Shape a number as the log-odds of a single mask, (S, D, K)."""
+def single(value):
+    """Return a number as the log-odds of a single mask, in the shape (S, D, K) = (1, 1, 1)."""
     return np.full((1, 1, 1), value)
 
 
 def relaxed_divergence(logit_theta, logit_pi, tau, prior_tau):
-    """Integrate the divergence of two binary concrete variables numerically, over the logit Y."""
+    """Return the KL divergence of two binary concrete variables, integrated over the logit Y.
+
+    Parameters
+    ----------
+    logit_theta, logit_pi : float
+        Log-odds of the mask under the posterior and under the prior.
+    tau, prior_tau : float
+        Their temperatures, > 0.
+
+    Returns
+    -------
+    divergence : float
+        In nats.
+    """
 
     def integrand(y):
         log_q = concrete.log_density_logit(y, logit_theta, tau)[0]
@@ -31,24 +42,34 @@ def relaxed_divergence(logit_theta, logit_pi, tau, prior_tau):
 
 
 def closed_form(module, theta, pi):
-    """Evaluate the package's divergence of one mask: ``bernoulli`` or ``concrete``."""
-    return float(module.kl(one(logit(theta)), np.full((1, 1), logit(pi)))[0][0])
+    """Return the package's divergence of one mask, by the module ``bernoulli`` or ``concrete``."""
+    return float(module.kl(single(logit(theta)), np.full((1, 1), logit(pi)))[0][0])
 
 
 @erratum(
     "mask-kl-which",
-    "Sec. 3.2 and supplement D.3",
-    212,
-    "all KL terms have closed form; and: the mask's is that of concrete variables",
-    (
+    kind="ambiguity",
+    title="Which divergence do the masks pay?",
+    where="Sec. 3.2 against supplement D.3",
+    line=212,
+    printed="all KL terms have closed form; and: the mask's is that of concrete variables",
+    right=(
         "the Bernoulli's closed form is not the concrete's, but the concrete has one too: D "
         "coth(D/2) - 2"
     ),
+    typeset=(
+        "all KL terms have a closed form (Sec. 3.2), which for Bernoulli masks is "
+        r":math:`\theta\log\frac{\theta}{\pi} + (1-\theta)\log\frac{1-\theta}{1-\pi}`",
+        "the relaxed masks are concrete variables (supplement D.3). Their divergence has another "
+        r"closed form, :math:`D\coth\frac{D}{2} - 2` with "
+        r":math:`D = \operatorname{logit}\theta - \operatorname{logit}\pi`",
+    ),
+    quantity="the KL divergence of one relaxed mask, theta = 0.5, pi = 0.1, both temperatures 0.5",
+    reference="numerical integration",
+    labels=("Bernoulli form", "Concrete form"),
 )
 def mask_kl_which(seed):
-    """The Bernoulli closed form and D coth(D/2) - 2 against quadrature of the relaxed model's
-    divergence.
-    """
+    """Compare both closed forms with numerical integration of the relaxed divergence."""
     return equal(
         [closed_form(bernoulli, *point) for point in POINTS],
         [closed_form(concrete, *point) for point in POINTS],
@@ -59,13 +80,21 @@ def mask_kl_which(seed):
 
 @erratum(
     "mask-kl-sampled",
-    "supplement D.3",
-    534,
-    "the KL is estimated from samples: log q(Y) - log p(Y), S = 10",
-    "at equal temperatures no sampling is needed: D coth(D/2) - 2, whatever the temperature",
+    kind="choice",
+    title="The masks' divergence: ten samples or the closed form",
+    where="supplement D.3",
+    line=534,
+    printed="the KL is estimated from samples: log q(Y) - log p(Y), S = 10",
+    right="at equal temperatures no sampling is needed: D coth(D/2) - 2, whatever the temperature",
+    typeset=(
+        r"the average of :math:`\log q(Y) - \log p(Y)` over :math:`S = 10` samples",
+        r":math:`D\coth\frac{D}{2} - 2`, exact at equal temperatures, whatever the temperature",
+    ),
+    quantity="the KL divergence of one relaxed mask, theta = 0.5, pi = 0.1, equal temperatures",
+    reference="numerical integration",
 )
 def mask_kl_sampled(seed):
-    """The average of ten samples and the closed form against quadrature."""
+    """Compare the average of ten samples and the closed form with numerical integration."""
     logit_theta = logit(0.5)
     logit_pi = logit(0.1)
     noise = logistic(Key(seed, 0, 0, 0), (10, 1, 1), np.float64)
@@ -82,18 +111,26 @@ def mask_kl_sampled(seed):
 
 @erratum(
     "mask-kl-temperatures",
-    "supplement D.3",
-    534,
-    (
+    kind="ambiguity",
+    title="The temperature of the prior's masks is not given",
+    where="supplement D.3",
+    line=534,
+    printed=(
         "log q(Y; tau) - log p(Y; tau_0), tau_0 not given (authors' code: 0.05, their autoencoder: "
         "0.25)"
     ),
-    "equal temperatures, so that equal distributions are at distance 0",
+    right="equal temperatures, so that equal distributions are at distance 0",
+    typeset=(
+        r":math:`\log q(Y; \tau) - \log p(Y; \tau_0)` with :math:`\tau_0 \ne \tau` (the authors' "
+        "code has 0.05, that of their autoencoder 0.25)",
+        r":math:`\tau_0 = \tau`: equal mask probabilities then have divergence 0",
+    ),
+    quantity="the KL divergence of a mask from an equal prior, theta = pi = 0.9; tau = 10, "
+    "prior temperature 0.05",
+    reference="the divergence of equal distributions",
 )
 def mask_kl_temperatures(seed):
-    """The divergence of q = p, theta = pi = 0.9: tau = 10 and 0.3 against 0.05, 0.3 against 0.25;
-    it must be 0.
-    """
+    """Integrate the divergence of q = p for three pairs of temperatures; it must be 0."""
     same = logit(0.9)
     printed = [
         relaxed_divergence(same, same, *taus) for taus in ((10.0, 0.05), (0.3, 0.05), (0.3, 0.25))
@@ -103,13 +140,23 @@ def mask_kl_temperatures(seed):
 
 @erratum(
     "mask-density",
-    "supplement D.3",
-    536,
-    "log q(B) = log tau - tau Y + ... : the density of the mask B",
-    "it is that of Y = logit B; that of B has - log B - log(1 - B) besides",
+    kind="wrong",
+    title="The printed density is that of the mask's logit",
+    where="supplement D.3",
+    line=536,
+    printed="log q(B) = log tau - tau Y + ... : the density of the mask B",
+    right="it is the density of Y = logit B; the density of B has the terms - log B - log(1 - B)",
+    typeset=(
+        r":math:`\log q(B) = \log\tau - \tau Y + \log\alpha - 2\log(1 + e^{-\tau Y + \log\alpha})`",
+        r"this is :math:`\log q(Y)` for :math:`Y = \operatorname{logit} B`; the density of "
+        r":math:`B` has the further terms :math:`-\log B - \log(1 - B)`. (They cancel in the KL "
+        "divergence.)",
+    ),
+    quantity="the integral of the density over B in (0, 1), log-odds 0.7, temperature 0.5",
+    reference="the integral of a density",
 )
 def mask_density(seed):
-    """The integral of both over B, which must be 1; cold and warm."""
+    """Integrate both densities over B, at two temperatures; the integral must be 1."""
     cases = ((0.7, 0.5), (-1.0, 2.0))
     printed = [
         quadrature(lambda z, c=case: np.exp(concrete.log_density_logit(logit(z), *c)[0]), (0, 1))[0]
@@ -124,15 +171,23 @@ def mask_density(seed):
 
 @erratum(
     "mask-odds",
-    "supplement D.3",
-    531,
-    "alpha_k is the discrete class probability: log alpha = log pi",
-    "alpha_k is the odds: log alpha = logit pi, so that P(B > 1/2) = pi",
+    kind="wrong",
+    title="The parameter of a relaxed mask is its odds",
+    where="supplement D.3",
+    line=531,
+    printed="alpha_k is the discrete class probability: log alpha = log pi",
+    right="alpha_k is the odds: log alpha = logit pi, so that P(B > 1/2) = pi",
+    typeset=(
+        r":math:`\alpha_k` is the class probability, :math:`\log\alpha_k = \log\pi_k`, which for "
+        r"two classes gives :math:`P(B > \frac12) = \pi_k / (1 + \pi_k)`",
+        r":math:`\alpha_k` is the odds, :math:`\log\alpha_k = \operatorname{logit}\pi_k`, so that "
+        r":math:`P(B > \frac12) = \pi_k`",
+    ),
+    quantity="P(B > 1/2) for the mask probability pi = 0.9",
+    reference="the mask probability",
 )
 def mask_odds(seed):
-    """P(B > 1/2) by quadrature of the density, for pi = 0.9, 0.99, 0.5 and 0.1; sigma(log pi) = pi
-    / (1 + pi).
-    """
+    """Integrate P(B > 1/2) with log-odds log pi and logit pi; sigma(log pi) = pi / (1 + pi)."""
     pi = np.array([0.9, 0.99, 0.5, 0.1])
     logit_pi = stick_breaking.logit_probabilities(np.log(pi))[0]
 
@@ -148,15 +203,23 @@ def mask_odds(seed):
 
 @erratum(
     "mask-gradient",
-    "Sec. 3.2, Sampling details",
-    227,
-    "unbiased gradients for all parameters: also those of the Bernoulli variables",
-    "unbiased for the relaxed (concrete) objective; for the Bernoulli one it is biased",
+    kind="ambiguity",
+    title="Unbiased gradients: of which objective?",
+    where="Sec. 3.2, Sampling details",
+    line=227,
+    printed="unbiased gradients for all parameters: also those of the Bernoulli variables",
+    right="unbiased for the relaxed (concrete) objective; for the Bernoulli one it is biased",
+    typeset=(
+        "unbiased for the objective with Bernoulli masks",
+        "unbiased for the objective with relaxed (concrete) masks, and biased for the one with "
+        "Bernoulli masks",
+    ),
+    quantity="the derivative of E[exp(B)] with respect to the log-odds, theta = 0.7, temperature 1",
+    reference="central difference of the relaxed expectation, which is integrated numerically",
+    labels=("Bernoulli masks", "Relaxed masks"),
 )
 def mask_gradient(seed):
-    """The derivative of E[exp(B)] and the mean pathwise gradient against that of E[exp(z)], tau =
-    1, theta = 0.7.
-    """
+    """Compare the derivative of E[exp(B)] and the mean pathwise gradient with that of E[exp(z)]."""
     log_odds = logit(0.7)
     tau = 1.0
 

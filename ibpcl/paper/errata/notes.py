@@ -1,105 +1,154 @@
-"""Editorial remarks on the paper: what is not said, said twice, or called by one name for two
-things.
-"""
+"""Remarks on the paper that need no computation, such as missing details and ambiguous symbols."""
 
 from ibpcl.paper.errata.entry import Note
 
 NOTES = (
     Note(
         "symbols",
+        "ambiguity",
         "throughout",
         175,
-        "one letter, several meanings",
-        "alpha is the IBP's concentration, a Beta's, a Kumaraswamy's and a mask's odds; nu is a "
-        "stick and, with two indices, the parameters of its posterior; v is the stick later on; "
-        "beta, B and theta have several meanings.",
-    ),
-    Note(
-        "prior-temperature",
-        "supplement D.3",
-        534,
-        "never given",
-        "The temperature of the prior's concrete masks is never given.",
+        "one letter has several meanings",
+        "alpha denotes the IBP's concentration, a parameter of a Beta distribution, a parameter of "
+        "a Kumaraswamy distribution and the odds of a mask. nu is a stick and, with two indices, "
+        "the parameters of its posterior; later v is the stick. beta, B and theta also have "
+        "several meanings.",
     ),
     Note(
         "expansion-constant",
+        "ambiguity",
         "Sec. 4.6",
         306,
-        "T^l and 'iteration' are not given",
-        (
-            "The number T^l of empty columns is not given, nor whether an iteration is a step or a "
-            "task."
-        ),
+        "'iteration' and T^l are not defined",
+        "The number T^l of empty columns is not given, nor whether an iteration is a training "
+        "step or a task.",
     ),
     Note(
         "bias-prior",
+        "ambiguity",
         "Sec. 4.1, Eq. 11",
         248,
-        "not said for biases and heads",
-        "What the masked prior is for biases is not said; here a bias follows its unit's "
-        "activity, and a new head has p_0.",
+        "the masked prior of biases is undefined",
+        "The masked prior of biases is not defined. Here a bias follows the activity of its unit, "
+        "and a new head has the prior p_0.",
     ),
     Note(
         "unused-weights",
+        "ambiguity",
         "Sec. 4.1",
         250,
-        "where they start is not said",
-        "If every weight starts at its last posterior, those that no task uses are pulled from "
-        "there to p_0; here they start afresh.",
+        "where unused weights start is not given",
+        "If every weight starts at its last posterior, the weights that no task uses are pulled "
+        "from there to p_0. Here they are initialized again for each task.",
+    ),
+    Note(
+        "three-data-sets",
+        "remark",
+        "Sec. 6.1",
+        332,
+        "'three' data sets, four are listed",
+        "The text announces three benchmark data sets and lists four: Split MNIST, Split notMNIST, "
+        "Permuted MNIST and Fashion MNIST.",
+    ),
+    Note(
+        "coreset-tasks",
+        "choice",
+        "Sec. 4.3",
+        286,
+        "here the newest task is refined as well",
+        "The paper updates only the weights of tasks 1 to t - 1 on the coresets. Here the newest "
+        "task is refined on its coreset as well, as in VCL's code.",
+    ),
+    Note(
+        "coreset-recursion",
+        "choice",
+        "supplement C",
+        505,
+        "here each task keeps its own coreset",
+        "The paper chooses each coreset from the new task and the old coreset, so points can leave "
+        "the coreset and become training data. Here each task keeps its own coreset, and the "
+        "coreset C_t is their union: no point leaves it, and the recursion reduces to training on "
+        "the points of task t outside its coreset.",
+    ),
+    Note(
+        "coreset-gain",
+        "remark",
+        "Sec. 6.1 against supplement F, Table 2",
+        344,
+        "coresets lower two of four table entries",
+        "The text says that coresets improve performance a bit. In the table, the coreset raises "
+        "the paper's method on Split MNIST and Fashion MNIST, and lowers it on notMNIST (97.152 to "
+        "97.061) and on Permuted MNIST (98.180 to 98.163).",
     ),
     Note(
         "bwt-most",
+        "remark",
         "supplement F.2",
         624,
-        "true of three baselines, not of Rehearsal",
-        "'Backward transfer is more as compared to most baselines': to three of four; "
-        "Rehearsal's +1.3e-4 is ten times ours, +1.33e-5.",
+        "BWT exceeds three of the four baselines",
+        "'Backward transfer is more as compared to most baselines' holds for three of four. "
+        "Rehearsal's +1.3e-4 is ten times the +1.33e-5 of the paper's method.",
     ),
     Note(
         "deviations",
+        "remark",
         "supplement F, Table 2",
         578,
-        "one run: the deviations have no source",
-        "The released code runs once; the deviations have no source.",
+        "the source of the deviations is unknown",
+        "The released code runs each experiment once, so the source of the printed deviations is "
+        "unknown.",
     ),
     Note(
         "fashion-split",
+        "remark",
         "supplement A",
         458,
-        "not the official split",
-        (
-            "50 000 / 20 000 is a split of all 70 000 images by the authors; the official one is "
-            "60 000 / 10 000."
-        ),
+        "Fashion MNIST: not the official split",
+        "The 50,000 training and 20,000 test images are the authors' own split of all 70,000 "
+        "images. The official split has 60,000 and 10,000.",
+    ),
+    Note(
+        "baseline-layers",
+        "ambiguity",
+        "supplement B against B.1",
+        463,
+        "which baselines have two hidden layers",
+        "Supplement B says that all models except DEN have one hidden layer. Supplement B.1 and "
+        "Sec. 6.1 say that DEN and RCL have two.",
     ),
     Note(
         "baseline-widths",
+        "remark",
         "supplement B",
         463,
-        "not the defaults of DEN and RCL",
-        "DEN and RCL: 256, 128 units; their own default is 312, 128.",
+        "DEN and RCL: not their default widths",
+        "DEN and RCL start with 256 and 128 units; the default of their own code is 312 and 128.",
     ),
     Note(
         "vcl-architecture",
+        "remark",
         "supplement B.2",
         472,
-        "not that of the official code",
-        "VCL's decoder is described with two shared and one specific layer, latent 100; the "
-        "official code has two specific and two shared layers, latent 50.",
+        "VCL's decoder: not the official code's",
+        "VCL's decoder is described with two shared layers, one specific layer and 100 latent "
+        "dimensions. The official code has two shared layers, two specific layers and 50 latent "
+        "dimensions.",
     ),
     Note(
         "latent-prior",
+        "ambiguity",
         "supplement G",
         635,
-        "'fixed or learned': which is not said",
-        "The latent prior is 'fixed or learned'; the authors' code learns a mean for each task "
-        "and penalizes its norm.",
+        "the latent prior: 'fixed or learned'",
+        "The prior of the latent codes is 'fixed or learned'. The authors' code learns one mean "
+        "per task and penalizes its norm.",
     ),
     Note(
         "url",
+        "remark",
         "supplement B",
         466,
-        "https:// stands twice",
-        "https:// stands twice before the address of RCL.",
+        "the address of RCL repeats https://",
+        "https:// is printed twice in the address of RCL's code.",
     ),
 )

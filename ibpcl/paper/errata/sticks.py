@@ -1,6 +1,4 @@
-r"""Errata on the sticks and their concentration alpha: divergences, which distribution q(v) is, a
-learned alpha.
-"""
+"""Errata on the sticks: their divergence, their posterior, and the learned concentration alpha."""
 
 import numpy as np
 from scipy.special import beta as beta_function
@@ -20,12 +18,26 @@ GENERAL_POINTS = ((31.0, 2.0, 30.0, 3.0), (2.0, 3.0, 1.5, 2.5), (1.0, 2.0, 1.0, 
 
 
 def divergence_by_quadrature(a, b, alpha, beta=1.0):
-    r"""Integrate :math:`KL[\mathrm{Kumaraswamy}(a, b) \,\|\, \mathrm{Beta}(\alpha, \beta)]`
-    numerically.
+    r"""Return :math:`KL[\mathrm{Kumaraswamy}(a, b) \,\|\, \mathrm{Beta}(\alpha, \beta)]` by
+    numerical integration.
 
     With :math:`t = (1 - v^a)^b`, which is uniform under q, the integrand has no pole:
     :math:`\log(1 - v^a) = \log t / b`.
 
+    Parameters
+    ----------
+    a, b : float
+        Shape parameters of the Kumaraswamy distribution, > 0.
+    alpha, beta : float
+        Shape parameters of the Beta distribution, > 0.
+
+    Returns
+    -------
+    divergence : float
+        In nats.
+
+    Examples
+    --------
     >>> round(divergence_by_quadrature(2.0, 3.0, 1.5), 6)
     0.261294
     """
@@ -45,8 +57,20 @@ def divergence_by_quadrature(a, b, alpha, beta=1.0):
 
 
 def eleven_terms(a, b, alpha, beta, last):
-    """Evaluate Eq. 13 with eleven terms of its series, as printed but for its last constant, which
-    is given.
+    """Return Eq. 13 with eleven terms of its series and the given last constant, in nats.
+
+    Parameters
+    ----------
+    a, b : float
+        Shape parameters of the Kumaraswamy distribution, > 0.
+    alpha, beta : float
+        Shape parameters of the Beta distribution, > 0.
+    last : float
+        The constant term, printed as -b / (1 - b) and in truth -(b - 1) / b.
+
+    Returns
+    -------
+    divergence : float
     """
     m = np.arange(1, 12)
     series = (beta - 1) * b * (beta_function(m / a, b) / (m + a * b)).sum()
@@ -55,21 +79,24 @@ def eleven_terms(a, b, alpha, beta, last):
 
 
 def ours(a, b, alpha):
-    """Evaluate the package's divergence for one stick."""
+    """Return the package's divergence of one stick from Beta(alpha, 1)."""
     return float(kumaraswamy.kl_to_beta(np.array([a]), np.array([b]), alpha)[0])
 
 
 @erratum(
     "kumaraswamy-kl-constant",
-    "supplement D.2, Eq. 13",
-    524,
-    "... - b / (1 - b) ...",
-    "... - (b - 1) / b ...",
+    kind="wrong",
+    title="One constant in the KL divergence of Kumaraswamy and Beta",
+    where="supplement D.2, Eq. 13",
+    line=524,
+    printed="... - b / (1 - b) ...",
+    right="... - (b - 1) / b ...",
+    typeset=(r":math:`\ldots - \frac{b}{1-b} \ldots`", r":math:`\ldots - \frac{b-1}{b} \ldots`"),
+    quantity="KL(Kumaraswamy(2, 3) || Beta(1.5, 1)), in nats",
+    reference="numerical integration",
 )
 def kumaraswamy_kl_constant(seed):
-    """Both constants against quadrature, for beta = 1; the printed one even gives negative
-    divergences.
-    """
+    """Compare both constants with numerical integration; the printed one gives negative values."""
     return equal(
         [eleven_terms(a, b, alpha, 1.0, -b / (1 - b)) for a, b, alpha in POINTS],
         [ours(*point) for point in POINTS],
@@ -80,14 +107,23 @@ def kumaraswamy_kl_constant(seed):
 
 @erratum(
     "kumaraswamy-kl-at-prior",
-    "supplement D.2, Eq. 13",
-    524,
-    "... - b / (1 - b) ...: singular at b = 1",
-    "0 where q equals the prior, (a, b) = (alpha, 1)",
+    kind="wrong",
+    title="The same divergence where the posterior equals the prior",
+    where="supplement D.2, Eq. 13",
+    line=524,
+    printed="... - b / (1 - b) ...: singular at b = 1",
+    right="0 where q equals the prior, (a, b) = (alpha, 1)",
+    typeset=(
+        r":math:`-\frac{b}{1-b}`, which is singular at :math:`b = 1`",
+        r":math:`-\frac{b-1}{b}`, so that the divergence is 0 at :math:`(a, b) = (\alpha, 1)`, "
+        "where the posterior equals the prior",
+    ),
+    quantity="KL(Kumaraswamy(30, 1) || Beta(30, 1)), in nats: both are the same distribution",
+    reference="the divergence of equal distributions",
 )
 def kumaraswamy_kl_at_prior(seed):
-    """Both forms where q and p are the same distribution, so that the divergence is 0."""
-    # b / (1 - b) at b = 1 is what is shown to be singular
+    """Evaluate both forms where q and p are the same distribution."""
+    # b / (1 - b) is singular at b = 1
     with np.errstate(divide="ignore"):
         last = -np.float64(1) / np.float64(0)
     return equal(eleven_terms(30.0, 1.0, 30.0, 1.0, last), ours(30.0, 1.0, 30.0), 0.0, 1e-9)
@@ -95,13 +131,22 @@ def kumaraswamy_kl_at_prior(seed):
 
 @erratum(
     "kumaraswamy-kl-11-terms",
-    "supplement D.2, below Eq. 13",
-    527,
-    "the first 11 terms of the series suffice",
-    "their number must grow with a (and none is needed for beta = 1)",
+    kind="wrong",
+    title="Eleven terms of the series are too few",
+    where="supplement D.2, below Eq. 13",
+    line=527,
+    printed="the first 11 terms of the series suffice",
+    right="their number must grow with a (and none is needed for beta = 1)",
+    typeset=(
+        "the first 11 terms of the series suffice",
+        "the number of terms must grow with :math:`a`; for :math:`\\beta = 1`, as in every IBP "
+        "prior, no term is needed",
+    ),
+    quantity="KL(Kumaraswamy(31, 2) || Beta(30, 3)), in nats, with the right constant",
+    reference="numerical integration",
 )
 def kumaraswamy_kl_eleven_terms(seed):
-    """Eleven terms, with the constant mended, against quadrature, where beta is not 1."""
+    """Compare eleven terms, with the right constant, with numerical integration for beta != 1."""
     return equal(
         [eleven_terms(a, b, alpha, beta, -(b - 1) / b) for a, b, alpha, beta in GENERAL_POINTS],
         [kumaraswamy.kl_to_general_beta(*point)[0] for point in GENERAL_POINTS],
@@ -112,15 +157,21 @@ def kumaraswamy_kl_eleven_terms(seed):
 
 @erratum(
     "stick-posterior",
-    "Sec. 3.2",
-    196,
-    "q(v) is Beta(nu_1, nu_2)",
-    "q(v) is Kumaraswamy(a, b), as in supplement D.2",
+    kind="ambiguity",
+    title="Is the posterior of the sticks a Beta or a Kumaraswamy distribution?",
+    where="Sec. 3.2 against supplement D.2",
+    line=196,
+    printed="q(v) is Beta(nu_1, nu_2)",
+    right="q(v) is Kumaraswamy(a, b), as in supplement D.2",
+    typeset=(
+        r":math:`q(v_k) = \mathrm{Beta}(\nu_{k,1}, \nu_{k,2})` (Sec. 3.2)",
+        r":math:`q(v_k) = \mathrm{Kumaraswamy}(a_k, b_k)` (supplement D.2)",
+    ),
+    quantity="the mean of q(v) with both shape parameters given, (2, 3)",
+    reference="the mean of samples by the supplement's formula, by numerical integration",
 )
 def stick_posterior(seed):
-    """The mean of both distributions at (2, 3) against that of the supplement's sampling
-    formula.
-    """
+    """Compare the means of both distributions at (2, 3) with the supplement's sampling formula."""
     a = 2.0
     b = 3.0
     drawn = quadrature(
@@ -134,15 +185,23 @@ def stick_posterior(seed):
 
 @erratum(
     "stick-start",
-    "supplement B.1 (not printed)",
-    469,
-    "the authors' code starts at (a, b) = (alpha + 1, 2)",
-    "starting at the prior, (alpha, 1), costs nothing and hides no unit",
+    kind="choice",
+    title="Where the sticks start",
+    where="supplement B.1 (the start is not printed; it is taken from the authors' code)",
+    line=469,
+    printed="the authors' code starts at (a, b) = (alpha + 1, 2)",
+    right="starting at the prior, (alpha, 1), costs nothing and hides no unit",
+    typeset=(
+        r":math:`(a, b) = (\alpha + 1, 2)`: the mean log-stick starts below the prior's, and 200 "
+        "sticks multiply the difference",
+        r":math:`(a, b) = (\alpha, 1)`, the prior itself: the divergence starts at 0",
+    ),
+    quantity="the mean log-stick E[log v] at the start, for alpha = 30",
+    reference="the mean log-stick of the prior, by numerical integration",
+    labels=("Authors' code", "Used here"),
 )
 def stick_start(seed):
-    """The mean log-stick at both starts against the prior's, for alpha = 30: 200 sticks multiply
-    the difference.
-    """
+    """Compare the mean log-stick at both starts with the prior's, for alpha = 30."""
     alpha = 30.0
     layer = Masked("layer", 2, 3)
     layout = Layout(layer.entries())
@@ -165,15 +224,23 @@ SCALE = np.array([12.0])
 
 @erratum(
     "learned-alpha-sampled",
-    "supplement E.2",
-    546,
-    "with a learned alpha the sticks' KL must be estimated by sampling (S = 10)",
-    "it is linear in alpha and log alpha: E[alpha] and E[log alpha] are enough",
+    kind="wrong",
+    title="With a learned concentration, the sticks' divergence needs no sampling",
+    where="supplement E.2",
+    line=546,
+    printed="with a learned alpha the sticks' KL must be estimated by sampling (S = 10)",
+    right="it is linear in alpha and log alpha: E[alpha] and E[log alpha] are enough",
+    typeset=(
+        r"with a learned :math:`\alpha`, the sticks' KL divergence must be estimated from samples "
+        "(:math:`S = 10`)",
+        r"the divergence is linear in :math:`\alpha` and :math:`\log\alpha`, so "
+        r":math:`\mathbb{E}[\alpha]` and :math:`\mathbb{E}[\log\alpha]` give it exactly",
+    ),
+    quantity="the expected KL divergence of two sticks under a Weibull(3, 12) posterior of alpha",
+    reference="numerical integration over alpha",
 )
 def learned_alpha_sampled(seed):
-    """The average over ten samples of alpha, and the form with two moments, against quadrature over
-    alpha.
-    """
+    """Compare ten samples of alpha, and the form with two moments, with numerical integration."""
     draws = weibull.sample(uniform(Key(seed, 0, 0, 0), (10, 1), np.float64), K, SCALE)[0]
     (mean, mean_log), _ = weibull.moments(K, SCALE)
 
@@ -191,18 +258,25 @@ def learned_alpha_sampled(seed):
 
 @erratum(
     "gamma-divergence",
-    "supplement E.2",
-    546,
-    "the Gamma has no closed-form KL, so it must be sampled (S = 10)",
-    (
+    kind="wrong",
+    title="The KL divergence of two Gamma distributions has a closed form",
+    where="supplement E.2",
+    line=546,
+    printed="the Gamma has no closed-form KL, so it must be sampled (S = 10)",
+    right=(
         "KL of two Gammas is closed: (g - h) psi(g) - log Gamma(g) + log Gamma(h) + h log(r / s) "
         "+ g (s - r) / r"
     ),
+    typeset=(
+        "the Gamma distribution has no closed-form KL divergence",
+        r":math:`(g - h)\,\psi(g) - \log\Gamma(g) + \log\Gamma(h) + h \log\frac{r}{s} "
+        r"+ g\,\frac{s - r}{r}` for shapes :math:`g, h` and rates :math:`r, s`",
+    ),
+    quantity="KL(Gamma(4, rate 0.5) || Gamma(2, rate 0.2)), from ten samples and in closed form",
+    reference="numerical integration",
 )
 def gamma_divergence(seed):
-    """The average of ten samples of the log ratio, and the closed form, against quadrature; shapes
-    g, h, rates r, s.
-    """
+    """Compare ten samples of the log ratio, and the closed form, with numerical integration."""
     g = 4.0
     r = 0.5
     h = 2.0
