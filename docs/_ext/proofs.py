@@ -405,11 +405,11 @@ def displayed(equation, results):
     place = f"line {equation.line}"
     place = f"Eq. {equation.number}, {place}" if equation.number else place.capitalize()
     title = f'<span class="place">{place}</span>'
-    if not equation.tex:
-        title += f"{escape(equation.formula)}"
     parts = [raw(f'<p class="equation">{title} {badge(equation.status)}</p>')]
     if equation.tex:
         parts.append(f".. math::\n\n   {equation.tex}")
+    else:
+        parts.append(f"{plain(sentence(equation.formula))}.")
     computed = ", ".join(
         f":py:obj:`{name.removeprefix('ibpcl.')} <{name}>`" for name in equation.functions
     )
@@ -507,11 +507,11 @@ def erratum(entry, numbers):
         head(entry.title, "~"),
         "\n".join(
             [
-                f":Place: {placed(entry.where)}, line {entry.line}",
+                f":Place: {placed(entry.where)}, line {entry.line} "
+                f"(``ibpcl check -v errata/{entry.name}``)",
                 f":{forms[0]}: {entry.typeset[0]}",
                 f":{forms[1]}: {entry.typeset[1]}",
                 f":Evaluated: {plain(sentence(entry.quantity))}{points}.",
-                f":Command: ``ibpcl check -v errata/{entry.name}``",
             ]
         ),
         table(
