@@ -42,10 +42,10 @@ FIRST_TASK_SHARE = Printed(
 # supplement B.1
 UNITS = 200
 EXPANDING_UNITS = 50
-# supplement B.1, of training and of fine-tuning each
+# Supplement B.1: epochs of training, and as many of fine-tuning.
 EPOCHS = 5
 
-# Statements without a number, and where they stand.
+# Statements without a number, with their places.
 CLAIMS = {
     "coreset": 'Sec. 6.1: "using coreset was found to improve performance a bit"',
     "forgetting": 'Sec. 6.1: "relatively stable individual task accuracies as compared to '
@@ -98,9 +98,9 @@ KNN = {
 }
 
 # Not in the paper: changed copies of the authors' code, with a fixed alpha of 30, one independent
-# stick a column, and this link and weight of the masks' divergence (unchanged it reaches 99.77 % on
-# Split MNIST, two seeds).  Accuracy (percent), density on dead and on live pixels, and pairwise
-# sharing (percent of the weights).
+# stick per column, and this link and weight of the masks' divergence. (Unchanged, it reaches
+# 99.77 % on Split MNIST, two seeds.) Accuracy in percent, density on dead and on live pixels, and
+# pairwise sharing in percent of the weights.
 CODE = (
     "the authors' code, changed to a fixed alpha, independent sticks, this link and weight; Split "
     "MNIST"
@@ -113,12 +113,26 @@ AUTHORS_CODE = {
 
 
 def accuracy(row, benchmark):
-    """Return the final mean accuracy that the paper prints for a row and a benchmark, or None.
+    """Return the final mean accuracy that the paper prints.
 
+    Parameters
+    ----------
+    row : str
+        The key of a row, such as "npbcl".
+    benchmark : str
+        The name of a benchmark, such as "split-mnist".
+
+    Returns
+    -------
+    printed : Printed or None
+        In percent, with its deviation. None if the paper does not print it.
+
+    Examples
+    --------
     >>> accuracy("npbcl", "split-mnist").value, accuracy("npbcl", "split-glyphs")
     (99.819, None)
     """
-    # the paper's is cut anew
+    # The paper splits Fashion MNIST again.
     benchmark = "split-fashion-mnist" if benchmark == "fashion-resplit" else benchmark
     if row not in ACCURACY or benchmark not in COLUMNS:
         return None
@@ -127,9 +141,24 @@ def accuracy(row, benchmark):
 
 
 def metric(row, name, scale=1.0):
-    """Return one of Acc, FWT and BWT of permuted MNIST that the paper prints for a row, times
-    ``scale``, or None.
+    """Return Acc, FWT or BWT on Permuted MNIST as the paper prints it.
 
+    Parameters
+    ----------
+    row : str or None
+        The key of a row.
+    name : {"Acc", "FWT", "BWT"}
+        Acc is printed in percent, the others as fractions.
+    scale : float
+        Multiplies the value.
+
+    Returns
+    -------
+    printed : Printed or None
+        None if the paper does not print it.
+
+    Examples
+    --------
     >>> round(metric("vcl", "BWT", scale=100).value, 6)
     -0.4
     """
@@ -140,8 +169,24 @@ def metric(row, name, scale=1.0):
 
 
 def knn(row, benchmark, neighbours):
-    """Return the k-NN error that the paper prints for a row and a benchmark (percent), or None.
+    """Return the k-NN error that the paper prints.
 
+    Parameters
+    ----------
+    row : str
+        The key of a row.
+    benchmark : str
+        "vae-mnist" or "vae-notmnist".
+    neighbours : int
+        3, 5 or 10.
+
+    Returns
+    -------
+    printed : Printed or None
+        In percent. None if the paper does not print it.
+
+    Examples
+    --------
     >>> knn("npbcl", "vae-mnist", 3).value, knn("npbcl", "vae-glyphs", 3)
     (0.37, None)
     """
@@ -160,8 +205,20 @@ def knn(row, benchmark, neighbours):
 
 
 def authors_code(link, weight, name):
-    """Return what the authors' code, changed to this link and weight of the masks' divergence,
-    gave, or None.
+    """Return a result of the authors' code after changes of the masks' link and weight.
+
+    Parameters
+    ----------
+    link : {"logit", "log"}
+    weight : float
+        The weight of the masks' divergence, 1 or 1/784.
+    name : {"accuracy", "dead", "live", "sharing"}
+        A key of :data:`AUTHORS_CODE`'s entries.
+
+    Returns
+    -------
+    printed : Printed or None
+        None if this combination was not measured.
     """
     values = AUTHORS_CODE.get((link, weight))
     return None if values is None else Printed(values[name], None, CODE, "changed code")

@@ -1,6 +1,4 @@
-"""Targets about accuracy: the table of final means, other metrics, curves, each task over time; and
-with one head.
-"""
+"""Targets about accuracy: final means, other metrics, curves, single tasks over time, one head."""
 
 import numpy as np
 
@@ -30,7 +28,7 @@ from ibpcl.paper.reproduce.rows import (
     target,
 )
 
-# Of the table of what an accuracy took; steps and seconds are those of all tasks.
+# Columns of the tables of training effort; steps and seconds are totals over all tasks.
 TOOK = (
     ("accuracy", findings.final_accuracy, PERCENT),
     ("epochs a task", measures.epochs, WHOLE),
@@ -38,7 +36,8 @@ TOOK = (
     ("seconds", measures.train_seconds, SECONDS),
     ("stored, MB", findings.stored, MEGABYTES),
 )
-SHOWN_TASKS = 4  # of the paper's figure of single tasks
+# The paper's figure shows the first four tasks.
+SHOWN_TASKS = 4
 
 
 @target(
@@ -48,11 +47,10 @@ SHOWN_TASKS = 4  # of the paper's figure of single tasks
     ),
 )
 def final(results):
-    """Compare final mean accuracies, as the paper's table, and what they took; notMNIST also
-    without repeated images.
+    """Compare final mean accuracies with the paper's table, and show the training effort.
 
-    A quick look has the paper's rows and one reference; else there are all methods and two
-    references.
+    For notMNIST there is also the accuracy without repeated images. A quick run has the paper's
+    rows and one reference; a full run has all methods and two references.
     """
     entries = []
     notes = []
@@ -82,27 +80,28 @@ def final(results):
             tables.append(table)
             notes.append(note)
     notes.append(
-        "Epochs and steps are those of training, of RCL with all networks that it tries, without "
-        "the steps on coresets before predictions; a step is of a minibatch. Seconds are the "
-        "tasks times the median task's, of training, on this machine as busy as it was. Stored "
-        "is what is kept after the last task."
+        "Epochs and steps count training: a step is one minibatch update. For RCL they include all "
+        "networks that it tries; updates on coresets before prediction do not count. Seconds are "
+        "the number of tasks times the training time of the median task, on this machine with its "
+        "current load. Stored is the size of the learner after the last task."
     )
     axes = pictures.compared(results, entries, 18)
     if REFERENCE in results.rows or REFERENCE_HE in results.rows:
         notes.append(
-            "independent: one plain network a task, nothing shared and nothing forgotten; what a "
-            "method gains over it is transfer, or a single task learned better. It has two "
-            "starts: the usual uniform one, and He's, which learns faster."
+            "independent: one plain network per task, so nothing is shared and nothing is "
+            "forgotten. A method that is better than it profits from transfer, or learns a single "
+            "task better. It has two initializations: the usual uniform one, and He's, which "
+            "learns faster."
         )
     if OURS_CORESET in results.rows:
         notes.append(f"The paper's statement, {paper.CLAIMS['coreset']}.")
     if any(b.experiment == "split-fashion-mnist" for b in results.benchmarks):
         notes.append(
-            "The paper's Fashion MNIST is all images cut anew into 50,000 for training and 20,000 "
-            "for "
-            "tests (the data set fashion-resplit); here it is as published, 60,000 and 10,000."
+            "The paper splits all images of Fashion MNIST again, into 50,000 for training and "
+            "20,000 for testing (the data set fashion-resplit); here they are split as published, "
+            "into 60,000 and 10,000."
         )
-    # else they differ for a reason that is known
+    # The numbers of a quick run differ because it is quick.
     if not results.choice.quick:
         notes += differences.notes(results)
     return Summary(tuple(tables), tuple(notes), {"accuracy": axes})
@@ -127,13 +126,13 @@ def _without_repeats(results, benchmark):
 
 @target(("permuted-mnist",), lambda quick: method_rows(REFERENCE))
 def other_metrics(results):
-    """Compare Acc, FWT and BWT on permuted MNIST."""
+    """Compare Acc, FWT and BWT on Permuted MNIST with the paper's table."""
     tables = []
     shown = []
     for b in results.benchmarks:
         entries = []
         for row in results.rows_on(b):
-            known = row.key if b.name == "permuted-mnist" else None
+            printed_row = row.key if b.name == "permuted-mnist" else None
             entries += [
                 results.entry(
                     row,
@@ -141,7 +140,7 @@ def other_metrics(results):
                     findings.final_accuracy,
                     "final mean",
                     PERCENT,
-                    paper.metric(known, "Acc"),
+                    paper.metric(printed_row, "Acc"),
                 ),
                 results.entry(row, b, measures.accuracy_over_pairs, "Acc", PERCENT),
                 results.entry(
@@ -150,7 +149,7 @@ def other_metrics(results):
                     measures.untrained_accuracy,
                     "FWT",
                     PERCENT,
-                    paper.metric(known, "FWT", 100),
+                    paper.metric(printed_row, "FWT", 100),
                 ),
                 results.entry(
                     row,
@@ -158,7 +157,7 @@ def other_metrics(results):
                     findings.backward_transfer,
                     "BWT",
                     FINE_POINTS,
-                    paper.metric(known, "BWT", 100),
+                    paper.metric(printed_row, "BWT", 100),
                 ),
             ]
         shown.append([entry for entry in entries if entry.column == "BWT"])
@@ -174,15 +173,15 @@ def other_metrics(results):
         (
             "Acc is the mean over time and tasks, sum of R_ij for i >= j over N (N + 1) / 2. The "
             "paper prints N (N - 1) / 2, by which perfect accuracy on five tasks would score "
-            "1.5; its column Acc repeats the final mean accuracies of its other table, so it "
-            "stands beside those here.",
-            "FWT is the accuracy on tasks not yet learned. With one head a task it is chance, 1 "
-            "/ C, by construction: the head is untrained. Measured after the last task on "
-            f"{measures.FURTHER} further permutations, with heads that no example has touched; a "
-            "dash where the stream has no further tasks or the method cannot.",
+            "1.5; its column Acc repeats the final mean accuracies of its other table, so the "
+            "paper's values are beside our final means here.",
+            "FWT is the accuracy on tasks that are not yet learned. With one head per task it is "
+            "at chance level, 1 / C, by construction, because the head is untrained. It is "
+            f"measured after the last task on {measures.FURTHER} further permutations, with "
+            "untrained heads; it is a dash if the stream has no further tasks or the method "
+            "cannot measure it.",
             "BWT is the mean change of a task's accuracy since it was learned, over all later "
-            "times. The printed BWT "
-            "of Naive and its printed accuracies do not fit together: see the errata.",
+            "times. The errata comment on the printed BWT of naive training.",
             *([] if results.choice.quick else differences.notes(results)),
         ),
         {"backward_transfer": axes},
@@ -191,9 +190,7 @@ def other_metrics(results):
 
 @target(FOUR, lambda quick: method_rows(REFERENCE))
 def curves(results):
-    """Draw the mean accuracy of the tasks seen so far: where the paper has values, once with these
-    and once without.
-    """
+    """Draw the mean accuracy of the tasks seen so far, with and without the paper's values."""
     tables = []
     drawn = []
     for b in results.benchmarks:
@@ -230,7 +227,7 @@ def curves(results):
         tuple(tables),
         (
             (
-                "The paper shows curves and prints their last values, in its table: hollow "
+                "The paper shows curves; its table has their last values, drawn here as hollow "
                 "markers at the right edge."
             ),
         ),
@@ -246,7 +243,7 @@ FORGETTING = ("vcl", "vcl-coreset", OURS.key, OURS_CORESET.key, REFERENCE.key)
     lambda quick: tuple(row for row in method_rows(REFERENCE) if row.key in FORGETTING),
 )
 def forgetting(results):
-    """Compare the accuracy on each task as newer tasks are learned."""
+    """Compare the accuracy on each task while later tasks are learned."""
     tables = []
     drawn = {}
     for b in results.benchmarks:
@@ -292,9 +289,7 @@ def _task_panels(matrices):
     "domain",
 )
 def domain(results):
-    """Compare final mean accuracy and backward transfer with one head, of every method that can
-    have one.
-    """
+    """Compare final mean accuracy and backward transfer with one head for all tasks."""
     entries = []
     axes = pictures.panels(len(results.benchmarks))
     for row in results.rows:
@@ -322,17 +317,19 @@ def domain(results):
         (
             "One head for all tasks. Permuted-10: ten permutations of the pixels of MNIST, ten "
             "classes. Pairs: 0/1 to 8/9 as five tasks with two classes, the first and the second "
-            "of a pair, so that the same output means another digit in every task; chance is 50 "
-            "%.",
-            f"At a test no method is told which task an example is of{_told(results)}.",
+            "digit of a pair, so the same output means another digit in every task; chance is "
+            "50 %.",
+            f"Predictions are made without knowledge of the example's task{_with_masks(results)}.",
         ),
         {"curves": axes},
     )
 
 
-def _told(results):
-    """Return which rows are told all the same, because they have something for each task: a
-    mask.
-    """
-    told = {m.cell.row.label for m in results.measured if measures.has_masks(m)}
-    return f", but for those with a mask a task: {', '.join(sorted(told))}" if told else ""
+def _with_masks(results):
+    """Return the end of the sentence, which names the rows that need the task for their masks."""
+    labels = {m.cell.row.label for m in results.measured if measures.has_masks(m)}
+    return (
+        f", except for methods with one mask per task: {', '.join(sorted(labels))}"
+        if labels
+        else ""
+    )

@@ -1,6 +1,4 @@
-"""Targets beyond the paper, about how sure a classifier is: of the class, and of the task that an
-example is of.
-"""
+"""Targets beyond the paper about uncertainty: calibration, and inference of an example's task."""
 
 from typing import NamedTuple
 
@@ -22,18 +20,26 @@ from ibpcl.paper.reproduce.rows import OTHERS, OURS, REFERENCE, target
 
 SPLIT = ("split-mnist", "split-fashion-mnist")
 ROWS = (OURS, next(row for row in OTHERS if row.key == "vcl"), REFERENCE)
-SURE = 0.95  # a probability
-# all classes, one after another
+# A prediction with a larger probability is called sure.
+SURE = 0.95
+# All classes, one after another.
 IMAGES = Row("generative", "p(x | task)", "vae_npbcl", {"tasks": 10})
 BY_IMAGES = ("p(x | task), our head", "p(x | class) alone")
 
 
 class Predicted(NamedTuple):
-    """What the classifier of each task predicts for the test examples of all tasks, one task after
-    another.
+    """The predictions of each task's head for the test examples of all tasks.
 
-    ``heads``: for each task its :class:`Classes`; ``tasks``, ``labels`` (N,): the truth; ``rules``:
-    those by which a task can be inferred from them; ``names``: of the tasks.
+    Attributes
+    ----------
+    heads : tuple of Classes
+        The predictions of each task's head for all N examples.
+    tasks, labels : ndarray, shape (N,)
+        The true task and the true label in that task.
+    rules : tuple of str
+        The rules by which a task can be inferred from the predictions.
+    names : tuple of str
+        The names of the tasks.
     """
 
     heads: tuple[Classes, ...]
@@ -43,9 +49,7 @@ class Predicted(NamedTuple):
     names: tuple[str, ...]
 
     def own(self):
-        """Return for each task the probabilities of its head for its own examples, and their
-        labels.
-        """
+        """Return each head's probabilities for its own task's examples, with their labels."""
         return [
             (head.probabilities[self.tasks == t], self.labels[self.tasks == t])
             for t, head in enumerate(self.heads)
@@ -53,19 +57,17 @@ class Predicted(NamedTuple):
 
 
 def predicted(m):
-    """Return what a cell predicts for all test examples with every head, at the end of the
-    stream.
-    """
+    """Return the :class:`Predicted` of a cell for all test examples, at the end of the stream."""
     learned = learner(m)
     stream = make_stream(m.cell.config)
     tests = [(stream[t].x_test, stream[t].y_test) for t in range(len(stream))]
-    x, labels = (np.concatenate(part) for part in zip(*tests, strict=True))
+    x, labels = (np.concatenate(arrays) for arrays in zip(*tests, strict=True))
     tasks = np.repeat(np.arange(len(tests)), [len(labels) for _, labels in tests])
     if hasattr(learned, "predict_with_uncertainty"):
         heads = [learned.predict_with_uncertainty(x, t) for t in range(len(tests))]
         rules = RULES
-    # the mean alone: no doubt can be put down to the weights
     else:
+        # Only the mean is known, so no uncertainty can be attributed to the weights.
         means = [
             np.maximum(learned.predict(x, t), np.finfo(np.float32).tiny) for t in range(len(tests))
         ]
@@ -75,8 +77,18 @@ def predicted(m):
 
 
 def inferred(results, chosen):
-    """Return the share of the examples whose task is chosen rightly, and of those whose class then
-    is too, percent.
+    """Return the accuracy of chosen tasks, and of the classes that their heads predict.
+
+    Parameters
+    ----------
+    results : Predicted
+    chosen : ndarray of int, shape (N,)
+        The chosen task of each example.
+
+    Returns
+    -------
+    task, label : float
+        Percent of the examples whose task is right, and whose task and class are right.
     """
     of_task = results.tasks == chosen
     classes = np.stack([head.probabilities.argmax(axis=1) for head in results.heads])
@@ -85,12 +97,25 @@ def inferred(results, chosen):
 
 
 def by_images(m, results, stream):
-    """Return what :func:`inferred` does, of the task under whose images' model an example is most
-    probable.
+    """Return task and class accuracy when a generative model infers the task.
 
-    The model of each class gives log p(x | class); a task's is the mean of the densities of its two
-    classes.  Twice: with the class from the supervised heads that ``results`` has of the tasks of
-    ``stream``, and with the most probable class alone.
+    The model of each class gives log p(x | class); the density of a task is the mean of the
+    densities of its two classes.
+
+    Parameters
+    ----------
+    m : ibpcl.experiments.cells.Measured
+        The cell of the generative model.
+    results : Predicted
+        The predictions of the supervised heads.
+    stream : sequence of Task
+        The tasks of ``results``.
+
+    Returns
+    -------
+    with_heads, alone : tuple of float
+        Task and class accuracy in percent: with the class of the supervised head, and with the most
+        probable class.
     """
     config = m.cell.config
     learned = learner(m)
@@ -107,9 +132,7 @@ def by_images(m, results, stream):
 
 @target(SPLIT, lambda quick: (*ROWS, IMAGES))
 def without_task_names(results):
-    """Compare ways to infer the task of a test image, and the accuracy among the classes of all
-    tasks.
-    """
+    """Compare ways to infer the task of a test image, by task and class accuracy."""
     tables = []
     benchmarks = [b for b in results.benchmarks if b.family == "task"]
     for b in benchmarks:
@@ -133,16 +156,15 @@ def without_task_names(results):
     return Summary(
         tuple(tables),
         (
-            "Task: the share of the images that are given to the right task; class: that the "
-            "head of that task then gives to the right class too. By chance that is one in the "
-            "number of tasks, and one in the number of classes.",
-            "Entropy and confidence: the head that is surest, by the entropy of its mean "
-            "prediction or by its largest probability; with two classes a head that is surer by "
-            "one is so by the other. Mutual information: the head whose prediction depends least "
-            "on which weights are drawn.",
+            "Task: the share of the images whose task is inferred correctly. Class: the share "
+            "whose class is then predicted correctly as well. Chance levels are 1 / number of "
+            "tasks and 1 / number of classes.",
+            "Entropy and confidence: the head with the smallest entropy of its mean prediction, "
+            "or with the largest probability; with two classes both choose the same head. Mutual "
+            "information: the head whose prediction depends least on which weights are drawn.",
             "p(x | task): the generative model of the same images, one class after another "
-            "(`ibpcl reproduce knn`); the task whose two classes make the image most probable, "
-            "with our head, and the most probable class alone.",
+            "(`ibpcl reproduce knn`). It chooses the task whose two classes make the image most "
+            "probable, with the class of our head, or simply the most probable class.",
         ),
         {"class": axes},
     )
@@ -156,7 +178,7 @@ def _both(label, pairs):
 
 
 def _by_images(results, b):
-    """Return the entries of the generative models of the same images, seed by seed beside ours."""
+    """Return the entries of generative models of the same images, with the seeds of ours."""
     ours = {m.cell.seed: m for m in results.of(OURS, b)}
     cells = [
         m
@@ -178,9 +200,7 @@ def _by_images(results, b):
 
 @target(SPLIT, lambda quick: ROWS)
 def calibration(results):
-    """Compare how well probabilities fit what is right, and how well doubt shows an image of
-    another task.
-    """
+    """Compare calibration, and how well uncertainty detects images of other tasks."""
     tables = []
     drawn = {}
     for b in results.benchmarks:
@@ -215,10 +235,10 @@ def calibration(results):
                 for t, name in enumerate(of_seeds[0].names)
             ]
             for rule in of_seeds[0].rules:
-                found_areas = zip(*(out_of_task(each, rule) for each in of_seeds), strict=True)
+                by_kind = zip(*(out_of_task(each, rule) for each in of_seeds), strict=True)
                 areas += [
                     Entry(f"{row.label}, {rule}", when, values, FRACTION)
-                    for when, values in zip(("all", "earlier", "later"), found_areas, strict=True)
+                    for when, values in zip(("all", "earlier", "later"), by_kind, strict=True)
                 ]
             figures.class_reliability(
                 [confidence.reliability_bins(*own) for own in of_seeds[0].own()],
@@ -242,25 +262,30 @@ def calibration(results):
         tuple(tables),
         (
             f"ECE: expected calibration error, {confidence.BINS} bins of equal width, percent. "
-            "Brier: mean squared distance from the right answer, 0 to 2. Of each task's own "
+            "Brier: mean squared distance from the right answer, 0 to 2. Both use each task's own "
             "head. Sure: the share of images whose predicted class has a probability above "
-            f"{SURE}, of a head's own task and of all others, percent.",
-            "AUROC: the probability that a head doubts an image of another task more than one of "
-            "its own, the mean over all pairs of a head and another task; 0.5 is chance. "
-            "Earlier: images of tasks learned before the head's; later: of tasks after it. All "
-            "at the end of the stream.",
-            (
-                "The figures are of the first seed; a marker is the larger, the more examples "
-                "its bin has."
-            ),
+            f"{SURE}, for a head's own task and for all others, percent.",
+            "AUROC: the probability that a head is less certain about an image of another task "
+            "than about one of its own task, averaged over all pairs of a head and another task; "
+            "0.5 is chance. Earlier and later: images of tasks learned before and after the "
+            "head's task. All at the end of the stream.",
+            "The figures show the first seed; larger markers stand for bins with more examples.",
         ),
         drawn,
     )
 
 
 def sure(results):
-    """Return how many predictions have a probability above ``SURE``, for own images and others',
-    percent.
+    """Return the share of predictions with a probability above ``SURE``, in percent.
+
+    Parameters
+    ----------
+    results : Predicted
+
+    Returns
+    -------
+    own, others : float
+        For images of the head's own task, and for images of other tasks.
     """
     confidences = np.stack([head.probabilities.max(axis=1) for head in results.heads])
     own = results.tasks == np.arange(len(results.heads))[:, None]
@@ -268,8 +293,19 @@ def sure(results):
 
 
 def out_of_task(results, rule):
-    """Return the mean area under the ROC curve over all pairs of a head and another task's images;
-    earlier; later.
+    """Return the area under the ROC curve for detecting images of other tasks.
+
+    Parameters
+    ----------
+    results : Predicted
+    rule : str
+        One of ``results.rules``, the measure of uncertainty.
+
+    Returns
+    -------
+    all, earlier, later : float
+        Means over all pairs of a head and another task, and over the pairs whose task is earlier
+        or later than the head's.
     """
     areas = {}
     tasks = range(len(results.heads))

@@ -1,8 +1,7 @@
-"""What the paper says of the parts of its method and never measures: each part left out, or
-changed, alone.
+"""Ablations: parts of the method that the paper says help, each left out or changed alone.
 
-Every row changes one setting of the first.  Without fine-tuning, a run also has fewer epochs.
-Growth, more and more epochs, and the weight of the masks' divergence have separate targets
+Every row changes one setting of the first row. Without fine-tuning, a run also has fewer epochs.
+Growth, more epochs, and the weight of the masks' divergence have separate targets
 (:mod:`ibpcl.paper.reproduce.variants`).
 """
 
@@ -23,8 +22,16 @@ CORESETS = paper.CLAIMS["coreset"]
 
 
 class Claim(NamedTuple):
-    """A row: its key, what it is called, the settings in which it differs, and the paper's
-    statement.
+    """A row of the ablations.
+
+    Attributes
+    ----------
+    key, label : str
+        The key for ``--methods``, and the label in tables.
+    settings : dict
+        The settings in which the row differs from the default.
+    statement : str
+        The paper's statement, with its place.
     """
 
     key: str
@@ -48,8 +55,8 @@ CLAIMS = (
         "last posterior as prior",
         {"masked_prior": False},
         (
-            "Sec. 4.1, Eq. 11: weights that no task uses have the initial prior, not the last "
-            "posterior"
+            "Sec. 4.1, Eq. 11: the prior of weights that no task uses is the initial prior, not "
+            "the last posterior"
         ),
     ),
     Claim(
@@ -71,7 +78,7 @@ CLAIMS = (
         "two-layers",
         "two hidden layers",
         {"hidden": (200, 200)},
-        "Sec. 3.1 is of L layers; every classifier of the paper has one (supplement B.1)",
+        "Sec. 3.1 describes L layers; every classifier of the paper has one (supplement B.1)",
     ),
 )
 WHOLE = Row("npbcl", "nothing", "npbcl")
@@ -85,7 +92,7 @@ WHOLE = Row("npbcl", "nothing", "npbcl")
     ),
 )
 def claims(results):
-    """Compare ours with ours without each part."""
+    """Compare ours with ours after each change."""
     tables = []
     changes = []
     for b in results.benchmarks:

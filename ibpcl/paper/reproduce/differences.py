@@ -1,37 +1,35 @@
-"""Why some of our accuracies are not the paper's: a sentence for each row and data set of which we
-know anything.
-"""
+"""Known reasons for differences between our accuracies and the paper's, by row and data set."""
 
 import math
 
 from ibpcl.experiments import findings
 from ibpcl.paper import numbers as paper
 
-# standard deviations, ours and the paper's together
+# In standard deviations, ours and the paper's combined.
 LIMIT = 2.0
 FINE_TUNING = (
-    "With a head a task, fine-tuning alone forgets little at a small rate; the printed number "
-    "fits long training at a large rate or another protocol, of which the paper does not tell."
+    "With one head per task, fine-tuning at a small rate forgets little. The printed number would "
+    "fit long training at a large rate, or another protocol that the paper does not describe."
 )
 ABOVE_FINE_TUNING = (
-    "It protects what fine-tuning learns, and fine-tuning alone already ends above the printed "
-    "number, so that the paper's protocol must be another one."
+    "It protects the result of fine-tuning, and fine-tuning alone already ends above the printed "
+    "number, so the paper's protocol must be different."
 )
 MERGED = (
-    "It merges the solutions of fine-tuning, which alone ends above the printed number, so that "
-    "the paper's protocol must be another one."
+    "It merges the solutions of fine-tuning, which alone ends above the printed number, so the "
+    "paper's protocol must be different."
 )
 SHORT = (
-    "It has a few epochs a task; the paper does not say how long its baselines were trained, and "
-    "the published code of VCL trains a hundred here."
+    "It is trained for a few epochs per task. The paper does not say how long its baselines were "
+    "trained; the published code of VCL trains for a hundred epochs here."
 )
 NOT_ACCURACY = (
     "The published code of DEN prints the mean area under the ROC curve, not the accuracy, and "
     "the paper may have taken its number from there."
 )
 FROZEN = (
-    "It never moves an old weight and adds a few units a task; here it tries ten networks for "
-    "each, its authors' code fifty, in smaller minibatches."
+    "It never moves an old weight and adds a few units per task. Here it tries ten networks per "
+    "task, its authors' code fifty, with smaller minibatches."
 )
 WHY = {
     **{("naive", b): FINE_TUNING for b in ("split-mnist", "split-notmnist", "split-fashion-mnist")},
@@ -46,16 +44,16 @@ WHY = {
     (
         "rehearsal",
         "permuted-mnist",
-    ): "The 200 examples kept of a task are learned in every step, and soon known by "
-    "heart; the paper tells neither how many it keeps nor how they are weighted.",
+    ): "The 200 stored examples per task are used in every step and are soon overfitted. The paper "
+    "states neither how many it stores nor how it weights them.",
 }
 
 
 def differing(results):
-    """Return the rows and benchmarks whose final accuracy is further than ``LIMIT`` deviations from
-    the paper's.
+    """Return the rows and benchmarks whose final accuracy differs from the paper's.
 
-    The deviation is the root of the sum of both squares; ours counts as 0 where there is one seed.
+    They differ by more than ``LIMIT`` deviations. The deviation is the root of the sum of both
+    squares; with one seed, ours counts as 0.
 
     Parameters
     ----------
@@ -79,8 +77,15 @@ def differing(results):
 
 
 def notes(results):
-    """Return a remark for each reason that explains some differences, and one that names those
-    without.
+    """Return a note for each known reason of differences, and one for differences without.
+
+    Parameters
+    ----------
+    results : ibpcl.experiments.findings.Results
+
+    Returns
+    -------
+    notes : list of str
     """
     by_reason = {}
     for row, b in differing(results):
@@ -93,8 +98,8 @@ def notes(results):
         remarks.append(f"{_named(labels)}, not as printed: {reason[0].lower()}{reason[1:]}")
     if unexplained:
         remarks.append(
-            "Further from the printed numbers than two standard deviations, and we do not know "
-            f"why: {_named(unexplained)}."
+            "More than two standard deviations from the printed numbers, for unknown reasons: "
+            f"{_named(unexplained)}."
         )
     return remarks
 

@@ -1,4 +1,4 @@
-"""Targets about generative models: likelihoods over time, codes as a representation, samples."""
+"""Targets about generative models: likelihoods over time, codes as representations, samples."""
 
 import numpy as np
 
@@ -18,15 +18,15 @@ from ibpcl.paper.reproduce import measures, pictures
 from ibpcl.paper.reproduce.rows import GENERATIVE_ROWS, target
 
 BOTH = ("vae-mnist", "vae-notmnist")
-IN_THE_END = (  # a column, its number, and its unit
+# Columns at the end of the stream: name, function of a cell, unit.
+IN_THE_END = (
     ("log p(x)", lambda m: m.values["average_log_likelihood"], NATS),
     ("change", lambda m: m.values["backward_transfer"], NATS),
     ("worth", lambda m: np.median(m.values["final"]["effective_samples"]), NUMBER),
     ("reconstruction", lambda m: m.values["average_reconstruction"], NATS),
 )
 CODES = (("samples", "sampled codes"), ("means", "mean codes"))
-# The printed settings and ours, what lies between them alone, and VCL with its own rates and with
-# ours.
+# The printed settings, ours, two settings in between, and VCL with its rates and with ours.
 PRINTED_ROWS = (
     *GENERATIVE_ROWS[:-1],
     Row("vcl-0.001", "VCL, divergence 0.001", "vae_vcl", {"weight_kl_weight": 0.001}),
@@ -46,7 +46,7 @@ PRINTED_ROWS = (
 
 @target(BOTH, lambda quick: GENERATIVE_ROWS, family="vae")
 def likelihood(results):
-    """Compare how probable the test images of every task are, after every task."""
+    """Compare the log-likelihood of each task's test images after every task."""
     tables = []
     drawn = {}
     for b in results.benchmarks:
@@ -86,16 +86,16 @@ def likelihood(results):
     return Summary(
         tuple(tables),
         (
-            f"log p(x): importance sampling, {', '.join(map(str, samples))} samples an image, as "
-            "many as `worth` equal ones (median); too low on average, the more so the less they "
-            f"are worth. Its standard error over test images is {errors}. Change: mean over "
-            "earlier tasks and later moments of the difference from right after a task was "
-            "learned. Reconstruction: what the paper's released code calls a log-likelihood; it "
-            f"pays nothing for the codes. Of single tasks: {', '.join(map(str, few))} samples an "
-            "image.",
+            f"log p(x): importance sampling with {', '.join(map(str, samples))} samples per image, "
+            "which are worth as many equal samples as `worth` says (median). It is too low on "
+            "average, by more if the samples are worth less. Its standard error over test images "
+            f"is {errors}. Change: difference from right after a task was learned, mean over "
+            "earlier tasks and later moments. Reconstruction: the score that the paper's released "
+            "code calls a log-likelihood; it does not count the cost of the codes. Single tasks: "
+            f"{', '.join(map(str, few))} samples per image.",
             f"The paper's figures have no numbers; its statement, {paper.CLAIMS['likelihood']}.",
-            "Bernoulli likelihoods of grey pixels are not densities of images: they compare "
-            "models of the same images, and nothing else.",
+            "Bernoulli likelihoods of grey pixels are not densities of images. They can only "
+            "compare models of the same images.",
         ),
         drawn,
     )
@@ -103,9 +103,7 @@ def likelihood(results):
 
 @target(BOTH, lambda quick: PRINTED_ROWS, family="vae")
 def as_printed(results):
-    """Compare the printed settings with ours: how probable test images are, what is used, and whose
-    the codes are.
-    """
+    """Compare the printed settings with ours: likelihoods, weights in use and k-NN errors."""
     tables = []
     drawn = {}
     for b in results.benchmarks:
@@ -122,11 +120,11 @@ def as_printed(results):
         tables.append(Table(f"{b.label}: test images in the end", tuple(entries)))
         tables += [
             Table(
-                f"{b.label}: k-NN error, {way}, {words}, percent",
+                f"{b.label}: k-NN error, {way}, {label}, percent",
                 tuple(_knn_entries(results, b, kind, (way,))),
             )
             for way in codes.WAYS
-            for kind, words in CODES
+            for kind, label in CODES
         ]
         drawn |= {
             f"samples_{b.name}": _pictures(results.of(row, b)[0])[0]
@@ -136,10 +134,10 @@ def as_printed(results):
     return Summary(
         tuple(tables),
         (
-            "Columns as of the target likelihood; and of NPBCL how much of the masked weights a "
-            "task uses, and how much of that one earlier task uses too, percent. k-NN: who "
-            "encodes a test image as of the target knn.",
-            f"The paper's k-NN errors, beside the oracle's: {paper.KNN_PLACE}.",
+            "Columns are those of the target likelihood. For NPBCL there are also the share of the "
+            "masked weights that a task uses, and the part of it that one earlier task uses as "
+            "well, in percent. The choices of encoder for k-NN are those of the target knn.",
+            f"The paper's k-NN errors are compared with the oracle's: {paper.KNN_PLACE}.",
         ),
         drawn,
     )
@@ -147,14 +145,14 @@ def as_printed(results):
 
 @target(BOTH, lambda quick: GENERATIVE_ROWS, family="vae")
 def neighbours(results):
-    """Compare how well the neighbours of a code tell its class."""
+    """Compare k-NN errors of the codes with three choices of encoder."""
     tables = []
     axes = pictures.panels(len(results.benchmarks), width=110, height=70)
     for ax, b in zip(axes, results.benchmarks, strict=True):
-        for kind, words in CODES:
+        for kind, label in CODES:
             tables.append(
                 Table(
-                    f"{b.label}: k-NN error, {words}, percent",
+                    f"{b.label}: k-NN error, {label}, percent",
                     tuple(_knn_entries(results, b, kind)),
                 )
             )
@@ -163,21 +161,22 @@ def neighbours(results):
                 f"{b.label}: what gives the class away, percent", tuple(_leak_entries(results, b))
             )
         )
-        last = results.rows_on(b)[-1]  # ours, if it was measured
+        # Ours, if it was measured.
+        last = results.rows_on(b)[-1]
         run_figures.few_labels(results.of(last, b)[0].values["few_labels"], ax)
         ax.set_title(f"{b.label}, {last.label}", fontsize=canvas.LABEL, color=canvas.INK)
     pictures.one_legend(axes)
     return Summary(
         tuple(tables),
         (
-            "Who encodes a test image: oracle, the encoder (or mask) of its true class, as in "
-            "the paper's released code; inferred, that of the class under which the image is "
-            "most probable; common, that of the last task for all. Only the last two could be "
-            "used on an image whose class is not known.",
-            "Same images: images of the first class pushed through every encoder; the error of "
-            "telling from the code which encoder it was. Near 0 the code shows its encoder "
+            "Encoder of a test image: oracle, the encoder (or mask) of its true class, as in "
+            "the paper's released code; inferred, the encoder of the class under which the image "
+            "is most probable; common, the last task's encoder for all images. Only the last two "
+            "can be used if the class of an image is unknown.",
+            "Same images: the error of recognizing the encoder from the code when images of the "
+            "first class are encoded by every encoder. Near 0, a code reveals its encoder, "
             "whatever the image shows; chance is 1 - 1/T.",
-            f"The paper's place: {paper.KNN_PLACE}.",
+            f"The paper's numbers: {paper.KNN_PLACE}.",
         ),
         {"few_labels": axes},
     )
@@ -185,7 +184,7 @@ def neighbours(results):
 
 @target(BOTH, lambda quick: GENERATIVE_ROWS, family="vae")
 def samples(results):
-    """Show what is drawn from each task's prior, and reconstructed, after every task."""
+    """Show samples of each task's prior, and reconstructions, after every task."""
     entries = []
     drawn = {}
     for b in results.benchmarks:
@@ -207,9 +206,9 @@ def samples(results):
             ),
         ),
         (
-            "Samples are mean images at codes drawn from each task's prior, the same codes in "
-            "every row. (The pictures of the paper's released code are drawn around the mean "
-            "code of the test images instead.)",
+            "Samples are mean images at codes drawn from each task's prior, with the same codes "
+            "in every row. (The paper's released code draws around the mean code of the test "
+            "images instead.)",
             f"The paper's statement, {paper.CLAIMS['samples']}.",
         ),
         drawn,
@@ -217,7 +216,7 @@ def samples(results):
 
 
 def _pictures(m):
-    """Return what a cell's tasks look like: samples of their priors, and reconstructions."""
+    """Return two figures of a cell: samples of the tasks' priors, and reconstructions."""
     arrays = checkpoints.read_npz(m.cell.folder / IMAGES)
     names = m.values["tasks"]
     shape = measures.image_shape(m)
@@ -227,8 +226,12 @@ def _pictures(m):
 
 
 def drawn_rows(quick):
-    """Return ours, and VCL, which the paper draws too; this is refused where scikit-learn is
-    missing.
+    """Return the rows of ours and VCL, as in the paper.
+
+    Raises
+    ------
+    UserError
+        If scikit-learn is missing.
     """
     codes.require_tsne()
     return tuple(row for row in GENERATIVE_ROWS if row.key in ("vcl", "npbcl"))
@@ -236,16 +239,16 @@ def drawn_rows(quick):
 
 @target(BOTH, drawn_rows, family="vae")
 def maps(results):
-    """Draw three maps of the codes for each row and benchmark, of the first seed."""
+    """Draw three maps of the first seed's codes for each row and benchmark."""
     entries = []
     drawn = {}
     for b in results.benchmarks:
         for row in results.rows_on(b):
             first = results.of(row, b)[0]
-            names, images, found_codes = coded(first)
+            names, images, codes_by_way = coded(first)
             maps = {
                 run_figures.ENCODERS[way]: codes.tsne(points, first.cell.seed)
-                for way, points in found_codes.items()
+                for way, points in codes_by_way.items()
             }
             drawn[f"tsne_{b.name}_{row.key}"] = figures.code_maps(maps, images.test_labels, names)
             entries += [
@@ -256,8 +259,8 @@ def maps(results):
     return Summary(
         (Table("3-NN error of the codes themselves, mean codes, percent", tuple(entries)),),
         (
-            "Each point is the mean code of a test image. Groups that appear with the encoder of "
-            "the true class alone are groups of encoders, not of images.",
+            "Each point is the mean code of a test image. Groups that only appear with the encoder "
+            "of the true class are groups of encoders, not of images.",
             f"The paper's statement, {paper.CLAIMS['tsne']}.",
         ),
         drawn,
@@ -265,8 +268,16 @@ def maps(results):
 
 
 def coded(m):
-    """Return the names of a cell's classes, its images, and the codes of its test images, encoded
-    in three ways.
+    """Return the classes of a cell, its images, and the codes of its test images.
+
+    Returns
+    -------
+    names : sequence of str
+        The classes.
+    images : ibpcl.experiments.generative.Labelled
+        Training and test images with labels.
+    codes : dict
+        The codes of the test images for each choice of encoder.
     """
     config = m.cell.config
     learner = findings.learner(m)
@@ -303,7 +314,7 @@ def _knn_entries(results, b, kind, ways=codes.WAYS):
 def _leak_entries(results, b):
     for row in results.rows_on(b):
         knn = results.first(b).values["knn"]
-        # else there are too few images for three
+        # Otherwise there are too few images for three neighbours.
         if len(knn["mask_leak"]) > 1:
             yield results.entry(
                 row,
@@ -328,9 +339,7 @@ def _matrices(results, row, b):
 
 
 def _means(matrices, title):
-    """Draw the mean log-likelihood of the tasks so far, a line per method with a band over
-    seeds.
-    """
+    """Draw the mean log-likelihood of the tasks so far, with a band over seeds."""
     ax = canvas.new_axes(width=110, height=66)
     lines = {
         name: np.array([[one[t, : t + 1].mean() for t in range(len(one))] for one in R])
@@ -351,9 +360,7 @@ def _means(matrices, title):
 
 
 def _tasks(matrices, names):
-    """Draw the log-likelihood of each task from when it was learned on, a panel per task, a line
-    per method.
-    """
+    """Draw each task's log-likelihood since it was learned: one panel per task."""
     axes = pictures.panels(len(names), width=42, height=38, columns=5)
     for j, (ax, name) in enumerate(zip(axes, names, strict=True)):
         last_row = j + 5 >= len(names)

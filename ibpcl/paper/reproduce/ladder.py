@@ -1,10 +1,9 @@
-"""From the printed method to ours, one change at a time: which of them closes the gap to the
-paper's table.
+"""The ladder: from the printed settings to our default, one change at a time.
 
-The first row is the preset ``paper``, every setting as printed.  Each row below keeps the changes
-of all rows above it and makes one more; after the last there is nothing left in which it differs
-from ``default``.  Beside this ladder stand ``unweighted``, every divergence at weight one, and
-``authors``, the settings of the released program.
+The first row is the preset ``paper``, with every setting as printed. Each row below keeps the
+changes of all rows above it and makes one more; the last one equals ``default``. Two presets are
+added for comparison: ``unweighted``, with every divergence at weight one, and ``authors``, the
+settings of the released program.
 """
 
 from ibpcl.experiments import findings
@@ -16,17 +15,16 @@ from ibpcl.paper import numbers as paper
 from ibpcl.paper.reproduce import measures, pictures
 from ibpcl.paper.reproduce.rows import FOUR, target
 
-# What each step changes: its name, what it does in words, and the settings that it sets to those of
-# ``default``.
+# Each step: its name, its description, and the settings that it changes to those of ``default``.
 STEPS = (
     (
         "start",
-        "no maximum-likelihood start, and 4 samples a step instead of 10",
+        "no maximum-likelihood start, and 4 samples per step instead of 10",
         ("likelihood_epochs", "samples"),
     ),
     (
         "epochs",
-        "10 + 40 epochs a task instead of 5 + 5, and larger rates",
+        "10 + 40 epochs per task (3 + 12 on Permuted MNIST) instead of 5 + 5, and larger rates",
         ("epochs", "finetune_epochs", "weight_rate", "mask_rate", "finetune_rate"),
     ),
     (
@@ -37,8 +35,8 @@ STEPS = (
     ("averaging", "the last 80 % of fine-tuning's steps are averaged", ("finetune_average",)),
     ("mask-weight", "the masks' divergence has weight 0.0021 instead of 1", ("mask_kl_weight",)),
     ("link", "the log-odds of the masks' prior are log pi instead of logit pi", ("mask_link",)),
-    ("unused", "weights that no task uses yet have no divergence", ("unused_prior",)),
-    ("reset", "what a task's mask drops returns to its prior", ("reset_unused",)),
+    ("unused", "weights that no task has used have no divergence", ("unused_prior",)),
+    ("reset", "weights that a task's mask drops return to their prior", ("reset_unused",)),
     (
         "default",
         "alpha 69 instead of 30, a wider prior and a wider start",
@@ -48,8 +46,14 @@ STEPS = (
 
 
 def rungs():
-    """Return the rows of the ladder, and the two presets beside it.
+    """Return the rows of the ladder and the two additional presets.
 
+    Returns
+    -------
+    rows : tuple of Row
+
+    Examples
+    --------
     >>> rungs()[0].settings["mask_kl_weight"], rungs()[len(STEPS)].settings["mask_kl_weight"]
     (1.0, 0.0021)
     """
@@ -68,7 +72,7 @@ def rungs():
 
 @target(FOUR, lambda quick: rungs())
 def ladder(results):
-    """Compare the printed settings with ours, one change a row."""
+    """Compare the printed settings with ours, with one change per row."""
     kinds = (
         (
             "accuracy",
@@ -111,18 +115,18 @@ def ladder(results):
         tables,
         (
             (
-                f"Each row keeps the changes of the rows above it: {changes}. Beside it: the "
-                "presets unweighted and authors."
+                f"Each row keeps the changes of the rows above it: {changes}. The last two rows "
+                "are the presets unweighted and authors."
             ),
             "Accuracy, density and sharing in percent, backward transfer in points. Density is "
-            "the mean over tasks, sharing is with one earlier task, chance is what independent "
-            "masks of that density would share. The correlation is that of a pixel's mean with "
-            "the share of its weights that are on.",
+            "the mean over tasks, sharing is with one earlier task, and chance is the sharing of "
+            "independent masks with the same densities. The correlation is between a pixel's mean "
+            "and the share of its weights that are on.",
         ),
         {"ladder": pictures.compared(results, accuracies, 22)},
     )
 
 
 def _printed(row, b, name):
-    """Return the paper's accuracy, which belongs to the printed settings."""
+    """Return the paper's accuracy for the row of the printed settings, else None."""
     return paper.accuracy("npbcl", b.name) if (row.key, name) == ("paper", "accuracy") else None

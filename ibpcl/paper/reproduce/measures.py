@@ -1,7 +1,8 @@
-"""The numbers that only the paper's tables and figures have, each computed from a cell that has
-been run.
+"""Measures for the paper's tables and figures, each computed from a finished cell.
 
-As in :mod:`ibpcl.experiments.findings`: percent or points, NaN for what cannot be measured.
+The argument ``m`` is always an :class:`ibpcl.experiments.cells.Measured` cell. As in
+:mod:`ibpcl.experiments.findings`, results are in percent or points, and NaN if they cannot be
+measured.
 """
 
 import math
@@ -20,36 +21,33 @@ from ibpcl.experiments.journal import HISTORY
 from ibpcl.experiments.streams import make_stream
 from ibpcl.methods import method
 
-# unseen tasks on which forward transfer is measured
+# The number of unseen tasks on which forward transfer is measured.
 FURTHER = 3
 
 
 def accuracy_over_pairs(m):
-    """Return the mean accuracy over time and tasks, percent: see
-    :func:`metrics.mean_accuracy_over_pairs`.
-    """
+    """Return Acc, the mean accuracy over time and tasks, in percent."""
     return 100 * metrics.mean_accuracy_over_pairs(matrix(m))
 
 
 def epochs(m):
-    """Return how often a task's examples were passed over, the mean over tasks: see
-    :func:`steps`.
-    """
+    """Return the number of epochs per task, averaged over tasks, counted as in :func:`steps`."""
     return len(_steps(m)) / m.cell.config.tasks
 
 
 def steps(m):
-    """Return the optimizer's steps in all tasks, of all networks that RCL tries, but not those on
-    coresets.
+    """Return the optimizer's steps in all tasks.
+
+    For RCL, the steps of all networks that it tries count. Steps on coresets do not count.
     """
     return int(_steps(m).sum())
 
 
 def _steps(m):
-    """Return the steps of every epoch."""
+    """Return the number of steps of every epoch."""
     history = storage.read_csv(m.cell.folder / HISTORY)
     state = learner(m).state()
-    # the history has the network that is kept
+    # The history contains only the network that RCL chose.
     tried = np.ones(m.cell.config.tasks, int)
     for t in range(m.cell.config.tasks):
         if f"memory.trials{t}" in state:
@@ -58,22 +56,21 @@ def _steps(m):
 
 
 def train_seconds(m):
-    """Return the seconds of training: the tasks times the median task's, which a pause of the
-    machine does not move.
+    """Return the training time in seconds: the number of tasks times the median task's time.
+
+    The median ignores pauses of the machine.
     """
     tasks = m.values["seconds"]["train_per_task"]
     return len(tasks) * float(np.median(tasks))
 
 
 def curve(m):
-    """Return the mean accuracy on the tasks so far after each task, percent, shape (T,)."""
+    """Return the mean accuracy on the tasks so far after each task, in percent, shape (T,)."""
     return 100 * metrics.average_accuracy_so_far(matrix(m))
 
 
 def masks(m):
-    """Return the masks of all tasks: for each a tuple of boolean arrays (D, K), one a hidden
-    layer.
-    """
+    """Return the masks of all tasks: a list of tuples with one boolean (D, K) array per layer."""
     learned = learner(m)
     return [learned.masks(t) for t in range(m.cell.config.tasks)]
 
@@ -84,8 +81,9 @@ def has_masks(m):
 
 
 def accuracy_without_repeats(m):
-    """Return the final accuracy without test images that are blank or occur in training, percent;
-    mean over tasks.
+    """Return the final accuracy without blank test images and without those seen in training.
+
+    Mean over tasks, in percent.
     """
     config = m.cell.config
     learned = learner(m)
@@ -114,12 +112,11 @@ def count_repeats(config):
 
 
 def untrained_accuracy(m):
-    """Return the accuracy on further tasks whose heads were never trained, percent: forward
-    transfer as defined.
+    """Return FWT, the accuracy on further tasks whose heads were never trained, in percent.
 
-    After its last task the learner is given further tasks of the same stream with all its epochs
-    set to 0, so that it makes a head for each and learns nothing; masks, which start empty under
-    the log link, are all open.  NaN where there are no further tasks, or where the method cannot.
+    After its last task, the learner is given further tasks of the same stream with all epochs set
+    to 0, so it makes a head for each task and learns nothing. Masks, which start empty with the log
+    link, are all open. NaN if the stream has no further tasks, or if the method cannot do this.
     """
     config = m.cell.config
     if config.stream != "permuted":
@@ -127,7 +124,7 @@ def untrained_accuracy(m):
     settings = untrained(config.settings)
     if settings == config.settings:
         return math.nan
-    # else RCL would choose the best of several random heads
+    # With more trials, RCL would choose the best of several random heads.
     if hasattr(settings, "trials"):
         settings = replace(settings, trials=1)
     idle = method(config.method).learner(settings, config.seed, config.backend)
@@ -142,41 +139,44 @@ def untrained_accuracy(m):
 
 
 def used_by_task(m):
-    """Return the share of the hidden weights that each task uses, percent, shape (T,)."""
+    """Return the share of the hidden weights that each task uses, in percent, shape (T,)."""
     return 100 * structure.density(masks(m))
 
 
 def filled(m):
-    """Return the share of the hidden weights in use after each task, percent, shape (T,)."""
+    """Return the share of the hidden weights in use after each task, in percent, shape (T,)."""
     return 100 * np.array(m.values["share_used"], float)
 
 
 def pairwise_sharing(m):
-    """Return the share of a task's weights that one earlier task uses too, percent: the mean over
-    all pairs.
+    """Return the share of a task's weights that one earlier task uses too, in percent.
+
+    Mean over all pairs of a task and an earlier one.
     """
     S = np.array(m.values["sharing"], float)
     return 100 * float(S[np.tril_indices(len(S), -1)].mean()) if len(S) > 1 else math.nan
 
 
 def pairwise_chance(m):
-    """Return the same for masks of these densities that lie independently of each other,
-    percent.
-    """
+    """Return :func:`pairwise_sharing` for independent masks of the same densities, in percent."""
     S = structure.chance_sharing(masks(m))
     return 100 * float(S[np.tril_indices(len(S), -1)].mean()) if len(S) > 1 else math.nan
 
 
 def sharing_with_earlier(m):
-    """Return the share of a task's weights that any earlier task uses, percent: the mean over all
-    tasks but one.
+    """Return the share of a task's weights that any earlier task uses, in percent.
+
+    Mean over all tasks except the first.
     """
     shares = np.array(m.values["sharing_with_earlier"], float)[1:]
     return 100 * float(shares.mean()) if shares.size else math.nan
 
 
 def chance_with_earlier(m):
-    """Return the same for independent masks, percent: what earlier tasks have filled."""
+    """Return :func:`sharing_with_earlier` for independent masks, in percent.
+
+    It equals the share of the network that earlier tasks use.
+    """
     return float(filled(m)[:-1].mean()) if len(filled(m)) > 1 else math.nan
 
 
@@ -186,19 +186,20 @@ def image_shape(m):
 
 
 def mean_pixels(m):
-    """Return the mean of each input over the training examples of each task, a list of arrays
-    (D,).
-    """
+    """Return the mean of each input over each task's training examples, a list of (D,) arrays."""
     stream = make_stream(m.cell.config)
     return [stream[t].x_train.mean(axis=0) for t in range(len(stream))]
 
 
 def on_pixels(m):
-    """Return density on dead pixels, on live pixels (percent), and correlation with the mean pixel;
-    means over tasks.
+    """Return the first layer's density on dead and on live pixels, and its pixel correlation.
 
-    Of the first layer.  See :func:`structure.density_dead_and_live`,
-    :func:`structure.pixel_correlation`.
+    Returns
+    -------
+    dead, live : float
+        Percent, means over tasks; see :func:`structure.density_dead_and_live`.
+    correlation : float
+        Mean over tasks; see :func:`structure.pixel_correlation`.
     """
     tasks = [
         (
@@ -212,15 +213,13 @@ def on_pixels(m):
 
 
 def mean_of(values):
-    """Return the mean of the values that are there; NaN if none is."""
-    known = [value for value in values if not math.isnan(value)]
-    return float(np.mean(known)) if known else math.nan
+    """Return the mean of the values that are not NaN, or NaN if all are."""
+    finite = [value for value in values if not math.isnan(value)]
+    return float(np.mean(finite)) if finite else math.nan
 
 
 def units(m):
-    """Return the units of the first hidden layer at the end, and how many of them some task
-    uses.
-    """
+    """Return the units of the first hidden layer at the end, and the number that tasks use."""
     layers = [task[0] for task in masks(m)]
     used = np.zeros(layers[-1].shape[1], bool)
     for layer in layers:

@@ -1,4 +1,4 @@
-"""Pictures of several rows at once; those of single runs are in ``ibpcl.evaluation.figures``."""
+"""Figures that compare rows; those of single runs are in ``ibpcl.evaluation.figures``."""
 
 import math
 
@@ -9,8 +9,20 @@ from ibpcl.evaluation.figures import canvas, method_comparison
 
 
 def panels(count, width=85, height=62, columns=2):
-    """Return ``count`` Axes of one figure, side by side in rows of ``columns``; sizes in mm, of one
-    panel.
+    """Return the Axes of a figure with several panels.
+
+    Parameters
+    ----------
+    count : int
+        The number of panels, >= 1.
+    width, height : float
+        The size of one panel, in mm.
+    columns : int
+        The largest number of panels in a row.
+
+    Returns
+    -------
+    axes : ndarray of matplotlib.axes.Axes, shape (count,)
     """
     columns = min(columns, count)
     rows = math.ceil(count / columns)
@@ -21,8 +33,18 @@ def panels(count, width=85, height=62, columns=2):
 
 
 def compare(table, ax, title=None):
-    """Draw one column of entries as dots with their deviation, and what others report as hollow
-    diamonds.
+    """Draw one column of a table as dots with their deviation.
+
+    Parameters
+    ----------
+    table : iterable of Entry
+        Entries without a value are left out. Printed values are drawn as hollow diamonds.
+    ax : matplotlib.axes.Axes
+    title : str, optional
+
+    Returns
+    -------
+    ax : matplotlib.axes.Axes
     """
     entries = [entry for entry in table if not math.isnan(entry.mean)]
     for i, entry in enumerate(entries):
@@ -50,14 +72,26 @@ def compare(table, ax, title=None):
             label=printed.source if n == 0 else None,
         )
     ax.set_yticks(range(len(entries)), [entry.row for entry in entries])
-    ax.set_ylim(len(entries) - 0.4, -0.6)  # the first row on top
+    # The first row is on top.
+    ax.set_ylim(len(entries) - 0.4, -0.6)
     canvas.style(ax, entries[0].unit.name if entries else None, None, title, grid="x")
     return ax
 
 
 def compared(results, entries, height):
-    """Draw a panel for each benchmark with the entries of its column; ``height`` in mm, of what is
-    not rows.
+    """Draw one panel per benchmark with the entries of its column.
+
+    Parameters
+    ----------
+    results : ibpcl.experiments.findings.Results
+    entries : sequence of Entry
+        Their columns are the labels of the benchmarks.
+    height : float
+        The height of a panel without its rows, in mm.
+
+    Returns
+    -------
+    axes : ndarray of matplotlib.axes.Axes
     """
     axes = panels(len(results.benchmarks), height=height + 6 * len(results.rows))
     for ax, b in zip(axes, results.benchmarks, strict=True):
@@ -67,8 +101,20 @@ def compared(results, entries, height):
 
 
 def curves(matrices, ax, title=None, printed=()):
-    """Draw the mean accuracy so far of several rows; ``printed`` are the paper's values after the
-    last task.
+    """Draw the mean accuracy on the tasks so far.
+
+    Parameters
+    ----------
+    matrices : dict of str to array_like, shape (seeds, T, T)
+        The accuracy matrices of each row.
+    ax : matplotlib.axes.Axes
+    title : str, optional
+    printed : sequence of (str, float)
+        Rows with the paper's value after the last task, in percent.
+
+    Returns
+    -------
+    ax : matplotlib.axes.Axes
     """
     drawn = _drawn(ax)
     looks = canvas.looks([*drawn, *matrices])
@@ -90,11 +136,25 @@ def curves(matrices, ax, title=None, printed=()):
 
 
 def bands(lines, ax, x, xlabel, ylabel, title=None, log=False, percent=True):
-    """Draw lines of means with a band of one deviation: ``lines`` maps a name to an array (seeds,
-    points).
+    """Draw means as lines, each with a band of one standard deviation.
 
-    With fewer points than ``x`` has, a line begins later.  ``percent`` is that of an accuracy, at
-    most 100.
+    Parameters
+    ----------
+    lines : dict of str to array_like, shape (seeds, points)
+        A line with fewer points than ``x`` starts later.
+    ax : matplotlib.axes.Axes
+    x : sequence
+        Positions of the points.
+    xlabel, ylabel : str or None
+    title : str, optional
+    log : bool
+        Whether the x axis is logarithmic.
+    percent : bool
+        Whether the values are accuracies, at most 100 percent.
+
+    Returns
+    -------
+    ax : matplotlib.axes.Axes
     """
     looks = canvas.looks([*_drawn(ax), *lines])
     for name, values in lines.items():
@@ -125,9 +185,7 @@ def bands(lines, ax, x, xlabel, ylabel, title=None, log=False, percent=True):
 
 
 def one_legend(axes):
-    """Put one legend below several panels, for all their lines, in the place of their own; the
-    figure grows by it.
-    """
+    """Replace the legends of several panels by one legend below them; the figure grows."""
     named = {
         label: handle
         for ax in axes
@@ -140,7 +198,8 @@ def one_legend(axes):
         return
     figure = axes[0].figure
     width, height = figure.get_size_inches()
-    for rows in range(1, len(named) + 1):  # the fewest with which it fits
+    # Use as few rows as fit into the width.
+    for rows in range(1, len(named) + 1):
         legend = figure.legend(
             named.values(),
             named,
@@ -152,7 +211,7 @@ def one_legend(axes):
             handlelength=canvas.DASHED,
         )
         wide, high = legend.get_window_extent().size / figure.dpi
-        # widths depend a little on a file's resolution
+        # Widths depend slightly on the resolution of the file.
         if wide < 0.98 * width or rows == len(named):
             break
         legend.remove()
@@ -160,16 +219,19 @@ def one_legend(axes):
 
 
 def pixel_maps(rows, image_shape, task_names):
-    """Draw, for each row and task, the share of the first layer's units that use each pixel: a
-    picture of the mask.
+    """Draw, for each row and task, the share of the first layer's units that use each pixel.
 
     Parameters
     ----------
     rows : dict of str to list of ndarray of bool, shape (D, K)
-        For each row the mask of each task.
-    image_shape : (int, int)
-        With D pixels.
+        The masks of each row, one per task.
+    image_shape : tuple of int
+        Height and width, with D pixels in all.
     task_names : sequence of str
+
+    Returns
+    -------
+    axes : ndarray of matplotlib.axes.Axes, shape (rows, tasks)
     """
     columns = len(task_names)
     axes = canvas.new_axes(22 * columns + 30, 25 * len(rows) + 4, len(rows), columns, squeeze=False)
@@ -194,9 +256,7 @@ def pixel_maps(rows, image_shape, task_names):
 
 
 def _drawn(ax):
-    """Return the names in all panels of the figure so far: they keep their looks, for one
-    legend.
-    """
+    """Return the names of all lines in the figure so far, which keep their colours."""
     return [name for panel in ax.figure.axes for name in panel.get_legend_handles_labels()[1]]
 
 

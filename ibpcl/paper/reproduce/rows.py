@@ -1,4 +1,4 @@
-"""What a target is, and the rows and benchmarks of the paper's tables and figures."""
+"""The type of a target, and the rows and benchmarks of the paper's tables and figures."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -10,13 +10,13 @@ from ibpcl.methods import METHODS
 FOUR = ("split-mnist", "split-notmnist", "permuted-mnist", "split-fashion-mnist")
 ONE_HEAD = ("permuted-mnist-10-domain", "domain-mnist")
 OURS = Row("npbcl", "ours", "npbcl")
-# What the search of all methods found for ours (``--tuned``); its default comes from searches of
-# its own.
+# The settings that the common search found for ours (``--tuned``). The default comes from other
+# searches.
 OURS_SEARCHED = Row("npbcl-searched", "ours, same search", "npbcl")
 OURS_CORESET = Row("npbcl-coreset", "ours, coreset", "npbcl", {"coreset": "random"})
 REFERENCE = Row("independent", "independent", "independent")
 REFERENCE_HE = Row("independent-he", "independent, He", "independent", {"start": "he"})
-# The rows of the paper's table, in its order; a method is measured when it is there.
+# The rows of the paper's table, in its order.
 OTHERS = (
     Row("naive", "naive", "naive"),
     Row("rehearsal", "rehearsal", "rehearsal"),
@@ -28,7 +28,7 @@ OTHERS = (
     Row("rcl", "RCL", "rcl"),
 )
 
-# How people write the names of methods that the paper's table does not have.
+# Labels of methods that are not in the paper's table.
 LABELS = {"si": "SI", "laplace": "online Laplace", "hat": "HAT", "ibp_vcl": "IBP-VCL"}
 
 # The rows of the paper's figures of generative models.
@@ -46,14 +46,14 @@ class Target(NamedTuple):
     Attributes
     ----------
     benchmarks : tuple of str
-        On which it is measured, if the user names no others.
+        The benchmarks on which it is measured, unless the user names others.
     rows : callable
-        ``rows(quick)`` returns what is compared, for a quick look or for the whole.
+        ``rows(quick)`` returns the rows to compare, for a quick or for a full run.
     summarize : callable
-        ``summarize(found)`` makes a :class:`ibpcl.experiments.findings.Summary` of what the cells
-        gave.
+        ``summarize(results)`` turns :class:`ibpcl.experiments.findings.Results` into a
+        :class:`ibpcl.experiments.findings.Summary`.
     family : str
-        Of the benchmarks.
+        The family of the benchmarks: "task", "domain" or "vae".
     """
 
     benchmarks: tuple
@@ -63,13 +63,35 @@ class Target(NamedTuple):
 
 
 def target(benchmarks, rows, family="task"):
-    """Make a :class:`Target` of the function below, which summarizes its cells."""
+    """Turn the decorated function into a :class:`Target`.
+
+    Parameters
+    ----------
+    benchmarks, rows, family
+        As in :class:`Target`.
+
+    Returns
+    -------
+    decorator : callable
+        It takes ``summarize`` and returns a :class:`Target`.
+    """
     return lambda summarize: Target(benchmarks, rows, summarize, family)
 
 
 def method_rows(*references, unlisted=True):
-    """Return a row for every method there is: the paper's table, others unless not ``unlisted``,
-    ours, references.
+    """Return the rows of a table of methods.
+
+    Parameters
+    ----------
+    *references : Row
+        Appended at the end.
+    unlisted : bool
+        Whether to include methods that are not in the paper's table.
+
+    Returns
+    -------
+    rows : tuple of Row
+        Those of the paper's table, other methods, ours without and with a coreset, references.
     """
     listed = {row.method for row in (*OTHERS, OURS, REFERENCE)}
     others = [

@@ -1,4 +1,4 @@
-"""Targets about the masks: where they lie, what tasks share, and how the network fills."""
+"""Targets about the masks: their pixels, their sharing between tasks, and the capacity in use."""
 
 import numpy as np
 
@@ -12,9 +12,7 @@ from ibpcl.paper.reproduce.rows import FOUR, OURS, target
 
 
 def _entries(results, benchmark, names, number, units):
-    """Return an entry for each of several numbers that are computed at once, in the row of the
-    benchmark.
-    """
+    """Return the entries of several numbers that one function computes, in the benchmark's row."""
     values = np.array([number(m) for m in results.of(OURS, benchmark)], float)
     return [
         Entry(benchmark.label, name, tuple(values[:, i]), unit)
@@ -24,9 +22,7 @@ def _entries(results, benchmark, names, number, units):
 
 @target(("split-mnist", "split-notmnist", "split-fashion-mnist"), lambda quick: (OURS,))
 def masks(results):
-    """Show which pixels the masks lie on: a table, and three figures for each benchmark, of the
-    first seed.
-    """
+    """Show on which pixels the masks lie: a table, and three figures of the first seed."""
     entries = []
     drawn = {}
     for b in results.benchmarks:
@@ -53,8 +49,8 @@ def masks(results):
         (Table("Density of the masks, percent of the weights; mean over tasks", tuple(entries)),),
         (
             "Dead pixels are 0 in every training image of the task, live ones above 0.1 on "
-            "average; the correlation, "
-            "over pixels, is that of the share of units that use a pixel with its mean.",
+            "average. The correlation, over pixels, is between the share of units that use a pixel "
+            "and the pixel's mean.",
             f"The paper's statement, {paper.CLAIMS['masks']}.",
         ),
         drawn,
@@ -63,9 +59,7 @@ def masks(results):
 
 @target(FOUR, lambda quick: (OURS,))
 def sharing(results):
-    """Compare the share of its weights that a task has in common with others, with what chance
-    gives.
-    """
+    """Compare the share of weights that tasks have in common with the chance level."""
     entries = []
     axes = pictures.panels(len(results.benchmarks), height=74)
     for ax, b in zip(axes, results.benchmarks, strict=True):
@@ -77,7 +71,7 @@ def sharing(results):
         ):
             entries.append(results.entry(OURS, b, number, name, SHARE, label=b.label))
         first = results.first(b)
-        # The names of permutations say no more than their numbers, which fit.
+        # Permutations are numbered, because their names are too long.
         names = None if first.cell.config.stream == "permuted" else first.values["tasks"]
         figures.sharing_matrix(measures.masks(first), names, ax=ax)
         ax.set_title(b.label, fontsize=canvas.LABEL, color=canvas.INK)
@@ -85,8 +79,7 @@ def sharing(results):
         (Table("Share of a task's weights that earlier tasks use too, percent", tuple(entries)),),
         (
             "With one: the mean over all pairs of a task and one earlier task. With any: with the "
-            "union of all earlier "
-            "ones. Chance: masks of the same densities that lie independently of each other.",
+            "union of all earlier ones. Chance: independent masks with the same densities.",
             f"The paper's statement, {paper.CLAIMS['sharing']}. Its figures have no numbers.",
         ),
         {"sharing": axes},
@@ -95,7 +88,7 @@ def sharing(results):
 
 @target(FOUR, lambda quick: (OURS,))
 def capacity(results):
-    """Show how much of the network is in use, for each task alone and after it."""
+    """Show the share of the network that each task uses, and that is in use after it."""
     used = []
     full = []
     axes = pictures.panels(len(results.benchmarks))
@@ -119,7 +112,7 @@ def capacity(results):
         ),
         (
             f"The paper's number is a bound: {paper.FIRST_TASK_SHARE.place}. The prior alone "
-            "gives 14.98 %: the mean of 200 probabilities under alpha = 30.",
+            "expects 14.98 %, the mean of 200 probabilities with alpha = 30.",
             f"The paper's statement, {paper.CLAIMS['capacity']}.",
         ),
         {"capacity": axes},

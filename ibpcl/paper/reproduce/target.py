@@ -1,4 +1,4 @@
-"""One target from beginning to end: its cells are run, and what they gave is written."""
+"""Run one target: train its cells, and write its tables and figures."""
 
 from dataclasses import replace
 
@@ -48,31 +48,31 @@ KINDS = {
     "tsne": generative.maps,
 }
 QUICK_NOTE = (
-    "QUICK LOOK: small data, few samples; the order of the methods at most, not their numbers."
+    "QUICK RUN: small data, few samples; rankings may be indicative, do not quote the numbers."
 )
 
 
 def reproduce(target, choice, progress=None, on_cell=None, workers=None):
-    """Run the cells of a target that are missing, and write its table and pictures.
+    """Run the missing cells of a target, and write its tables and figures.
 
     Parameters
     ----------
     target : str
         A name of :data:`ibpcl.paper.reproduce.TARGETS`.
     choice : ibpcl.experiments.choice.Choice
-        Seeds, settings, data sets, and the folder.
+        Seeds, settings, data sets, and the folder for the results.
     progress, on_cell, workers
         As in :func:`ibpcl.experiments.cells.measure`.
 
     Returns
     -------
     report : ibpcl.experiments.report.Report
-        ``table.md``, ``table.json``, ``values.csv`` and the pictures are in its ``folder``.
+        Its ``folder`` contains ``table.md``, ``table.json``, ``values.csv`` and the figures.
 
     Raises
     ------
     UserError
-        If there is no such target, row, data set or key, or data are missing.
+        If the target, a row, a data set or a key does not exist, or if data are missing.
     TrainingError
         If no cell could be trained.
     """
@@ -91,7 +91,7 @@ def reproduce(target, choice, progress=None, on_cell=None, workers=None):
     chosen = (benchmark(name, kind.family) for name in choice.datasets or kind.benchmarks)
     benchmarks = list({b.name: b for b in chosen}.values())
     images = [row for row in rows if row.method in GENERATIVE]
-    # generative models learn the same images, class by class
+    # Generative models learn the same images, one class after another.
     if kind.family == "task" and images:
         benchmarks += [benchmark(b.name.removeprefix("split-"), "vae") for b in benchmarks]
     planned = [
@@ -139,20 +139,18 @@ def reproduce(target, choice, progress=None, on_cell=None, workers=None):
 
 
 def _of(row, choice):
-    """Return the choice for a row: with ``tuned`` ours has its default settings all the same, but
-    in the last row.
-    """
+    """Return the choice for a row: with ``tuned``, only the row of the common search is tuned."""
     if not choice.tuned:
         return choice
     return replace(choice, preset=None if row == OURS_SEARCHED else choice.preset or "default")
 
 
 def _not_run(left_out):
-    """Return a remark for each row that was not run because of the data that it keeps."""
+    """Return a note for each row that was left out because it stores too much data."""
     return [
         (
-            f"{row}, {label}: not run, for it keeps all training data, gigabytes; `methods` with "
-            "its name runs it."
+            f"{row}, {label}: not run, because it stores all training data (gigabytes); name it "
+            "in `methods` to run it."
         )
         for row, label in dict.fromkeys((cell.row.label, cell.benchmark.label) for cell in left_out)
     ]

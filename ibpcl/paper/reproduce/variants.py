@@ -1,6 +1,4 @@
-"""Targets that change the method: growth, more epochs, one mask for all, the weight and the link of
-the masks.
-"""
+"""Targets that change the method: growth, more epochs, one mask, the masks' weight and link."""
 
 import numpy as np
 
@@ -13,7 +11,7 @@ from ibpcl.paper import numbers as paper
 from ibpcl.paper.reproduce import measures, pictures
 from ibpcl.paper.reproduce.rows import FOUR, REFERENCE, target
 
-# of steps, where the number of epochs is the question
+# More steps than any run has, so that the number of epochs alone decides.
 NO_LIMIT = 10**9
 
 
@@ -45,7 +43,7 @@ def _final_and_backward(results, title):
 
 
 def units_row(key, label, units, grows):
-    """Return ours with a number of hidden units, at the beginning or throughout."""
+    """Return a row of ours with ``units`` hidden units, at the start if it grows, else always."""
     return Row(key, label, "npbcl", {"hidden": (units,), "expand": grows})
 
 
@@ -80,7 +78,7 @@ def expansion(results):
 
 
 def epochs(quick):
-    """Return the numbers of epochs that are compared."""
+    """Return the numbers of epochs to compare, for a quick or a full run."""
     return (1, 2, 4, 8) if quick else (paper.EPOCHS, 10, 20, 40)
 
 
@@ -88,10 +86,15 @@ def trained_longer(quick):
     """Return ours and VCL with each number of epochs, and the reference."""
     rows = []
     for name, label in (("npbcl", "ours"), ("vcl", "VCL")):
-        known = [key for key in ("epochs", "finetune_epochs") if key in keys(name)]
-        whole = {"max_steps": NO_LIMIT} if "max_steps" in keys(name) else {}
+        epoch_keys = [key for key in ("epochs", "finetune_epochs") if key in keys(name)]
+        unlimited = {"max_steps": NO_LIMIT} if "max_steps" in keys(name) else {}
         rows += [
-            Row(f"{name}-{n}", f"{label}, {n} epochs", name, dict.fromkeys(known, n) | whole)
+            Row(
+                f"{name}-{n}",
+                f"{label}, {n} epochs",
+                name,
+                dict.fromkeys(epoch_keys, n) | unlimited,
+            )
             for n in epochs(quick)
         ]
     return (*rows, REFERENCE)
@@ -99,7 +102,7 @@ def trained_longer(quick):
 
 @target(("split-mnist", "permuted-mnist"), trained_longer)
 def over_training(results):
-    """Compare more and more epochs for each task."""
+    """Compare different numbers of epochs per task."""
     tables = _final_and_backward(results, "more epochs a task")
     numbers = epochs(results.choice.quick)
     axes = pictures.panels(len(results.benchmarks), width=110)
@@ -120,16 +123,16 @@ def over_training(results):
                     ).T
         if lines:
             pictures.bands(
-                lines, ax, list(numbers), "epochs a task", "test accuracy (%)", b.label, log=True
+                lines, ax, list(numbers), "epochs per task", "test accuracy (%)", b.label, log=True
             )
     pictures.one_legend(axes)
     return Summary(
         tuple(tables),
         (
-            "Each task is trained for so many epochs, and fine-tuned for as many.",
+            "Each task is trained for the given number of epochs, and fine-tuned for as many.",
             (
-                f"The paper's statement, {paper.CLAIMS['over-training']}: the first row's accuracy "
-                "should hold."
+                f"The paper's statement, {paper.CLAIMS['over-training']}: the accuracy should not "
+                "fall with more epochs."
             ),
         ),
         {"over_training": axes},
@@ -146,7 +149,7 @@ SHARED = Row("npbcl-shared-mask", "one mask for all", "npbcl", {"shared_mask": T
 
 @target(FOUR, lambda quick: (OWN, SHARED, REFERENCE))
 def shared_mask(results):
-    """Compare a mask for each task with one mask for all tasks, the paper's ablation."""
+    """Compare one mask per task with one mask for all tasks, the paper's ablation."""
     tables = _final_and_backward(results, "one mask for all")
     costs = []
     for b in results.benchmarks:
@@ -166,8 +169,8 @@ def shared_mask(results):
         tuple(tables),
         (
             (
-                f"The paper's statement, {paper.CLAIMS['shared-mask']}; it has no numbers. The "
-                "mask is the first task's."
+                f"The paper's statement, {paper.CLAIMS['shared-mask']}; it gives no numbers. The "
+                "shared mask is the first task's."
             ),
         ),
         {"shared_mask": pictures.compared(results, tables[0].entries, 22)},
@@ -188,9 +191,7 @@ LINKS = tuple(
 
 @target(("split-mnist",), lambda quick: LINKS)
 def mask_kl(results):
-    """Compare the masks' divergence at weight 1 or 1/784, and their prior's log-odds as logit pi or
-    as log pi.
-    """
+    """Compare weights 1 and 1/784 of the masks' divergence, and the links logit and log."""
     tables = []
     drawn = {}
     for b in results.benchmarks:
@@ -215,9 +216,9 @@ def mask_kl(results):
         tuple(tables),
         (
             "Accuracy, densities and sharing in percent, backward transfer in points; densities "
-            "are means over tasks, sharing is with one earlier task. Weight 1 is that of the "
-            "ELBO; logit is the paper's link.",
-            f"The changed code's numbers: {paper.CODE}; its other settings differ from those here.",
+            "are means over tasks, sharing is with one earlier task. The ELBO has weight 1; the "
+            "paper has the link logit.",
+            f"Numbers of the changed code: {paper.CODE}; its other settings differ from ours.",
         ),
         drawn,
     )
@@ -236,7 +237,7 @@ MEASURES = (
 
 
 def _mask_entries(results, row, b):
-    """Return the column of a variant."""
+    """Return the entries of one variant, a column of the table."""
     link = row.settings["mask_link"]
     weight = row.settings["mask_kl_weight"]
     on_pixels = [measures.on_pixels(m) for m in results.of(row, b)]

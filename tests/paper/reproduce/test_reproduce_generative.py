@@ -83,7 +83,7 @@ def test_a_quick_look_from_beginning_to_end(target, cells, capsys, monkeypatch):
     assert page.count("<img ") == len(table["pictures"]) and "A figure: " not in page
     for picture in table["pictures"]:
         assert (folder / picture).read_bytes().startswith(b"\x89PNG")
-    assert {cell["row"] for cell in table["cells"]} == {"vcl", "npbcl"} and "QUICK LOOK" in out
+    assert {cell["row"] for cell in table["cells"]} == {"vcl", "npbcl"} and "QUICK RUN" in out
     results = {
         cell["row"]: json.loads(
             (folder / cell["folder"] / "result.json").read_text(encoding="utf-8")
