@@ -58,7 +58,7 @@ def measured():
         rng = np.random.default_rng(seed)
         labels = (p.cumsum(axis=1) < rng.random((len(x), 1))).sum(axis=1)
         one = fisher.diagonal(network, vector, x, labels, "empirical", None)
-        draws.setdefault("sampled, one label an example", []).append(compared(one))
+        draws.setdefault("sampled, one label per example", []).append(compared(one))
         for size in (20, 256):
             several = of_minibatches(network, vector, x, labels, size)
             draws.setdefault(f"sampled, squares of means of {size}", []).append(compared(several))
