@@ -1,5 +1,5 @@
-"""The tables of the README and of docs/reproduction.md say what the recorded runs gave, and
-settings what was found.
+"""The tables and marked numbers of the pages are those of the records, and settings those of the
+searches.
 """
 
 import csv
@@ -37,8 +37,8 @@ PRINTED |= {
 }
 PAGES = (DOCS.parent / "README.md", *sorted(DOCS.glob("*.md")), DOCS / "search" / "README.md")
 RECORD = re.compile(r"\((?:docs/)?(results/[\w-]+\.csv)\)")
-# Tables of numbers whose record is elsewhere: settings, which are no measurements, and those that
-# tests hold to theirs.
+# Tables of numbers without a record in ``results``: settings, which are not measured, and tables
+# that other tests compare with their records.
 ELSEWHERE = (
     "| setting |",
     "| definition |",

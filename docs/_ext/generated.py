@@ -1,7 +1,6 @@
-"""Write the pages that are made from the package, and copies of what lies outside this folder,
-before Sphinx reads.
+"""Sphinx extension that generates pages from the package and copies files from outside ``docs``.
 
-A file is written only if its text has changed, so that a second build reads only what is new.
+A file is only written if its text has changed, so a second build reads only changed pages.
 """
 
 import os
@@ -14,26 +13,26 @@ import reference
 
 DOCS = Path(__file__).resolve().parent.parent
 ROOT = DOCS.parent
-# hold nothing but what is generated
+# Folders that contain only generated files.
 FOLDERS = ("tutorials", "derivations", "paper", "reference", "project")
-# of the root, those that are there
+# Files of the root that get a page if they exist.
 PROJECT = ("CHANGELOG.md", "CONTRIBUTING.md", "ARCHITECTURE.md")
 LINK = re.compile(r"(?<!!)\[([^]]+)\]\((?!\w+:|#)([^)#\s]+)(#[^)\s]*)?\)")
 
 
 def setup(app):
-    """Connect the generator and what adapts pages as they are read."""
+    """Register the generator, and the function that adapts pages when they are read."""
     app.connect("config-inited", generate)
     app.connect("source-read", adapt)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
 def generate(app, config):
-    """Write all pages, and remove what earlier builds have written and this one has not."""
-    found = proofs.verdicts(DOCS / "_build" / "verdicts.json")
+    """Write all generated pages, and remove those of earlier builds that no longer exist."""
+    results = proofs.verdicts(DOCS / "_build" / "verdicts.json")
     pages = {
-        **proofs.derivations(found),
-        **proofs.paper(found),
+        **proofs.derivations(results),
+        **proofs.paper(results),
         **reference.api(),
         **reference.commands(),
     }
@@ -118,24 +117,27 @@ def adapt(app, docname, source):
 
 
 def link(match, here, page):
-    """Return a Markdown link as the site needs it: to the page made of a file, or to the file
-    itself.
+    """Return a Markdown link for the site: to the page of a file, or to the file itself.
 
     Parameters
     ----------
     match : re.Match
-        Of :data:`LINK`.
+        A match of :data:`LINK`.
     here : pathlib.Path
-        The folder that the link was written in.
+        The folder of the file that contains the link.
     page : pathlib.Path
-        The folder that Sphinx reads it in.
+        The folder from which Sphinx reads the page.
+
+    Returns
+    -------
+    link : str
     """
     text = match[1]
     path = match[2]
     anchor = match[3] or ""
     target = (here / path).resolve()
     if not (target.is_relative_to(ROOT) and target.exists()):
-        # for Sphinx to complain of; or code of a tutorial
+        # Either Sphinx reports it as a broken link, or it is code of a tutorial.
         return match[0]
     name = target.relative_to(ROOT).as_posix()
     module = name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
@@ -158,7 +160,9 @@ def link(match, here, page):
         if (DOCS / folder / f"{made}.rst").exists():
             return f"[{text}](/{folder}/{made}.rst)"
     if target.is_dir():
-        return text  # a folder has no page
-    if target.suffix in (".py", ".md"):  # MyST would look for a page
+        # A folder has no page.
+        return text
+    # MyST would look for a page of such a file.
+    if target.suffix in (".py", ".md"):
         return f"{{download}}`{text.strip('`')} <{os.path.relpath(target, page)}>`"
     return f"[{text}]({os.path.relpath(target, page)})"

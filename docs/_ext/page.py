@@ -1,4 +1,4 @@
-"""What pages need beyond their text: MathJax beside them, and names of docstrings looked up."""
+"""Sphinx extension with a local copy of MathJax and cross-references for names in docstrings."""
 
 import importlib
 import importlib.util
@@ -8,29 +8,27 @@ from pathlib import Path
 from docutils.utils import get_source_line
 from sphinx.util.nodes import make_refnode
 
-# What chtml output may load: the component itself, its fonts, TeX packages on demand.
+# Files that the chtml output may load: the component, its fonts, TeX packages on demand.
 NEEDED = ("tex-chtml.js", "output/chtml/fonts/woff-v2", "input/tex/extensions")
 
 
 def setup(app):
-    """Point Sphinx to the local copy of MathJax, and connect what resolves references."""
+    """Point Sphinx to the local copy of MathJax, and register the event handlers."""
     app.config.mathjax_path = "mathjax/tex-chtml.js"
     app.config.mathjax3_config = {
-        # it would load more, and speaks to a server
+        # The menu would load more files, and contacts a server.
         "options": {"enableMenu": False},
         "chtml": {"displayAlign": "left", "displayIndent": "0"},
     }
     app.connect("build-finished", finish)
     app.connect("missing-reference", resolve)
-    # after the theme has made its navigation
+    # After the theme has created its navigation.
     app.connect("html-page-context", levels, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
 def finish(app, error):
-    """Copy what is needed of the package that ships MathJax, and remove pages that an older build
-    has left.
-    """
+    """Copy the needed files of MathJax, and remove pages of older builds."""
     if error is not None:
         return
     for path in Path(app.outdir).rglob("*.html"):
@@ -57,9 +55,7 @@ def finish(app, error):
 
 
 def levels(app, pagename, templatename, context, doctree):
-    """Give the captions of the navigation, which have the role of headings, the level that the role
-    asks for.
-    """
+    """Add the level that the role "heading" requires to the captions of the navigation."""
     tree = context.get("furo_navigation_tree", "")
     context["furo_navigation_tree"] = tree.replace(
         'role="heading"', 'role="heading" aria-level="2"'
@@ -67,10 +63,10 @@ def levels(app, pagename, templatename, context, doctree):
 
 
 def resolve(app, env, node, contnode):
-    """Resolve a name of a docstring as its module would; one that exists but has no page is shown
-    as code.
+    """Resolve a name in a docstring as its module would.
 
-    A name that means nothing stays unresolved, and with ``-n -W`` ends the build.
+    A name that exists but has no page is shown as code. An unknown name stays unresolved, which
+    ends the build with ``-n -W``.
     """
     if node["refdomain"] != "py":
         return None
@@ -79,33 +75,33 @@ def resolve(app, env, node, contnode):
     # In the object that the docstring describes, in its class, in its module; then by the full
     # name.
     for start in (*(".".join(here[:depth]) for depth in range(len(here), 0, -1)), ""):
-        found = named(f"{start}.{target}".strip("."))
-        if found is not None:
-            home = getattr(found, "__module__", start)
-            name = getattr(found, "__qualname__", target)
-            # Under its own module, under the package that offers it, or as a module.
-            for known in (
+        value = named(f"{start}.{target}".strip("."))
+        if value is not None:
+            home = getattr(value, "__module__", start)
+            name = getattr(value, "__qualname__", target)
+            # Under its module, under the package that exports it, or as a module.
+            for full_name in (
                 f"{home}.{name}",
                 f"{home.rpartition('.')[0]}.{name}",
-                getattr(found, "__name__", ""),
+                getattr(value, "__name__", ""),
             ):
-                if page := env.get_domain("py").objects.get(known):
+                if page := env.get_domain("py").objects.get(full_name):
                     return make_refnode(
-                        app.builder, node["refdoc"], page.docname, page.node_id, contnode, known
+                        app.builder, node["refdoc"], page.docname, page.node_id, contnode, full_name
                     )
             return contnode
     return None
 
 
 def named(name):
-    """Return what a dotted name means to Python, None if nothing."""
+    """Return the Python object with a dotted name, or None if there is none."""
     parts = name.split(".")
     for depth in range(len(parts), 0, -1):
         try:
-            found = importlib.import_module(".".join(parts[:depth]))
+            value = importlib.import_module(".".join(parts[:depth]))
         except ImportError:
             continue
         for part in parts[depth:]:
-            found = getattr(found, part, None)
-        return found
+            value = getattr(value, part, None)
+        return value
     return None

@@ -1,17 +1,17 @@
-"""Write what ``ibpcl reproduce`` measured into the records of the site, and the records into the
-tables of its pages.
+"""Transfer results of ``ibpcl reproduce`` to the records of the site, and records to its pages.
 
 ``python docs/_ext/records.py reproduction/ladder`` merges ``values.csv`` of that folder into the
-record ``docs/results/ladder.csv`` (a column of a table that is measured anew is replaced, others
-stay), copies those of its pictures that a page shows to ``docs/figures/``, with names that begin
-with ``ladder``, and writes every table anew that a page marks::
+record ``docs/results/ladder.csv`` (a column of a table that was measured again is replaced, others
+stay). It copies the pictures that a page shows to ``docs/figures/``, with names that begin with
+``ladder``, and writes every table again that a page marks::
 
     <!-- table: ladder | Split MNIST: -->
     <!-- end -->
 
-Between the marks stand the tables of ``results/ladder.csv`` whose titles begin with "Split MNIST:",
-side by side.  A single number, with its seeds, stands between ``<!-- value: ladder | Split MNIST:
-accuracy | paper | accuracy -->`` and the end: the value of a table, row and column.
+The tables of ``results/ladder.csv`` whose titles begin with "Split MNIST:" are written between the
+marks, side by side. A single number with its number of seeds is written between ``<!-- value:
+ladder | Split MNIST: accuracy | paper | accuracy -->`` and the end: the value of a table, row and
+column.
 """
 
 import re
@@ -40,15 +40,23 @@ def read(name):
 
 
 def merge(old, new):
-    """Return the lines of a record with those of other measurements, whose columns take the place
-    of the old ones.
+    """Return the lines of a record in which newly measured columns replace the old ones.
+
+    Parameters
+    ----------
+    old, new : sequence of tuple
+        Lines (table, row, column, unit, value).
+
+    Returns
+    -------
+    lines : list of tuple
     """
     measured = {(title, column) for title, _, column, *_ in new}
     return [line for line in old if (line[0], line[2]) not in measured] + list(new)
 
 
 def markdown(lines, beginning):
-    """Return the tables of a record whose titles have a beginning, side by side, in Markdown."""
+    """Return a Markdown table of all tables whose titles start with ``beginning``, side by side."""
     values = {}
     for title, row, column, unit, value in lines:
         if title.startswith(beginning):
@@ -72,21 +80,19 @@ def markdown(lines, beginning):
 
 
 def value(lines, *place):
-    """Return one entry of a record, with the number of its seeds; ``place`` is its table, row and
-    column.
-    """
+    """Return one entry of a record with its number of seeds; ``place`` is table, row, column."""
     found = [line[3:] for line in lines if line[:3] == place]
     entry = tables.Entry("", "", tuple(number for _, number in found), UNITS[found[0][0]])
     return f"{tables.spread(entry.mean, entry.deviation, entry.unit)} ({seeds({len(found)})})"
 
 
 def seeds(counts):
-    """Return how many seeds there are, as words."""
+    """Return the numbers of seeds as text, such as "1 to 3 seeds"."""
     return f"{' to '.join(map(str, sorted(counts)))} seed{'s' * (max(counts) > 1)}"
 
 
 def filled(text):
-    """Return the text of a page, every marked table and number as its record has it."""
+    """Return the text of a page with every marked table and number taken from its record."""
     text = MARKED.sub(
         lambda match: match[1] + "\n" + markdown(read(match[2]), match[3]) + "\n" + match[4], text
     )
@@ -96,7 +102,7 @@ def filled(text):
 
 
 def main(folders):
-    """Take over what ``ibpcl reproduce`` wrote to folders, and write the pages' tables anew."""
+    """Merge the results in folders into the records, and write the marked tables of all pages."""
     pages = {
         page: page.read_text(encoding="utf-8")
         for page in (DOCS.parent / "README.md", *DOCS.glob("*.md"))

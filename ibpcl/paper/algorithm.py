@@ -1,8 +1,8 @@
-r"""Algorithm 1, run on tiny tasks by the package's learner, with what happens inside written down.
+"""Checks of Algorithm 1, which run the package's learner on tiny tasks.
 
-Kumar et al. (2021), Algorithm 1, Secs. 4.1 to 4.6 and supplement C and E: the prior is that of Eq.
-11, fine-tuning leaves masks and sticks alone, alpha follows its rule, coresets serve predictions
-only, and the network grows as said.
+Kumar et al. (2021), Algorithm 1, Secs. 4.1 to 4.6 and supplement C and E. The checks cover
+the prior of Eq. 11, fine-tuning with fixed masks and sticks, the rules for alpha, coresets that are
+used for predictions only, and the growth of the network.
 """
 
 from dataclasses import replace
@@ -38,8 +38,22 @@ SETTINGS = Settings(
 
 
 class Notes(NamedTuple):
-    """One turn of the algorithm: data, prior, parameters after each phase, mask, the sticks' a,
-    alpha around it.
+    """The state of one turn of the algorithm.
+
+    Attributes
+    ----------
+    x : ndarray, shape (N, 5)
+        The training inputs.
+    prior : Prior
+        The prior of the task.
+    trained, tuned : ndarray
+        All parameters after masked training and after fine-tuning.
+    mask : ndarray of bool, shape (5, K)
+        The task's mask.
+    a : ndarray, shape (K,)
+        The first shape parameter of the sticks.
+    alpha_before, alpha : float
+        The concentration before and after the task.
     """
 
     x: np.ndarray
@@ -53,7 +67,7 @@ class Notes(NamedTuple):
 
 
 def tiny_task(seed, t):
-    """Make a task of 48 examples in five dimensions that a plane separates."""
+    """Return a task of 48 examples in five dimensions that a plane separates."""
     rng = np.random.default_rng((seed, t))
     x = rng.normal(size=(48, 5))
     labels = (x @ rng.normal(size=5) > 0).astype(np.int64)
@@ -62,8 +76,20 @@ def tiny_task(seed, t):
 
 @cache
 def learn(seed, tasks=2, **changes):
-    """Learn a few tasks; return the learner, and notes on each turn.  Computed once for each
-    choice.
+    """Learn a few tasks and return the learner with :class:`Notes` on each turn; cached.
+
+    Parameters
+    ----------
+    seed : int
+    tasks : int
+        The number of tasks, >= 1.
+    **changes
+        Settings that differ from :data:`SETTINGS`.
+
+    Returns
+    -------
+    learner : NPBCL
+    notes : tuple of Notes
     """
     learner = NPBCL(replace(SETTINGS, **changes), seed, "numpy")
     notes = []
@@ -89,9 +115,9 @@ def learn(seed, tasks=2, **changes):
 
 
 def lowered(seed):
-    """Return the turn of one task as it would be if training had lowered every stick's a."""
+    """Return the turn of one task after lowering every stick's a, to test the rule for alpha."""
     _, (turn,) = learn(seed, 1)
-    # so far from 0 the softplus changes little
+    # The softplus of such a large value is nearly the value.
     raw_a = np.full_like(turn.a, 0.8 * turn.alpha_before)
     alpha = next_alpha(SETTINGS, turn.alpha_before, {"raw_a": raw_a, "raw_b": raw_a})
     return turn._replace(a=sticks(raw_a, raw_a)[0][0], alpha=alpha)
@@ -99,9 +125,7 @@ def lowered(seed):
 
 @verifies("definitions", "algorithm.prior")
 def prior(seed):
-    """The first task's prior is p_0; the second's is Eq. 11 with the first task's mask, and p_0 at
-    the head.
-    """
+    """The first prior is p_0; the second is Eq. 11 with the first mask, and p_0 at the head."""
     _, (first, second) = learn(seed)
     used = np.concatenate([first.mask.ravel(), first.mask.any(axis=0)])
     gaussian = len(second.prior.mu)
@@ -121,20 +145,18 @@ def prior(seed):
 
 @verifies("definitions", "algorithm.finetuning")
 def finetuning(seed):
-    """Fine-tuning moves used weights alone: mask offsets, sticks and unused weights stay bit for
-    bit.
-    """
+    """Fine-tuning changes used weights only: masks, sticks and unused weights keep every bit."""
     moved = still = 0
     for turn in (*learn(seed)[1], *learn(seed, unused_prior="gaussian")[1]):
         gaussian = len(turn.prior.mu)
         unused = np.flatnonzero(~turn.mask.ravel())
         still += np.count_nonzero(turn.tuned[2 * gaussian :] != turn.trained[2 * gaussian :])
-        # What the mask leaves out is at its prior, if it has one: given the mask, that is its best
-        # posterior.
+        # A weight that the mask drops is at its prior, if it has one: given the mask, the prior is
+        # its best posterior.
         rest = turn.trained[:gaussian].copy()
-        known = turn.prior.informative
-        known = slice(None) if known is None else known
-        rest[known] = turn.prior.mu[known]
+        informative = turn.prior.informative
+        informative = slice(None) if informative is None else informative
+        rest[informative] = turn.prior.mu[informative]
         still += np.count_nonzero(turn.tuned[unused] != rest[unused])
         moved += np.count_nonzero((turn.tuned != turn.trained)[: turn.mask.size][turn.mask.ravel()])
     return Outcome(
@@ -146,7 +168,7 @@ def finetuning(seed):
 
 @verifies("definitions", "algorithm.alpha")
 def alpha(seed):
-    """After each task alpha is the larger of what it was and the largest a."""
+    """After each task, alpha is the maximum of its previous value and the largest a."""
     turns = (*learn(seed)[1], lowered(seed))
     gap = max(abs(turn.alpha - max(turn.alpha_before, float(turn.a.max()))) for turn in turns)
     return Outcome(gap < 1e-5, f"max(alpha, max a) to {gap:.0e}, {len(turns)} tasks", {"gap": gap})
@@ -154,7 +176,7 @@ def alpha(seed):
 
 @verifies("definitions", "algorithm.alpha-increment")
 def alpha_increment(seed):
-    """Supplement E.1: alpha grows by its increment a task."""
+    """Supplement E.1: alpha grows by its increment with each task."""
     gaps = [
         turn.alpha - turn.alpha_before - 2.5
         for turn in learn(seed, alpha_rule="increment", alpha_increment=2.5)[1]
@@ -165,9 +187,7 @@ def alpha_increment(seed):
 
 @verifies("definitions", "algorithm.prediction")
 def prediction(seed):
-    """Predictions are softmax averages over weight samples: they sum to 1, and repeat bit for
-    bit.
-    """
+    """Predictions are averages of softmax outputs: they sum to 1 and repeat bit for bit."""
     learner, _ = learn(seed)
     x = tiny_task(seed, 0).x_train
     one, other = (learner.predict(x, 0) for _ in range(2))
@@ -181,9 +201,7 @@ def prediction(seed):
 
 @verifies("definitions", "algorithm.coresets")
 def coresets(seed):
-    """Coresets are no training data; refining on them moves used weights alone, and what was
-    learned stays.
-    """
+    """Coresets are not trained on; refinement changes used weights only, and not the learner."""
     learner, turns = learn(
         seed, coreset="random", coreset_size=8, coreset_epochs=3, coreset_rate=0.01
     )
@@ -191,8 +209,8 @@ def coresets(seed):
     before = {name: np.array(value) for name, value in learner.state().items()}
     for t, turn in enumerate(turns):
         task = tiny_task(seed, t)
-        kept = learner.knowledge.coresets[t].x
-        joined = np.concatenate([turn.x, kept])
+        coreset = learner.knowledge.coresets[t].x
+        joined = np.concatenate([turn.x, coreset])
         overlap += 48 - len(np.unique(joined, axis=0)) + abs(len(joined) - len(task.x_train))
         network, vector, masks = learner.assemble(t)
         refined = refine(learner.context, network, vector, masks, t)
@@ -210,9 +228,7 @@ def coresets(seed):
 
 @verifies("definitions", "algorithm.growth")
 def growth(seed):
-    """Sec. 4.6: with five units that must stay empty a layer of four grows, and its old tasks
-    predict on.
-    """
+    """Sec. 4.6: a layer of four units grows, and its earlier tasks still predict."""
     learner, turns = learn(seed, hidden=(4,), expand=True, empty_units=5, expand_every=2)
     units = [turn.mask.shape[1] for turn in turns]
     finite = bool(np.isfinite(learner.predict(tiny_task(seed, 0).x_train, 0)).all())

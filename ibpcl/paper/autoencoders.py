@@ -1,4 +1,4 @@
-r"""The autoencoder's gradients, and its ELBO against plain loops from the paper's formulas.
+r"""Checks of the autoencoder: its gradients, and its ELBO against plain loops.
 
 Kumar et al. (2021), Sec. 3.3 (Eq. 10) and supplement G.
 """
@@ -27,8 +27,7 @@ MIXED = ("plain", "masked", "plain", "masked", "plain", "gaussian", "gaussian")
 
 
 def network(seed=0, kinds=None, likelihood="bernoulli", sizes=(6, 5, 4), **options):
-    """Build an autoencoder with two hidden layers on each side, and a point in its parameter space:
-    nothing special.
+    """Build an autoencoder with two hidden layers per side, and a generic parameter vector.
 
     Returns the model, its parameters, a prior, images, and hard masks by layer.
     """
@@ -209,9 +208,7 @@ def masked_networks(seed):
 
 @verifies("definitions", "autoencoder.alphas")
 def alphas(seed):
-    """Supplement B.2: alpha is 40 in the hidden layers and 20 in those of the codes, and can only
-    rise.
-    """
+    """Supplement B.2: alpha starts at 40, and at 20 in the layers of the codes; it never falls."""
     first = ImageNPBCL(ImageSettings.preset("paper"), seed).alpha
     learner = learned(seed % 2**31)
     risen = bool((learner.alpha >= learner.settings.alphas).all())

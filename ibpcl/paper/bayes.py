@@ -1,8 +1,7 @@
-r"""Bayes' rule where everything is known: one Gaussian weight, or one weight, one mask and one
-stick.
+r"""Checks of Bayes' rule on models with one weight, or one weight, one mask and one stick.
 
-What the paper derives for any model is evaluated here for models that are small enough to be
-integrated.
+The paper derives these identities for any model. Here they are evaluated for models that are small
+enough to be integrated numerically.
 """
 
 import numpy as np

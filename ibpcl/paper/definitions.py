@@ -113,10 +113,10 @@ def gaussian_layer(layer, h, eps):
 
 @verifies("definitions", "elbo")
 def elbo(seed):
-    """Eqs. 6 to 9: the ELBO and its parts, by plain loops from the formulas of the paper."""
+    """Compare the ELBO and its parts with plain loops over the paper's formulas, Eqs. 6 to 9."""
     model, vector, prior, x, labels, _ = networks.network(seed)
     noise = model.noise(Key(seed, 0, 0, 0), 2, len(x), backend("numpy"), np.float64)
-    # alpha is given and there are no codes: 0 each
+    # The last parts are 0: alpha is given, and the network has no codes.
     parts = np.zeros(len(Elbo._fields))
     tau = 0.7
     examples = 70
@@ -196,7 +196,7 @@ def masked_prior(seed):
 
 @verifies("definitions", "mask-storage")
 def mask_storage(seed):
-    """Sec. 4.5: a mask costs one bit a weight, and comes back as it was."""
+    """Sec. 4.5: a mask is stored in one bit per weight and restored exactly."""
     mask = np.random.default_rng(seed).random((784, 200)) < 0.15
     packed = np.packbits(mask)
     bits = 8 * packed.nbytes / mask.size
@@ -206,7 +206,7 @@ def mask_storage(seed):
 
 @verifies("definitions", "temperature")
 def temperature(seed):
-    """Supplement B.1: the temperature falls from 10 to 0.25 by one factor a step."""
+    """Supplement B.1: the temperature falls from 10 to 0.25 by the same factor in each step."""
     taus = [geometric(10.0, 0.25, i, 100) for i in range(100)]
     return agrees(
         "10 to 0.25, equal ratios",

@@ -1,6 +1,6 @@
-r"""Densities and samplers: total probability, distribution functions, support and limits.
+r"""Checks of densities and samplers: total probability, distribution functions, support, limits.
 
-A statistical verdict is false once in ten thousand seeds.
+A statistical check of a correct sampler fails for about one seed in ten thousand.
 """
 
 import itertools
@@ -232,7 +232,7 @@ def of_draws(cases, seed):
 
 @verifies("samplers", "{}", *SAMPLERS)
 def sampler(name, seed):
-    """Draws have the distribution function, and stay inside the support."""
+    """Draws follow the distribution function and stay inside the support."""
     return of_draws(SAMPLERS[name], seed)
 
 
@@ -255,7 +255,7 @@ def compiled_noise(kind, seed):
 
 @verifies("samplers", "stick_breaking.masks")
 def prior_masks(seed):
-    """The prior's masks are on as often as E[pi_k] = (alpha / (alpha + 1))^k says, for each k."""
+    """The prior's masks are on with frequency E[pi_k] = (alpha / (alpha + 1))^k, for each k."""
     alpha = 3.0
     units = 8
     draws = 20_000

@@ -1,8 +1,7 @@
-r"""Every closed form of a divergence, against quadrature and against Monte Carlo with its standard
-error.
+r"""Checks of the closed forms of divergences against quadrature and Monte Carlo.
 
-A few points are held against both; points drawn at random from the range in which the forms are
-used, corners included, against quadrature alone.
+A few points are compared with both. Random points from the range in which the forms are used,
+including its corners, are compared with quadrature only.
 """
 
 import itertools
@@ -158,7 +157,7 @@ def sticks_kl(seed):
 
 @verifies("divergences", "kumaraswamy.kl_to_general_beta")
 def general_sticks_kl(seed):
-    """KL[Kumaraswamy(a, b) || Beta(alpha, beta)], by its series, which is as close as it says."""
+    """KL[Kumaraswamy(a, b) || Beta(alpha, beta)], by its series, within its stated error."""
     outcome = joined(
         [stick_report(*point, kumaraswamy.kl_to_general_beta(*point)[0], seed) for point in GENERAL]
     )
@@ -173,7 +172,7 @@ def general_sticks_kl(seed):
 
 @verifies("divergences", "stick_divergence.kl")
 def posterior_sticks_kl(seed):
-    """KL[Kumaraswamy(a, b) || Kumaraswamy(a0, b0)]: yesterday's posterior as the prior."""
+    """KL[Kumaraswamy(a, b) || Kumaraswamy(a0, b0)]: the previous posterior is the prior."""
     reports = []
     for *q, prior_a, prior_b in POSTERIORS:
 

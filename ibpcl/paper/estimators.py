@@ -1,6 +1,4 @@
-r"""Every gradient that is estimated by sampling: its mean against the derivative of the expectation
-by quadrature.
-"""
+r"""Checks of sampled gradients: their mean against the derivative of the expectation."""
 
 from collections.abc import Callable
 from types import ModuleType
@@ -85,7 +83,7 @@ PATHWISE = {
     *(f"{name}.sample.{which}" for name, one in PATHWISE.items() for which in one.parameters),
 )
 def pathwise(choice, seed):
-    """A sampler's gradient is that of the mean, with respect to each of its parameters."""
+    """The mean of a sampler's gradient is the gradient of the mean, for each parameter."""
     name, _, which = choice.split(".")
     one = PATHWISE[name]
 

@@ -1,6 +1,6 @@
-r"""Closed forms of means: of a stick, of a learned concentration, of what the prior switches on.
+r"""Checks of closed-form means: of sticks, a learned concentration, and weights that are on.
 
-Each is held against quadrature and against Monte Carlo with its standard error, by :func:`matches`,
+Each is compared with quadrature and with Monte Carlo and its standard error, by :func:`matches`,
 as the divergences are; points drawn at random from the range in which a form is used, against
 quadrature alone.
 """

@@ -1,7 +1,6 @@
-"""The gradients of whole layers and networks, each at small sizes with random parameters, noise and
-data.
+"""Gradient checks of whole layers and networks, with small sizes and random parameters and data.
 
-Their inputs are not single arrays, so each has a few lines here that lay them out for the checker.
+Their inputs are not single arrays, so each check arranges the inputs for the gradient checker.
 """
 
 import numpy as np
@@ -41,8 +40,7 @@ def network(
     flat=False,
     sizes=(6, 5, 4),
 ):
-    """Build a network with two hidden layers, and a point in its parameter space that is nothing
-    special.
+    """Build a network with two hidden layers, and a generic point in its parameter space.
 
     Returns the model, its parameters, a prior, inputs, labels (or real targets) and masks by layer.
     With ``partial`` half of the weights have no Gaussian prior: none at all or, with ``flat``, a
@@ -114,7 +112,7 @@ def check_elbo(seed=0, mask_kl="bernoulli", activation="relu", samples=2, fixed=
 
 
 def check_network(seed=0, fixed=False):
-    """Check the network's own gradient, before any likelihood."""
+    """Check the gradient of the network's outputs, without a likelihood."""
     model, vector, _, x, _, masks = network(seed)
     noise = model.noise(Key(seed, 0, 0, 0), 2, len(x), NUMPY, np.float64, not fixed)
     return check_forward(
@@ -265,9 +263,7 @@ def check_reinforce(seed=0):
 
 
 def check_unit_elbo(seed=0, mask_kl="bernoulli"):
-    """Check the ELBO of a network with stochastic units, part by part, against a prior that is
-    nothing special.
-    """
+    """Check the ELBO of a network with stochastic units, part by part, against a generic prior."""
     rng = np.random.default_rng(seed)
     model = classifier(6, (5, 4), likelihoods.Softmax(), 3, Units, kl=mask_kl)
     vector = model.initial(starts.normal(rng, 0.5), 0.3, dtype=np.float64)

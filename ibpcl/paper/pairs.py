@@ -1,9 +1,9 @@
-"""Find every function with a hand-derived gradient, and make inputs for it from its own docstring.
+"""The documented pairs: every function with a hand-derived gradient, and random inputs for it.
 
-A pair is a function ``f`` and a function ``f_vjp`` of the same place.  The docstring of ``f`` says
-the shape of each parameter (``shape (S, D, K)``) and the table below says what values a parameter
-of that name may take: names mean the same thing everywhere in the package.  So a new pair is proved
-by existing, and its docstring has to be right.
+A pair is a function ``f`` and a function ``f_vjp`` in the same module. The docstring of ``f`` gives
+the shape of each parameter (``shape (S, D, K)``), and the table below gives the values that a
+parameter of that name may take, because a name has one meaning in the whole package. A new pair is
+therefore found and checked without further code, and its docstring must be right.
 """
 
 import importlib
