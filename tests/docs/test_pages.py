@@ -124,11 +124,17 @@ def test_every_equation_and_erratum_is_on_the_pages_of_the_paper(pages):
     from ibpcl.paper.equations import EQUATIONS
     from ibpcl.paper.errata import ERRATA, NOTES
 
-    text = " ".join(pages["paper/index.html"].text.split())
+    def words(text):
+        """Return text on one line, with straight quotes and three dots, as in the source."""
+        for typeset, plain in (("’", "'"), ("‘", "'"), ("“", '"'), ("”", '"'), ("…", "...")):
+            text = text.replace(typeset, plain)
+        return " ".join(text.split())
+
+    text = words(pages["paper/index.html"].text)
     for equation in EQUATIONS:
         assert " ".join((equation.tex or equation.formula[1:]).split()) in text
     page = pages["paper/errata.html"]
-    text = " ".join(page.text.split())
+    text = words(page.text)
     assert {entry.name for entry in (*ERRATA, *NOTES)} <= set(page.ids)
     assert all(erratum.title in text for erratum in ERRATA)
 
