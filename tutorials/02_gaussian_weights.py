@@ -1,23 +1,28 @@
 # %% [markdown]
 # # 2. Gaussian weights
 #
-# In a Bayesian neural network a weight is not a number but a belief about a number: a Gaussian with a mean and a width.
-# Learning moves the mean and the width.  To do that we need three things, and this tutorial derives each of them by
-# hand, compares it with numbers that need no derivation, and draws it: a **sample** of the weight that can be
-# differentiated with respect to its mean and width; the **KL divergence** between the belief and the prior; and the
-# reason why all of this helps a network that meets one task after another: **yesterday's posterior is today's prior**.
+# In a Bayesian neural network a weight is not a number but a belief about a number: a
+# Gaussian with a mean and a width. Learning moves the mean and the width. To do that we
+# need three things, and this tutorial derives each of them by hand, compares it with
+# numbers that need no derivation, and draws it: a **sample** of the weight that can be
+# differentiated with respect to its mean and width; the **KL divergence** between the
+# belief and the prior; and the reason why all of this helps a network that meets one
+# task after another: **yesterday's posterior is today's prior**.
 #
-# **Prerequisites:** the chain rule, densities and expectations, NumPy.  **Time:** about 60 minutes.
+# **Prerequisites:** the chain rule, densities and expectations, NumPy. **Time:** about
+# 60 minutes.
 #
 # **You will be able to**
 #
 # - reparameterize a Gaussian, and derive the gradient of the sample with all its sums;
-# - say why that gradient is unbiased, and what the score function pays for not needing it;
+# - say why that gradient is unbiased, and what the score function pays for not needing
+#   it;
 # - derive the KL divergence of two Gaussians with its four gradients;
 # - show that Bayes' rule may be applied task by task, and do it by gradient ascent.
 #
-# Names are those of the package: `mu`, `log_sigma`, `eps`; `S` samples, `K` weights; and `dx` is always the gradient of
-# one scalar objective with respect to `x`, in the shape of `x`.
+# Names are those of the package: `mu`, `log_sigma`, `eps`; `S` samples,
+# `K` weights; and `dx` is always the gradient of one scalar objective with respect to
+# `x`, in the shape of `x`.
 
 # %%
 import matplotlib.pyplot as plt
@@ -38,20 +43,23 @@ rng = np.random.default_rng(1)
 # $$ q(v) = \mathcal N(v; \mu, \sigma^2) = \frac{1}{\sqrt{2\pi}\,\sigma}
 #    \exp\Bigl(-\frac{(v - \mu)^2}{2\sigma^2}\Bigr). $$
 #
-# We could ask a random generator for a draw from $\mathcal N(\mu, \sigma^2)$.  But then $\mu$ and $\sigma$ disappear
-# inside the generator and there is nothing to differentiate.  Instead we draw noise that knows of no parameter, and
-# move and scale it ourselves:
+# We could ask a random generator for a draw from $\mathcal N(\mu, \sigma^2)$. But then
+# $\mu$ and $\sigma$ disappear inside the generator and there is nothing to
+# differentiate. Instead we draw noise that knows of no parameter, and move and scale it
+# ourselves:
 #
 # $$ v = \mu + \sigma\,\varepsilon, \qquad \varepsilon \sim \mathcal N(0, 1). $$
 #
-# This is the *reparameterization*.  With $\varepsilon$ held fixed, $v$ is an ordinary smooth function of $\mu$ and
-# $\sigma$.  Does $v$ have the right density?  Its distribution function is $P(v \le t) = P(\varepsilon \le (t - \mu) /
-# \sigma)$; differentiating with respect to $t$ gives $\frac1\sigma \mathcal N(\frac{t - \mu}{\sigma}; 0, 1)$, and that
-# is $q(t)$.
+# This is the *reparameterization*. With $\varepsilon$ held fixed, $v$ is an ordinary
+# smooth function of $\mu$ and $\sigma$. Does $v$ have the right density? Its
+# distribution function is $P(v \le t) = P(\varepsilon \le (t - \mu) /
+# \sigma)$; differentiating with respect to $t$ gives
+# $\frac1\sigma \mathcal N(\frac{t - \mu}{\sigma}; 0, 1)$, and that is $q(t)$.
 #
-# The width must stay positive.  Rather than guard it, we carry its logarithm, $\log\sigma$, which may be any number.
+# The width must stay positive. Rather than guard it, we carry its logarithm,
+# $\log\sigma$, which may be any number.
 #
-# First the plain loop.  One row of `eps` is one sample of all the weights.
+# First the plain loop. One row of `eps` is one sample of all the weights.
 
 # %%
 S, K = 6, 4
@@ -69,8 +77,9 @@ def sample_loop(eps, mu, log_sigma):
 
 
 # %% [markdown]
-# The same, vectorized.  `mu` has shape `(K,)` and `eps` has shape `(S, K)`: NumPy repeats `mu` for every sample.  This
-# repetition is called *broadcasting*; remember it, because it comes back in the gradient.
+# The same, vectorized. `mu` has shape `(K,)` and `eps` has shape `(S,
+# K)`: NumPy repeats `mu` for every sample. This repetition is called *broadcasting*;
+# remember it, because it comes back in the gradient.
 
 # %%
 v_loop = sample_loop(eps, mu, log_sigma)
@@ -81,28 +90,31 @@ print("loop = vectorized :", np.array_equal(v_loop, v_vectorized))
 print("loop = package    :", np.array_equal(v_loop, v_package))
 
 # %% [markdown]
-# The package's function returns two things: the output, and a `cache` with what its gradient will need.  Here that is
-# $\sigma\varepsilon$, which costs an exponential and is not computed twice.
+# The package's function returns two things: the output, and a `cache` with what its
+# gradient will need. Here that is $\sigma\varepsilon$, which costs an exponential and
+# is not computed twice.
 #
 # ## The gradient of the sample
 #
-# Somewhere behind `v` there is one scalar objective $L$ (later: the evidence lower bound).  Suppose that we are given
-# its gradient at the samples, $\texttt{dv}_{sk} = \partial L / \partial v_{sk}$.  The chain rule says: *add up over
-# every way in which the parameter reaches* $L$.  The mean $\mu_k$ reaches $L$ through $v_{1k}, v_{2k}, \dots, v_{Sk}$,
-# one path for each sample, so
+# Somewhere behind `v` there is one scalar objective $L$ (later: the evidence lower
+# bound). Suppose that we are given its gradient at the samples, $\texttt{dv}_{sk} =
+# \partial L / \partial v_{sk}$. The chain rule says: *add up over every way in which
+# the parameter reaches* $L$. The mean $\mu_k$ reaches $L$ through
+# $v_{1k}, v_{2k}, \dots, v_{Sk}$, one path for each sample, so
 #
 # $$ \frac{\partial L}{\partial \mu_k} = \sum_{s=1}^{S} \frac{\partial L}{\partial v_{sk}}
 #    \frac{\partial v_{sk}}{\partial \mu_k} = \sum_s \texttt{dv}_{sk} \cdot 1. $$
 #
-# For the width we differentiate $v_{sk} = \mu_k + e^{\log\sigma_k} \varepsilon_{sk}$ with respect to $\log\sigma_k$.
-# The derivative of $e^x$ is $e^x$, so
+# For the width we differentiate $v_{sk} = \mu_k + e^{\log\sigma_k} \varepsilon_{sk}$
+# with respect to $\log\sigma_k$. The derivative of $e^x$ is $e^x$, so
 #
 # $$ \frac{\partial v_{sk}}{\partial \log\sigma_k} = e^{\log\sigma_k} \varepsilon_{sk} = \sigma_k \varepsilon_{sk},
 #    \qquad
 #    \frac{\partial L}{\partial \log\sigma_k} = \sum_s \texttt{dv}_{sk}\, \sigma_k \varepsilon_{sk}. $$
 #
-# Both sums run over the samples.  They are the mirror image of the broadcast: **what the forward repeats, the gradient
-# adds up.**
+# Both sums run over the samples. They are the mirror image of the broadcast: **what the
+# forward repeats, the gradient adds up.**
+
 
 # %%
 def sample_vjp_loop(dv, eps, mu, log_sigma):
@@ -117,102 +129,129 @@ def sample_vjp_loop(dv, eps, mu, log_sigma):
 dv = rng.standard_normal((S, K))
 dmu_loop, dlog_sigma_loop = sample_vjp_loop(dv, eps, mu, log_sigma)
 dmu, dlog_sigma = gaussian.sample_vjp(dv, cache)
-print("largest difference, loop and package:",
-      max(np.abs(dmu - dmu_loop).max(), np.abs(dlog_sigma - dlog_sigma_loop).max()))
+print(
+    "largest difference, loop and package:",
+    max(np.abs(dmu - dmu_loop).max(), np.abs(dlog_sigma - dlog_sigma_loop).max()),
+)
 
 # %% [markdown]
-# `gaussian.sample_vjp` is the vectorized form: `dv.sum(axis=0)` and `(dv * noise).sum(axis=0)`.  (VJP stands for
-# *vector-Jacobian product*: the vector `dv` times the matrix of all partial derivatives, without ever building it.)
+# `gaussian.sample_vjp` is the vectorized form: `dv.sum(axis=0)` and
+# `(dv * noise).sum(axis=0)`. (VJP stands for *vector-Jacobian product*: the vector `dv`
+# times the matrix of all partial derivatives, without ever building it.)
 #
 # ## Is it right?
 #
-# A derivative is the slope of a small step.  Our objective here is $L = \sum_{sk} \texttt{dv}_{sk} v_{sk}$, whose
-# gradient at $v$ is `dv`.  Move one parameter a little both ways, and compare:
+# A derivative is the slope of a small step. Our objective here is
+# $L = \sum_{sk} \texttt{dv}_{sk} v_{sk}$, whose gradient at $v$ is `dv`. Move one
+# parameter a little both ways, and compare:
 
 # %%
-h, step = 1e-5, np.array([0, 1, 0, 0])               # a step in log_sigma[1]
+h, step = 1e-5, np.array([0, 1, 0, 0])  # a step in log_sigma[1]
 
 
 def objective(log_sigma):
     return np.sum(dv * gaussian.sample(eps, mu, log_sigma)[0])
 
 
-difference = (objective(log_sigma + h * step) - objective(log_sigma - h * step)) / (2 * h)
+difference = (objective(log_sigma + h * step) - objective(log_sigma - h * step)) / (
+    2 * h
+)
 print(f"derived by hand {dlog_sigma[1]:.12f}\ndifference      {difference:.12f}")
 
 # %% [markdown]
-# This was one parameter, and the last digits differ: is that the difference's fault or ours?  Tutorial 3 opens that
-# box.  Until then `check` does it for us, for every parameter, with a random `dv` and to the last digit.  `wrt` names
-# the inputs that have a gradient: the noise has none.
+# This was one parameter, and the last digits differ: is that the difference's fault or
+# ours? Tutorial 3 opens that box. Until then `check` does it for us, for every
+# parameter, with a random `dv` and to the last digit. `wrt` names the inputs that have
+# a gradient: the noise has none.
 
 # %%
-print(check(gaussian.sample, gaussian.sample_vjp, (eps, mu, log_sigma), wrt=("mu", "log_sigma")))
+print(
+    check(
+        gaussian.sample,
+        gaussian.sample_vjp,
+        (eps, mu, log_sigma),
+        wrt=("mu", "log_sigma"),
+    )
+)
 
 # %% [markdown]
 # ## A mistake, and how it is caught
 #
-# The most frequent mistake of all: forgetting the sum over the samples.  The formula on paper looks perfectly fine,
-# $\partial v / \partial\mu = 1$, so one writes `dmu = dv`.
+# The most frequent mistake of all: forgetting the sum over the samples. The formula on
+# paper looks perfectly fine, $\partial v / \partial\mu = 1$, so one writes `dmu = dv`.
 #
-# > **Stop and predict.**  `mu` has shape `(4,)`, the wrong `dmu` has shape `(6, 4)`.  Does the next step of gradient
-# > descent, `mu - 0.1 * dmu`, raise an error?
+# > **Stop and predict.** `mu` has shape `(4,)`, the wrong `dmu` has shape `(6,
+# > 4)`.  Does the next step of gradient descent, `mu - 0.1 * dmu`, raise an error?
 #
 # <details><summary>Answer</summary>
 #
-# No.  NumPy broadcasts, and from then on every sample quietly has a mean of its own.
+# No. NumPy broadcasts, and from then on every sample quietly has a mean of its own.
 #
 # </details>
+
 
 # %%
 def forgetful_vjp(dv, cache):
     noise = cache
-    return dv, dv * noise                                # the sums over axis 0 are missing
+    return dv, dv * noise  # the sums over axis 0 are missing
 
 
-print(check(gaussian.sample, forgetful_vjp, (eps, mu, log_sigma), wrt=("mu", "log_sigma")))
-print("\nshape of mu after one step with the wrong gradient:", (mu - 0.1 * forgetful_vjp(dv, cache)[0]).shape)
+print(
+    check(gaussian.sample, forgetful_vjp, (eps, mu, log_sigma), wrt=("mu", "log_sigma"))
+)
+print(
+    "\nshape of mu after one step with the wrong gradient:",
+    (mu - 0.1 * forgetful_vjp(dv, cache)[0]).shape,
+)
 
 # %% [markdown]
-# NumPy does not complain, `check` does.  Hence the rule of the package: a gradient has the shape of its parameter, and
-# each `.sum(axis=...)` in a `_vjp` names the broadcast that it undoes.
+# NumPy does not complain, `check` does. Hence the rule of the package: a gradient has
+# the shape of its parameter, and each `.sum(axis=...)` in a `_vjp` names the broadcast
+# that it undoes.
 #
 # ## Why the estimate is unbiased
 #
-# What we want to differentiate is an *expectation*, $F(\mu, \log\sigma) = \mathbb E_{q}[f(v)] = \int q(v; \mu, \sigma)
-# f(v)\, dv$, where $f$ may be the log-likelihood of a network.  Substitute $v = \mu + \sigma\varepsilon$, $dv =
-# \sigma\, d\varepsilon$:
+# What we want to differentiate is an *expectation*, $F(\mu, \log\sigma) = \mathbb
+# E_{q}[f(v)] = \int q(v; \mu, \sigma) f(v)\, dv$, where
+# $f$ may be the log-likelihood of a network.  Substitute $v = \mu +
+# \sigma\varepsilon$, $dv = \sigma\, d\varepsilon$:
 #
 # $$ F = \int \tfrac1\sigma\, \mathcal N(\varepsilon; 0, 1)\, f(\mu + \sigma\varepsilon)\, \sigma\, d\varepsilon
 #      = \int \mathcal N(\varepsilon; 0, 1)\, f(\mu + \sigma\varepsilon)\, d\varepsilon. $$
 #
-# The density no longer contains a parameter.  So the derivative goes under the integral (allowed when $f$ is smooth and
-# does not grow too fast) and meets only $f$:
+# The density no longer contains a parameter. So the derivative goes under the integral
+# (allowed when $f$ is smooth and does not grow too fast) and meets only $f$:
 #
 # $$ \frac{\partial F}{\partial \mu} = \mathbb E_\varepsilon\bigl[f'(\mu + \sigma\varepsilon)\bigr], \qquad
 #    \frac{\partial F}{\partial \log\sigma} = \mathbb E_\varepsilon\bigl[f'(\mu + \sigma\varepsilon)\,
 #    \sigma\varepsilon\bigr]. $$
 #
-# The right-hand sides are averages of exactly what `sample_vjp` computes.  The average over random noise of our
-# gradient *is* the gradient of the average: the estimate is unbiased for any number of samples, even one.
+# The right-hand sides are averages of exactly what `sample_vjp` computes. The average
+# over random noise of our gradient *is* the gradient of the average: the estimate is
+# unbiased for any number of samples, even one.
 #
-# There is an older way, the **score function** estimator.  Leave the density where it is and use $\nabla q = q\, \nabla
-# \log q$ (that is the derivative of the logarithm, turned around):
+# There is an older way, the **score function** estimator. Leave the density where it is
+# and use $\nabla q = q\, \nabla \log q$ (that is the derivative of the logarithm,
+# turned around):
 #
 # $$ \nabla F = \int f(v)\, \nabla q(v)\, dv = \int q(v)\, f(v)\, \nabla\log q(v)\, dv
 #    = \mathbb E_q\bigl[f(v)\, \nabla\log q(v)\bigr], $$
 #
-# with $\partial_\mu \log q = (v - \mu) / \sigma^2$ and $\partial_{\log\sigma} \log q = (v - \mu)^2 / \sigma^2 - 1$.  It
-# is unbiased as well and needs no derivative of $f$.  What does it cost?  Let us measure.  Our $f$ is the
-# log-likelihood of a logistic regression with a single weight, and the truth comes from a sum over a fine grid of $v$,
-# differentiated by central differences: no sampling and neither of the two formulas.
+# with $\partial_\mu \log q = (v - \mu) / \sigma^2$ and
+# $\partial_{\log\sigma} \log q = (v - \mu)^2 / \sigma^2 - 1$. It is unbiased as well
+# and needs no derivative of $f$.  What does it cost?  Let us measure.  Our $f$ is the
+# log-likelihood of a logistic regression with a single weight, and the truth comes from
+# a sum over a fine grid of $v$, differentiated by central differences: no sampling and
+# neither of the two formulas.
 #
-# > **Stop and predict.**  Both estimators are right on average.  Which one needs more samples for the same accuracy,
-# > and how many times more: twice, ten times, a hundred times?
+# > **Stop and predict.** Both estimators are right on average. Which one needs more
+# > samples for the same accuracy, and how many times more: twice, ten times, a hundred
+# > times?
 #
 # <details><summary>Answer</summary>
 #
-# The score function: more than 1000 times more for the mean, more than 100 times for the width.  With the mean of $f$
-# subtracted, 5 to 50 times.
+# The score function: more than 1000 times more for the mean, more than 100 times for
+# the width. With the mean of $f$ subtracted, 5 to 50 times.
 #
 # </details>
 
@@ -226,7 +265,7 @@ def f(v):
     return log_sigmoid(np.multiply.outer(v, yx)).sum(axis=-1)
 
 
-def f_slope(v):                                          # d/dx log sigmoid(x) = sigmoid(-x)
+def f_slope(v):  # d/dx log sigmoid(x) = sigmoid(-x)
     return (yx * sigmoid(-np.multiply.outer(v, yx))).sum(axis=-1)
 
 
@@ -236,19 +275,31 @@ grid = np.linspace(weight_mu - 12 * weight_sigma, weight_mu + 12 * weight_sigma,
 
 
 def expectation(m, log_s):
-    return np.sum(np.exp(gaussian.log_density(grid, m, log_s)[0]) * f(grid)) * (grid[1] - grid[0])
+    return np.sum(np.exp(gaussian.log_density(grid, m, log_s)[0]) * f(grid)) * (
+        grid[1] - grid[0]
+    )
 
 
 h = 1e-4
-truth = ((expectation(weight_mu + h, weight_log_sigma) - expectation(weight_mu - h, weight_log_sigma)) / (2 * h),
-         (expectation(weight_mu, weight_log_sigma + h) - expectation(weight_mu, weight_log_sigma - h)) / (2 * h))
+truth = (
+    (
+        expectation(weight_mu + h, weight_log_sigma)
+        - expectation(weight_mu - h, weight_log_sigma)
+    )
+    / (2 * h),
+    (
+        expectation(weight_mu, weight_log_sigma + h)
+        - expectation(weight_mu, weight_log_sigma - h)
+    )
+    / (2 * h),
+)
 
 # %%
 noise = rng.standard_normal(200_000)
 v = weight_mu + weight_sigma * noise
 slope, value = f_slope(v), f(v)
 centred = value - expectation(weight_mu, weight_log_sigma)
-estimators = {                                           # per sample: gradient at mu, gradient at log_sigma
+estimators = {  # per sample: gradient at mu, gradient at log_sigma
     "reparameterized": (slope, slope * weight_sigma * noise),
     "score": (value * noise / weight_sigma, value * (noise**2 - 1)),
     "score, f - E[f]": (centred * noise / weight_sigma, centred * (noise**2 - 1)),
@@ -260,37 +311,62 @@ for which, name in enumerate(("mu", "log_sigma")):
     for label, both in estimators.items():
         one = both[which]
         error = one.std() / np.sqrt(one.size)
-        print(f"  {label:16s} {one.mean():9.5f} +- {error:.5f} ({(one.mean() - truth[which]) / error:+.1f} standard "
-              f"errors off), variance {one.var() / reference:8.1f} x")
+        print(
+            f"  {label:16s} {one.mean():9.5f} +- {error:.5f} ({(one.mean() - truth[which]) / error:+.1f} standard "
+            f"errors off), variance {one.var() / reference:8.1f} x"
+        )
 
 # %% [markdown]
-# All three are unbiased: each mean is within a few standard errors of the truth.  Their variances are not alike.  The
-# score function multiplies noise by the *value* of $f$, which is a large number whatever the weight does; the
-# reparameterized estimate uses the *slope* of $f$, which says where to go.  Subtracting the mean of $f$ (a *baseline*)
-# helps, because $\mathbb E[\nabla\log q] = 0$ keeps the estimate unbiased, but part of the gap remains.
+# All three are unbiased: each mean is within a few standard errors of the truth. Their
+# variances are not alike. The score function multiplies noise by the *value* of $f$,
+# which is a large number whatever the weight does; the reparameterized estimate uses
+# the *slope* of $f$, which says where to go. Subtracting the mean of
+# $f$ (a *baseline*) helps, because $\mathbb E[\nabla\log q] = 0$ keeps the estimate
+# unbiased, but part of the gap remains.
 #
-# A ratio of variances is a ratio of costs: so many times more samples are needed for the same accuracy.
+# A ratio of variances is a ratio of costs: so many times more samples are needed for
+# the same accuracy.
 
-# %% mystnb={"image": {"alt": "Left: histograms of three estimates of one gradient, all around the true value; the reparameterized one is by far the narrowest. Right: their errors fall as parallel lines."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Left: histograms of three estimates of one gradient, all around the true value; the reparameterized one is by far the narrowest. Right: their errors fall as parallel lines."}}
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
 colors = {"reparameterized": "C0", "score": "C1", "score, f - E[f]": "C2"}
 bins = np.linspace(truth[0] - 15, truth[0] + 15, 151)
 for label in ("score", "score, f - E[f]", "reparameterized"):
     batches = estimators[label][0].reshape(-1, 10).mean(axis=1)
-    share = np.full(len(batches), 1 / (len(batches) * (bins[1] - bins[0])))    # of all, also of those outside
-    left.hist(batches, bins=bins, weights=share, alpha=0.75, color=colors[label], label=label)
-left.axvline(truth[0], color="black", linestyle="--", linewidth=1, label="true gradient")
-left.set(yscale="log", ylim=(1e-3, 30), xlabel=r"estimate of the gradient at $\mu$, $S = 10$", ylabel="density")
+    share = np.full(
+        len(batches), 1 / (len(batches) * (bins[1] - bins[0]))
+    )  # of all, also of those outside
+    left.hist(
+        batches, bins=bins, weights=share, alpha=0.75, color=colors[label], label=label
+    )
+left.axvline(
+    truth[0], color="black", linestyle="--", linewidth=1, label="true gradient"
+)
+left.set(
+    yscale="log",
+    ylim=(1e-3, 30),
+    xlabel=r"estimate of the gradient at $\mu$, $S = 10$",
+    ylabel="density",
+)
 left.set_title("Same mean, very different spread")
 left.legend(fontsize=8, loc="upper right")
 
 sizes = np.array([1, 10, 100, 1000])
 for label in colors:
     one = estimators[label][0]
-    spread = [np.sqrt(np.mean((one.reshape(-1, n).mean(axis=1) - truth[0])**2)) for n in sizes]
+    spread = [
+        np.sqrt(np.mean((one.reshape(-1, n).mean(axis=1) - truth[0]) ** 2))
+        for n in sizes
+    ]
     right.loglog(sizes, spread, "o-", color=colors[label])
-    right.annotate(label, (sizes[2], spread[2]), xytext=(-6, -12), ha="right", textcoords="offset points",
-                   color=colors[label])
+    right.annotate(
+        label,
+        (sizes[2], spread[2]),
+        xytext=(-6, -12),
+        ha="right",
+        textcoords="offset points",
+        color=colors[label],
+    )
 right.set(xlabel="samples $S$", ylabel="root mean square error")
 right.set_title(r"All fall like $1 / \sqrt{S}$")
 right.grid(alpha=0.3)
@@ -299,18 +375,19 @@ plt.show()
 # %% [markdown]
 # ## The KL divergence of two Gaussians
 #
-# How far is the belief $q = \mathcal N(\mu, \sigma^2)$ from the prior $p = \mathcal N(\mu_0, \sigma_0^2)$?  By
-# definition
+# How far is the belief $q = \mathcal N(\mu, \sigma^2)$ from the prior
+# $p = \mathcal N(\mu_0, \sigma_0^2)$? By definition
 #
 # $$ KL[q \,\|\, p] = \mathbb E_q\bigl[\log q(v) - \log p(v)\bigr]. $$
 #
-# Write both logarithms out.  The $-\frac12\log 2\pi$ is in both and cancels:
+# Write both logarithms out. The $-\frac12\log 2\pi$ is in both and cancels:
 #
 # $$ \log q(v) - \log p(v) = -\log\sigma + \log\sigma_0 - \frac{(v - \mu)^2}{2\sigma^2}
 #    + \frac{(v - \mu_0)^2}{2\sigma_0^2}. $$
 #
-# Now take expectations under $q$.  The first square is the variance by definition, $\mathbb E_q[(v - \mu)^2] =
-# \sigma^2$, so the third term becomes $-\frac12$.  For the second square put $v - \mu_0 = (v - \mu) + (\mu - \mu_0)$:
+# Now take expectations under $q$. The first square is the variance by definition,
+# $\mathbb E_q[(v - \mu)^2] = \sigma^2$, so the third term becomes $-\frac12$. For the
+# second square put $v - \mu_0 = (v - \mu) + (\mu - \mu_0)$:
 #
 # $$ \mathbb E_q[(v - \mu_0)^2] = \underbrace{\mathbb E_q[(v - \mu)^2]}_{\sigma^2}
 #    + 2 (\mu - \mu_0) \underbrace{\mathbb E_q[v - \mu]}_{0} + (\mu - \mu_0)^2. $$
@@ -319,9 +396,11 @@ plt.show()
 #
 # $$ KL = \log\frac{\sigma_0}{\sigma} + \frac{\sigma^2 + (\mu - \mu_0)^2}{2\sigma_0^2} - \frac12, $$
 #
-# and the logarithm of a product of independent densities is a sum, so the weights' divergences add up.
+# and the logarithm of a product of independent densities is a sum, so the weights'
+# divergences add up.
 #
-# The loop, the vectorized form, the package's function, and the definition itself by quadrature:
+# The loop, the vectorized form, the package's function, and the definition itself by
+# quadrature:
 
 # %%
 prior_mu = np.array([0.0, 0.0, 0.3, 1.0])
@@ -332,20 +411,30 @@ def kl_loop(mu, log_sigma, prior_mu, prior_log_sigma):
     total = 0.0
     for k in range(K):
         sigma, prior_sigma = np.exp(log_sigma[k]), np.exp(prior_log_sigma[k])
-        total += np.log(prior_sigma / sigma) + (sigma**2 + (mu[k] - prior_mu[k])**2) / (2 * prior_sigma**2) - 0.5
+        total += (
+            np.log(prior_sigma / sigma)
+            + (sigma**2 + (mu[k] - prior_mu[k]) ** 2) / (2 * prior_sigma**2)
+            - 0.5
+        )
     return total
 
 
 def kl_terms(mu, log_sigma, prior_mu, prior_log_sigma):
-    squares = np.exp(2 * log_sigma) + (mu - prior_mu)**2
-    return prior_log_sigma - log_sigma + squares / (2 * np.exp(2 * prior_log_sigma)) - 0.5
+    squares = np.exp(2 * log_sigma) + (mu - prior_mu) ** 2
+    return (
+        prior_log_sigma - log_sigma + squares / (2 * np.exp(2 * prior_log_sigma)) - 0.5
+    )
 
 
 def kl_by_quadrature(m, log_s, prior_m, prior_log_s):
     def integrand(v):
-        log_q, log_p = gaussian.log_density(v, m, log_s)[0], gaussian.log_density(v, prior_m, prior_log_s)[0]
+        log_q, log_p = (
+            gaussian.log_density(v, m, log_s)[0],
+            gaussian.log_density(v, prior_m, prior_log_s)[0],
+        )
         return np.exp(log_q) * (log_q - log_p)
-    reach = 15 * np.exp(log_s)                           # beyond 15 standard deviations nothing is left
+
+    reach = 15 * np.exp(log_s)  # beyond 15 standard deviations nothing is left
     return quad(integrand, m - reach, m + reach, epsabs=1e-12)[0]
 
 
@@ -353,105 +442,137 @@ beliefs = (mu, log_sigma, prior_mu, prior_log_sigma)
 print(f"loop       {kl_loop(*beliefs):.12f}")
 print(f"vectorized {kl_terms(*beliefs).sum():.12f}")
 print(f"package    {gaussian.kl(*beliefs)[0]:.12f}")
-print(f"quadrature {sum(kl_by_quadrature(*one) for one in zip(*beliefs, strict=True)):.12f}")
+print(
+    f"quadrature {sum(kl_by_quadrature(*one) for one in zip(*beliefs, strict=True)):.12f}"
+)
 
 # %% [markdown]
 # ### Why the package writes it differently
 #
-# `gaussian.kl` computes $\frac12 (e^{2r} - 1) - r$ with $r = \log\sigma - \log\sigma_0$ and `np.expm1`.  On paper that
-# is the same.  In the computer it matters where a weight is *near its prior*, as most weights are when a new task
-# begins.  There the divergence is a tiny number, $r^2 + \frac23 r^3 + \dots$ (expand the exponential), left over after
-# terms of size one half cancel.
+# `gaussian.kl` computes $\frac12 (e^{2r} - 1) - r$ with $r = \log\sigma - \log\sigma_0$
+# and `np.expm1`. On paper that is the same. In the computer it matters where a weight
+# is *near its prior*, as most weights are when a new task begins. There the divergence
+# is a tiny number, $r^2 + \frac23 r^3 + \dots$ (expand the exponential), left over
+# after terms of size one half cancel.
 
 # %%
 print("     r    r^2 + 2/3 r^3   plain formula     package")
 for r in (1e-2, 1e-4, 1e-6, 1e-8):
     close = (np.zeros(1), np.full(1, r), np.zeros(1), np.zeros(1))
-    print(f"{r:6.0e}    {r * r + 2 / 3 * r**3:13.6e}   {kl_terms(*close).sum():13.6e}   {gaussian.kl(*close)[0]:.6e}")
+    print(
+        f"{r:6.0e}    {r * r + 2 / 3 * r**3:13.6e}   {kl_terms(*close).sum():13.6e}   {gaussian.kl(*close)[0]:.6e}"
+    )
 
 # %% [markdown]
-# The plain formula rounds to a multiple of about $10^{-16}$, whatever is left over; in the last line that is nothing at
-# all.  `expm1` keeps the digits much longer, and it does so where they matter most: the gradient at $\log\sigma$,
-# derived next, is `expm1` itself, without any cancellation.
+# The plain formula rounds to a multiple of about $10^{-16}$, whatever is left over; in
+# the last line that is nothing at all. `expm1` keeps the digits much longer, and it
+# does so where they matter most: the gradient at $\log\sigma$, derived next, is `expm1`
+# itself, without any cancellation.
 #
 # ## The gradient of the KL
 #
 # One weight at a time, since the sum does not mix them.
 #
-# * **At $\mu$**: only the square contains it, and $\frac{d}{d\mu} \frac{(\mu - \mu_0)^2}{2\sigma_0^2} =
-#   \frac{\mu - \mu_0}{\sigma_0^2}$.
-# * **At $\mu_0$**: the same square with the opposite sign, $-\frac{\mu - \mu_0}{\sigma_0^2}$.
-# * **At $\log\sigma$**: write $\sigma^2 = e^{2\log\sigma}$.  Then $\log\frac{\sigma_0}{\sigma}$ gives $-1$ and
-#   $\frac{e^{2\log\sigma}}{2\sigma_0^2}$ gives $\frac{2\sigma^2}{2\sigma_0^2}$; together $\frac{\sigma^2}{\sigma_0^2} -
-#   1$.
-# * **At $\log\sigma_0$**: write $\frac{1}{2\sigma_0^2} = \frac12 e^{-2\log\sigma_0}$, whose derivative is
-#   $-\frac{1}{\sigma_0^2}$.  Together with the $+1$ of the logarithm: $1 - \frac{\sigma^2 + (\mu -
-#   \mu_0)^2}{\sigma_0^2}$.
+# * **At $\mu$**: only the square contains it, and $\frac{d}{d\mu} \frac{(\mu -
+#   \mu_0)^2}{2\sigma_0^2} = \frac{\mu - \mu_0}{\sigma_0^2}$.
+# * **At $\mu_0$**: the same square with the opposite sign, $-\frac{\mu -
+#   \mu_0}{\sigma_0^2}$.
+# * **At $\log\sigma$**: write $\sigma^2 =
+#   e^{2\log\sigma}$.  Then $\log\frac{\sigma_0}{\sigma}$ gives
+#   $-1$ and $\frac{e^{2\log\sigma}}{2\sigma_0^2}$ gives
+#   $\frac{2\sigma^2}{2\sigma_0^2}$; together $\frac{\sigma^2}{\sigma_0^2} - 1$.
+# * **At $\log\sigma_0$**: write $\frac{1}{2\sigma_0^2} = \frac12 e^{-2\log\sigma_0}$,
+#   whose derivative is $-\frac{1}{\sigma_0^2}$. Together with the
+#   $+1$ of the logarithm: $1 - \frac{\sigma^2 + (\mu - \mu_0)^2}{\sigma_0^2}$.
 #
-# All four are zero at $q = p$, as they must be at a minimum.  All of them, compared entry by entry with derivatives
-# that need no derivation:
+# All four are zero at $q = p$, as they must be at a minimum. All of them, compared
+# entry by entry with derivatives that need no derivation:
 
 # %%
 print(check(gaussian.kl, gaussian.kl_vjp, beliefs))
 
 # %% [markdown]
-# What does this gradient *do*?  Below is the divergence from a standard normal prior as a landscape over the two
-# parameters; the arrows are the direction of steepest descent.  A belief that is too wide is pulled in hard (the
-# contour lines crowd towards the top), because it puts mass where the prior has none; one that is too narrow pays only
-# the logarithm of its width.
+# What does this gradient *do*? Below is the divergence from a standard normal prior as
+# a landscape over the two parameters; the arrows are the direction of steepest descent.
+# A belief that is too wide is pulled in hard (the contour lines crowd towards the top),
+# because it puts mass where the prior has none; one that is too narrow pays only the
+# logarithm of its width.
 
-# %% mystnb={"image": {"alt": "Contours of the divergence over mean and log width, with arrows of steepest descent: all lead to the prior at the origin; the contours crowd where the width is large."}}
-grid_mu, grid_log_sigma = np.meshgrid(np.linspace(-3, 3, 121), np.linspace(-2.5, 1.25, 121))
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Contours of the divergence over mean and log width, with arrows of steepest descent: all lead to the prior at the origin; the contours crowd where the width is large."}}
+grid_mu, grid_log_sigma = np.meshgrid(
+    np.linspace(-3, 3, 121), np.linspace(-2.5, 1.25, 121)
+)
 landscape = kl_terms(grid_mu, grid_log_sigma, 0.0, 0.0)
 coarse = (slice(6, None, 12), slice(6, None, 12))
-_, coarse_cache = gaussian.kl(grid_mu[coarse], grid_log_sigma[coarse], np.zeros(()), np.zeros(()))
+_, coarse_cache = gaussian.kl(
+    grid_mu[coarse], grid_log_sigma[coarse], np.zeros(()), np.zeros(())
+)
 down_mu, down_log_sigma, _, _ = gaussian.kl_vjp(-1.0, coarse_cache)
 length = np.hypot(down_mu, down_log_sigma)
 
 figure, axes = plt.subplots(figsize=(7, 4.6), layout="constrained")
 levels = [0.1, 0.25, 0.5, 1, 2, 3, 4, 6, 8]
-axes.pcolormesh(grid_mu, grid_log_sigma, np.sqrt(landscape), cmap="Blues", vmax=5, shading="gouraud")
-contours = axes.contour(grid_mu, grid_log_sigma, landscape, levels=levels, colors="C0", linewidths=0.8)
+axes.pcolormesh(
+    grid_mu, grid_log_sigma, np.sqrt(landscape), cmap="Blues", vmax=5, shading="gouraud"
+)
+contours = axes.contour(
+    grid_mu, grid_log_sigma, landscape, levels=levels, colors="C0", linewidths=0.8
+)
 axes.clabel(contours, fontsize=7, fmt="%g")
-axes.quiver(grid_mu[coarse], grid_log_sigma[coarse], down_mu / length, down_log_sigma / length, color="0.25", scale=28,
-            width=0.003)
+axes.quiver(
+    grid_mu[coarse],
+    grid_log_sigma[coarse],
+    down_mu / length,
+    down_log_sigma / length,
+    color="0.25",
+    scale=28,
+    width=0.003,
+)
 axes.plot(0, 0, "o", color="C1", label="the prior: KL $= 0$")
-axes.set(xlabel=r"$\mu$", ylabel=r"$\log\sigma$", title="KL from a standard normal in nats, and the way down")
+axes.set(
+    xlabel=r"$\mu$",
+    ylabel=r"$\log\sigma$",
+    title="KL from a standard normal in nats, and the way down",
+)
 axes.legend(loc="lower right")
 plt.show()
 
 # %% [markdown]
 # ## Yesterday's posterior is today's prior
 #
-# Now the point of it all.  Let an unknown $v$ be measured in three tasks, one after another, $y_n = v +
-# \text{noise}$ with a known noise variance $s^2$.  Bayes' rule for the data of two tasks, which are independent given
-# $v$:
+# Now the point of it all. Let an unknown
+# $v$ be measured in three tasks, one after another, $y_n = v +
+# \text{noise}$ with a known noise variance $s^2$. Bayes' rule for the data of two
+# tasks, which are independent given $v$:
 #
 # $$ p(v \mid D_1, D_2) \propto p(D_2 \mid v)\, p(D_1 \mid v)\, p(v) \propto p(D_2 \mid v)\, p(v \mid D_1). $$
 #
-# The second step only groups the factors.  But read it as a program: *once task 1 has been turned into*
-# $p(v \mid D_1)$, *its data are not needed any more.*  The posterior takes the place of the prior.
+# The second step only groups the factors. But read it as a program: *once task 1 has
+# been turned into* $p(v \mid D_1)$, *its data are not needed any more.* The posterior
+# takes the place of the prior.
 #
-# For Gaussians every step has a closed form.  The exponent of $p(D \mid v)\, p(v)$ is
+# For Gaussians every step has a closed form. The exponent of $p(D \mid v)\, p(v)$ is
 #
 # $$ -\frac12 \Bigl[ \frac{(v - \mu_0)^2}{\sigma_0^2} + \sum_{n=1}^{N} \frac{(y_n - v)^2}{s^2} \Bigr]
 #    = -\frac12 \Bigl[ v^2 \Bigl(\frac1{\sigma_0^2} + \frac{N}{s^2}\Bigr)
 #    - 2 v \Bigl(\frac{\mu_0}{\sigma_0^2} + \frac{\sum_n y_n}{s^2}\Bigr) \Bigr] + \text{const}, $$
 #
-# and a Gaussian $\mathcal N(\mu, \sigma^2)$ has the exponent $-\frac12 [v^2 / \sigma^2 - 2 v \mu / \sigma^2] +
-# \text{const}$.  Compare the factors of $v^2$ and of $v$:
+# and a Gaussian $\mathcal N(\mu, \sigma^2)$ has the exponent $-\frac12 [v^2 / \sigma^2 -
+# 2 v \mu / \sigma^2] + \text{const}$. Compare the factors of $v^2$ and of $v$:
 #
 # $$ \frac{1}{\sigma^2} = \frac{1}{\sigma_0^2} + \frac{N}{s^2}, \qquad
 #    \frac{\mu}{\sigma^2} = \frac{\mu_0}{\sigma_0^2} + \frac{\sum_n y_n}{s^2}. $$
 #
 # Both are sums over the data, and sums may be taken in portions.
 #
-# > **Stop and predict.**  Three tasks of different sizes arrive one after another.  Is the last posterior equal to that
-# > of all the data at once, nearly equal, or closer to the last task?  Does their order matter?
+# > **Stop and predict.** Three tasks of different sizes arrive one after another. Is
+# > the last posterior equal to that of all the data at once, nearly equal, or closer to
+# > the last task? Does their order matter?
 #
 # <details><summary>Answer</summary>
 #
-# It is *exactly* that of all the data at once, to the last digits of the arithmetic, in whatever order they come.
+# It is *exactly* that of all the data at once, to the last digits of the arithmetic, in
+# whatever order they come.
 #
 # </details>
 
@@ -462,48 +583,61 @@ tasks = [true_v + noise_sigma * rng.standard_normal(n) for n in (4, 10, 6)]
 
 def posterior(y, prior_mu, prior_sigma):
     precision = 1 / prior_sigma**2 + y.size / noise_sigma**2
-    return (prior_mu / prior_sigma**2 + y.sum() / noise_sigma**2) / precision, precision**-0.5
+    return (
+        prior_mu / prior_sigma**2 + y.sum() / noise_sigma**2
+    ) / precision, precision**-0.5
 
 
 belief, beliefs_online = (0.0, 2.0), [(0.0, 2.0)]
 for y in tasks:
-    belief = posterior(y, *belief)                       # the posterior becomes the prior
+    belief = posterior(y, *belief)  # the posterior becomes the prior
     beliefs_online.append(belief)
 batch = posterior(np.concatenate(tasks), 0.0, 2.0)
-forgetful = posterior(tasks[-1], 0.0, 2.0)               # starts every task from the first prior
+forgetful = posterior(tasks[-1], 0.0, 2.0)  # starts every task from the first prior
 
 print(f"task by task      mu {belief[0]:.15f}  sigma {belief[1]:.15f}")
 print(f"all data at once  mu {batch[0]:.15f}  sigma {batch[1]:.15f}")
-print(f"fresh prior       mu {forgetful[0]:.15f}  sigma {forgetful[1]:.15f}   (knows the last task only)")
+print(
+    f"fresh prior       mu {forgetful[0]:.15f}  sigma {forgetful[1]:.15f}   (knows the last task only)"
+)
 
 # %% [markdown]
-# A network's posterior has no closed form.  There one *maximizes the evidence lower bound*
+# A network's posterior has no closed form. There one *maximizes the evidence lower
+# bound*
 #
 # $$ \mathcal L = \mathbb E_q[\log p(D_t \mid v)] - KL[q \,\|\, q_{t-1}], $$
 #
-# with the previous belief $q_{t-1}$ in the place of the prior.  In our example the best $q$ is the exact posterior,
-# because that is a Gaussian, so gradient ascent has to find it.  The expected log-likelihood is $-\frac{1}{2s^2} \sum_n
-# \mathbb E_q[(y_n - v)^2] + \text{const}$, and by the same split as above $\mathbb E_q[(y_n - v)^2] = (y_n - \mu)^2 +
-# \sigma^2$.  Hence its gradients $\frac{1}{s^2} \sum_n (y_n - \mu)$ at $\mu$ and $-\frac{N}{s^2} \sigma^2$ at
-# $\log\sigma$.  The gradient of the KL is the one that we have just proved.
+# with the previous belief $q_{t-1}$ in the place of the prior. In our example the best
+# $q$ is the exact posterior, because that is a Gaussian, so gradient ascent has to find
+# it. The expected log-likelihood is $-\frac{1}{2s^2} \sum_n \mathbb E_q[(y_n - v)^2] +
+# \text{const}$, and by the same split as above
+# $\mathbb E_q[(y_n - v)^2] = (y_n - \mu)^2 + \sigma^2$. Hence its gradients
+# $\frac{1}{s^2} \sum_n (y_n - \mu)$ at $\mu$ and $-\frac{N}{s^2}
+# \sigma^2$ at $\log\sigma$. The gradient of the KL is the one that we have just proved.
 
 # %%
 q_mu, q_log_sigma = np.zeros(1), np.full(1, np.log(2.0))
 for y in tasks:
     last_mu, last_log_sigma = q_mu, q_log_sigma
-    rate = 0.5 / (np.exp(-2 * last_log_sigma) + y.size / noise_sigma**2)     # half of one over the curvature
+    rate = 0.5 / (
+        np.exp(-2 * last_log_sigma) + y.size / noise_sigma**2
+    )  # half of one over the curvature
     for _ in range(100):
         _, kl_cache = gaussian.kl(q_mu, q_log_sigma, last_mu, last_log_sigma)
-        dmu, dlog_sigma, _, _ = gaussian.kl_vjp(-1.0, kl_cache)              # minus: the KL is subtracted
+        dmu, dlog_sigma, _, _ = gaussian.kl_vjp(
+            -1.0, kl_cache
+        )  # minus: the KL is subtracted
         dmu = dmu + np.sum(y - q_mu) / noise_sigma**2
         dlog_sigma = dlog_sigma - y.size * np.exp(2 * q_log_sigma) / noise_sigma**2
         q_mu, q_log_sigma = q_mu + rate * dmu, q_log_sigma + 0.25 * dlog_sigma
 
 print(f"by gradient ascent  mu {q_mu[0]:.12f}  sigma {np.exp(q_log_sigma[0]):.12f}")
-print(f"distance from the posterior of all the data: {abs(q_mu[0] - batch[0]):.1e}, "
-      f"{abs(np.exp(q_log_sigma[0]) - batch[1]):.1e}")
+print(
+    f"distance from the posterior of all the data: {abs(q_mu[0] - batch[0]):.1e}, "
+    f"{abs(np.exp(q_log_sigma[0]) - batch[1]):.1e}"
+)
 
-# %% mystnb={"image": {"alt": "Densities of the belief after each of three tasks, ever narrower; the last lies on that of all data at once. The one that saw only the last task is wider and elsewhere."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Densities of the belief after each of three tasks, ever narrower; the last lies on that of all data at once. The one that saw only the last task is wider and elsewhere."}}
 figure, axes = plt.subplots(figsize=(7.2, 3.8), layout="constrained")
 line = np.linspace(-1.0, 3.5, 500)
 
@@ -514,28 +648,54 @@ def density(belief):
 
 shades = plt.get_cmap("Blues")(np.linspace(0.35, 0.95, len(beliefs_online)))
 for t, (belief, shade) in enumerate(zip(beliefs_online, shades, strict=True)):
-    axes.plot(line, density(belief), color=shade, linewidth=2, label=f"after task {t}" if t else "prior")
-axes.plot(line, density(batch), "--", color="C1", linewidth=1.5, label="all data at once")
-axes.plot(line, density(forgetful), ":", color="0.3", linewidth=1.5, label="last task, fresh prior")
+    axes.plot(
+        line,
+        density(belief),
+        color=shade,
+        linewidth=2,
+        label=f"after task {t}" if t else "prior",
+    )
+axes.plot(
+    line, density(batch), "--", color="C1", linewidth=1.5, label="all data at once"
+)
+axes.plot(
+    line,
+    density(forgetful),
+    ":",
+    color="0.3",
+    linewidth=1.5,
+    label="last task, fresh prior",
+)
 axes.axvline(true_v, color="black", linewidth=0.8, label="true $v$")
-axes.set(xlabel="$v$", ylabel="density", title="Three tasks, one belief: nothing is lost on the way")
+axes.set(
+    xlabel="$v$",
+    ylabel="density",
+    title="Three tasks, one belief: nothing is lost on the way",
+)
 axes.legend(fontsize=8)
 plt.show()
 
 # %% [markdown]
-# The dashed curve lies on the last solid one; the dotted one has forgotten the first two tasks.  With a network the
-# same recursion is an approximation, because each posterior is squeezed into a Gaussian, but the idea is this one.
+# The dashed curve lies on the last solid one; the dotted one has forgotten the first
+# two tasks. With a network the same recursion is an approximation, because each
+# posterior is squeezed into a Gaussian, but the idea is this one.
 #
 # ## Exercises
 #
-# Solutions are in `solutions/02_gaussian_weights.py`; `ibpcl check` proves their gradients.
+# Solutions are in `solutions/02_gaussian_weights.py`; `ibpcl check` proves their
+# gradients.
 #
-# 1. **Another width.**  Some codes carry the log *variance*, `log_variance = 2 * log_sigma`.  Derive the gradient of
-#    the sample with respect to it, write the pair and check it.  *Hint:* $\sigma = e^{\texttt{log\_variance} / 2}$;
-#    which factor does the chain rule add?  Leave it out on purpose and read what the report says.
-# 2. **The other direction.**  Compare $KL[p \,\|\, q]$ with $KL[q \,\|\, p]$ for a belief that is too narrow and for
-#    one that is too wide.  Which mistake does each direction punish hard?  *Hint:* `gaussian.kl` takes the two
-#    Gaussians in either order.
-# 3. **When the slope is no help.**  Let $f(v) = 1$ if $v > 0$, else $0$.  Which of the two gradient estimators still
-#    works, and what does the other return?  Where does the proof of unbiasedness break?  *Hint:* $\mathbb E_q[f]$ is
-#    the normal distribution function at $\mu / \sigma$.  Tutorial 7 is about what one can do for such an $f$.
+# 1. **Another width.** Some codes carry the log *variance*,
+#    `log_variance = 2 * log_sigma`. Derive the gradient of the sample with respect to
+#    it, write the pair and check it. *Hint:* $\sigma = e^{\texttt{log\_variance} / 2}$;
+#    which factor does the chain rule add? Leave it out on purpose and read what the
+#    report says.
+# 2. **The other direction.** Compare $KL[p \,\|\, q]$ with $KL[q \,\|\, p]$ for a
+#    belief that is too narrow and for one that is too wide. Which mistake does each
+#    direction punish hard? *Hint:* `gaussian.kl` takes the two Gaussians in either
+#    order.
+# 3. **When the slope is no help.** Let $f(v) = 1$ if $v > 0$, else $0$. Which of the
+#    two gradient estimators still works, and what does the other return? Where does the
+#    proof of unbiasedness break? *Hint:* $\mathbb
+#    E_q[f]$ is the normal distribution function at $\mu / \sigma$. Tutorial 7 is about
+#    what one can do for such an $f$.

@@ -1,11 +1,13 @@
 # %% [markdown]
 # # 4. Verifying a derivation
 #
-# A check says *that* a gradient is wrong.  *Where* is it wrong?  This tutorial follows a student's gradient, with five
-# mistakes in it, until nothing is left to find.  Then it locates a mistake in a chain of functions, puts the check into
-# a test of your own, and says what no gradient check can find.
+# A check says *that* a gradient is wrong. *Where* is it wrong? This tutorial follows a
+# student's gradient, with five mistakes in it, until nothing is left to find. Then it
+# locates a mistake in a chain of functions, puts the check into a test of your own, and
+# says what no gradient check can find.
 #
-# **Prerequisites:** tutorial 3: VJP, complex step, Taylor remainder.  **Time:** about 45 minutes.
+# **Prerequisites:** tutorial 3: VJP, complex step, Taylor remainder. **Time:** about 45
+# minutes.
 #
 # **You will be able to**
 #
@@ -27,12 +29,13 @@ rng = np.random.default_rng(4)
 # %% [markdown]
 # ## The function
 #
-# A linear classifier with a temperature.  `N` examples with `D` inputs, `C` classes:
+# A linear classifier with a temperature. `N` examples with `D` inputs, `C` classes:
 #
 # $$ f_{nc} = \frac{1}{\tau} \Bigl(\sum_d x_{nd} w_{dc} + b_c\Bigr), \qquad
 #    \log p_n = f_{n y_n} - \log \sum_c e^{f_{nc}}. $$
 #
 # The forward returns its output and a `cache` with what the gradient will need.
+
 
 # %%
 def log_likelihood(x, w, b, tau, labels):
@@ -45,7 +48,10 @@ def log_likelihood(x, w, b, tau, labels):
 
 N, D, C = 6, 4, 3
 inputs = {
-    "x": rng.standard_normal((N, D)), "w": rng.standard_normal((D, C)), "b": rng.standard_normal(C), "tau": 1.7,
+    "x": rng.standard_normal((N, D)),
+    "w": rng.standard_normal((D, C)),
+    "b": rng.standard_normal(C),
+    "tau": 1.7,
     "labels": rng.integers(0, C, N),
 }
 log_p, cache = log_likelihood(**inputs)
@@ -54,18 +60,22 @@ print("log p of the labels:", log_p.round(3))
 # %% [markdown]
 # ## The first attempt
 #
-# The student reasons: "Only the logit of the label appears, so its gradient is one.  The logits are a linear layer, and
-# I know the gradient of a linear layer.  With respect to $\tau$, the derivative of $1/\tau$ is $1/\tau^2$."  Everything
-# sounds plausible, the code runs, and it would train *something*.
+# The student reasons: "Only the logit of the label appears, so its gradient is one. The
+# logits are a linear layer, and I know the gradient of a linear layer. With respect to
+# $\tau$, the derivative of $1/\tau$ is $1/\tau^2$." Everything sounds plausible, the
+# code runs, and it would train *something*.
 #
-# > **Stop and predict.**  Read `first_vjp` before you run it.  There are five mistakes.  How many do you find?
+# > **Stop and predict.** Read `first_vjp` before you run it. There are five mistakes.
+# > How many do you find?
 #
 # <details><summary>Answer</summary>
 #
-# A transposed product (`dw`), a missing sum (`db`), a missing term (the normalizer of the softmax), a missing factor
-# ($1/\tau$ in `draw`), and a sign (`dtau`).  What follows shows how a report leads to each of them.
+# A transposed product (`dw`), a missing sum (`db`), a missing term (the normalizer of
+# the softmax), a missing factor ($1/\tau$ in `draw`), and a sign (`dtau`). What follows
+# shows how a report leads to each of them.
 #
 # </details>
+
 
 # %%
 def first_vjp(dlog_p, cache):
@@ -81,16 +91,19 @@ def first_vjp(dlog_p, cache):
 print(check(log_likelihood, first_vjp, inputs))
 
 # %% [markdown]
-# How to read this?  One verdict for each input: a *kind* (in the first word), a sentence, the entry that is furthest
-# off, the slope of the Taylor remainder (more on it below), and a hint.  `labels` are whole numbers, so they have no
-# gradient.
+# How to read this? One verdict for each input: a *kind* (in the first word), a
+# sentence, the entry that is furthest off, the slope of the Taylor remainder (more on
+# it below), and a hint. `labels` are whole numbers, so they have no gradient.
 #
-# With several mistakes on top of each other some verdicts have to be vague: no *single* change would mend `dx`.  Begin
-# with what is said clearly, here the shapes, and check again after each step.
+# With several mistakes on top of each other some verdicts have to be vague: no *single*
+# change would mend `dx`. Begin with what is said clearly, here the shapes, and check
+# again after each step.
 #
-# **The shape of `w`.**  For $h = x w$ the product rule of shapes leaves no choice: `dw` must be `(D, C)`, and of `x`
-# `(N, D)` and `draw` `(N, C)` only `x.T @ draw` gives that.  **The shape of `b`.**  $b_c$ was broadcast over the
-# examples, so its gradient is summed over them.
+# **The shape of `w`.** For $h = x w$ the product rule of shapes leaves no choice: `dw`
+# must be `(D, C)`, and of `x` `(N, D)` and `draw` `(N, C)` only `x.T @ draw` gives
+# that. **The shape of `b`.** $b_c$ was broadcast over the examples, so its gradient is
+# summed over them.
+
 
 # %%
 def second_vjp(dlog_p, cache):
@@ -106,9 +119,11 @@ def second_vjp(dlog_p, cache):
 print(check(log_likelihood, second_vjp, inputs))
 
 # %% [markdown]
-# Shapes are right now and numbers are not; every input is wrong.  When *everything* is wrong, suspect what everything
-# has in common: `dlogits`.  To look at it alone, check the part of the function that it belongs to.  The last line of
-# the forward, as a pair of its own:
+# Shapes are right now and numbers are not; every input is wrong. When *everything* is
+# wrong, suspect what everything has in common: `dlogits`. To look at it alone, check
+# the part of the function that it belongs to. The last line of the forward, as a pair
+# of its own:
+
 
 # %%
 def pick(logits, labels):
@@ -127,13 +142,15 @@ logits = cache[4]
 print(check(pick, pick_first_vjp, (logits, inputs["labels"])))
 
 # %% [markdown]
-# *A term is missing, one path of several*: nothing flows back through the `logits` inside `log_norm`, as if that line
-# were constant.  And the hint says what is usually behind it: a **normalizer**.  The other logits appear as well, in
+# *A term is missing, one path of several*: nothing flows back through the
+# `logits` inside `log_norm`, as if that line were constant. And the hint says what is
+# usually behind it: a **normalizer**. The other logits appear as well, in
 # $\log \sum_c e^{f_{nc}}$, whose derivative is
 #
 # $$ \frac{\partial}{\partial f_{nc}} \log \sum_j e^{f_{nj}} = \frac{e^{f_{nc}}}{\sum_j e^{f_{nj}}}
 #    = \mathrm{softmax}(f_n)_c, \qquad\text{so}\qquad
 #    \frac{\partial \log p_n}{\partial f_{nc}} = \mathbb 1[c = y_n] - \mathrm{softmax}(f_n)_c. $$
+
 
 # %%
 def pick_vjp(dlog_p, cache):
@@ -157,10 +174,12 @@ def third_vjp(dlog_p, cache):
 print(check(log_likelihood, third_vjp, inputs))
 
 # %% [markdown]
-# Now all is said plainly.  `x`, `w` and `b` lack the same factor, $1/\tau$: `draw = dlogits` forgot that the logits are
-# `raw / tau`.  (Why not "constant factor 1.7"?  It *is* 1.7 at this point.  But the report also tried a second point
-# near by, with another $\tau$, and there it was not: a constant does not move.)  And $\tau$ itself has the wrong sign:
-# $\frac{d}{d\tau} \frac1\tau = -\frac{1}{\tau^2}$.
+# Now all is said plainly. `x`, `w` and `b` lack the same factor, $1/\tau$: `draw =
+# dlogits` forgot that the logits are `raw / tau`. (Why not "constant factor 1.7"? It
+# *is* 1.7 at this point. But the report also tried a second point near by, with another
+# $\tau$, and there it was not: a constant does not move.) And $\tau$ itself has the
+# wrong sign: $\frac{d}{d\tau} \frac1\tau = -\frac{1}{\tau^2}$.
+
 
 # %%
 def log_likelihood_vjp(dlog_p, cache):
@@ -175,9 +194,10 @@ def log_likelihood_vjp(dlog_p, cache):
 print(check(log_likelihood, log_likelihood_vjp, inputs))
 
 # %% [markdown]
-# Five mistakes, and these are the mistakes that people make.  How far was the gradient from the right one after each
-# repair?  One number that needs no derivative to compare with is the slope of the Taylor remainder, two for a right
-# gradient (tutorial 3).  Here it is, along the same random direction in $w$, with the relative error beside it.
+# Five mistakes, and these are the mistakes that people make. How far was the gradient
+# from the right one after each repair? One number that needs no derivative to compare
+# with is the slope of the Taylor remainder, two for a right gradient (tutorial 3). Here
+# it is, along the same random direction in $w$, with the relative error beside it.
 
 # %%
 dlog_p, direction = rng.standard_normal(N), rng.standard_normal((D, C))
@@ -194,25 +214,46 @@ for name, vjp in attempts.items():
     dw = vjp(dlog_p, cache)[1]
     slope = taylor_slope(objective, inputs["w"], direction, np.sum(dw * direction))
     tried[name] = np.linalg.norm(dw - exact) / np.linalg.norm(exact), slope
-    print(f"{name:7s} relative error {tried[name][0]:.2f}, slope of the remainder {slope:.2f}")
+    print(
+        f"{name:7s} relative error {tried[name][0]:.2f}, slope of the remainder {slope:.2f}"
+    )
 
-# %% mystnb={"image": {"alt": "Entries of each attempt's gradient at w against the right ones. The second attempt scatters, the third lies on a line that is too steep, the last on the diagonal."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Entries of each attempt's gradient at w against the right ones. The second attempt scatters, the third lies on a line that is too steep, the last on the diagonal."}}
 figure, axes = plt.subplots(figsize=(5.4, 4.4), layout="constrained")
 for (name, vjp), mark in zip(attempts.items(), ("x", "s", "o"), strict=True):
-    axes.plot(exact.ravel(), vjp(dlog_p, cache)[1].ravel(), mark, label=f"{name} attempt", fillstyle="none")
+    axes.plot(
+        exact.ravel(),
+        vjp(dlog_p, cache)[1].ravel(),
+        mark,
+        label=f"{name} attempt",
+        fillstyle="none",
+    )
 axes.axline((0, 0), slope=1, color="0.6", linewidth=0.8)
-axes.axline((0, 0), slope=inputs["tau"], color="0.6", linewidth=0.8, linestyle=":", label=r"slope $\tau$")
-axes.set(xlabel=r"right $\partial L / \partial w_{dc}$", ylabel="what the attempt returns",
-         title="A missing factor is a slope, a missing term is a cloud")
+axes.axline(
+    (0, 0),
+    slope=inputs["tau"],
+    color="0.6",
+    linewidth=0.8,
+    linestyle=":",
+    label=r"slope $\tau$",
+)
+axes.set(
+    xlabel=r"right $\partial L / \partial w_{dc}$",
+    ylabel="what the attempt returns",
+    title="A missing factor is a slope, a missing term is a cloud",
+)
 axes.legend(fontsize=8)
 plt.show()
 
 # %% [markdown]
 # ## A chain of functions
 #
-# In a network the gradient passes through many functions, and a wrong one spoils everything that comes after it in the
-# backward pass.  `check_chain` runs the chain forward, then checks each stage *at the input that it really gets*, last
-# stage first.  A stage is a name, a pair, and what it takes besides the output of the stage before it.
+# In a network the gradient passes through many functions, and a wrong one spoils
+# everything that comes after it in the backward pass. `check_chain` runs the chain
+# forward, then checks each stage *at the input that it really gets*, last stage first.
+# A stage is a name, a pair, and what it takes besides the output of the stage before
+# it.
+
 
 # %%
 def linear(x, w):
@@ -230,7 +271,7 @@ def tanh(h):
 
 
 def hasty_tanh_vjp(dy, y):
-    return dy * (1 - y)                                  # and the square?
+    return dy * (1 - y)  # and the square?
 
 
 hidden = rng.standard_normal((D, 5))
@@ -246,23 +287,26 @@ print(report)
 print("\nbegin with:", report.first_wrong)
 
 # %% [markdown]
-# > **Stop and predict.**  Only the gradient of `tanh` is wrong.  Of the gradients at the network's parameters, `hidden`
-# > and `head`, which ones are wrong because of it?
+# > **Stop and predict.** Only the gradient of `tanh` is wrong. Of the gradients at the
+# > network's parameters, `hidden` and `head`, which ones are wrong because of it?
 #
 # <details><summary>Answer</summary>
 #
-# That of `hidden`, and that of `x`: the gradient passes `tanh` on its way to them.  The head's is right, for it is
-# reached first.
+# That of `hidden`, and that of `x`: the gradient passes `tanh` on its way to them. The
+# head's is right, for it is reached first.
 #
 # </details>
 #
-# A check of the whole network would have said that the gradients of `hidden` and of `x` are wrong, and that the head's
-# is right.  That is true, but one would still have to search.
+# A check of the whole network would have said that the gradients of `hidden` and of `x`
+# are wrong, and that the head's is right. That is true, but one would still have to
+# search.
 #
 # ## In your own tests
 #
-# `assert_correct` raises an `AssertionError` whose text is the report.  In a file of tests, two lines are enough, and
-# `pytest` prints the diagnosis when an edit breaks the gradient next year:
+# `assert_correct` raises an `AssertionError` whose text is the report. In a file of
+# tests, two lines are enough, and `pytest` prints the diagnosis when an edit breaks the
+# gradient next year:
+
 
 # %%
 def test_log_likelihood(vjp=log_likelihood_vjp):
@@ -274,30 +318,36 @@ print("the right gradient passes\n")
 try:
     test_log_likelihood(third_vjp)
 except AssertionError as failure:
-    print("the wrong one fails with", "\n".join(str(failure).splitlines()[:5]), "\n  ...")
+    print(
+        "the wrong one fails with", "\n".join(str(failure).splitlines()[:5]), "\n  ..."
+    )
 
 # %% [markdown]
-# Without any test at all, from the command line: a file `mine.py` with functions `f` and `f_vjp` and, for the inputs, a
-# function `check_inputs()` that returns a dict of arrays, is checked by
+# Without any test at all, from the command line: a file `mine.py` with functions `f`
+# and `f_vjp` and, for the inputs, a function `check_inputs()` that returns a dict of
+# arrays, is checked by
 #
 # ```
 # ibpcl check mine.py:f
 # ```
 #
-# whose exit code is 0 only if everything is proved right: 1 stands for wrong, 3 for undecided, as after the time that
-# `--timeout` allows.  It runs the file, without a sandbox.  And `ibpcl check` alone verifies every derivation of this
-# package, in the same way.  Who checks the checker?  A test of this package, `pytest -m slow
-# tests/verify/test_mutants.py`: it spoils every gradient in every way that it can think of, a sign, a factor, a term,
-# an axis, an index, more than a thousand mistakes, and counts how many are caught and how many are called by their
-# right name.
+# whose exit code is 0 only if everything is proved right: 1 stands for wrong, 3 for
+# undecided, as after the time that `--timeout` allows. It runs the file, without a
+# sandbox. And `ibpcl check` alone verifies every derivation of this package, in the
+# same way. Who checks the checker? A test of this package, `pytest -m slow
+# tests/verify/test_mutants.py`: it spoils every gradient in every way that it can think
+# of, a sign, a factor, a term, an axis, an index, more than a thousand mistakes, and
+# counts how many are caught and how many are called by their right name.
 #
 # ## What no gradient check can find
 #
-# The student's friend forgot the temperature in the *forward*, and derived everything correctly from there:
+# The student's friend forgot the temperature in the *forward*, and derived everything
+# correctly from there:
+
 
 # %%
 def cold_likelihood(x, w, b, tau, labels):
-    log_p, inner = log_likelihood(x, w, b, 1.0, labels)          # the temperature is not used
+    log_p, inner = log_likelihood(x, w, b, 1.0, labels)  # the temperature is not used
     return log_p, inner
 
 
@@ -308,31 +358,46 @@ def cold_likelihood_vjp(dlog_p, cache):
 print(check(cold_likelihood, cold_likelihood_vjp, inputs))
 
 # %% [markdown]
-# All correct: this *is* the gradient of that function.  A check proves that `f_vjp` belongs to `f`, never that `f` is
-# what you meant.  (The zero gradient of `tau` draws a remark; take such remarks seriously.)  So each formula needs a
-# second proof from outside: a value that is known (probabilities sum to one, a divergence of equal distributions is
-# zero, a limit), an integral by quadrature, an average over samples.  Tutorials 2, 6 and 7 do that for every formula,
-# and `ibpcl.verify` has it ready: `density_integrates_to_one`, `sampler_matches_cdf`, `expectation_matches`,
-# `reparameterization_unbiased`.
+# All correct: this *is* the gradient of that function. A check proves that
+# `f_vjp` belongs to `f`, never that `f` is what you meant.  (The zero gradient of `tau`
+# draws a remark; take such remarks seriously.) So each formula needs a second proof
+# from outside: a value that is known (probabilities sum to one, a divergence of equal
+# distributions is zero, a limit), an integral by quadrature, an average over samples.
+# Tutorials 2, 6 and 7 do that for every formula, and
+# `ibpcl.verify` has it ready: `density_integrates_to_one`,
+# `sampler_matches_cdf`, `expectation_matches`, `reparameterization_unbiased`.
 
 # %%
 x, w, b, tau = (inputs[name] for name in ("x", "w", "b", "tau"))
-everything = sum(np.exp(log_likelihood(x, w, b, tau, np.full(N, c))[0]) for c in range(C))
+everything = sum(
+    np.exp(log_likelihood(x, w, b, tau, np.full(N, c))[0]) for c in range(C)
+)
 print("probabilities of all the classes sum to", everything.round(12))
-hot = [f([[2.0]], np.array([[1.0, -1.0]]), np.zeros(2), 100.0, np.array([0]))[0] for f in (
-    lambda x, *rest: log_likelihood(np.array(x), *rest), lambda x, *rest: cold_likelihood(np.array(x), *rest))]
-print(f"at tau = 100 both classes should be nearly even: {np.exp(hot[0][0]):.3f}, the friend's {np.exp(hot[1][0]):.3f}")
+hot = [
+    f([[2.0]], np.array([[1.0, -1.0]]), np.zeros(2), 100.0, np.array([0]))[0]
+    for f in (
+        lambda x, *rest: log_likelihood(np.array(x), *rest),
+        lambda x, *rest: cold_likelihood(np.array(x), *rest),
+    )
+]
+print(
+    f"at tau = 100 both classes should be nearly even: {np.exp(hot[0][0]):.3f}, the friend's {np.exp(hot[1][0]):.3f}"
+)
 
 # %% [markdown]
 # ## Exercises
 #
-# Solutions are in `solutions/04_verifying_a_derivation.py`; `ibpcl check` proves their gradients.
+# Solutions are in `solutions/04_verifying_a_derivation.py`; `ibpcl check` proves their
+# gradients.
 #
-# 1. **A mean.**  Let the function return `log_p.mean()` and write its gradient, once right and once with the $1/N$ left
-#    out.  What is the kind in the report?  Why can the report not know whether the gradient or the forward is meant?
-#    *Hint:* which of the two did you tell it to believe?
-# 2. **Overflow.**  Multiply `w` by $400$ and check again.  What is reported, and whose fault is it?  Write the forward
-#    with the largest logit taken out of the sum, and then think again about the gradient.  *Hint:* `log_norm` is the
-#    same number in both forms, and `exp(logits - log_norm)` never overflows.
-# 3. **The forgotten temperature, found.**  Which known value would have found that `cold_likelihood` ignores $\tau$?
-#    Write that test.  *Hint:* what do the probabilities tend to as $\tau$ grows?
+# 1. **A mean.** Let the function return `log_p.mean()` and write its gradient, once
+#    right and once with the $1/N$ left out. What is the kind in the report? Why can the
+#    report not know whether the gradient or the forward is meant? *Hint:* which of the
+#    two did you tell it to believe?
+# 2. **Overflow.** Multiply `w` by $400$ and check again. What is reported, and whose
+#    fault is it? Write the forward with the largest logit taken out of the sum, and
+#    then think again about the gradient. *Hint:* `log_norm` is the same number in both
+#    forms, and `exp(logits - log_norm)` never overflows.
+# 3. **The forgotten temperature, found.** Which known value would have found that
+#    `cold_likelihood` ignores $\tau$? Write that test. *Hint:* what do the
+#    probabilities tend to as $\tau$ grows?

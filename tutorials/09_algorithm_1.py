@@ -1,13 +1,15 @@
 # %% [markdown]
 # # 9. Algorithm 1 by hand
 #
-# All pieces are there: the ELBO and its gradient (tutorial 8), a temperature, a mask, a prior.  What is left is the
-# algorithm: Algorithm 1 of Kumar, Chatterjee and Rai, "Bayesian Structure Adaptation for Continual Learning".  In about
-# a hundred lines of NumPy, which are meant to be typed, we learn A/B and then E/F in one network: Adam on the ELBO
-# while the masks cool down, the hard mask, fine-tuning, Eq. 11, the second task.  Then the package does the same with
-# the same noise, and the numbers are compared.
+# All pieces are there: the ELBO and its gradient (tutorial 8), a temperature, a mask, a
+# prior. What is left is the algorithm: Algorithm 1 of Kumar, Chatterjee and Rai,
+# "Bayesian Structure Adaptation for Continual Learning". In about a hundred lines of
+# NumPy, which are meant to be typed, we learn A/B and then E/F in one network: Adam on
+# the ELBO while the masks cool down, the hard mask, fine-tuning, Eq. 11, the second
+# task. Then the package does the same with the same noise, and the numbers are
+# compared.
 #
-# **Prerequisites:** tutorials 1 and 8.  **Time:** about 90 minutes, if you type.
+# **Prerequisites:** tutorials 1 and 8. **Time:** about 90 minutes, if you type.
 #
 # **You will be able to**
 #
@@ -16,9 +18,10 @@
 # - cut a mask, set what it drops to its prior, and fine-tune the rest;
 # - turn a posterior into the next prior by Eq. 11.
 #
-# The functions of `ibpcl.primitives` are those that tutorials 2 to 8 derive; everything else is written here.  Names:
-# `p` holds the parameters by name, `prior` what they are compared with; `S` samples, `N` examples of a task, `D`
-# inputs, `K` units, `C` classes.
+# The functions of `ibpcl.primitives` are those that tutorials 2 to 8 derive; everything
+# else is written here. Names: `p` holds the parameters by name,
+# `prior` what they are compared with; `S` samples, `N` examples of a task, `D` inputs,
+# `K` units, `C` classes.
 
 # %%
 from dataclasses import replace
@@ -49,14 +52,26 @@ def shrunk(x):
 
 
 N, D, K, C, S, BATCH = 400, 49, 20, 2, 2, 100
-tasks = [replace(task, x_train=shrunk(task.x_train), x_test=shrunk(task.x_test), image_shape=(7, 7))
-         for task in limited(SplitStream(registry.load("glyphs"), ((0, 1), (4, 5))), N, 200)]
+tasks = [
+    replace(
+        task,
+        x_train=shrunk(task.x_train),
+        x_test=shrunk(task.x_test),
+        image_shape=(7, 7),
+    )
+    for task in limited(SplitStream(registry.load("glyphs"), ((0, 1), (4, 5))), N, 200)
+]
 
-# %% mystnb={"image": {"alt": "Eight blurred letters of seven by seven pixels: two each of A, B, E and F."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Eight blurred letters of seven by seven pixels: two each of A, B, E and F."}}
 figure, grid = plt.subplots(1, 8, figsize=(9, 1.7), layout="constrained")
 for i, axes in enumerate(grid):
     task, label = tasks[i // 4], i // 2 % 2
-    axes.imshow(task.x_test[task.y_test == label][i % 2].reshape(7, 7), cmap="gray_r", vmin=0, vmax=1)
+    axes.imshow(
+        task.x_test[task.y_test == label][i % 2].reshape(7, 7),
+        cmap="gray_r",
+        vmin=0,
+        vmax=1,
+    )
     axes.set(xticks=[], yticks=[])
     axes.set_title(f"task {i // 4 + 1}: {task.class_names[label]}", fontsize=9)
 plt.show()
@@ -64,17 +79,21 @@ plt.show()
 # %% [markdown]
 # ## Beliefs, and where they start
 #
-# A layer is a dict of four arrays: means and log-widths of weights and biases.  The head's have `head_` before their
-# names, and the masks have three arrays more: `rho`, and `raw_a`, `raw_b` of the sticks.  All numbers that one has to
-# choose stand here.  The divergences have weight one: this is the ELBO of Eq. 8 to the letter.
+# A layer is a dict of four arrays: means and log-widths of weights and biases. The
+# head's have `head_` before their names, and the masks have three arrays more: `rho`,
+# and `raw_a`, `raw_b` of the sticks. All numbers that one has to choose stand here. The
+# divergences have weight one: this is the ELBO of Eq. 8 to the letter.
 
 # %%
 GAUSSIAN = ("mu", "log_sigma", "bias_mu", "bias_log_sigma")
 HEAD = tuple("head_" + name for name in GAUSSIAN)
 MASK = ("rho", "raw_a", "raw_b")
 ALPHA, PRIOR_SIGMA, START_SIGMA, SPREAD = 5.0, 1.0, 0.05, 0.1
-RATE = {"masked": 0.01, "finetune": 0.003}               # Adam's, of weights; that of masks and sticks:
-MASK_RATE, TAU = 0.1, (10.0, 0.25)                       # and the temperature at the first and the last step
+RATE = {
+    "masked": 0.01,
+    "finetune": 0.003,
+}  # Adam's, of weights; that of masks and sticks:
+MASK_RATE, TAU = 0.1, (10.0, 0.25)  # and the temperature at the first and the last step
 EPOCHS = {"masked": 60, "finetune": 20}
 PREDICTION_SAMPLES = 20
 
@@ -90,11 +109,12 @@ def with_head(layer, head):
     return layer | dict(zip(HEAD, head.values(), strict=True))
 
 
-P0 = belief(np.zeros((D, K)), PRIOR_SIGMA)               # the prior before any task
+P0 = belief(np.zeros((D, K)), PRIOR_SIGMA)  # the prior before any task
 HEAD_PRIOR = belief(np.zeros((K, C)), PRIOR_SIGMA)
 
 # %% [markdown]
-# Noise is a function of seed, task, phase and step, so that the package can draw the same.  A key says which:
+# Noise is a function of seed, task, phase and step, so that the package can draw the
+# same. A key says which:
 
 # %%
 PHASE = {"start": 0, "masked": 2, "cut": 3, "finetune": 4, "predict": 6}
@@ -107,13 +127,17 @@ def key(t, phase, step=0):
 def streams(key, count=5):
     return [key._replace(stream=stream) for stream in range(count)]
 
+
 # %% [markdown]
 # ## The gradient of the ELBO
 #
-# As in tutorial 8, in one piece.  Adam goes *down*, and per example, so the loss is $-\mathcal L / N$: the likelihood's
-# cotangent is $-\frac{1}{S\,|b|}$ for each sample and example of the minibatch $b$ (that is $-\frac1N \cdot
-# \frac{N}{|b|} \cdot \frac1S$), that of every divergence $\frac1N$.  Two parts are used twice and stand first: the way
-# from the head back to the hidden units, and the divergence of the Gaussians.
+# As in tutorial 8, in one piece. Adam goes *down*, and per example, so the loss is
+# $-\mathcal L / N$: the likelihood's cotangent is $-\frac{1}{S\,|b|}$ for each sample
+# and example of the minibatch $b$ (that is
+# $-\frac1N \cdot \frac{N}{|b|} \cdot \frac1S$), that of every divergence $\frac1N$. Two
+# parts are used twice and stand first: the way from the head back to the hidden units,
+# and the divergence of the Gaussians.
+
 
 # %%
 def pull_from_data(p, hidden, labels, head_eps):
@@ -129,60 +153,92 @@ def add_divergence(gradient, p, prior):
         log_sigma = mu.replace("mu", "log_sigma")
         _, cache = gaussian.kl(p[mu], p[log_sigma], prior[mu], prior[log_sigma])
         dmu, dlog_sigma, _, _ = gaussian.kl_vjp(1 / N, cache)
-        gradient |= {mu: gradient[mu] + dmu, log_sigma: gradient[log_sigma] + dlog_sigma}
+        gradient |= {
+            mu: gradient[mu] + dmu,
+            log_sigma: gradient[log_sigma] + dlog_sigma,
+        }
     return gradient
 
 
 def masked_gradient(p, prior, x, labels, tau, key):
     weight_key, bias_key, stick_key, mask_key, head_key = streams(key)
     # forward: sticks, masked weights, biases as far as their units are on, data
-    logit_pi, c_sticks = sticks.log_odds(uniform(stick_key, (S, K)), p["raw_a"], p["raw_b"])
+    logit_pi, c_sticks = sticks.log_odds(
+        uniform(stick_key, (S, K)), p["raw_a"], p["raw_b"]
+    )
     (w, activity, _), c_weights = masked_weights.sample(
-        normal(weight_key, (S, D, K)), logistic(mask_key, (S, D, K)), p["mu"], p["log_sigma"], p["rho"], logit_pi, tau)
-    bias, c_bias = gaussian.sample(normal(bias_key, (S, K)), p["bias_mu"], p["bias_log_sigma"])
+        normal(weight_key, (S, D, K)),
+        logistic(mask_key, (S, D, K)),
+        p["mu"],
+        p["log_sigma"],
+        p["rho"],
+        logit_pi,
+        tau,
+    )
+    bias, c_bias = gaussian.sample(
+        normal(bias_key, (S, K)), p["bias_mu"], p["bias_log_sigma"]
+    )
     h, c_linear = linear.apply(x, w, bias * activity)
     hidden, c_relu = activations.relu(h)
     # and back, in the opposite order
-    dhidden, gradient = pull_from_data(p, hidden, labels, normal(head_key, (S, len(x), C)))
-    _, dw, dscaled = linear.apply_vjp(activations.relu_vjp(dhidden, c_relu), c_linear, needs_dx=False)
+    dhidden, gradient = pull_from_data(
+        p, hidden, labels, normal(head_key, (S, len(x), C))
+    )
+    _, dw, dscaled = linear.apply_vjp(
+        activations.relu_vjp(dhidden, c_relu), c_linear, needs_dx=False
+    )
     dbias_mu, dbias_log_sigma = gaussian.sample_vjp(dscaled * activity, c_bias)
     dkl_masks = np.full(S, 1 / N / S, np.float32)
-    dmu, dlog_sigma, drho, dlogit_pi = masked_weights.sample_vjp((dw, dscaled * bias, dkl_masks), c_weights)
+    dmu, dlog_sigma, drho, dlogit_pi = masked_weights.sample_vjp(
+        (dw, dscaled * bias, dkl_masks), c_weights
+    )
     draw_a, draw_b = sticks.log_odds_vjp(dlogit_pi, c_sticks)
     _, c_kl = sticks.divergence(p["raw_a"], p["raw_b"], np.float32(ALPHA))
     da, db, _ = sticks.divergence_vjp(1 / N, c_kl)
     found = dmu, dlog_sigma, dbias_mu, dbias_log_sigma, drho, draw_a + da, draw_b + db
-    return add_divergence(gradient | dict(zip(GAUSSIAN + MASK, found, strict=True)), p, prior)
+    return add_divergence(
+        gradient | dict(zip(GAUSSIAN + MASK, found, strict=True)), p, prior
+    )
 
 
 # %% [markdown]
 # ## Adam, cooling, minibatches
 #
-# Adam (Kingma and Ba, 2015) keeps running means of the gradient and of its square, and steps by their quotient:
+# Adam (Kingma and Ba, 2015) keeps running means of the gradient and of its square, and
+# steps by their quotient:
 #
 # $$ m \leftarrow \beta_1 m + (1 - \beta_1)\, g, \qquad s \leftarrow \beta_2 s + (1 - \beta_2)\, g^2, \qquad
 #    \theta \leftarrow \theta - \eta\, \frac{m / (1 - \beta_1^n)}{\sqrt{s / (1 - \beta_2^n)} + 10^{-8}}. $$
 #
-# The temperature falls geometrically from the first step to the last, $\tau_i = \tau_0 (\tau_1 / \tau_0)^{i / (n -
-# 1)}$.
+# The temperature falls geometrically from the first step to the last,
+# $\tau_i = \tau_0 (\tau_1 / \tau_0)^{i / (n - 1)}$.
 #
-# > **Stop and predict.**  What goes wrong if training starts at the last temperature, $0.25$, instead of $10$?
+# > **Stop and predict.** What goes wrong if training starts at the last temperature,
+# > $0.25$, instead of $10$?
 #
 # <details><summary>Answer</summary>
 #
-# Gradients of cold masks are nearly always zero and now and then huge (tutorial 7), so masks would be decided before
-# the weights behind them mean anything.  At $\tau = 10$ every mask is near one half: all weights learn a little, and
-# the masks find out slowly which of them matter.
+# Gradients of cold masks are nearly always zero and now and then huge (tutorial 7), so
+# masks would be decided before the weights behind them mean anything. At $\tau = 10$
+# every mask is near one half: all weights learn a little, and the masks find out slowly
+# which of them matter.
 #
 # </details>
+
 
 # %%
 def adam(p, gradient, moments, step, rate):
     for name, g in gradient.items():
         m, s = moments.get(name, (0 * g, 0 * g))
         m, s = 0.9 * m + (1 - 0.9) * g, 0.999 * s + (1 - 0.999) * g * g
-        direction = m / np.float32(1 - 0.9**step) / (np.sqrt(s / np.float32(1 - 0.999**step)) + 1e-8)
-        p = p | {name: p[name] - np.float32(MASK_RATE if name in MASK else rate) * direction}
+        direction = (
+            m
+            / np.float32(1 - 0.9**step)
+            / (np.sqrt(s / np.float32(1 - 0.999**step)) + 1e-8)
+        )
+        p = p | {
+            name: p[name] - np.float32(MASK_RATE if name in MASK else rate) * direction
+        }
         moments[name] = m, s
     return p
 
@@ -190,10 +246,14 @@ def adam(p, gradient, moments, step, rate):
 def fit(p, task, t, phase, gradient):
     moments, step, steps = {}, 0, EPOCHS[phase] * N // BATCH
     for epoch in range(EPOCHS[phase]):
-        order = generator(key(t, phase, epoch)._replace(stream=2**32 - 1)).permutation(N)
+        order = generator(key(t, phase, epoch)._replace(stream=2**32 - 1)).permutation(
+            N
+        )
         for rows in np.split(order, N // BATCH):
             tau = TAU[0] * (TAU[1] / TAU[0]) ** (step / (steps - 1))
-            found = gradient(p, task.x_train[rows], task.y_train[rows], tau, key(t, phase, step))
+            found = gradient(
+                p, task.x_train[rows], task.y_train[rows], tau, key(t, phase, step)
+            )
             step += 1
             p = adam(p, found, moments, step, RATE[phase])
     return p
@@ -202,20 +262,30 @@ def fit(p, task, t, phase, gradient):
 # %% [markdown]
 # ## The hard mask, and what it drops
 #
-# After masked training every mask has a probability $\theta_{dk} = \sigma(\rho_{dk} + \operatorname{logit}\pi_k)$,
-# averaged over sticks.  The weight is kept if it is more likely on than off.  For what is dropped the ELBO is easy to
-# maximize: the likelihood does not see it, so only its divergence is left, and that is least, zero, *at the prior*.
-# The same holds for the bias of a unit without any weight, and for the head's weights that read such a unit.
+# After masked training every mask has a probability $\theta_{dk} = \sigma(\rho_{dk} +
+# \operatorname{logit}\pi_k)$, averaged over sticks. The weight is kept if it is more
+# likely on than off. For what is dropped the ELBO is easy to maximize: the likelihood
+# does not see it, so only its divergence is left, and that is least, zero, *at the
+# prior*. The same holds for the bias of a unit without any weight, and for the head's
+# weights that read such a unit.
+
 
 # %%
 def hard_mask(p, t):
-    logit_pi, _ = sticks.log_odds(uniform(key(t, "cut"), (PREDICTION_SAMPLES, K)), p["raw_a"], p["raw_b"])
+    logit_pi, _ = sticks.log_odds(
+        uniform(key(t, "cut"), (PREDICTION_SAMPLES, K)), p["raw_a"], p["raw_b"]
+    )
     return sum(sigmoid(p["rho"] + row) for row in logit_pi) / PREDICTION_SAMPLES > 0.5
 
 
 def select(used, chosen, other):
-    unit = used.any(axis=0)                              # a bias goes with its unit
-    return {name: np.where(unit if name.startswith("bias") else used, chosen[name], other[name]) for name in GAUSSIAN}
+    unit = used.any(axis=0)  # a bias goes with its unit
+    return {
+        name: np.where(
+            unit if name.startswith("bias") else used, chosen[name], other[name]
+        )
+        for name in GAUSSIAN
+    }
 
 
 def drop(p, prior, mask):
@@ -227,8 +297,10 @@ def drop(p, prior, mask):
 # %% [markdown]
 # ## Fine-tuning
 #
-# With the mask fixed there is nothing relaxed any more: weights that are kept, and their Gaussians.  So the hidden
-# units can be sampled at their pre-activations, as the head is.  (Noise is drawn for the units that are in use.)
+# With the mask fixed there is nothing relaxed any more: weights that are kept, and
+# their Gaussians. So the hidden units can be sampled at their pre-activations, as the
+# head is. (Noise is drawn for the units that are in use.)
+
 
 # %%
 def hidden_units(p, x, mask, key, samples):
@@ -240,7 +312,9 @@ def hidden_units(p, x, mask, key, samples):
 
 def finetune_gradient(p, prior, x, labels, mask, key):
     hidden, c_layer = hidden_units(p, x, mask, key, S)
-    dhidden, gradient = pull_from_data(p, hidden, labels, normal(streams(key)[-1], (S, len(x), C)))
+    dhidden, gradient = pull_from_data(
+        p, hidden, labels, normal(streams(key)[-1], (S, len(x), C))
+    )
     _, *dlayer = local_linear.sample_vjp(dhidden, c_layer, needs_dx=False)
     return add_divergence(gradient | dict(zip(GAUSSIAN, dlayer, strict=True)), p, prior)
 
@@ -252,23 +326,43 @@ def finetune_gradient(p, prior, x, labels, mask, key):
 #
 # $$ p_t(V_{dk}) = B^o_{dk}\, q_{t-1}(V_{dk}) + (1 - B^o_{dk})\, p_0(V_{dk}): $$
 #
-# yesterday's posterior for a weight that some task uses, the first prior for all others.  It looks like a mixture, but
-# $B^o$ is binary, so it is a choice: our `select`.  Training starts there, too: known weights where they were, all
-# others afresh.  Every line of Algorithm 1 now has a line of its own.
+# yesterday's posterior for a weight that some task uses, the first prior for all
+# others. It looks like a mixture, but $B^o$ is binary, so it is a choice: our `select`.
+# Training starts there, too: known weights where they were, all others afresh. Every
+# line of Algorithm 1 now has a line of its own.
+
 
 # %%
 def learn(t, task, used, posterior, prior=None):
     rng = generator(key(t, "start"))
-    fresh, head = (belief(rng.normal(0, SPREAD, shape), START_SIGMA) for shape in ((D, K), (K, C)))
-    prior = prior or with_head(select(used, posterior, P0), HEAD_PRIOR)                      # Eq. 11
+    fresh, head = (
+        belief(rng.normal(0, SPREAD, shape), START_SIGMA) for shape in ((D, K), (K, C))
+    )
+    prior = prior or with_head(select(used, posterior, P0), HEAD_PRIOR)  # Eq. 11
     p = with_head(select(used, posterior, fresh), head)
-    p |= {"rho": np.zeros((D, K), np.float32), "raw_a": np.full(K, inverse_softplus(ALPHA), np.float32),
-          "raw_b": np.full(K, inverse_softplus(1.0), np.float32)}
-    p = fit(p, task, t, "masked", lambda p, *rest: masked_gradient(p, prior, *rest))         # masked training
+    p |= {
+        "rho": np.zeros((D, K), np.float32),
+        "raw_a": np.full(K, inverse_softplus(ALPHA), np.float32),
+        "raw_b": np.full(K, inverse_softplus(1.0), np.float32),
+    }
+    p = fit(
+        p, task, t, "masked", lambda p, *rest: masked_gradient(p, prior, *rest)
+    )  # masked training
     mask, probability = hard_mask(p, t), sigmoid(p["rho"])
     p = drop(p, prior, mask)
-    p = fit(p, task, t, "finetune", lambda p, x, y, _, key: finetune_gradient(p, prior, x, y, mask, key))
-    return {name: p[name] for name in GAUSSIAN}, {name: p[name] for name in HEAD}, mask, probability
+    p = fit(
+        p,
+        task,
+        t,
+        "finetune",
+        lambda p, x, y, _, key: finetune_gradient(p, prior, x, y, mask, key),
+    )
+    return (
+        {name: p[name] for name in GAUSSIAN},
+        {name: p[name] for name in HEAD},
+        mask,
+        probability,
+    )
 
 
 def predict(t, posterior, head, mask, x):
@@ -281,15 +375,16 @@ def predict(t, posterior, head, mask, x):
 
 
 # %% [markdown]
-# That was all.  Now the two tasks.
+# That was all. Now the two tasks.
 #
-# > **Stop and predict.**  After E/F is learned, what happens to the accuracy on A/B: unchanged to the last image, a
-# > little lower, or as in tutorial 1?  The weights that A/B uses may move; what holds them?
+# > **Stop and predict.** After E/F is learned, what happens to the accuracy on A/B:
+# > unchanged to the last image, a little lower, or as in tutorial 1? The weights that
+# > A/B uses may move; what holds them?
 #
 # <details><summary>Answer</summary>
 #
-# Unchanged, or nearly.  Their prior is A/B's posterior, which is narrow where the weight matters.  And whatever E/F's
-# mask drops has not moved at all.
+# Unchanged, or nearly. Their prior is A/B's posterior, which is narrow where the weight
+# matters. And whatever E/F's mask drops has not moved at all.
 #
 # </details>
 
@@ -300,76 +395,133 @@ for t, task in enumerate(tasks):
     posterior, head, mask, probability = learn(t, task, used, posterior)
     used = used | mask
     masks, heads, after = [*masks, mask], [*heads, head], [*after, posterior]
-    for j, seen in enumerate(tasks[:t + 1]):
-        accuracies[t, j] = np.mean(predict(j, posterior, heads[j], masks[j], seen.x_test).argmax(axis=1) == seen.y_test)
-    print(f"after {task.name}: accuracies {accuracies[t, :t + 1].round(3)}, {mask.mean():.0%} of the weights in "
-          f"{mask.any(axis=0).sum()} units")
+    for j, seen in enumerate(tasks[: t + 1]):
+        accuracies[t, j] = np.mean(
+            predict(j, posterior, heads[j], masks[j], seen.x_test).argmax(axis=1)
+            == seen.y_test
+        )
+    print(
+        f"after {task.name}: accuracies {accuracies[t, : t + 1].round(3)}, {mask.mean():.0%} of the weights in "
+        f"{mask.any(axis=0).sum()} units"
+    )
 moved = np.abs(after[1]["mu"] - after[0]["mu"]) / np.exp(after[0]["log_sigma"])
-print(f"weights of A/B that E/F's mask keeps moved {moved[masks[0] & masks[1]].mean():.2f} of their widths on average, "
-      f"those that it drops {moved[masks[0] & ~masks[1]].max():.2f} at most")
+print(
+    f"weights of A/B that E/F's mask keeps moved {moved[masks[0] & masks[1]].mean():.2f} of their widths on average, "
+    f"those that it drops {moved[masks[0] & ~masks[1]].max():.2f} at most"
+)
 
-# %% mystnb={"image": {"alt": "Hard masks of A/B and E/F and their overlap, inputs against units: whole columns are on, and the first ones serve both tasks."}}
-figure, panels = plt.subplots(1, 3, figsize=(10, 3.6), layout="constrained", sharey=True)
-for axes, mask, name in zip(panels, (*masks, masks[0] & masks[1]), ("A/B", "E/F", "both"), strict=True):
-    axes.imshow(mask, cmap="Greys", aspect="auto", interpolation="nearest", extent=(0.5, K + 0.5, D + 0.5, 0.5))
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Hard masks of A/B and E/F and their overlap, inputs against units: whole columns are on, and the first ones serve both tasks."}}
+figure, panels = plt.subplots(
+    1, 3, figsize=(10, 3.6), layout="constrained", sharey=True
+)
+for axes, mask, name in zip(
+    panels, (*masks, masks[0] & masks[1]), ("A/B", "E/F", "both"), strict=True
+):
+    axes.imshow(
+        mask,
+        cmap="Greys",
+        aspect="auto",
+        interpolation="nearest",
+        extent=(0.5, K + 0.5, D + 0.5, 0.5),
+    )
     axes.set(xlabel="unit $k$", title=f"{name}: {mask.mean():.0%} on")
 panels[0].set_ylabel("input $d$")
 plt.show()
 
 # %% [markdown]
-# A/B uses nearly all weights of its first units and none of the others; E/F uses the same first units, and single
-# weights of the rest.  At full weight the divergence of $D K$ masks holds each to its unit's own probability, and the
-# data speak mostly through the sticks.  This is what the ELBO says, and it is why the package's default gives the
-# masks' divergence a smaller weight (exercise 1): then more of the weights are chosen one by one.
+# A/B uses nearly all weights of its first units and none of the others; E/F uses the
+# same first units, and single weights of the rest. At full weight the divergence of
+# $D K$ masks holds each to its unit's own probability, and the data speak mostly
+# through the sticks. This is what the ELBO says, and it is why the package's default
+# gives the masks' divergence a smaller weight (exercise 1): then more of the weights
+# are chosen one by one.
 #
 # ## Held to the package
 #
-# The package's `NPBCL`, the same settings, the NumPy backend, the same keys of the noise.
+# The package's `NPBCL`, the same settings, the NumPy backend, the same keys of the
+# noise.
 
 # %%
 learner = ibpcl.learner(
-    "npbcl", seed=0, backend="numpy", hidden=(K,), samples=S, prediction_samples=PREDICTION_SAMPLES, batch=BATCH,
-    epochs=EPOCHS["masked"], finetune_epochs=EPOCHS["finetune"], weight_rate=RATE["masked"], mask_rate=MASK_RATE,
-    finetune_rate=RATE["finetune"], finetune_average=0.0, tau_start=TAU[0], tau_end=TAU[1], alpha=ALPHA,
-    alpha_rule="fixed", prior_sigma=PRIOR_SIGMA, start_sigma=START_SIGMA, start_spread=SPREAD, unused_prior="gaussian",
-    mask_link="logit", mask_kl_weight=1.0)
+    "npbcl",
+    seed=0,
+    backend="numpy",
+    hidden=(K,),
+    samples=S,
+    prediction_samples=PREDICTION_SAMPLES,
+    batch=BATCH,
+    epochs=EPOCHS["masked"],
+    finetune_epochs=EPOCHS["finetune"],
+    weight_rate=RATE["masked"],
+    mask_rate=MASK_RATE,
+    finetune_rate=RATE["finetune"],
+    finetune_average=0.0,
+    tau_start=TAU[0],
+    tau_end=TAU[1],
+    alpha=ALPHA,
+    alpha_rule="fixed",
+    prior_sigma=PRIOR_SIGMA,
+    start_sigma=START_SIGMA,
+    start_spread=SPREAD,
+    unused_prior="gaussian",
+    mask_link="logit",
+    mask_kl_weight=1.0,
+)
 for task in tasks:
     learner.learn(task, progress=False)
 
-of_package = {"mu": "weight.mu", "log_sigma": "weight.log_sigma", "bias_mu": "bias.mu",
-              "bias_log_sigma": "bias.log_sigma"}
+of_package = {
+    "mu": "weight.mu",
+    "log_sigma": "weight.log_sigma",
+    "bias_mu": "bias.mu",
+    "bias_log_sigma": "bias.log_sigma",
+}
 learned = []
 for t in range(2):
     network, vector, _ = learner.assemble(t)
     learned.append(network.layout.layers(vector))
 differences = {}
 for ours, theirs in of_package.items():
-    differences[f"posterior {ours}"] = np.abs(posterior[ours] - learner.posterior["hidden0"][theirs]).max()
-    differences[f"both heads {ours}"] = max(np.abs(heads[t][f"head_{ours}"] - learned[t]["head"][theirs]).max()
-                                            for t in range(2))
-differences["predictions"] = max(np.abs(predict(t, posterior, heads[t], masks[t], task.x_test)
-                                        - learner.predict(task.x_test, t)).max() for t, task in enumerate(tasks))
+    differences[f"posterior {ours}"] = np.abs(
+        posterior[ours] - learner.posterior["hidden0"][theirs]
+    ).max()
+    differences[f"both heads {ours}"] = max(
+        np.abs(heads[t][f"head_{ours}"] - learned[t]["head"][theirs]).max()
+        for t in range(2)
+    )
+differences["predictions"] = max(
+    np.abs(
+        predict(t, posterior, heads[t], masks[t], task.x_test)
+        - learner.predict(task.x_test, t)
+    ).max()
+    for t, task in enumerate(tasks)
+)
 print("equal masks:", all((learner.masks(t)[0] == masks[t]).all() for t in range(2)))
 for name, difference in differences.items():
     print(f"largest difference in {name:26s} {difference:.1e}")
 
 # %% [markdown]
-# Not close, but equal: every mask, and all parameters but for rounding.  The package has a compiled twin for the hot
-# lines, leaves out inputs and units that cannot matter, saves itself, grows; what it *computes* is what you have typed.
+# Not close, but equal: every mask, and all parameters but for rounding. The package has
+# a compiled twin for the hot lines, leaves out inputs and units that cannot matter,
+# saves itself, grows; what it *computes* is what you have typed.
 #
 # ## What each line is for
 #
-# Algorithms are understood by leaving things out.  Three times something is left out: Eq. 11 (every weight has $p_0$ as
-# its prior, for the second task, too); the cooling (all of masked training at the last temperature); the fine-tuning.
+# Algorithms are understood by leaving things out. Three times something is left out:
+# Eq. 11 (every weight has $p_0$ as its prior, for the second task, too); the cooling
+# (all of masked training at the last temperature); the fine-tuning.
 #
-# > **Stop and predict.**  Which of the three costs the *first* task its accuracy, and which the second?
+# > **Stop and predict.** Which of the three costs the *first* task its accuracy, and
+# > which the second?
 #
 # <details><summary>Answer</summary>
 #
-# Only without Eq. 11 is something forgotten: nothing holds A/B's weights, and what E/F's mask drops is set to $p_0$.
-# The other two cost the task that is being learned, if any.
+# Only without Eq. 11 is something forgotten: nothing holds A/B's weights, and what
+# E/F's mask drops is set to $p_0$. The other two cost the task that is being learned,
+# if any.
 #
 # </details>
+
 
 # %%
 def learn_both(**changed):
@@ -377,28 +529,50 @@ def learn_both(**changed):
     layer, head_1, mask_1, _ = learn(0, tasks[0], np.zeros((D, K), bool), P0)
     layer, head_2, mask_2, _ = learn(1, tasks[1], mask_1, layer, **changed)
     found = zip((head_1, head_2), (mask_1, mask_2), strict=True)
-    return ([np.mean(predict(t, layer, head, mask, tasks[t].x_test).argmax(axis=1) == tasks[t].y_test)
-             for t, (head, mask) in enumerate(found)], [mask_1.mean(), mask_2.mean()])
+    return (
+        [
+            np.mean(
+                predict(t, layer, head, mask, tasks[t].x_test).argmax(axis=1)
+                == tasks[t].y_test
+            )
+            for t, (head, mask) in enumerate(found)
+        ],
+        [mask_1.mean(), mask_2.mean()],
+    )
 
 
-variants = {"Algorithm 1": (accuracies[1].tolist(), [mask.mean() for mask in masks]),
-            "without Eq. 11": learn_both(prior=with_head(P0, HEAD_PRIOR))}
+variants = {
+    "Algorithm 1": (accuracies[1].tolist(), [mask.mean() for mask in masks]),
+    "without Eq. 11": learn_both(prior=with_head(P0, HEAD_PRIOR)),
+}
 TAU = (0.25, 0.25)
 variants["without cooling"] = learn_both()
 TAU, EPOCHS = (10.0, 0.25), {"masked": 60, "finetune": 0}
 variants["without fine-tuning"] = learn_both()
 EPOCHS = {"masked": 60, "finetune": 20}
 for name, ((first, second), (share_1, share_2)) in variants.items():
-    print(f"{name:20s} A/B {first:.1%}, E/F {second:.1%}; weights used {share_1:.0%} and {share_2:.0%}")
+    print(
+        f"{name:20s} A/B {first:.1%}, E/F {second:.1%}; weights used {share_1:.0%} and {share_2:.0%}"
+    )
 
-# %% mystnb={"image": {"alt": "Bars of the accuracy on A/B and E/F after both tasks for four variants: without Eq. 11 the bar of A/B is far lower than all others."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Bars of the accuracy on A/B and E/F after both tasks for four variants: without Eq. 11 the bar of A/B is far lower than all others."}}
 figure, axes = plt.subplots(figsize=(8, 3.4), layout="constrained")
 places = np.arange(len(variants))
 for j, name in enumerate(("A/B", "E/F")):
-    axes.bar(places + 0.4 * j - 0.2, [100 * found[0][j] for found in variants.values()], 0.38, label=name)
+    axes.bar(
+        places + 0.4 * j - 0.2,
+        [100 * found[0][j] for found in variants.values()],
+        0.38,
+        label=name,
+    )
 axes.axhline(50, color="0.6", linestyle=":", linewidth=1)
 axes.set_xticks(places, list(variants))
-axes.set(xlabel="what was left out", ylabel="accuracy (%)", title="After both tasks", ylim=(40, 102))
+axes.set(
+    xlabel="what was left out",
+    ylabel="accuracy (%)",
+    title="After both tasks",
+    ylim=(40, 102),
+)
 axes.legend(loc="lower right")
 plt.show()
 
@@ -407,12 +581,16 @@ plt.show()
 #
 # Solutions are in `solutions/09_algorithm_1.py`; `ibpcl check` proves their gradients.
 #
-# 1. **The weight of the masks' divergence.**  Multiply `dkl_masks` by $0.05$ and learn both tasks again.  What do the
-#    masks look like now, and how many weights do the two tasks share?  *Hint:* the package with `mask_kl_weight=0.05`
-#    must still give the same numbers.
-# 2. **What Eq. 11 holds.**  The pull of the prior on one weight is the gradient of $KL[q \,\|\, q_{t-1}]$ at its mean.
-#    Write that divergence with equal widths as a pair.  How much stiffer is a weight with $\sigma = 0.05$ than one
-#    under $p_0$?  *Hint:* $\frac{(\mu - \mu_0)^2}{2 \sigma_0^2}$.
-# 3. **Adam's first step.**  How far does a parameter move in Adam's first step, whatever its gradient is?  What does
-#    that say of the rates of masks and weights?  *Hint:* after one step $m / (1 - \beta_1) = g$.
-# 4. **Another union.**  A third task, G/H: which weights are still free?  Predict how the share of used weights grows.
+# 1. **The weight of the masks' divergence.** Multiply `dkl_masks` by $0.05$ and learn
+#    both tasks again. What do the masks look like now, and how many weights do the two
+#    tasks share? *Hint:* the package with `mask_kl_weight=0.05` must still give the
+#    same numbers.
+# 2. **What Eq. 11 holds.** The pull of the prior on one weight is the gradient of
+#    $KL[q \,\|\, q_{t-1}]$ at its mean. Write that divergence with equal widths as a
+#    pair. How much stiffer is a weight with $\sigma = 0.05$ than one under
+#    $p_0$?  *Hint:* $\frac{(\mu - \mu_0)^2}{2 \sigma_0^2}$.
+# 3. **Adam's first step.** How far does a parameter move in Adam's first step, whatever
+#    its gradient is? What does that say of the rates of masks and weights? *Hint:*
+#    after one step $m / (1 - \beta_1) = g$.
+# 4. **Another union.** A third task, G/H: which weights are still free? Predict how the
+#    share of used weights grows.

@@ -1,17 +1,20 @@
 # %% [markdown]
 # # 13. Verify more than gradients
 #
-# A gradient check compares a function with its own derivative.  If the function is wrong, its right derivative is
-# wrong, too, and no gradient check will ever say so.  This tutorial checks the functions themselves: a density, a
-# sampler, a closed form, a divergence.
+# A gradient check compares a function with its own derivative. If the function is
+# wrong, its right derivative is wrong, too, and no gradient check will ever say so.
+# This tutorial checks the functions themselves: a density, a sampler, a closed form, a
+# divergence.
 #
-# **Prerequisites:** tutorial 4 (reports of the checker) and tutorial 6 (the Kumaraswamy distribution).
-# **Time:** about 40 minutes.
+# **Prerequisites:** tutorial 4 (reports of the checker) and tutorial 6 (the Kumaraswamy
+# distribution). **Time:** about 40 minutes.
 #
 # **You will be able to**
 #
-# - say what the right values of a forward function are, without another implementation of it;
-# - check a distribution with `ibpcl.check_distribution`, or a whole file with `ibpcl check mine.py`;
+# - say what the right values of a forward function are, without another implementation
+#   of it;
+# - check a distribution with `ibpcl.check_distribution`, or a whole file with `ibpcl
+#   check mine.py`;
 # - read the name of a mistake in a formula;
 # - find the mistakes that the paper itself has printed.
 
@@ -25,16 +28,20 @@ from ibpcl import check_distribution, check_identity, check_value
 # %% [markdown]
 # ## What are the right values?
 #
-# A derivative has a witness: the difference quotient.  A density has witnesses as well.
+# A derivative has a witness: the difference quotient. A density has witnesses as well.
 #
 # - It integrates to one.
-# - The draws of its sampler follow it: if $F$ is the distribution function, then $F(x)$ is uniform for a draw $x$.
-# - Its mean is $\int x \, p(x) \, dx$, its entropy is $-\int p(x) \log p(x) \, dx$.  Both are integrals over one
-#   variable.  A computer solves them to twelve digits without knowing any formula.
+# - The draws of its sampler follow it: if $F$ is the distribution function, then $F(x)$
+#   is uniform for a draw $x$.
+# - Its mean is $\int x \, p(x) \, dx$, its entropy is $-\int p(x) \log p(x) \, dx$.
+#   Both are integrals over one variable. A computer solves them to twelve digits
+#   without knowing any formula.
 #
-# Here are the functions of the Kumaraswamy distribution from tutorial 6.  A stick $v$ has the density
+# Here are the functions of the Kumaraswamy distribution from tutorial 6. A stick $v$
+# has the density
 #
 # $$ p(v) = a \, b \, v^{a - 1} (1 - v^a)^{b - 1}, \qquad 0 < v < 1. $$
+
 
 # %%
 def log_density(v, a, b):
@@ -52,23 +59,25 @@ def mean(a, b):
 print(check_distribution(log_density, sample=sample, mean=mean, title="Kumaraswamy"))
 
 # %% [markdown]
-# Three lines say ok, and each says why.  The notes say what was assumed: values for $a$ and $b$, and where the density
-# has its mass.
+# Three lines say ok, and each says why. The notes say what was assumed: values for
+# $a$ and $b$, and where the density has its mass.
 #
-# The sampler was not judged by statistics.  It is a function of the noise $u$, so $F(v(u))$ must be $u$ or $1 - u$, to
-# all digits.
+# The sampler was not judged by statistics. It is a function of the noise
+# $u$, so $F(v(u))$ must be $u$ or $1 - u$, to all digits.
 #
 # ## A sampler that is almost right
 #
-# > **Stop and predict.**  The next sampler has $a$ and $b$ exchanged.  All of its draws are numbers between 0 and 1,
-# > and a network trains with it.  Could a gradient check of this sampler find the mistake?
+# > **Stop and predict.** The next sampler has $a$ and $b$ exchanged. All of its draws
+# > are numbers between 0 and 1, and a network trains with it. Could a gradient check of
+# > this sampler find the mistake?
 #
 # <details><summary>Answer</summary>
 #
-# No.  The pair of the wrong sampler and its derivative is consistent.  The check would say ok, and it would be right:
-# the gradient belongs to the function that was written.
+# No. The pair of the wrong sampler and its derivative is consistent. The check would
+# say ok, and it would be right: the gradient belongs to the function that was written.
 #
 # </details>
+
 
 # %%
 def exchanged(u, a, b):
@@ -82,7 +91,7 @@ a, b = 5.0, 2.0
 u = np.random.default_rng(13).uniform(size=20_000)
 v = np.linspace(0.005, 0.995, 200)
 
-# %% mystnb={"image": {"alt": "A density and histograms of two samplers; only one of them follows it."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "A density and histograms of two samplers; only one of them follows it."}}
 fig, ax = plt.subplots(figsize=(7, 3.2))
 ax.plot(v, np.exp(log_density(v, a, b)), color="black", label="density")
 ax.hist(sample(u, a, b), bins=50, density=True, alpha=0.5, label="right sampler")
@@ -92,13 +101,16 @@ ax.legend()
 plt.show()
 
 # %% [markdown]
-# The picture shows *that* the draws are wrong.  The report says *what* is wrong: the sampler is right if it gets its
-# two parameters in the other order.  How does it know?  It tries the small changes that people make by mistake, and
-# looks whether one of them makes all values right, at several sets of parameters.
+# The picture shows *that* the draws are wrong. The report says *what* is wrong: the
+# sampler is right if it gets its two parameters in the other order. How does it know?
+# It tries the small changes that people make by mistake, and looks whether one of them
+# makes all values right, at several sets of parameters.
 #
 # ## A closed form from an encyclopedia
 #
-# For years, Wikipedia and a large library had the entropy of this distribution wrong.  Here is the formula as it stood:
+# For years, Wikipedia and a large library had the entropy of this distribution wrong.
+# Here is the formula as it stood:
+
 
 # %%
 def entropy_until_2019(a, b):
@@ -116,19 +128,23 @@ for formula in (entropy_until_2019, entropy):
     print(report[formula.__name__])
 
 # %% [markdown]
-# The old formula has two mistakes, so it gets no name, only the number that belongs there.  That is the rule: a name is
-# given if one change explains everything, and otherwise none.
+# The old formula has two mistakes, so it gets no name, only the number that belongs
+# there. That is the rule: a name is given if one change explains everything, and
+# otherwise none.
 #
 # ## A divergence in the wrong direction
 #
-# > **Stop and predict.**  A student writes $KL[p \,\|\, q]$ where $KL[q \,\|\, p]$ is asked for.  The student then
-# > tests that the result is never negative, and that it is zero for two equal distributions.  What do these tests find?
+# > **Stop and predict.** A student writes $KL[p \,\|\, q]$ where $KL[q \,\|\, p]$ is
+# > asked for. The student then tests that the result is never negative, and that it is
+# > zero for two equal distributions. What do these tests find?
 #
 # <details><summary>Answer</summary>
 #
-# Nothing.  Both directions are divergences, so both pass.  Only the values tell them apart.
+# Nothing. Both directions are divergences, so both pass. Only the values tell them
+# apart.
 #
 # </details>
+
 
 # %%
 def normal(x, mu, sigma):
@@ -145,9 +161,11 @@ print(check_distribution(normal, kl=kl)["kl"])
 # %% [markdown]
 # ## A term of the paper
 #
-# The appendix of the paper prints the divergence between a Kumaraswamy and a Beta distribution.  Its last term is
-# $-\frac{b}{1 - b}$.  The right one is $-\frac{b - 1}{b}$.  If you know the right function, or can integrate it,
-# compare the two by `check_identity`.
+# The appendix of the paper prints the divergence between a Kumaraswamy and a Beta
+# distribution. Its last term is $-\frac{b}{1 - b}$. The right one is
+# $-\frac{b - 1}{b}$. If you know the right function, or can integrate it, compare the
+# two by `check_identity`.
+
 
 # %%
 def printed(a, b, alpha):
@@ -158,27 +176,35 @@ def printed(a, b, alpha):
 def by_quadrature(a, b, alpha):
     nodes, weights = np.polynomial.legendre.leggauss(400)
     s = (nodes + 1) / 2
-    v = s**3 * (10 - 15 * s + 6 * s**2)      # flat at both ends, where the integrand may have a pole
+    v = s**3 * (
+        10 - 15 * s + 6 * s**2
+    )  # flat at both ends, where the integrand may have a pole
     weights = weights / 2 * 30 * s**2 * (1 - s) ** 2
     log_q = log_density(v, a, b)
     log_p = np.log(alpha) + (alpha - 1) * np.log(v)
     return np.sum(weights * np.exp(log_q) * (log_q - log_p))
 
 
-points = [{"a": 2.0, "b": 3.0, "alpha": 1.5}, {"a": 3.0, "b": 2.5, "alpha": 2.0}, {"a": 4.0, "b": 2.0, "alpha": 3.0}]
+points = [
+    {"a": 2.0, "b": 3.0, "alpha": 1.5},
+    {"a": 3.0, "b": 2.5, "alpha": 2.0},
+    {"a": 4.0, "b": 2.0, "alpha": 3.0},
+]
 print(check_identity(printed, by_quadrature, points))
 
 # %% [markdown]
-# The report names the quotient: it is upside down, and its sign is wrong.  No gradient check could find this, because
-# the derivative of the printed function is a right derivative of a wrong function.
+# The report names the quotient: it is upside down, and its sign is wrong. No gradient
+# check could find this, because the derivative of the printed function is a right
+# derivative of a wrong function.
 #
-# Three more of the paper's formulas are checked in the same way on the page *Verify more than gradients*, each by one
-# command.
+# Three more of the paper's formulas are checked in the same way on the page *Verify
+# more than gradients*, each by one command.
 #
 # ## Numbers
 #
-# The answer to an exercise is often one number.  `check_value` compares it with the right one, and names the usual
-# slips.  Say the entropy of a fair coin is asked for, and the answer is 1:
+# The answer to an exercise is often one number. `check_value` compares it with the
+# right one, and names the usual slips. Say the entropy of a fair coin is asked for, and
+# the answer is 1:
 
 # %%
 print(check_value(1.0, np.log(2), name="entropy of a fair coin"))
@@ -190,12 +216,15 @@ print(check_value(1.0, np.log(2), name="entropy of a fair coin"))
 #
 # Solutions are in `solutions/13_more_than_gradients.py`.
 #
-# 1. **A log-normal density.**  Write the log density of $x = e^z$ with $z \sim \mathcal N(\mu, \sigma^2)$.  Leave out
-#    the Jacobian $-\log x$ on purpose.  What does the integral become, and what does the report say?  *Hint:*
-#    substitute $z = \log x$ in the integral.
-# 2. **One number.**  Compute the entropy of the exponential distribution with rate $2$ by hand, and give your number to
-#    `check_value(yours, entropy(2.0))`.  Then give it the entropy in bits, and the entropy for the rate $1/2$.  Which
-#    of the two gets a name?  *Hint:* $E[\log p(x)] = \log \lambda - \lambda E[x]$.
-# 3. **Where the density is no help.**  Write a sampler of the exponential distribution with $u$ in the place of
-#    $1 - u$.  Is that a mistake?  Do the same in the quantile function.  Why is the verdict another one?  *Hint:*
-#    what is the distribution of $1 - u$?
+# 1. **A log-normal density.** Write the log density of $x = e^z$ with
+#    $z \sim \mathcal N(\mu, \sigma^2)$. Leave out the Jacobian $-\log x$ on purpose.
+#    What does the integral become, and what does the report say? *Hint:* substitute
+#    $z = \log x$ in the integral.
+# 2. **One number.** Compute the entropy of the exponential distribution with rate $2$
+#    by hand, and give your number to `check_value(yours, entropy(2.0))`. Then give it
+#    the entropy in bits, and the entropy for the rate $1/2$. Which of the two gets a
+#    name? *Hint:* $E[\log p(x)] = \log \lambda - \lambda E[x]$.
+# 3. **Where the density is no help.** Write a sampler of the exponential distribution
+#    with $u$ in the place of $1 - u$. Is that a mistake? Do the same in the quantile
+#    function. Why is the verdict another one? *Hint:* what is the distribution of $1 -
+#    u$?

@@ -3,31 +3,31 @@
 import numpy as np
 from tutorial import Tutorial
 
-found = Tutorial(__file__)
+tutorial = Tutorial(__file__)
 
 
 def test_it_runs_as_all_do_and_every_number_in_the_text_is_held_by_a_test():
-    found.check()
+    tutorial.check()
 
 
-@found.says("This was one parameter, and the last digits differ")
+@tutorial.holds("This was one parameter, and the last digits differ")
 def test_the_difference_has_fewer_digits_than_the_derivation():
     derived, difference = (
-        float(found.printed.split(name)[1].split()[0]) for name in ("by hand", "difference   ")
+        float(tutorial.printed.split(name)[1].split()[0]) for name in ("by hand", "difference   ")
     )
     assert derived != difference and abs(derived - difference) < 1e-9
 
 
-@found.says(
+@tutorial.holds(
     "No. NumPy broadcasts, and from then on every sample quietly has a mean of its own.",
     "NumPy does not complain, `check` does.",
 )
 def test_the_wrong_gradient_gives_every_sample_a_mean():
-    assert "(6, 4)" in found.printed and "not_summed" in found.printed
-    assert (found["S"], found["K"]) == (6, 4)
+    assert "(6, 4)" in tutorial.printed and "not_summed" in tutorial.printed
+    assert (tutorial["S"], tutorial["K"]) == (6, 4)
 
 
-@found.says(
+@tutorial.holds(
     "more than 1000 times more for the mean, more than 100 times for the width",
     "With the mean of $f$ subtracted, 5 to 50 times.",
     "each mean is within a few standard errors of the truth",
@@ -35,23 +35,23 @@ def test_the_wrong_gradient_gives_every_sample_a_mean():
 def test_the_estimators_agree_and_their_variances_do_not():
     ratios = {}
     for which in (0, 1):
-        reference = found["estimators"]["reparameterized"][which].var()
-        for name, both in found["estimators"].items():
+        reference = tutorial["estimators"]["reparameterized"][which].var()
+        for name, both in tutorial["estimators"].items():
             error = both[which].std() / np.sqrt(both[which].size)
-            assert abs(both[which].mean() - found["truth"][which]) < 4 * error
+            assert abs(both[which].mean() - tutorial["truth"][which]) < 4 * error
             ratios[name, which] = both[which].var() / reference
     assert ratios["score", 0] > 1000 and ratios["score", 1] > 100
     assert all(5 < ratios["score, f - E[f]", which] < 50 for which in (0, 1))
 
 
-@found.says("in the last line that is nothing at all", "`expm1` keeps the digits much longer")
+@tutorial.holds("in the last line that is nothing at all", "`expm1` keeps the digits much longer")
 def test_the_plain_divergence_vanishes_near_the_prior():
-    rows = [line.split() for line in found.printed.split("plain formula")[1].splitlines()[1:5]]
+    rows = [line.split() for line in tutorial.printed.split("plain formula")[1].splitlines()[1:5]]
     r, exact, plain, package = map(float, rows[-1])
     assert plain == 0 and abs(package - exact) < 1e-3 * exact and r == 1e-8
 
 
-@found.says(
+@tutorial.holds(
     "to the last digits of the arithmetic, in whatever order they come",
     (
         "the best $q$ is the exact posterior, because that is a Gaussian, so gradient ascent has "
@@ -59,22 +59,22 @@ def test_the_plain_divergence_vanishes_near_the_prior():
     ),
 )
 def test_task_by_task_is_all_data_at_once():
-    np.testing.assert_allclose(found["beliefs_online"][-1], found["batch"], rtol=1e-12)
+    np.testing.assert_allclose(tutorial["beliefs_online"][-1], tutorial["batch"], rtol=1e-12)
     belief = (0.0, 2.0)
-    for y in found["tasks"][::-1]:
-        belief = found["posterior"](y, *belief)
-    np.testing.assert_allclose(belief, found["batch"], rtol=1e-12)
+    for y in tutorial["tasks"][::-1]:
+        belief = tutorial["posterior"](y, *belief)
+    np.testing.assert_allclose(belief, tutorial["batch"], rtol=1e-12)
     np.testing.assert_allclose(
-        [found["q_mu"][0], np.exp(found["q_log_sigma"][0])], found["batch"], atol=1e-9
+        [tutorial["q_mu"][0], np.exp(tutorial["q_log_sigma"][0])], tutorial["batch"], atol=1e-9
     )
 
 
-@found.says(
+@tutorial.holds(
     "The dashed curve lies on the last solid one; the dotted one has forgotten the first two tasks."
 )
 def test_a_fresh_prior_forgets():
     assert (
-        abs(found["forgetful"][0] - found["batch"][0]) > 0.3
-        and found["forgetful"][1] > 1.5 * found["batch"][1]
+        abs(tutorial["forgetful"][0] - tutorial["batch"][0]) > 0.3
+        and tutorial["forgetful"][1] > 1.5 * tutorial["batch"][1]
     )
-    np.testing.assert_allclose(found["forgetful"], found["posterior"](found["tasks"][-1], 0.0, 2.0))
+    np.testing.assert_allclose(tutorial["forgetful"], tutorial["posterior"](tutorial["tasks"][-1], 0.0, 2.0))

@@ -3,14 +3,14 @@
 import numpy as np
 from tutorial import Tutorial
 
-found = Tutorial(__file__)
+tutorial = Tutorial(__file__)
 
 
 def test_it_runs_as_all_do_and_every_number_in_the_text_is_held_by_a_test():
-    found.check()
+    tutorial.check()
 
 
-@found.says(
+@tutorial.holds(
     "Double precision has 16 digits.",
     "About half of them, at an $h$ near $10^{-8}$",
     "the difference is zero, and so is every digit of it",
@@ -18,77 +18,77 @@ def test_it_runs_as_all_do_and_every_number_in_the_text_is_held_by_a_test():
 )
 def test_the_difference_keeps_half_of_the_digits_and_the_complex_step_all():
     differences, imaginary = (
-        {h: pair[which] for h, pair in found["errors_of"].items()} for which in (0, 1)
+        {h: pair[which] for h, pair in tutorial["errors_of"].items()} for which in (0, 1)
     )
     assert min(differences, key=differences.get) == 1e-8 and 1e-10 < differences[1e-8] < 1e-6
     assert differences[1e-20] == 1 and imaginary[1e-20] < 1e-15
     assert abs(np.log10(np.finfo(float).eps)) > 15
 
 
-@found.says(
+@tutorial.holds(
     "The best forward difference keeps half of the digits, the best central one two thirds",
     "The complex step has no V at all.",
     "Richardson starts with a large step",
 )
 def test_the_v_curves_have_their_depths():
     best = {
-        name: np.min(np.abs(values)) / abs(found["slope"])
-        for name, values in found["errors"].items()
+        name: np.min(np.abs(values)) / abs(tutorial["slope"])
+        for name, values in tutorial["errors"].items()
     }
     at = {
-        name: found["steps"][np.argmin(np.abs(values))] for name, values in found["errors"].items()
+        name: tutorial["steps"][np.argmin(np.abs(values))] for name, values in tutorial["errors"].items()
     }
     assert 1e-11 < best["forward difference"] < 1e-7 and 1e-13 < best["central difference"] < 1e-9
     assert best["Richardson, from h down"] < 1e-12 and at["Richardson, from h down"] > 0.01
-    small = np.abs(found["errors"]["complex step"])[found["steps"] < 1e-9] / abs(found["slope"])
+    small = np.abs(tutorial["errors"]["complex step"])[tutorial["steps"] < 1e-9] / abs(tutorial["slope"])
     assert small.max() < 1e-14
 
 
-@found.says(
+@tutorial.holds(
     "the error of the forward difference falls like $h$, that of the central one like $h^2$, and "
     "both rise like"
 )
 def test_the_sides_of_the_v_have_the_slopes_that_taylor_says():
-    steps = found["steps"]
+    steps = tutorial["steps"]
     falling = (steps < 1e-2) & (steps > 1e-4)
     for name, order in (("forward difference", 1), ("central difference", 2)):
-        sizes = np.abs(found["errors"][name])
+        sizes = np.abs(tutorial["errors"][name])
         assert abs(np.polyfit(np.log(steps[falling]), np.log(sizes[falling]), 1)[0] - order) < 0.1
         rising = (steps < 1e-9) & (steps > 1e-14) & (sizes > 0)
         assert abs(np.polyfit(np.log(steps[rising]), np.log(sizes[rising]), 1)[0] + 1) < 0.25
 
 
-@found.says(
+@tutorial.holds(
     "against a *wrong* gradient, on the right, the curve does not fall with $h$: it stops at the "
     "size of the"
 )
 def test_against_a_wrong_gradient_the_curve_is_flat():
-    off = abs(found["wrong"] - found["slope"])
-    values = np.abs(np.array(found["errors"]["complex step"]) + found["slope"] - found["wrong"])
-    np.testing.assert_allclose(values[found["steps"] < 1e-4], off, rtol=1e-6)
+    off = abs(tutorial["wrong"] - tutorial["slope"])
+    values = np.abs(np.array(tutorial["errors"]["complex step"]) + tutorial["slope"] - tutorial["wrong"])
+    np.testing.assert_allclose(values[tutorial["steps"] < 1e-4], off, rtol=1e-6)
 
 
-@found.says("On logarithmic axes these are lines of slope two and one.", "the slope is three")
+@tutorial.holds("On logarithmic axes these are lines of slope two and one.", "the slope is three")
 def test_the_remainders_have_slopes_one_two_and_three():
-    np.testing.assert_allclose(found["slopes"], (2, 1, 3), atol=0.02)
+    np.testing.assert_allclose(tutorial["slopes"], (2, 1, 3), atol=0.02)
 
 
-@found.says(
+@tutorial.holds(
     "A difference across the kink gives one half, whatever the gradient says.",
     "lies between them",
     "five would be wrong",
 )
 def test_kinks_allow_what_lies_between_the_slopes():
-    np.testing.assert_allclose(found["difference"][0, :2], 0.5, atol=1e-9)
-    assert "with slope one at the kink: True" in found.printed
+    np.testing.assert_allclose(tutorial["difference"][0, :2], 0.5, atol=1e-9)
+    assert "with slope one at the kink: True" in tutorial.printed
 
     def five_at_zero(dout, on):
-        return dout * np.where(found["at_the_kink"] == 0, 5.0, on)
+        return dout * np.where(tutorial["at_the_kink"] == 0, 5.0, on)
 
-    assert found["check"](found["relu"], five_at_zero, (found["at_the_kink"],))["h"].kind == "kink"
+    assert tutorial["check"](tutorial["relu"], five_at_zero, (tutorial["at_the_kink"],))["h"].kind == "kink"
 
 
-@found.says(
+@tutorial.holds(
     (
         "the *forward* is named as the one that cannot be measured that way, and the differences "
         "decide"
@@ -96,4 +96,4 @@ def test_kinks_allow_what_lies_between_the_slopes():
     "prove some ten digits, not sixteen",
 )
 def test_abs_is_named_and_noise_is_refused():
-    assert "forward is not complex-safe" in found.printed and "noisy_forward" in found.printed
+    assert "forward is not complex-safe" in tutorial.printed and "noisy_forward" in tutorial.printed

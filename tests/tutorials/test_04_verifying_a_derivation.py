@@ -6,14 +6,14 @@ from tutorial import Tutorial
 from ibpcl.cli import main
 from ibpcl.verify import check
 
-found = Tutorial(__file__)
+tutorial = Tutorial(__file__)
 
 
 def test_it_runs_as_all_do_and_every_number_in_the_text_is_held_by_a_test():
-    found.check()
+    tutorial.check()
 
 
-@found.says(
+@tutorial.holds(
     "There are five mistakes.",
     "Begin with what is said clearly, here the shapes, and check again after each step.",
     "Shapes are right now and numbers are not; every input is wrong.",
@@ -22,7 +22,7 @@ def test_the_first_attempt_has_wrong_shapes_and_the_second_wrong_numbers():
     kinds = {
         name: {
             item.name: item.kind
-            for item in check(found["log_likelihood"], found[name], found["inputs"]).inputs
+            for item in check(tutorial["log_likelihood"], tutorial[name], tutorial["inputs"]).inputs
         }
         for name in ("first_vjp", "second_vjp")
     }
@@ -30,7 +30,7 @@ def test_the_first_attempt_has_wrong_shapes_and_the_second_wrong_numbers():
     assert set(kinds["second_vjp"].values()) == {"wrong"} and len(kinds["second_vjp"]) == 4
 
 
-@found.says(
+@tutorial.holds(
     "*A term is missing, one path of several*",
     "`x`, `w` and `b` lack the same factor, $1/\\tau$",
     "(Why not \"constant factor 1.7\"?",
@@ -39,35 +39,35 @@ def test_the_first_attempt_has_wrong_shapes_and_the_second_wrong_numbers():
 )
 def test_the_later_reports_name_each_mistake():
     assert (
-        check(found["pick"], found["pick_first_vjp"], (found["logits"], found["inputs"]["labels"]))[
+        check(tutorial["pick"], tutorial["pick_first_vjp"], (tutorial["logits"], tutorial["inputs"]["labels"]))[
             "logits"
         ].kind
         == "missing_term"
     )
-    report = check(found["log_likelihood"], found["third_vjp"], found["inputs"])
+    report = check(tutorial["log_likelihood"], tutorial["third_vjp"], tutorial["inputs"])
     assert [report[name].kind for name in ("x", "w", "b", "tau")] == ["elementwise_factor"] * 3 + [
         "sign"
     ]
-    assert found["inputs"]["tau"] == 1.7
+    assert tutorial["inputs"]["tau"] == 1.7
     np.testing.assert_allclose(
-        found["third_vjp"](found["dlog_p"], found["cache"])[1], 1.7 * found["exact"]
+        tutorial["third_vjp"](tutorial["dlog_p"], tutorial["cache"])[1], 1.7 * tutorial["exact"]
     )
 
 
-@found.says("the slope of the Taylor remainder, two for a right gradient")
+@tutorial.holds("the slope of the Taylor remainder, two for a right gradient")
 def test_the_slope_tells_the_last_attempt_from_the_others():
-    (second, slope_2), (third, slope_3), (last, slope) = found["tried"].values()
+    (second, slope_2), (third, slope_3), (last, slope) = tutorial["tried"].values()
     assert second > third > 0.5 and last < 1e-12
     np.testing.assert_allclose((slope_2, slope_3, slope), (1, 1, 2), atol=0.05)
 
 
-@found.says("That of `hidden`, and that of `x`", "The head's is right, for it is reached first.")
+@tutorial.holds("That of `hidden`, and that of `x`", "The head's is right, for it is reached first.")
 def test_the_chain_names_the_stage():
-    assert found["report"].first_wrong == "tanh"
-    assert "head: ok" in found.printed and "hidden layer: ok" in found.printed
+    assert tutorial["report"].first_wrong == "tanh"
+    assert "head: ok" in tutorial.printed and "hidden layer: ok" in tutorial.printed
 
 
-@found.says(
+@tutorial.holds(
     "whose exit code is 0 only if everything is proved right: 1 stands for wrong, 3 for undecided",
     "1 stands for wrong, 3 for undecided, as after the time that `--timeout` allows.",
 )
@@ -83,12 +83,12 @@ def test_the_command_has_these_exit_codes(tmp_path, capsys):
     capsys.readouterr()
 
 
-@found.says(
+@tutorial.holds(
     "All correct: this *is* the gradient of that function.",
     "The zero gradient of `tau` draws a remark",
 )
 def test_the_cold_forward_passes_and_a_known_value_finds_it():
-    assert check(found["cold_likelihood"], found["cold_likelihood_vjp"], found["inputs"]).ok
-    assert "zero everywhere here" in found.printed
-    right, cold = (np.exp(values[0]) for values in found["hot"])
+    assert check(tutorial["cold_likelihood"], tutorial["cold_likelihood_vjp"], tutorial["inputs"]).ok
+    assert "zero everywhere here" in tutorial.printed
+    right, cold = (np.exp(values[0]) for values in tutorial["hot"])
     assert abs(right - 0.5) < 0.02 and cold > 0.9

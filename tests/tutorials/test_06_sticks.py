@@ -5,64 +5,64 @@ from tutorial import Tutorial
 
 from ibpcl.verify import check
 
-found = Tutorial(__file__)
+tutorial = Tutorial(__file__)
 
 
 def test_it_runs_as_all_do_and_every_number_in_the_text_is_held_by_a_test():
-    found.check()
+    tutorial.check()
 
 
-@found.says("Before half of them: $\\log v$ is $-2$ on average")
+@tutorial.holds("Before half of them: $\\log v$ is $-2$ on average")
 def test_the_product_is_zero_before_half_of_the_units():
-    assert found["product"].size == 200 and 40 < found["first_zero"] < 70
+    assert tutorial["product"].size == 200 and 40 < tutorial["first_zero"] < 70
     assert (
-        found["product"][found["first_zero"] - 1] == 0 < found["product"][found["first_zero"] - 2]
+        tutorial["product"][tutorial["first_zero"] - 1] == 0 < tutorial["product"][tutorial["first_zero"] - 2]
     )
-    assert np.isfinite(found["in_logs"]).all()
-    np.testing.assert_allclose(found["in_logs"][-1] / 200, -2, atol=0.3)
+    assert np.isfinite(tutorial["in_logs"]).all()
+    np.testing.assert_allclose(tutorial["in_logs"][-1] / 200, -2, atol=0.3)
 
 
-@found.says(
+@tutorial.holds(
     "where $\\log v$ is rounded to zero or to minus infinity, the gradient, derived next, is zero "
     "or infinite"
 )
 def test_the_plain_sample_loses_both_ends():
-    rows = [line.split() for line in found.printed.split("plain, float32")[1].splitlines()[1:7]]
+    rows = [line.split() for line in tutorial.printed.split("plain, float32")[1].splitlines()[1:7]]
     plain, package, exact = ([float(row[column]) for row in rows] for column in (3, 4, 2))
     assert -np.inf in plain and 0.0 in plain
     np.testing.assert_allclose(package, exact, rtol=1e-4)
 
 
-@found.says(
+@tutorial.holds(
     "The report knows that `a` is right and says what is missing in `b`.",
     "Not at all: dividing by one changes nothing",
     "\"right at the inputs given, wrong near by\", it says there",
 )
 def test_the_hasty_gradient_is_named_except_at_one():
     report = check(
-        found["kumaraswamy"].sample,
-        found["hasty_vjp"],
-        (found["u"], found["a"], found["b"]),
+        tutorial["kumaraswamy"].sample,
+        tutorial["hasty_vjp"],
+        (tutorial["u"], tutorial["a"], tutorial["b"]),
         wrt=("a", "b"),
     )
     assert report["a"].ok and report["b"].kind == "elementwise_factor"
     report = check(
-        found["kumaraswamy"].sample,
-        found["hasty_vjp"],
-        (found["u"], found["a"], np.ones_like(found["b"])),
+        tutorial["kumaraswamy"].sample,
+        tutorial["hasty_vjp"],
+        (tutorial["u"], tutorial["a"], np.ones_like(tutorial["b"])),
         wrt=("a", "b"),
     )
     assert not report["b"].ok and report["b"].words.startswith(
         "right at the inputs given, wrong near by"
     )
-    v, cache = found["kumaraswamy"].sample(found["u"], found["a"], np.ones_like(found["b"]))
+    v, cache = tutorial["kumaraswamy"].sample(tutorial["u"], tutorial["a"], np.ones_like(tutorial["b"]))
     for one, other in zip(
-        found["hasty_vjp"](v, cache), found["kumaraswamy"].sample_vjp(v, cache), strict=True
+        tutorial["hasty_vjp"](v, cache), tutorial["kumaraswamy"].sample_vjp(v, cache), strict=True
     ):
         np.testing.assert_allclose(one, other)
 
 
-@found.says(
+@tutorial.holds(
     "At $a = \\alpha$, $b = 1$, where posterior and prior are equal, it must be zero.",
     "The derived form agrees with the integral everywhere.",
     "The printed one is off in every row, gives negative",
@@ -77,15 +77,15 @@ def test_the_printed_term_fails_where_the_derived_one_holds():
         (5.0, 0.5, 30.0),
         (30.0, 1.0, 30.0),
     ):
-        integral = found["kl_by_quadrature"](*case)
-        np.testing.assert_allclose(found["kl_derived"](*case), integral, atol=1e-6)
-        printed.append(found["kl_printed"](*case))
+        integral = tutorial["kl_by_quadrature"](*case)
+        np.testing.assert_allclose(tutorial["kl_derived"](*case), integral, atol=1e-6)
+        printed.append(tutorial["kl_printed"](*case))
         assert abs(printed[-1] - integral) > 0.1
     assert min(printed[:-1]) < 0 and not np.isfinite(printed[-1])
 
 
-@found.says(
+@tutorial.holds(
     "There $c = -\\gamma - \\psi(1) - 1 = -1$, because $\\psi(1) = -\\gamma$, and all three vanish"
 )
 def test_the_gradient_is_zero_at_the_prior():
-    assert "at q = p: 0.0e+00 0.0e+00 0.0e+00" in found.printed
+    assert "at q = p: 0.0e+00 0.0e+00 0.0e+00" in tutorial.printed

@@ -8,20 +8,20 @@ from ibpcl.numerics import logistic_kl, logit
 from ibpcl.primitives import bernoulli, concrete
 from ibpcl.verify import check
 
-found = Tutorial(__file__)
+tutorial = Tutorial(__file__)
 
 
 def rows(after, count, skip=1):
     """Return the numbers of a printed table."""
-    lines = found.printed.split(after)[1].splitlines()[skip : skip + count]
+    lines = tutorial.printed.split(after)[1].splitlines()[skip : skip + count]
     return [[float(word.rstrip("%")) for word in line.replace("+-", " ").split()] for line in lines]
 
 
 def test_it_runs_as_all_do_and_every_number_in_the_text_is_held_by_a_test():
-    found.check()
+    tutorial.check()
 
 
-@found.says(
+@tutorial.holds(
     "The mean goes from nearly one half to $0.3$; the share is $0.3$ all the time.",
     "Hot masks are all near one half; cold ones are coins.",
 )
@@ -33,7 +33,7 @@ def test_the_temperature_moves_the_mean_and_not_the_rounded_mask():
     )
 
 
-@found.says(
+@tutorial.holds(
     "Nearly always zero, and now and then huge.",
     "The mean is almost right and the spread grows without bound.",
     "Cold gradients have the right mean and a wild spread.",
@@ -44,17 +44,17 @@ def test_cold_gradients_have_the_right_mean_and_a_wild_spread():
     cold = table[-1]
     assert abs(cold[1] - 0.21) < 4 * cold[2] and cold[3] > 5 * 0.21 and cold[4] > 20
     assert hot[1] < 0.05 and [row[3] for row in table] == sorted(row[3] for row in table)
-    one, cache = concrete.sample(found["noise"], logit(found["theta"]), 0.01)
+    one, cache = concrete.sample(tutorial["noise"], logit(tutorial["theta"]), 0.01)
     assert np.mean(np.abs(concrete.sample_vjp(np.ones_like(one), cache)) < 1e-3) > 0.9
 
 
-@found.says("A density must integrate to one over its own variable.")
+@tutorial.holds("A density must integrate to one over its own variable.")
 def test_the_printed_density_is_that_of_the_logit():
     for row in rows("q_z over z", 6):
         assert row[2] == row[4] == 1 and row[3] < 0.3
 
 
-@found.says("The coins' divergence is always the smaller one.")
+@tutorial.holds("The coins' divergence is always the smaller one.")
 def test_the_closed_form_agrees_with_its_witnesses_and_bounds_the_coins():
     for row in rows("sampled, tau = 0.5     coins", 6):
         closed, cold, hot, sampled, error, coins = row[3:]
@@ -62,7 +62,7 @@ def test_the_closed_form_agrees_with_its_witnesses_and_bounds_the_coins():
         assert abs(sampled - closed) < 4 * error + 1e-3 and coins < closed
 
 
-@found.says(
+@tutorial.holds(
     "Then the divergence is positive even if $\\theta = \\pi$",
     "With a colder prior a mask that has learned nothing pays all the same.",
     "the term draws the mask beyond $\\pi$, towards zero or one",
@@ -74,16 +74,16 @@ def test_a_colder_prior_costs_a_mask_that_has_learned_nothing():
         assert pi == 0.5 or tau == prior_tau or best < pi
 
 
-@found.says(
+@tutorial.holds(
     "Near zero both forms subtract nearly equal numbers, and at zero they divide zero by zero."
 )
 def test_the_plain_divergence_is_lost_near_zero():
-    last = found.printed.split("plain     package")[1].splitlines()[5].split()
+    last = tutorial.printed.split("plain     package")[1].splitlines()[5].split()
     assert float(last[2]) == 0 and abs(float(last[3]) - 1e-16 / 6) < 1e-20
     assert last[4] in ("nan", "inf", "-inf", "0.000000")
 
 
-@found.says(
+@tutorial.holds(
     "and this never exceeds one half",
     "**This package's default settings use it** (`mask_link = \"log\"`)",
     "`mask_link = \"logit\"` is the paper's",
@@ -91,25 +91,25 @@ def test_the_plain_divergence_is_lost_near_zero():
 def test_the_log_link_caps_the_prior_and_is_the_default():
     assert all(row[2] < 0.5 and abs(row[2] - row[3]) < 1e-9 for row in rows("pi / (1 + pi)", 5))
     assert Settings().mask_link == "log" and Settings.preset("paper").mask_link == "logit"
-    assert "the default link is log and that of the preset 'paper' is logit" in found.printed
+    assert "the default link is log and that of the preset 'paper' is logit" in tutorial.printed
 
 
-@found.says(
+@tutorial.holds(
     "`rho` is right, so the derivatives of the mask and of the divergence are, too",
     "The mask's gradient never reaches the sticks.",
 )
 def test_the_lost_path_is_named():
     report = check(
-        found["masks"],
-        found["one_path_vjp"],
-        (found["logistic"], found["rho"], found["log_pi"], 0.5),
+        tutorial["masks"],
+        tutorial["one_path_vjp"],
+        (tutorial["logistic"], tutorial["rho"], tutorial["log_pi"], 0.5),
         wrt=("rho", "log_pi"),
     )
     assert report["rho"].ok and report["log_pi"].kind == "missing_term"
-    assert "the gradient is zero everywhere" in found.printed
+    assert "the gradient is zero everywhere" in tutorial.printed
 
 
-@found.says(
+@tutorial.holds(
     "Coins make it cheap to switch a weight *off*", "for large $|\\rho|$, grows like $|\\rho| - 2$"
 )
 def test_coins_are_cheap_to_switch_off_and_concrete_masks_are_even():

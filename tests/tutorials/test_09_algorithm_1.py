@@ -5,54 +5,54 @@ same.
 import numpy as np
 from tutorial import Tutorial
 
-found = Tutorial(__file__)
+tutorial = Tutorial(__file__)
 
 
 def test_it_runs_as_all_do_and_every_number_in_the_text_is_held_by_a_test():
-    found.check()
+    tutorial.check()
 
 
-@found.says("In about a hundred lines of NumPy, which are meant to be typed")
+@tutorial.holds("In about a hundred lines of NumPy, which are meant to be typed")
 def test_the_algorithm_has_about_a_hundred_lines():
-    typed = found.text.split("# ## Beliefs")[1].split("# That was all.")[0].split("\n")
+    typed = tutorial.text.split("# ## Beliefs")[1].split("# That was all.")[0].split("\n")
     assert (
         90 < sum(bool(line.strip()) and not line.lstrip().startswith("#") for line in typed) < 120
     )
 
 
-@found.says("every mask, and all parameters but for rounding")
+@tutorial.holds("every mask, and all parameters but for rounding")
 def test_the_package_computes_the_same():
-    assert "equal masks: True" in found.printed
-    for t, mask in enumerate(found["masks"]):
-        np.testing.assert_array_equal(found["learner"].masks(t)[0], mask)
-    assert len(found["differences"]) == 9 and max(found["differences"].values()) < 1e-5
+    assert "equal masks: True" in tutorial.printed
+    for t, mask in enumerate(tutorial["masks"]):
+        np.testing.assert_array_equal(tutorial["learner"].masks(t)[0], mask)
+    assert len(tutorial["differences"]) == 9 and max(tutorial["differences"].values()) < 1e-5
 
 
-@found.says("Unchanged, or nearly.", "whatever E/F's mask drops has not moved at all")
+@tutorial.holds("Unchanged, or nearly.", "whatever E/F's mask drops has not moved at all")
 def test_the_first_task_is_kept():
-    R = found["accuracies"]
+    R = tutorial["accuracies"]
     assert R[0, 0] > 0.95 and R[1, 1] > 0.9 and abs(R[1, 0] - R[0, 0]) <= 0.01
-    one, two = found["masks"]
-    assert (found["moved"][one & ~two] == 0).all() and found["moved"][one & two].mean() < 0.2
+    one, two = tutorial["masks"]
+    assert (tutorial["moved"][one & ~two] == 0).all() and tutorial["moved"][one & two].mean() < 0.2
 
 
-@found.says(
+@tutorial.holds(
     "A/B uses nearly all weights of its first units and none of the others",
     "E/F uses the same first units, and single weights of the rest",
 )
 def test_masks_are_nearly_whole_units():
-    one, two = (mask.mean(axis=0) for mask in found["masks"])
+    one, two = (mask.mean(axis=0) for mask in tutorial["masks"])
     in_use = int((one > 0).sum())
     assert one[:in_use].min() > 0.75 and (one[in_use:] == 0).all()
     assert two[: in_use // 2].min() > 0.9 and 0 < two[in_use:].mean() < 0.3
 
 
-@found.says(
+@tutorial.holds(
     "Only without Eq. 11 is something forgotten",
     "The other two cost the task that is being learned, if any.",
 )
 def test_only_without_the_masked_prior_is_something_forgotten():
-    accuracies = {name: pair[0] for name, pair in found["variants"].items()}
+    accuracies = {name: pair[0] for name, pair in tutorial["variants"].items()}
     whole = accuracies["Algorithm 1"]
     assert (
         accuracies["without Eq. 11"][0] < whole[0] - 0.2

@@ -3,14 +3,14 @@
 import numpy as np
 from tutorial import Tutorial
 
-found = Tutorial(__file__)
+tutorial = Tutorial(__file__)
 
 
 def test_it_runs_as_all_do_and_every_number_in_the_text_is_held_by_a_test():
-    found.check()
+    tutorial.check()
 
 
-@found.says(
+@tutorial.holds(
     "`config.toml`: the whole configuration", "the parts of the ELBO in nats for the whole task"
 )
 def test_the_folder_has_the_files_that_are_listed():
@@ -23,50 +23,50 @@ def test_the_folder_has_the_files_that_are_listed():
         "masks.png",
         "sharing.png",
     ):
-        assert f"\n{name}\n" in found.printed
-    assert not found["folder"].exists(), "the tutorial left its folder behind"
+        assert f"\n{name}\n" in tutorial.printed
+    assert not tutorial["folder"].exists(), "the tutorial left its folder behind"
 
 
-@found.says("The matrix has `null` where nothing was measured")
+@tutorial.holds("The matrix has `null` where nothing was measured")
 def test_the_numbers_of_the_file_are_those_by_hand():
-    for name, value in found["by_hand"].items():
-        np.testing.assert_allclose(found["result"][name], value)
-    assert np.isnan(found["R"][0, 1]) and np.isnan(found["R"]).sum() == 3
+    for name, value in tutorial["by_hand"].items():
+        np.testing.assert_allclose(tutorial["result"][name], value)
+    assert np.isnan(tutorial["R"][0, 1]) and np.isnan(tutorial["R"]).sum() == 3
 
 
-@found.says("it is nearly what the run found", "These masks share little more than chance")
+@tutorial.holds("it is nearly what the run tutorial", "These masks share little more than chance")
 def test_the_union_is_nearly_that_of_random_masks():
-    assert 0 < found["at_random"] - found["result"]["share_used"][-1] < 0.05
-    assert found["densities"].sum() > found["result"]["share_used"][-1] + 0.1
+    assert 0 < tutorial["at_random"] - tutorial["result"]["share_used"][-1] < 0.05
+    assert tutorial["densities"].sum() > tutorial["result"]["share_used"][-1] + 0.1
 
 
-@found.says(
+@tutorial.holds(
     "the column `elbo` *falls*, by more than a thousand nats",
     "The default settings count the masks' divergence 0.0021, and *that* objective rises (red).",
     "thousands of nats at full weight and a few at this one",
     "the curve jumps",
 )
 def test_the_elbo_falls_while_the_objective_rises():
-    parts = found["parts"]
-    masked = found["masked"]
-    assert found["weight"] == 0.0021
+    parts = tutorial["parts"]
+    masked = tutorial["masked"]
+    assert tutorial["weight"] == 0.0021
     first, last, next_one = parts["elbo"][[0, masked - 1, masked]]
     assert last < first - 1000 and next_one > last + 1000
-    assert found["objective"][masked - 1] > found["objective"][0] + 100
+    assert tutorial["objective"][masked - 1] > tutorial["objective"][0] + 100
     assert (
         parts["kl_masks"][masked - 1] > 1000
-        and parts["kl_masks"][masked - 1] * found["weight"] < 20
+        and parts["kl_masks"][masked - 1] * tutorial["weight"] < 20
     )
     assert (parts["kl_masks"][masked:] == 0).all()
 
 
-@found.says("pixels that are inked in few letters have few weights")
+@tutorial.holds("pixels that are inked in few letters have few weights")
 def test_faint_pixels_have_fewer_weights():
-    faint, strong = found["in_use"]
+    faint, strong = tutorial["in_use"]
     assert faint < 0.7 * strong
 
 
-@found.says(
+@tutorial.holds(
     "96 % of the strangers get more than 95 % for one of the two letters, as many as of the "
     "letters that it knows",
     "Noise has none, and there the samples disagree.",
@@ -74,50 +74,50 @@ def test_faint_pixels_have_fewer_weights():
 def test_strangers_are_met_with_confidence_and_noise_is_not():
     sure = {
         name: np.mean(one.probabilities.max(axis=1) > 0.95)
-        for name, one in found["uncertain"].items()
+        for name, one in tutorial["uncertain"].items()
     }
     assert (
         abs(sure["E or F"] - 0.96) < 0.03
         and abs(sure["E or F"] - sure["A or B"]) < 0.04
         and sure["noise"] < 0.2
     )
-    information = {name: one.mutual_information.mean() for name, one in found["uncertain"].items()}
+    information = {name: one.mutual_information.mean() for name, one in tutorial["uncertain"].items()}
     assert information["noise"] > 10 * max(information["E or F"], information["A or B"])
 
 
-@found.says("Here they change next to nothing")
+@tutorial.holds("Here they change next to nothing")
 def test_coresets_change_next_to_nothing():
-    means = [accuracies.mean() for accuracies in found["kept"].values()]
+    means = [accuracies.mean() for accuracies in tutorial["kept"].values()]
     assert max(means) - min(means) < 0.012
 
 
-@found.says("It grew with every task", "one of the tasks suffers")
+@tutorial.holds("It grew with every task", "one of the tasks suffers")
 def test_the_network_grows_and_a_small_one_suffers():
     units = [
         int(word)
-        for word in found.printed.split("units after each task: [")[1].split("]")[0].split(", ")
+        for word in tutorial.printed.split("units after each task: [")[1].split("]")[0].split(", ")
     ]
     assert units == sorted(set(units)) and units[0] > 8
-    assert found["cramped_accuracies"].min() < found["grown_accuracies"].min() - 0.03
+    assert tutorial["cramped_accuracies"].min() < tutorial["grown_accuracies"].min() - 0.03
 
 
-@found.says(
+@tutorial.holds(
     "The rule `max` is a ratchet: $\\alpha$ rises with every task.",
     "The learned one jumps once and stays, but where it ends depends on where its prior stands",
     "The accuracies hardly depend on any of this",
 )
 def test_a_learned_alpha_jumps_once_and_the_ratchet_rises():
-    ratchet = found["alphas"]["max", 10.0]
+    ratchet = tutorial["alphas"]["max", 10.0]
     assert ratchet == sorted(set(ratchet))
     ends = []
     for start in (2.0, 10.0, 60.0):
-        _, first, *later = found["alphas"]["learned", start]
+        _, first, *later = tutorial["alphas"]["learned", start]
         assert first > start and max(abs(alpha - first) / first for alpha in later) < 0.1
         ends.append(later[-1])
     assert ends[1] > 2 * ends[0] and ends[2] > 2 * ends[1]
     means = [
         float(line.split()[-1].rstrip("%"))
-        for line in found.printed.splitlines()
+        for line in tutorial.printed.splitlines()
         if "alpha " in line and "->" in line
     ]
     assert len(means) == 4 and max(means) - min(means) < 1.5

@@ -5,14 +5,14 @@ from pathlib import Path
 import numpy as np
 from tutorial import Tutorial
 
-found = Tutorial(__file__)
+tutorial = Tutorial(__file__)
 
 
 def errors(after, before):
     """Return the 3-NN errors in percent that are printed between two texts, by the way of
     encoding.
     """
-    lines = found.printed.split(after)[1].split(before)[0].splitlines()
+    lines = tutorial.printed.split(after)[1].split(before)[0].splitlines()
     return {
         line.split()[0].rstrip(":"): float(line.split("error ")[1].rstrip("%"))
         for line in lines
@@ -21,36 +21,36 @@ def errors(after, before):
 
 
 def test_it_runs_as_all_do_and_every_number_in_the_text_is_held_by_a_test():
-    found.check()
+    tutorial.check()
 
 
-@found.says(
+@tutorial.holds(
     "It rises, on average, from the ELBO at one sample to $\\log p(x)$",
     "At the left end the estimate is the ELBO, and it climbs to the exact value.",
 )
 def test_importance_sampling_climbs_from_the_bound_to_the_likelihood():
-    values = [told["log_likelihood"] for told in found["found"]]
-    bound = found["exact"] - found["linear"].gap()
+    values = [told["log_likelihood"] for told in tutorial["tutorial"]]
+    bound = tutorial["exact"] - tutorial["linear"].gap()
     assert abs(values[0] - bound) < 0.1 and values[0] < values[3] < values[5]
-    assert abs(values[-1] - found["exact"]) < 3 * found["found"][-1]["monte_carlo_error"] + 0.02
+    assert abs(values[-1] - tutorial["exact"]) < 3 * tutorial["tutorial"][-1]["monte_carlo_error"] + 0.02
 
 
-@found.says("Down a column you see forgetting, if there is any.")
+@tutorial.holds("Down a column you see forgetting, if there is any.")
 def test_the_first_letter_is_kept():
-    R = found["R"]
+    R = tutorial["R"]
     assert np.isfinite(R[np.tril_indices(3)]).all() and abs(R[2, 0] - R[0, 0]) < 5
 
 
-@found.says("ELBO, $\\log p(x)$, score.", "The ELBO is the least of the three, and must be.")
+@tutorial.holds("ELBO, $\\log p(x)$, score.", "The ELBO is the least of the three, and must be.")
 def test_the_three_numbers_are_in_this_order():
     rows = [
-        line.split() for line in found.printed.split("reconstruction score")[1].splitlines()[1:4]
+        line.split() for line in tutorial.printed.split("reconstruction score")[1].splitlines()[1:4]
     ]
     for _, elbo, likelihood, score in rows:
         assert float(elbo) < float(likelihood) < float(score)
 
 
-@found.says(
+@tutorial.holds(
     "its table has an error of 0.37 % on MNIST",
     "So how does the paper come to 0.37 %?",
     "The codes are worse than pixels, even with the right encoder.",
@@ -63,7 +63,7 @@ def test_a_shift_of_codes_gives_the_oracle_an_error_of_zero():
     after = errors("C: log p(x)", "noise, which")
     assert min(before["oracle"], before["common"]) > before["pixels"] + 5
     assert after["oracle"] == 0 and after["common"] == before["common"]
-    for line in found.printed.splitlines():
+    for line in tutorial.printed.splitlines():
         if " before, " in line:
             first, last = (
                 float(part.split()[-1]) for part in line.replace(" after", "").split(" before, ")
@@ -71,12 +71,12 @@ def test_a_shift_of_codes_gives_the_oracle_an_error_of_zero():
             np.testing.assert_allclose(first, last, atol=0.01)
 
 
-@found.says(
+@tutorial.holds(
     "push the same uniform noise through each of the three (unmoved) encoders, and tell which one "
     "it was"
 )
 def test_noise_tells_which_encoder_it_went_through():
-    assert float(found.printed.split("noise, which encoder? 3-NN error ")[1].split("%")[0]) < 40
+    assert float(tutorial.printed.split("noise, which encoder? 3-NN error ")[1].split("%")[0]) < 40
 
 
 def test_the_table_on_the_page_about_generative_models_is_what_is_printed():

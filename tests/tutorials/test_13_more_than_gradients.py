@@ -5,33 +5,33 @@ from tutorial import Tutorial
 
 from ibpcl import check, check_distribution, check_identity, check_value
 
-found = Tutorial(__file__)
+tutorial = Tutorial(__file__)
 
 
 def test_it_runs_as_all_do_and_every_number_in_the_text_is_held_by_a_test():
-    found.check()
+    tutorial.check()
 
 
-@found.says(
+@tutorial.holds(
     "Three lines say ok, and each says why.",
     "All of its draws are numbers between 0 and 1, and a network trains with it.",
     "the sampler is right if it gets its two parameters in the other order.",
 )
 def test_the_exchanged_sampler_stays_inside_and_is_named():
     report = check_distribution(
-        found["log_density"], sample=found["sample"], mean=found["mean"], support=(0, 1)
+        tutorial["log_density"], sample=tutorial["sample"], mean=tutorial["mean"], support=(0, 1)
     )
     assert len(report.items) == 3 and report.ok
-    draws = found["exchanged"](found["u"], found["a"], found["b"])
+    draws = tutorial["exchanged"](tutorial["u"], tutorial["a"], tutorial["b"])
     assert np.all((draws > 0) & (draws < 1))
-    report = check_distribution(found["log_density"], sample=found["exchanged"], support=(0, 1))
+    report = check_distribution(tutorial["log_density"], sample=tutorial["exchanged"], support=(0, 1))
     assert report["exchanged"].kind == "exchanged"
 
 
-@found.says("The check would say ok, and it would be right:")
+@tutorial.holds("The check would say ok, and it would be right:")
 def test_a_gradient_check_does_not_see_it():
     def pair(u, a, b):
-        return found["exchanged"](u, a, b), (u, a, b)
+        return tutorial["exchanged"](u, a, b), (u, a, b)
 
     def pair_vjp(dv, cache):
         u, a, b = cache
@@ -45,26 +45,26 @@ def test_a_gradient_check_does_not_see_it():
     assert check(pair, pair_vjp, inputs).ok
 
 
-@found.says("The old formula has two mistakes, so it gets no name")
+@tutorial.holds("The old formula has two mistakes, so it gets no name")
 def test_the_old_entropy_is_wrong_without_a_name():
     for name, kind in (("entropy_until_2019", "wrong"), ("entropy", "ok")):
-        report = check_distribution(found["log_density"], entropy=found[name], support=(0, 1))
+        report = check_distribution(tutorial["log_density"], entropy=tutorial[name], support=(0, 1))
         assert report[name].kind == kind
 
 
-@found.says("Both directions are divergences, so both pass.")
+@tutorial.holds("Both directions are divergences, so both pass.")
 def test_the_reversed_divergence_is_named():
-    assert found["kl"](0.3, 1.2, 0.3, 1.2) == 0 and found["kl"](0.3, 1.2, 0.1, 0.7) > 0
-    assert check_distribution(found["normal"], kl=found["kl"])["kl"].kind == "reversed_divergence"
+    assert tutorial["kl"](0.3, 1.2, 0.3, 1.2) == 0 and tutorial["kl"](0.3, 1.2, 0.1, 0.7) > 0
+    assert check_distribution(tutorial["normal"], kl=tutorial["kl"])["kl"].kind == "reversed_divergence"
 
 
-@found.says("it is upside down, and its sign is wrong.")
+@tutorial.holds("it is upside down, and its sign is wrong.")
 def test_the_printed_term_is_named():
-    verdict = check_identity(found["printed"], found["by_quadrature"], found["points"])
+    verdict = check_identity(tutorial["printed"], tutorial["by_quadrature"], tutorial["points"])
     assert "upside down" in verdict.words
 
 
-@found.says(
+@tutorial.holds(
     "Say the entropy of a fair coin is asked for, and the answer is 1:",
     "One bit is right, in another unit.",
 )

@@ -1,5 +1,5 @@
-"""Every tutorial opens, asks and answers as all do, describes its figures, and has solutions that
-are proved.
+"""All tutorials have one form: an opening, questions with answers, described figures, and exercises
+with solutions that pass `ibpcl check`.
 """
 
 import json
@@ -12,6 +12,7 @@ from tutorial import FOLDER, SCRIPTS, cells, prose, sentences_with_numbers
 from ibpcl.cli import main
 
 each = pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+CODE_WIDTH = 88  # columns that the site shows without scrolling
 
 
 def check_formulas(body):
@@ -33,19 +34,23 @@ def check_format(text):
     """Raise ``ValueError`` unless ``text`` is a percent-format script that begins with a title and
     ends clean.
     """
-    found = cells(text)
-    if found[0].kind != "markdown" or not found[0].lines[0].startswith("# # "):
+    script = cells(text)
+    if script[0].kind != "markdown" or not script[0].lines[0].startswith("# # "):
         raise ValueError("a tutorial begins with a text cell, and that with a title")
-    if not any(cell.kind == "code" for cell in found):
+    if not any(cell.kind == "code" for cell in script):
         raise ValueError("a tutorial has code cells")
-    for cell in found:
+    for cell in script:
         if not any(line.strip("# ") for line in cell.lines):
             raise ValueError(f"there is an empty {cell.kind} cell")
         if cell.kind == "markdown":
             check_formulas(cell.lines)
-        # ruff looks at the markers, too, and alt text is one line
-        if any(len(line) > 120 for line in cell.lines):
-            raise ValueError(f"a line is longer than 120: {max(cell.lines, key=len)!r}")
+        # A formula or the row of a table may be longer, and the alt text of a figure is one line.
+        limit = CODE_WIDTH if cell.kind == "code" else 120
+        if any(len(line) > limit for line in cell.lines):
+            raise ValueError(f"a line is longer than {limit}: {max(cell.lines, key=len)!r}")
+        drawing = cell.kind == "code" and "plt.subplots(" in "\n".join(cell.lines)
+        if drawing and "plt.show()" not in cell.lines:
+            raise ValueError(f"the cell that begins with {cell.lines[0]!r} does not show its figure")
     if not text.endswith("\n") or text.endswith("\n\n"):
         raise ValueError("the file must end with one newline")
 
@@ -53,7 +58,7 @@ def check_format(text):
 def check_teaching(text):
     """Raise ``ValueError`` unless a tutorial opens, asks and sets exercises as all of them do."""
     opening = "\n".join(cells(text)[0].lines)
-    found = prose(text)
+    paragraphs = prose(text)
     for wanted in (
         r"\*\*Prerequisites:\*\*",
         r"\*\*Time:\*\* about \d+ minutes",
@@ -62,7 +67,7 @@ def check_teaching(text):
         if not re.search(wanted, opening):
             raise ValueError(f"the opening does not match {wanted}")
     asked, folded = (
-        sum(part.startswith(sign) for part in found)
+        sum(part.startswith(sign) for part in paragraphs)
         for sign in ("**Stop and predict.**", "<details>")
     )
     if not 2 <= asked <= 3 or folded != asked:
@@ -90,19 +95,28 @@ def check_alt(text):
 
 
 def exercises(text):
-    """Return the numbers of a tutorial's exercises."""
+    """Return the numbers and titles of a tutorial's exercises: ``# 1. **Title.** ...``."""
+    section = text.split("# ## Exercises")[1]
     return [
-        int(number)
-        for number in re.findall(r"^# (\d+)\. \*\*", text.split("# ## Exercises")[1], re.MULTILINE)
+        (int(number), title)
+        for number, title in re.findall(r"^# (\d+)\. \*\*(.+?)[.?]\*\* \S", section, re.MULTILINE)
     ]
 
 
-def test_there_are_thirteen_tutorials_and_each_is_run_by_its_own_tests():
-    assert [script.stem[:2] for script in SCRIPTS] == [f"{number:02}" for number in range(1, 14)]
+def solved(text):
+    """Return the numbers and titles of the exercises in a file of solutions."""
+    return [
+        (int(number), title)
+        for number, title in re.findall(r"^# Exercise (\d+): (.+)[.?]$", text, re.MULTILINE)
+    ]
+
+
+def test_there_are_fifteen_tutorials_and_each_is_run_by_its_own_tests():
+    assert [script.stem[:2] for script in SCRIPTS] == [f"{number:02}" for number in range(15)]
     for script in SCRIPTS:
-        assert "    found.check()\n" in Path(__file__).with_name(f"test_{script.name}").read_text(
-            encoding="utf-8"
-        )
+        assert "    tutorial.check()\n" in Path(__file__).with_name(
+            f"test_{script.name}"
+        ).read_text(encoding="utf-8")
 
 
 @each
@@ -115,24 +129,23 @@ def test_tutorial_has_the_form_of_all(script):
 
 
 @each
-def test_every_exercise_has_a_solution_and_every_pair_of_it_is_proved(script, capsys):
+def test_every_exercise_has_a_solution_that_passes_the_check(script, capsys):
     solutions = FOLDER / "solutions" / script.name
     text = solutions.read_text(encoding="utf-8")
-    wanted = exercises(script.read_text(encoding="utf-8"))
-    assert wanted == list(range(1, len(wanted) + 1)) and len(wanted) >= 3
-    assert [
-        int(number) for number in re.findall(r"^# Exercise (\d+)", text, re.MULTILINE)
-    ] == wanted
+    asked = exercises(script.read_text(encoding="utf-8"))
+    assert [number for number, _ in asked] == list(range(1, len(asked) + 1)) and len(asked) >= 3
+    assert solved(text) == asked
+    assert max(map(len, text.splitlines())) <= CODE_WIDTH
     assert main(["check", str(solutions)]) == 0, capsys.readouterr().out
 
 
 @each
-def test_the_solutions_say_what_comes_out(script, capsys):
+def test_solutions_print_a_result_for_every_exercise(script, capsys):
     solutions = FOLDER / "solutions" / script.name
     names = {"__name__": "__main__", "__file__": str(solutions)}
     exec(compile(solutions.read_text(encoding="utf-8"), str(solutions), "exec"), names)
     printed = capsys.readouterr().out
-    for number in exercises(script.read_text(encoding="utf-8")):
+    for number, _ in exercises(script.read_text(encoding="utf-8")):
         assert f"{number}. " in printed
 
 
@@ -163,18 +176,18 @@ TAUGHT = GOOD.replace(
 #
 # ## Exercises
 #
-# 1. **One.**
+# 1. **One.** Do it.
 #
 # Text""",
 )
-SHOWING = '# %% mystnb={"image": {"alt": "A line that rises from left to right."}}\nplt.show()\n'
+SHOWING = '# %% tags=["hide-input"] mystnb={"image": {"alt": "A line that rises from left to right."}}\nplt.show()\n'
 
 
 def test_a_good_script_passes():
     check_format(TAUGHT + SHOWING)
     check_teaching(TAUGHT)
     check_alt(GOOD + SHOWING)
-    assert exercises(TAUGHT) == [1]
+    assert exercises(TAUGHT) == [(1, "One")]
 
 
 @pytest.mark.parametrize(
@@ -188,7 +201,9 @@ def test_a_good_script_passes():
         GOOD.replace("$x$", "$x"),  # formula left open
         GOOD.replace("$x$", "$x\n# - y$"),  # formula that turns into a list
         GOOD.replace("# %%\n", "# %% [code]\n"),  # unknown marker
-        GOOD + "#" * 121 + "\n",  # a long line
+        GOOD + "#" * 89 + "\n",  # a long line of code
+        GOOD.replace("# Text", "# " + "Text " * 24),  # a long line of text
+        GOOD + "figure, axes = plt.subplots()\n",  # a figure that is not shown
         GOOD + "\n",
         GOOD.rstrip("\n"),
         GOOD + "\n# %%\n",  # does not end clean
@@ -230,7 +245,7 @@ def test_a_figure_without_a_description_fails(text):
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "count"),
     [
         ("The loss fell to 0.3 nats.", 1),
         ("It has $3$ sides, see Eq. 11, Sec. 4.2 and tutorial 5.", 0),
@@ -240,5 +255,5 @@ def test_a_figure_without_a_description_fails(text):
         ("Over two\n# lines there are 12 of them.  And 13!", 2),
     ],
 )
-def test_sentences_with_numbers_are_found(text, found):
-    assert len(sentences_with_numbers(f"# %% [markdown]\n# # T 1\n#\n# {text}\n")) == found
+def test_sentences_with_numbers_are_found(text, count):
+    assert len(sentences_with_numbers(f"# %% [markdown]\n# # T 1\n#\n# {text}\n")) == count

@@ -19,8 +19,10 @@ def best_steps(f, second, third):
     """Return the best step of the forward and of the central difference, with the error that each has there."""
     forward = 2 * np.sqrt(EPSILON * abs(f) / abs(second))
     central = np.cbrt(3 * EPSILON * abs(f) / abs(third))
-    return ((forward, forward / 2 * abs(second) + 2 * EPSILON * abs(f) / forward),
-            (central, central**2 / 6 * abs(third) + EPSILON * abs(f) / central))
+    return (
+        (forward, forward / 2 * abs(second) + 2 * EPSILON * abs(f) / forward),
+        (central, central**2 / 6 * abs(third) + EPSILON * abs(f) / central),
+    )
 
 
 # Exercise 2: a remainder of higher order.  The even terms cancel, h^2 among them, so a right gradient leaves h^3: slope
@@ -56,14 +58,26 @@ def check_inputs():
 def main():
     x = 1.0
     for name, (h, error), measured in zip(
-            ("forward", "central"), best_steps(np.exp(x), np.exp(x), np.exp(x)),
-            (lambda h: (np.exp(x + h) - np.exp(x)) / h, lambda h: (np.exp(x + h) - np.exp(x - h)) / (2 * h)),
-            strict=True):
-        print(f"1. {name}: h = {h:.0e}, error at most {error:.0e}, measured {abs(measured(h) - np.exp(x)):.0e}")
+        ("forward", "central"),
+        best_steps(np.exp(x), np.exp(x), np.exp(x)),
+        (
+            lambda h: (np.exp(x + h) - np.exp(x)) / h,
+            lambda h: (np.exp(x + h) - np.exp(x - h)) / (2 * h),
+        ),
+        strict=True,
+    ):
+        print(
+            f"1. {name}: h = {h:.0e}, error at most {error:.0e}, measured {abs(measured(h) - np.exp(x)):.0e}"
+        )
     steps = 0.5 ** np.arange(2, 9)
-    right, wrong = (central_remainder_slope(np.exp, g, x, steps) for g in (np.exp(x), 1.1 * np.exp(x)))
+    right, wrong = (
+        central_remainder_slope(np.exp, g, x, steps)
+        for g in (np.exp(x), 1.1 * np.exp(x))
+    )
     print(f"2. slope of a right gradient {right:.2f}, of a wrong one {wrong:.2f}")
-    of_abs = check(lambda x: (np.abs(x), x), lambda dy, x: dy * np.sign(x), (check_inputs()["x"],))
+    of_abs = check(
+        lambda x: (np.abs(x), x), lambda dy, x: dy * np.sign(x), (check_inputs()["x"],)
+    )
     print(f"3. np.abs: {of_abs}")
 
 

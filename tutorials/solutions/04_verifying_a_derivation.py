@@ -16,13 +16,23 @@ def mean_log_likelihood(x, w, labels):
     """Return the mean log likelihood of a linear classifier."""
     logits = x @ w
     log_norm = np.log(np.exp(logits).sum(axis=-1))
-    return (logits[np.arange(len(labels)), labels] - log_norm).mean(), (x, w, logits, log_norm, labels)
+    return (logits[np.arange(len(labels)), labels] - log_norm).mean(), (
+        x,
+        w,
+        logits,
+        log_norm,
+        labels,
+    )
 
 
 def mean_log_likelihood_vjp(dmean, cache):
     """Pull the gradient back to ``x`` and ``w``; labels have none."""
     x, w, logits, log_norm, labels = cache
-    dlogits = (np.eye(w.shape[1])[labels] - np.exp(logits - log_norm[:, None])) * dmean / len(labels)
+    dlogits = (
+        (np.eye(w.shape[1])[labels] - np.exp(logits - log_norm[:, None]))
+        * dmean
+        / len(labels)
+    )
     return dlogits @ w.T, x.T @ dlogits
 
 
@@ -41,13 +51,21 @@ def safe_log_likelihood(x, w, labels):
     logits = x @ w
     largest = logits.real.max(axis=-1, keepdims=True)
     log_norm = largest[:, 0] + np.log(np.exp(logits - largest).sum(axis=-1))
-    return logits[np.arange(len(labels)), labels] - log_norm, (x, w, logits, log_norm, labels)
+    return logits[np.arange(len(labels)), labels] - log_norm, (
+        x,
+        w,
+        logits,
+        log_norm,
+        labels,
+    )
 
 
 def safe_log_likelihood_vjp(dlog_p, cache):
     """Pull the gradient back to ``x`` and ``w``."""
     x, w, logits, log_norm, labels = cache
-    dlogits = dlog_p[:, None] * (np.eye(w.shape[1])[labels] - np.exp(logits - log_norm[:, None]))
+    dlogits = dlog_p[:, None] * (
+        np.eye(w.shape[1])[labels] - np.exp(logits - log_norm[:, None])
+    )
     return dlogits @ w.T, x.T @ dlogits
 
 
@@ -62,7 +80,11 @@ def ignores_temperature(probabilities):
 
 def check_inputs():
     rng = np.random.default_rng(4)
-    return {"x": rng.standard_normal((6, 4)), "w": rng.standard_normal((4, 3)), "labels": rng.integers(0, 3, 6)}
+    return {
+        "x": rng.standard_normal((6, 4)),
+        "w": rng.standard_normal((4, 3)),
+        "labels": rng.integers(0, 3, 6),
+    }
 
 
 def main():
@@ -71,15 +93,23 @@ def main():
     print("1. without 1 / N:", report["w"].words)
     with np.errstate(over="ignore"):
         lost = mean_log_likelihood(inputs["x"], 400 * inputs["w"], inputs["labels"])[0]
-    kept = safe_log_likelihood(inputs["x"], 400 * inputs["w"], inputs["labels"])[0].mean()
-    print(f"2. mean log likelihood with weights times 400: plain {lost}, safe {kept:.1f}")
+    kept = safe_log_likelihood(inputs["x"], 400 * inputs["w"], inputs["labels"])[
+        0
+    ].mean()
+    print(
+        f"2. mean log likelihood with weights times 400: plain {lost}, safe {kept:.1f}"
+    )
 
     def softmax(logits):
         return np.exp(logits) / np.exp(logits).sum(axis=-1, keepdims=True)
 
     logits = inputs["x"] @ inputs["w"]
-    print("3. ignores the temperature: right forward", ignores_temperature(lambda tau: softmax(logits / tau)),
-          "cold forward", ignores_temperature(lambda tau: softmax(logits)))
+    print(
+        "3. ignores the temperature: right forward",
+        ignores_temperature(lambda tau: softmax(logits / tau)),
+        "cold forward",
+        ignores_temperature(lambda tau: softmax(logits)),
+    )
 
 
 if __name__ == "__main__":

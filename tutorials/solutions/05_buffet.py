@@ -57,17 +57,25 @@ def check_inputs():
 def main():
     for alpha in (30.0, 200.0):
         value, cache = expected_weights(alpha)
-        print(f"1. alpha {alpha:g}: {value:.2f} weights of {alpha:g}, {expected_weights_vjp(1.0, cache):.3f} more for "
-              "each unit of alpha")
+        print(
+            f"1. alpha {alpha:g}: {value:.2f} weights of {alpha:g}, {expected_weights_vjp(1.0, cache):.3f} more for "
+            "each unit of alpha"
+        )
     rng = np.random.default_rng(5)
-    log_pi, _ = stick_breaking.log_probabilities(np.log(rng.uniform(size=(20_000, UNITS))) / 30.0)
-    last = np.mean((1 - np.exp(log_pi[:, -1]))**784)
-    print(f"2. the first unit is empty with probability {first_unit_is_empty(30.0, 784):.1e}, "
-          f"the last with {last:.2f}")
+    log_pi, _ = stick_breaking.log_probabilities(
+        np.log(rng.uniform(size=(20_000, UNITS))) / 30.0
+    )
+    last = np.mean((1 - np.exp(log_pi[:, -1])) ** 784)
+    print(
+        f"2. the first unit is empty with probability {first_unit_is_empty(30.0, 784):.1e}, "
+        f"the last with {last:.2f}"
+    )
     drawn = [buffet(3, 2.0, rng) for _ in range(20_000)]
     for one, other in ((0, 2), (1, 2)):
         share = np.mean([(B[one] & B[other]).sum() == 1 for B in drawn])
-        print(f"3. customers {one + 1} and {other + 1} share exactly one dish: {share:.3f}")
+        print(
+            f"3. customers {one + 1} and {other + 1} share exactly one dish: {share:.3f}"
+        )
 
 
 if __name__ == "__main__":

@@ -48,7 +48,13 @@ def expected_log_stick_vjp(dmean, cache):
 def slipped_kl(a, b, alpha):
     """Return the divergence with E[log(1 - v^a)] = 0 in the place of -1 / b."""
     mean, cache = expected_log_stick(a, b)
-    return np.sum(np.log(a * b / alpha) + (a - alpha) * mean), (a, b, alpha, mean, cache)
+    return np.sum(np.log(a * b / alpha) + (a - alpha) * mean), (
+        a,
+        b,
+        alpha,
+        mean,
+        cache,
+    )
 
 
 def slipped_kl_vjp(dkl, cache):
@@ -59,25 +65,43 @@ def slipped_kl_vjp(dkl, cache):
 
 
 def check_inputs():
-    return {"a": np.array([2.0, 31.0]), "b": np.array([3.0, 0.7]), "alpha": np.array([1.5, 30.0])}
+    return {
+        "a": np.array([2.0, 31.0]),
+        "b": np.array([3.0, 0.7]),
+        "alpha": np.array([1.5, 30.0]),
+    }
 
 
 def main():
     for a, b in ((2.0, 2.0), (5.0, 3.0), (1.0, 3.0), (30.0, 1.0)):
-        print(f"1. Kumaraswamy({a:g}, {b:g}): differs from the Beta by {largest_difference(a, b):.1%} of its height")
+        print(
+            f"1. Kumaraswamy({a:g}, {b:g}): differs from the Beta by {largest_difference(a, b):.1%} of its height"
+        )
     for a, b in ((31.0, 2.0), (30.0, 1.0)):
         mean = expected_log_stick(a, b)[0]
-        print(f"2. a = {a:g}, b = {b:g}: E[log v] = {mean:.4f}, E[log pi_200] = {200 * mean:.2f}")
-    right, slipped = (check(f, vjp, check_inputs()).ok for f, vjp in (
-        (kumaraswamy.kl_to_beta, kumaraswamy.kl_to_beta_vjp), (slipped_kl, slipped_kl_vjp)))
+        print(
+            f"2. a = {a:g}, b = {b:g}: E[log v] = {mean:.4f}, E[log pi_200] = {200 * mean:.2f}"
+        )
+    right, slipped = (
+        check(f, vjp, check_inputs()).ok
+        for f, vjp in (
+            (kumaraswamy.kl_to_beta, kumaraswamy.kl_to_beta_vjp),
+            (slipped_kl, slipped_kl_vjp),
+        )
+    )
     print(f"3. check passes: right {right}, slipped {slipped}")
     for case in ((30.0, 1.0, 30.0), (2.0, 3.0, 1.5)):
         one = tuple(np.array([value]) for value in case)
-        t = np.linspace(1e-6, 40, 400_001)                   # t = -log v
-        log_q, log_p = kumaraswamy.log_density(-t, *one[:2])[0], np.log(case[2]) - (case[2] - 1) * t
+        t = np.linspace(1e-6, 40, 400_001)  # t = -log v
+        log_q, log_p = (
+            kumaraswamy.log_density(-t, *one[:2])[0],
+            np.log(case[2]) - (case[2] - 1) * t,
+        )
         integral = np.sum(np.exp(log_q - t) * (log_q - log_p)) * (t[1] - t[0])
-        print(f"3. a, b, alpha = {case}: integral {integral:.3f}, right {kumaraswamy.kl_to_beta(*one)[0]:.3f}, "
-              f"slipped {slipped_kl(*one)[0]:.3f}")
+        print(
+            f"3. a, b, alpha = {case}: integral {integral:.3f}, right {kumaraswamy.kl_to_beta(*one)[0]:.3f}, "
+            f"slipped {slipped_kl(*one)[0]:.3f}"
+        )
 
 
 if __name__ == "__main__":

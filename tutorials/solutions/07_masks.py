@@ -39,7 +39,11 @@ def slope_right_of_the_middle(tau):
 def coin_kl(rho, log_odds):
     """Return the divergence of two coins, in nats, the log-odds of the posterior being rho larger."""
     theta = sigmoid(rho + log_odds)
-    return theta * rho - softplus(rho + log_odds) + softplus(log_odds), (rho, log_odds, theta)
+    return theta * rho - softplus(rho + log_odds) + softplus(log_odds), (
+        rho,
+        log_odds,
+        theta,
+    )
 
 
 def coin_kl_vjp(dkl, cache):
@@ -66,23 +70,36 @@ def log_link_vjp(dtheta, theta):
 
 def check_inputs():
     rng = np.random.default_rng(7)
-    return {"rho": rng.standard_normal((4, 3)), "log_odds": rng.standard_normal((4, 3)),
-            "log_pi": np.log(rng.uniform(0.1, 0.9, 3))}
+    return {
+        "rho": rng.standard_normal((4, 3)),
+        "log_odds": rng.standard_normal((4, 3)),
+        "log_pi": np.log(rng.uniform(0.1, 0.9, 3)),
+    }
 
 
 def main():
     rng = np.random.default_rng(7)
-    report = check(rounded, concrete.sample_vjp, (logit(rng.uniform(size=6)), rng.standard_normal(6), 0.5),
-                   wrt=("logit_theta",))
+    report = check(
+        rounded,
+        concrete.sample_vjp,
+        (logit(rng.uniform(size=6)), rng.standard_normal(6), 0.5),
+        wrt=("logit_theta",),
+    )
     print("1.", report["logit_theta"].words)
     for tau in (0.5, 1.0, 2.0):
-        print(f"2. tau = {tau:g}: slope right of the middle {slope_right_of_the_middle(tau):+.3f}")
+        print(
+            f"2. tau = {tau:g}: slope right of the middle {slope_right_of_the_middle(tau):+.3f}"
+        )
     rho = 0.1
     for pi in (0.5, 0.1):
-        print(f"3. pi = {pi:g}: coins {coin_kl(rho, logit(pi))[0]:.6f}, by the bound {pi * (1 - pi) * rho**2 / 2:.6f}; "
-              f"concrete {logistic_kl(rho):.6f}, {rho**2 / 6:.6f}")
+        print(
+            f"3. pi = {pi:g}: coins {coin_kl(rho, logit(pi))[0]:.6f}, by the bound {pi * (1 - pi) * rho**2 / 2:.6f}; "
+            f"concrete {logistic_kl(rho):.6f}, {rho**2 / 6:.6f}"
+        )
     for rho in (0.68, 0.70):
-        print(f"4. rho = {rho}: theta = {log_link(np.array([[rho]]), np.log([0.5]))[0].item():.4f}")
+        print(
+            f"4. rho = {rho}: theta = {log_link(np.array([[rho]]), np.log([0.5]))[0].item():.4f}"
+        )
 
 
 if __name__ == "__main__":

@@ -33,47 +33,89 @@ def pull_vjp(dkl, cache):
 
 def tutorial(until, *changes):
     """Return the names of the tutorial's cells before a line, some text changed and no figures drawn."""
-    text = (Path(__file__).parents[1] / Path(__file__).name).read_text(encoding="utf-8").split(until)[0]
+    text = (
+        (Path(__file__).parents[1] / Path(__file__).name)
+        .read_text(encoding="utf-8")
+        .split(until)[0]
+    )
     for old, new in changes:
         assert old in text
         text = text.replace(old, new)
     start, end = text.index("figure, grid"), text.index("plt.show()")
     names = {}
-    exec(compile(text[:start] + text[end + len("plt.show()"):], "tutorial", "exec"), names)
+    exec(
+        compile(text[:start] + text[end + len("plt.show()") :], "tutorial", "exec"),
+        names,
+    )
     return names
 
 
 def learn_all(names):
     """Learn all tasks of the tutorial by hand; return masks and final accuracies."""
-    used, posterior, masks, heads = np.zeros((names["D"], names["K"]), bool), names["P0"], [], []
+    used, posterior, masks, heads = (
+        np.zeros((names["D"], names["K"]), bool),
+        names["P0"],
+        [],
+        [],
+    )
     for t, task in enumerate(names["tasks"]):
         posterior, head, mask, _ = names["learn"](t, task, used, posterior)
         used, masks, heads = used | mask, [*masks, mask], [*heads, head]
-    return masks, [np.mean(names["predict"](t, posterior, heads[t], masks[t], task.x_test).argmax(axis=1)
-                           == task.y_test) for t, task in enumerate(names["tasks"])]
+    return masks, [
+        np.mean(
+            names["predict"](t, posterior, heads[t], masks[t], task.x_test).argmax(
+                axis=1
+            )
+            == task.y_test
+        )
+        for t, task in enumerate(names["tasks"])
+    ]
 
 
 def check_inputs():
     rng = np.random.default_rng(9)
-    return {"mu": rng.standard_normal(5), "prior_mu": rng.standard_normal(5), "prior_sigma": rng.uniform(0.1, 1, 5)}
+    return {
+        "mu": rng.standard_normal(5),
+        "prior_mu": rng.standard_normal(5),
+        "prior_sigma": rng.uniform(0.1, 1, 5),
+    }
 
 
 def main():
-    names = tutorial("# That was all.", ("np.full(S, 1 / N / S", "np.full(S, 0.05 / N / S"))
+    names = tutorial(
+        "# That was all.", ("np.full(S, 1 / N / S", "np.full(S, 0.05 / N / S")
+    )
     masks, accuracies = learn_all(names)
     shares, both = [mask.mean() for mask in masks], (masks[0] & masks[1]).mean()
-    print(f"1. with weight 0.05: {shares[0]:.0%} and {shares[1]:.0%} of the weights, {both:.0%} shared; accuracies "
-          f"{accuracies[0]:.1%} and {accuracies[1]:.1%}")
-    stiff, loose = (pull_vjp(1.0, pull(np.ones(1), np.zeros(1), np.array([sigma]))[1])[0][0] for sigma in (0.05, 1.0))
+    print(
+        f"1. with weight 0.05: {shares[0]:.0%} and {shares[1]:.0%} of the weights, {both:.0%} shared; accuracies "
+        f"{accuracies[0]:.1%} and {accuracies[1]:.1%}"
+    )
+    stiff, loose = (
+        pull_vjp(1.0, pull(np.ones(1), np.zeros(1), np.array([sigma]))[1])[0][0]
+        for sigma in (0.05, 1.0)
+    )
     print(f"2. pull of the posterior {stiff:.0f}, of p0 {loose:.0f}")
     names = tutorial("# ## The hard mask")
-    moved = [names["adam"]({"mu": np.zeros(1)}, {"mu": np.array([g])}, {}, 1, 0.01)["mu"][0] for g in (1e-3, 100.0)]
-    print(f"3. a gradient of 0.001 moves it by {moved[0]:.4f}, one of 100 by {moved[1]:.4f}")
-    names = tutorial("# That was all.", ("((0, 1), (4, 5))", "((0, 1), (4, 5), (6, 7))"))
+    moved = [
+        names["adam"]({"mu": np.zeros(1)}, {"mu": np.array([g])}, {}, 1, 0.01)["mu"][0]
+        for g in (1e-3, 100.0)
+    ]
+    print(
+        f"3. a gradient of 0.001 moves it by {moved[0]:.4f}, one of 100 by {moved[1]:.4f}"
+    )
+    names = tutorial(
+        "# That was all.", ("((0, 1), (4, 5))", "((0, 1), (4, 5), (6, 7))")
+    )
     masks, accuracies = learn_all(names)
-    unions = [np.logical_or.reduce(masks[:t + 1]).mean() for t in range(3)]
-    print("4. used by each task " + ", ".join(f"{mask.mean():.0%}" for mask in masks) + "; by any so far "
-          + ", ".join(f"{union:.0%}" for union in unions) + f"; accuracies {np.round(accuracies, 3).tolist()}")
+    unions = [np.logical_or.reduce(masks[: t + 1]).mean() for t in range(3)]
+    print(
+        "4. used by each task "
+        + ", ".join(f"{mask.mean():.0%}" for mask in masks)
+        + "; by any so far "
+        + ", ".join(f"{union:.0%}" for union in unions)
+        + f"; accuracies {np.round(accuracies, 3).tolist()}"
+    )
 
 
 if __name__ == "__main__":

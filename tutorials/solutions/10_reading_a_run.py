@@ -62,27 +62,76 @@ def main():
     def shrunk(x):
         return x.reshape(-1, 7, 4, 7, 4).mean(axis=(2, 4)).reshape(-1, 49)
 
-    tasks = [replace(task, x_train=shrunk(task.x_train), x_test=shrunk(task.x_test), image_shape=(7, 7))
-             for task in limited(SplitStream(registry.load("glyphs"), ((0, 1), (4, 5), (6, 7))), 300, 200)]
+    tasks = [
+        replace(
+            task,
+            x_train=shrunk(task.x_train),
+            x_test=shrunk(task.x_test),
+            image_shape=(7, 7),
+        )
+        for task in limited(
+            SplitStream(registry.load("glyphs"), ((0, 1), (4, 5), (6, 7))), 300, 200
+        )
+    ]
     for p in ([1 / 3, 1 / 3, 1 / 3], [0.9, 0.05, 0.05]):
         h, cache = entropy(np.log([p]))
-        print(f"1. p = {np.round(p, 2)}: entropy {h[0]:.3f}, gradient {entropy_vjp(np.ones(1), cache)[0].round(3)}")
+        print(
+            f"1. p = {np.round(p, 2)}: entropy {h[0]:.3f}, gradient {entropy_vjp(np.ones(1), cache)[0].round(3)}"
+        )
     for coreset in ("none", "random"):
-        learner = ibpcl.learner("vcl", backend="numpy", hidden=(30,), single_head=True, epochs=30, rate=0.02, batch=100,
-                                prediction_samples=20, coreset=coreset, coreset_size=40)
+        learner = ibpcl.learner(
+            "vcl",
+            backend="numpy",
+            hidden=(30,),
+            single_head=True,
+            epochs=30,
+            rate=0.02,
+            batch=100,
+            prediction_samples=20,
+            coreset=coreset,
+            coreset_size=40,
+        )
         for task in tasks:
             learner.learn(task, progress=False)
-        found = [np.mean(learner.predict(task.x_test, t).argmax(axis=1) == task.y_test) for t, task in enumerate(tasks)]
-        print(f"2. VCL, one head, coreset {coreset}: accuracies {np.round(found, 3).tolist()}")
-    learner = ibpcl.learner("npbcl", backend="numpy", hidden=(30,), samples=2, prediction_samples=30, epochs=30,
-                            finetune_epochs=5, batch=100, alpha=10.0, start_sigma=0.05, start_spread=0.1)
+        found = [
+            np.mean(learner.predict(task.x_test, t).argmax(axis=1) == task.y_test)
+            for t, task in enumerate(tasks)
+        ]
+        print(
+            f"2. VCL, one head, coreset {coreset}: accuracies {np.round(found, 3).tolist()}"
+        )
+    learner = ibpcl.learner(
+        "npbcl",
+        backend="numpy",
+        hidden=(30,),
+        samples=2,
+        prediction_samples=30,
+        epochs=30,
+        finetune_epochs=5,
+        batch=100,
+        alpha=10.0,
+        start_sigma=0.05,
+        start_spread=0.1,
+    )
     for task in tasks:
         learner.learn(task, progress=False)
     shares = shared_with_earlier([learner.masks(t)[0] for t in range(3)])
-    print("3. shared with an earlier task: " + ", ".join(f"{share:.0%}" for share in shares))
-    noise = np.random.default_rng(10).uniform(size=tasks[0].x_test.shape).astype(np.float32)
-    own, strange = (learner.predict_with_uncertainty(x, 0).mutual_information for x in (tasks[0].x_test, noise))
-    print("4. threshold {:.4f} accepts {:.0%} of the noise".format(*accepted(own, strange)))
+    print(
+        "3. shared with an earlier task: "
+        + ", ".join(f"{share:.0%}" for share in shares)
+    )
+    noise = (
+        np.random.default_rng(10).uniform(size=tasks[0].x_test.shape).astype(np.float32)
+    )
+    own, strange = (
+        learner.predict_with_uncertainty(x, 0).mutual_information
+        for x in (tasks[0].x_test, noise)
+    )
+    print(
+        "4. threshold {:.4f} accepts {:.0%} of the noise".format(
+            *accepted(own, strange)
+        )
+    )
 
 
 if __name__ == "__main__":

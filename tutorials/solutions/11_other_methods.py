@@ -57,8 +57,13 @@ def capacity_vjp(dshare, cache):
 
 def check_inputs():
     rng = np.random.default_rng(11)
-    return {"w": 0.7, "x": rng.standard_normal(9), "y": rng.integers(0, 2, 9).astype(float),
-            "a": rng.uniform(size=6), "used": rng.uniform(size=6)}
+    return {
+        "w": 0.7,
+        "x": rng.standard_normal(9),
+        "y": rng.integers(0, 2, 9).astype(float),
+        "a": rng.uniform(size=6),
+        "used": rng.uniform(size=6),
+    }
 
 
 def main():
@@ -66,12 +71,21 @@ def main():
     w, x, y = (inputs[name] for name in ("w", "x", "y"))
     curvature = loss_vjp(1.0, loss(w + 1e-20j, x, y)[1])[0].imag / 1e-20
     p = sigmoid(x * w)
-    print(f"1. curvature of the loss {curvature:.12f}, mean of x^2 p (1 - p) {np.mean(x**2 * p * (1 - p)):.12f}")
-    print(f"2. large steps: omega {path_integral(np.array([1.0, -1.0, 1.0])):.1f}; the same way in small steps: "
-          f"{path_integral(np.cos(np.linspace(0, 2 * np.pi, 10_001))):.4f}")
+    print(
+        f"1. curvature of the loss {curvature:.12f}, mean of x^2 p (1 - p) {np.mean(x**2 * p * (1 - p)):.12f}"
+    )
+    print(
+        f"2. large steps: omega {path_integral(np.array([1.0, -1.0, 1.0])):.1f}; the same way in small steps: "
+        f"{path_integral(np.cos(np.linspace(0, 2 * np.pi, 10_001))):.4f}"
+    )
     _, cache = capacity(np.ones(3), np.array([1.0, 0.0, 0.5]))
-    print("3. price of a gate for units used 1, 0 and 0.5:", capacity_vjp(1.0, cache)[0].round(3))
-    print("4. L_t + sum over s < t of (10 / N_t) L_s on the kept examples; EWC is closest")
+    print(
+        "3. price of a gate for units used 1, 0 and 0.5:",
+        capacity_vjp(1.0, cache)[0].round(3),
+    )
+    print(
+        "4. L_t + sum over s < t of (10 / N_t) L_s on the kept examples; EWC is closest"
+    )
 
 
 if __name__ == "__main__":

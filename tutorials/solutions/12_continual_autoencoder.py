@@ -46,7 +46,11 @@ def bounds(log_weights, counts):
     for count in counts:
         groups = log_weights[: len(log_weights) // count * count].reshape(-1, count)
         largest = groups.max(axis=1)
-        found.append(np.mean(largest + np.log(np.mean(np.exp(groups - largest[:, None]), axis=1))))
+        found.append(
+            np.mean(
+                largest + np.log(np.mean(np.exp(groups - largest[:, None]), axis=1))
+            )
+        )
     return found
 
 
@@ -56,29 +60,50 @@ def bounds(log_weights, counts):
 
 def leak(rng, classes=3, each=100, width=6):
     """Return the nearest-neighbour error on codes of images without information, with the oracle and without."""
-    labels, means = np.repeat(np.arange(classes), each), 8 * rng.standard_normal((classes, width))
+    labels, means = (
+        np.repeat(np.arange(classes), each),
+        8 * rng.standard_normal((classes, width)),
+    )
     known, asked = rng.standard_normal((2, classes * each, width))
-    return (knn_error(known + means[labels], labels, asked + means[labels], labels, (3,))[0],
-            knn_error(known, labels, asked, labels, (3,))[0])
+    return (
+        knn_error(known + means[labels], labels, asked + means[labels], labels, (3,))[
+            0
+        ],
+        knn_error(known, labels, asked, labels, (3,))[0],
+    )
 
 
 def check_inputs():
     rng = np.random.default_rng(12)
-    return {"z_mean": rng.standard_normal((5, 3)), "z_log_sigma": rng.standard_normal((5, 3))}
+    return {
+        "z_mean": rng.standard_normal((5, 3)),
+        "z_log_sigma": rng.standard_normal((5, 3)),
+    }
 
 
 def main():
-    print("1. at the prior:", code_divergence(np.zeros((1, 3)), np.zeros((1, 3)))[0], "one step away:",
-          code_divergence(np.ones((1, 3)), np.zeros((1, 3)))[0])
+    print(
+        "1. at the prior:",
+        code_divergence(np.zeros((1, 3)), np.zeros((1, 3)))[0],
+        "one step away:",
+        code_divergence(np.ones((1, 3)), np.zeros((1, 3)))[0],
+    )
     rng = np.random.default_rng(12)
-    for name, model in (("random rows", LinearModel(0.3 * rng.standard_normal((4, 8)), noise=0.7)),
-                        ("orthogonal rows", orthogonal(rng))):
-        x = model.decode(rng.standard_normal((50, 4))) + 0.7 * rng.standard_normal((50, 8))
+    for name, model in (
+        ("random rows", LinearModel(0.3 * rng.standard_normal((4, 8)), noise=0.7)),
+        ("orthogonal rows", orthogonal(rng)),
+    ):
+        x = model.decode(rng.standard_normal((50, 4))) + 0.7 * rng.standard_normal(
+            (50, 8)
+        )
         told = mean_and_errors(importance_sampled(model, x, 100))
         print(f"2. {name}: 100 samples are worth {told['effective_samples']:.1f}")
     found = bounds(rng.standard_normal(120_000) * 1.5, (1, 2, 4, 8))
-    print("3. estimates with 1, 2, 4 and 8 samples: " + ", ".join(f"{value:.3f}" for value in found)
-          + f"; the limit is {1.5**2 / 2:.3f}")
+    print(
+        "3. estimates with 1, 2, 4 and 8 samples: "
+        + ", ".join(f"{value:.3f}" for value in found)
+        + f"; the limit is {1.5**2 / 2:.3f}"
+    )
     print("4. 3-NN error with the oracle {:.1%}, without {:.1%}".format(*leak(rng)))
 
 

@@ -57,10 +57,19 @@ def main():
     report = check_distribution(without_jacobian, support=support)
     print("1.", report.items[0].kind)
     right = exponential_entropy(2.0)
-    for name, yours in (("in nats", right), ("in bits", right / np.log(2)), ("rate 1/2", exponential_entropy(0.5))):
+    for name, yours in (
+        ("in nats", right),
+        ("in bits", right / np.log(2)),
+        ("rate 1/2", exponential_entropy(0.5)),
+    ):
         print(f"2. {name}: {check_value(yours, right).kind}")
-    for name, function in (("with p", lambda p, rate: -np.log(p) / rate), ("with 1 - p", exponential_quantile)):
-        report = check_distribution(exponential_log_density, quantile=function, support=support)
+    for name, function in (
+        ("with p", lambda p, rate: -np.log(p) / rate),
+        ("with 1 - p", exponential_quantile),
+    ):
+        report = check_distribution(
+            exponential_log_density, quantile=function, support=support
+        )
         print(f"3. {name}: {report.items[-1].kind}")
 
 
