@@ -57,7 +57,7 @@ def check_format(text):
 
 def check_teaching(text):
     """Raise ``ValueError`` unless a tutorial opens, asks and sets exercises as all of them do."""
-    opening = "\n".join(cells(text)[0].lines)
+    opening = " ".join(line.lstrip("# ") for line in cells(text)[0].lines)
     paragraphs = prose(text)
     for wanted in (
         r"\*\*Prerequisites:\*\*",
