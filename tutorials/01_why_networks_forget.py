@@ -361,11 +361,11 @@ left.set_title("The parabola and the true loss")
 left.legend()
 
 right.plot(gained, kept, "o-", color="C2", label="EWC")
-for i, (strength, *point) in enumerate(zip(strengths, gained, kept, strict=True)):
-    offset = (-8, -3) if i % 2 else (8, -3)
+for strength, *point in zip(strengths, gained, kept, strict=True):
+    at_right = point[0] < 70 or strength == 100
     right.annotate(
-        rf"$\lambda = {strength:g}$", point, xytext=offset, textcoords="offset points",
-        ha="right" if i % 2 else "left", fontsize=7,
+        rf"$\lambda = {strength:g}$", point, textcoords="offset points", fontsize=7,
+        xytext=(8 if at_right else -8, -3), ha="left" if at_right else "right",
     )  # fmt: skip
 together = 100 * test(joint, second), 100 * test(joint, first)
 right.plot(*together, "*", color="C1", markersize=14, label="both tasks at once")
