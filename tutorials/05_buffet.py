@@ -52,7 +52,7 @@ rng = np.random.default_rng(5)
 
 # %%
 def buffet(customers, alpha, rng):
-    """Draw a binary matrix (customers, dishes); dishes in order of their first taker."""
+    """Draw a binary matrix (customers, dishes); columns in order of first taker."""
     taken = np.zeros((customers, 0), bool)
     for n in range(1, customers + 1):
         popular = taken.sum(axis=0) / n

@@ -70,9 +70,9 @@ def check_teaching(text):
         sum(part.startswith(sign) for part in paragraphs)
         for sign in ("**Stop and predict.**", "<details>")
     )
-    if not 2 <= asked <= 3 or folded != asked:
+    if not 2 <= asked <= 4 or folded != asked:
         raise ValueError(
-            f"two or three questions with a folded answer each, got {asked} and {folded}"
+            f"two to four questions with a folded answer each, got {asked} and {folded}"
         )
     if text.count("</details>") != folded or text.count("<summary>Answer</summary>") != folded:
         raise ValueError("a folded answer is <details><summary>Answer</summary> ... </details>")
