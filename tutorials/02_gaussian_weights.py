@@ -32,7 +32,11 @@ from scipy.integrate import quad
 from ibpcl.numerics import log_sigmoid, sigmoid
 from ibpcl.primitives import gaussian
 from ibpcl.verify import check
+from ibpcl.evaluation.figures.canvas import PALETTE
 
+plt.rcParams.update(
+    {"axes.prop_cycle": plt.cycler(color=PALETTE), "legend.fontsize": 8}
+)
 rng = np.random.default_rng(1)
 
 # %% [markdown]
@@ -312,7 +316,8 @@ for which, name in enumerate(("mu", "log_sigma")):
         one = both[which]
         error = one.std() / np.sqrt(one.size)
         print(
-            f"  {label:16s} {one.mean():9.5f} +- {error:.5f} ({(one.mean() - truth[which]) / error:+.1f} standard "
+            f"  {label:16s} {one.mean():9.5f} +- {error:.5f} "
+            f"({(one.mean() - truth[which]) / error:+.1f} standard "
             f"errors off), variance {one.var() / reference:8.1f} x"
         )
 
@@ -443,7 +448,8 @@ print(f"loop       {kl_loop(*beliefs):.12f}")
 print(f"vectorized {kl_terms(*beliefs).sum():.12f}")
 print(f"package    {gaussian.kl(*beliefs)[0]:.12f}")
 print(
-    f"quadrature {sum(kl_by_quadrature(*one) for one in zip(*beliefs, strict=True)):.12f}"
+    "quadrature "
+    f"{sum(kl_by_quadrature(*one) for one in zip(*beliefs, strict=True)):.12f}"
 )
 
 # %% [markdown]
@@ -460,7 +466,8 @@ print("     r    r^2 + 2/3 r^3   plain formula     package")
 for r in (1e-2, 1e-4, 1e-6, 1e-8):
     close = (np.zeros(1), np.full(1, r), np.zeros(1), np.zeros(1))
     print(
-        f"{r:6.0e}    {r * r + 2 / 3 * r**3:13.6e}   {kl_terms(*close).sum():13.6e}   {gaussian.kl(*close)[0]:.6e}"
+        f"{r:6.0e}    {r * r + 2 / 3 * r**3:13.6e}   {kl_terms(*close).sum():13.6e}"
+        f"   {gaussian.kl(*close)[0]:.6e}"
     )
 
 # %% [markdown]
@@ -598,7 +605,8 @@ forgetful = posterior(tasks[-1], 0.0, 2.0)  # starts every task from the first p
 print(f"task by task      mu {belief[0]:.15f}  sigma {belief[1]:.15f}")
 print(f"all data at once  mu {batch[0]:.15f}  sigma {batch[1]:.15f}")
 print(
-    f"fresh prior       mu {forgetful[0]:.15f}  sigma {forgetful[1]:.15f}   (knows the last task only)"
+    f"fresh prior       mu {forgetful[0]:.15f}  sigma {forgetful[1]:.15f}   (knows "
+    "the last task only)"
 )
 
 # %% [markdown]

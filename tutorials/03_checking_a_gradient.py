@@ -27,7 +27,11 @@ import numpy as np
 
 from ibpcl.primitives import gaussian
 from ibpcl.verify import central, check, complex_step, richardson, taylor_slope
+from ibpcl.evaluation.figures.canvas import PALETTE
 
+plt.rcParams.update(
+    {"axes.prop_cycle": plt.cycler(color=PALETTE), "legend.fontsize": 8}
+)
 rng = np.random.default_rng(4)
 
 # %% [markdown]
@@ -279,9 +283,8 @@ slopes = (
     taylor_slope(objective, w, direction, slope, curvature),
 )
 print(
-    "slope, right gradient {:.3f}\nslope, wrong gradient {:.3f}\nslope, with curvature {:.3f}".format(
-        *slopes
-    )
+    "slope, right gradient {:.3f}\nslope, wrong gradient {:.3f}\nslope, with "
+    "curvature {:.3f}".format(*slopes)
 )
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Taylor remainders against the step on logarithmic axes: lines of slope one for a wrong gradient, two for a right one, three with the curvature taken away, down to a band of rounding."}}

@@ -23,7 +23,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from ibpcl.verify import assert_correct, check, check_chain, taylor_slope
+from ibpcl.evaluation.figures.canvas import PALETTE
 
+plt.rcParams.update(
+    {"axes.prop_cycle": plt.cycler(color=PALETTE), "legend.fontsize": 8}
+)
 rng = np.random.default_rng(4)
 
 # %% [markdown]
@@ -215,7 +219,8 @@ for name, vjp in attempts.items():
     slope = taylor_slope(objective, inputs["w"], direction, np.sum(dw * direction))
     tried[name] = np.linalg.norm(dw - exact) / np.linalg.norm(exact), slope
     print(
-        f"{name:7s} relative error {tried[name][0]:.2f}, slope of the remainder {slope:.2f}"
+        f"{name:7s} relative error {tried[name][0]:.2f}, slope of the remainder "
+        f"{slope:.2f}"
     )
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Entries of each attempt's gradient at w against the right ones. The second attempt scatters, the third lies on a line that is too steep, the last on the diagonal."}}
@@ -381,7 +386,8 @@ hot = [
     )
 ]
 print(
-    f"at tau = 100 both classes should be nearly even: {np.exp(hot[0][0]):.3f}, the friend's {np.exp(hot[1][0]):.3f}"
+    f"at tau = 100 both classes should be nearly even: {np.exp(hot[0][0]):.3f}, "
+    f"the friend's {np.exp(hot[1][0]):.3f}"
 )
 
 # %% [markdown]

@@ -31,7 +31,11 @@ from scipy.special import digamma
 
 from ibpcl.primitives import kumaraswamy, stick_breaking
 from ibpcl.verify import check
+from ibpcl.evaluation.figures.canvas import PALETTE
 
+plt.rcParams.update(
+    {"axes.prop_cycle": plt.cycler(color=PALETTE), "legend.fontsize": 8}
+)
 rng = np.random.default_rng(2)
 
 # %% [markdown]
@@ -67,7 +71,8 @@ in_logs, _ = stick_breaking.log_probabilities(np.log(small) / np.float32(0.5))
 first_zero = int(np.argmin(product > 0)) + 1
 for k in (1, 10, 50, first_zero, 200):
     print(
-        f"pi_{k:<3d} as a product {product[k - 1]:10.3e}   log pi_{k:<3d} as a sum {in_logs[k - 1]:9.2f}"
+        f"pi_{k:<3d} as a product {product[k - 1]:10.3e}   log pi_{k:<3d} as a sum "
+        f"{in_logs[k - 1]:9.2f}"
     )
 
 # %% [markdown]
@@ -228,7 +233,8 @@ dlog_v = rng.standard_normal((S, K))
 da, db = kumaraswamy.sample_vjp(dlog_v, cache)
 da_loop, db_loop = sample_vjp_loop(dlog_v, u, a, b)
 print(
-    f"largest difference, loop and package: {max(np.abs(da - da_loop).max(), np.abs(db - db_loop).max()):.1e}\n"
+    "largest difference, loop and package: "
+    f"{max(np.abs(da - da_loop).max(), np.abs(db - db_loop).max()):.1e}\n"
 )
 
 # %% [markdown]
@@ -324,7 +330,8 @@ print("   b   integral of (1 - w^b) / (1 - w)   gamma + psi(b + 1)")
 for b_one in (0.5, 1.0, 2.0, 3.0, 4.7):
     integral = quad(lambda w, b=b_one: -np.expm1(b * np.log(w)) / (1 - w), 0, 1)[0]
     print(
-        f"{b_one:4.1f}   {integral:31.12f}   {np.euler_gamma + digamma(b_one + 1):18.12f}"
+        f"{b_one:4.1f}   {integral:31.12f}   "
+        f"{np.euler_gamma + digamma(b_one + 1):18.12f}"
     )
 
 # %% [markdown]
@@ -385,7 +392,8 @@ for case in (
     a_one, b_one, alpha_one = (np.array([number]) for number in case)
     package = kumaraswamy.kl_to_beta(a_one, b_one, alpha_one)[0]
     print(
-        f"{case[0]:4g} {case[1]:6g} {case[2]:7g} {kl_by_quadrature(*case):12.6f} {kl_derived(*case):12.6f} "
+        f"{case[0]:4g} {case[1]:6g} {case[2]:7g} {kl_by_quadrature(*case):12.6f} "
+        f"{kl_derived(*case):12.6f} "
         f"{package:12.6f} {kl_printed(*case):12.6f}"
     )
 
@@ -467,7 +475,8 @@ by_complex_step = (
     kumaraswamy.kl_to_beta(a_far, b_far + 1j * h * step, alphas)[0].imag / h
 )
 print(
-    f"derived by hand {kumaraswamy.kl_to_beta_vjp(1.0, cache)[1][1]:.16f}\ncomplex step    {by_complex_step:.16f}\n"
+    f"derived by hand {kumaraswamy.kl_to_beta_vjp(1.0, cache)[1][1]:.16f}\ncomplex "
+    f"step    {by_complex_step:.16f}\n"
 )
 print(check(kumaraswamy.kl_to_beta, kumaraswamy.kl_to_beta_vjp, (a_far, b_far, alphas)))
 _, cache = kumaraswamy.kl_to_beta(np.array([30.0]), np.array([1.0]), np.array([30.0]))

@@ -35,7 +35,11 @@ from scipy.stats import kstest
 from ibpcl.numerics import logistic_kl, logit, sigmoid
 from ibpcl.primitives import bernoulli, concrete, stick_breaking
 from ibpcl.verify import check
+from ibpcl.evaluation.figures.canvas import PALETTE
 
+plt.rcParams.update(
+    {"axes.prop_cycle": plt.cycler(color=PALETTE), "legend.fontsize": 8}
+)
 rng = np.random.default_rng(3)
 
 # %% [markdown]
@@ -133,7 +137,8 @@ for x in (-5.0, -80.0, -100.0):
     with np.errstate(over="ignore"):  # what is to be seen
         plain = 1 / (1 + np.exp(-x32))
     print(
-        f"x = {x:6.0f}   plain {plain:.6e}   package {sigmoid(x32):.6e}   float64 {sigmoid(x):.6e}"
+        f"x = {x:6.0f}   plain {plain:.6e}   package {sigmoid(x32):.6e}   float64 "
+        f"{sigmoid(x):.6e}"
     )
 
 # %% [markdown]
@@ -157,13 +162,15 @@ noise = logit(rng.uniform(size=100_000))
 coin = noise + logit(theta) > 0
 print(f"theta {theta}, share of coins that are one {coin.mean():.4f}\n")
 print(
-    "   tau   mean of z   mean |z - B|   share within 0.01 of 0 or 1   share with z > 1/2"
+    "   tau   mean of z   mean |z - B|   share within 0.01 of 0 or 1   share with "
+    "z > 1/2"
 )
 for temperature in (10.0, 2.0, 1.0, 0.5, 0.1, 0.01, 0.001):
     one, _ = concrete.sample(noise, logit(theta), temperature)
     hard = np.minimum(one, 1 - one) < 0.01
     print(
-        f"{temperature:6g}   {one.mean():9.4f}   {np.abs(one - coin).mean():12.5f}   {hard.mean():27.4f}   "
+        f"{temperature:6g}   {one.mean():9.4f}   {np.abs(one - coin).mean():12.5f} "
+        f"  {hard.mean():27.4f}   "
         f"{np.mean(one > 0.5):18.4f}"
     )
 
@@ -226,14 +233,16 @@ by_complex_step = (
     np.sum(dz * concrete.sample(logistic, logit_theta + 1j * h * step, tau)[0]).imag / h
 )
 print(
-    f"derived by hand {dlogit_theta[1, 2, 3]:.16f}\ncomplex step    {by_complex_step:.16f}"
+    f"derived by hand {dlogit_theta[1, 2, 3]:.16f}\ncomplex step    "
+    f"{by_complex_step:.16f}"
 )
 
 by_loop = np.zeros((S, D, K))
 for place in np.ndindex(S, D, K):
     by_loop[place] = dz[place] * z[place] * (1 - z[place]) / tau
 print(
-    f"largest difference, loop and package: {np.abs(by_loop - dlogit_theta).max():.1e}\n"
+    "largest difference, loop and package: "
+    f"{np.abs(by_loop - dlogit_theta).max():.1e}\n"
 )
 print(
     check(
@@ -292,7 +301,8 @@ for temperature in (10.0, 2.0, 1.0, 0.5, 0.1, 0.01):
     slope = concrete.sample_vjp(np.ones_like(one), one_cache)
     error = slope.std() / np.sqrt(slope.size)
     print(
-        f"{temperature:6g}   {slope.mean():13.4f} +- {error:.4f}   {slope.std():20.3f}   {slope.max():7.2f}"
+        f"{temperature:6g}   {slope.mean():13.4f} +- {error:.4f}   "
+        f"{slope.std():20.3f}   {slope.max():7.2f}"
     )
 
 # %% [markdown]
@@ -358,7 +368,8 @@ for one_theta in (0.3, 0.9):
             for density in (density_as_printed, density_of_z)
         )
         print(
-            f"{one_theta:5g} {temperature:5g} {first:12.6f} {second:21.6f} {third:12.6f}"
+            f"{one_theta:5g} {temperature:5g} {first:12.6f} {second:21.6f} "
+            f"{third:12.6f}"
         )
 
 # %% [markdown]
@@ -430,7 +441,8 @@ def coin_kl_loop(logit_theta, logit_pi):
 
 package, _ = bernoulli.kl(logit_theta, logit_pi)
 print(
-    f"largest difference, loop and package: {np.abs(coin_kl_loop(logit_theta, logit_pi) - package).max():.1e}"
+    "largest difference, loop and package: "
+    f"{np.abs(coin_kl_loop(logit_theta, logit_pi) - package).max():.1e}"
 )
 sure = np.full((1, 1, 1), 40.0)
 with np.errstate(all="ignore"):
@@ -439,7 +451,8 @@ with np.errstate(all="ignore"):
     )
 package = bernoulli.kl(sure, np.zeros((1, 1)))[0][0]
 print(
-    f"a sure coin against a fair one: plain {plain.item()}, package {package:.6f}, log 2 = {np.log(2):.6f}\n"
+    f"a sure coin against a fair one: plain {plain.item()}, package {package:.6f}, "
+    f"log 2 = {np.log(2):.6f}\n"
 )
 print(check(bernoulli.kl, bernoulli.kl_vjp, (logit_theta, logit_pi)))
 
@@ -511,7 +524,8 @@ def concrete_kl_by_sampling(m, l, temperature, prior_temperature, size=100_000):
 
 
 print(
-    " theta    pi    Delta   closed form   tau = 0.3    tau = 2   sampled, tau = 0.5     coins"
+    " theta    pi    Delta   closed form   tau = 0.3    tau = 2   sampled, tau = "
+    "0.5     coins"
 )
 for one_theta, pi in (
     (0.55, 0.5),
@@ -529,7 +543,8 @@ for one_theta, pi in (
     )
     coins = bernoulli.kl(np.full((1, 1, 1), m), np.full((1, 1), l))[0][0]
     print(
-        f"{one_theta:6g} {pi:5g} {m - l:8.4f}   {logistic_kl(m - l):11.6f} {cold:11.6f} {hot:10.6f}   "
+        f"{one_theta:6g} {pi:5g} {m - l:8.4f}   {logistic_kl(m - l):11.6f} "
+        f"{cold:11.6f} {hot:10.6f}   "
         f"{mean:9.4f} +- {error:.4f} {coins:9.4f}"
     )
 
@@ -544,7 +559,8 @@ for one_theta, pi in (
 
 # %%
 print(
-    "  pi    tau   prior tau   KL at theta = pi        sampled      best theta   KL there"
+    "  pi    tau   prior tau   KL at theta = pi        sampled      best theta   "
+    "KL there"
 )
 for pi in (0.5, 0.1):
     for temperature, prior_temperature in (
@@ -562,7 +578,8 @@ for pi in (0.5, 0.1):
             method="bounded",
         )
         print(
-            f"{pi:4g} {temperature:6g} {prior_temperature:11g}   {concrete_kl_by_quadrature(*equal):z16.4f}   "
+            f"{pi:4g} {temperature:6g} {prior_temperature:11g}   "
+            f"{concrete_kl_by_quadrature(*equal):z16.4f}   "
             f"{mean:7.4f} +- {error:.4f} {sigmoid(best.x):12.1e} {best.fun:z10.4f}"
         )
 
@@ -594,7 +611,8 @@ for pi in (0.5, 0.1):
 
 # %%
 print(
-    "                                                  the gradient, divided by Delta / 3"
+    "                                                  the gradient, divided by "
+    "Delta / 3"
 )
 print("  Delta   Delta^2 / 6    plain formula        package       plain     package")
 for delta in (1.0, 1e-2, 1e-4, 1e-6, 1e-8):
@@ -605,7 +623,8 @@ for delta in (1.0, 1e-2, 1e-4, 1e-6, 1e-8):
     value, one_cache = concrete.kl(np.full((1, 1, 1), delta), np.zeros((1, 1)))
     slope = concrete.kl_vjp(np.ones(1), one_cache)[0].item()
     print(
-        f"{delta:7.0e}   {delta**2 / 6:11.5e}   {plain:14.5e}   {value[0]:12.5e}   {plain_slope * 3 / delta:9.6f}"
+        f"{delta:7.0e}   {delta**2 / 6:11.5e}   {plain:14.5e}   {value[0]:12.5e}   "
+        f"{plain_slope * 3 / delta:9.6f}"
         f"   {slope * 3 / delta:9.6f}"
     )
 
@@ -641,7 +660,8 @@ print(check(concrete.kl, concrete.kl_vjp, (logit_theta, logit_pi)))
 print("    pi   sigmoid(logit pi)   sigmoid(log pi)   pi / (1 + pi)")
 for pi in (0.99, 0.9, 0.5, 0.1, 0.01):
     print(
-        f"{pi:6g}   {sigmoid(logit(pi)):17.4f}   {sigmoid(np.log(pi)):15.4f}   {pi / (1 + pi):13.4f}"
+        f"{pi:6g}   {sigmoid(logit(pi)):17.4f}   {sigmoid(np.log(pi)):15.4f}   "
+        f"{pi / (1 + pi):13.4f}"
     )
 
 # %% [markdown]
@@ -671,7 +691,8 @@ for one in (-1e-18, -1e-3, -1.0, -50.0, -800.0):
     with np.errstate(divide="ignore"):
         through_pi = np.log(np.exp(one)) - np.log(1 - np.exp(one))
     print(
-        f"{one:9.0e}   {through_pi:16.6f} {stick_breaking.logit_probabilities(np.array([[one]]))[0][0, 0]:10.6f}"
+        f"{one:9.0e}   {through_pi:16.6f} "
+        f"{stick_breaking.logit_probabilities(np.array([[one]]))[0][0, 0]:10.6f}"
     )
 
 # %% [markdown]

@@ -44,6 +44,11 @@ from ibpcl.primitives import (
     masked_weights,
     sticks,
 )
+from ibpcl.evaluation.figures.canvas import PALETTE
+
+plt.rcParams.update(
+    {"axes.prop_cycle": plt.cycler(color=PALETTE), "legend.fontsize": 8}
+)
 
 
 def shrunk(x):
@@ -401,12 +406,14 @@ for t, task in enumerate(tasks):
             == seen.y_test
         )
     print(
-        f"after {task.name}: accuracies {accuracies[t, : t + 1].round(3)}, {mask.mean():.0%} of the weights in "
+        f"after {task.name}: accuracies {accuracies[t, : t + 1].round(3)}, "
+        f"{mask.mean():.0%} of the weights in "
         f"{mask.any(axis=0).sum()} units"
     )
 moved = np.abs(after[1]["mu"] - after[0]["mu"]) / np.exp(after[0]["log_sigma"])
 print(
-    f"weights of A/B that E/F's mask keeps moved {moved[masks[0] & masks[1]].mean():.2f} of their widths on average, "
+    "weights of A/B that E/F's mask keeps moved "
+    f"{moved[masks[0] & masks[1]].mean():.2f} of their widths on average, "
     f"those that it drops {moved[masks[0] & ~masks[1]].max():.2f} at most"
 )
 
@@ -552,7 +559,8 @@ variants["without fine-tuning"] = learn_both()
 EPOCHS = {"masked": 60, "finetune": 20}
 for name, ((first, second), (share_1, share_2)) in variants.items():
     print(
-        f"{name:20s} A/B {first:.1%}, E/F {second:.1%}; weights used {share_1:.0%} and {share_2:.0%}"
+        f"{name:20s} A/B {first:.1%}, E/F {second:.1%}; weights used {share_1:.0%} "
+        f"and {share_2:.0%}"
     )
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Bars of the accuracy on A/B and E/F after both tasks for four variants: without Eq. 11 the bar of A/B is far lower than all others."}}

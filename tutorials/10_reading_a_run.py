@@ -35,6 +35,11 @@ from ibpcl.cli import main
 from ibpcl.data import registry
 from ibpcl.data.subsets import limited
 from ibpcl.data.tasks import SplitStream
+from ibpcl.evaluation.figures.canvas import PALETTE
+
+plt.rcParams.update(
+    {"axes.prop_cycle": plt.cycler(color=PALETTE), "legend.fontsize": 8}
+)
 
 # %% [markdown]
 # ## A run
@@ -130,7 +135,8 @@ print("share that is used by any task so far     ", np.round(result["share_used"
 densities = np.array([task[0] for task in result["mask_density"]])
 at_random = 1 - np.prod(1 - densities)
 print(
-    f"sum of the shares {densities.sum():.1%}, union {result['share_used'][-1]:.1%}, union at random {at_random:.1%}"
+    f"sum of the shares {densities.sum():.1%}, union {result['share_used'][-1]:.1%}"
+    f", union at random {at_random:.1%}"
 )
 
 # %% [markdown]
@@ -227,7 +233,8 @@ ink = stream[0].x_train.std(axis=0)
 faint, strong = ink <= np.quantile(ink, 0.25), ink >= np.quantile(ink, 0.75)
 in_use = [float(learner.masks(0)[0][pixels].mean()) for pixels in (faint, strong)]
 print(
-    f"weights in use from the quarter of the pixels that varies least {in_use[0]:.1%}, most {in_use[1]:.1%}"
+    "weights in use from the quarter of the pixels that varies least "
+    f"{in_use[0]:.1%}, most {in_use[1]:.1%}"
 )
 
 # %% [markdown]
@@ -270,12 +277,14 @@ print("shown     entropy   mutual information   more than 95 % for one class")
 for name, found in uncertain.items():
     sure = np.mean(found.probabilities.max(axis=1) > 0.95)
     print(
-        f"{name:8s} {found.entropy.mean():8.3f} {found.mutual_information.mean():20.4f} {sure:30.0%}"
+        f"{name:8s} {found.entropy.mean():8.3f} "
+        f"{found.mutual_information.mean():20.4f} {sure:30.0%}"
     )
 own = uncertain["A or B"]
 wrong = own.probabilities.argmax(axis=1) != stream[0].y_test
 print(
-    f"entropy where it is right {own.entropy[~wrong].mean():.3f}, where it is wrong {own.entropy[wrong].mean():.3f} "
+    f"entropy where it is right {own.entropy[~wrong].mean():.3f}, where it is "
+    f"wrong {own.entropy[wrong].mean():.3f} "
     f"({wrong.sum()} images)"
 )
 
@@ -378,7 +387,8 @@ for name, settings in (
         if entry.startswith(("memory.x", "memory.y"))
     )
     print(
-        f"coreset {name:9s} accuracies {kept[name]}, mean {kept[name].mean():.1%}, {stored / 1000:.0f} kB kept"
+        f"coreset {name:9s} accuracies {kept[name]}, mean {kept[name].mean():.1%}, "
+        f"{stored / 1000:.0f} kB kept"
     )
 
 # %% [markdown]
@@ -430,7 +440,8 @@ for rule, start in (
     alphas[rule, start] = [start, *(alpha for _, alpha in course)]
     used = np.mean([alpha_learner.masks(t)[0].mean() for t in range(3)])
     print(
-        f"{rule:8s} alpha {' -> '.join(f'{alpha:.1f}' for alpha in alphas[rule, start])}; "
+        f"{rule:8s} alpha "
+        f"{' -> '.join(f'{alpha:.1f}' for alpha in alphas[rule, start])}; "
         f"{used:.0%} of the weights in use, mean accuracy {accuracies.mean():.1%}"
     )
 

@@ -42,7 +42,11 @@ from ibpcl.evaluation.latent import (
 )
 from ibpcl.evaluation.linear import LinearModel
 from ibpcl.methods.npbcl_images import ImageNPBCL, ImageSettings
+from ibpcl.evaluation.figures.canvas import PALETTE
 
+plt.rcParams.update(
+    {"axes.prop_cycle": plt.cycler(color=PALETTE), "legend.fontsize": 8}
+)
 rng = np.random.default_rng(7)
 
 # %% [markdown]
@@ -92,7 +96,8 @@ print(f"exact log p(x), mean of 50 points   {exact:.3f}")
 print(f"ELBO, by formula                    {exact - linear.gap():.3f}")
 for K, told in zip(counts, found, strict=True):
     print(
-        f"K = {K:4}: {told['log_likelihood']:.3f}, worth {told['effective_samples']:.0f} samples"
+        f"K = {K:4}: {told['log_likelihood']:.3f}, worth "
+        f"{told['effective_samples']:.0f} samples"
     )
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Estimates of log p(x) against the number of samples: they climb from the ELBO's level at one sample to the exact value."}}
@@ -237,7 +242,8 @@ for model, task in zip(models, stream, strict=True):
     told = mean_and_errors(importance_sampled(model, task.x_test, samples=100))
     score = reconstruction_score(model, task.x_test).mean()
     print(
-        f"{task.name}  {told['elbo']:7.1f}  {told['log_likelihood']:8.1f}  {score:20.1f}"
+        f"{task.name}  {told['elbo']:7.1f}  {told['log_likelihood']:8.1f}  "
+        f"{score:20.1f}"
     )
 
 # %% [markdown]
@@ -276,10 +282,12 @@ def coded(way):
 for way in codes.WAYS:
     known, asked = coded(way)
     print(
-        f"{way:8}: 3-NN error {codes.knn_error(known, labels, asked, test_labels, (3,))[0]:.1%}"
+        f"{way:8}: 3-NN error "
+        f"{codes.knn_error(known, labels, asked, test_labels, (3,))[0]:.1%}"
     )
 print(
-    f"pixels  : 3-NN error {codes.knn_error(train, labels, test, test_labels, (3,))[0]:.1%}"
+    "pixels  : 3-NN error "
+    f"{codes.knn_error(train, labels, test, test_labels, (3,))[0]:.1%}"
 )
 
 # %% [markdown]
@@ -330,7 +338,8 @@ for task, before, after in zip(stream, unmoved, models, strict=True):
 for way in codes.WAYS:
     known, asked = coded(way)
     print(
-        f"{way:8}: 3-NN error {codes.knn_error(known, labels, asked, test_labels, (3,))[0]:.1%}"
+        f"{way:8}: 3-NN error "
+        f"{codes.knn_error(known, labels, asked, test_labels, (3,))[0]:.1%}"
     )
 
 # %% [markdown]

@@ -24,6 +24,11 @@ import numpy as np
 from scipy.special import betaln, digamma
 
 from ibpcl import check_distribution, check_identity, check_value
+from ibpcl.evaluation.figures.canvas import PALETTE
+
+plt.rcParams.update(
+    {"axes.prop_cycle": plt.cycler(color=PALETTE), "legend.fontsize": 8}
+)
 
 # %% [markdown]
 # ## What are the right values?

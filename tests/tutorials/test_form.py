@@ -1,5 +1,5 @@
-"""All tutorials have one form: an opening, questions with answers, described figures, and exercises
-with solutions that pass `ibpcl check`.
+"""All tutorials have one form: an opening, questions with answers, described figures, and
+exercises with solutions that pass `ibpcl check`.
 """
 
 import json
@@ -50,7 +50,9 @@ def check_format(text):
             raise ValueError(f"a line is longer than {limit}: {max(cell.lines, key=len)!r}")
         drawing = cell.kind == "code" and "plt.subplots(" in "\n".join(cell.lines)
         if drawing and "plt.show()" not in cell.lines:
-            raise ValueError(f"the cell that begins with {cell.lines[0]!r} does not show its figure")
+            raise ValueError(
+                f"the cell that begins with {cell.lines[0]!r} does not show its figure"
+            )
     if not text.endswith("\n") or text.endswith("\n\n"):
         raise ValueError("the file must end with one newline")
 

@@ -1,5 +1,5 @@
-"""Helpers for the tests of the tutorials: a script's cells, its run, and the numbers of its text that
-tests hold.
+"""Helpers for the tests of the tutorials: a script's cells, its run, and the numbers of its text
+that tests hold.
 """
 
 import contextlib
@@ -236,7 +236,9 @@ class Tutorial:
         """Note which numbers of the text the test below holds."""
         for fragment in fragments:
             if re.fullmatch(r"[\d.,\s]*", fragment):
-                raise ValueError(f"a fragment needs a unit or a word beside its number: {fragment!r}")
+                raise ValueError(
+                    f"a fragment needs a unit or a word beside its number: {fragment!r}"
+                )
         self.fragments += fragments
         return lambda test: test
 

@@ -1,7 +1,7 @@
 """Solutions to the exercises of tutorial 2.
 
-`ibpcl check tutorials/solutions/02_gaussian_weights.py` proves the pairs; run as a script, the file prints what comes
-out.
+`ibpcl check tutorials/solutions/02_gaussian_weights.py` checks the pairs of
+functions. Run as a script, the file prints the numbers that the comments refer to.
 """
 
 import numpy as np
@@ -9,8 +9,10 @@ from scipy.special import ndtr
 
 from ibpcl.primitives import gaussian
 
-# Exercise 1: another width.  The chain rule adds a factor of one half, since sigma = exp(log_variance / 2).  Without it
-#    the report says "constant factor 2".
+# Exercise 1: Another width.
+#
+# The chain rule adds a factor of one half, since sigma = exp(log_variance / 2).
+# Without it the report says "constant factor 2".
 
 
 def sample(eps, mu, log_variance):
@@ -25,8 +27,10 @@ def sample_vjp(dv, cache):
     return dv * sigma, dv.sum(axis=0), (dv * sigma * eps / 2).sum(axis=0)
 
 
-# Exercise 2: the other direction.  KL[q | p] punishes a q that is too wide: it has mass where p has none.  KL[p | q]
-#    punishes a q that is too narrow.
+# Exercise 2: The other direction.
+#
+# KL[q | p] punishes a q that is too wide: it has mass where p has none. KL[p | q]
+# punishes a q that is too narrow.
 
 
 def both_directions(log_sigma):
@@ -37,12 +41,15 @@ def both_directions(log_sigma):
     )[0]
 
 
-# Exercise 3: when the slope is no help.  The score function still works.  The reparameterized estimate is always 0,
-#    because the slope of a step is 0 wherever it exists: the derivative must not go under the integral, for f jumps.
+# Exercise 3: When the slope is no help.
+#
+# The score function still works. The reparameterized estimate is always 0, because
+# the slope of a step is 0 wherever it exists. The proof breaks where the derivative
+# is taken under the integral: this is not allowed, because f jumps.
 
 
 def step_estimates(mu, sigma, samples, rng):
-    """Return the gradient of E[v > 0] at mu: exact, by the score function, and reparameterized."""
+    """Return the gradient of E[v > 0] at mu: exact, by score, and reparameterized."""
     eps = rng.standard_normal(samples)
     exact = (
         np.exp(-((mu / sigma) ** 2) / 2) / np.sqrt(2 * np.pi) / sigma
@@ -75,7 +82,8 @@ def main():
         0.5, 1.0, 100_000, np.random.default_rng(3)
     )
     print(
-        f"3. E[f] {ndtr(0.5):.4f}, its gradient {exact:.4f}; score function {score:.4f}, "
+        f"3. E[f] {ndtr(0.5):.4f}, its gradient {exact:.4f}; score function "
+        f"{score:.4f}, "
         f"reparameterized {reparameterized:.4f}"
     )
 

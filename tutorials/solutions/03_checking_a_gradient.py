@@ -1,7 +1,7 @@
 """Solutions to the exercises of tutorial 3.
 
-`ibpcl check tutorials/solutions/03_checking_a_gradient.py` proves the pair; run as a script, the file prints what comes
-out.
+`ibpcl check tutorials/solutions/03_checking_a_gradient.py` checks the pair of
+functions. Run as a script, the file prints the numbers that the comments refer to.
 """
 
 import numpy as np
@@ -10,13 +10,16 @@ from ibpcl.verify import check
 
 EPSILON = np.finfo(float).eps
 
-# Exercise 1: the best step.  Forward: h = 2 sqrt(epsilon |f| / |f''|), with an error of 2 sqrt(epsilon |f f''|): half of
-#    the digits.  Central, with the truncation error h^2 / 6 |f'''| and the rounding error epsilon |f| / h:
-#    h = (3 epsilon |f| / |f'''|)^(1/3), and two thirds of the digits.
+# Exercise 1: The best step.
+#
+# Forward difference: h = 2 sqrt(epsilon |f| / |f''|), with an error of 2 sqrt(epsilon
+# |f f''|). Half of the digits are right. Central difference: the truncation error is
+# h^2 / 6 |f'''| and the rounding error epsilon |f| / h. This gives h = (3 epsilon |f|
+# / |f'''|)^(1/3), and two thirds of the digits are right.
 
 
 def best_steps(f, second, third):
-    """Return the best step of the forward and of the central difference, with the error that each has there."""
+    """Return the best step of both differences, with the error that each has there."""
     forward = 2 * np.sqrt(EPSILON * abs(f) / abs(second))
     central = np.cbrt(3 * EPSILON * abs(f) / abs(third))
     return (
@@ -25,8 +28,10 @@ def best_steps(f, second, third):
     )
 
 
-# Exercise 2: a remainder of higher order.  The even terms cancel, h^2 among them, so a right gradient leaves h^3: slope
-#    three.  A wrong one leaves its error times h: slope one.
+# Exercise 2: A remainder of higher order.
+#
+# The even terms cancel, h^2 among them, so a right gradient leaves h^3: slope three.
+# A wrong gradient leaves its error times h: slope one.
 
 
 def central_remainder_slope(f, gradient, x, steps):
@@ -35,8 +40,10 @@ def central_remainder_slope(f, gradient, x, steps):
     return np.polyfit(np.log(steps), np.log(remainders), 1)[0]
 
 
-# Exercise 3: a complex-safe absolute value.  The check proves this pair by the complex step.  Of np.abs it says that the
-#    forward is not complex-safe, and lets differences decide.
+# Exercise 3: A complex-safe absolute value.
+#
+# The check confirms this pair by the complex step. For np.abs it reports that the
+# forward is not complex-safe, and uses finite differences instead.
 
 
 def smooth_abs(x, delta):
@@ -67,7 +74,8 @@ def main():
         strict=True,
     ):
         print(
-            f"1. {name}: h = {h:.0e}, error at most {error:.0e}, measured {abs(measured(h) - np.exp(x)):.0e}"
+            f"1. {name}: h = {h:.0e}, error at most {error:.0e}, measured "
+            f"{abs(measured(h) - np.exp(x)):.0e}"
         )
     steps = 0.5 ** np.arange(2, 9)
     right, wrong = (

@@ -1,15 +1,18 @@
 """Solutions to the exercises of tutorial 4.
 
-`ibpcl check tutorials/solutions/04_verifying_a_derivation.py` proves the pairs; run as a script, the file prints what
-comes out.
+`ibpcl check tutorials/solutions/04_verifying_a_derivation.py` checks the pairs of
+functions. Run as a script, the file prints the numbers that the comments refer to.
 """
 
 import numpy as np
 
 from ibpcl.verify import check
 
-# Exercise 1: a mean.  Without the 1 / N the kind is "constant factor N".  The report believes the forward, because that
-#    is what it can measure; whether a mean or a sum was meant, only its author knows.
+# Exercise 1: A mean.
+#
+# Without the 1 / N the report says "constant factor N". It takes the forward as the
+# definition, because the forward is all that it can measure. Only the author knows
+# whether a mean or a sum was meant.
 
 
 def mean_log_likelihood(x, w, labels):
@@ -41,13 +44,15 @@ def forgetful_mean_vjp(dmean, cache):
     return dx * len(cache[-1]), dw * len(cache[-1])
 
 
-# Exercise 2: overflow.  exp(logits) is infinite, so the forward returns no numbers, and the report says so: the gradient
-#    is not to blame.  With the largest logit taken out of the sum the forward is finite, and the gradient is the same
-#    formula as before.
+# Exercise 2: Overflow.
+#
+# exp(logits) is infinite, so the forward returns NaN or infinity. The report says so:
+# the gradient is not to blame. With the largest logit subtracted, the forward is
+# finite, and the gradient is the same formula as before.
 
 
 def safe_log_likelihood(x, w, labels):
-    """Return the log likelihood of each example, with the largest logit taken out of the sum."""
+    """Return the log likelihood of each example; the largest logit is subtracted."""
     logits = x @ w
     largest = logits.real.max(axis=-1, keepdims=True)
     log_norm = largest[:, 0] + np.log(np.exp(logits - largest).sum(axis=-1))
@@ -69,11 +74,14 @@ def safe_log_likelihood_vjp(dlog_p, cache):
     return dlogits @ w.T, x.T @ dlogits
 
 
-# Exercise 3: the forgotten temperature, found.  At a high temperature all classes tend to the same probability, 1 / C.
+# Exercise 3: The forgotten temperature, found.
+#
+# At a high temperature all classes tend to the same probability, 1 / C. A function
+# that forgets the temperature does not.
 
 
 def ignores_temperature(probabilities):
-    """Return whether ``probabilities(tau)``, shape (N, C), fail to become even as tau grows."""
+    """Return whether ``probabilities(tau)``, (N, C), stay uneven as tau grows."""
     p = probabilities(1e6)
     return bool(np.abs(p - 1 / p.shape[1]).max() > 1e-3)
 

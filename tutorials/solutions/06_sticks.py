@@ -1,6 +1,7 @@
 """Solutions to the exercises of tutorial 6.
 
-`ibpcl check tutorials/solutions/06_sticks.py` proves the pairs; run as a script, the file prints what comes out.
+`ibpcl check tutorials/solutions/06_sticks.py` checks the pairs of functions. Run as a
+script, the file prints the numbers that the comments refer to.
 """
 
 import numpy as np
@@ -10,21 +11,27 @@ from scipy.stats import beta
 from ibpcl.primitives import kumaraswamy
 from ibpcl.verify import check
 
-# Exercise 1: how close is the relative?  They are equal where a or b is 1.  Elsewhere they are of the same shape, but
-#    the mode lies elsewhere: by an eighth of the height at (2, 2), by half of it at (5, 3).
+# Exercise 1: How close is the relative?
+#
+# They are equal where a or b is 1. Elsewhere they have a similar shape, but a
+# different mode. The largest difference is an eighth of the height at (2, 2), and
+# half of the height at (5, 3).
 
 
 def largest_difference(a, b):
-    """Return the largest difference of the two densities, as a share of the Beta's largest value."""
+    """Return the largest difference of the densities, relative to the Beta's mode."""
     v = np.linspace(0.001, 0.999, 999)
     own = np.exp(kumaraswamy.log_density(np.log(v), np.array(a), np.array(b))[0])
     other = beta.pdf(v, a, b)
     return np.abs(own - other).max() / other.max()
 
 
-# Exercise 2: the expected log-stick.  At (alpha + 1, 2) it is -1.5 / 31 for alpha = 30, against the prior's -1 / 30: the
-#    sticks are shorter, so it keeps fewer units, the last of 200 e^{-3} times as likely.
-#    E[log v] = -(gamma + psi(b + 1)) / a; d/da of it is (gamma + psi(b + 1)) / a^2, d/db is -psi'(b + 1) / a.
+# Exercise 2: The expected log-stick.
+#
+# At (alpha + 1, 2) with alpha = 30 it is -1.5 / 31, for the prior -1 / 30. The sticks
+# are shorter, so fewer units are kept. The last of 200 units is e^{-3} times as
+# likely. In general E[log v] = -(gamma + psi(b + 1)) / a. The derivative with respect
+# to a is (gamma + psi(b + 1)) / a^2, with respect to b it is -psi'(b + 1) / a.
 
 
 def expected_log_stick(a, b):
@@ -39,10 +46,12 @@ def expected_log_stick_vjp(dmean, cache):
     return dmean * total / a**2, -dmean * polygamma(1, b + 1) / a
 
 
-# Exercise 3: another slip.  The pair below, with E[log u] = 0, passes: a gradient check compares f_vjp with f, and both
-#    have the slip.  It should pass.  What finds it is a value from outside: the integral of the definition.  That the
-#    divergence of equal distributions is zero does *not* find it, for the term has the factor b - 1: one known value is
-#    not enough.
+# Exercise 3: Another slip.
+#
+# The pair below, with E[log u] = 0, passes: a gradient check compares f_vjp with f,
+# and both contain the mistake. An independent value finds it, such as the integral of
+# the definition. It is *not* enough that the KL divergence of equal distributions is
+# zero, because the wrong term has the factor b - 1: one known value is not enough.
 
 
 def slipped_kl(a, b, alpha):
@@ -75,12 +84,14 @@ def check_inputs():
 def main():
     for a, b in ((2.0, 2.0), (5.0, 3.0), (1.0, 3.0), (30.0, 1.0)):
         print(
-            f"1. Kumaraswamy({a:g}, {b:g}): differs from the Beta by {largest_difference(a, b):.1%} of its height"
+            f"1. Kumaraswamy({a:g}, {b:g}): differs from the Beta by "
+            f"{largest_difference(a, b):.1%} of its height"
         )
     for a, b in ((31.0, 2.0), (30.0, 1.0)):
         mean = expected_log_stick(a, b)[0]
         print(
-            f"2. a = {a:g}, b = {b:g}: E[log v] = {mean:.4f}, E[log pi_200] = {200 * mean:.2f}"
+            f"2. a = {a:g}, b = {b:g}: E[log v] = {mean:.4f}, E[log pi_200] = "
+            f"{200 * mean:.2f}"
         )
     right, slipped = (
         check(f, vjp, check_inputs()).ok
@@ -99,7 +110,8 @@ def main():
         )
         integral = np.sum(np.exp(log_q - t) * (log_q - log_p)) * (t[1] - t[0])
         print(
-            f"3. a, b, alpha = {case}: integral {integral:.3f}, right {kumaraswamy.kl_to_beta(*one)[0]:.3f}, "
+            f"3. a, b, alpha = {case}: integral {integral:.3f}, right "
+            f"{kumaraswamy.kl_to_beta(*one)[0]:.3f}, "
             f"slipped {slipped_kl(*one)[0]:.3f}"
         )
 

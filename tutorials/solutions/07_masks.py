@@ -1,6 +1,7 @@
 """Solutions to the exercises of tutorial 7.
 
-`ibpcl check tutorials/solutions/07_masks.py` proves the pairs; run as a script, the file prints what comes out.
+`ibpcl check tutorials/solutions/07_masks.py` checks the pairs of functions. Run as a
+script, the file prints the numbers that the comments refer to.
 """
 
 import numpy as np
@@ -9,9 +10,12 @@ from ibpcl.numerics import logistic_kl, logit, sigmoid, softplus
 from ibpcl.primitives import concrete
 from ibpcl.verify import check
 
-# Exercise 1: a straight-through mask.  The check says that the true gradient is zero: a rounded number does not move
-#    with its input, except where it jumps.  It is right to say so.  The straight-through gradient is the gradient of
-#    another function, used on purpose; it is not a derivative.
+# Exercise 1: A straight-through mask.
+#
+# The check reports that the true gradient is zero, and it is right: a rounded number
+# does not move with its input, except where it jumps. The straight-through gradient
+# is the gradient of another function. It is used on purpose, but it is not a
+# derivative.
 
 
 def rounded(logistic, logit_theta, tau):
@@ -22,8 +26,10 @@ def rounded(logistic, logit_theta, tau):
 
 # (No rounded_vjp here: it would not be the gradient.)
 
-# Exercise 2: where a density piles up.  At tau = 1 and theta = 1/2 the mask is uniform.  Below, the density is lowest in
-#    the middle, above it is highest there.
+# Exercise 2: Where a density piles up.
+#
+# At tau = 1 and theta = 1/2 the mask is uniform. For lower temperatures the density
+# is lowest in the middle, for higher ones it is highest there.
 
 
 def slope_right_of_the_middle(tau):
@@ -32,12 +38,15 @@ def slope_right_of_the_middle(tau):
     return concrete.log_density_vjp(np.ones(1), cache)[0].item()
 
 
-# Exercise 3: a bound, by hand.  To first order theta = pi, so the gradient is pi (1 - pi) rho, and the divergence
-#    pi (1 - pi) rho^2 / 2.  Its largest value is rho^2 / 8, at pi = 1/2, which comes closest to the concrete rho^2 / 6.
+# Exercise 3: A bound, by hand.
+#
+# To first order theta = pi, so the gradient is pi (1 - pi) rho, and the KL divergence
+# pi (1 - pi) rho^2 / 2. Its largest value is rho^2 / 8, at pi = 1/2. This comes
+# closest to rho^2 / 6, the value for concrete masks.
 
 
 def coin_kl(rho, log_odds):
-    """Return the divergence of two coins, in nats, the log-odds of the posterior being rho larger."""
+    """Return the KL divergence in nats of Bernoulli masks whose log-odds differ by rho."""
     theta = sigmoid(rho + log_odds)
     return theta * rho - softplus(rho + log_odds) + softplus(log_odds), (
         rho,
@@ -47,17 +56,19 @@ def coin_kl(rho, log_odds):
 
 
 def coin_kl_vjp(dkl, cache):
-    """Pull the gradient back to ``rho`` and to the prior's ``log_odds``, on both of its paths."""
+    """Pull the gradient back to ``rho`` and, on both paths, to ``log_odds``."""
     rho, log_odds, theta = cache
     through_theta = dkl * theta * (1 - theta) * rho
     return through_theta, through_theta + dkl * (sigmoid(log_odds) - theta)
 
 
-# Exercise 4: the log link as a pair.  With pi = 1/2, log pi = -0.69, so rho must exceed 0.69.
+# Exercise 4: The log link as a pair.
+#
+# With pi = 1/2, log pi = -0.69, so rho must exceed 0.69.
 
 
 def log_link(rho, log_pi):
-    """Return theta = sigmoid(rho + log pi); ``log_pi`` (K,) serves all rows of ``rho`` (D, K)."""
+    """Return theta = sigmoid(rho + log pi) for rho (D, K) and log_pi (K,)."""
     theta = sigmoid(rho + log_pi)
     return theta, theta
 
@@ -88,17 +99,20 @@ def main():
     print("1.", report["logit_theta"].words)
     for tau in (0.5, 1.0, 2.0):
         print(
-            f"2. tau = {tau:g}: slope right of the middle {slope_right_of_the_middle(tau):+.3f}"
+            f"2. tau = {tau:g}: slope right of the middle "
+            f"{slope_right_of_the_middle(tau):+.3f}"
         )
     rho = 0.1
     for pi in (0.5, 0.1):
         print(
-            f"3. pi = {pi:g}: coins {coin_kl(rho, logit(pi))[0]:.6f}, by the bound {pi * (1 - pi) * rho**2 / 2:.6f}; "
+            f"3. pi = {pi:g}: coins {coin_kl(rho, logit(pi))[0]:.6f}, by the bound "
+            f"{pi * (1 - pi) * rho**2 / 2:.6f}; "
             f"concrete {logistic_kl(rho):.6f}, {rho**2 / 6:.6f}"
         )
     for rho in (0.68, 0.70):
         print(
-            f"4. rho = {rho}: theta = {log_link(np.array([[rho]]), np.log([0.5]))[0].item():.4f}"
+            f"4. rho = {rho}: theta = "
+            f"{log_link(np.array([[rho]]), np.log([0.5]))[0].item():.4f}"
         )
 
 

@@ -1,15 +1,22 @@
 """Solutions to the exercises of tutorial 9.
 
-`ibpcl check tutorials/solutions/09_algorithm_1.py` proves the pair; run as a script, the file prints what comes out.
+`ibpcl check tutorials/solutions/09_algorithm_1.py` checks the pair of functions. Run
+as a script, the file prints the numbers that the comments refer to.
 """
 
 from pathlib import Path
 
 import numpy as np
 
-# Exercise 1: the weight of the masks' divergence.  Weights are chosen one by one rather than by units: the tasks use
-#    little more than half as many, and share a smaller part of them; the package still gives the same masks.
-# Exercise 2: what Eq. 11 holds.  400 times stiffer: 1 / 0.05^2 against 1 / 1^2.
+# Exercise 1: The weight of the masks' divergence.
+#
+# Weights are now chosen one by one rather than by units. The tasks use little more
+# than half as many weights, and share a smaller part of them. The package still gives
+# the same masks.
+
+# Exercise 2: What Eq. 11 holds.
+#
+# It is 400 times stiffer: 1 / 0.05^2 against 1 / 1^2.
 
 
 def pull(mu, prior_mu, prior_sigma):
@@ -25,10 +32,16 @@ def pull_vjp(dkl, cache):
     return dmu, -dmu, -dmu * away
 
 
-# Exercise 3: Adam's first step.  By its rate: m / (1 - beta_1) = g and s / (1 - beta_2) = g^2, so the quotient is the
-#    sign of g.  Masks move ten times as fast as weights; in 240 steps of 0.1 a log-odds can go from 0 to 24.
-# Exercise 4: another union.  The second task takes old weights first, for they are in the first units, which the prior
-#    favours; the third one takes nearly all that there is.
+# Exercise 3: Adam's first step.
+#
+# It moves by its learning rate. After one step m / (1 - beta_1) = g and s / (1 -
+# beta_2) = g^2, so the quotient is the sign of g. Masks therefore move ten times as
+# fast as weights. In 240 steps of 0.1 a log-odds can go from 0 to 24.
+
+# Exercise 4: Another union.
+#
+# The second task takes old weights first, because they belong to the first units,
+# which the prior favours. The third task takes nearly all weights.
 
 
 def tutorial(until, *changes):
@@ -88,7 +101,8 @@ def main():
     masks, accuracies = learn_all(names)
     shares, both = [mask.mean() for mask in masks], (masks[0] & masks[1]).mean()
     print(
-        f"1. with weight 0.05: {shares[0]:.0%} and {shares[1]:.0%} of the weights, {both:.0%} shared; accuracies "
+        f"1. with weight 0.05: {shares[0]:.0%} and {shares[1]:.0%} of the weights, "
+        f"{both:.0%} shared; accuracies "
         f"{accuracies[0]:.1%} and {accuracies[1]:.1%}"
     )
     stiff, loose = (
@@ -102,7 +116,8 @@ def main():
         for g in (1e-3, 100.0)
     ]
     print(
-        f"3. a gradient of 0.001 moves it by {moved[0]:.4f}, one of 100 by {moved[1]:.4f}"
+        f"3. a gradient of 0.001 moves it by {moved[0]:.4f}, one of 100 by "
+        f"{moved[1]:.4f}"
     )
     names = tutorial(
         "# That was all.", ("((0, 1), (4, 5))", "((0, 1), (4, 5), (6, 7))")

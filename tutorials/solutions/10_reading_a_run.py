@@ -1,14 +1,18 @@
 """Solutions to the exercises of tutorial 10.
 
-`ibpcl check tutorials/solutions/10_reading_a_run.py` proves the pair; run as a script, the file prints what comes out.
+`ibpcl check tutorials/solutions/10_reading_a_run.py` checks the pair of functions.
+Run as a script, the file prints the numbers that the comments refer to.
 """
 
 from dataclasses import replace
 
 import numpy as np
 
-# Exercise 1: entropy.  H = -sum p log p and dp_c / df_j = p_c (1[c = j] - p_j) give dH / df_c = -p_c (log p_c + H).  It
-#    is zero where all p are equal (the maximum) and, in the limit, where one of them is one (the minimum).
+# Exercise 1: Entropy.
+#
+# H = -sum p log p and dp_c / df_j = p_c (1[c = j] - p_j) give dH / df_c = -p_c (log
+# p_c + H). It is zero where all p are equal (the maximum). It also tends to zero
+# where one p tends to one (the minimum).
 
 
 def entropy(logits):
@@ -25,13 +29,18 @@ def entropy_vjp(dh, cache):
     return -dh[:, None] * np.exp(log_p) * (log_p + h[:, None])
 
 
-# Exercise 2: coresets for VCL.  With one head and without a coreset the second task suffers most.  Forty kept examples
-#    per task give back part of it, at the cost of a few points on the first.
-# Exercise 3: how much of it is shared?  The share of a task's weights that the union of the earlier ones has.
+# Exercise 2: Coresets for VCL.
+#
+# With one head and without a coreset the second task suffers most. Forty kept
+# examples per task restore part of it, at the cost of a few points on the first task.
+
+# Exercise 3: How much of it is shared?
+#
+# It is the share of a task's weights that belong to the union of the earlier masks.
 
 
 def shared_with_earlier(masks):
-    """Return, for each task after the first, the share of its weights that an earlier task used."""
+    """Return the share of each later task's weights that an earlier task used."""
     union, shares = masks[0].copy(), []
     for mask in masks[1:]:
         shares.append(float((mask & union).sum() / mask.sum()))
@@ -39,12 +48,15 @@ def shared_with_earlier(masks):
     return shares
 
 
-# Exercise 4: an honest stranger.  The quantile of what A and B have.  On the small images a good part of the noise is
-#    below it: a threshold is a help, and no guard.
+# Exercise 4: An honest stranger.
+#
+# The threshold is a quantile of the mutual information on A and B. On these small
+# images nearly half of the noise is below it. The threshold helps, but it does not
+# reliably detect images of another kind.
 
 
 def accepted(own, strangers, share=0.95):
-    """Return the threshold that accepts a share of one's own, and the share of strangers that it accepts."""
+    """Return the threshold that accepts a share of `own`, and its share of `strangers`."""
     threshold = np.quantile(own, share)
     return threshold, np.mean(strangers <= threshold)
 
@@ -76,7 +88,8 @@ def main():
     for p in ([1 / 3, 1 / 3, 1 / 3], [0.9, 0.05, 0.05]):
         h, cache = entropy(np.log([p]))
         print(
-            f"1. p = {np.round(p, 2)}: entropy {h[0]:.3f}, gradient {entropy_vjp(np.ones(1), cache)[0].round(3)}"
+            f"1. p = {np.round(p, 2)}: entropy {h[0]:.3f}, gradient "
+            f"{entropy_vjp(np.ones(1), cache)[0].round(3)}"
         )
     for coreset in ("none", "random"):
         learner = ibpcl.learner(
@@ -98,7 +111,8 @@ def main():
             for t, task in enumerate(tasks)
         ]
         print(
-            f"2. VCL, one head, coreset {coreset}: accuracies {np.round(found, 3).tolist()}"
+            f"2. VCL, one head, coreset {coreset}: accuracies "
+            f"{np.round(found, 3).tolist()}"
         )
     learner = ibpcl.learner(
         "npbcl",

@@ -1,7 +1,7 @@
 """Solutions to the exercises of tutorial 12.
 
-`ibpcl check tutorials/solutions/12_continual_autoencoder.py` proves the pair; run as a script, the file prints what
-comes out.
+`ibpcl check tutorials/solutions/12_continual_autoencoder.py` checks the pair of
+functions. Run as a script, the file prints the numbers that the comments refer to.
 """
 
 import numpy as np
@@ -10,8 +10,10 @@ from ibpcl.evaluation.codes import knn_error
 from ibpcl.evaluation.latent import importance_sampled, mean_and_errors
 from ibpcl.evaluation.linear import LinearModel
 
-# Exercise 1: the divergence of the codes.  (m^2 + s^2 - 1) / 2 - log s, summed over the width of a code; gradients m and
-#    s^2 - 1.
+# Exercise 1: The divergence of the codes.
+#
+# The KL divergence is (m^2 + s^2 - 1) / 2 - log s, summed over the width of a code.
+# The gradients are m and, at log s, s^2 - 1.
 
 
 def code_divergence(z_mean, z_log_sigma):
@@ -26,8 +28,10 @@ def code_divergence_vjp(dkl, cache):
     return dkl[:, None] * z_mean, dkl[:, None] * (np.exp(2 * z_log_sigma) - 1)
 
 
-# Exercise 2: how many samples?  One.  With orthogonal rows the posterior of the codes is a product of independent
-#    Gaussians, so the q of the model is exact and all weights are equal.
+# Exercise 2: How many samples?
+#
+# One. With orthogonal rows the posterior of the codes is a product of independent
+# Gaussians. So the q of the model is exact, and all weights are equal.
 
 
 def orthogonal(rng):
@@ -36,12 +40,14 @@ def orthogonal(rng):
     return LinearModel(q.T, noise=0.7)
 
 
-# Exercise 3: a bound in one line.  By Jensen: log of the mean of the K + 1 leave-one-out averages is at least the mean of
-#    their logs, and each of those is an estimate with K samples.
+# Exercise 3: A bound in one line.
+#
+# By Jensen's inequality: the log of the mean of the K + 1 leave-one-out averages is
+# at least the mean of their logs, and each of those is an estimate with K samples.
 
 
 def bounds(log_weights, counts):
-    """Return the mean of log (1/K sum w) over independent groups of K samples, for each K."""
+    """Return the mean of log (1/K sum w) over groups of K samples, for each K."""
     found = []
     for count in counts:
         groups = log_weights[: len(log_weights) // count * count].reshape(-1, count)
@@ -54,12 +60,14 @@ def bounds(log_weights, counts):
     return found
 
 
-# Exercise 4: a label leak of your own.  With the oracle the error is zero: the codes' mean names the class.  Without it,
-#    one encoder for all, it is chance.
+# Exercise 4: A label leak of your own.
+#
+# With the oracle the error is zero: the mean of the codes reveals the class. Without
+# it, with one encoder for all classes, the error is at chance level, two thirds.
 
 
 def leak(rng, classes=3, each=100, width=6):
-    """Return the nearest-neighbour error on codes of images without information, with the oracle and without."""
+    """Return the nearest-neighbour error on uninformative codes, with and without oracle."""
     labels, means = (
         np.repeat(np.arange(classes), each),
         8 * rng.standard_normal((classes, width)),

@@ -1,7 +1,7 @@
 """Solutions to the exercises of tutorial 13.
 
-`ibpcl check tutorials/solutions/13_more_than_gradients.py` checks the functions; run as a script, the file prints what
-comes out.
+`ibpcl check tutorials/solutions/13_more_than_gradients.py` checks the functions. Run
+as a script, the file prints the numbers that the comments refer to.
 """
 
 import numpy as np
@@ -10,8 +10,10 @@ from ibpcl import check_distribution, check_value
 
 support = (0, np.inf)
 
-# Exercise 1: a log-normal density.  Without the Jacobian the integral is E[e^z] = exp(mu + sigma^2 / 2), and the report
-#    says that it is the density of log x.
+# Exercise 1: A log-normal density.
+#
+# Without the Jacobian the integral is E[e^z] = exp(mu + sigma^2 / 2), and the report
+# says that it is the density of log x.
 
 
 def lognormal_log_density(x, mu, sigma):
@@ -25,8 +27,10 @@ def without_jacobian(x, mu, sigma):
     return lognormal_log_density(x, mu, sigma) + np.log(x)
 
 
-# Exercise 2: one number.  1 - log 2 is right.  The same in bits gets its name; the entropy for the rate 1/2 does not:
-#    1 + log 2 is another number, and no plain slip leads to it.
+# Exercise 2: One number.
+#
+# 1 - log 2 is right. The same value in bits is recognized. The entropy for the rate
+# 1/2 is not: 1 + log 2 is a different number, and no plain mistake leads to it.
 
 
 def exponential_log_density(x, rate):
@@ -39,8 +43,11 @@ def exponential_entropy(rate):
     return 1 - np.log(rate)
 
 
-# Exercise 3: where the density is no help.  1 - u is uniform as u is, so both samplers are right.  A quantile function
-#    is not about a distribution but about each level: the quantile of 1 - p is the other tail.
+# Exercise 3: Where the density is no help.
+#
+# 1 - u is uniform like u, so both samplers are right. A quantile function must be
+# right at each level, not only as a distribution: the quantile of 1 - p is the other
+# tail.
 
 
 def exponential_sample(u, rate):
