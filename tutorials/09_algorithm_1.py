@@ -1,27 +1,30 @@
 # %% [markdown]
 # # 9. Algorithm 1 by hand
 #
-# All pieces are there: the ELBO and its gradient (tutorial 8), a temperature, a mask, a
-# prior. What is left is the algorithm: Algorithm 1 of Kumar, Chatterjee and Rai,
-# "Bayesian Structure Adaptation for Continual Learning". In about a hundred lines of
-# NumPy, which are meant to be typed, we learn A/B and then E/F in one network: Adam on
-# the ELBO while the masks cool down, the hard mask, fine-tuning, Eq. 11, the second
-# task. Then the package does the same with the same noise, and the numbers are
-# compared.
+# We have all the pieces: the ELBO and its gradient (tutorial 8), a temperature, a mask,
+# a prior. Now we assemble Algorithm 1 of Kumar, Chatterjee and Rai, "Bayesian Structure
+# Adaptation for Continual Learning". In about a hundred lines of NumPy, which you
+# should type yourself, we learn A/B and then E/F in one network. The steps are: Adam on
+# the ELBO while the masks cool down, the hard mask, fine-tuning, Eq. 11, and the second
+# task. At the end the package does the same with the same noise, and we compare the
+# numbers.
 #
 # **Prerequisites:** tutorials 1 and 8. **Time:** about 90 minutes, if you type.
 #
 # **You will be able to**
 #
-# - write Adam, a cooling schedule and a minibatch loop by yourself;
-# - say what each line of Algorithm 1 is for, and what happens without it;
-# - cut a mask, set what it drops to its prior, and fine-tune the rest;
+# - write Adam, a cooling schedule and a minibatch loop yourself;
+# - explain the purpose of each line of Algorithm 1, and the effect of leaving it out;
+# - cut a mask, set the dropped weights to their prior, and fine-tune the rest;
 # - turn a posterior into the next prior by Eq. 11.
 #
-# The functions of `ibpcl.primitives` are those that tutorials 2 to 8 derive; everything
-# else is written here. Names: `p` holds the parameters by name,
-# `prior` what they are compared with; `S` samples, `N` examples of a task, `D` inputs,
-# `K` units, `C` classes.
+# We use functions of `ibpcl.primitives`. Tutorials 2 and 5 to 8 derive their formulas.
+# Some of them combine several steps that you have seen separately: `sticks.log_odds`
+# goes from the raw parameters to the log-odds of the units, `masked_weights.sample`
+# draws a mask, a weight and the mask's KL divergence in one pass, and
+# `local_linear.sample` can apply a mask and an activation. Everything else is written
+# here. Names: `p` holds the parameters by name, `prior` the parameters of the prior,
+# `S` samples, `N` examples of a task, `D` inputs, `K` units, `C` classes.
 
 # %%
 from dataclasses import replace
@@ -33,6 +36,7 @@ import ibpcl
 from ibpcl.data import registry
 from ibpcl.data.subsets import limited
 from ibpcl.data.tasks import SplitStream
+from ibpcl.evaluation.figures.canvas import PALETTE
 from ibpcl.noise import Key, generator, logistic, normal, uniform
 from ibpcl.numerics import inverse_softplus, sigmoid
 from ibpcl.primitives import (
@@ -44,14 +48,13 @@ from ibpcl.primitives import (
     masked_weights,
     sticks,
 )
-from ibpcl.evaluation.figures.canvas import PALETTE
 
 plt.rcParams.update(
     {"axes.prop_cycle": plt.cycler(color=PALETTE), "legend.fontsize": 8}
 )
 
 
-def shrunk(x):
+def shrink(x):
     """Average blocks of 4 x 4 pixels: 49 inputs instead of 784."""
     return x.reshape(-1, 7, 4, 7, 4).mean(axis=(2, 4)).reshape(-1, 49)
 
@@ -60,8 +63,8 @@ N, D, K, C, S, BATCH = 400, 49, 20, 2, 2, 100
 tasks = [
     replace(
         task,
-        x_train=shrunk(task.x_train),
-        x_test=shrunk(task.x_test),
+        x_train=shrink(task.x_train),
+        x_test=shrink(task.x_test),
         image_shape=(7, 7),
     )
     for task in limited(SplitStream(registry.load("glyphs"), ((0, 1), (4, 5))), N, 200)
@@ -82,23 +85,21 @@ for i, axes in enumerate(grid):
 plt.show()
 
 # %% [markdown]
-# ## Beliefs, and where they start
+# ## Distributions, and where they start
 #
-# A layer is a dict of four arrays: means and log-widths of weights and biases. The
-# head's have `head_` before their names, and the masks have three arrays more: `rho`,
-# and `raw_a`, `raw_b` of the sticks. All numbers that one has to choose stand here. The
-# divergences have weight one: this is the ELBO of Eq. 8 to the letter.
+# A layer is a dictionary of four arrays: means and log widths of weights and biases.
+# For the head their names begin with `head_`. The masks add three arrays: `rho`, and
+# `raw_a` and `raw_b` of the sticks. The next cell also contains all numbers that one
+# has to choose. All KL divergences have weight one: this is exactly the ELBO of Eq. 8.
 
 # %%
 GAUSSIAN = ("mu", "log_sigma", "bias_mu", "bias_log_sigma")
 HEAD = tuple("head_" + name for name in GAUSSIAN)
 MASK = ("rho", "raw_a", "raw_b")
 ALPHA, PRIOR_SIGMA, START_SIGMA, SPREAD = 5.0, 1.0, 0.05, 0.1
-RATE = {
-    "masked": 0.01,
-    "finetune": 0.003,
-}  # Adam's, of weights; that of masks and sticks:
-MASK_RATE, TAU = 0.1, (10.0, 0.25)  # and the temperature at the first and the last step
+RATE = {"masked": 0.01, "finetune": 0.003}  # Adam's learning rate of the weights
+MASK_RATE = 0.1  # Adam's learning rate of masks and sticks
+TAU = (10.0, 0.25)  # temperature at the first and the last step
 EPOCHS = {"masked": 60, "finetune": 20}
 PREDICTION_SAMPLES = 20
 
@@ -119,7 +120,7 @@ HEAD_PRIOR = belief(np.zeros((K, C)), PRIOR_SIGMA)
 
 # %% [markdown]
 # Noise is a function of seed, task, phase and step, so that the package can draw the
-# same. A key says which:
+# same noise. A key names the block of noise:
 
 # %%
 PHASE = {"start": 0, "masked": 2, "cut": 3, "finetune": 4, "predict": 6}
@@ -136,12 +137,12 @@ def streams(key, count=5):
 # %% [markdown]
 # ## The gradient of the ELBO
 #
-# As in tutorial 8, in one piece. Adam goes *down*, and per example, so the loss is
-# $-\mathcal L / N$: the likelihood's cotangent is $-\frac{1}{S\,|b|}$ for each sample
-# and example of the minibatch $b$ (that is
-# $-\frac1N \cdot \frac{N}{|b|} \cdot \frac1S$), that of every divergence $\frac1N$. Two
-# parts are used twice and stand first: the way from the head back to the hidden units,
-# and the divergence of the Gaussians.
+# This is tutorial 8 in one piece. Adam *descends*, and we measure per example, so the
+# loss is $-\mathcal L / N$. The cotangent of the likelihood is $-\frac{1}{S\,|b|}$ for
+# each sample and each example of the minibatch $b$, because $\frac1N \cdot
+# \frac{N}{|b|} \cdot \frac1S = \frac{1}{S\,|b|}$. The cotangent of every KL divergence
+# is $\frac1N$. Two functions are used twice, so we define them first: backpropagation
+# from the head to the hidden units, and the gradient of the Gaussian KL divergences.
 
 
 # %%
@@ -153,7 +154,7 @@ def pull_from_data(p, hidden, labels, head_eps):
     return dhidden, dict(zip(HEAD, dhead, strict=True))
 
 
-def add_divergence(gradient, p, prior):
+def add_kl(gradient, p, prior):
     for mu in ("mu", "bias_mu", "head_mu", "head_bias_mu"):
         log_sigma = mu.replace("mu", "log_sigma")
         _, cache = gaussian.kl(p[mu], p[log_sigma], prior[mu], prior[log_sigma])
@@ -167,7 +168,7 @@ def add_divergence(gradient, p, prior):
 
 def masked_gradient(p, prior, x, labels, tau, key):
     weight_key, bias_key, stick_key, mask_key, head_key = streams(key)
-    # forward: sticks, masked weights, biases as far as their units are on, data
+    # Forward: sticks, masked weights, biases times the activity of their units, data.
     logit_pi, c_sticks = sticks.log_odds(
         uniform(stick_key, (S, K)), p["raw_a"], p["raw_b"]
     )
@@ -185,7 +186,7 @@ def masked_gradient(p, prior, x, labels, tau, key):
     )
     h, c_linear = linear.apply(x, w, bias * activity)
     hidden, c_relu = activations.relu(h)
-    # and back, in the opposite order
+    # Backward, in the opposite order.
     dhidden, gradient = pull_from_data(
         p, hidden, labels, normal(head_key, (S, len(x), C))
     )
@@ -200,10 +201,9 @@ def masked_gradient(p, prior, x, labels, tau, key):
     draw_a, draw_b = sticks.log_odds_vjp(dlogit_pi, c_sticks)
     _, c_kl = sticks.divergence(p["raw_a"], p["raw_b"], np.float32(ALPHA))
     da, db, _ = sticks.divergence_vjp(1 / N, c_kl)
-    found = dmu, dlog_sigma, dbias_mu, dbias_log_sigma, drho, draw_a + da, draw_b + db
-    return add_divergence(
-        gradient | dict(zip(GAUSSIAN + MASK, found, strict=True)), p, prior
-    )
+    dlayer = dmu, dlog_sigma, dbias_mu, dbias_log_sigma, drho, draw_a + da, draw_b + db
+    gradient |= dict(zip(GAUSSIAN + MASK, dlayer, strict=True))
+    return add_kl(gradient, p, prior)
 
 
 # %% [markdown]
@@ -224,9 +224,9 @@ def masked_gradient(p, prior, x, labels, tau, key):
 # <details><summary>Answer</summary>
 #
 # Gradients of cold masks are nearly always zero and now and then huge (tutorial 7), so
-# masks would be decided before the weights behind them mean anything. At $\tau = 10$
-# every mask is near one half: all weights learn a little, and the masks find out slowly
-# which of them matter.
+# masks would be decided before the weights behind them have learned anything. At
+# $\tau = 10$ every mask is near one half. All weights learn a little, and the masks
+# slowly select those that matter.
 #
 # </details>
 
@@ -236,43 +236,37 @@ def adam(p, gradient, moments, step, rate):
     for name, g in gradient.items():
         m, s = moments.get(name, (0 * g, 0 * g))
         m, s = 0.9 * m + (1 - 0.9) * g, 0.999 * s + (1 - 0.999) * g * g
-        direction = (
-            m
-            / np.float32(1 - 0.9**step)
-            / (np.sqrt(s / np.float32(1 - 0.999**step)) + 1e-8)
-        )
-        p = p | {
-            name: p[name] - np.float32(MASK_RATE if name in MASK else rate) * direction
-        }
         moments[name] = m, s
+        root = np.sqrt(s / np.float32(1 - 0.999**step)) + 1e-8
+        direction = m / np.float32(1 - 0.9**step) / root
+        eta = np.float32(MASK_RATE if name in MASK else rate)
+        p = p | {name: p[name] - eta * direction}
     return p
 
 
 def fit(p, task, t, phase, gradient):
     moments, step, steps = {}, 0, EPOCHS[phase] * N // BATCH
     for epoch in range(EPOCHS[phase]):
-        order = generator(key(t, phase, epoch)._replace(stream=2**32 - 1)).permutation(
-            N
-        )
+        order_key = key(t, phase, epoch)._replace(stream=2**32 - 1)
+        order = generator(order_key).permutation(N)
         for rows in np.split(order, N // BATCH):
             tau = TAU[0] * (TAU[1] / TAU[0]) ** (step / (steps - 1))
-            found = gradient(
-                p, task.x_train[rows], task.y_train[rows], tau, key(t, phase, step)
-            )
+            data = task.x_train[rows], task.y_train[rows]
+            dp = gradient(p, *data, tau, key(t, phase, step))
             step += 1
-            p = adam(p, found, moments, step, RATE[phase])
+            p = adam(p, dp, moments, step, RATE[phase])
     return p
 
 
 # %% [markdown]
-# ## The hard mask, and what it drops
+# ## The hard mask, and the weights that it drops
 #
 # After masked training every mask has a probability $\theta_{dk} = \sigma(\rho_{dk} +
-# \operatorname{logit}\pi_k)$, averaged over sticks. The weight is kept if it is more
-# likely on than off. For what is dropped the ELBO is easy to maximize: the likelihood
-# does not see it, so only its divergence is left, and that is least, zero, *at the
-# prior*. The same holds for the bias of a unit without any weight, and for the head's
-# weights that read such a unit.
+# \operatorname{logit}\pi_k)$, averaged over sticks. A weight is kept if it is more
+# likely on than off. For a dropped weight the ELBO is easy to maximize: the likelihood
+# does not depend on it, so only its KL divergence remains. That is smallest, namely
+# zero, *at the prior*. The same holds for the bias of a unit without any weight, and
+# for the head's weights that read such a unit.
 
 
 # %%
@@ -302,9 +296,10 @@ def drop(p, prior, mask):
 # %% [markdown]
 # ## Fine-tuning
 #
-# With the mask fixed there is nothing relaxed any more: weights that are kept, and
-# their Gaussians. So the hidden units can be sampled at their pre-activations, as the
-# head is. (Noise is drawn for the units that are in use.)
+# With the mask fixed nothing is relaxed any more: only the kept weights and their
+# Gaussians remain. So the hidden units can be sampled at their pre-activations, as in
+# the head (tutorial 8, local reparameterization). Noise is drawn for the units that are
+# in use only.
 
 
 # %%
@@ -321,20 +316,20 @@ def finetune_gradient(p, prior, x, labels, mask, key):
         p, hidden, labels, normal(streams(key)[-1], (S, len(x), C))
     )
     _, *dlayer = local_linear.sample_vjp(dhidden, c_layer, needs_dx=False)
-    return add_divergence(gradient | dict(zip(GAUSSIAN, dlayer, strict=True)), p, prior)
+    return add_kl(gradient | dict(zip(GAUSSIAN, dlayer, strict=True)), p, prior)
 
 
 # %% [markdown]
 # ## Eq. 11, and Algorithm 1
 #
-# With $B^o$ the union of the masks so far, the next prior is
+# Let $B^o$ be the union of the masks so far. The next prior is
 #
 # $$ p_t(V_{dk}) = B^o_{dk}\, q_{t-1}(V_{dk}) + (1 - B^o_{dk})\, p_0(V_{dk}): $$
 #
-# yesterday's posterior for a weight that some task uses, the first prior for all
+# the previous posterior for a weight that some task uses, the first prior for all
 # others. It looks like a mixture, but $B^o$ is binary, so it is a choice: our `select`.
-# Training starts there, too: known weights where they were, all others afresh. Every
-# line of Algorithm 1 now has a line of its own.
+# Training starts from a similar choice. Weights in use start where they are, and all
+# others start at random. Now every line of Algorithm 1 has a counterpart in the code.
 
 
 # %%
@@ -350,24 +345,19 @@ def learn(t, task, used, posterior, prior=None):
         "raw_a": np.full(K, inverse_softplus(ALPHA), np.float32),
         "raw_b": np.full(K, inverse_softplus(1.0), np.float32),
     }
-    p = fit(
-        p, task, t, "masked", lambda p, *rest: masked_gradient(p, prior, *rest)
-    )  # masked training
-    mask, probability = hard_mask(p, t), sigmoid(p["rho"])
+
+    def masked(p, *rest):
+        return masked_gradient(p, prior, *rest)
+
+    def finetune(p, x, y, tau, key):
+        return finetune_gradient(p, prior, x, y, mask, key)
+
+    p = fit(p, task, t, "masked", masked)
+    mask = hard_mask(p, t)
     p = drop(p, prior, mask)
-    p = fit(
-        p,
-        task,
-        t,
-        "finetune",
-        lambda p, x, y, _, key: finetune_gradient(p, prior, x, y, mask, key),
-    )
-    return (
-        {name: p[name] for name in GAUSSIAN},
-        {name: p[name] for name in HEAD},
-        mask,
-        probability,
-    )
+    p = fit(p, task, t, "finetune", finetune)
+    posterior, head = ({name: p[name] for name in group} for group in (GAUSSIAN, HEAD))
+    return posterior, head, mask
 
 
 def predict(t, posterior, head, mask, x):
@@ -382,14 +372,14 @@ def predict(t, posterior, head, mask, x):
 # %% [markdown]
 # That was all. Now the two tasks.
 #
-# > **Stop and predict.** After E/F is learned, what happens to the accuracy on A/B:
-# > unchanged to the last image, a little lower, or as in tutorial 1? The weights that
-# > A/B uses may move; what holds them?
+# > **Stop and predict.** After E/F is learned, what happens to the accuracy on A/B: is
+# > it unchanged, a little lower, or as low as in tutorial 1? The weights that A/B uses
+# > may move. What holds them?
 #
 # <details><summary>Answer</summary>
 #
 # Unchanged, or nearly. Their prior is A/B's posterior, which is narrow where the weight
-# matters. And whatever E/F's mask drops has not moved at all.
+# matters. And the weights that E/F's mask drops have not moved at all.
 #
 # </details>
 
@@ -397,25 +387,19 @@ def predict(t, posterior, head, mask, x):
 used, posterior = np.zeros((D, K), bool), P0
 masks, heads, after, accuracies = [], [], [], np.full((2, 2), np.nan)
 for t, task in enumerate(tasks):
-    posterior, head, mask, probability = learn(t, task, used, posterior)
+    posterior, head, mask = learn(t, task, used, posterior)
     used = used | mask
     masks, heads, after = [*masks, mask], [*heads, head], [*after, posterior]
     for j, seen in enumerate(tasks[: t + 1]):
-        accuracies[t, j] = np.mean(
-            predict(j, posterior, heads[j], masks[j], seen.x_test).argmax(axis=1)
-            == seen.y_test
-        )
-    print(
-        f"after {task.name}: accuracies {accuracies[t, : t + 1].round(3)}, "
-        f"{mask.mean():.0%} of the weights in "
-        f"{mask.any(axis=0).sum()} units"
-    )
+        prediction = predict(j, posterior, heads[j], masks[j], seen.x_test)
+        accuracies[t, j] = np.mean(prediction.argmax(axis=1) == seen.y_test)
+    print(f"after {task.name}: accuracies {accuracies[t, : t + 1].round(3)}")
+    print(f"  {mask.mean():.0%} of the weights in {mask.any(axis=0).sum()} units")
 moved = np.abs(after[1]["mu"] - after[0]["mu"]) / np.exp(after[0]["log_sigma"])
-print(
-    "weights of A/B that E/F's mask keeps moved "
-    f"{moved[masks[0] & masks[1]].mean():.2f} of their widths on average, "
-    f"those that it drops {moved[masks[0] & ~masks[1]].max():.2f} at most"
-)
+kept, dropped = masks[0] & masks[1], masks[0] & ~masks[1]
+print("move of the weights of A/B, in units of their width")
+print(f"  if E/F's mask keeps them: {moved[kept].mean():.2f} on average")
+print(f"  if it drops them:         {moved[dropped].max():.2f} at most")
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Hard masks of A/B and E/F and their overlap, inputs against units: whole columns are on, and the first ones serve both tasks."}}
 figure, panels = plt.subplots(
@@ -436,116 +420,96 @@ panels[0].set_ylabel("input $d$")
 plt.show()
 
 # %% [markdown]
-# A/B uses nearly all weights of its first units and none of the others; E/F uses the
-# same first units, and single weights of the rest. At full weight the divergence of
-# $D K$ masks holds each to its unit's own probability, and the data speak mostly
-# through the sticks. This is what the ELBO says, and it is why the package's default
-# gives the masks' divergence a smaller weight (exercise 1): then more of the weights
-# are chosen one by one.
+# A/B uses nearly all weights of its first units and none of the others. E/F uses the
+# same first units, and single weights of the rest. At full weight the KL divergence of
+# $D K$ masks holds each mask near the probability of its unit, and the data act mostly
+# through the sticks. This follows from the ELBO. It is also why the package gives the
+# masks' KL divergence a smaller weight by default (exercise 1): then more weights are
+# chosen one by one.
 #
-# ## Held to the package
+# ## Comparison with the package
 #
-# The package's `NPBCL`, the same settings, the NumPy backend, the same keys of the
-# noise.
+# Now the package's `NPBCL` with the same settings, the NumPy backend, and the same
+# noise keys:
 
 # %%
 learner = ibpcl.learner(
-    "npbcl",
-    seed=0,
-    backend="numpy",
-    hidden=(K,),
-    samples=S,
+    "npbcl", seed=0, backend="numpy", hidden=(K,), samples=S, batch=BATCH,
     prediction_samples=PREDICTION_SAMPLES,
-    batch=BATCH,
-    epochs=EPOCHS["masked"],
-    finetune_epochs=EPOCHS["finetune"],
-    weight_rate=RATE["masked"],
-    mask_rate=MASK_RATE,
-    finetune_rate=RATE["finetune"],
-    finetune_average=0.0,
-    tau_start=TAU[0],
-    tau_end=TAU[1],
-    alpha=ALPHA,
-    alpha_rule="fixed",
-    prior_sigma=PRIOR_SIGMA,
-    start_sigma=START_SIGMA,
-    start_spread=SPREAD,
-    unused_prior="gaussian",
-    mask_link="logit",
-    mask_kl_weight=1.0,
-)
+    epochs=EPOCHS["masked"], finetune_epochs=EPOCHS["finetune"],
+    weight_rate=RATE["masked"], mask_rate=MASK_RATE, finetune_rate=RATE["finetune"],
+    finetune_average=0.0, tau_start=TAU[0], tau_end=TAU[1],
+    alpha=ALPHA, alpha_rule="fixed", prior_sigma=PRIOR_SIGMA,
+    start_sigma=START_SIGMA, start_spread=SPREAD,
+    unused_prior="gaussian", mask_link="logit", mask_kl_weight=1.0,
+)  # fmt: skip
 for task in tasks:
     learner.learn(task, progress=False)
 
-of_package = {
-    "mu": "weight.mu",
-    "log_sigma": "weight.log_sigma",
-    "bias_mu": "bias.mu",
-    "bias_log_sigma": "bias.log_sigma",
-}
-learned = []
+package_names = dict(
+    zip(
+        GAUSSIAN,
+        ("weight.mu", "weight.log_sigma", "bias.mu", "bias.log_sigma"),
+        strict=True,
+    )
+)
+package_layers = []
 for t in range(2):
     network, vector, _ = learner.assemble(t)
-    learned.append(network.layout.layers(vector))
+    package_layers.append(network.layout.layers(vector))
 differences = {}
-for ours, theirs in of_package.items():
-    differences[f"posterior {ours}"] = np.abs(
-        posterior[ours] - learner.posterior["hidden0"][theirs]
-    ).max()
-    differences[f"both heads {ours}"] = max(
-        np.abs(heads[t][f"head_{ours}"] - learned[t]["head"][theirs]).max()
-        for t in range(2)
-    )
-differences["predictions"] = max(
-    np.abs(
-        predict(t, posterior, heads[t], masks[t], task.x_test)
-        - learner.predict(task.x_test, t)
-    ).max()
+for ours, theirs in package_names.items():
+    gap = posterior[ours] - learner.posterior["hidden0"][theirs]
+    differences[f"posterior {ours}"] = np.abs(gap).max()
+    gaps = [
+        heads[t][f"head_{ours}"] - package_layers[t]["head"][theirs] for t in range(2)
+    ]
+    differences[f"both heads {ours}"] = max(np.abs(gap).max() for gap in gaps)
+gaps = [
+    predict(t, posterior, heads[t], masks[t], task.x_test)
+    - learner.predict(task.x_test, t)
     for t, task in enumerate(tasks)
-)
+]
+differences["predictions"] = max(np.abs(gap).max() for gap in gaps)
 print("equal masks:", all((learner.masks(t)[0] == masks[t]).all() for t in range(2)))
 for name, difference in differences.items():
     print(f"largest difference in {name:26s} {difference:.1e}")
 
 # %% [markdown]
-# Not close, but equal: every mask, and all parameters but for rounding. The package has
-# a compiled twin for the hot lines, leaves out inputs and units that cannot matter,
-# saves itself, grows; what it *computes* is what you have typed.
+# The masks are identical, and the parameters agree up to rounding errors. The package
+# has a compiled version of the slow lines, leaves out inputs and units that cannot
+# matter, saves its state, and can grow. But what it *computes* is what you have typed.
 #
-# ## What each line is for
+# ## The purpose of each line
 #
-# Algorithms are understood by leaving things out. Three times something is left out:
-# Eq. 11 (every weight has $p_0$ as its prior, for the second task, too); the cooling
-# (all of masked training at the last temperature); the fine-tuning.
+# To understand an algorithm, remove one part at a time. We do so three times:
+#
+# * without Eq. 11: every weight has $p_0$ as its prior for the second task, too;
+# * without cooling: all of masked training runs at the last temperature;
+# * without fine-tuning.
 #
 # > **Stop and predict.** Which of the three costs the *first* task its accuracy, and
 # > which the second?
 #
 # <details><summary>Answer</summary>
 #
-# Only without Eq. 11 is something forgotten: nothing holds A/B's weights, and what
-# E/F's mask drops is set to $p_0$. The other two cost the task that is being learned,
-# if any.
+# Only without Eq. 11 is something forgotten: nothing holds A/B's weights, and the
+# weights that E/F's mask drops are set to $p_0$. The other two affect, if anything, the
+# task that is being learned.
 #
 # </details>
 
 
 # %%
 def learn_both(**changed):
-    """Return the accuracies on both tasks after the second one, and the share of weights that each task uses."""
-    layer, head_1, mask_1, _ = learn(0, tasks[0], np.zeros((D, K), bool), P0)
-    layer, head_2, mask_2, _ = learn(1, tasks[1], mask_1, layer, **changed)
-    found = zip((head_1, head_2), (mask_1, mask_2), strict=True)
-    return (
-        [
-            np.mean(
-                predict(t, layer, head, mask, tasks[t].x_test).argmax(axis=1)
-                == tasks[t].y_test
-            )
-            for t, (head, mask) in enumerate(found)
-        ],
-        [mask_1.mean(), mask_2.mean()],
-    )
+    """Return the final accuracies on both tasks, and the share of weights each uses."""
+    layer, head_1, mask_1 = learn(0, tasks[0], np.zeros((D, K), bool), P0)
+    layer, head_2, mask_2 = learn(1, tasks[1], mask_1, layer, **changed)
+    final = []
+    for t, (head, mask) in enumerate(((head_1, mask_1), (head_2, mask_2))):
+        prediction = predict(t, layer, head, mask, tasks[t].x_test)
+        final.append(np.mean(prediction.argmax(axis=1) == tasks[t].y_test))
+    return final, [mask_1.mean(), mask_2.mean()]
 
 
 variants = {
@@ -557,48 +521,39 @@ variants["without cooling"] = learn_both()
 TAU, EPOCHS = (10.0, 0.25), {"masked": 60, "finetune": 0}
 variants["without fine-tuning"] = learn_both()
 EPOCHS = {"masked": 60, "finetune": 20}
-for name, ((first, second), (share_1, share_2)) in variants.items():
-    print(
-        f"{name:20s} A/B {first:.1%}, E/F {second:.1%}; weights used {share_1:.0%} "
-        f"and {share_2:.0%}"
-    )
+print("                          A/B      E/F   weights used")
+for name, (final, shares) in variants.items():
+    used_weights = f"{shares[0]:.0%} and {shares[1]:.0%}"
+    print(f"{name:20s} {final[0]:8.1%} {final[1]:8.1%}   {used_weights}")
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Bars of the accuracy on A/B and E/F after both tasks for four variants: without Eq. 11 the bar of A/B is far lower than all others."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Bars of the accuracy on A/B and E/F after both tasks for four variants: without Eq. 11 the bar of A/B is far below the others."}}
 figure, axes = plt.subplots(figsize=(8, 3.4), layout="constrained")
 places = np.arange(len(variants))
 for j, name in enumerate(("A/B", "E/F")):
-    axes.bar(
-        places + 0.4 * j - 0.2,
-        [100 * found[0][j] for found in variants.values()],
-        0.38,
-        label=name,
-    )
+    heights = [100 * final[j] for final, _ in variants.values()]
+    axes.bar(places + 0.4 * j - 0.2, heights, 0.38, label=name)
 axes.axhline(50, color="0.6", linestyle=":", linewidth=1)
 axes.set_xticks(places, list(variants))
-axes.set(
-    xlabel="what was left out",
-    ylabel="accuracy (%)",
-    title="After both tasks",
-    ylim=(40, 102),
-)
+axes.set(ylabel="accuracy (%)", title="After both tasks", ylim=(40, 102))
 axes.legend(loc="lower right")
 plt.show()
 
 # %% [markdown]
 # ## Exercises
 #
-# Solutions are in `solutions/09_algorithm_1.py`; `ibpcl check` proves their gradients.
+# Solutions are in `solutions/09_algorithm_1.py`; `ibpcl check` checks their gradients.
 #
 # 1. **The weight of the masks' divergence.** Multiply `dkl_masks` by $0.05$ and learn
 #    both tasks again. What do the masks look like now, and how many weights do the two
 #    tasks share? *Hint:* the package with `mask_kl_weight=0.05` must still give the
 #    same numbers.
-# 2. **What Eq. 11 holds.** The pull of the prior on one weight is the gradient of
-#    $KL[q \,\|\, q_{t-1}]$ at its mean. Write that divergence with equal widths as a
+# 2. **The stiffness of Eq. 11.** The pull of the prior on one weight is the gradient of
+#    $KL[q \,\|\, q_{t-1}]$ at its mean. Write that KL divergence with equal widths as a
 #    pair. How much stiffer is a weight with $\sigma = 0.05$ than one under
-#    $p_0$?  *Hint:* $\frac{(\mu - \mu_0)^2}{2 \sigma_0^2}$.
+#    $p_0$? *Hint:* $\frac{(\mu - \mu_0)^2}{2 \sigma_0^2}$.
 # 3. **Adam's first step.** How far does a parameter move in Adam's first step, whatever
-#    its gradient is? What does that say of the rates of masks and weights? *Hint:*
-#    after one step $m / (1 - \beta_1) = g$.
-# 4. **Another union.** A third task, G/H: which weights are still free? Predict how the
-#    share of used weights grows.
+#    its gradient is? What does that mean for the learning rates of masks and weights?
+#    *Hint:* after one step $m / (1 - \beta_1) = g$.
+# 4. **Another union.** Add a third task, G/H. Which weights are still free? Predict how
+#    the share of used weights grows, and check. *Hint:* change the pairs of letters in
+#    the first cell, and print `used.mean()` after each task.

@@ -46,7 +46,7 @@ def slope_right_of_the_middle(tau):
 
 
 def coin_kl(rho, log_odds):
-    """Return the KL divergence in nats of Bernoulli masks whose log-odds differ by rho."""
+    """Return the KL in nats of Bernoulli masks whose log-odds differ by rho."""
     theta = sigmoid(rho + log_odds)
     return theta * rho - softplus(rho + log_odds) + softplus(log_odds), (
         rho,

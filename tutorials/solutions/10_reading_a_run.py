@@ -56,7 +56,7 @@ def shared_with_earlier(masks):
 
 
 def accepted(own, strangers, share=0.95):
-    """Return the threshold that accepts a share of `own`, and its share of `strangers`."""
+    """Return the threshold that accepts a share of `own`, and the share of `strangers`."""
     threshold = np.quantile(own, share)
     return threshold, np.mean(strangers <= threshold)
 
@@ -71,14 +71,14 @@ def main():
     from ibpcl.data.subsets import limited
     from ibpcl.data.tasks import SplitStream
 
-    def shrunk(x):
+    def shrink(x):
         return x.reshape(-1, 7, 4, 7, 4).mean(axis=(2, 4)).reshape(-1, 49)
 
     tasks = [
         replace(
             task,
-            x_train=shrunk(task.x_train),
-            x_test=shrunk(task.x_test),
+            x_train=shrink(task.x_train),
+            x_test=shrink(task.x_test),
             image_shape=(7, 7),
         )
         for task in limited(
@@ -106,13 +106,13 @@ def main():
         )
         for task in tasks:
             learner.learn(task, progress=False)
-        found = [
+        accuracies = [
             np.mean(learner.predict(task.x_test, t).argmax(axis=1) == task.y_test)
             for t, task in enumerate(tasks)
         ]
         print(
             f"2. VCL, one head, coreset {coreset}: accuracies "
-            f"{np.round(found, 3).tolist()}"
+            f"{np.round(accuracies, 3).tolist()}"
         )
     learner = ibpcl.learner(
         "npbcl",
