@@ -13,7 +13,7 @@ def test_it_runs_as_all_do_and_tests_hold_its_numbers():
 
 
 def test_the_algorithm_has_about_a_hundred_lines():
-    typed = tutorial.text.split("# ## Beliefs")[1].split("# That was all.")[0].split("\n")
+    typed = tutorial.text.split("# ## Distributions")[1].split("# That was all.")[0].split("\n")
     assert (
         90 < sum(bool(line.strip()) and not line.lstrip().startswith("#") for line in typed) < 120
     )

@@ -34,7 +34,7 @@ def entropy_vjp(dh, cache):
 # With one head and without a coreset the second task suffers most. Forty kept
 # examples per task restore part of it, at the cost of a few points on the first task.
 
-# Exercise 3: How much of it is shared?
+# Exercise 3: How much is shared?
 #
 # It is the share of a task's weights that belong to the union of the earlier masks.
 
@@ -48,17 +48,17 @@ def shared_with_earlier(masks):
     return shares
 
 
-# Exercise 4: An honest stranger.
+# Exercise 4: A threshold for unfamiliar images.
 #
 # The threshold is a quantile of the mutual information on A and B. On these small
 # images nearly half of the noise is below it. The threshold helps, but it does not
 # reliably detect images of another kind.
 
 
-def accepted(own, strangers, share=0.95):
-    """Return the threshold that accepts a share of `own`, and the share of `strangers`."""
+def accepted(own, other, share=0.95):
+    """Return the threshold that accepts a share of `own`, and its share of `other`."""
     threshold = np.quantile(own, share)
-    return threshold, np.mean(strangers <= threshold)
+    return threshold, np.mean(other <= threshold)
 
 
 def check_inputs():
