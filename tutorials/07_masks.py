@@ -1,29 +1,29 @@
 # %% [markdown]
 # # 7. Concrete masks: a coin with a gradient
-#
-# A mask $B_{dk}$ is a coin: one if the weight from input $d$ to unit $k$ is used, zero
-# if it is not. Learning *which* weights a task uses means learning the coins'
-# probabilities, and a coin has no useful gradient. This tutorial turns the coin into a
-# formula of its probability and of noise, softens it with a temperature, derives
-# gradient, density and two divergences, and ties the masks to the sticks. There it
-# meets two departures from the paper's formulas: in its printed density, and in the
-# link of masks and sticks, where this package's default departs, too.
+# A mask $B_{dk}$ is a coin, that is, a Bernoulli variable. It is one if the weight from
+# input $d$ to unit $k$ is used, and zero if it is not. Learning *which* weights a task
+# uses means learning the coins' probabilities, but a coin has no useful gradient. In
+# this tutorial we write the coin as a formula of its probability and of noise, and
+# soften it with a temperature. We derive its gradient, its density and two KL
+# divergences. Then we connect the masks with the sticks. Two formulas differ from the
+# paper's: the printed density, and the link between masks and sticks, where this
+# package's default departs from the paper, too.
 #
 # **Prerequisites:** tutorials 2, 3 and 6. **Time:** about 75 minutes.
 #
 # **You will be able to**
 #
 # - write a coin as a step of logistic noise, and soften the step by a temperature;
-# - say what a temperature buys and what it costs;
+# - explain what is gained by a temperature, and what it costs;
 # - derive the divergence of two coins, and of two concrete variables, in closed form;
 # - follow a gradient on two paths, through the mask and through its prior;
-# - say what $\log\pi$ in the place of $\operatorname{logit}\pi$ does, and why the
-#   default settings have it.
+# - explain what changes when $\log\pi$ replaces $\operatorname{logit}\pi$, and why the
+#   default settings do so.
 #
 # The paper is Kumar, Chatterjee and Rai, "Bayesian Structure Adaptation for Continual
-# Learning". Names: `S` samples, `D` inputs, `K` units; `logit_theta` the log-odds of a
-# mask, `logit_pi` those of its prior, `rho` the difference of the two;
-# `tau` the temperature; `u` uniform and `logistic` logistic noise.
+# Learning". Names: `S` samples, `D` inputs, `K` units. `logit_theta` is the log-odds of
+# a mask, `logit_pi` that of its prior, and `rho` their difference.
+# `tau` is the temperature, `u` uniform noise, and `logistic` logistic noise.
 
 # %%
 import matplotlib.pyplot as plt
@@ -32,10 +32,10 @@ from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 from scipy.stats import kstest
 
+from ibpcl.evaluation.figures.canvas import PALETTE
 from ibpcl.numerics import logistic_kl, logit, sigmoid
 from ibpcl.primitives import bernoulli, concrete, stick_breaking
 from ibpcl.verify import check
-from ibpcl.evaluation.figures.canvas import PALETTE
 
 plt.rcParams.update(
     {"axes.prop_cycle": plt.cycler(color=PALETTE), "legend.fontsize": 8}
@@ -84,13 +84,13 @@ print(
 )
 
 # %% [markdown]
-# A small p-value, below a hundredth say, would speak against equality.
+# A very small p-value would be evidence against equality (tutorial 5).
 #
 # ## Temperature
 #
 # $B$ is a step of $\operatorname{logit}\theta + \ell$. Its derivative is zero
 # everywhere, except at the jump, where there is none. So we replace the step by the
-# sigmoid, and divide by a *temperature* $\tau > 0$ that says how steep it is:
+# sigmoid, and divide by a *temperature* $\tau > 0$ that determines how steep it is:
 #
 # $$ z = \sigma(Y), \qquad Y = \frac{\operatorname{logit}\theta + \ell}{\tau}. $$
 #
@@ -134,7 +134,7 @@ print(
 # %%
 for x in (-5.0, -80.0, -100.0):
     x32 = np.float32(x)
-    with np.errstate(over="ignore"):  # what is to be seen
+    with np.errstate(over="ignore"):  # the overflow is the point
         plain = 1 / (1 + np.exp(-x32))
     print(
         f"x = {x:6.0f}   plain {plain:.6e}   package {sigmoid(x32):.6e}   float64 "
@@ -175,7 +175,7 @@ for temperature in (10.0, 2.0, 1.0, 0.5, 0.1, 0.01, 0.001):
     )
 
 # %% [markdown]
-# Hot masks are all near one half; cold ones are coins. Training starts hot, where
+# Hot masks are all near one half, and cold ones are coins. Training starts hot, where
 # gradients are tame, and cools down. The histograms show the same, with the density
 # that we are about to derive drawn over them.
 
@@ -285,13 +285,12 @@ print(
 # > beginning, where the masks are coins? What will the gradients look like?
 #
 # <details><summary>Answer</summary>
-#
-# Nearly always zero, and now and then huge. The mean is almost right and the spread
+# Nearly always zero, and occasionally huge. The mean is almost right, and the spread
 # grows without bound.
 #
 # </details>
 #
-# Look at what happens to its spread on the way:
+# The table shows its spread at several temperatures:
 
 # %%
 print(f"theta (1 - theta) = {theta * (1 - theta):.4f}\n")
@@ -309,7 +308,7 @@ for temperature in (10.0, 2.0, 1.0, 0.5, 0.1, 0.01):
 # Cold gradients have the right mean and a wild spread. Hot gradients are steady, but
 # they belong to another function. That is the bargain of a temperature schedule.
 #
-# ## The density, and whose it is
+# ## The density, and its variable
 #
 # Solve $Y = (\operatorname{logit}\theta + \ell) / \tau$ for the noise:
 # $\ell = \tau Y - \operatorname{logit}\theta$. The density of
@@ -388,14 +387,13 @@ print(
         wrt=("y", "logit_theta"),
     )
 )
+inside = np.clip(z, 0.05, 0.95)  # at 0 and 1 the density has poles
 print(
     check(
-        concrete.log_density,
-        concrete.log_density_vjp,
-        (z, logit_theta, tau),
+        concrete.log_density, concrete.log_density_vjp, (inside, logit_theta, tau),
         wrt=("z", "logit_theta"),
     )
-)
+)  # fmt: skip
 
 # %% [markdown]
 # ## The KL divergence of two coins
@@ -404,8 +402,8 @@ print(
 #
 # $$ KL = \theta \log\frac{\theta}{\pi} + (1 - \theta) \log\frac{1 - \theta}{1 - \pi}. $$
 #
-# Written so, it fails for a coin that is sure of itself: in floating point
-# $\theta$ rounds to one, and $0 \cdot \log 0$ is not a number.  Let $m =
+# In this form it fails for probabilities very close to one: in floating point
+# $\theta$ rounds to one, and $0 \cdot \log 0$ is NaN. Let $m =
 # \operatorname{logit}\theta$ and $l = \operatorname{logit}\pi$.  Then $\log\theta = m -
 # \log(1 + e^m)$ and $\log(1 - \theta) = -\log(1 + e^m)$, and likewise for $\pi$ with
 # $l$.  Insert them; the terms with $\log(1 + e^m)$ have the weights $\theta$ and
@@ -459,9 +457,9 @@ print(check(bernoulli.kl, bernoulli.kl_vjp, (logit_theta, logit_pi)))
 # %% [markdown]
 # ## The KL divergence of two concrete variables
 #
-# The network is trained with the softened $z$, not with coins. The bound on the
-# evidence that goes with it needs the divergence of the *concrete* variables. The paper
-# estimates it by sampling; with equal temperatures no sampling is needed. Here is the
+# The network is trained with the softened $z$, not with coins. The corresponding bound
+# on the evidence needs the KL divergence of the *concrete* variables. The paper
+# estimates it by sampling. With equal temperatures no sampling is needed. Here is the
 # whole calculation.
 #
 # A KL divergence does not change when both variables go through the same invertible
@@ -493,8 +491,8 @@ print(check(bernoulli.kl, bernoulli.kl_vjp, (logit_theta, logit_pi)))
 #
 # $$ KL = \Delta \coth\frac\Delta2 - 2. $$
 #
-# Three witnesses: quadrature of the definition at two temperatures, Monte Carlo at a
-# third, and next to them the divergence of the coins.
+# We compare it with quadrature of the definition at two temperatures and with Monte
+# Carlo at a third. The last column is the KL divergence of the coins.
 
 
 # %%
@@ -549,13 +547,13 @@ for one_theta, pi in (
     )
 
 # %% [markdown]
-# The coins' divergence is always the smaller one. It has to be: the coin is the rounded
-# concrete mask, and throwing information away cannot make two distributions easier to
-# tell apart.
+# The coins' divergence is always the smaller one. This must be so: the coin is the
+# rounded concrete mask, and discarding information cannot make two distributions easier
+# to distinguish.
 #
-# **Unequal temperatures** are another matter. The paper does not say which temperature
-# its prior has; the authors' released code uses a colder prior than posterior. Then the
-# divergence is positive even if $\theta = \pi$:
+# **Unequal temperatures** are different. The paper does not state the temperature of
+# its prior, and the authors' released code uses a colder prior than posterior. Then the
+# KL divergence is positive even if $\theta = \pi$:
 
 # %%
 print(
@@ -584,9 +582,9 @@ for pi in (0.5, 0.1):
         )
 
 # %% [markdown]
-# With a colder prior a mask that has learned nothing pays all the same. And where
-# $\pi \ne \frac12$, the cheapest posterior is not the prior: the term draws the mask
-# beyond $\pi$, towards zero or one. It does more than compare $\theta$ with $\pi$.
+# With a colder prior even a mask that has learned nothing has a positive divergence.
+# And where $\pi \ne \frac12$, the best posterior is not the prior: the term pulls the
+# mask beyond $\pi$, towards zero or one. It does more than compare $\theta$ with $\pi$.
 #
 # ### Its gradient, and the form near zero
 #
@@ -606,8 +604,8 @@ for pi in (0.5, 0.1):
 # $$ KL = \frac{\Delta^2}{6} - \frac{\Delta^4}{360} + \dots, \qquad
 #    \frac{d\,KL}{d\Delta} = \frac\Delta3 - \frac{\Delta^3}{90} + \dots $$
 #
-# The package uses such series where $\Delta$ is small. Every mask begins there: at the
-# start of a task $q = p$.
+# The package uses these series where
+# $\Delta$ is small. Every mask begins there, because $q = p$ at the start of a task.
 
 # %%
 print(
@@ -642,17 +640,17 @@ print(check(concrete.kl, concrete.kl_vjp, (logit_theta, logit_pi)))
 # %% [markdown]
 # ## Masks on sticks
 #
-# The paper's posterior of a mask starts from the prior's log-odds and moves them by a
-# number of its own (Sec. 3.2):
+# The paper's posterior of a mask starts from the prior's log-odds and shifts them by a
+# separate number $\rho_{dk}$ (Sec. 3.2):
 #
 # $$ \theta_{dk} = \sigma\bigl(\rho_{dk} + \operatorname{logit}\pi_k\bigr). $$
 #
-# $\rho = 0$ means "as the prior has it"; the sticks move all the masks of a unit
-# together, $\rho$ one mask alone.
+# $\rho = 0$ means "equal to the prior". The sticks move all the masks of a unit
+# together, and $\rho$ moves a single mask.
 #
-# ### $\log\pi$ for $\operatorname{logit}\pi$
+# ### $\log\pi$ instead of $\operatorname{logit}\pi$
 #
-# The authors' code adds $\log\pi$ in the place of $\operatorname{logit}\pi$. For small
+# The authors' code adds $\log\pi$ instead of $\operatorname{logit}\pi$. For small
 # $\pi$ the two are nearly equal. But $\sigma(\log\pi) = \frac{1}{1 + 1/\pi} =
 # \frac{\pi}{1 + \pi}$, and this never exceeds one half:
 
@@ -665,14 +663,14 @@ for pi in (0.99, 0.9, 0.5, 0.1, 0.01):
     )
 
 # %% [markdown]
-# With this link, a unit of which the prior is almost certain that it is used gets coins
-# that are at best fair. As the formula of the paper it is a slip. As a *model* it is
-# another prior, capped at one half, and it has a merit: a mask is rounded to one only
-# if the data ask for it, so inputs that carry nothing get no weights at all, whatever
-# the sticks say. **This package's default settings use it** (`mask_link = "log"`),
-# because with it the learned masks were sparser and the accuracies a little higher;
-# `mask_link = "logit"` is the paper's. When you read a mask density or a $\rho$ from a
-# run, look up which of the two links it had.
+# With this link, even a unit that the prior almost certainly uses gets mask
+# probabilities of at most one half. Compared with the paper's formula it is a mistake.
+# As a *model* it is a different prior, capped at one half, and it has an advantage. A
+# mask is rounded to one only if the data require it. So inputs without information get
+# no weights at all, for any values of the sticks. **This package's default settings use
+# it** (`mask_link = "log"`), because it gave sparser masks and slightly higher
+# accuracies. The paper's link is `mask_link = "logit"`. When you read a mask density or
+# a $\rho$ from a run, look up which link the run used.
 
 # %%
 from ibpcl.methods.npbcl import Settings
@@ -702,9 +700,10 @@ for one in (-1e-18, -1e-3, -1.0, -50.0, -800.0):
 #
 # ### The gradients at rho and at the sticks
 #
-# Put everything together: from `rho` and `log_pi` to the mask and to the divergence of
-# the coins. Let $m = \rho + l$ with $l = \operatorname{logit}\pi$, and let `dm` collect
-# what arrives at $m$ through the mask and through the divergence. Then
+# Now we put everything together: from `rho` and `log_pi` to the mask and to the KL
+# divergence of the coins. Let $m = \rho + l$ with $l = \operatorname{logit}\pi$, and
+# let `dm` be the sum of the gradients that arrive at $m$ through the mask and through
+# the divergence. Then
 #
 # * $\rho_{dk}$ has one path to $m_{sdk}$ for each sample: `drho` is `dm` summed over
 #   `S`;
@@ -715,7 +714,7 @@ for one in (-1e-18, -1e-3, -1.0, -50.0, -800.0):
 # For the divergence of the coins this means $\theta (1 - \theta)\,\rho$ at
 # $\rho$ and $\sum_d \bigl(\pi - \theta + \theta (1 - \theta)\,\rho\bigr)$ at $l$. For
 # the concrete divergence $\Delta = m - l = \rho$: the two paths cancel, the sticks get
-# no gradient from it, and all that is left is $\rho \coth\frac\rho2 - 2$.
+# no gradient from it, and only $\rho \coth\frac\rho2 - 2$ remains.
 
 
 # %%
@@ -744,8 +743,8 @@ log_pi = np.cumsum(np.log(rng.uniform(0.5, 1, size=(S, K))), axis=-1)
 print(check(masks, masks_vjp, (logistic, rho, log_pi, tau), wrt=("rho", "log_pi")))
 
 # %% [markdown]
-# And the mistake that this invites: taking $\pi$ for the prior only, and forgetting
-# that it sits inside $\theta$ as well.
+# A likely mistake is to treat $\pi$ as the prior only, and to forget that it is also a
+# part of $\theta$.
 
 
 # %%
@@ -761,9 +760,9 @@ def one_path_vjp(dout, cache):
 print(check(masks, one_path_vjp, (logistic, rho, log_pi, tau), wrt=("rho", "log_pi")))
 
 # %% [markdown]
-# How to read such a report? `rho` is right, so the derivatives of the mask and of the
-# divergence are, too: whatever is wrong lies on the sticks' own way. Now follow the
-# hint and let a single output speak at a time. Here only the mask:
+# How do you read such a report? `rho` is right, so the derivatives of the mask and of
+# the divergence are right, too. The mistake must be on the path through the sticks. Now
+# follow the hint, and check a single output at a time. Here is the mask alone:
 
 
 # %%
@@ -788,10 +787,10 @@ print(
 )
 
 # %% [markdown]
-# The mask's gradient never reaches the sticks. There is the lost path.
+# The mask's gradient never reaches the sticks. This is the lost path.
 #
-# Last, the picture of this section: what the log does to the prior, and what moving a
-# mask away from its prior costs.
+# The figure summarizes this section: the effect of the log link on the prior, and the
+# cost of moving a mask away from its prior.
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Left: with the logit link the mask's probability is the prior's, with the log link it stays below one half. Right: what coins and concrete masks pay in nats for an offset rho."}}
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
@@ -839,14 +838,15 @@ right.legend(fontsize=8)
 plt.show()
 
 # %% [markdown]
-# Coins make it cheap to switch a weight *off* (the left-hand branches level out at
-# $-\log(1 - \pi)$) and dear to switch on one that the prior holds unlikely (they level
-# out at $-\log\pi$ on the right). The concrete divergence knows no such difference: it
-# is even in $\rho$ and, for large $|\rho|$, grows like $|\rho| - 2$.
+# With Bernoulli masks, switching a weight *off* is cheap: the curves on the left level
+# out at $-\log(1 - \pi)$. Switching on a weight that the prior considers unlikely is
+# expensive: on the right the curves level out at $-\log\pi$. The concrete divergence
+# has no such difference: it is even in $\rho$ and, for large
+# $|\rho|$, grows like $|\rho| - 2$.
 #
 # ## Exercises
 #
-# Solutions are in `solutions/07_masks.py`; `ibpcl check` proves their gradients.
+# Solutions are in `solutions/07_masks.py`; `ibpcl check` checks their gradients.
 #
 # 1. **A straight-through mask.** Use the rounded mask, $z > \frac12$ as floats
 #    (`np.round`), in the forward and the gradient of $z$ in the backward pass. What
@@ -854,10 +854,11 @@ plt.show()
 #    true derivative of a rounded number?
 # 2. **Where a density piles up.** At $\theta = \frac12$, for which temperatures is the
 #    density of $z$ lowest in the middle? *Hint:* `concrete.log_density_vjp` gives its
-#    slope; look at the sign just right of one half. At one temperature the density is a
-#    very simple function; begin there.
-# 3. **A bound, by hand.** Show for small $\rho$ that the coins pay $\frac12 \pi (1 -
-#    \pi) \rho^2$, and compare it with the concrete $\frac16 \rho^2$.  Which $\pi$ comes
+#    slope. Look at its sign just right of one half. Begin with the temperature at which
+#    the density is a very simple function.
+# 3. **A bound, by hand.** Show for small
+#    $\rho$ that the KL divergence of the coins is $\frac12 \pi (1 - \pi)
+#    \rho^2$, and compare it with $\frac16 \rho^2$ for concrete masks. Which $\pi$ comes
 #    closest? *Hint:* the gradient of the coins' divergence at $\rho$ is $\theta (1 -
 #    \theta) \rho$; to first order, what is $\theta$?
 # 4. **The log link as a pair.** Write $\theta = \sigma(\rho + \log\pi)$ with its

@@ -1,22 +1,20 @@
 # %% [markdown]
 # # 13. Verify more than gradients
 #
-# A gradient check compares a function with its own derivative. If the function is
-# wrong, its right derivative is wrong, too, and no gradient check will ever say so.
-# This tutorial checks the functions themselves: a density, a sampler, a closed form, a
+# A gradient check compares a function with its own derivative. If the function itself
+# is wrong, its derivative is useless, but no gradient check will detect it. This
+# tutorial checks the functions themselves: a density, a sampler, a closed form, a KL
 # divergence.
 #
 # **Prerequisites:** tutorial 4 (reports of the checker) and tutorial 6 (the Kumaraswamy
 # distribution). **Time:** about 40 minutes.
 #
 # **You will be able to**
-#
-# - say what the right values of a forward function are, without another implementation
-#   of it;
+# - find the right values of a forward function, without another implementation of it;
 # - check a distribution with `ibpcl.check_distribution`, or a whole file with `ibpcl
 #   check mine.py`;
 # - read the name of a mistake in a formula;
-# - find the mistakes that the paper itself has printed.
+# - find mistakes in the paper's own formulas.
 
 # %%
 import matplotlib.pyplot as plt
@@ -33,14 +31,15 @@ plt.rcParams.update(
 # %% [markdown]
 # ## What are the right values?
 #
-# A derivative has a witness: the difference quotient. A density has witnesses as well.
+# A derivative can be compared with a difference quotient. A density can be checked as
+# well:
 #
 # - It integrates to one.
 # - The draws of its sampler follow it: if $F$ is the distribution function, then $F(x)$
 #   is uniform for a draw $x$.
 # - Its mean is $\int x \, p(x) \, dx$, its entropy is $-\int p(x) \log p(x) \, dx$.
-#   Both are integrals over one variable. A computer solves them to twelve digits
-#   without knowing any formula.
+#   Both are integrals over one variable. A computer evaluates them to twelve digits
+#   without any formula.
 #
 # Here are the functions of the Kumaraswamy distribution from tutorial 6. A stick $v$
 # has the density
@@ -64,10 +63,10 @@ def mean(a, b):
 print(check_distribution(log_density, sample=sample, mean=mean, title="Kumaraswamy"))
 
 # %% [markdown]
-# Three lines say ok, and each says why. The notes say what was assumed: values for
-# $a$ and $b$, and where the density has its mass.
+# Three lines report ok, and each gives its reason. The notes list the assumptions:
+# values for $a$ and $b$, and the region where the density has its mass.
 #
-# The sampler was not judged by statistics. It is a function of the noise
+# The sampler was not checked by statistics. It is a function of the noise
 # $u$, so $F(v(u))$ must be $u$ or $1 - u$, to all digits.
 #
 # ## A sampler that is almost right
@@ -77,9 +76,8 @@ print(check_distribution(log_density, sample=sample, mean=mean, title="Kumaraswa
 # > this sampler find the mistake?
 #
 # <details><summary>Answer</summary>
-#
-# No. The pair of the wrong sampler and its derivative is consistent. The check would
-# say ok, and it would be right: the gradient belongs to the function that was written.
+# No. The wrong sampler and its derivative form a consistent pair. The check would
+# report ok, and correctly so: the gradient belongs to the function that was written.
 #
 # </details>
 
@@ -107,14 +105,13 @@ plt.show()
 
 # %% [markdown]
 # The picture shows *that* the draws are wrong. The report says *what* is wrong: the
-# sampler is right if it gets its two parameters in the other order. How does it know?
-# It tries the small changes that people make by mistake, and looks whether one of them
-# makes all values right, at several sets of parameters.
+# sampler is right if it gets its two parameters in the other order. The checker tries
+# small changes that people make by mistake. It reports a change that makes all values
+# right, at several sets of parameters.
 #
 # ## A closed form from an encyclopedia
-#
-# For years, Wikipedia and a large library had the entropy of this distribution wrong.
-# Here is the formula as it stood:
+# For years, Wikipedia and a large library contained a wrong entropy of this
+# distribution. This was the formula:
 
 
 # %%
@@ -133,20 +130,18 @@ for formula in (entropy_until_2019, entropy):
     print(report[formula.__name__])
 
 # %% [markdown]
-# The old formula has two mistakes, so it gets no name, only the number that belongs
-# there. That is the rule: a name is given if one change explains everything, and
-# otherwise none.
+# The old formula has two mistakes. The report therefore names none and only gives the
+# right number. This is the rule: a mistake is named only if one change explains all
+# values.
 #
 # ## A divergence in the wrong direction
-#
-# > **Stop and predict.** A student writes $KL[p \,\|\, q]$ where $KL[q \,\|\, p]$ is
-# > asked for. The student then tests that the result is never negative, and that it is
-# > zero for two equal distributions. What do these tests find?
+# > **Stop and predict.** A student writes $KL[p \,\|\, q]$ instead of $KL[q \,\|\, p]$.
+# > The student then tests that the result is never negative, and that it is zero for
+# > two equal distributions. What do these tests find?
 #
 # <details><summary>Answer</summary>
-#
-# Nothing. Both directions are divergences, so both pass. Only the values tell them
-# apart.
+# Nothing. Both directions are KL divergences, so both pass. Only the values distinguish
+# them.
 #
 # </details>
 
@@ -181,9 +176,8 @@ def printed(a, b, alpha):
 def by_quadrature(a, b, alpha):
     nodes, weights = np.polynomial.legendre.leggauss(400)
     s = (nodes + 1) / 2
-    v = s**3 * (
-        10 - 15 * s + 6 * s**2
-    )  # flat at both ends, where the integrand may have a pole
+    # Flat at both ends, where the integrand may have a pole.
+    v = s**3 * (10 - 15 * s + 6 * s**2)
     weights = weights / 2 * 30 * s**2 * (1 - s) ** 2
     log_q = log_density(v, a, b)
     log_p = np.log(alpha) + (alpha - 1) * np.log(v)
@@ -208,18 +202,19 @@ print(check_identity(printed, by_quadrature, points))
 # ## Numbers
 #
 # The answer to an exercise is often one number. `check_value` compares it with the
-# right one, and names the usual slips. Say the entropy of a fair coin is asked for, and
-# the answer is 1:
+# right one, and names common mistakes. Suppose that the exercise asks for the entropy
+# of a fair coin, and the answer is 1:
 
 # %%
 print(check_value(1.0, np.log(2), name="entropy of a fair coin"))
 
 # %% [markdown]
-# One bit is right, in another unit.
+# The answer is right in bits, but the expected unit is nats.
 #
 # ## Exercises
 #
-# Solutions are in `solutions/13_more_than_gradients.py`.
+# Solutions are in `solutions/13_more_than_gradients.py`; `ibpcl check` checks their
+# functions.
 #
 # 1. **A log-normal density.** Write the log density of $x = e^z$ with
 #    $z \sim \mathcal N(\mu, \sigma^2)$. Leave out the Jacobian $-\log x$ on purpose.

@@ -22,6 +22,7 @@ def test_the_wrong_gradient_gives_every_sample_a_mean():
     assert (tutorial["S"], tutorial["K"]) == (6, 4)
 
 
+@tutorial.holds("1000 times", "100 times", "5 to 50 times")
 def test_the_estimators_agree_and_their_variances_do_not():
     ratios = {}
     for which in (0, 1):

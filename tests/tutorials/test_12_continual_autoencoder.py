@@ -5,6 +5,8 @@ from pathlib import Path
 import numpy as np
 from tutorial import Tutorial
 
+from ibpcl.paper.numbers import KNN
+
 tutorial = Tutorial(__file__)
 
 
@@ -25,12 +27,12 @@ def test_it_runs_as_all_do_and_tests_hold_its_numbers():
 
 
 def test_importance_sampling_climbs_from_the_bound_to_the_likelihood():
-    values = [told["log_likelihood"] for told in tutorial["tutorial"]]
+    values = [estimate["log_likelihood"] for estimate in tutorial["estimates"]]
     bound = tutorial["exact"] - tutorial["linear"].gap()
     assert abs(values[0] - bound) < 0.1 and values[0] < values[3] < values[5]
     assert (
         abs(values[-1] - tutorial["exact"])
-        < 3 * tutorial["tutorial"][-1]["monte_carlo_error"] + 0.02
+        < 3 * tutorial["estimates"][-1]["monte_carlo_error"] + 0.02
     )
 
 
@@ -45,6 +47,11 @@ def test_the_three_numbers_are_in_this_order():
     ]
     for _, elbo, likelihood, score in rows:
         assert float(elbo) < float(likelihood) < float(score)
+
+
+@tutorial.holds("is 0.37%", "at 0.37%")
+def test_the_error_that_the_paper_reports_is_quoted():
+    assert KNN["npbcl"][1] == 0.37
 
 
 def test_a_shift_of_codes_gives_the_oracle_an_error_of_zero():

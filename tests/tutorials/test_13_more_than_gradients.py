@@ -12,6 +12,7 @@ def test_it_runs_as_all_do_and_tests_hold_its_numbers():
     tutorial.check()
 
 
+@tutorial.holds("between 0 and 1")
 def test_the_exchanged_sampler_stays_inside_and_is_named():
     report = check_distribution(
         tutorial["log_density"], sample=tutorial["sample"], mean=tutorial["mean"], support=(0, 1)
@@ -60,5 +61,6 @@ def test_the_printed_term_is_named():
     assert "upside down" in verdict.words
 
 
+@tutorial.holds("answer is 1")
 def test_a_bit_is_named():
     assert check_value(1.0, np.log(2)).kind == "log_base"

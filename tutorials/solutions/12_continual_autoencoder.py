@@ -10,7 +10,7 @@ from ibpcl.evaluation.codes import knn_error
 from ibpcl.evaluation.latent import importance_sampled, mean_and_errors
 from ibpcl.evaluation.linear import LinearModel
 
-# Exercise 1: The divergence of the codes.
+# Exercise 1: The KL divergence of the codes.
 #
 # The KL divergence is (m^2 + s^2 - 1) / 2 - log s, summed over the width of a code.
 # The gradients are m and, at log s, s^2 - 1.
@@ -60,7 +60,7 @@ def bounds(log_weights, counts):
     return found
 
 
-# Exercise 4: A label leak of your own.
+# Exercise 4: Make a label leak.
 #
 # With the oracle the error is zero: the mean of the codes reveals the class. Without
 # it, with one encoder for all classes, the error is at chance level, two thirds.
