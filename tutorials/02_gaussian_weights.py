@@ -1,13 +1,16 @@
 # %% [markdown]
 # # 2. Gaussian weights
+# In a Bayesian neural network each weight has a probability distribution instead of a
+# single value: a Gaussian with a mean and a width. Learning moves the mean and the
+# width. For this we need three results:
 #
-# In a Bayesian neural network a weight is not a number but a belief about a number: a
-# Gaussian with a mean and a width. Learning moves the mean and the width. To do that we
-# need three things, and this tutorial derives each of them by hand, compares it with
-# numbers that need no derivation, and draws it: a **sample** of the weight that can be
-# differentiated with respect to its mean and width; the **KL divergence** between the
-# belief and the prior; and the reason why all of this helps a network that meets one
-# task after another: **yesterday's posterior is today's prior**.
+# * a **sample** of the weight that can be differentiated with respect to its mean and
+#   width;
+# * the **KL divergence** between the weight's distribution and the prior;
+# * the rule for one task after another: **the previous posterior is the next prior**.
+#
+# We derive each of them by hand, compare it with numbers that need no derivation, and
+# draw it.
 #
 # **Prerequisites:** the chain rule, densities and expectations, NumPy. **Time:** about
 # 60 minutes.
@@ -15,24 +18,23 @@
 # **You will be able to**
 #
 # - reparameterize a Gaussian, and derive the gradient of the sample with all its sums;
-# - say why that gradient is unbiased, and what the score function pays for not needing
-#   it;
+# - explain why that gradient is unbiased, and why the score function estimator has a
+#   much higher variance;
 # - derive the KL divergence of two Gaussians with its four gradients;
-# - show that Bayes' rule may be applied task by task, and do it by gradient ascent.
-#
-# Names are those of the package: `mu`, `log_sigma`, `eps`; `S` samples,
-# `K` weights; and `dx` is always the gradient of one scalar objective with respect to
-# `x`, in the shape of `x`.
+# - show that Bayes' rule may be applied task by task, and do it by gradient ascent. The
+#   names are those of the package: `mu`, `log_sigma`, `eps`. There are `S` samples of
+#   `K` weights. `dx` is always the gradient of one scalar objective with respect to
+#   `x`, in the shape of `x`.
 
 # %%
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.integrate import quad
 
+from ibpcl.evaluation.figures.canvas import PALETTE
 from ibpcl.numerics import log_sigmoid, sigmoid
 from ibpcl.primitives import gaussian
 from ibpcl.verify import check
-from ibpcl.evaluation.figures.canvas import PALETTE
 
 plt.rcParams.update(
     {"axes.prop_cycle": plt.cycler(color=PALETTE), "legend.fontsize": 8}
@@ -94,9 +96,9 @@ print("loop = vectorized :", np.array_equal(v_loop, v_vectorized))
 print("loop = package    :", np.array_equal(v_loop, v_package))
 
 # %% [markdown]
-# The package's function returns two things: the output, and a `cache` with what its
-# gradient will need. Here that is $\sigma\varepsilon$, which costs an exponential and
-# is not computed twice.
+# The package's function returns two things: the output, and a `cache` with the values
+# that its gradient needs. Here that is $\sigma\varepsilon$, which costs an exponential
+# and is not computed twice.
 #
 # ## The gradient of the sample
 #
@@ -189,7 +191,7 @@ print(
 #
 # <details><summary>Answer</summary>
 #
-# No. NumPy broadcasts, and from then on every sample quietly has a mean of its own.
+# No. NumPy broadcasts, and from then on every sample silently has a separate mean.
 #
 # </details>
 
@@ -325,7 +327,7 @@ for which, name in enumerate(("mu", "log_sigma")):
 # All three are unbiased: each mean is within a few standard errors of the truth. Their
 # variances are not alike. The score function multiplies noise by the *value* of $f$,
 # which is a large number whatever the weight does; the reparameterized estimate uses
-# the *slope* of $f$, which says where to go. Subtracting the mean of
+# the *slope* of $f$, which points in the right direction. Subtracting the mean of
 # $f$ (a *baseline*) helps, because $\mathbb E[\nabla\log q] = 0$ keeps the estimate
 # unbiased, but part of the gap remains.
 #
@@ -499,11 +501,11 @@ for r in (1e-2, 1e-4, 1e-6, 1e-8):
 print(check(gaussian.kl, gaussian.kl_vjp, beliefs))
 
 # %% [markdown]
-# What does this gradient *do*? Below is the divergence from a standard normal prior as
-# a landscape over the two parameters; the arrows are the direction of steepest descent.
-# A belief that is too wide is pulled in hard (the contour lines crowd towards the top),
-# because it puts mass where the prior has none; one that is too narrow pays only the
-# logarithm of its width.
+# What does this gradient *do*? The figure shows the KL divergence from a standard
+# normal prior over the two parameters. The arrows are the direction of steepest
+# descent. A distribution that is too wide is pulled in hard, because it has mass where
+# the prior has none: the contour lines are close together at the top. A distribution
+# that is too narrow only pays the logarithm of its width.
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Contours of the divergence over mean and log width, with arrows of steepest descent: all lead to the prior at the origin; the contours crowd where the width is large."}}
 grid_mu, grid_log_sigma = np.meshgrid(
@@ -545,7 +547,7 @@ axes.legend(loc="lower right")
 plt.show()
 
 # %% [markdown]
-# ## Yesterday's posterior is today's prior
+# ## The previous posterior is the next prior
 #
 # Now the point of it all. Let an unknown
 # $v$ be measured in three tasks, one after another, $y_n = v +
@@ -611,17 +613,18 @@ print(
 
 # %% [markdown]
 # A network's posterior has no closed form. There one *maximizes the evidence lower
-# bound*
+# bound* (ELBO). [Tutorial 8](08_elbo_gradient.py) derives it, and shows that its
+# maximum is the distribution $q$ that is closest to the posterior:
 #
 # $$ \mathcal L = \mathbb E_q[\log p(D_t \mid v)] - KL[q \,\|\, q_{t-1}], $$
 #
-# with the previous belief $q_{t-1}$ in the place of the prior. In our example the best
-# $q$ is the exact posterior, because that is a Gaussian, so gradient ascent has to find
-# it. The expected log-likelihood is $-\frac{1}{2s^2} \sum_n \mathbb E_q[(y_n - v)^2] +
+# with the previous posterior $q_{t-1}$ as the prior. In our example the best $q$ is the
+# exact posterior, because that is a Gaussian, so gradient ascent has to find it. The
+# expected log-likelihood is $-\frac{1}{2s^2} \sum_n \mathbb E_q[(y_n - v)^2] +
 # \text{const}$, and by the same split as above
 # $\mathbb E_q[(y_n - v)^2] = (y_n - \mu)^2 + \sigma^2$. Hence its gradients
 # $\frac{1}{s^2} \sum_n (y_n - \mu)$ at $\mu$ and $-\frac{N}{s^2}
-# \sigma^2$ at $\log\sigma$. The gradient of the KL is the one that we have just proved.
+# \sigma^2$ at $\log\sigma$. We have just derived the gradient of the KL divergence.
 
 # %%
 q_mu, q_log_sigma = np.zeros(1), np.full(1, np.log(2.0))
@@ -689,8 +692,7 @@ plt.show()
 # posterior is squeezed into a Gaussian, but the idea is this one.
 #
 # ## Exercises
-#
-# Solutions are in `solutions/02_gaussian_weights.py`; `ibpcl check` proves their
+# Solutions are in `solutions/02_gaussian_weights.py`; `ibpcl check` checks their
 # gradients.
 #
 # 1. **Another width.** Some codes carry the log *variance*,
@@ -702,8 +704,8 @@ plt.show()
 #    belief that is too narrow and for one that is too wide. Which mistake does each
 #    direction punish hard? *Hint:* `gaussian.kl` takes the two Gaussians in either
 #    order.
-# 3. **When the slope is no help.** Let $f(v) = 1$ if $v > 0$, else $0$. Which of the
-#    two gradient estimators still works, and what does the other return? Where does the
-#    proof of unbiasedness break? *Hint:* $\mathbb
+# 3. **A slope of zero.** Let $f(v) = 1$ if $v > 0$, else $0$. Which of the two gradient
+#    estimators still works, and what does the other return? Where does the proof of
+#    unbiasedness break? *Hint:* $\mathbb
 #    E_q[f]$ is the normal distribution function at $\mu / \sigma$. Tutorial 7 is about
 #    what one can do for such an $f$.

@@ -2,10 +2,10 @@
 # # 3. Checking a gradient
 #
 # You have derived a gradient on paper and typed it in. Is it right? A computer cannot
-# read the derivation, but it can compare the result with slopes that need none. How far
-# can such slopes be trusted? That is the question of this tutorial: differences and
-# where they lose their digits, a step into the imaginary direction, which loses none,
-# and a test that needs no slope at all.
+# read the derivation, but it can compare the result with slopes that need no
+# derivation. How far can such slopes be trusted? This tutorial explains how finite
+# differences lose their digits, why a step into the imaginary direction loses none, and
+# a test that needs no slope at all.
 #
 # **Prerequisites:** the chain rule, Taylor's formula, complex numbers; from tutorial 2
 # the words *VJP* (`f_vjp(dout, cache)` pulls the gradient at the output back to the
@@ -13,9 +13,9 @@
 #
 # **You will be able to**
 #
-# - say why a difference is best at a middling step, and how many digits it has there;
-# - use the complex step, and say when it must not be trusted;
-# - tell a right gradient from a wrong one by the slope of a Taylor remainder;
+# - explain why a difference is best at a medium step, and how many digits it has there;
+# - use the complex step, and name the cases in which it must not be trusted;
+# - distinguish right and wrong gradients by the slope of a Taylor remainder;
 # - write forward functions that can be checked: no noise inside, no `abs`.
 #
 # Nothing here is about Bayesian neural networks: `ibpcl.verify` knows only functions.
@@ -25,9 +25,9 @@
 import matplotlib.pyplot as plt
 import numpy as np
 
+from ibpcl.evaluation.figures.canvas import PALETTE
 from ibpcl.primitives import gaussian
 from ibpcl.verify import central, check, complex_step, richardson, taylor_slope
-from ibpcl.evaluation.figures.canvas import PALETTE
 
 plt.rcParams.update(
     {"axes.prop_cycle": plt.cycler(color=PALETTE), "legend.fontsize": 8}
@@ -62,8 +62,8 @@ rng = np.random.default_rng(4)
 # <details><summary>Answer</summary>
 #
 # About half of them, at an $h$ near $10^{-8}$, the square root of the rounding error.
-# At $h = 10^{-20}$ the sum does not notice the step: the difference is zero, and so is
-# every digit of it.
+# At $h = 10^{-20}$ the sum $x + h$ rounds to $x$, so the difference is exactly zero and
+# no digit is right.
 #
 # </details>
 
@@ -96,8 +96,8 @@ for h in (1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12, 1e-20):
 # The complex step only gets better.
 #
 # This was one parameter of one function.
-# `check` does it for every parameter, with a random `dv`, and compares the complex step
-# with a second witness, so that a flaw in one witness does not pass unseen.
+# `check` does it for every parameter, with a random `dv`. It also compares the complex
+# step with a second numerical derivative, so that a failure of one method is noticed.
 
 # %%
 print(
@@ -233,19 +233,19 @@ plt.show()
 # %% [markdown]
 # The left-hand picture says why one step size is not enough. The best forward
 # difference keeps half of the digits, the best central one two thirds, and where the
-# best step lies depends on the function. Richardson starts with a large step, where
-# there is no rounding error to speak of, and takes the truncation error away by
-# algebra. The complex step has no V at all.
+# best step lies depends on the function. Richardson starts with a large step, where the
+# rounding error is negligible, and removes the truncation error by algebra. The complex
+# step has no V at all.
 #
-# `check` uses the complex step as its first witness and Richardson's extrapolation as
-# the second, because they fail for different reasons. Where both agree there is hardly
-# a doubt left. And against a *wrong* gradient, on the right, the curve does not fall
-# with $h$: it stops at the size of the mistake.
+# `check` uses the complex step as its first method and Richardson's extrapolation as
+# the second, because they fail for different reasons. If both agree, there is hardly
+# any doubt. With a *wrong* gradient, on the right, the curve does not fall with $h$: it
+# stops at the size of the mistake.
 #
 # ## The Taylor remainder
 #
 # There is a test that needs no derivative to compare with, only values of the function.
-# Take away the linear part that the gradient claims:
+# Subtract the linear part that the gradient claims:
 #
 # $$ R_1(h) = |\varphi(w + hd) - \varphi(w) - h \langle g, d \rangle|. $$
 #
@@ -253,8 +253,8 @@ plt.show()
 # \dots$, and halving $h$ divides the remainder by four. If $g$ is wrong, $h\,|\varphi' -
 # \langle g, d\rangle|$ is left, and halving $h$ only halves it. On logarithmic axes
 # these are lines of slope two and one. Nothing has to be tuned: the *slope* is the
-# verdict. With the curvature taken away as well, the slope is three; that checks second
-# derivatives.
+# verdict. If the curvature is subtracted as well, the slope is three. This checks
+# second derivatives.
 
 # %%
 halvings = 0.5 ** np.arange(1, 22)
@@ -306,11 +306,11 @@ plt.show()
 # %% [markdown]
 # ## When the forward is to blame
 #
-# A gradient check compares two things, and sometimes the function is the wrong one of
-# the two.
+# A gradient check compares a function with its gradient, and sometimes the function is
+# the problem.
 #
-# **Noise.** A dropout layer that draws its own mask is another function each time it is
-# called.
+# **Noise.** A dropout layer that draws its own mask is a different function at each
+# call.
 
 
 # %%
@@ -378,34 +378,32 @@ print("\nwith slope one at the kink:", check(eager_relu, relu_vjp, (at_the_kink,
 # %% [markdown]
 # **Functions that lose the imaginary part.** `np.abs` of a complex number is its
 # length, a real number. The complex step then sees a derivative of zero, and a check
-# that trusted it alone would call a right gradient wrong. The second witness disagrees,
-# so the *forward* is named as the one that cannot be measured that way, and the
-# differences decide.
+# that relies on it alone would reject a right gradient. But the second method
+# disagrees, so the report names the *forward* as not complex-safe, and the differences
+# decide.
 
 # %%
 print(check(lambda h: (np.abs(h), h), lambda dy, h: dy * np.sign(h), (h,)))
 
 # %% [markdown]
-# Differences have the last word here because this function is straight on both sides of
-# its kink; of a curved one they prove some ten digits, not sixteen. Where you can,
-# write the forward so that it carries complex numbers: `np.where(h.real > 0, h, -h)` in
-# place of `np.abs(h)`, `h.real > 0` in comparisons.
+# Differences are sufficient here because the function is linear on both sides of its
+# kink. For a curved function they confirm about ten digits, not sixteen. If possible,
+# write the forward so that it accepts complex numbers: `np.where(h.real > 0, h, -h)`
+# instead of `np.abs(h)`, and `h.real > 0` in comparisons.
 #
-#
-# > **Stop and predict.** A gradient check says that `f_vjp` belongs to `f`. You forgot
-# > a minus in the forward and derived everything correctly from there. What does the
-# > check say?
+# > **Stop and predict.** A gradient check shows that `f_vjp` belongs to `f`. You forgot
+# > a minus sign in the forward and derived everything correctly from there. What is the
+# > verdict?
 #
 # <details><summary>Answer</summary>
 #
-# That all is right: it *is* the gradient of that function. What finds such a mistake is
-# a value that is known from outside; tutorial 4 ends with that.
+# "Right": it *is* the gradient of that function. Such a mistake is found by comparison
+# with a known value, which is the topic of the end of tutorial 4.
 #
 # </details>
 #
 # ## Exercises
-#
-# Solutions are in `solutions/03_checking_a_gradient.py`; `ibpcl check` proves their
+# Solutions are in `solutions/03_checking_a_gradient.py`; `ibpcl check` checks their
 # gradients.
 #
 # 1. **The best step.** A forward difference has the error
@@ -418,4 +416,4 @@ print(check(lambda h: (np.abs(h), h), lambda dy, h: dy * np.sign(h), (h,)))
 #    Taylor's formula cancel?
 # 3. **A complex-safe absolute value.** Write $\sqrt{x^2 + \delta^2}$, a smooth $|x|$,
 #    as a pair, so that the complex step can check it. What does
-#    `check` say of it, and of `np.abs`? *Hint:* do not square with `np.abs(x)**2`.
+#    `check` report for it, and for `np.abs`? *Hint:* do not square with `np.abs(x)**2`.

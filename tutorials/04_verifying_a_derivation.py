@@ -1,10 +1,10 @@
 # %% [markdown]
 # # 4. Verifying a derivation
 #
-# A check says *that* a gradient is wrong. *Where* is it wrong? This tutorial follows a
-# student's gradient, with five mistakes in it, until nothing is left to find. Then it
-# locates a mistake in a chain of functions, puts the check into a test of your own, and
-# says what no gradient check can find.
+# A check shows *that* a gradient is wrong. *Where* is it wrong? This tutorial follows a
+# student's gradient with five mistakes until all of them are found. Then it locates a
+# mistake in a chain of functions, puts the check into a test, and discusses the
+# mistakes that no gradient check can find.
 #
 # **Prerequisites:** tutorial 3: VJP, complex step, Taylor remainder. **Time:** about 45
 # minutes.
@@ -14,7 +14,7 @@
 # - read a report of `check`: kind, sentence, entry, hint;
 # - find a mistake by checking one part, or one stage, at a time;
 # - keep a gradient right with a test of two lines, or with `ibpcl check mine.py:f`;
-# - name the proof that a formula needs besides a gradient check.
+# - name the second check that a formula needs besides a gradient check.
 #
 # Nothing here is about Bayesian neural networks: `ibpcl.verify` knows only functions.
 
@@ -22,8 +22,8 @@
 import matplotlib.pyplot as plt
 import numpy as np
 
-from ibpcl.verify import assert_correct, check, check_chain, taylor_slope
 from ibpcl.evaluation.figures.canvas import PALETTE
+from ibpcl.verify import assert_correct, check, check_chain, taylor_slope
 
 plt.rcParams.update(
     {"axes.prop_cycle": plt.cycler(color=PALETTE), "legend.fontsize": 8}
@@ -38,7 +38,7 @@ rng = np.random.default_rng(4)
 # $$ f_{nc} = \frac{1}{\tau} \Bigl(\sum_d x_{nd} w_{dc} + b_c\Bigr), \qquad
 #    \log p_n = f_{n y_n} - \log \sum_c e^{f_{nc}}. $$
 #
-# The forward returns its output and a `cache` with what the gradient will need.
+# The forward returns its output and a `cache` with the values that the gradient needs.
 
 
 # %%
@@ -75,8 +75,8 @@ print("log p of the labels:", log_p.round(3))
 # <details><summary>Answer</summary>
 #
 # A transposed product (`dw`), a missing sum (`db`), a missing term (the normalizer of
-# the softmax), a missing factor ($1/\tau$ in `draw`), and a sign (`dtau`). What follows
-# shows how a report leads to each of them.
+# the softmax), a missing factor ($1/\tau$ in `draw`), and a sign (`dtau`). The rest of
+# this section shows how a report leads to each of them.
 #
 # </details>
 
@@ -95,13 +95,16 @@ def first_vjp(dlog_p, cache):
 print(check(log_likelihood, first_vjp, inputs))
 
 # %% [markdown]
-# How to read this? One verdict for each input: a *kind* (in the first word), a
-# sentence, the entry that is furthest off, the slope of the Taylor remainder (more on
-# it below), and a hint. `labels` are whole numbers, so they have no gradient.
+# How do you read this? The first line has a *score* between 0 and 1, the share of the
+# inputs whose gradient is right. Then there is one verdict for each input: a *kind*
+# (the first word), a sentence, the entry with the largest error, the slope of the
+# Taylor remainder (see below), and a hint. The *tolerance* is the largest relative
+# error that still counts as right. `labels` are whole numbers, so they have no
+# gradient.
 #
-# With several mistakes on top of each other some verdicts have to be vague: no *single*
-# change would mend `dx`. Begin with what is said clearly, here the shapes, and check
-# again after each step.
+# Where several mistakes combine, some verdicts are vague: no *single* change would
+# repair `dx`. Begin with the clear verdicts, here the shapes, and check again after
+# each step.
 #
 # **The shape of `w`.** For $h = x w$ the product rule of shapes leaves no choice: `dw`
 # must be `(D, C)`, and of `x` `(N, D)` and `draw` `(N, C)` only `x.T @ draw` gives
@@ -123,10 +126,10 @@ def second_vjp(dlog_p, cache):
 print(check(log_likelihood, second_vjp, inputs))
 
 # %% [markdown]
-# Shapes are right now and numbers are not; every input is wrong. When *everything* is
-# wrong, suspect what everything has in common: `dlogits`. To look at it alone, check
-# the part of the function that it belongs to. The last line of the forward, as a pair
-# of its own:
+# The shapes are right now, but the numbers are not: every input is wrong. When
+# *everything* is wrong, suspect the common factor: `dlogits`. To look at it alone,
+# check the part of the function that it belongs to. Here is the last line of the
+# forward as a separate pair:
 
 
 # %%
@@ -147,8 +150,8 @@ print(check(pick, pick_first_vjp, (logits, inputs["labels"])))
 
 # %% [markdown]
 # *A term is missing, one path of several*: nothing flows back through the
-# `logits` inside `log_norm`, as if that line were constant. And the hint says what is
-# usually behind it: a **normalizer**. The other logits appear as well, in
+# `logits` inside `log_norm`, as if that line were constant. And the hint names the
+# usual cause: a **normalizer**. The other logits appear as well, in
 # $\log \sum_c e^{f_{nc}}$, whose derivative is
 #
 # $$ \frac{\partial}{\partial f_{nc}} \log \sum_j e^{f_{nj}} = \frac{e^{f_{nc}}}{\sum_j e^{f_{nj}}}
@@ -178,11 +181,11 @@ def third_vjp(dlog_p, cache):
 print(check(log_likelihood, third_vjp, inputs))
 
 # %% [markdown]
-# Now all is said plainly. `x`, `w` and `b` lack the same factor, $1/\tau$: `draw =
+# Now all verdicts are clear. `x`, `w` and `b` lack the same factor, $1/\tau$: `draw =
 # dlogits` forgot that the logits are `raw / tau`. (Why not "constant factor 1.7"? It
-# *is* 1.7 at this point. But the report also tried a second point near by, with another
-# $\tau$, and there it was not: a constant does not move.) And $\tau$ itself has the
-# wrong sign: $\frac{d}{d\tau} \frac1\tau = -\frac{1}{\tau^2}$.
+# *is* 1.7 at this point. But the checker also tried a second point nearby, with another
+# $\tau$, and there it was different. A constant would not change.) And $\tau$ itself
+# has the wrong sign: $\frac{d}{d\tau} \frac1\tau = -\frac{1}{\tau^2}$.
 
 
 # %%
@@ -198,10 +201,10 @@ def log_likelihood_vjp(dlog_p, cache):
 print(check(log_likelihood, log_likelihood_vjp, inputs))
 
 # %% [markdown]
-# Five mistakes, and these are the mistakes that people make. How far was the gradient
-# from the right one after each repair? One number that needs no derivative to compare
-# with is the slope of the Taylor remainder, two for a right gradient (tutorial 3). Here
-# it is, along the same random direction in $w$, with the relative error beside it.
+# These five mistakes are typical. How far was the gradient from the right one after
+# each repair? The slope of the Taylor remainder shows it without another derivative: it
+# is two for a right gradient (tutorial 3). Here it is, along the same random direction
+# in $w$, together with the relative error.
 
 # %%
 dlog_p, direction = rng.standard_normal(N), rng.standard_normal((D, C))
@@ -256,8 +259,8 @@ plt.show()
 # In a network the gradient passes through many functions, and a wrong one spoils
 # everything that comes after it in the backward pass. `check_chain` runs the chain
 # forward, then checks each stage *at the input that it really gets*, last stage first.
-# A stage is a name, a pair, and what it takes besides the output of the stage before
-# it.
+# A stage is a name, a pair, and the inputs that it needs in addition to the output of
+# the previous stage.
 
 
 # %%
@@ -292,19 +295,19 @@ print(report)
 print("\nbegin with:", report.first_wrong)
 
 # %% [markdown]
-# > **Stop and predict.** Only the gradient of `tanh` is wrong. Of the gradients at the
-# > network's parameters, `hidden` and `head`, which ones are wrong because of it?
+# > **Stop and predict.** Only the gradient of
+# > `tanh` is wrong. The network has parameters in `hidden` and in `head`. Which of
+# > their gradients are wrong because of it?
 #
 # <details><summary>Answer</summary>
-#
-# That of `hidden`, and that of `x`: the gradient passes `tanh` on its way to them. The
-# head's is right, for it is reached first.
+# Those in `hidden`, and also the gradient at `x`: on its way to them the gradient
+# passes through `tanh`. The gradient at the head is right, because the backward pass
+# reaches it first.
 #
 # </details>
 #
-# A check of the whole network would have said that the gradients of `hidden` and of `x`
-# are wrong, and that the head's is right. That is true, but one would still have to
-# search.
+# A check of the whole network would have reported wrong gradients at `hidden` and `x`,
+# and a right one at the head. That is true, but you would still have to search.
 #
 # ## In your own tests
 #
@@ -336,13 +339,13 @@ except AssertionError as failure:
 # ibpcl check mine.py:f
 # ```
 #
-# whose exit code is 0 only if everything is proved right: 1 stands for wrong, 3 for
-# undecided, as after the time that `--timeout` allows. It runs the file, without a
-# sandbox. And `ibpcl check` alone verifies every derivation of this package, in the
-# same way. Who checks the checker? A test of this package, `pytest -m slow
-# tests/verify/test_mutants.py`: it spoils every gradient in every way that it can think
-# of, a sign, a factor, a term, an axis, an index, more than a thousand mistakes, and
-# counts how many are caught and how many are called by their right name.
+# The exit code is 0 only if all gradients are right. It is 1 if one is wrong, and 3 if
+# the check is undecided, for example after the time limit of `--timeout`. The command
+# runs the file, without a sandbox. Without a file, `ibpcl check` verifies every
+# derivation of this package in the same way. And who checks the checker? A test of this
+# package does, `pytest -m slow tests/verify/test_mutants.py`. It plants more than a
+# thousand mistakes in the gradients, one at a time: a sign, a factor, a term, an axis,
+# an index. Then it counts how many are caught, and how many are named correctly.
 #
 # ## What no gradient check can find
 #
@@ -365,10 +368,10 @@ print(check(cold_likelihood, cold_likelihood_vjp, inputs))
 # %% [markdown]
 # All correct: this *is* the gradient of that function. A check proves that
 # `f_vjp` belongs to `f`, never that `f` is what you meant.  (The zero gradient of `tau`
-# draws a remark; take such remarks seriously.) So each formula needs a second proof
-# from outside: a value that is known (probabilities sum to one, a divergence of equal
-# distributions is zero, a limit), an integral by quadrature, an average over samples.
-# Tutorials 2, 6 and 7 do that for every formula, and
+# causes a remark. Take such remarks seriously.) So each formula needs a second,
+# independent check: a known value (probabilities sum to one, a KL divergence of equal
+# distributions is zero, a limit), an integral by quadrature, or an average over
+# samples. Tutorials 2, 6 and 7 do that for every formula, and
 # `ibpcl.verify` has it ready: `density_integrates_to_one`,
 # `sampler_matches_cdf`, `expectation_matches`, `reparameterization_unbiased`.
 
@@ -392,18 +395,17 @@ print(
 
 # %% [markdown]
 # ## Exercises
-#
-# Solutions are in `solutions/04_verifying_a_derivation.py`; `ibpcl check` proves their
+# Solutions are in `solutions/04_verifying_a_derivation.py`; `ibpcl check` checks their
 # gradients.
 #
 # 1. **A mean.** Let the function return `log_p.mean()` and write its gradient, once
 #    right and once with the $1/N$ left out. What is the kind in the report? Why can the
-#    report not know whether the gradient or the forward is meant? *Hint:* which of the
-#    two did you tell it to believe?
+#    report not decide whether the gradient or the forward is wrong? *Hint:* which of
+#    the two does it take as the definition?
 # 2. **Overflow.** Multiply `w` by $400$ and check again. What is reported, and whose
 #    fault is it? Write the forward with the largest logit taken out of the sum, and
-#    then think again about the gradient. *Hint:* `log_norm` is the same number in both
-#    forms, and `exp(logits - log_norm)` never overflows.
+#    then reconsider the gradient. *Hint:* `log_norm` is the same number in both forms,
+#    and `exp(logits - log_norm)` never overflows.
 # 3. **The forgotten temperature, found.** Which known value would have found that
 #    `cold_likelihood` ignores $\tau$? Write that test. *Hint:* what do the
 #    probabilities tend to as $\tau$ grows?

@@ -5,23 +5,21 @@
 # able to move the sticks, so a stick gets a posterior: a Kumaraswamy distribution,
 # because one can differentiate its samples. This tutorial derives the sample, its
 # gradient, and the KL divergence to the prior. One term of that divergence is printed
-# wrongly in the paper (Kumar, Chatterjee and Rai), and we shall see it fail.
+# wrongly in the paper (Kumar, Chatterjee and Rai), and we will see it fail.
 #
 # **Prerequisites:** tutorials 2, 3 and 5; integration by parts. **Time:** about 60
 # minutes.
 #
 # **You will be able to**
 #
-# - carry probabilities as logarithms, and say what is lost otherwise;
+# - carry probabilities as logarithms, and explain what is lost otherwise;
 # - sample a Kumaraswamy stick and derive its gradient, in a form that neither overflows
 #   nor cancels;
-# - derive the divergence to a Beta prior line by line, and find a misprint by
+# - derive the KL divergence to a Beta prior line by line, and find a misprint by
 #   quadrature;
-# - look at a formula where its value is known.
-#
-# Names: `S` samples, `K` units; `a`, `b` belong to the posterior of a stick,
-# `alpha` to its prior; `u` is uniform noise; `log_v`, `log_pi` are logarithms of a
-# stick and of a product of sticks.
+# - check a formula where its value is known. Names: `S` samples, `K` units. `a` and `b`
+#   belong to the posterior of a stick, `alpha` to its prior. `u` is uniform noise, and
+#   `log_v`, `log_pi` are the logarithms of a stick and of a product of sticks.
 
 # %%
 import matplotlib.pyplot as plt
@@ -29,9 +27,9 @@ import numpy as np
 from scipy.integrate import quad
 from scipy.special import digamma
 
+from ibpcl.evaluation.figures.canvas import PALETTE
 from ibpcl.primitives import kumaraswamy, stick_breaking
 from ibpcl.verify import check
-from ibpcl.evaluation.figures.canvas import PALETTE
 
 plt.rcParams.update(
     {"axes.prop_cycle": plt.cycler(color=PALETTE), "legend.fontsize": 8}
@@ -254,16 +252,15 @@ print(check(kumaraswamy.sample, kumaraswamy.sample_vjp, (u, a, b), wrt=("a", "b"
 #
 # The inner derivative is $-\log u / b^2 = -s / b$. With
 # $s$ already in the cache, one division by $b$ is easily lost.
-#
 # > **Stop and predict.** A network would train with this gradient without a complaint.
-# > At a stick with $b = 1$, as every stick begins, how wrong is it?
+# > Every stick begins with $b = 1$. How wrong is the gradient there?
 #
 # <details><summary>Answer</summary>
 #
 # Not at all: dividing by one changes nothing, and a comparison at the starting point
-# would pass. `check` is not fooled, because it also looks at points near by: "right at
-# the inputs given, wrong near by", it says there. Still, test a gradient at inputs that
-# are nothing special.
+# would pass. `check` finds the mistake, because it also looks at nearby points. There
+# it reports "right at the inputs given, wrong near by". Still, test gradients at
+# generic inputs, not at special ones such as 0 or 1.
 #
 # </details>
 
@@ -279,11 +276,11 @@ def hasty_vjp(dlog_v, cache):
 print(check(kumaraswamy.sample, hasty_vjp, (u, a, b), wrt=("a", "b")))
 
 # %% [markdown]
-# The report knows that `a` is right and says what is missing in `b`.
+# The report confirms `a` and names the factor that is missing in `b`.
 #
 # ## The KL divergence to the prior
 #
-# Now the divergence of $q = \mathrm{Kumaraswamy}(a, b)$ from
+# Now the KL divergence of $q = \mathrm{Kumaraswamy}(a, b)$ from
 # $p = \mathrm{Beta}(\alpha, 1)$. From the definition,
 #
 # $$ KL = \mathbb E_q[\log q(v) - \log p(v)]
@@ -295,7 +292,7 @@ print(check(kumaraswamy.sample, hasty_vjp, (u, a, b), wrt=("a", "b")))
 #
 # Two expectations are left.
 #
-# **The second one.** Our sampler says $v^a = 1 - u^{1/b}$, so $1 - v^a = u^{1/b}$ and
+# **The second one.** By our sampler, $v^a = 1 - u^{1/b}$, so $1 - v^a = u^{1/b}$ and
 # $\log(1 - v^a) = \frac1b \log u$. For a uniform $u$, $\mathbb E[\log u] = \int_0^1
 # \log u\, du = [u \log u - u]_0^1 = -1$.  So $\mathbb E_q[\log(1 - v^a)] = -\frac1b$,
 # and this term of the KL is
@@ -336,14 +333,12 @@ for b_one in (0.5, 1.0, 2.0, 3.0, 4.7):
 
 # %% [markdown]
 # ### The paper's printed term
-#
-# The paper's formula has $-\frac{b}{1 - b}$ in the place of our $-\frac{b - 1}{b}$.
-# Which one is right? We do not have to believe anybody: the definition is an integral,
-# and an integral can be computed. Below it is taken over $t = -\log v$, straight from
-# the two densities, using no step of the derivation.
-#
+# The paper's formula has $-\frac{b}{1 - b}$ instead of our $-\frac{b - 1}{b}$. Which
+# one is right? We do not have to trust either: the definition is an integral, and an
+# integral can be computed. Below it is taken over $t = -\log v$, straight from the two
+# densities, using no step of the derivation.
 # > **Stop and predict.** Before you compute anything: at which $a$ and $b$ do you know
-# > the value of the divergence, and what does the printed term say there?
+# > the value of the KL divergence, and what is the printed term there?
 #
 # <details><summary>Answer</summary>
 #
@@ -398,11 +393,11 @@ for case in (
     )
 
 # %% [markdown]
-# The derived form agrees with the integral everywhere. The printed one is off in every
-# row, gives negative values, which no KL divergence can have, and in the last row,
-# where the two distributions are equal and the divergence must be zero, it does not
-# even exist. A test that costs nothing and finds such things: *look at the value where
-# you know it.*
+# The derived form agrees with the integral everywhere. The printed one is wrong in
+# every row, and it gives negative values, which are impossible for a KL divergence. In
+# the last row the two distributions are equal and the KL divergence must be zero, but
+# the printed form does not even exist. A simple test finds such mistakes: *look at the
+# value where you know it.*
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "The divergence against b: quadrature points lie on the derived curve, which is zero at b = 1; the printed form runs elsewhere and is singular there."}}
 figure, axes = plt.subplots(figsize=(7.2, 4), layout="constrained")
@@ -456,9 +451,9 @@ plt.show()
 #   \frac{\alpha}{a^2}$, and $\log a$ gives $\frac1a$. Together
 #   $\frac{\alpha c}{a^2} + \frac1a$.
 # * **At $b$**: $\frac{dc}{db} = -\psi'(b) + \frac{1}{b^2}$, where $\psi'$ is the
-#   trigamma function; $\log b$ gives $\frac1b$; and $-\frac{b - 1}{b} = -1 +
-#   \frac1b$ gives $-\frac{1}{b^2}$. Together $\frac{a - \alpha}{a} \bigl(\frac{1}{b^2} -
-#   \psi'(b)\bigr) + \frac1b - \frac{1}{b^2}$.
+#   trigamma function. The logarithm $\log b$ gives $\frac1b$, and $-\frac{b - 1}{b} =
+#   -1 + \frac1b$ gives $-\frac{1}{b^2}$. Together $\frac{a - \alpha}{a}
+#   \bigl(\frac{1}{b^2} - \psi'(b)\bigr) + \frac1b - \frac{1}{b^2}$.
 # * **At $\alpha$**: $-\frac ca$ from the first term, $-\frac1\alpha$ from
 #   $-\log\alpha$.
 #
@@ -487,17 +482,17 @@ print(
 # %% [markdown]
 # ## Exercises
 #
-# Solutions are in `solutions/06_sticks.py`; `ibpcl check` proves their gradients.
+# Solutions are in `solutions/06_sticks.py`; `ibpcl check` checks their gradients.
 #
-# 1. **How close is the relative?** Compare Kumaraswamy(a, b) with Beta(a, b) for a few
+# 1. **Kumaraswamy and Beta.** Compare Kumaraswamy(a, b) with Beta(a, b) for a few
 #    pairs. Where do they differ most, and for which pairs not at all? *Hint:*
 #    `np.exp(kumaraswamy.log_density(np.log(v), a, b)[0])` and `scipy.stats.beta.pdf`.
 # 2. **The expected log-stick.** A posterior with $a = \alpha + 1$, $b = 2$ looks like a
-#    natural place to start. Does it keep more units or fewer than the prior? Write
+#    natural start. Does it keep more units or fewer than the prior? Write
 #    $\mathbb E_q[\log v]$ with its gradients. *Hint:* compare it with the prior's,
 #    which is the case $a = \alpha$, $b = 1$; then think of $\log\pi_{200}$ as a sum of
 #    such terms.
-# 3. **Another slip.** Write a version of the KL with its gradient in which
+# 3. **Another mistake.** Write a version of the KL with its gradient in which
 #    $\mathbb E[\log u] = -1$ is replaced by $0$. Does `check` find a mistake in the
-#    pair? Should it? What finds it, then? *Hint:* what exactly does a gradient check
-#    compare, and what did the table against the quadrature compare?
+#    pair? Should it? Which test finds the mistake? *Hint:* what exactly does a gradient
+#    check compare, and what did the table against the quadrature compare?

@@ -144,7 +144,7 @@ for x in (-5.0, -80.0, -100.0):
 # %% [markdown]
 # What does the temperature do? With the same noise, take $\tau$ to zero and compare $z$
 # with the coin $B$ itself. Note the last column: $z >
-# \frac12$ exactly if $\operatorname{logit}\theta + \ell > 0$, that is if $B = 1$, at
+# \frac12$ if and only if $\operatorname{logit}\theta + \ell > 0$, that is if $B = 1$, at
 # *every* temperature. Rounding a concrete mask gives the right coin.
 #
 # > **Stop and predict.** As $\tau$ goes from ten to a thousandth, what happens to the
@@ -306,7 +306,7 @@ for temperature in (10.0, 2.0, 1.0, 0.5, 0.1, 0.01):
 
 # %% [markdown]
 # Cold gradients have the right mean and a wild spread. Hot gradients are steady, but
-# they belong to another function. That is the bargain of a temperature schedule.
+# they belong to another function. That is the trade-off of a temperature schedule.
 #
 # ## The density, and its variable
 #
@@ -852,7 +852,7 @@ plt.show()
 #    (`np.round`), in the forward and the gradient of $z$ in the backward pass. What
 #    does `check` say about the pair, and why is it right to say so? *Hint:* what is the
 #    true derivative of a rounded number?
-# 2. **Where a density piles up.** At $\theta = \frac12$, for which temperatures is the
+# 2. **Modes of the concrete density.** At $\theta = \frac12$, for which temperatures is the
 #    density of $z$ lowest in the middle? *Hint:* `concrete.log_density_vjp` gives its
 #    slope. Look at its sign just right of one half. Begin with the temperature at which
 #    the density is a very simple function.

@@ -224,7 +224,7 @@ print(check_value(1.0, np.log(2), name="entropy of a fair coin"))
 #    by hand, and give your number to `check_value(yours, entropy(2.0))`. Then give it
 #    the entropy in bits, and the entropy for the rate $1/2$. Which of the two gets a
 #    name? *Hint:* $E[\log p(x)] = \log \lambda - \lambda E[x]$.
-# 3. **Where the density is no help.** Write a sampler of the exponential distribution
-#    with $u$ in the place of $1 - u$. Is that a mistake? Do the same in the quantile
-#    function. Why is the verdict another one? *Hint:* what is the distribution of $1 -
-#    u$?
+# 3. **A mistake that the density cannot show.** Write a sampler of the exponential
+#    distribution with $u$ instead of $1 - u$. Is that a mistake? Do the same in the
+#    quantile function. Why is the verdict different? *Hint:* what is the distribution
+#    of $1 - u$?

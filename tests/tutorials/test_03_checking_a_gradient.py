@@ -10,6 +10,7 @@ def test_it_runs_as_all_do_and_tests_hold_its_numbers():
     tutorial.check()
 
 
+@tutorial.holds("has 16 digits")
 def test_the_difference_keeps_half_of_the_digits_and_the_complex_step_all():
     differences, imaginary = (
         {h: pair[which] for h, pair in tutorial["errors_of"].items()} for which in (0, 1)

@@ -25,6 +25,7 @@ def test_the_first_attempt_has_wrong_shapes_and_the_second_wrong_numbers():
     assert set(kinds["second_vjp"].values()) == {"wrong"} and len(kinds["second_vjp"]) == 4
 
 
+@tutorial.holds("factor 1.7", "*is* 1.7")
 def test_the_later_reports_name_each_mistake():
     assert (
         check(
@@ -55,6 +56,7 @@ def test_the_chain_names_the_stage():
     assert "head: ok" in tutorial.printed and "hidden layer: ok" in tutorial.printed
 
 
+@tutorial.holds("exit code is 0", "It is 1 if one is wrong", "and 3 if the check")
 def test_the_command_has_these_exit_codes(tmp_path, capsys):
     file = tmp_path / "mine.py"
     text = (

@@ -41,7 +41,7 @@ def both_directions(log_sigma):
     )[0]
 
 
-# Exercise 3: When the slope is no help.
+# Exercise 3: A slope of zero.
 #
 # The score function still works. The reparameterized estimate is always 0, because
 # the slope of a step is 0 wherever it exists. The proof breaks where the derivative

@@ -11,7 +11,7 @@ from scipy.stats import beta
 from ibpcl.primitives import kumaraswamy
 from ibpcl.verify import check
 
-# Exercise 1: How close is the relative?
+# Exercise 1: Kumaraswamy and Beta.
 #
 # They are equal where a or b is 1. Elsewhere they have a similar shape, but a
 # different mode. The largest difference is an eighth of the height at (2, 2), and
@@ -46,7 +46,7 @@ def expected_log_stick_vjp(dmean, cache):
     return dmean * total / a**2, -dmean * polygamma(1, b + 1) / a
 
 
-# Exercise 3: Another slip.
+# Exercise 3: Another mistake.
 #
 # The pair below, with E[log u] = 0, passes: a gradient check compares f_vjp with f,
 # and both contain the mistake. An independent value finds it, such as the integral of

@@ -26,7 +26,7 @@ def rounded(logistic, logit_theta, tau):
 
 # (No rounded_vjp here: it would not be the gradient.)
 
-# Exercise 2: Where a density piles up.
+# Exercise 2: Modes of the concrete density.
 #
 # At tau = 1 and theta = 1/2 the mask is uniform. For lower temperatures the density
 # is lowest in the middle, for higher ones it is highest there.

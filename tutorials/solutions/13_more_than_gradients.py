@@ -43,7 +43,7 @@ def exponential_entropy(rate):
     return 1 - np.log(rate)
 
 
-# Exercise 3: Where the density is no help.
+# Exercise 3: A mistake that the density cannot show.
 #
 # 1 - u is uniform like u, so both samplers are right. A quantile function must be
 # right at each level, not only as a distribution: the quantile of 1 - p is the other
