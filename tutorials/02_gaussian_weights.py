@@ -1,5 +1,6 @@
 # %% [markdown]
 # # 2. Gaussian weights
+#
 # In a Bayesian neural network each weight has a probability distribution instead of a
 # single value: a Gaussian with a mean and a width. Learning moves the mean and the
 # width. For this we need three results:
@@ -692,6 +693,7 @@ plt.show()
 # posterior is squeezed into a Gaussian, but the idea is this one.
 #
 # ## Exercises
+#
 # Solutions are in `solutions/02_gaussian_weights.py`; `ibpcl check` checks their
 # gradients.
 #

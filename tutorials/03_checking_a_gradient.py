@@ -403,6 +403,7 @@ print(check(lambda h: (np.abs(h), h), lambda dy, h: dy * np.sign(h), (h,)))
 # </details>
 #
 # ## Exercises
+#
 # Solutions are in `solutions/03_checking_a_gradient.py`; `ibpcl check` checks their
 # gradients.
 #

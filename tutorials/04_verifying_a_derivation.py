@@ -300,6 +300,7 @@ print("\nbegin with:", report.first_wrong)
 # > their gradients are wrong because of it?
 #
 # <details><summary>Answer</summary>
+#
 # Those in `hidden`, and also the gradient at `x`: on its way to them the gradient
 # passes through `tanh`. The gradient at the head is right, because the backward pass
 # reaches it first.
@@ -395,6 +396,7 @@ print(
 
 # %% [markdown]
 # ## Exercises
+#
 # Solutions are in `solutions/04_verifying_a_derivation.py`; `ibpcl check` checks their
 # gradients.
 #

@@ -17,9 +17,11 @@
 #   nor cancels;
 # - derive the KL divergence to a Beta prior line by line, and find a misprint by
 #   quadrature;
-# - check a formula where its value is known. Names: `S` samples, `K` units. `a` and `b`
-#   belong to the posterior of a stick, `alpha` to its prior. `u` is uniform noise, and
-#   `log_v`, `log_pi` are the logarithms of a stick and of a product of sticks.
+# - check a formula where its value is known.
+#
+# Names: `S` samples, `K` units. `a` and `b` belong to the posterior of a stick,
+# `alpha` to its prior. `u` is uniform noise, and `log_v`, `log_pi` are the logarithms
+# of a stick and of a product of sticks.
 
 # %%
 import matplotlib.pyplot as plt
@@ -252,6 +254,7 @@ print(check(kumaraswamy.sample, kumaraswamy.sample_vjp, (u, a, b), wrt=("a", "b"
 #
 # The inner derivative is $-\log u / b^2 = -s / b$. With
 # $s$ already in the cache, one division by $b$ is easily lost.
+#
 # > **Stop and predict.** A network would train with this gradient without a complaint.
 # > Every stick begins with $b = 1$. How wrong is the gradient there?
 #
@@ -260,7 +263,7 @@ print(check(kumaraswamy.sample, kumaraswamy.sample_vjp, (u, a, b), wrt=("a", "b"
 # Not at all: dividing by one changes nothing, and a comparison at the starting point
 # would pass. `check` finds the mistake, because it also looks at nearby points. There
 # it reports "right at the inputs given, wrong near by". Still, test gradients at
-# generic inputs, not at special ones such as 0 or 1.
+# generic inputs, not at special ones such as zero or one.
 #
 # </details>
 
@@ -333,10 +336,12 @@ for b_one in (0.5, 1.0, 2.0, 3.0, 4.7):
 
 # %% [markdown]
 # ### The paper's printed term
+#
 # The paper's formula has $-\frac{b}{1 - b}$ instead of our $-\frac{b - 1}{b}$. Which
 # one is right? We do not have to trust either: the definition is an integral, and an
 # integral can be computed. Below it is taken over $t = -\log v$, straight from the two
 # densities, using no step of the derivation.
+#
 # > **Stop and predict.** Before you compute anything: at which $a$ and $b$ do you know
 # > the value of the KL divergence, and what is the printed term there?
 #

@@ -1,5 +1,6 @@
 # %% [markdown]
 # # 7. Concrete masks: a coin with a gradient
+#
 # A mask $B_{dk}$ is a coin, that is, a Bernoulli variable. It is one if the weight from
 # input $d$ to unit $k$ is used, and zero if it is not. Learning *which* weights a task
 # uses means learning the coins' probabilities, but a coin has no useful gradient. In
@@ -144,8 +145,8 @@ for x in (-5.0, -80.0, -100.0):
 # %% [markdown]
 # What does the temperature do? With the same noise, take $\tau$ to zero and compare $z$
 # with the coin $B$ itself. Note the last column: $z >
-# \frac12$ if and only if $\operatorname{logit}\theta + \ell > 0$, that is if $B = 1$, at
-# *every* temperature. Rounding a concrete mask gives the right coin.
+# \frac12$ if and only if $\operatorname{logit}\theta + \ell > 0$, that is if $B = 1$,
+# at *every* temperature. Rounding a concrete mask gives the right coin.
 #
 # > **Stop and predict.** As $\tau$ goes from ten to a thousandth, what happens to the
 # > mean of $z$ for $\theta = 0.3$? And to the share of masks above one half?
@@ -285,6 +286,7 @@ print(
 # > beginning, where the masks are coins? What will the gradients look like?
 #
 # <details><summary>Answer</summary>
+#
 # Nearly always zero, and occasionally huge. The mean is almost right, and the spread
 # grows without bound.
 #
@@ -852,10 +854,10 @@ plt.show()
 #    (`np.round`), in the forward and the gradient of $z$ in the backward pass. What
 #    does `check` say about the pair, and why is it right to say so? *Hint:* what is the
 #    true derivative of a rounded number?
-# 2. **Modes of the concrete density.** At $\theta = \frac12$, for which temperatures is the
-#    density of $z$ lowest in the middle? *Hint:* `concrete.log_density_vjp` gives its
-#    slope. Look at its sign just right of one half. Begin with the temperature at which
-#    the density is a very simple function.
+# 2. **Modes of the concrete density.** At $\theta = \frac12$, for which temperatures is
+#    the density of $z$ lowest in the middle? *Hint:* `concrete.log_density_vjp` gives
+#    its slope. Look at its sign just right of one half. Begin with the temperature at
+#    which the density is a very simple function.
 # 3. **A bound, by hand.** Show for small
 #    $\rho$ that the KL divergence of the coins is $\frac12 \pi (1 - \pi)
 #    \rho^2$, and compare it with $\frac16 \rho^2$ for concrete masks. Which $\pi$ comes

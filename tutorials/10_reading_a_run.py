@@ -123,6 +123,7 @@ print(f"union at random    {at_random:.1%}")
 
 # %% [markdown]
 # ## `history.csv`
+#
 # Each row has the phase, the temperature and the parts of the ELBO. Here are the parts
 # for the first task:
 
@@ -406,6 +407,7 @@ temporary.cleanup()
 
 # %% [markdown]
 # ## Exercises
+#
 # Solutions are in `solutions/10_reading_a_run.py`; `ibpcl check` checks their
 # gradients.
 #

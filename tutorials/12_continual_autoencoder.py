@@ -17,10 +17,12 @@
 # - estimate $\log p(x)$ by importance sampling, and judge the estimate by its weights;
 # - read a matrix of likelihoods like a matrix of accuracies;
 # - distinguish a likelihood, its bound and a reconstruction score;
-# - recognize label leakage in an evaluation. The gradient of the objective is that of
-#   tutorial 8 with one more part, the KL divergence of the codes. We use the package's
-#   learner `ImageNPBCL` as a black box. Names: `x` images (N, D), `z` codes (..., L),
-#   $K$ samples of $z$ for each image, $T$ tasks.
+# - recognize label leakage in an evaluation.
+#
+# The gradient of the objective is that of tutorial 8 with one more part, the KL
+# divergence of the codes. We use the package's learner
+# `ImageNPBCL` as a black box. Names: `x` images (N, D), `z` codes (..., L),
+# $K$ samples of $z$ for each image, $T$ tasks.
 
 # %%
 import matplotlib.pyplot as plt
@@ -385,6 +387,7 @@ plt.show()
 
 # %% [markdown]
 # ## Exercises
+#
 # Solutions are in `solutions/12_continual_autoencoder.py`; `ibpcl check` checks their
 # gradients.
 #

@@ -10,6 +10,7 @@
 # distribution). **Time:** about 40 minutes.
 #
 # **You will be able to**
+#
 # - find the right values of a forward function, without another implementation of it;
 # - check a distribution with `ibpcl.check_distribution`, or a whole file with `ibpcl
 #   check mine.py`;
@@ -76,6 +77,7 @@ print(check_distribution(log_density, sample=sample, mean=mean, title="Kumaraswa
 # > this sampler find the mistake?
 #
 # <details><summary>Answer</summary>
+#
 # No. The wrong sampler and its derivative form a consistent pair. The check would
 # report ok, and correctly so: the gradient belongs to the function that was written.
 #
@@ -110,6 +112,7 @@ plt.show()
 # right, at several sets of parameters.
 #
 # ## A closed form from an encyclopedia
+#
 # For years, Wikipedia and a large library contained a wrong entropy of this
 # distribution. This was the formula:
 
@@ -135,11 +138,13 @@ for formula in (entropy_until_2019, entropy):
 # values.
 #
 # ## A divergence in the wrong direction
+#
 # > **Stop and predict.** A student writes $KL[p \,\|\, q]$ instead of $KL[q \,\|\, p]$.
 # > The student then tests that the result is never negative, and that it is zero for
 # > two equal distributions. What do these tests find?
 #
 # <details><summary>Answer</summary>
+#
 # Nothing. Both directions are KL divergences, so both pass. Only the values distinguish
 # them.
 #
