@@ -336,7 +336,7 @@ for which, name in enumerate(("mu", "log_sigma")):
 # the same accuracy.
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Left: histograms of three estimates of one gradient, all around the true value; the reparameterized one is by far the narrowest. Right: their errors fall as parallel lines."}}
-figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
+figure, (left, right) = plt.subplots(1, 2, figsize=(8.6, 3.5), layout="constrained")
 colors = {"reparameterized": "C0", "score": "C1", "score, f - E[f]": "C2"}
 bins = np.linspace(truth[0] - 15, truth[0] + 15, 151)
 for label in ("score", "score, f - E[f]", "reparameterized"):
@@ -682,7 +682,7 @@ axes.axvline(true_v, color="black", linewidth=0.8, label="true $v$")
 axes.set(
     xlabel="$v$",
     ylabel="density",
-    title="Three tasks, one belief: nothing is lost on the way",
+    title="Three tasks, one after another: nothing is lost",
 )
 axes.legend(fontsize=8)
 plt.show()

@@ -202,7 +202,7 @@ for name, values in errors.items():
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Relative error against the step. Left, for a right gradient: forward, central and Richardson differences make V shapes of growing depth, the complex step falls to rounding and stays. Right, for a wrong gradient: all curves level out at the mistake."}}
 figure, (left, right) = plt.subplots(
-    1, 2, figsize=(11, 4.2), layout="constrained", sharey=True
+    1, 2, figsize=(9, 3.8), layout="constrained", sharey=True
 )
 looks = dict(zip(errors, ("C0-", "C1-", "C2-", "C3--"), strict=True))
 for name, values in errors.items():
@@ -215,7 +215,7 @@ left.text(1e-7, 1e-4, "rounding, $1 / h$", color="0.4", rotation=31)
 left.set(
     xlabel="step $h$",
     ylabel="relative error",
-    title="Four witnesses against a right gradient",
+    title="Four derivatives, right gradient",
     ylim=(1e-17, 1e3),
 )
 left.invert_xaxis()

@@ -95,12 +95,13 @@ def first_vjp(dlog_p, cache):
 print(check(log_likelihood, first_vjp, inputs))
 
 # %% [markdown]
-# How do you read this? The first line has a *score* between 0 and 1, the share of the
-# inputs whose gradient is right. Then there is one verdict for each input: a *kind*
-# (the first word), a sentence, the entry with the largest error, the slope of the
-# Taylor remainder (see below), and a hint. The *tolerance* is the largest relative
-# error that still counts as right. `labels` are whole numbers, so they have no
-# gradient.
+# How do you read this? The first line has a *score*, the mean over the inputs. A right
+# gradient counts one. A wrong gradient counts half the share of its right entries, so
+# that progress shows. Then there is one verdict for each input: a *kind* (the first
+# word), a sentence, the entry with the largest error, the slope of the Taylor remainder
+# (see below), and a hint. Where a gradient is right, the report gives its largest
+# relative error, and the *tolerance* up to which an error counts as right. `labels` are
+# whole numbers, so they have no gradient.
 #
 # Where several mistakes combine, some verdicts are vague: no *single* change would
 # repair `dx`. Begin with the clear verdicts, here the shapes, and check again after
@@ -247,7 +248,7 @@ axes.axline(
 )
 axes.set(
     xlabel=r"right $\partial L / \partial w_{dc}$",
-    ylabel="what the attempt returns",
+    ylabel="returned by the attempt",
     title="A missing factor is a slope, a missing term is a cloud",
 )
 axes.legend(fontsize=8)
@@ -367,7 +368,7 @@ def cold_likelihood_vjp(dlog_p, cache):
 print(check(cold_likelihood, cold_likelihood_vjp, inputs))
 
 # %% [markdown]
-# All correct: this *is* the gradient of that function. A check proves that
+# All correct: this *is* the gradient of that function. A check shows that
 # `f_vjp` belongs to `f`, never that `f` is what you meant.  (The zero gradient of `tau`
 # causes a remark. Take such remarks seriously.) So each formula needs a second,
 # independent check: a known value (probabilities sum to one, a KL divergence of equal

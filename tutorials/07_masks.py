@@ -182,7 +182,7 @@ for temperature in (10.0, 2.0, 1.0, 0.5, 0.1, 0.01, 0.001):
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Histograms of a concrete mask with theta 0.3 at temperatures 2, 1, 0.5 and 0.1: from one hump in the middle to two heaps at the ends; the density lies on them."}}
 figure, all_axes = plt.subplots(
-    1, 4, figsize=(12, 3.2), layout="constrained", sharey=True
+    1, 4, figsize=(9, 2.8), layout="constrained", sharey=True
 )
 inside = np.linspace(0.004, 0.996, 500)
 for axes, temperature in zip(all_axes, (2.0, 1.0, 0.5, 0.1), strict=True):
@@ -222,7 +222,7 @@ plt.show()
 #
 # Nothing is broadcast here (`logit_theta` has the full shape), so nothing is summed.
 # (The package keeps $1 - z = \sigma(-Y)$ beside $z$: computed from a $z$ that has
-# rounded to one it would be zero.) The proof: two lines by complex step for one entry,
+# rounded to one it would be zero.) The check: two lines by complex step for one entry,
 # the loop over all the entries, and `check`.
 
 # %%
@@ -795,7 +795,7 @@ print(
 # cost of moving a mask away from its prior.
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Left: with the logit link the mask's probability is the prior's, with the log link it stays below one half. Right: what coins and concrete masks pay in nats for an offset rho."}}
-figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
+figure, (left, right) = plt.subplots(1, 2, figsize=(8.6, 3.5), layout="constrained")
 pi = np.linspace(0.001, 0.999, 400)
 left.plot(
     pi,
@@ -815,7 +815,7 @@ left.axhline(0.5, color="0.5", linewidth=0.8, linestyle=":")
 left.set(
     xlabel=r"$\pi$, the prior's probability", ylabel=r"mask probability at $\rho = 0$"
 )
-left.set_title("log for logit: never above one half")
+left.set_title("The log link: never above one half")
 left.legend(fontsize=8)
 
 offsets = np.linspace(-8, 8, 401)
@@ -834,7 +834,7 @@ right.set(
     xlabel=r"$\rho$",
     ylabel="KL in nats",
     ylim=(-0.2, 6.2),
-    title="What a mask pays for leaving its prior",
+    title="The cost of leaving the prior",
 )
 right.legend(fontsize=8)
 plt.show()

@@ -403,7 +403,7 @@ print(f"  if it drops them:         {moved[dropped].max():.2f} at most")
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Hard masks of A/B and E/F and their overlap, inputs against units: whole columns are on, and the first ones serve both tasks."}}
 figure, panels = plt.subplots(
-    1, 3, figsize=(10, 3.6), layout="constrained", sharey=True
+    1, 3, figsize=(8.6, 3.4), layout="constrained", sharey=True
 )
 for axes, mask, name in zip(
     panels, (*masks, masks[0] & masks[1]), ("A/B", "E/F", "both"), strict=True

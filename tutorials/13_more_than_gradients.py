@@ -97,7 +97,7 @@ u = np.random.default_rng(13).uniform(size=20_000)
 v = np.linspace(0.005, 0.995, 200)
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "A density and histograms of two samplers; only one of them follows it."}}
-fig, ax = plt.subplots(figsize=(7, 3.2))
+fig, ax = plt.subplots(figsize=(7, 3.2), layout="constrained")
 ax.plot(v, np.exp(log_density(v, a, b)), color="black", label="density")
 ax.hist(sample(u, a, b), bins=50, density=True, alpha=0.5, label="right sampler")
 ax.hist(exchanged(u, a, b), bins=50, density=True, alpha=0.5, label="a and b exchanged")

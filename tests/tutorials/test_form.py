@@ -182,7 +182,10 @@ TAUGHT = GOOD.replace(
 #
 # Text""",
 )
-SHOWING = '# %% tags=["hide-input"] mystnb={"image": {"alt": "A line that rises from left to right."}}\nplt.show()\n'
+SHOWING = (
+    '# %% tags=["hide-input"] mystnb={"image": {"alt": "A line that rises from left to right."}}\n'
+    "plt.show()\n"
+)
 
 
 def test_a_good_script_passes():
