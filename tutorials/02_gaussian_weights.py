@@ -167,7 +167,7 @@ print(f"derived by hand {dlog_sigma[1]:.12f}\ndifference      {difference:.12f}"
 
 # %% [markdown]
 # This was one parameter, and the last digits differ: is that the difference's fault or
-# ours? Tutorial 3 opens that box. Until then `check` does it for us, for every
+# ours? Tutorial 3 answers this question. Until then `check` does it for us, for every
 # parameter, with a random `dv` and to the last digit. `wrt` names the inputs that have
 # a gradient: the noise has none.
 
@@ -383,7 +383,7 @@ plt.show()
 # %% [markdown]
 # ## The KL divergence of two Gaussians
 #
-# How far is the belief $q = \mathcal N(\mu, \sigma^2)$ from the prior
+# How far is the distribution $q = \mathcal N(\mu, \sigma^2)$ from the prior
 # $p = \mathcal N(\mu_0, \sigma_0^2)$? By definition
 #
 # $$ KL[q \,\|\, p] = \mathbb E_q\bigl[\log q(v) - \log p(v)\bigr]. $$

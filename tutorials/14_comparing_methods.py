@@ -18,11 +18,10 @@
 # - read an accuracy matrix, its mean and its backward transfer;
 # - compare methods fairly: give them the same information and the same training time;
 # - explain why one head for all tasks is harder than one head per task;
-# - measure which weights each method protects, and what forgetting costs.
-#
-# Names: $R_{ij}$ is the accuracy on task $j$ after learning task $i$; $T$ is the number
-# of tasks; $\theta_1$ and $\theta_2$ are the weights after the first and the second
-# task.
+# - measure which weights each method protects, and what forgetting costs. Names:
+#   $R_{ij}$ is the accuracy on task $j$ after learning task $i$, and $T$ the number of
+#   tasks. $\theta_1$ and $\theta_2$ are the weights after the first and the second
+#   task.
 
 # %%
 from dataclasses import replace
@@ -420,10 +419,11 @@ for name, prediction in predicted.items():
 # Solutions are in `solutions/14_comparing_methods.py`; `ibpcl check` checks their
 # gradients.
 #
-# 1. **Two numbers are not enough.** Construct an accuracy matrix for three tasks with a
-#    backward transfer of zero and an average accuracy of two thirds, although each task
-#    is binary and the first one is learned perfectly. What did this method do? *Hint:*
-#    a balanced binary task that is never learned has an accuracy of one half.
+# 1. **Two numbers are not enough.** Each task is binary and balanced. Construct an
+#    accuracy matrix for three tasks with a backward transfer of zero and an average
+#    accuracy of two thirds, whose first task is learned perfectly. What did this method
+#    do? *Hint:* a balanced binary task that is never learned has an accuracy of one
+#    half.
 # 2. **The price of training longer.** Train `naive` with one head for $5$, $33$ and
 #    $200$ epochs per task. How do the accuracies on A/B and on E/F after the second
 #    task depend on it? What does this mean for a fair comparison? *Hint:* only `epochs`
