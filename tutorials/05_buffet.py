@@ -20,10 +20,11 @@
 #   customers share;
 # - derive the sticks from the finite model, for finite $K$ and in the limit;
 # - state what a p-value shows and what it does not show;
-# - compute what is lost when the process is truncated at $K$ units. Names:
-#   `D` customers are the rows (later: a layer's inputs), `K` dishes the columns (later:
-#   its units). `alpha` is the concentration, `v` a stick,
-#   `pi` the probability of a dish, and `B` the binary matrix.
+# - compute what is lost when the process is truncated at $K$ units.
+#
+# Names: `D` customers are the rows (later: a layer's inputs), `K` dishes the columns
+# (later: its units). `alpha` is the concentration, `v` a stick,
+# `pi` the probability of a dish, and `B` the binary matrix.
 
 # %%
 import matplotlib.pyplot as plt

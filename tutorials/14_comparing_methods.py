@@ -18,10 +18,11 @@
 # - read an accuracy matrix, its mean and its backward transfer;
 # - compare methods fairly: give them the same information and the same training time;
 # - explain why one head for all tasks is harder than one head per task;
-# - measure which weights each method protects, and what forgetting costs. Names:
-#   $R_{ij}$ is the accuracy on task $j$ after learning task $i$, and $T$ the number of
-#   tasks. $\theta_1$ and $\theta_2$ are the weights after the first and the second
-#   task.
+# - measure which weights each method protects, and what forgetting costs.
+#
+# Names: $R_{ij}$ is the accuracy on task $j$ after learning task $i$, and $T$ the
+# number of tasks. $\theta_1$ and $\theta_2$ are the weights after the first and the
+# second task.
 
 # %%
 from dataclasses import replace
