@@ -3,11 +3,10 @@
 #
 # We have all the pieces: the ELBO and its gradient (tutorial 8), a temperature, a mask,
 # a prior. Now we assemble Algorithm 1 of Kumar, Chatterjee and Rai, "Bayesian Structure
-# Adaptation for Continual Learning". In about a hundred lines of NumPy, which you
-# should type yourself, we learn A/B and then E/F in one network. The steps are: Adam on
-# the ELBO while the masks cool down, the hard mask, fine-tuning, Eq. 11, and the second
-# task. At the end the package does the same with the same noise, and we compare the
-# numbers.
+# Adaptation for Continual Learning". In about 150 lines of NumPy, which you should type
+# yourself, we learn A/B and then E/F in one network. The steps are: Adam on the ELBO
+# while the masks cool down, the hard mask, fine-tuning, Eq. 11, and the second task. At
+# the end the package does the same with the same noise, and we compare the numbers.
 #
 # **Prerequisites:** tutorials 1 and 8. **Time:** about 90 minutes, if you type.
 #
