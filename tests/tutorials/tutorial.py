@@ -289,7 +289,7 @@ class Tutorial:
 def sentences_not_held(text, fragments):
     """Return the sentences of a script's text with a number that no fragment covers.
 
-    >>> text = "# %% [markdown]\n# # T\n#\n# It fell from 9% to 7% in 3 s.\n"
+    >>> text = "# %% [markdown]\\n# # T\\n#\\n# It fell from 9% to 7% in 3 s.\\n"
     >>> sentences_not_held(text, ["from 9%", "7%"])
     ['It fell from 9% to 7% in 3 s.']
     >>> sentences_not_held(text, ["from 9%", "7%", "3 s"])
