@@ -1,4 +1,4 @@
-"""``ibpcl run``: a row of the accuracy matrix after each task, then a summary."""
+"""The command ``ibpcl run``: print a row of the accuracy matrix after each task, then a summary."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,40 +16,50 @@ from ibpcl.experiments.presets import DEFAULT
 from ibpcl.experiments.result import covered
 from ibpcl.experiments.run import Report, run
 
-# What to expect of the preset "paper", with labels and without; a test holds the numbers to those
-# of docs/ladder.md.
+# What to expect of the preset "paper": for classifiers (False), for images without labels (True).
+# A test compares the numbers with docs/ladder.md.
 AS_PRINTED = {
-    False: "With these settings, the printed ones, expect less than the paper's table has:\n"
-    "about 98 "
-    "% on Split MNIST "
-    "(printed: 99.82) and 94 % on notMNIST (97.15).\ndocs/ladder.md shows, one change at a time, "
-    "what makes "
-    "the difference.",
-    True: "With these settings, the printed ones, codes tend to stay at their prior:\n"
-    "docs/unsupervised.md shows what "
-    "the default changes.",
+    False: "With the settings that the paper prints, expect less than its table reports:\n"
+    "about 98 % on Split MNIST (printed: 99.82) and 94 % on notMNIST (97.15).\n"
+    "docs/ladder.md explains the difference, one change at a time.",
+    True: "With the settings that the paper prints, codes tend to stay at their prior:\n"
+    "docs/unsupervised.md explains what the default changes.",
 }
 # options that set the key of the same name
 SHORTCUTS = ("method", "preset", "seed", "data_dir")
 
 
 def execute(options):
-    """Run an experiment as the command line says."""
+    """Run an experiment with the options of the command line.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of ``ibpcl run``.
+    """
     config, out = resumed(options) if options.resume else chosen(options)
-    talk = not (options.quiet or options.json)
-    # An overflow is about to stop the run with a message that says more than NumPy's warning.
+    prints_table = not (options.quiet or options.json)
+
+    def on_resume(done):
+        console.tell(f"ibpcl: continuing after task {done} of {config.tasks}")
+
+    # After an overflow the run stops with a message that explains more than NumPy's warning.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         result = run(
             config,
             out,
             False if options.quiet else None,
-            Printer(config) if talk else None,
+            Printer(config) if prints_table else None,
             options.force,
             options.fresh,
+            on_resume=on_resume,
         )
     if result.was_finished:
-        console.tell(f"ibpcl: {result.folder} holds this run, finished; --fresh starts it again")
-        if talk:
+        console.tell(
+            f"ibpcl: nothing was trained: {result.folder} holds this run, finished (--fresh "
+            "starts it again)"
+        )
+        if prints_table:
             print_again(result)
     if options.json:
         print((result.folder / "result.json").read_text(encoding="utf-8"), end="")
@@ -63,7 +73,25 @@ def execute(options):
 
 
 def chosen(options):
-    """Return the configuration of a new run, and its folder or what chooses it."""
+    """Return the configuration of a new run, and its folder or the function that chooses it.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of ``ibpcl run``.
+
+    Returns
+    -------
+    config : RunConfig
+        The configuration.
+    out : str or callable
+        The folder, or :func:`ibpcl.experiments.folder.free_folder`.
+
+    Raises
+    ------
+    UserError
+        If the experiment, a key or a value is not allowed.
+    """
     texts = key_texts(options)
     about = target(options, texts) if options.data is not None else options.experiment or DEFAULT
     config = trusted(configure, about, texts, options.trust, **own_primitives(options))
@@ -71,7 +99,23 @@ def chosen(options):
 
 
 def own_primitives(options):
-    """Return the backend of the user's own primitives as a keyword, if there are any."""
+    """Return the backend with the user's own primitives as a keyword, if there are any.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of ``ibpcl run``.
+
+    Returns
+    -------
+    keywords : dict
+        ``backend``, or nothing without ``--primitives``.
+
+    Raises
+    ------
+    UserError
+        If a function fails its check.
+    """
     if options.primitives is None:
         if options.unchecked:
             raise UserError("--unchecked goes with --primitives")
@@ -86,28 +130,62 @@ def own_primitives(options):
 
 
 def trusted(make, *arguments, **keywords):
-    """Make a configuration; a module that only a file names is refused with what the user can
-    do.
+    """Make a configuration, or explain how to allow the modules that only a file names.
+
+    Parameters
+    ----------
+    make : callable
+        :func:`ibpcl.experiments.config.configure`.
+    *arguments, **keywords
+        Its arguments.
+
+    Returns
+    -------
+    config : RunConfig
+        The configuration.
+
+    Raises
+    ------
+    UserError
+        If a file names a module that is not imported yet; the message lists the options that
+        allow it.
     """
     try:
         return make(*arguments, **keywords)
     except UntrustedError as error:
         raise UserError(
-            f"{error}: --method package.module:Class, --set prior=package.module:Name, or --trust "
-            "for all that the file names"
+            f"{error}: use --method package.module:Class or --set prior=package.module:Name, or "
+            "--trust to import every module that the file names"
         ) from error
 
 
 def resumed(options):
     """Return the configuration of the run to continue, and its folder.
 
-    The data may lie elsewhere by now; nothing else may change.
+    The folder of the data may have changed; nothing else may.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of ``ibpcl run``, with ``resume``.
+
+    Returns
+    -------
+    config : RunConfig
+        The configuration in the folder.
+    out : str
+        The folder.
+
+    Raises
+    ------
+    UserError
+        If the folder holds no run, or other options change its configuration.
     """
     fixed = ("experiment", "data", "preset", "seed", "out", "assignments", "force", "fresh")
     given = [name for name in fixed if getattr(options, name)]
     if given:
         raise UserError(
-            f"--resume continues a run as it was configured; leave out {', '.join(given)}"
+            f"--resume continues a run with its own configuration; leave out {', '.join(given)}"
         )
     file = Path(options.resume, CONFIG)
     if not file.is_file():
@@ -115,21 +193,35 @@ def resumed(options):
     table = table_of(options.resume) or {}
     if options.method is not None and options.method != table.get("method"):
         raise UserError(
-            f"--resume continues a run as it was configured, with method {table.get('method')}; "
-            "leave out method, or name the same one"
+            f"--resume continues a run with its own configuration; its method is "
+            f"{table.get('method')}, so leave out --method, or name that one"
         )
     config = trusted(configure, file, key_texts(options), options.trust, **own_primitives(options))
     if not table:
         raise UserError(
-            f"{file} lacks keys of a run's configuration; `ibpcl run {file} --out FOLDER` without "
-            "--resume starts a new run"
+            f"{file} is not the complete configuration of a run; `ibpcl run {file} --out FOLDER` "
+            "starts a new run from it"
         )
     return config, options.resume
 
 
 def key_texts(options):
-    """Return the keys that the command line sets, with their values as text; its own options win
-    over ``--set``.
+    """Return the configuration keys that the command line sets, with their values as text.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of ``ibpcl run``.
+
+    Returns
+    -------
+    texts : dict of str to str
+        The keys of ``--set``, overridden by options such as ``--seed``.
+
+    Raises
+    ------
+    UserError
+        If a text of ``--set`` is not KEY=VALUE.
     """
     texts = assignments(options.assignments)
     return texts | {
@@ -138,7 +230,18 @@ def key_texts(options):
 
 
 class Printer:
-    """Prints the table during the run."""
+    """Prints a row of the table after each task.
+
+    Parameters
+    ----------
+    config : RunConfig
+        The configuration of the run.
+
+    Attributes
+    ----------
+    table : AccuracyTable, LikelihoodTable or None
+        None before the first task.
+    """
 
     def __init__(self, config):
         self.config = config
@@ -153,14 +256,20 @@ class Printer:
             print(
                 f"{config.experiment}: {len(report.names)} tasks, method {config.method}, backend "
                 f"{config.backend}, seed {config.seed}\nTest {config.measure} ({unit}) on each "
-                "task so far, a line per task:\n"
+                "task so far, one row per task learned:\n"
             )
             print(self.table.header())
         print(self.table.row(report), flush=True)
 
 
 def print_again(run):
-    """Print the table of a run that was finished before."""
+    """Print the table of a run that was finished before.
+
+    Parameters
+    ----------
+    run : ibpcl.experiments.run.Run
+        The loaded run.
+    """
     result = run.result
     printer = Printer(run.config)
     R = np.array(
@@ -178,7 +287,18 @@ def print_again(run):
 
 
 def summary(result):
-    """Return what the run came to, and where its files are, as a few lines."""
+    """Return the results of a run as a few lines, with the folder of its files.
+
+    Parameters
+    ----------
+    result : ibpcl.experiments.run.Run
+        The finished run.
+
+    Returns
+    -------
+    text : str
+        Lines of a name and a value.
+    """
     values = result.result
     images = result.config.generative
     config = result.config
@@ -192,7 +312,7 @@ def summary(result):
         else [
             (
                 f"average {values['measure']}",
-                f"{percent(values['average_accuracy'])} of all tasks at the end",
+                f"{percent(values['average_accuracy'])} over all tasks at the end",
             )
         ]
     )
@@ -206,7 +326,7 @@ def summary(result):
                 "largest drop",
                 f"{drops[worst]:.2f} {unit} on {values['tasks'][worst]}, since it was learned"
                 if drops[worst] > 0
-                else "none: no task lost anything since it was learned",
+                else "none: no task is worse than right after it was learned",
             ),
         ]
     if images and len(drops) > 1:
@@ -243,7 +363,18 @@ def summary(result):
 
 
 def likelihoods(values):
-    """Return how probable test images are in the end: two lines of the summary."""
+    """Return the final likelihood of the test images as two lines of the summary.
+
+    Parameters
+    ----------
+    values : dict
+        The content of ``result.json``.
+
+    Returns
+    -------
+    lines : list of (str, str)
+        Names and values.
+    """
     effective = np.median(values["final"]["effective_samples"])
     return [
         (
@@ -252,13 +383,24 @@ def likelihoods(values):
         ),
         (
             "reconstruction",
-            f"{values['average_reconstruction']:.2f} (no likelihood: see docs/unsupervised.md)",
+            f"{values['average_reconstruction']:.2f} (not a likelihood, see docs/unsupervised.md)",
         ),
     ]
 
 
 def nats(values):
-    """Return the mean log-likelihood over tasks in the end with its standard error, as text."""
+    """Return the mean log-likelihood over tasks at the end, with its standard error, as text.
+
+    Parameters
+    ----------
+    values : dict
+        The content of ``result.json``.
+
+    Returns
+    -------
+    text : str
+        Such as ``-92.41 +- 0.18 nats per image``.
+    """
     return (
         f"{values['average_log_likelihood']:.2f} +- {values['average_standard_error']:.2f} nats "
         "per image"
@@ -266,8 +408,17 @@ def nats(values):
 
 
 def intervals(coverage):
-    """Return the coverage of a regression's predictive intervals, over all tasks: two lines of the
-    summary.
+    """Return the coverage of a regression's predictive intervals as two lines of the summary.
+
+    Parameters
+    ----------
+    coverage : dict
+        The entry ``coverage`` of ``result.json``.
+
+    Returns
+    -------
+    lines : list of (str, str)
+        Names and values.
     """
 
     def shares(kind):

@@ -1,4 +1,4 @@
-"""What a table compares: methods, each a row, on benchmarks, each a sequence of tasks."""
+"""Rows and columns of a table: methods, and the benchmarks (sequences of tasks) they are run on."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -8,28 +8,50 @@ from ibpcl.errors import UserError, nearest
 
 
 class Row(NamedTuple):
-    """A method with some of its settings, which the row changes and the user may not."""
+    """A row of a table: a method with fixed values of some settings.
 
-    # in --methods and in the tables of printed numbers
+    Attributes
+    ----------
+    key : str
+        Name of the row in lists of methods and in the tables of printed numbers.
+    label : str
+        Name of the row in tables and figures.
+    method : str
+        Name of the method.
+    settings : mapping of str to object
+        Settings that the row fixes; the user may not change them.
+    """
+
     key: str
-    label: str  # for people
+    label: str
     method: str
     settings: Mapping = MappingProxyType({})
 
 
 class Benchmark(NamedTuple):
-    """A sequence of tasks: the experiment whose configuration it starts from, and keys of the run
-    that it changes.
+    """A sequence of tasks: an experiment, and the keys in which the benchmark differs from it.
+
+    Attributes
+    ----------
+    name : str
+        Name in the tables of printed numbers and in the folders of cells.
+    label : str
+        Name in tables and figures.
+    experiment : str or sequence of Task
+        The experiment, its TOML file, or your own tasks.
+    run : dict of str to object
+        Keys of the run that override those of the experiment.
+    examples : int
+        Approximate number of training examples per task, for estimates of the time.
+    family : {"task", "domain", "vae"}
+        "task": one head per task; "domain": one head for all tasks; "vae": images without labels.
     """
 
-    # in the tables of printed numbers and the cells' names
     name: str
-    label: str  # for people
+    label: str
     experiment: str
     run: dict
-    # for training per task, roughly, to estimate the time
     examples: int
-    # "task": a head each; "domain": one head; "vae": images
     family: str = "task"
 
 
@@ -79,13 +101,36 @@ BENCHMARKS = {
         Benchmark("domain-glyphs", "Glyph pairs", "domain-glyphs", {}, 2000, "domain"),
     )
 }
-BEFORE = {"task": "split", "domain": "domain", "vae": "vae"}  # what names of a family begin with
+# The beginning of the names of each family.
+BEFORE = {"task": "split", "domain": "domain", "vae": "vae"}
 
 
 def benchmark(name, family="task"):
-    """Return a benchmark of a family by its name; what it begins with (``split-``, ...) and
+    """Return the benchmark of a family with a given name.
+
+    The beginning that all names of a family share (``split-``, ``domain-``, ``vae-``) and the
+    ending
     ``-mnist`` may be left out.
 
+    Parameters
+    ----------
+    name : str
+        The name; underscores count as dashes.
+    family : {"task", "domain", "vae"}
+        The family to search.
+
+    Returns
+    -------
+    benchmark : Benchmark
+        The first benchmark whose name matches.
+
+    Raises
+    ------
+    UserError
+        If there is no such benchmark in the family.
+
+    Examples
+    --------
     >>> benchmark("fashion_mnist").label, benchmark("permuted").label
     ('Fashion MNIST', 'Permuted MNIST')
     >>> benchmark("notmnist", family="vae").name, benchmark("mnist", family="domain").name
@@ -101,22 +146,40 @@ def benchmark(name, family="task"):
     ):
         if candidate in known:
             return known[candidate]
-    raise UserError(f"no data set {name!r} here{nearest(plain, known)} (known: {', '.join(known)})")
+    raise UserError(f"unknown data set {name!r}{nearest(plain, known)} (known: {', '.join(known)})")
 
 
 def select(rows, names):
-    """Return the rows that are named, by key or by method; all if ``names`` is None."""
+    """Return the rows with the given names.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+        All rows of a table.
+    names : sequence of str or None
+        Keys of rows, or names of methods, which select all rows of the method. None selects all.
+
+    Returns
+    -------
+    rows : tuple of Row
+        The selected rows, in the order of ``rows``.
+
+    Raises
+    ------
+    UserError
+        If a name matches no row.
+    """
     if names is None:
         return tuple(rows)
     chosen = set()
     for name in names:
-        found = {row.key for row in rows if row.key == name} or {
+        matches = {row.key for row in rows if row.key == name} or {
             row.key for row in rows if row.method == name
         }
-        if not found:
+        if not matches:
             known = [row.key for row in rows]
             raise UserError(
-                f"no row {name!r} here{nearest(name, known)} (known: {', '.join(known)})"
+                f"unknown row {name!r}{nearest(name, known)} (known: {', '.join(known)})"
             )
-        chosen |= found
+        chosen |= matches
     return tuple(row for row in rows if row.key in chosen)

@@ -1,6 +1,6 @@
-"""The parts that a report is made of, as plain data; the template ``report.html`` renders them.
+"""Building blocks of a report, as plain data; the template ``report.html`` renders them.
 
-All text is escaped by the template.  Text between backticks becomes code where a part says so.
+The template escapes all text. Where a block says so, text between backticks is shown as code.
 """
 
 from pathlib import Path
@@ -10,14 +10,30 @@ import jinja2
 
 
 class Paragraph(NamedTuple):
-    """A paragraph."""
+    """A paragraph.
+
+    Attributes
+    ----------
+    text : str
+        Its text.
+    kind : str
+        Name of the block in the template.
+    """
 
     text: str
     kind: str = "paragraph"
 
 
 class Code(NamedTuple):
-    """A command or code; lines break only between its parts."""
+    """A command or a piece of code.
+
+    Attributes
+    ----------
+    parts : tuple of str
+        The text; lines break only between the parts.
+    kind : str
+        Name of the block in the template.
+    """
 
     parts: tuple[str, ...]
     kind: str = "code"
@@ -29,11 +45,11 @@ class Cell(NamedTuple):
     Attributes
     ----------
     text : object
-        Text or a number; what stands between backticks is code.
+        Text or a number; text between backticks is shown as code.
     classes : str
-        Names of styles.
+        Names of style classes.
     depth : float or None
-        Percentage of the colour behind it.
+        Strength of the background colour in percent; None for no colour.
     """
 
     text: Any
@@ -42,22 +58,26 @@ class Cell(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table in a box that scrolls, and a sentence above it that does not.
+    """A table, with a sentence above it.
 
     Attributes
     ----------
     label : str
-        The sentence above.
+        The sentence above the table.
     head : sequence of str
+        Names of the columns.
     rows : sequence of sequence
-        Of texts, numbers or :class:`Cell`.  A row whose first cell begins with spaces belongs to
-        the one above it.
+        Texts, numbers or :class:`Cell`. A row whose first cell begins with spaces belongs to the
+        row
+        above it.
     sortable : bool
-        Whether a click on a column's name sorts the rows.
+        Whether a click on the name of a column sorts the rows.
     text : tuple of int
-        Columns that are aligned to the left, besides the first.
+        Columns, besides the first, that are aligned left.
     style : str
-        Name of a style of the whole table.
+        Name of a style for the whole table.
+    kind : str
+        Name of the block in the template.
     """
 
     label: str
@@ -70,29 +90,47 @@ class Table(NamedTuple):
 
     @property
     def groups(self):
-        """The rows with those that belong to them: lists of (is below another, name, cells)."""
+        """The rows, grouped with the rows below them: lists of (is below another, name, cells)."""
         groups = []
         for first, *cells in self.rows:
             below = str(first).startswith("  ")
-            made = [
+            row = [
                 cell if isinstance(cell, Cell) else Cell(cell, "text" if at in self.text else "")
                 for at, cell in enumerate(cells, 1)
             ]
             if not below or not groups:
                 groups.append([])
-            groups[-1].append((below, first, made))
+            groups[-1].append((below, first, row))
         return groups
 
 
 class Tiles(NamedTuple):
-    """The few numbers that a reader looks for first, by name."""
+    """The few numbers that a reader looks for first.
+
+    Attributes
+    ----------
+    numbers : dict of str to str
+        The numbers as text, by name.
+    kind : str
+        Name of the block in the template.
+    """
 
     numbers: dict
     kind: str = "tiles"
 
 
 class Details(NamedTuple):
-    """Parts that are shown on a click on their summary."""
+    """Blocks that a click on their summary shows and hides.
+
+    Attributes
+    ----------
+    summary : str
+        The line that is always shown.
+    blocks : sequence
+        The hidden blocks.
+    kind : str
+        Name of the block in the template.
+    """
 
     summary: str
     blocks: Any
@@ -100,7 +138,23 @@ class Details(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """A figure with its caption; ``data`` is its PNG in base64, or None if it is left out."""
+    """A figure with its caption.
+
+    Attributes
+    ----------
+    name : str
+        Name of the file.
+    title : str
+        Its title.
+    alt : str
+        Its alternative text.
+    sentence : str
+        How to read it.
+    data : str or None
+        The PNG file in base64; None if it is too large for the page.
+    kind : str
+        Name of the block in the template.
+    """
 
     name: str
     title: str
@@ -111,24 +165,35 @@ class Figure(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A section with a heading, which the list of contents names."""
+    """A section of the page; the table of contents lists it.
+
+    Attributes
+    ----------
+    title : str
+        Its heading.
+    blocks : sequence
+        Its blocks, in order.
+    """
 
     title: str
     blocks: Any
 
 
 class Header(NamedTuple):
-    """What stands above the sections.
+    """The head of a page, above the sections.
 
     Attributes
     ----------
     title : str
+        The title of the page.
     state : str
-        What became of it, in a word.
+        The state of the run in a word or two, such as "finished".
     is_open : bool
-        Whether that word is a warning.
+        Whether the state is shown as a warning.
     about : str
+        The line below the title.
     tiles : Tiles or None
+        The most important numbers.
     """
 
     title: str

@@ -1,31 +1,41 @@
-"""The figures of runs and tables in words: their titles, what is drawn, for those who do not see
-it, how to read it.
-"""
+"""Captions of the figures of runs and tables: titles, alternative texts, and how to read them."""
 
 from typing import NamedTuple
 
 
 class Caption(NamedTuple):
-    """The title of a figure, its alternative text, and a sentence on how to read it."""
+    """The caption of a figure.
+
+    Attributes
+    ----------
+    title : str
+        Its title.
+    alt : str
+        Its alternative text, for readers who do not see the figure.
+    sentence : str
+        How to read it.
+    """
 
     title: str
     alt: str
     sentence: str
 
 
-MASKS = "A picture for each task: the share of the hidden units that use each input."
-IMAGES = "Rows of small images, a row after each task, two columns for each task."
-OVER_TASKS = "A line chart over the number of tasks learned, a line for each method."
-BY_ROW = "A dot for each row of the table with its deviation over seeds, a panel for each data set."
+MASKS = "One picture per task: each pixel shows the share of the hidden units that use this input."
+IMAGES = "Rows of small images: one row after each task, two columns per task."
+OVER_TASKS = "A line chart over the number of tasks learned, with one line per method."
+BY_ROW = (
+    "One dot per row of the table, with its standard deviation over seeds; one panel per data set."
+)
 MAP = "A matrix of coloured cells: the test result on each task, after each task."
-# Of runs: PNG files in their folders, in the order of the page.
+# Figures of a run, by the names of their PNG files, in the order of the report.
 OF_RUNS = {
     "accuracy_curves": Caption(
         "Each task's test result, after each task",
         "A line chart: the test result of each task after each later task, and their mean.",
         (
-            "A level line is a task that is not forgotten; the mean also moves when an easier or "
-            "harder task joins it."
+            "A level line is a task that is not forgotten. The mean also moves when an easier or "
+            "harder task joins."
         ),
     ),
     "accuracy_matrix": Caption(
@@ -35,46 +45,47 @@ OF_RUNS = {
     ),
     "history": Caption(
         "Training",
-        "Line charts over all epochs, tasks marked: the objective, the log-likelihood, the "
-        "weighted divergences and the bound, where the method has them.",
-        "The objective should rise within each phase; the bound has all divergences at weight one.",
+        "Line charts over all epochs, with the tasks marked: the objective, the log-likelihood, "
+        "the weighted KL divergences and the ELBO, where the method has them.",
+        "The objective is what training maximizes; it should rise within each phase. The ELBO "
+        "counts every KL divergence with weight one.",
     ),
     "masks": Caption(
         "Inputs that the first layer uses",
         MASKS,
-        "Dark inputs are used by many units, blank ones by none; the numbers are the share of the "
-        "weights that is on, and the units in use.",
+        "Many units use the dark inputs, no unit uses the white ones. The numbers give the share "
+        "of the weights that the task uses, and the units in use.",
     ),
     "receptive_fields": Caption(
         "Masks of single units",
-        "A grid of small masks: a row for each task, a column for each of some hidden units.",
-        "Each picture shows the inputs that a unit uses for a task: blue for the first time, "
-        "orange if an earlier task used them too.",
+        "A grid of small masks: one row per task, one column for each of some hidden units.",
+        "Each picture shows the inputs that one unit uses for one task: blue if for the first "
+        "time, orange if an earlier task used them too.",
     ),
     "sharing": Caption(
-        "Use of the network, and what tasks share",
+        "Use of the network, and sharing between tasks",
         (
-            "How much of the network each task uses, how much of that is new, and what each pair "
-            "of tasks shares."
+            "How much of the network each task uses, how much of that is new, and the share of "
+            "weights that each pair of tasks has in common."
         ),
-        "A task that shares more than chance builds on what earlier tasks have learned.",
+        "A task that shares more weights than by chance builds on earlier tasks.",
     ),
     "reliability": Caption(
         "Coverage of predictive intervals",
         (
-            "Two charts of observed against nominal coverage, a line for each task: as "
-            "predicted, and recalibrated."
+            "Two charts of observed against nominal coverage, one line per task: as predicted, "
+            "and recalibrated."
         ),
         (
-            "On the diagonal, coverage is nominal; below it, intervals are too narrow. The grey "
-            "band is chance."
+            "On the diagonal, coverage is as nominal; below it, intervals are too narrow. The "
+            "grey band shows the variation expected by chance."
         ),
     ),
     "intervals": Caption(
         "A line through all strips, with recalibrated intervals",
         (
-            "A line chart of elevation along one latitude: observations, prediction, and bands "
-            "of 50 and 90 %."
+            "A line chart of elevation along one latitude: observations, prediction, and "
+            "intervals of 50 and 90 %."
         ),
         "Half of the observations should lie in the dark band and nine of ten in the light one.",
     ),
@@ -91,87 +102,102 @@ OF_RUNS = {
     ),
     "few_labels": Caption(
         "Error of a classifier on codes with few labels",
-        "A line chart: classification error over the number of labelled images per class, a line "
-        "for each way to encode and one for pixels.",
-        "Codes are useful where their error lies below that of pixels.",
+        "A line chart: classification error over the number of labelled images per class, one "
+        "line per encoder and one for pixels.",
+        "Codes are useful where their error is below the error of pixels.",
     ),
     "samples": Caption(
         "Samples of each task's model",
         IMAGES,
-        "Samples of each task's model, from the same codes in every row: what changes down a "
-        "column has been forgotten or improved.",
+        "Samples of each task's model, from the same codes in every row. A change down a column "
+        "is forgetting or improvement.",
     ),
     "reconstructions": Caption(
         "Reconstructions of each task's images",
         IMAGES,
-        "Test images and their reconstructions: what changes down a column has been "
-        "forgotten or improved.",
+        "Test images and their reconstructions. A change down a column is forgetting or "
+        "improvement.",
     ),
 }
-# Of tables, alternative texts and sentences by the beginning of the file's name; of several the
-# longest counts.
+# Alternative texts and sentences of the figures of tables, by the beginning of the file's name. The
+# longest beginning that fits counts.
 OF_TABLES = {
     "accuracy": (BY_ROW, "Filled dots are measured here, hollow diamonds are reported elsewhere."),
     "backward_transfer": (BY_ROW, "Left of zero is forgetting."),
-    "class": (BY_ROW, "The share of images whose class is found among the classes of all tasks."),
+    "class": (
+        BY_ROW,
+        "The share of images whose class is recognized among the classes of all tasks.",
+    ),
     "ladder": (BY_ROW, "Each row changes one setting more than the row above it."),
-    "claims": (BY_ROW, "Left of zero, what is changed costs accuracy."),
-    "expansion": (BY_ROW, "A network that grows beside one that is large from the beginning."),
+    "claims": (BY_ROW, "Left of zero, the change costs accuracy."),
+    "expansion": (BY_ROW, "A growing network compared with one that is large from the beginning."),
     "long-stream": (
         OVER_TASKS,
-        "Beside it the share of the network's weights that some task uses.",
+        "A second panel shows the share of the network's weights that at least one task uses.",
     ),
-    "shared_mask": (BY_ROW, "One mask for all tasks beside a mask for each."),
+    "shared_mask": (BY_ROW, "One mask for all tasks, compared with one mask per task."),
     "curves": (
         OVER_TASKS,
-        "The mean accuracy on the tasks seen so far; bands are deviations over seeds; hollow "
-        "markers, if any, are the paper's values.",
+        "The mean accuracy on the tasks seen so far. Bands show the standard deviation over "
+        "seeds; hollow markers, if any, are the paper's values.",
     ),
     "forgetting": (
         OVER_TASKS,
-        "A panel for each task: a line that falls is a task that is forgotten.",
+        "One panel per task: a falling line is a task that is forgotten.",
     ),
     "likelihood": (OVER_TASKS, "The mean log-likelihood on the tasks seen so far, nats per image."),
-    "tasks": (OVER_TASKS, "A panel for each task: a line that falls is a task that is forgotten."),
+    "tasks": (OVER_TASKS, "One panel per task: a falling line is a task that is forgotten."),
     "tsne": (
-        "Maps of the codes of test images, coloured by class, a map for each way to encode.",
+        "Maps of the codes of test images, coloured by class, one map per encoder.",
         "Classes that lie apart can be recognized by their codes.",
     ),
     "units": (
-        "A grid of small masks: a row for each task, a column for each of some hidden units.",
+        "A grid of small masks: one row per task, one column for each of some hidden units.",
         "Blue inputs are used for the first time, orange ones by an earlier task too.",
     ),
-    "pixels": (MASKS, "Masks should lie where the images of a task have something to see."),
+    "pixels": (MASKS, "Masks should cover the pixels that differ between the images of a task."),
     "masks": (
-        "A picture for each task: its mask, inputs by hidden units.",
+        "One picture per task: its mask, inputs by hidden units.",
         "Each dot is a weight that the task uses.",
     ),
     "sharing": (
-        "A coloured matrix for each data set: the share of a task's weights that another uses too.",
-        "Numbers above those of chance, in the last row, are tasks that build on each other.",
+        "One coloured matrix per data set: the share of a task's weights that another uses too.",
+        "Tasks build on each other where the number exceeds that by chance, in the last row.",
     ),
     "capacity": (
-        "Bars of what each task uses of the network and a line of what all tasks so far use, a "
-        "panel for each data set.",
+        "Bars for the share of the network that each task uses, a line for the share that all "
+        "tasks so far use; one panel per data set.",
         "A line that flattens leaves room for more tasks.",
     ),
     "over_training": (
-        "A line chart of accuracy over the number of epochs per task, a line for each method.",
-        "A line that falls to the right forgets more the longer it trains.",
+        "A line chart of accuracy over the number of epochs per task, with one line per method.",
+        "If a line falls to the right, the method forgets more the longer it trains.",
     ),
 }
 
 
 def of_table(name):
-    """Return the caption of a table's figure by its name; a plain one if there is none.
+    """Return the caption of a table's figure.
 
+    Parameters
+    ----------
+    name : str
+        Name of the figure's file, without its extension.
+
+    Returns
+    -------
+    caption : Caption
+        The caption of the figure whose name begins like this one, or a plain one.
+
+    Examples
+    --------
     >>> of_table("forgetting_split-mnist").alt == OVER_TASKS, of_table("novel")[:2]
     (True, ('Novel', 'A figure: novel.'))
     """
     title = name.replace("_", " ")
-    captions = {key: one[1:] for key, one in OF_RUNS.items()} | OF_TABLES
-    known = [key for key in captions if name == key or name.startswith(f"{key}_")]
+    captions = {key: caption[1:] for key, caption in OF_RUNS.items()} | OF_TABLES
+    matches = [key for key in captions if name == key or name.startswith(f"{key}_")]
     return Caption(
         title.capitalize(),
-        *(captions[max(known, key=len)] if known else (f"A figure: {title}.", "")),
+        *(captions[max(matches, key=len)] if matches else (f"A figure: {title}.", "")),
     )

@@ -1,9 +1,8 @@
-"""Cells: the runs behind a table, each in a folder of its own, finished ones used again and
-interrupted ones resumed.
+"""Cells: the runs behind a table. Finished runs are reused, and interrupted ones continue.
 
-A cell's folder is named after its configuration, so targets share the runs that they have in
-common, and a run with other settings never takes the place of another.  Several commands may be at
-work on the same cells: each takes what no other has begun.
+A cell's folder is named after its configuration. Tables therefore share the runs that they have in
+common, and a run with other settings never replaces another. Several commands may work on the same
+cells at once: each takes cells that no other command has begun.
 """
 
 import hashlib
@@ -25,18 +24,31 @@ from ibpcl.experiments.run import Run, run
 from ibpcl.experiments.streams import make_stream
 from ibpcl.experiments.sweep import Job, outcomes
 
-# who keeps every training example; bytes
+# Methods that store every training example.
 ALL_DATA = ("joint",)
-MUCH = 5e8
-PIXEL_BYTES = 4 * 784  # of an image
-# seconds of a run; of its cost a second, two cores
+# Bytes of stored images from which a cell counts as too large.
+TOO_MANY_BYTES = 5e8
+IMAGE_BYTES = 4 * 784
+# Estimate of a cell's time: fixed seconds per run, and cost per second on two cores.
 OVERHEAD = 4.0
 RATE = 5e4
 
 
 class Cell(NamedTuple):
-    """A run of a table: who learns what, with which seed, under which configuration, in which
-    folder.
+    """A run of a table.
+
+    Attributes
+    ----------
+    row : Row
+        Its row: the method and the settings that the row fixes.
+    benchmark : Benchmark
+        The tasks.
+    seed : int
+        Seed of the learner.
+    config : RunConfig
+        The configuration.
+    folder : Path
+        The folder of the run.
     """
 
     row: Row
@@ -50,21 +62,52 @@ class Cell(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """A cell that has been run, and the content of its ``result.json``."""
+    """A finished cell.
+
+    Attributes
+    ----------
+    cell : Cell
+        The cell.
+    values : dict
+        The content of its ``result.json``.
+    """
 
     cell: Cell
     values: dict
 
 
 class Failure(NamedTuple):
-    """A cell that could not be trained, and why."""
+    """A cell whose training failed.
+
+    Attributes
+    ----------
+    cell : Cell
+        The cell.
+    reason : str
+        The message of the error.
+    """
 
     cell: Cell
     reason: str
 
 
 def plan(rows, benchmarks, choice):
-    """Return the cells of all rows, benchmarks and seeds, in the order of the table."""
+    """Return the cells of all rows, benchmarks and seeds.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+        The rows of the table.
+    benchmarks : sequence of Benchmark
+        Its benchmarks.
+    choice : Choice
+        The user's choices: seeds, settings, folders.
+
+    Returns
+    -------
+    cells : list of Cell
+        In the order of the table: by benchmark, row, seed.
+    """
     planned = []
     for benchmark, row, seed in itertools.product(benchmarks, rows, range(choice.seeds)):
         config = choice.config(row, benchmark, seed)
@@ -74,69 +117,100 @@ def plan(rows, benchmarks, choice):
 
 
 def digest(config):
-    """Return ten hexadecimal digits of a configuration, whatever the place of its data and the
-    order of its keys.
+    """Return ten hexadecimal digits that identify a configuration.
+
+    They depend neither on the folder of the data nor on the order of the keys.
+
+    Parameters
+    ----------
+    config : RunConfig
+        The configuration.
+
+    Returns
+    -------
+    digest : str
+        The first ten digits of a SHA-256.
     """
     table = dict(sorted(portable(config.table).items()))
     return hashlib.sha256(storage.json_text(table).encode()).hexdigest()[:10]
 
 
 def finished(cell):
-    """Return the cell as measured, or None if its folder does not hold the complete run."""
-    values = _found(cell.config, cell.folder)
+    """Return the result of a cell, if its folder holds the complete run.
+
+    Parameters
+    ----------
+    cell : Cell
+        The cell.
+
+    Returns
+    -------
+    measured : Measured or None
+        None if the run is missing, unfinished or unreadable.
+    """
+    values = _finished_result(cell.config, cell.folder)
     return None if values is None else Measured(cell, values)
 
 
-def _found(config, folder):
-    found = Run(config, folder)
-    if not found.load():
+def _finished_result(config, folder):
+    """Return the content of ``result.json`` of a finished run, or None."""
+    run = Run(config, folder)
+    if not run.load():
         return None
     try:
         check_form(checkpoints.load(folder / LEARNER).meta, folder / LEARNER)
-    # of a version whose learners this one cannot read
+    # The file may come from a version whose learners this one cannot read.
     except ValueError as error:
-        warnings.warn(f"{error} (it is run again now)", stacklevel=2)
+        warnings.warn(f"{error}; the run starts again", stacklevel=2)
         return None
-    return found.result
+    return run.result
 
 
 def measure(cells, progress=None, on_cell=None, workers=None, so_far=None):
-    """Run the cells that are not finished, and return what all of them gave.
+    """Run the cells that are not finished, and return the results of all.
+
+    The results are the same, bit for bit, with and without workers.
 
     Parameters
     ----------
     cells : list of Cell
         From :func:`plan`.
-    progress : bool, optional
-        Show a bar over all cells, with the time left: yes, no, or (None) on a terminal only.
+    progress : bool or None
+        Whether to show one bar over all cells, with the time left; None shows it on a terminal
+        only.
     on_cell : callable, optional
-        Called with each :class:`Measured` or :class:`Failure` that is new.
+        Called with each new :class:`Measured` or :class:`Failure`.
     workers : ibpcl.experiments.sweep.Workers, optional
-        These run them; this process, one after another, if not given.  The results are the same,
-        bit for bit.
+        Do the runs in parallel. Without them, this process does one run after another.
     so_far : callable, optional
-        Called with what is returned in the end, as far as it is known, after each cell that is new.
+        Called after each new cell with the two lists of results so far.
 
     Returns
     -------
-    measured, failures : list of Measured and list of Failure
-        In the order of ``cells``; those that could not be trained.  Missing or damaged data are a
-        UserError, before anything is trained.
+    measured : list of Measured
+        In the order of ``cells``.
+    failures : list of Failure
+        The cells whose training failed.
+
+    Raises
+    ------
+    UserError
+        If data are missing or damaged; nothing is trained then.
     """
     ready = {cell.folder: finished(cell) for cell in cells}
     _name_other_versions(
-        [found.values["versions"]["ibpcl"] for found in ready.values() if found is not None]
+        [done.values["versions"]["ibpcl"] for done in ready.values() if done is not None]
     )
     missing = list({cell.folder: cell for cell in cells if ready[cell.folder] is None}.values())
     for cell in {cell.benchmark.name: cell for cell in missing}.values():
-        # what is missing is known before hours have passed
+        # Report missing data now, not after hours.
         make_stream(cell.config)
     for folder in {cell.folder.parent for cell in missing}:
         folder.mkdir(parents=True, exist_ok=True)
     failures = {}
     jobs = []
     for cell in missing:
-        # a worker may have another working directory
+        # A worker may have another working directory.
         folder = cell.folder.absolute()
         jobs.append(
             Job(
@@ -150,7 +224,7 @@ def measure(cells, progress=None, on_cell=None, workers=None, so_far=None):
             )
         )
 
-    def known():  # rows may share a run
+    def results():  # rows may share a run
         return (
             [
                 ready[cell.folder]._replace(cell=cell)
@@ -171,55 +245,84 @@ def measure(cells, progress=None, on_cell=None, workers=None, so_far=None):
         if on_cell is not None:
             on_cell(new)
         if so_far is not None:
-            so_far(*known())
-    return known()
+            so_far(*results())
+    return results()
 
 
 def _name_other_versions(versions):
-    """Report by a warning how many runs, of those whose versions are given, another version has
-    made.
-    """
+    """Warn if some of the runs were made by other versions of this package."""
     others = [version for version in versions if version != ibpcl.__version__]
     if others:
         warnings.warn(
             f"{len(others)} of the runs {'was' if len(others) == 1 else 'were'} made by ibpcl "
-            f"{', '.join(sorted(set(others)))}, this is {ibpcl.__version__}; to make runs again, "
-            "remove their folders or name another with `out`",
+            f"{', '.join(sorted(set(others)))}, this is {ibpcl.__version__}; to repeat them, "
+            "remove their folders, or name another folder with `out`",
             stacklevel=3,
         )
 
 
 def _run(config, folder, after_task):
-    """Run a cell, from its checkpoint if there is one that can be used; return the content of its
+    """Run a cell, from its checkpoint if it has a usable one; return the content of its
     ``result.json``.
     """
-    # The name of the folder says what may be replaced: a run of the same configuration whose data
-    # lay elsewhere.
-    # before the look at the result, which another may write
+    # The folder is named after the configuration, so `force` can only replace a run with the same
+    # one, whose data were in another folder. Look for the result first: another process may write
+    # it in between.
     fresh = unusable(folder) or (folder / RESULT).exists()
-    found = _found(config, folder)
-    if found is not None:
-        return found
+    values = _finished_result(config, folder)
+    if values is not None:
+        return values
     run(config, folder, False, after_task, force=True, fresh=fresh)
-    # as any other cell: null for what was not measured
+    # From the file, like any other cell: null for a missing value.
     return storage.read_sealed_json(folder / RESULT)
 
 
 def hoards(cell):
-    """Return whether a cell would keep so many training images that it writes gigabytes after every
-    task.
+    """Return whether a cell would write gigabytes of training images after every task.
+
+    Parameters
+    ----------
+    cell : Cell
+        The cell.
+
+    Returns
+    -------
+    too_large : bool
+        True for a method that stores all training data, on a long stream.
     """
-    return cell.row.method in ALL_DATA and _examples(cell) * cell.config.tasks * PIXEL_BYTES > MUCH
+    images = _examples(cell) * cell.config.tasks
+    return cell.row.method in ALL_DATA and images * IMAGE_BYTES > TOO_MANY_BYTES
 
 
 def cost(cell):
-    """Return how long a cell takes compared with others, roughly: examples times :func:`effort`."""
+    """Return the approximate time of a cell, relative to others: examples times :func:`effort`.
+
+    Parameters
+    ----------
+    cell : Cell
+        The cell.
+
+    Returns
+    -------
+    cost : float
+        Comparable between cells; see :func:`seconds`.
+    """
     return _examples(cell) * effort(cell.config)
 
 
 def effort(config):
-    """Return how long a run takes compared with others on as many examples: epochs times samples or
-    trials.
+    """Return the approximate time of a run per example: epochs times samples or trials, over all
+    tasks.
+
+    Parameters
+    ----------
+    config : RunConfig
+        The configuration.
+
+    Returns
+    -------
+    effort : int
+        At least the number of tasks.
     """
     settings = config.settings
     epochs = sum(
@@ -230,8 +333,17 @@ def effort(config):
 
 
 def seconds(cell):
-    """Return about how many seconds a cell takes on a machine with two cores: within a factor of
-    three.
+    """Return the approximate time of a cell on a machine with two cores, within a factor of three.
+
+    Parameters
+    ----------
+    cell : Cell
+        The cell.
+
+    Returns
+    -------
+    seconds : float
+        Of training and testing.
     """
     return OVERHEAD + cost(cell) / RATE
 

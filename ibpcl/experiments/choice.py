@@ -1,4 +1,4 @@
-"""What the user asks of a table, and the configuration that each of its runs gets from that."""
+"""The user's choices for a table of runs, turned into the configuration of each run."""
 
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -10,8 +10,8 @@ from ibpcl.experiments.presets import SEEDS
 from ibpcl.experiments.tuned import tuned
 from ibpcl.methods import GENERATIVE, METHODS
 
-# A quick look: fewer images, samples and trials, for the keys that a method has.  The epochs stay:
-# with fewer, the slowest learners look bad, not the most forgetful.
+# A quick look: fewer images, samples and trials, for the keys that a method has. The number of
+# epochs stays: with fewer, slow learners would look worse than forgetful ones.
 QUICK = {
     "train_limit": 2000,
     "test_limit": 1000,
@@ -31,13 +31,12 @@ QUICK_IMAGES = {
     "final_samples": 100,
     "likelihood_images": 20,
     "final_images": 20,
-    # of generative models
     "code_images": 50,
     "code_test_images": 20,
     "inference_samples": 5,
 }
-MOST_SEEDS = 1000  # of a table's row
-# Keys of the run that a table sets itself, with what the user can give instead.
+MOST_SEEDS = 1000  # per row of a table
+# Keys that a table sets itself, with the argument that the user can give instead.
 OWN = {
     "experiment": "`datasets`",
     "dataset": "`datasets`",
@@ -51,29 +50,39 @@ OWN = {
 
 @dataclass(frozen=True)
 class Choice:
-    """What the user asks of a table.
+    """The user's choices for a table of runs.
 
     Parameters
     ----------
     seeds : int, optional
         Number of seeds, counted from 0; by default 5, or 1 for a quick look.
     quick : bool
-        Small data and few samples: for the order of the methods, not for their numbers.
+        Whether to use few data and few samples, which show the order of the methods, not their
+        numbers.
     preset : str, optional
         One of NPBCL's presets; its default if not given.
     assignments : dict of str to str
-        Keys with values as text: keys of the run, settings of NPBCL, and ``method.key`` for those
-        of another method; a UserError if there is no such key, or it is not for the user to set.
-    data_dir, out : path-like
-        Folder of the image files; folder for the cells and the tables.
+        Keys with values as text: keys of the run, settings of NPBCL, and ``method.key`` for a
+        setting
+        of another method.
+    data_dir : path-like, optional
+        Folder of the image files.
+    out : path-like
+        Folder for the cells and the tables.
     datasets, methods : sequence of str, optional
-        Only these benchmarks; only these rows.
+        Restrict the table to these benchmarks and to these rows.
     tuned : bool
-        The preset "tuned" for every method that a search has been made for on the data set's
-        experiment; ``preset`` and ``assignments`` win over it.
+        Whether to use the preset "tuned" of every method that was searched on the experiment of the
+        data set; ``preset`` and ``assignments`` override it.
     ours : str
-        The module of NPBCL: another one for generative models, whose other methods go by their
-        short names too.
+        The name of NPBCL; it has another one for images without labels, where the other methods can
+        be
+        named without their prefix ``vae_``.
+
+    Raises
+    ------
+    UserError
+        If ``seeds`` is out of range, or a key does not exist or cannot be set here.
     """
 
     seeds: int | None = None
@@ -101,13 +110,20 @@ class Choice:
             if key not in known:
                 raise UserError(f"unknown key {given!r}{nearest(key, known)}")
             if key in OWN:
-                raise UserError(f"{given} is not a setting here: use {OWN[key]}")
+                raise UserError(f"{given} cannot be set here: use {OWN[key]}")
             if owner and key in self._shared():
-                raise UserError(f"{key} is a key of every run: write {key}=..., without {owner}")
+                raise UserError(f"{key} applies to every run: write {key}=..., without {owner}")
 
     def words(self):
-        """Return the options of a command line that ask for the same.
+        """Return the command-line options that make the same choices.
 
+        Returns
+        -------
+        words : list of str
+            The options and their values.
+
+        Examples
+        --------
         >>> Choice(2, assignments={"tasks": "3"}, methods=("ewc",), out="here").words()
         ['--seeds', '2', '--methods', 'ewc', '--set', 'tasks=3', '--out', 'here']
         """
@@ -137,14 +153,14 @@ class Choice:
         ]
 
     def _owner(self, given):
-        """Return whose key is meant, by the module's name, and the key."""
+        """Return the method whose setting is meant, by name ("" for none), and the key."""
         owner, _, key = given.rpartition(".")
         return (
             f"vae_{owner}" if self.ours in GENERATIVE and f"vae_{owner}" in GENERATIVE else owner
         ), key
 
     def _shared(self):
-        """Return the keys of every run, whatever its method."""
+        """Return the keys that every run has, whatever its method."""
         return run_keys().keys() | (
             {f.name for f in fields(Measurement)} if self.ours in GENERATIVE else set()
         )
@@ -155,21 +171,44 @@ class Choice:
         return owner == method or (not owner and (key in self._shared() or method == self.ours))
 
     def check_used(self, rows):
-        """Refuse what the user sets if it is for none of the rows."""
+        """Refuse choices that have no effect on any row.
+
+        Parameters
+        ----------
+        rows : sequence of Row
+            The rows of the table.
+
+        Raises
+        ------
+        UserError
+            If an assignment, or the preset, is for a method without a row.
+        """
         methods = {row.method for row in rows}
         for given in self.assignments:
             if not any(self._is_for(given, method) for method in methods):
                 raise UserError(
-                    f"{given} is for none of the rows: leave it out, or add its row to `methods`"
+                    f"{given} applies to no row of the table: leave it out, or add its row to "
+                    "`methods`"
                 )
         if self.preset is not None and self.ours not in methods:
             raise UserError(
-                f"`preset` is for {self.ours}, which is none of the rows: leave it out, or add it "
-                "to `methods`"
+                f"`preset` applies to {self.ours}, which has no row in the table: leave it out, or "
+                "add the row to `methods`"
             )
 
     def texts(self, method):
-        """Return the keys that the user sets for a run with this method."""
+        """Return the keys that the user sets for the runs of a method.
+
+        Parameters
+        ----------
+        method : str
+            Name of the method.
+
+        Returns
+        -------
+        texts : dict of str to str
+            Keys with values as text.
+        """
         chosen = {
             self._owner(given)[1]: text
             for given, text in self.assignments.items()
@@ -182,17 +221,37 @@ class Choice:
         return chosen
 
     def config(self, row, benchmark, seed):
-        """Return the configuration of one run; a UserError if the user sets what the row does."""
+        """Return the configuration of one run.
+
+        Parameters
+        ----------
+        row : Row
+            The row of the table.
+        benchmark : Benchmark
+            The tasks.
+        seed : int
+            Seed of the learner.
+
+        Returns
+        -------
+        config : RunConfig
+            The configuration.
+
+        Raises
+        ------
+        UserError
+            If the user sets a key that the row fixes, or a value is not allowed.
+        """
         texts = self.texts(row.method)
         if self.tuned:
-            # it may be a file
+            # The benchmark may name a file; its configuration has the name of the experiment.
             name = configure(benchmark.experiment, method=row.method, **benchmark.run).experiment
             texts = ({} if tuned(name, row.method) is None else {"preset": "tuned"}) | texts
         taken = row.settings.keys() & texts.keys()
         if taken:
             raise UserError(
-                f"{', '.join(sorted(taken))} is what the row {row.key!r} is about; leave it out, "
-                "or the row with `methods`"
+                f"the row {row.key!r} sets {', '.join(sorted(taken))} itself: leave out the "
+                "setting, or leave out the row by `methods`"
             )
         small = QUICK_IMAGES if row.method in GENERATIVE else QUICK
         quick = {
@@ -201,7 +260,7 @@ class Choice:
             if key in keys(row.method) and key not in texts
         }
         if {"epochs", "finetune_epochs"} <= quick.keys():
-            # as many in all as the other methods have
+            # Both phases together have as many epochs as the other methods.
             quick["epochs"] -= quick["finetune_epochs"]
         overrides = {**benchmark.run, **(quick if self.quick else {}), **row.settings}
         return configure(benchmark.experiment, texts, **overrides, method=row.method, seed=seed)

@@ -1,6 +1,6 @@
-"""Workers of a Dask cluster: one that a command starts on this machine, or an existing one.
+"""Workers of a Dask cluster: new ones on this machine, or those of an existing scheduler.
 
-Dask is an extra, ``pip install 'ibpcl[cluster]'``; no other module knows of it.
+Dask comes with the extra ``cluster`` of this package; no other module needs it.
 """
 
 import contextlib
@@ -14,42 +14,57 @@ from ibpcl.experiments.sweep import Workers
 from ibpcl.inference.backend import why_not
 from ibpcl.processors import usable
 
-# of the workers of a run, after which it is given up
+# Number of workers that may die on a run before it is given up.
 DEATHS = 3
-# of a worker, after which it is killed and replaced
+# After this time without an answer, a worker is killed and replaced.
 SILENCE = "60s"
-# An interrupt from the terminal reaches workers, too, but is for the command, which ends them.  A
-# worker that imports the package when it gets its first run would be silent as long as that takes.
+# An interrupt from the terminal reaches workers too; they ignore it, because the command ends them.
+# The package is imported before the first run: a worker does not answer while it imports.
 PREPARED = (
     "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); import ibpcl.experiments.cells"
 )
-# seconds until a scheduler must have answered
+# Seconds within which a scheduler must answer.
 PATIENCE = 10
 
 
 @contextlib.contextmanager
 def local(number, threads=None):
-    """Start ``number`` worker processes on this machine, each for one run at a time, and end them
-    with the ``with``.
+    """Start worker processes on this machine, and end them when the ``with`` block ends.
 
-    Yields the :class:`ibpcl.experiments.sweep.Workers` and the address of Dask's own pages about
-    them.  Each has ``threads``, or its share of the cores.
+    Parameters
+    ----------
+    number : int
+        Number of workers; each does one run at a time.
+    threads : int, optional
+        Threads of each worker; by default its share of the cores.
+
+    Yields
+    ------
+    workers : ibpcl.experiments.sweep.Workers
+        The workers.
+    dashboard : str
+        Address of Dask's dashboard.
+
+    Raises
+    ------
+    UserError
+        If Dask is not installed.
     """
     dask, distributed = _imported()
     share = None
-    # else there are no kernels to share the cores
+    # Only compiled kernels use several threads.
     if why_not() is None:
         share = max(1, usable() // number)
-    chosen = {
+    settings = {
         "distributed.scheduler.worker-ttl": SILENCE,
         "distributed.scheduler.allowed-failures": DEATHS - 1,
-        # Dask looks once, so long after a death, whether there is a worker again, and if not
-        # never replaces it.
+        # Dask checks only once, this long after a worker died, whether there is another one; if
+        # not, it never replaces it.
         "distributed.deploy.lost-worker-timeout": "1000 days",
     }
-    # What fails is named by us, in a line; Dask's own report of it would be a page.
+    # Failures are reported by this package in one line; Dask's own log would fill a page.
     with (
-        dask.config.set(chosen),
+        dask.config.set(settings),
         distributed.LocalCluster(
             n_workers=number,
             threads_per_worker=1,
@@ -67,18 +82,37 @@ def local(number, threads=None):
 
 @contextlib.contextmanager
 def remote(scheduler, threads=None):
-    """Use the workers of an existing scheduler; yields as :func:`local`.
+    """Use the workers of an existing scheduler while the ``with`` block runs.
 
-    ``scheduler`` is its address, such as ``tcp://host:8786``, or the file that it wrote (``dask
-    scheduler --scheduler-file``).  A UserError if it does not answer, or its workers cannot work
-    for this command.
+    Parameters
+    ----------
+    scheduler : str
+        Its address, such as ``tcp://host:8786``, or the file that ``dask scheduler
+        --scheduler-file``
+        wrote.
+    threads : int, optional
+        Threads of each worker; all that it may use if not given.
+
+    Yields
+    ------
+    workers : ibpcl.experiments.sweep.Workers
+        The workers.
+    dashboard : str
+        Address of Dask's dashboard.
+
+    Raises
+    ------
+    UserError
+        If the scheduler does not answer, its workers have another version of this package, or Dask
+        is
+        not installed.
     """
     _, distributed = _imported()
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    where = {"scheduler_file": scheduler} if Path(scheduler).is_file() else {"address": scheduler}
+    target = {"scheduler_file": scheduler} if Path(scheduler).is_file() else {"address": scheduler}
     try:
-        client = distributed.Client(**where, timeout=PATIENCE)
-    # no scheduler answers, or it is no address
+        client = distributed.Client(**target, timeout=PATIENCE)
+    # No answer, or not an address.
     except (OSError, ValueError) as error:
         raise UserError(
             f"`scheduler`: no scheduler answers at {scheduler}; start one with `dask scheduler`, "
@@ -95,7 +129,8 @@ def _imported():
         import distributed
     except ModuleNotFoundError as error:
         raise UserError(
-            f"`workers` and `scheduler` need {error.name}: pip install 'ibpcl[cluster]'"
+            f"`workers` and `scheduler` need {error.name}, which is not installed: pip install "
+            f"dask distributed"
         ) from error
     return dask, distributed
 
@@ -105,20 +140,21 @@ def _workers(client, threads):
 
 
 def _check(client):
-    """Refuse workers that have another version, or none, or would do several runs at once."""
+    """Refuse workers that lack this package, have another version, or do several runs at once."""
     for address, number in client.nthreads().items():
         if number != 1:
             raise UserError(
-                f"the worker {address} does {number} runs at once, and a run has threads of its "
-                "own; start it with `dask worker --nthreads 1`"
+                f"the worker {address} does {number} runs at once, but a run uses several threads "
+                "itself; start the worker with `dask worker --nthreads 1`"
             )
-    # A function of Python's: it is there where the package is missing.
-    found = client.run(importlib.metadata.version, "ibpcl", on_error="return")
-    for address, version in found.items():
+    # A function of the standard library: it also exists where the package is missing.
+    versions = client.run(importlib.metadata.version, "ibpcl", on_error="return")
+    for address, version in versions.items():
         if version != ibpcl.__version__:
             has = (
                 "does not have ibpcl" if isinstance(version, Exception) else f"has ibpcl {version}"
             )
             raise UserError(
-                f"the worker {address} {has}, this command is {ibpcl.__version__}; install it there"
+                f"the worker {address} {has}, but this process has {ibpcl.__version__}; install "
+                "the same version there"
             )

@@ -1,7 +1,7 @@
-"""Several methods on one experiment: accuracy, backward transfer, time and memory, means over
-seeds.
+"""Comparison of several methods on one experiment: accuracy, backward transfer, time and memory.
 
-The runs are cells (:mod:`ibpcl.experiments.cells`): resumable, and used again.
+The runs are cells (:mod:`ibpcl.experiments.cells`): finished ones are reused, interrupted ones
+continue. The table shows means over seeds.
 """
 
 import math
@@ -19,27 +19,50 @@ from ibpcl.experiments.report import Report, heading, write
 from ibpcl.experiments.tables import MEGABYTES, PERCENT, POINTS, SECONDS, Table
 from ibpcl.plotting import styled
 
-# per task, where the number is not known
+# Assumed number of examples per task, where it is not known.
 EXAMPLES = 10000
-# Keys of the run that a comparison does not set, with what the user can do instead; Choice refuses
-# the others.
+# Keys that cannot be set in a comparison, with advice; Choice refuses further ones.
 ELSEWHERE = {
     **dict.fromkeys(
         ("experiment", "dataset", "stream"), "name another `experiment`, or a TOML file with it"
     ),
-    "preset": "methods have their default settings, or with `tuned` those that a search found",
+    "preset": "methods use their default settings, or with `tuned` those that a search found",
 }
 
 
 def compare(experiment, methods=None, choice=None, progress=None, on_cell=None, workers=None):
-    """Run every method with every seed on an experiment, as far as that is not done, and write the
-    table.
+    """Run every method with every seed on an experiment, and write the table.
 
-    What :func:`ibpcl.experiments.door.compare` does, for a
-    :class:`~ibpcl.experiments.choice.Choice` whose settings come from :func:`spread`; ``progress``,
-    ``on_cell`` and ``workers`` are those of :func:`ibpcl.experiments.cells.measure`.
-    ``report.html``, ``table.md``, ``table.json``, ``values.csv`` and ``curves.png`` are in the
-    report's ``folder``.
+    :func:`ibpcl.compare` calls this function. Files in the report's folder: ``report.html``,
+    ``table.md``, ``table.json``, ``values.csv`` and ``curves.png``.
+
+    Parameters
+    ----------
+    experiment : str, Path or sequence of Task
+        The name of an experiment, its TOML file, or your own tasks.
+    methods : sequence of str, optional
+        Names of the methods; all that can do the experiment if not given.
+    choice : Choice, optional
+        Seeds, folder and settings; the settings come from :func:`spread`.
+    progress : bool or None
+        Whether to show a progress bar; None shows it on a terminal only.
+    on_cell : callable, optional
+        Called with each new :class:`ibpcl.experiments.cells.Measured` or
+        :class:`~ibpcl.experiments.cells.Failure`.
+    workers : ibpcl.experiments.sweep.Workers, optional
+        Do the runs in parallel. Without them, this process does one run after another.
+
+    Returns
+    -------
+    report : Report
+        The tables and the folder.
+
+    Raises
+    ------
+    UserError
+        If the experiment, a method or a setting cannot be used.
+    ibpcl.errors.TrainingError
+        If no run could be trained.
     """
     choice = choice or Choice(out=Path("comparison"))
     methods = able(experiment) if methods is None else list(dict.fromkeys(methods))
@@ -80,8 +103,25 @@ def compare(experiment, methods=None, choice=None, progress=None, on_cell=None, 
 
 
 def forecast(experiment, methods, choice):
-    """Return how many runs a comparison has, how many are done, and about how many seconds the
-    others take.
+    """Return the size of a comparison and the time that it still takes.
+
+    Parameters
+    ----------
+    experiment : str, Path or sequence of Task
+        The name of an experiment, its TOML file, or your own tasks.
+    methods : sequence of str
+        Names of the methods.
+    choice : Choice
+        Seeds, folder and settings.
+
+    Returns
+    -------
+    runs : int
+        Number of runs.
+    done : int
+        Number of runs that are finished already.
+    seconds : float
+        Approximate time of the others, one after another, on a machine with two cores.
     """
     planned, _, _ = _plan(experiment, list(dict.fromkeys(methods)), choice)
     done = [cells.finished(cell) is not None for cell in planned]
@@ -95,36 +135,51 @@ def forecast(experiment, methods, choice):
 
 
 def _plan(experiment, methods, choice):
-    """Return the cells, rows and benchmark of a comparison; refuse what is no experiment, or has no
+    """Return the cells, the rows and the benchmark of a comparison; refuse experiments without
     accuracies.
     """
     if not methods:
-        raise UserError(
-            f"no method to compare: name some (can do it: {', '.join(able(experiment))})"
-        )
+        raise UserError(f"methods must name at least one of {', '.join(able(experiment))}")
     config = configure(experiment, method=methods[0])
     if config.generative:
         raise UserError(
-            f"experiment {config.experiment} measures a {config.measure}; what is compared is "
-            "accuracy"
+            f"experiment {config.experiment} measures a {config.measure}; only experiments with "
+            "accuracies can be compared"
         )
-    own = not isinstance(experiment, str | Path)
+    custom = not isinstance(experiment, str | Path)
     examples = (
         max(len(task.x_train) for task in experiment)
-        if own
+        if custom
         else next(
             (b.examples for b in BENCHMARKS.values() if b.experiment == config.experiment), EXAMPLES
         )
     )
     benchmark = Benchmark(
-        config.experiment, config.experiment, experiment if own else str(experiment), {}, examples
+        config.experiment,
+        config.experiment,
+        experiment if custom else str(experiment),
+        {},
+        examples,
     )
     rows = [Row(method, method.rpartition(":")[2], method) for method in methods]
     return cells.plan(rows, (benchmark,), choice), rows, benchmark
 
 
 def summarize(found, benchmark):
-    """Make the table, and the curves of the mean accuracy on the tasks seen so far."""
+    """Return the table of a comparison, and the curves of its mean accuracies.
+
+    Parameters
+    ----------
+    found : ibpcl.experiments.findings.Results
+        The finished runs.
+    benchmark : Benchmark
+        The tasks.
+
+    Returns
+    -------
+    summary : ibpcl.experiments.findings.Summary
+        One table, its remarks, and the figure ``curves``.
+    """
     entries = []
     measure = found.first(benchmark).values["measure"]
     for row in found.rows:
@@ -144,10 +199,10 @@ def summarize(found, benchmark):
     return Summary(
         (Table(benchmark.label, tuple(entries), "method"),),
         (
-            f"{measure.capitalize()}: mean over all tasks at the end. BWT: mean change of a task "
-            "since it was learned, over all later times; below 0 is forgetting. Seconds: "
-            "training and testing, and in the first run after installing the compilation of "
-            "kernels. Stored: what is kept after the last task.",
+            f"{measure.capitalize()}: mean over all tasks at the end. BWT: backward transfer, the "
+            "mean change on a task since it was learned, over all later tasks; below 0 is "
+            "forgetting. Seconds: training and testing; the first run after installing also "
+            "compiles the kernels. Stored: size of the learner after the last task.",
             *findings.epochs(found),
         ),
         {"curves": ax},
@@ -155,37 +210,57 @@ def summarize(found, benchmark):
 
 
 def spread(assignments, methods):
-    """Give each key to all methods that have it, unless one is named: ``rate`` becomes
-    ``ewc.rate``, ``vcl.rate``.
+    """Assign each key to all methods that have it, unless the key names a method.
 
-    A UserError if none of the methods has the key, or it is not for the user to set.
+    ``rate`` becomes ``ewc.rate`` and ``vcl.rate``; ``ewc.rate`` stays.
 
+    Parameters
+    ----------
+    assignments : dict of str to str
+        Keys with values as text.
+    methods : sequence of str
+        Names of the methods that are compared.
+
+    Returns
+    -------
+    assignments : dict of str to str
+        For :class:`ibpcl.experiments.choice.Choice`.
+
+    Raises
+    ------
+    UserError
+        If no method has a key, a key names a method that is not compared, or a key cannot be set
+        here.
+
+    Examples
+    --------
     >>> spread({"tasks": "2", "epochs": "9", "ewc.epochs": "3"}, ("naive", "ewc"))
     {'tasks': '2', 'naive.epochs': '9', 'ewc.epochs': '3'}
     """
     for given in assignments:
         key = given.rpartition(".")[2]
         if key in ELSEWHERE:
-            raise UserError(f"{given} is not a setting here: {ELSEWHERE[key]}")
-    found = {}
+            raise UserError(f"{given} cannot be set here: {ELSEWHERE[key]}")
+    spread_out = {}
     named = {key: text for key, text in assignments.items() if "." in key}
     for key, text in assignments.items():
         if key in named:
             continue
         if key in run_keys():
-            found[key] = text
+            spread_out[key] = text
             continue
         owners = [method for method in methods if key in keys(method)]
         if not owners:
             known = {key for method in methods for key in keys(method)}
             raise UserError(
-                f"unknown key {key!r}: none of {', '.join(methods)} has it{nearest(key, known)}"
+                f"unknown key {key!r}: no method of {', '.join(methods)} has it"
+                f"{nearest(key, known)}"
             )
-        found |= {f"{method}.{key}": text for method in owners}
+        spread_out |= {f"{method}.{key}": text for method in owners}
     for key in named:
         method = key.rpartition(".")[0]
         if method not in methods:
             raise UserError(
-                f"{key!r} is for {method}, which is not compared (are: {', '.join(methods)})"
+                f"{key!r} names {method}, which is not compared (compared: {', '.join(methods)})"
             )
-    return found | named
+    return spread_out | named

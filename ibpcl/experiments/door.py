@@ -1,5 +1,5 @@
-"""What ``import ibpcl`` offers: learners, runs, comparisons and what they left, for one's own data
-and methods too.
+"""The public functions of ``import ibpcl``: make a learner, learn tasks, run an experiment, compare
+methods, and load results.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -41,26 +41,33 @@ def learner(
     backend: str = "numba",
     **settings: Any,
 ) -> Learner:
-    """Return a learner, before its first task.
+    """Return a new learner, before its first task.
 
     Parameters
     ----------
     method : str or class
-        A name that ``ibpcl methods`` lists, for images without labels with ``vae_`` before it;
-        ``package.module:Class``; or a class with the face of a learner.
+        A name from ``ibpcl methods``, such as ``"ewc"``; with the prefix ``vae_`` the same method
+        for images without labels; ``"package.module:Class"``; or a class that has the interface
+        of :class:`ibpcl.Learner`.
     preset : str
-        Named settings of the method.
-    seed : int
-        Everything random is a function of it.
+        Named settings of the method; ``ibpcl settings METHOD`` lists them.
+    seed : int, at least 0
+        Seed of everything random. The same seed gives the same learner.
     backend : {"numba", "numpy"}
-        The backend that computes: numba or numpy.
+        What computes: compiled kernels, or plain NumPy.
     **settings
-        Settings that differ from the preset's; ``ibpcl settings METHOD`` lists them.
+        Settings that override those of the preset, such as ``epochs=3``; ``ibpcl settings METHOD``
+        lists them with their defaults.
+
+    Returns
+    -------
+    learner : Learner
+        It has ``learn(task)``, ``predict(x, task)``, ``save(path)`` and ``load(path)``.
 
     Raises
     ------
     UserError
-        If there is no such method, preset or setting, or a value is not allowed.
+        If the method, the preset or a setting does not exist, or a value is not allowed.
 
     Examples
     --------
@@ -71,8 +78,8 @@ def learner(
     """
     if useless := [key for key in settings if key in run_keys()]:
         raise UserError(
-            f"learner: {', '.join(useless)} must be left out: a run, such as ibpcl.run, has these "
-            "keys, a learner has not"
+            f"learner: {', '.join(useless)} must be left out; only a run has these keys, see "
+            "ibpcl.run"
         )
     name = name_of(method)
     stream = {"stream": "classes"} if name in GENERATIVE else {}
@@ -91,33 +98,50 @@ def learner(
 def learn(
     learner: Learner, stream: Sequence[Task], progress: bool | None = False
 ) -> Iterator[Progress]:
-    """Learn every task of a stream; after each, test on it and on all before it.
+    """Learn the tasks of a stream one after another, and test after each on all tasks so far.
+
+    Nothing is computed until the result is iterated: each step of the loop learns one task.
 
     Parameters
     ----------
     learner : Learner
+        From :func:`learner`, or any object with ``learn(task)`` and ``predict(x, task)``.
     stream : sequence of Task
-    progress : bool, optional
-        Show progress bars on standard error: yes, no, or (None) on a terminal only.
+        The tasks, in the order in which they are learned; at least one.
+    progress : bool or None
+        Whether to show progress bars on standard error; None shows them on a terminal only.
 
-    Yields
-    ------
-    ibpcl.continual.loop.Progress
-        After each task: the accuracies so far, in 0..1, and more.
+    Returns
+    -------
+    stages : iterator of ibpcl.continual.loop.Progress
+        One item after each task. Its ``accuracy`` is the matrix (T, T) of accuracies in 0..1 so
+        far:
+        entry [i, j] is the accuracy on task j after learning task i, NaN where nothing was
+        measured.
 
     Raises
     ------
     UserError
-        If ``learner`` or ``stream`` is something else.
+        If ``learner`` has no ``learn`` or ``predict``, or ``stream`` is not a sequence of tasks.
+
+    Examples
+    --------
+    >>> x = np.linspace(-1, 1, 40, dtype=np.float32).reshape(-1, 2)
+    >>> task = Task("sign", x, (x[:, 0] > 0).astype(int), x, (x[:, 0] > 0).astype(int), 2)
+    >>> for stage in learn(learner("naive", epochs=50, rate=0.01, backend="numpy"), [task]):
+    ...     print(stage.name, stage.accuracy)
+    sign [[1.]]
     """
     if isinstance(learner, type):
         raise UserError(
-            f"learn: learner must be a learner, got the class {learner.__name__}; make one with "
-            "ibpcl.learner"
+            f"learn: learner must be an instance, got the class {learner.__name__}; make one with "
+            f"ibpcl.learner({learner.__name__})"
         )
     for name in ("learn", "predict"):
         if not callable(getattr(learner, name, None)):
-            raise UserError(f"learn: learner must have {name}, got {type(learner).__name__}")
+            raise UserError(
+                f"learn: learner must have a method {name}, got {type(learner).__name__}"
+            )
     if (
         isinstance(stream, Task)
         or not hasattr(stream, "__len__")
@@ -126,12 +150,13 @@ def learn(
         raise UserError(f"learn: stream must be a sequence of Task, got {type(stream).__name__}")
     if not len(stream):
         raise UserError("learn: stream must have at least one Task, got none")
-    # another one makes its tasks when they are asked for
+    # Other sequences make their tasks only when they are indexed.
     if isinstance(stream, list | tuple):
         for t, task in enumerate(stream):
             if not isinstance(task, Task):
                 raise UserError(
-                    f"learn: stream must be a sequence of Task, got {type(task).__name__} at {t}"
+                    f"learn: stream must be a sequence of Task, got {type(task).__name__} at "
+                    f"index {t}"
                 )
     _check_progress("learn", progress)
     return learn_stream(learner, stream, progress)
@@ -164,46 +189,62 @@ def run(
     fresh: bool = False,
     **keys: Any,
 ) -> Run:
-    """Do what ``ibpcl run`` does: learn the tasks of an experiment, or one's own, and measure what
-    was kept.
+    """Run an experiment: learn its tasks one after another, and measure learning and forgetting.
+
+    The Python counterpart of the command ``ibpcl run``. With a folder ``out``, an interrupted run
+    continues from its last checkpoint, and a finished one is loaded, not repeated.
 
     Parameters
     ----------
     target : str, path-like or sequence of Task
-        The name of an experiment, a TOML file, or tasks.
+        The name of an experiment (``ibpcl run --list`` prints them), the path of a TOML file, or
+        your
+        own tasks, such as those of :func:`ibpcl.tasks_from_arrays`.
     out : path-like, optional
-        Folder for the files; without it nothing is written.  The same run continues there if it was
-        interrupted, and is kept if it is finished.
+        Folder for the files of the run. Without it, nothing is written.
     method : str or class, optional
-        Who learns: a name, ``package.module:Class``, or a class; the experiment's method if not
-        given.
-    progress : bool, optional
-        Show progress bars on standard error: yes, no, or (None) on a terminal only.
-    force, fresh : bool
-        Replace a run with another configuration; begin the same run again.
+        The method that learns: a name from ``ibpcl methods``, ``"package.module:Class"``, or a
+        class.
+        The experiment's own method if not given.
+    progress : bool or None
+        Whether to show progress bars on standard error; None shows them on a terminal only.
+    force : bool
+        Whether to replace a run with another configuration in ``out``.
+    fresh : bool
+        Whether to start again if ``out`` holds this run, finished or interrupted.
     **keys
-        Any configuration keys, such as ``seed``, ``preset``, ``epochs``.
+        Any other key of the configuration, such as ``seed=1``, ``preset="paper"`` or ``epochs=20``;
+        ``ibpcl settings METHOD`` lists them.
 
     Returns
     -------
-    Run
-        With ``result``, ``history``, ``learner``, ``folder`` and ``figures()``.
+    run : ibpcl.experiments.run.Run
+        ``run.result`` is the content of ``result.json``, ``run.history`` the training history,
+        ``run.learner`` the trained learner, ``run.folder`` the folder; ``run.figures()`` draws.
 
     Raises
     ------
     UserError
-        If an argument, the data or the folder cannot be used; a line that says why.
+        If an argument, the data or the folder cannot be used.
     ibpcl.errors.TrainingError
-        If training cannot go on with these settings.
+        If training fails with these settings, for example because the objective overflows.
+
+    Examples
+    --------
+    >>> finished = run(method="naive", tasks=2, epochs=3, backend="numpy")
+    >>> finished
+    Run(split-glyphs, naive, seed 0): finished
+    >>> finished.result["tasks"], finished.result["average_accuracy"] > 0.9
+    (['A/B', 'C/D'], True)
     """
-    place = None if out is None else _path("run", "out", out)
+    folder = None if out is None else _path("run", "out", out)
     _check_progress("run", progress)
     _flag("run", "force", force)
     _flag("run", "fresh", fresh)
     if method is not None:
         keys["method"] = name_of(method)
     config = configure(str(target) if isinstance(target, PathLike) else target, **keys)
-    return run_config(config, place, progress, force=force, fresh=fresh)
+    return run_config(config, folder, progress, force=force, fresh=fresh)
 
 
 def compare(
@@ -218,39 +259,58 @@ def compare(
     executor: Executor | None = None,
     **keys: Any,
 ) -> Report:
-    """Do what ``ibpcl compare`` does: run several methods with several seeds and tabulate them.
+    """Run several methods with several seeds on one experiment, and tabulate the results.
+
+    The Python counterpart of the command ``ibpcl compare``. Finished runs in ``out`` are reused,
+    and
+    interrupted ones continue.
 
     Parameters
     ----------
     target : str, path-like or sequence of Task
-        As for :func:`run`.
+        The name of an experiment, the path of a TOML file, or your own tasks.
     methods : sequence of str or class, optional
-        All that can do the experiment if not given.
-    seeds : int
-        How many, counted from 0.
+        The methods to compare, by name (see ``ibpcl methods``) or as classes. All methods that can
+        do
+        the experiment if not given.
+    seeds : int, at least 1
+        Number of seeds per method, counted from 0.
     out : path-like
-        Folder for runs and tables; finished runs are reused, interrupted runs continue.
-    progress : bool, optional
-        Show a progress bar on standard error: yes, no, or (None) on a terminal only.
+        Folder for the runs, the tables and the figures.
+    progress : bool or None
+        Whether to show a progress bar on standard error; None shows it on a terminal only.
     tuned : bool
-        With the settings that a search found, where there are.
+        Whether to use the settings that a search has found, for the methods that have some.
     data_dir : str, optional
-        Folder of the image files.
+        Folder of the image files; by default that of ``IBPCL_DATA``, else the user's cache.
     executor : concurrent.futures.Executor, optional
-        Whose workers do the runs, such as ``dask.distributed.Client(...).get_executor()``; they
-        share ``out``.
+        Does the runs in parallel, such as ``dask.distributed.Client(...).get_executor()``. Its
+        workers must see ``out`` under the same path. Without it, this process does the runs.
     **keys
-        Keys of every run, and settings of every method that has them.
+        Keys of the configuration, such as ``tasks=2`` or ``epochs=5``; a setting applies to every
+        method that has it.
 
     Returns
     -------
-    Report
-        ``print`` shows its table.
+    report : ibpcl.experiments.report.Report
+        ``print(report)`` shows its table; ``report.folder`` holds the files.
 
     Raises
     ------
-    UserError, ibpcl.errors.TrainingError
-        As :func:`run`; the latter if no run could be trained.
+    UserError
+        If an argument, the data or the folder cannot be used.
+    ibpcl.errors.TrainingError
+        If no run could be trained.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     report = compare(
+    ...         methods=["naive"], seeds=1, out=folder, tasks=1, epochs=1, backend="numpy"
+    ...     )
+    >>> [entry.column for entry in report.summary.tables[0].entries]
+    ['accuracy, %', 'BWT, points', 'seconds', 'stored, MB']
     """
     if methods is not None and (
         isinstance(methods, str | type) or not isinstance(methods, Iterable)
@@ -260,7 +320,7 @@ def compare(
     if methods == []:
         raise UserError("compare: methods must name at least one method, got an empty list")
     seeds = values.convert("compare: seeds", seeds, int)
-    place = _path("compare", "out", out)
+    folder = _path("compare", "out", out)
     _check_progress("compare", progress)
     _flag("compare", "tuned", tuned)
     data_dir = None if data_dir is None else str(_path("compare", "data_dir", data_dir))
@@ -274,7 +334,7 @@ def compare(
         name_of(method) for method in (comparison.able(target) if methods is None else methods)
     ]
     texts = comparison.spread({key: _text(value) for key, value in keys.items()}, names)
-    choice = Choice(seeds, assignments=texts, data_dir=data_dir, out=place, tuned=bool(tuned))
+    choice = Choice(seeds, assignments=texts, data_dir=data_dir, out=folder, tuned=bool(tuned))
     return comparison.compare(
         target if isinstance(target, str) else own_tasks(target),
         names,
@@ -285,28 +345,41 @@ def compare(
 
 
 def load_run(folder: str | PathLike) -> Run:
-    """Return the finished run of a folder: its ``config``, ``result``, ``history``, ``learner`` and
-    ``figures()``.
+    """Return the finished run that a folder holds.
+
+    Parameters
+    ----------
+    folder : path-like
+        The folder of a run, such as ``runs/split-glyphs-npbcl-seed0``.
+
+    Returns
+    -------
+    run : ibpcl.experiments.run.Run
+        With ``config``, ``result``, ``history``, ``learner`` and ``figures()``.
 
     Raises
     ------
     UserError
-        If the folder holds no run, one that is not finished, or one with a damaged file.
+        If the folder holds no run, an unfinished run, or a run with a damaged file.
+
+    Examples
+    --------
+    >>> load_run("nowhere")
+    Traceback (most recent call last):
+    ...
+    ibpcl.errors.UserError: load_run: nowhere is not the folder of a run: no complete config.toml
     """
     folder = _path("load_run", "folder", folder)
     if table_of(folder) is None:
-        raise UserError(
-            f"load_run: {folder} is not the folder of a run: it has no {CONFIG} with all keys of "
-            "one"
-        )
-    found = Run(configure(folder / CONFIG), folder)
-    if not found.load(strict=True):
+        raise UserError(f"load_run: {folder} is not the folder of a run: no complete {CONFIG}")
+    loaded = Run(configure(folder / CONFIG), folder)
+    if not loaded.load(strict=True):
         raise UserError(f"load_run: the run in {folder} is not finished; resume it first")
-    return found
+    return loaded
 
 
 def _text(value):
-    """Write a value as a command line has it."""
+    """Return a value as the text that the command line would have."""
     value = values.plain(values.unwrapped(value))
     if isinstance(value, list) and any(isinstance(element, list) for element in value):
         return values.toml(value)

@@ -1,11 +1,10 @@
-"""What a run writes while it learns: a checkpoint after each task, and a line of its history after
-each epoch.
+"""Journal of a run: a checkpoint after each task, and a line of the history after each epoch.
 
-A checkpoint holds the learner.  What each task gave lies in a file of its own,
-``checkpoint.task<t>.npz``, which is written once, before the checkpoint that counts it: so a stream
-of T tasks writes each of its numbers once, not T times. A run that is killed learns the task that
-it was in again, from the beginning: everything random is a function of the seed, the task and the
-step, so the result is the same, bit for bit.
+The checkpoint holds the learner. The results of each task are in a separate file,
+``checkpoint.task<t>.npz``, which is written once, before the checkpoint that counts the task. A
+stream of T tasks therefore writes each number once, not T times. A run that was killed in a task
+learns that task again from its beginning. Everything random is a function of the seed, the task
+and the step, so the result is the same, bit for bit.
 """
 
 import time
@@ -24,18 +23,34 @@ from ibpcl.inference.loop import Record, Watch
 
 FILE = "checkpoint.npz"
 HISTORY = "history.csv"
-# what a checkpoint of a run says besides its arrays
+# entries of a checkpoint besides its arrays
 HOLDS = ("config", "seconds", "done")
 
 
 class RunJournal:
-    """Keeps the checkpoint and the history of one run.
+    """The checkpoint and the history of one run.
 
-    ``table`` is the run's configuration, which a checkpoint must have to be resumed.  ``kind`` is
-    the named tuple that a finished task gives, ``Progress`` or ``Stage``; each task adds a row to
-    its ``MATRICES``.  ``began`` is when this process began with the run, by
-    :func:`time.perf_counter`: for a resumed one, earlier by the time that its tasks had taken.
-    ``done`` lists what the finished tasks gave.
+    Parameters
+    ----------
+    folder : path-like
+        The folder of the run.
+    table : dict
+        The configuration of the run; only a checkpoint with the same one is continued.
+    kind : type
+        The named tuple that describes a learned task:
+        :class:`~ibpcl.continual.loop.Progress` or :class:`~ibpcl.experiments.generative.Stage`.
+        Each task adds a row to the fields that ``kind.MATRICES`` names.
+    began : float, optional
+        When this process began with the run, by :func:`time.perf_counter`; now if not given.
+
+    Attributes
+    ----------
+    done : list
+        One ``kind`` for each learned task.
+    path : Path
+        The file of the checkpoint.
+    began : float
+        When the run began. For a resumed run, the time that its tasks took earlier is subtracted.
     """
 
     def __init__(self, folder, table, kind=Progress, began=None):
@@ -46,11 +61,20 @@ class RunJournal:
         self.done = []
 
     def restore(self, learner):
-        """Read the newest sound checkpoint and put the learner where it was; without any, nothing
-        changes.
+        """Put the learner where the newest intact checkpoint has it; without a checkpoint, change
+        nothing.
 
-        A newer one that is damaged is reported by a warning.  A UserError if all are damaged, or
-        they are of another configuration or of an older version.
+        If the newest checkpoint is damaged, a warning reports it and the one before is used.
+
+        Parameters
+        ----------
+        learner : Learner
+            A new learner of the same configuration; its state is replaced.
+
+        Raises
+        ------
+        UserError
+            If all checkpoints are damaged, or an older version or another configuration made them.
         """
         if not self.path.exists() and not self.path.with_name(f"{FILE}.previous").exists():
             return
@@ -65,7 +89,7 @@ class RunJournal:
         now = portable(self.table)
         if earlier != now:
             raise UserError(
-                f"{self.path} is of a run with {difference(earlier, now)}: change the "
+                f"{self.path} belongs to a run with {difference(earlier, now)}; change the "
                 "configuration back"
             )
         self.began -= meta["seconds"]
@@ -76,10 +100,19 @@ class RunJournal:
             raise UserError(f"{error}; start the run again with `fresh`") from error
 
     def watch(self, bar):
-        """Return who watches the next task: a progress bar, and what writes a line of the history
-        after each epoch.
+        """Return the observer of the next task: its progress bar, and a writer of the history.
 
-        The first line drops what an interrupted task had written.
+        The first line that it writes drops the lines of an interrupted task.
+
+        Parameters
+        ----------
+        bar : bool or None
+            Whether to show a progress bar; None shows it on a terminal only.
+
+        Returns
+        -------
+        watch : ibpcl.inference.loop.Watch
+            It writes a line of ``history.csv`` after each epoch.
         """
         task = len(self.done)
         path = self.path.with_name(HISTORY)
@@ -96,10 +129,18 @@ class RunJournal:
                 storage.append_csv(path, row)
             first = False
 
-        return Watch(bar, on_epoch)
+        return Watch(bar, on_epoch, f"task {task + 1} of {self.table['tasks']}")
 
     def finish_task(self, learner, progress):
-        """Write what a task gave, and the learner after it."""
+        """Write the results of a task, then the checkpoint with the learner after it.
+
+        Parameters
+        ----------
+        learner : Learner
+            As it is after the task.
+        progress : Progress or Stage
+            The results so far.
+        """
         self.done.append(progress)
         t = len(self.done) - 1
         arrays = {
@@ -135,16 +176,30 @@ class RunJournal:
 
 
 def task_file(folder, t):
-    """Return the file of what a task gave, by its number from 0."""
+    """Return the path of the file with the results of a task.
+
+    Parameters
+    ----------
+    folder : path-like
+        The folder of the run.
+    t : int
+        The number of the task, from 0.
+
+    Returns
+    -------
+    path : Path
+        ``checkpoint.task<t>.npz`` in the folder.
+    """
     return Path(folder, f"checkpoint.task{t}.npz")
 
 
 def restored(folder, tasks, kind):
-    """Return what each task of a checkpoint gave, as named tuples.
+    """Return the results of each task that a checkpoint counts.
 
     Parameters
     ----------
     folder : Path
+        The folder of the run.
     tasks : list of dict
         The entry ``done`` of the checkpoint: number, name and seconds of each task.
     kind : type
@@ -153,6 +208,7 @@ def restored(folder, tasks, kind):
     Returns
     -------
     done : list of kind
+        One item per task.
 
     Raises
     ------
@@ -188,8 +244,21 @@ def restored(folder, tasks, kind):
 
 
 def matrix_of(folder, tasks, name):
-    """Return the rows of a matrix, for the tasks that a checkpoint counts: (t, t), NaN where
-    nothing was measured.
+    """Return a matrix of results for the tasks that a checkpoint counts.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder of the run.
+    tasks : list of dict
+        The entry ``done`` of the checkpoint.
+    name : str
+        A field of ``Progress`` or ``Stage`` that is a matrix, such as ``"accuracy"``.
+
+    Returns
+    -------
+    matrix : ndarray, shape (t, t)
+        For the t tasks of the checkpoint; NaN where nothing was measured.
     """
     rows = [
         checkpoints.load(task_file(folder, t)).arrays[name][: len(tasks)] for t in range(len(tasks))
@@ -198,25 +267,51 @@ def matrix_of(folder, tasks, name):
 
 
 def forget(folder):
-    """Remove the checkpoints of a folder."""
+    """Remove the checkpoints of a folder.
+
+    Parameters
+    ----------
+    folder : path-like
+        The folder of a run.
+    """
     for path in checkpoints_in(folder):
         path.unlink(missing_ok=True)
 
 
 def tasks_behind(folder):
-    """Return how many tasks the run in a folder has behind it, by the last line of its history; 0
-    if it has none.
+    """Return how many tasks a run has finished, by the last line of its history.
+
+    Parameters
+    ----------
+    folder : path-like
+        The folder of the run.
+
+    Returns
+    -------
+    tasks : int
+        0 if there is no history yet.
     """
     try:
         last = Path(folder, HISTORY).read_text(encoding="utf-8").split()[-1]
         # the line of an epoch begins with its task, from 0
         return int(last.partition(",")[0])
-    except (OSError, ValueError, IndexError):  # not there yet, or only its first line
+    except (OSError, ValueError, IndexError):  # no file yet, or only the line of names
         return 0
 
 
 def unusable(folder):
-    """Return whether a folder holds checkpoints, but none that a run can continue from."""
+    """Return whether a folder holds checkpoints of which none can be continued.
+
+    Parameters
+    ----------
+    folder : path-like
+        The folder of a run.
+
+    Returns
+    -------
+    unusable : bool
+        True if all are damaged or of an older version; False if one is intact, or there is none.
+    """
     try:
         check_form(checkpoints.latest(folder, FILE, HOLDS).meta, folder)
     except FileNotFoundError:

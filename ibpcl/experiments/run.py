@@ -1,4 +1,4 @@
-"""A run: from a configuration to what was learned, in memory and as a folder of files."""
+"""A run: train a learner on the tasks of a configuration, measure it, and keep the results."""
 
 import contextlib
 import time
@@ -31,13 +31,14 @@ from ibpcl.methods import method
 
 
 class Report(NamedTuple):
-    """What is known right after a task.
+    """Results right after a task.
 
     Attributes
     ----------
     progress : ibpcl.continual.loop.Progress or ibpcl.experiments.generative.Stage
+        The measurements so far.
     mask_density : ndarray or None
-        Share of each hidden layer's weights that the task uses; None without masks.
+        Share of each hidden layer's weights that the task uses; None for a method without masks.
     names : tuple of str
         Names of all tasks of the stream.
     """
@@ -48,23 +49,28 @@ class Report(NamedTuple):
 
 
 class Run:
-    """A run: what it is a function of, where its files are, and what it gave.
+    """A run: its configuration, its folder and its results.
 
     Parameters
     ----------
     config : ibpcl.experiments.config.RunConfig
+        The configuration, which determines the results.
     folder : path-like, optional
-        Of its files; without it everything stays in memory.
+        Folder of its files; without it everything stays in memory.
 
     Attributes
     ----------
+    config : ibpcl.experiments.config.RunConfig
+        As given.
+    folder : Path or None
+        As given.
     result : dict or None
-        The content of ``result.json``.  NaN, or None if it was read from there, stands for what
-        was not measured.  None before the run is finished.
+        The content of ``result.json``; None before the run is finished. A value that was not
+        measured is NaN, or None if the result was read from the file.
     history : dict of str to sequence or None
-        The columns of ``history.csv``.
+        The columns of ``history.csv``; None before the run is finished.
     was_finished : bool
-        Whether the folder held the run already, so that nothing was trained.
+        Whether the folder held the finished run already, so that nothing was trained.
     """
 
     def __init__(self, config, folder=None):
@@ -81,14 +87,14 @@ class Run:
 
     @property
     def state(self):
-        """How far the run came: new, interrupted or finished."""
+        """The state of the run: "new", "interrupted" or "finished"."""
         if self.result is not None or (self.folder and self.load()):
             return "finished"
         return "interrupted" if self.folder and checkpoints_in(self.folder) else "new"
 
     @cached_property
     def stream(self):
-        """The tasks."""
+        """The stream of tasks."""
         return make_stream(self.config)
 
     @cached_property
@@ -98,7 +104,7 @@ class Run:
 
     @cached_property
     def images(self):
-        """What the figures of a generative model show, by name; None for other runs."""
+        """The images in the figures of a generative model, by name; None for other runs."""
         if not self.config.generative:
             return None
         try:
@@ -107,7 +113,12 @@ class Run:
             raise UserError(f"figures: {error}") from error
 
     def new_learner(self):
-        """Return the learner before its first task.
+        """Return a new learner of this configuration, before its first task.
+
+        Returns
+        -------
+        learner : Learner
+            An instance of the configured method.
 
         Raises
         ------
@@ -124,21 +135,23 @@ class Run:
         return learner(config.settings, config.seed, config.compute)
 
     def load(self, strict=False):
-        """Read what the folder holds, if it is this run and finished.
+        """Read the results from the folder, if it holds this run and the run is finished.
 
         Parameters
         ----------
         strict : bool
-            Whether damaged files are an error; else a warning says that they count as missing.
+            Whether a damaged file is an error. If not, a warning reports it, and the run counts as
+            unfinished.
 
         Returns
         -------
         loaded : bool
+            Whether ``result`` and ``history`` are set now.
 
         Raises
         ------
         UserError
-            If ``strict`` and a file is damaged or of another run.
+            If ``strict``, and a file is damaged or belongs to another run.
         """
         try:
             if portable(storage.read_toml(self.folder / CONFIG)) != portable(self.config.table):
@@ -152,25 +165,28 @@ class Run:
             return False
         except (OSError, ValueError) as error:
             if strict:
-                raise UserError(f"{error}; resume the run to make it again") from error
-            warnings.warn(f"{error}; the run is made again", stacklevel=2)
+                raise UserError(f"{error}; run it again to repair it") from error
+            warnings.warn(f"{error}; the run starts again", stacklevel=2)
             return False
         self.result = result
         self.history = history
         self.was_finished = True
         return True
 
-    def learn(self, progress=None, on_task=None, fresh=False):
+    def learn(self, progress=None, on_task=None, fresh=False, on_resume=None):
         """Learn the tasks that are not learned yet, measure, and write the files.
 
         Parameters
         ----------
-        progress : bool, optional
-            Show progress bars: yes, no, or (None) on a terminal only.
+        progress : bool or None
+            Whether to show progress bars; None shows them on a terminal only.
         on_task : callable, optional
-            Called with a :class:`Report` after every task.
+            Called with a :class:`Report` after every task, also for tasks from a checkpoint.
         fresh : bool
-            Begin again, even if the folder has a checkpoint of this run.
+            Whether to start again even if the folder has a checkpoint of this run.
+        on_resume : callable, optional
+            Called with the number of tasks that the checkpoint holds, if the run continues from
+            one.
         """
         start = time.perf_counter()
         seen = survey(self.stream)
@@ -181,8 +197,10 @@ class Run:
             kind = generative.Stage if self.config.generative else Progress
             journal = RunJournal(self.folder, self.config.table, kind, start)
             journal.restore(learner)
-            # a resumed run began in an earlier process
+            # A resumed run began in an earlier process.
             start = journal.began
+            if journal.done and on_resume is not None:
+                on_resume(len(journal.done))
         finished_tasks = []
         for done in self._tasks(learner, progress, journal):
             finished_tasks.append(done)
@@ -197,20 +215,19 @@ class Run:
             results.write_state(self)
         self.result["seconds"]["total"] = round(time.perf_counter() - start, 3)
         if self.folder is not None:
-            # It stands for a complete run: after the learner and the history, before all that only
-            # shows them.
+            # This file marks a complete run, so it is written after the learner and the history,
+            # and before the figures, which only show them.
             storage.write_sealed_json(self.folder / RESULT, self.result)
-            # nothing is left to continue
             forget(self.folder)
 
     def _tasks(self, learner, progress, journal):
-        """Return the tasks one after another as they are learned."""
+        """Return an iterator that learns one task per step."""
         if self.config.generative:
             return generative.learn_stages(learner, self.stream, self.config, progress, journal)
         return learn_stream(learner, self.stream, progress, journal)
 
     def _measured(self, finished_tasks, seen, progress):
-        """Return the content of ``result.json``, and keep the images of a generative model."""
+        """Return the content of ``result.json``; keep the images of a generative model."""
         config = self.config
         learned = time.perf_counter()
         if config.generative:
@@ -229,52 +246,83 @@ class Run:
         return values
 
     def figures(self):
-        """Draw the figures of the run; return their Axes by name, as ``run.figures()["history"]``.
+        """Draw the figures of the run.
 
         Returns
         -------
         axes : dict of str to matplotlib.axes.Axes
+            By name, such as ``run.figures()["history"]``.
+
+        Raises
+        ------
+        UserError
+            If the images of a generative model cannot be read from the folder.
         """
         stream = TerrainStream(self.config.tasks) if self.config.stream == "strips" else None
         return run_figures.figures_of(self.result, self.history, self.learner, stream, self.images)
 
 
-def run(config, out=None, progress=None, on_task=None, force=False, fresh=False, figures=True):
-    """Learn the tasks of a configuration one after another and measure what was learned and kept.
+def run(
+    config,
+    out=None,
+    progress=None,
+    on_task=None,
+    force=False,
+    fresh=False,
+    figures=True,
+    on_resume=None,
+):
+    """Learn the tasks of a configuration one after another, and measure the results.
 
-    What :func:`ibpcl.experiments.door.run` does, for a configuration.  A run that its folder holds
-    already is not repeated: a finished one is returned as it is, an interrupted one continues from
+    :func:`ibpcl.run` calls this function with the configuration of its arguments. A run that its
+    folder holds already is not repeated: a finished one is loaded, an interrupted one continues
+    from
     its last checkpoint.
 
     Parameters
     ----------
     config : RunConfig
+        The configuration.
     out : path-like or callable, optional
-        Folder for the files, or what chooses one for the configuration, such as
-        :func:`ibpcl.experiments.folder.free_folder`; that it can be written is made sure before the
-        training.
-    progress, force, fresh
-        As for :func:`ibpcl.experiments.door.run`.
+        The folder for the files, or a function that chooses it for the configuration, such as
+        :func:`ibpcl.experiments.folder.free_folder`. That it can be written is checked before
+        training. Without it, nothing is written.
+    progress : bool or None
+        Whether to show progress bars on standard error; None shows them on a terminal only.
     on_task : callable, optional
-        Called with a :class:`Report` after every task.
+        Called with a :class:`Report` after every task, also for tasks from a checkpoint.
+    force : bool
+        Whether to replace a run with another configuration in the folder.
+    fresh : bool
+        Whether to start again if the folder holds this run, finished or interrupted.
     figures : bool
-        Draw the run's figures into the folder, and write its report, ``report.html``.
+        Whether to draw the run's figures into the folder and write its ``report.html``.
+    on_resume : callable, optional
+        Called with the number of tasks that the checkpoint holds, if the run continues from one.
 
     Returns
     -------
     run : Run
-        The same for the same configuration, except for ``seconds`` and ``peak_memory_mb``.
+        The finished run. The same configuration gives the same results, except for ``seconds`` and
+        ``peak_memory_mb``.
+
+    Raises
+    ------
+    UserError
+        If the data or the folder cannot be used, or the configuration does not fit the method.
+    ibpcl.errors.TrainingError
+        If training fails with these settings.
     """
-    place = contextlib.nullcontext() if out is None else claimed(out, config, force)
-    with place as folder, page.kept(folder if figures else None):
+    claim = contextlib.nullcontext() if out is None else claimed(out, config, force)
+    with claim as folder, page.kept(folder if figures else None):
         made = Run(config, folder)
         if folder is not None and not fresh and made.load():
-            # checkpoints of a run that was killed at its very end
+            # A run that was killed at its very end may have left checkpoints.
             forget(folder)
-            # the run ended while they were drawn, or without them
+            # It may also have been killed before its figures were drawn.
             missing = not run_figures.are_drawn(folder)
         else:
-            made.learn(progress, on_task, fresh)
+            made.learn(progress, on_task, fresh, on_resume)
             missing = True
         if folder is not None and figures and missing:
             run_figures.draw(made)

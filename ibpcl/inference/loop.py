@@ -85,12 +85,16 @@ class Step(NamedTuple):
         Temperature of the masks; 0 if none are sampled.
     penalty : float
         Penalty that the method adds to the negative ELBO, in nats for the whole task.
+    objective : float or None
+        The number that training maximizes, in nats for the whole task: the parts with their
+        weights, minus the penalty.  None if all weights are 1.
     """
 
     parts: Elbo
     gradient: np.ndarray
     tau: float = 0.0
     penalty: float = 0.0
+    objective: float | None = None
 
 
 def minibatches(examples, batch, key):
@@ -156,10 +160,13 @@ class Watch(NamedTuple):
     on_epoch : callable or None
         ``on_epoch(record, vector)`` is called after each epoch with its :class:`Record` and the
         parameters.  It must not modify the vector, or keep it without a copy.
+    task : str
+        The task as the progress bar names it, such as "task 2 of 5"; if empty, its number.
     """
 
     bar: bool | None = None
     on_epoch: Callable | None = None
+    task: str = ""
 
 
 class Fit(NamedTuple):
@@ -246,7 +253,8 @@ def fit(vector, objective, rates, examples, plan, adapt=None):
     history = []
     mean = None
     averaged = round(plan.average * steps)  # number of last steps to average over
-    with one_thread(), progress_bar(steps, plan.phase, watch.bar) as bar:
+    title = f"{watch.task or f'task {plan.key.task + 1}'}, {plan.phase}"
+    with one_thread(), progress_bar(steps, title, watch.bar) as bar:
         for epoch in range(plan.epochs):
             epoch_steps = []
             for i, rows in enumerate(
@@ -270,8 +278,14 @@ def fit(vector, objective, rates, examples, plan, adapt=None):
             history.append(_record(plan, epoch, epoch_steps))
             if watch.on_epoch is not None:
                 watch.on_epoch(history[-1], vector)
-            bar.set_postfix_str(f"ELBO/N {history[-1].elbo / examples:.4f}")
+            value = np.mean([_objective(step) for step in epoch_steps]) / examples
+            bar.set_postfix_str(f"objective {value:.4f} nats per example")
     return (vector if mean is None else mean), history
+
+
+def _objective(step):
+    """Return what training maximizes, as estimated by one minibatch: nats for the whole task."""
+    return step.parts.total - step.penalty if step.objective is None else step.objective
 
 
 def _record(plan, epoch, steps):

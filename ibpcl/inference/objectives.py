@@ -153,7 +153,9 @@ def train(network, vector, prior, data, plan, rates, weighted, masks=None, rest=
         # the loss is in nats per example, the penalty in nats for the whole task
         if dpenalty is not None:
             gradient = gradient + dpenalty / examples
-        return Step(parts, gradient, tau, penalty)
+        weights = weighted.weights._replace(kl_latent=weighted.weights.kl_latent * rise)
+        value = sum(weight * part for weight, part in zip(weights, parts, strict=True))
+        return Step(parts, gradient, tau, penalty, value - penalty)
 
     def grow(step, vector, state, element_rates):
         nonlocal network, subnet, prior, rest

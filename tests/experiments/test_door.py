@@ -261,7 +261,7 @@ def test_what_is_no_run_and_no_learner(stream, tmp_path):
     [
         (lambda: ibpcl.learner("ewc", epoch=3), "unknown key 'epoch'.*did you mean 'epochs'"),
         (lambda: ibpcl.learner("ewc", preset="papr"), "preset must be one of default"),
-        (lambda: next(ibpcl.learn(3, [])), "learner must have learn"),
+        (lambda: next(ibpcl.learn(3, [])), "learner must have a method learn"),
         (
             lambda: next(ibpcl.learn(ibpcl.learner("ewc"), 3)),
             "stream must be a sequence of Task, got int",

@@ -104,7 +104,7 @@ def test_a_file_of_another_run_is_refused(name, other, runs):
     if name == "learner.npz":
         with pytest.raises(UserError, match="of a"):
             ibpcl.load(runs / "a")
-    with pytest.warns(UserWarning, match="made again"):
+    with pytest.warns(UserWarning, match="starts again"):
         again = ibpcl.run("split-mnist", runs / "a", **KEYS)
     assert again.result["seed"] == 0
     load_run(runs / "a")

@@ -11,6 +11,7 @@ from ibpcl.data import registry
 from ibpcl.data.dataset import DataError, Dataset
 from ibpcl.errors import NonFiniteError, UserError
 from ibpcl.evaluation import metrics
+from ibpcl.evaluation.figures.training import weighted
 from ibpcl.experiments.config import configure, keys
 from ibpcl.experiments.run import make_stream, run, survey
 from ibpcl.inference.backend import backend
@@ -368,3 +369,17 @@ def test_a_method_needs_no_more_than_the_face_of_a_learner(tmp_path, monkeypatch
     assert configure(tmp_path / "run" / "config.toml") == result.config
     with pytest.raises(UserError, match=r"^scale must be finite and above 0, got 0\.0$"):
         configure(method="nearest", scale=0)
+
+
+def test_the_progress_bar_shows_the_objective_that_is_trained(tmp_path, capsys):
+    config = configure("split-glyphs", tasks=2, mask_kl_weight=0.3, **TINY)
+    made = run(config, tmp_path / "run", progress=True)
+    shown = capsys.readouterr().err
+    columns = {name: np.array(values) for name, values in made.history.items()}
+    objective, _ = weighted(columns, made.result["elbo_weights"])
+    for t, phase in ((0, "masked"), (1, "finetune")):
+        assert f"task {t + 1} of 2, {phase}" in shown
+    masked = [i for i, phase in enumerate(made.history["phase"]) if phase == "masked"]
+    examples = len(made.stream[0].x_train)
+    assert f"objective {objective[masked[0]] / examples:.4f}" in shown
+    assert f"{made.history['elbo'][masked[0]] / examples:.4f}" not in shown

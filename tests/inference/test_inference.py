@@ -125,6 +125,22 @@ def test_a_non_finite_objective_stops_and_names_the_step(step, culprit):
         fit(lambda *_: step)
 
 
+@pytest.mark.parametrize(
+    ("task", "named"), [("", "task 1, masked"), ("task 2 of 5", "task 2 of 5, masked")]
+)
+def test_the_progress_bar_shows_task_phase_and_objective(monkeypatch, task, named):
+    def objective(vector, rows, step, steps):
+        return loop.Step(Elbo(-20.0, 30.0), np.ones(2), 0.5, penalty=2.0, objective=-25.0)
+
+    stream = io.StringIO()
+    monkeypatch.setattr("sys.stderr", stream)
+    _, history = fit(objective, progress=loop.Watch(True, None, task))
+    shown = stream.getvalue()
+    assert named in shown
+    # ten examples: the objective is shown per example, not the ELBO of -50
+    assert f"{-25.0 / 10:.4f}" in shown and f"{history[-1].elbo / 10:.4f}" not in shown
+
+
 def test_the_progress_bar_is_silent_unless_asked_or_on_a_terminal(monkeypatch):
     def objective(vector, rows, step, steps):
         return loop.Step(Elbo(0.0), np.ones(2), 0.5)
