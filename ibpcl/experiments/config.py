@@ -1,9 +1,9 @@
-"""The configuration of a run: every key with its value, from a preset, a TOML file, a command line
-or Python.
+"""Configuration of a run: every key with its value, from a preset, a TOML file, a command line or
+Python.
 
-A configuration is flat: the keys of the run and the settings of its method stand side by side.  It
-is one ordered merge, each layer over those before it: defaults, the experiment, the method's
-preset, what the experiment asks for, the file, the command line, Python.
+A configuration is flat: the keys of the run and the settings of its method are on one level. The
+layers are merged in order, and later ones override earlier ones: defaults, the experiment, the
+preset of the method, requirements of the experiment, the file, the command line, Python.
 """
 
 import contextlib
@@ -28,27 +28,38 @@ from ibpcl.methods import ABOUT, GENERATIVE, METHODS, method
 from ibpcl.options import allowed, option, refusal
 
 STREAMS = ("split", "resplit", "permuted", "strips", "classes", "own", "own-regression")
-# the data sets that are not named image sets
+# The data sets that are not image sets of the package.
 TERRAIN = "terrain"
 OWN = "own"
-PARTS = ("settings", "measurement", "own", "own_primitives")  # fields that are not keys
-# Keys that name a place.  A run stays the same if its files move.
+# fields of a configuration that are not keys
+PARTS = ("settings", "measurement", "own", "own_primitives")
+# Keys with the location of files, which does not change the results.
 PLACES = ("data_dir", "data", "primitives")
-# keys whose texts are never names of classes
+# Keys whose values never name a class, even with a colon.
 NAMES = ("experiment", *PLACES, "data_sha256", "primitives_sha256")
 MODULE = re.compile(r"\w+(\.\w+)*")
-OF_TASKS = ("dataset", "stream", "tasks", "classes", "data")  # keys that follow from own tasks
-# keys that stand in a table only if they have a value
+# Keys that follow from the user's own tasks.
+OF_TASKS = ("dataset", "stream", "tasks", "classes", "data")
+# Keys that a table contains only if they have a value.
 OPTIONAL = (*PLACES, "classes", "data_sha256", "primitives_sha256")
-# the largest whole number of TOML
 SEEDS = ("seed", "data_seed")
-LARGEST_SEED = 2**63 - 1
-SIZES = 2**31  # sizes and counts are below
+LARGEST_SEED = 2**63 - 1  # the largest integer of TOML
+SIZES = 2**31  # all sizes and counts are smaller
 
 
 class Key(NamedTuple):
-    """A configuration key: its type, its default, one sentence on it, and which values of its type
-    are allowed.
+    """A configuration key.
+
+    Attributes
+    ----------
+    kind : type
+        Its type, as annotated.
+    default : object
+        Its default value.
+    doc : str
+        One sentence on its meaning.
+    allowed : str
+        The allowed values of its type, in words; empty if all are allowed.
     """
 
     kind: Any
@@ -59,13 +70,53 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True)
 class RunConfig:
-    """What a run is a function of: its own keys, each with one sentence in its metadata, and its
-    method's settings.
+    """The configuration of a run; the same configuration gives the same results.
+
+    ``ibpcl settings`` prints the keys with their types, ranges and defaults.
+
+    Attributes
+    ----------
+    experiment : str
+        Name of the run, in its results and its folder.
+    dataset : str
+        Name of the image set; "terrain"; or "own" for your own data.
+    stream : str
+        Kind of the stream of tasks, one of :data:`STREAMS`.
+    tasks : int
+        Number of tasks.
+    data_seed : int
+        Seed of the tasks.
+    validation : float or None
+        Share of the training data, in (0, 1), that replaces the test data.
+    train_limit, test_limit : int or None
+        Maximum number of training and test examples per task.
+    data_dir : str or None
+        Folder of the image files.
+    data : str or None
+        File or folder of your own data.
+    classes : tuple of tuple of int, or None
+        The labels of each task, for one file of your own data.
+    data_sha256 : str or None
+        Checksum of your own data.
+    method : str
+        Name of the method, or ``package.module:Class``.
+    preset : str
+        Name of the preset of the method.
+    seed : int
+        Seed of the learner.
+    backend : str
+        "numba" or "numpy".
+    settings : object
+        The settings of the method, a dataclass; its defaults if None.
+    measurement : Measurement or None
+        How a generative model is measured; None for other runs.
+    own : ibpcl.data.own.OwnTasks or None
+        Your own tasks, if they have been read.
 
     Raises
     ------
     UserError
-        If a value is out of its range, or there is no such data set, method or backend.
+        If a value is out of its range, or the data set, the method or the backend does not exist.
     """
 
     experiment: str = option(DEFAULT, "Name of the run, in its results and its folder.")
@@ -74,13 +125,16 @@ class RunConfig:
     )
     stream: str = option(
         "split",
-        "How tasks are made: split (two classes each), resplit (the same, with all images split "
-        "anew), permuted (pixels), strips (terrain), classes (one class each, without labels).",
+        "How tasks are made: split (two classes per task), resplit (the same, with a new split of "
+        "all images into training and test), permuted (one pixel order per task), strips "
+        "(terrain), classes (one class per task, without labels), own and own-regression (your own "
+        "data).",
         choices=STREAMS,
     )
     tasks: int = option(
         5,
-        "Number of tasks: at most 5 for a split stream, the number of classes for one of classes.",
+        "Number of tasks: at most 5 with stream split, at most the number of classes with stream "
+        "classes.",
         at_least=1,
     )
     data_seed: int = option(
@@ -90,32 +144,32 @@ class RunConfig:
         at_most=LARGEST_SEED,
     )
     validation: float | None = option(
-        None, "Share of the training data to test on in place of test data.", above=0, below=1
+        None, "Share of the training data that replaces the test data.", above=0, below=1
     )
     train_limit: int | None = option(
-        None, "Most training examples per task, for a quick look.", at_least=1
+        None, "Maximum number of training examples per task.", at_least=1
     )
-    test_limit: int | None = option(
-        None, "Most test examples per task, for a quick look.", at_least=1
-    )
+    test_limit: int | None = option(None, "Maximum number of test examples per task.", at_least=1)
     data_dir: str | None = option(
-        None, "Folder of the image files; else IBPCL_DATA, else the user's cache."
+        None,
+        "Folder of the image files; by default the one in the environment variable IBPCL_DATA, or "
+        "else the user's cache.",
     )
     data: str | None = option(
-        None, "Own data instead of an image set: an .npz file, or a folder with one per task."
+        None, "Your own data: an .npz file, or a folder with one .npz file per task."
     )
     classes: tuple[tuple[int, ...], ...] | None = option(
-        None, "Labels of each task, for one file of own data."
+        None, "The labels of each task, such as [[0, 1], [2, 3]], for one file of your own data."
     )
     data_sha256: str | None = option(
-        None, "Identity of own data, which a run computes; other data are refused."
+        None, "Checksum of your own data; the run computes it and refuses other data later."
     )
     method: str = option(
         "npbcl",
-        "The method that learns: a name that `ibpcl methods` lists, or package.module:Class.",
+        "The method that learns: a name from `ibpcl methods`, or package.module:Class.",
     )
     preset: str = option(
-        "default", "Named settings of the method, over which keys win; see `ibpcl settings`."
+        "default", "Named settings of the method; single keys override them. See `ibpcl settings`."
     )
     seed: int = option(
         0,
@@ -123,18 +177,18 @@ class RunConfig:
         at_least=0,
         at_most=LARGEST_SEED,
     )
-    backend: str = option(BACKENDS[0], "The backend that computes.", choices=BACKENDS)
+    backend: str = option(
+        BACKENDS[0], "What computes: compiled kernels (numba) or plain NumPy.", choices=BACKENDS
+    )
     primitives: str | None = option(
         None, "Folder of your own primitives, such as my_ibpcl; they replace the package's."
     )
     primitives_sha256: str | None = option(
-        None, "Hash of your own primitives, which a run computes; other primitives are refused."
+        None, "Hash of your own primitives, computed by a run; other primitives are refused."
     )
-    # the method's own; its defaults if not given
     settings: Any = field(default=None)
-    measurement: Any = field(default=None)  # of a generative model, else None
-    own: Any = field(default=None, repr=False, compare=False)  # OwnTasks, if they are at hand
-    # ibpcl.inference.backend.OwnPrimitives, if they are loaded
+    measurement: Any = field(default=None)
+    own: Any = field(default=None, repr=False, compare=False)
     own_primitives: Any = field(default=None, repr=False, compare=False)
 
     def __post_init__(self):
@@ -156,19 +210,19 @@ class RunConfig:
         _require(
             (self.dataset == TERRAIN) == (self.stream == "strips"),
             "stream",
-            f"strips for the data set {TERRAIN} and for no other (here: {self.dataset})",
+            f"strips with dataset {TERRAIN}, and only then (here: {self.dataset})",
             self.stream,
         )
         _require(
             (self.dataset == OWN) == self.stream.startswith(OWN) == (self.data_sha256 is not None),
             "stream",
-            f"own for the data set own, given by data, and for no other (here: {self.dataset})",
+            f"own with your own data, given by data, and only then (here: {self.dataset})",
             self.stream,
         )
         _require(
             self.classes is None or self.dataset == OWN,
             "classes",
-            "left out unless there are own data to cut into tasks, given by data",
+            "left out without your own data, given by data",
             self.classes,
         )
         _method(self.method)
@@ -176,21 +230,22 @@ class RunConfig:
             ":" in self.method or self.generative == (self.method in GENERATIVE),
             "stream",
             (
-                f"classes for the methods {', '.join(GENERATIVE)} and for no other (here: "
+                f"classes with the methods {', '.join(GENERATIVE)}, and only then (here: "
                 f"{self.method})"
             ),
             self.stream,
         )
         if self.settings is None:
             object.__setattr__(self, "settings", _method(self.method).settings())
-        # those of a method of one's own need not check themselves
+        # The settings of a user's own method may lack checks.
         _check_bounds(self.settings)
         if self.generative and self.measurement is None:
             object.__setattr__(self, "measurement", Measurement())
 
     def _identify(self):
-        """Read own data, if they are not at hand, for their identity and number; a finished run has
-        both already.
+        """Read your own data, if necessary, for their checksum and number of tasks.
+
+        A finished run has both in its configuration.
         """
         own = self.own
         if own is None and self.data is not None and self.data_sha256 is None:
@@ -201,8 +256,8 @@ class RunConfig:
         if own is not None:
             if own.kind == "images":
                 raise UserError(
-                    "tasks of images without labels are for ibpcl.learn; a run on them needs an "
-                    "experiment, such as vae-glyphs"
+                    "tasks of images without labels cannot be a run of their own: use ibpcl.learn, "
+                    "or an experiment such as vae-glyphs"
                 )
             for name, value in (
                 ("own", own),
@@ -219,7 +274,8 @@ class RunConfig:
     def table(self):
         """The configuration as a flat dict for TOML, every key with its value.
 
-        A key without a value is ``"none"``; only those of :data:`OPTIONAL` are then left out.
+        A missing value is written as ``"none"``; only the keys of :data:`OPTIONAL` are left out
+        then.
         Reading the table gives the same configuration again.
         """
         table = {name: getattr(self, name) for name in run_keys()}
@@ -251,25 +307,37 @@ class RunConfig:
 
     @property
     def title(self):
-        """The method's name without its module, for folders and tables."""
+        """The name of the method without its module, for folders and tables."""
         return self.method.rpartition(":")[2]
 
     @property
     def generative(self):
-        """Whether the tasks have no labels and a model of the images themselves is learned."""
+        """Whether the run learns a model of images without labels."""
         return self.stream == "classes"
 
     @property
     def measure(self):
-        """What stands in the matrix: "accuracy", "R^2" for a regression, "log-likelihood" for a
-        generative model.
+        """The measure in the matrix of results: "accuracy", "R^2" (regression) or "log-likelihood"
+        (images).
         """
         return measure_of(self.stream)
 
 
 def measure_of(stream):
-    """Return what is measured on a kind of stream.
+    """Return the measure of a kind of stream.
 
+    Parameters
+    ----------
+    stream : str
+        One of :data:`STREAMS`.
+
+    Returns
+    -------
+    measure : str
+        "accuracy", "R^2" or "log-likelihood".
+
+    Examples
+    --------
     >>> measure_of("split"), measure_of("strips"), measure_of("classes")
     ('accuracy', 'R^2', 'log-likelihood')
     """
@@ -279,13 +347,35 @@ def measure_of(stream):
 
 
 def keys(method_name):
-    """Return every key of a run with this method, in order, as a dict of name to :class:`Key`."""
-    own = _keys_of(_method(method_name).settings)
-    return run_keys() | (_keys_of(Measurement) if method_name in GENERATIVE else {}) | own
+    """Return every key of a run with a given method.
+
+    Parameters
+    ----------
+    method_name : str
+        Name of the method, or ``package.module:Class``.
+
+    Returns
+    -------
+    keys : dict of str to Key
+        The keys of the run, then the settings of the method.
+
+    Raises
+    ------
+    UserError
+        If the method does not exist.
+    """
+    settings = _keys_of(_method(method_name).settings)
+    return run_keys() | (_keys_of(Measurement) if method_name in GENERATIVE else {}) | settings
 
 
 def run_keys():
-    """Return the keys that every run has, whatever its method."""
+    """Return the keys that every run has, whatever its method.
+
+    Returns
+    -------
+    keys : dict of str to Key
+        In the order of :class:`RunConfig`.
+    """
     return {name: key for name, key in _keys_of(RunConfig).items() if name not in PARTS}
 
 
@@ -307,27 +397,30 @@ def configure(target=DEFAULT, texts=None, trust=False, **overrides):
     Parameters
     ----------
     target : str, Path or sequence of Task
-        The name of an experiment, or a TOML file.  A file may name the experiment that it starts
-        from; without ``experiment`` it starts from the defaults and is called like the file.  Or a
-        sequence of tasks, one's own.
+        The name of an experiment, a TOML file, or your own tasks. A file may name the experiment
+        that
+        it changes, by the key ``experiment``; without that key it changes the defaults, and the
+        experiment is named after the file.
     texts : dict of str to str, optional
-        Keys with values as text, as a command line has them.
+        Keys with values as text, as on a command line.
     trust : bool
-        Import the modules that a file names.  Without it they are refused, unless they were
-        imported before: the file may come from another person.
+        Whether to import modules that only a file names. The file may come from another person, so
+        by
+        default a module is refused unless it has been imported before.
     **overrides
-        Keys with values.
+        Keys with values; they override all others.
 
     Returns
     -------
     config : RunConfig
+        The complete configuration.
 
     Raises
     ------
     UserError
         If the experiment or a key is unknown, or a value has the wrong type or is out of range.
     FileNotFoundError
-        If there is no such file.
+        If the file does not exist.
 
     Examples
     --------
@@ -343,8 +436,8 @@ def configure(target=DEFAULT, texts=None, trust=False, **overrides):
             "primitives": str(Path(primitives.folder).resolve()),
             "primitives_sha256": primitives.sha256,
         }
-    # the last word on each key, how it is read, and its file
-    said = {
+    # The value of each key in the last layer that sets it, how it is read, and its file.
+    given_keys = {
         key: (value, read, source)
         for layer, read, source in (
             (given, values.convert, file),
@@ -355,69 +448,65 @@ def configure(target=DEFAULT, texts=None, trust=False, **overrides):
     }
 
     if not trust:
-        _check_modules(said, file)
+        _check_modules(given_keys, file)
 
     def last(key):
-        value, read, source = said.get(
+        value, read, source = given_keys.get(
             key, (base.run.get(key, getattr(RunConfig, key)), values.convert, "")
         )
         with _named(source):
             return read(key, value, str)
 
     name = last("method")
-    # npbcl is vae_npbcl there
+    # On images without labels, npbcl means vae_npbcl.
     if last("stream") == "classes" and f"vae_{name}" in GENERATIVE:
         name = f"vae_{name}"
-    with _named(said["method"][2] if "method" in said else ""):
+    with _named(given_keys["method"][2] if "method" in given_keys else ""):
         known = keys(name)
         _check_ability(name, base.asks)
-    asked = SETTINGS_OF[base.asks]
-    chosen = {**base.run, **_preset(name, last("preset"), last("experiment"), base), **asked}
-    for key, (value, read, source) in said.items():
+    required = SETTINGS_OF[base.asks]
+    chosen = {**base.run, **_preset(name, last("preset"), last("experiment"), base), **required}
+    for key, (value, read, source) in given_keys.items():
         with _named(source):
             if key not in known:
                 hint = nearest(key, known) or f"; `ibpcl settings {name}` lists all keys"
                 raise UserError(f"unknown key {key!r} for a run with method {name}{hint}")
             chosen[key] = read(key, value, known[key].kind)
-            if key in asked and chosen[key] != asked[key]:
+            if key in required and chosen[key] != required[key]:
                 raise UserError(
-                    f"{key} must be {values.toml(asked[key])} in an experiment that asks for "
-                    f"{base.asks}"
+                    f"{key} must be {values.toml(required[key])} in an experiment of the kind "
+                    f"{base.asks!r}"
                 )
     chosen["method"] = name
     if chosen.get("data") is not None:
         chosen["data"] = str(Path(chosen["data"]).resolve())
-    asked_for = {key: chosen[key] for key in OF_TASKS if key in said}
+    asked_for = {key: chosen[key] for key in OF_TASKS if key in given_keys}
     if chosen.get("data") is not None:
         chosen |= {"dataset": OWN, "stream": OWN}
-    # whose value is out of range is not known
+    # A value out of range may come from any layer, so the file is named only if it is the only one.
     with _named("" if texts or overrides else file):
-        made = _build(name, chosen, own)
+        config = _build(name, chosen, own)
         if isinstance(primitives, OwnPrimitives):
-            made = replace(made, own_primitives=primitives)
-        _check_effect(made, asked_for)
-        return made
+            config = replace(config, own_primitives=primitives)
+        _check_effect(config, asked_for)
+        return config
 
 
-def _check_modules(said, file):
-    """Refuse what a file names and only an import could find, such as a method
-    ``package.module:Class``.
-    """
-    for key, (value, _, source) in said.items():
+def _check_modules(given_keys, file):
+    """Refuse values in a file that require an import, such as a method ``module:Class``."""
+    for key, (value, _, source) in given_keys.items():
         if source != file or not file or not isinstance(value, str) or key in NAMES:
             continue
         module, colon, _ = value.partition(":")
         if colon and MODULE.fullmatch(module) and module not in sys.modules:
             raise UntrustedError(
-                f"{file}: {key} = {value!r} names the module {module}, which is not imported just "
-                "because a file says so; import it first, or name it yourself"
+                f"{file}: {key} = {value!r} names the module {module}, which is not imported "
+                "unless you allow it; import it first, or name it yourself"
             )
 
 
 def _check_effect(config, asked_for):
-    """Refuse keys that own tasks decide and not the user, if they were given another value than the
-    tasks have.
-    """
+    """Refuse keys that follow from the user's own tasks, if their value contradicts the tasks."""
     if config.dataset != OWN:
         return
     for key, value in asked_for.items():
@@ -426,14 +515,14 @@ def _check_effect(config, asked_for):
             key == "stream" and {value, actual} <= {OWN, f"{OWN}-regression"}
         ):
             raise UserError(
-                f"{key} = {values.toml(value)} has no effect on own tasks, which have {key} = "
+                f"{key} = {values.toml(value)} has no effect on your own tasks, which have {key} = "
                 f"{values.toml(actual)}; leave it out"
             )
 
 
 def _start(target):
-    """Return what a target says: its experiment, the keys that it gives, its file if it is one, and
-    its own tasks.
+    """Return the parts of a target: its experiment, its keys, its file ("" if none), and its own
+    tasks.
     """
     if not isinstance(target, str | Path):
         own = own_tasks(target)
@@ -464,9 +553,7 @@ def _start(target):
 
 
 def _preset(method_name, chosen, experiment, base):
-    """Return the settings of the preset that is asked for; an experiment changes only those of the
-    default.
-    """
+    """Return the settings of a preset; an experiment changes those of the preset "default" only."""
     of_experiment = base.methods.get(method_name, {})
     presets = {
         name: settings | (of_experiment if name == "default" else {})
@@ -483,9 +570,25 @@ def _preset(method_name, chosen, experiment, base):
 
 
 def able(target):
-    """Return the methods that can do what an experiment asks for: its name, its TOML file, or a
-    sequence of tasks.
+    """Return the methods that can do an experiment.
 
+    Parameters
+    ----------
+    target : str, Path or sequence of Task
+        The name of an experiment, its TOML file, or your own tasks.
+
+    Returns
+    -------
+    methods : list of str
+        Names of the methods of this package.
+
+    Raises
+    ------
+    UserError
+        If the experiment does not exist, or the file or the tasks cannot be used.
+
+    Examples
+    --------
     >>> "hat" in able("split-mnist"), "hat" in able("domain-mnist")
     (True, False)
     """
@@ -501,25 +604,25 @@ def _able(asked):
 
 
 def _check_ability(method_name, asked):
-    # what a class of the user's can, its settings say
+    # The settings of a user's own class show its abilities.
     if ":" in method_name:
         missing = SETTINGS_OF[asked].keys() - keys(method_name).keys()
         if missing:
             raise UserError(
                 f"method {method_name} has no setting {', '.join(missing)}, which the experiment "
-                "asks for"
+                "requires"
             )
-    # a head for each task is what all can
+    # All methods can have one head per task.
     elif asked != "task" and method_name not in _able(asked):
         raise UserError(
-            f"method {method_name} does not do {asked}, which the experiment asks for; these do: "
-            f"{', '.join(_able(asked))} (`ibpcl methods` says what each can do)"
+            f"method {method_name} cannot do {asked!r}, which the experiment requires; these can: "
+            f"{', '.join(_able(asked))} (see `ibpcl methods`)"
         )
 
 
 @contextlib.contextmanager
 def _named(source):
-    """Put the name of the file, if there is one, before the message of a UserError."""
+    """Put the name of the file, if any, before the message of a UserError."""
     try:
         yield
     except UserError as error:
@@ -527,7 +630,7 @@ def _named(source):
 
 
 def _build(method_name, chosen, own):
-    """Make the configuration; what the settings' own checks refuse is the user's mistake too."""
+    """Return the configuration; errors of the settings' own checks become UserErrors."""
     parts = {"settings": _method(method_name).settings}
     if method_name in GENERATIVE:
         parts["measurement"] = Measurement
@@ -557,9 +660,9 @@ def _method(name):
 
 
 def _check_bounds(part):
-    for one in fields(part):
-        if one.metadata and (wrong := refusal(one, getattr(part, one.name))):
-            raise UserError(f"{one.name} {wrong}")
+    for key in fields(part):
+        if key.metadata and (wrong := refusal(key, getattr(part, key.name))):
+            raise UserError(f"{key.name} {wrong}")
 
 
 def _require(condition, key, allowed, got):

@@ -1,7 +1,7 @@
-"""What the cells of a table gave, and the numbers that every table of methods has.
+"""Results of the cells of a table, and the numbers that every table of methods contains.
 
-Every function of a :class:`ibpcl.experiments.cells.Measured` here returns a number, or an array, in
-the unit that its table shows: percent or points.  NaN stands for what cannot be measured.
+Every function here that takes a :class:`ibpcl.experiments.cells.Measured` returns a number or an
+array in the unit of its column. NaN stands for a number that cannot be measured.
 """
 
 import math
@@ -16,13 +16,25 @@ from ibpcl.experiments.stored_learners import load
 from ibpcl.experiments.tables import PERCENT, Entry
 from ibpcl.methods import method
 
-# seconds between two tables of the results so far
+# Minimum number of seconds between two tables of the results so far.
 PAUSE = 60.0
 
 
 class Results(NamedTuple):
-    """All cells of a table that could be measured, what they were made from, and the cells that
-    failed.
+    """The results of all cells of a table.
+
+    Attributes
+    ----------
+    choice : Choice
+        The user's choices.
+    rows : tuple of Row
+        The rows that have a finished cell, in order.
+    benchmarks : tuple of Benchmark
+        The benchmarks that have a finished cell, in order.
+    measured : tuple of Measured
+        The finished cells.
+    failures : tuple of Failure
+        The cells whose training failed.
     """
 
     choice: Choice
@@ -32,7 +44,20 @@ class Results(NamedTuple):
     failures: tuple = ()
 
     def of(self, row, benchmark):
-        """Return the cells of a row on a benchmark, a seed after another."""
+        """Return the finished cells of a row on a benchmark.
+
+        Parameters
+        ----------
+        row : Row
+            The row.
+        benchmark : Benchmark
+            The benchmark.
+
+        Returns
+        -------
+        measured : list of Measured
+            One per seed, in order.
+        """
         return [
             m
             for m in self.measured
@@ -40,22 +65,77 @@ class Results(NamedTuple):
         ]
 
     def first(self, benchmark):
-        """Return the first cell on a benchmark."""
+        """Return the first finished cell on a benchmark.
+
+        Parameters
+        ----------
+        benchmark : Benchmark
+            A benchmark that has one.
+
+        Returns
+        -------
+        measured : Measured
+            The cell.
+        """
         return next(m for m in self.measured if m.cell.benchmark.name == benchmark.name)
 
     def entry(self, row, benchmark, number, column, unit=PERCENT, printed=None, label=None):
-        """Return the entry of a row in a column: ``number`` of each of its cells, NaN for None."""
+        """Return one entry of a table, from the cells of a row on a benchmark.
+
+        Parameters
+        ----------
+        row : Row
+            The row.
+        benchmark : Benchmark
+            The benchmark.
+        number : callable
+            Returns the number of a ``Measured``, or None for a missing one, which becomes NaN.
+        column : str
+            Name of the column.
+        unit : ibpcl.experiments.tables.Unit
+            Unit of the numbers.
+        printed : ibpcl.experiments.tables.Printed, optional
+            The number that was reported elsewhere.
+        label : str, optional
+            Name of the row in the table; the row's own label if not given.
+
+        Returns
+        -------
+        entry : ibpcl.experiments.tables.Entry
+            With one value per seed.
+        """
         numbers = [number(m) for m in self.of(row, benchmark)]
         values = tuple(math.nan if value is None else float(value) for value in numbers)
         return Entry(label or row.label, column, values, unit, printed)
 
     def rows_on(self, benchmark):
-        """Return the rows that have at least one cell on a benchmark."""
+        """Return the rows that have a finished cell on a benchmark.
+
+        Parameters
+        ----------
+        benchmark : Benchmark
+            The benchmark.
+
+        Returns
+        -------
+        rows : list of Row
+            In order.
+        """
         return [row for row in self.rows if self.of(row, benchmark)]
 
 
 class Summary(NamedTuple):
-    """What a table is made of: tables, remarks, and pictures by name (Axes, or arrays of them)."""
+    """The content of a report.
+
+    Attributes
+    ----------
+    tables : tuple of ibpcl.experiments.tables.Table
+        Its tables.
+    notes : tuple of str
+        Remarks below the tables.
+    pictures : dict of str to Axes or array of Axes
+        Figures, by the name of their file.
+    """
 
     tables: tuple
     notes: tuple
@@ -65,22 +145,47 @@ class Summary(NamedTuple):
 def gather(
     planned, choice, rows, benchmarks, progress=None, on_cell=None, workers=None, publish=None
 ):
-    """Run the planned cells that are not finished, and return what all of them gave; TrainingError
-    if none could be.
+    """Run the planned cells that are not finished, and return the results of all.
 
-    ``rows`` and ``benchmarks`` stand in the order of the table; those without a measured cell are
-    left out. ``publish`` is called at most every :data:`PAUSE` seconds with the results so far and
-    a sentence that says so; the rest as for :func:`ibpcl.experiments.cells.measure`.
+    Parameters
+    ----------
+    planned : list of Cell
+        From :func:`ibpcl.experiments.cells.plan`.
+    choice : Choice
+        The user's choices.
+    rows : sequence of Row
+        The rows, in the order of the table.
+    benchmarks : sequence of Benchmark
+        The benchmarks, in the order of the table.
+    progress : bool or None
+        Whether to show a progress bar; None shows it on a terminal only.
+    on_cell : callable, optional
+        Called with each new ``Measured`` or ``Failure``.
+    workers : ibpcl.experiments.sweep.Workers, optional
+        Do the runs in parallel.
+    publish : callable, optional
+        Called with the results so far and a sentence on their number, at most every :data:`PAUSE`
+        seconds.
+
+    Returns
+    -------
+    results : Results
+        Rows and benchmarks without a finished cell are left out.
+
+    Raises
+    ------
+    ibpcl.errors.TrainingError
+        If the training of every cell failed.
     """
     published = time.monotonic()
 
     def results(measured, failures):
-        there = {m.cell.row.key for m in measured}
-        on = {m.cell.benchmark.name for m in measured}
+        row_keys = {m.cell.row.key for m in measured}
+        names = {m.cell.benchmark.name for m in measured}
         return Results(
             choice,
-            tuple(row for row in rows if row.key in there),
-            tuple(b for b in benchmarks if b.name in on),
+            tuple(row for row in rows if row.key in row_keys),
+            tuple(b for b in benchmarks if b.name in names),
             tuple(measured),
             tuple(failures),
         )
@@ -93,33 +198,86 @@ def gather(
 
     measured, failures = cells.measure(planned, progress, on_cell, workers, so_far)
     if not measured:
-        raise TrainingError(f"none of the runs could be trained; the first: {failures[0].reason}")
+        raise TrainingError(f"no run could be trained; the first failed: {failures[0].reason}")
     return results(measured, failures)
 
 
 def matrix(m):
-    """Return the accuracy matrix R (T, T), fractions, NaN where it was not measured."""
+    """Return the accuracy matrix of a cell.
+
+    Parameters
+    ----------
+    m : Measured
+        A finished cell.
+
+    Returns
+    -------
+    R : ndarray, shape (T, T)
+        Fractions; NaN where nothing was measured.
+    """
     return metrics.as_accuracy_matrix(m.values["accuracy_matrix"], "accuracy_matrix")
 
 
 def final_accuracy(m):
-    """Return the mean accuracy on all tasks at the end, percent."""
+    """Return the mean accuracy on all tasks at the end.
+
+    Parameters
+    ----------
+    m : Measured
+        A finished cell.
+
+    Returns
+    -------
+    accuracy : float
+        In percent.
+    """
     return 100 * metrics.average_accuracy(matrix(m))
 
 
 def backward_transfer(m):
-    """Return the backward transfer in points."""
+    """Return the backward transfer.
+
+    Parameters
+    ----------
+    m : Measured
+        A finished cell.
+
+    Returns
+    -------
+    transfer : float
+        In points; NaN for one task.
+    """
     return 100 * metrics.backward_transfer(matrix(m))
 
 
 def learner(m):
-    """Return the learner of a cell as it was after its last task."""
+    """Return the learner of a cell after its last task.
+
+    Parameters
+    ----------
+    m : Measured
+        A finished cell.
+
+    Returns
+    -------
+    learner : Learner
+        Read from the cell's folder.
+    """
     return load(m.cell.folder, method(m.cell.config.method).learner)
 
 
 def epochs(found):
-    """Return a remark on how long each row learned a task, if not all rows did for the same number
-    of epochs.
+    """Return a remark on the number of epochs per task, if it differs between rows.
+
+    Parameters
+    ----------
+    found : Results
+        The results of a table.
+
+    Returns
+    -------
+    notes : list of str
+        One sentence, or none.
     """
     rows = {}
     for m in found.measured:
@@ -130,17 +288,37 @@ def epochs(found):
         ] = None
     if len(rows) < 2:
         return []
-    told = "; ".join(f"{number}: {', '.join(labels)}" for number, labels in rows.items())
-    return [f"Epochs per task (+ those of fine-tuning): {told}."]
+    text = "; ".join(f"{number}: {', '.join(labels)}" for number, labels in rows.items())
+    return [f"Epochs per task (+ epochs of fine-tuning): {text}."]
 
 
 def seconds(m):
-    """Return the time of training and of testing, seconds."""
+    """Return the time of training and testing.
+
+    Parameters
+    ----------
+    m : Measured
+        A finished cell.
+
+    Returns
+    -------
+    seconds : float
+        Their sum.
+    """
     return m.values["seconds"]["train"] + m.values["seconds"]["test"]
 
 
 def stored(m):
-    """Return what the method keeps after its last task, MB of 10^6 bytes: see
-    :mod:`ibpcl.experiments.footprint`.
+    """Return the size of the learner after its last task, see :mod:`ibpcl.experiments.footprint`.
+
+    Parameters
+    ----------
+    m : Measured
+        A finished cell.
+
+    Returns
+    -------
+    megabytes : float
+        In MB of 10^6 bytes.
     """
     return sum(array.nbytes for array in learner(m).state().values() if array.ndim) / 1e6

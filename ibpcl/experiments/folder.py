@@ -1,10 +1,9 @@
-"""Which folder a run writes to: never over anything that is not the same run.
+"""Folders of runs: which folder a run may write to, and the lock that protects it.
 
-Results are a function of the configuration, so the folder of a run takes that run again, wherever
-its data lay: they have checksums.  Any other folder that is not empty is left alone: without a
-folder of the user's choice a number is appended to the name, with one this is an error.  While a
-run is at work its folder is locked, by a file in it, so that no other process writes between its
-files.
+The results are a function of the configuration. A folder with a run therefore accepts the same run
+again; the location of the data may differ, because data have checksums. Any other folder that is
+not empty is left alone: if the user named it, this is an error; if not, a number is appended to
+its name. While a run is at work, a lock file in its folder keeps other processes from writing.
 """
 
 import contextlib
@@ -22,15 +21,15 @@ LOCK = ".lock"
 RESULT = "result.json"
 LEARNER = "learner.npz"
 REPORT = "report.html"
-# what the figures of a generative model show
+# Images for the figures of a generative model.
 IMAGES = "stages.npz"
 LOCKS = (LOCK, f"{LOCK}{storage.SOFT}")
 RUNS = Path("runs")
-# to make a folder that others may take away meanwhile
+# Attempts to make a folder, because other processes may remove it in between.
 ATTEMPTS = 10
-# seconds for another process that only looks
+# Seconds to wait for a lock: another process may only be checking it.
 WAIT = 0.5
-# What runs write beside their configuration.
+# Files that runs write in addition to their configuration.
 RESULTS = (RESULT, "history.csv", LEARNER, IMAGES, REPORT, *(f"{name}.png" for name in OF_RUNS))
 WRITTEN = {CONFIG, *LOCKS, *RESULTS, "checkpoint.npz", "checkpoint.npz.previous"}
 
@@ -40,8 +39,21 @@ class AtWorkError(UserError):
 
 
 def free_folder(config, runs=RUNS):
-    """Return the first of ``runs/<experiment>-<method>-seed<seed>``, ``...-2``, ``...-3`` that the
-    run may write to.
+    """Return the first default folder that a run may write to.
+
+    Parameters
+    ----------
+    config : RunConfig
+        The configuration of the run.
+    runs : path-like
+        The parent folder.
+
+    Returns
+    -------
+    folder : Path
+        The first of ``<experiment>-<method>-seed<seed>``, ``...-2``, ``...-3`` that is empty or
+        holds
+        the same run, and has no process at work.
     """
     name = f"{config.experiment}-{config.title}-seed{config.seed}"
     for number in itertools.count(1):
@@ -51,8 +63,19 @@ def free_folder(config, runs=RUNS):
 
 
 def at_work(folder, lock=LOCK):
-    """Return whether a process, this one or another, is at work in a folder: whether it holds the
-    lock there.
+    """Return whether a process, this one or another, is at work in a folder.
+
+    Parameters
+    ----------
+    folder : path-like
+        The folder.
+    lock : str
+        Name of the lock file.
+
+    Returns
+    -------
+    busy : bool
+        Whether the lock is held.
     """
     lock = Path(folder, lock)
     if not lock.exists() and not Path(f"{lock}{storage.SOFT}").exists():
@@ -62,13 +85,24 @@ def at_work(folder, lock=LOCK):
             return False
     except BlockingIOError:
         return True
-    # removed meanwhile, or not ours to write
+    # The file was removed in between, or may not be written.
     except OSError:
         return False
 
 
 def portable(table):
-    """Return a configuration's table without the place of the data, which makes no other run."""
+    """Return the table of a configuration without the location of the data.
+
+    Parameters
+    ----------
+    table : dict
+        A configuration, as :attr:`ibpcl.experiments.config.RunConfig.table`.
+
+    Returns
+    -------
+    table : dict
+        Without the keys of :data:`ibpcl.experiments.config.PLACES`.
+    """
     return {key: value for key, value in table.items() if key not in PLACES}
 
 
@@ -78,29 +112,34 @@ def _same(earlier, table):
 
 @contextlib.contextmanager
 def claimed(folder, config, force=False):
-    """Lock a folder that a run may write to, and give its Path to the caller; nothing in it is
-    changed.
+    """Lock a folder for a run while the ``with`` block runs; leave its content unchanged.
 
-    Folders that were made here are taken away again if the caller fails before it has written
-    results.
+    If the block fails before it has written results, new folders are removed again.
 
     Parameters
     ----------
     folder : path-like or callable
-        Made if it does not exist; or what chooses it for the configuration, as :func:`free_folder`
-        does.
+        The folder, which is created if necessary; or a function that chooses it for a
+        configuration,
+        such as :func:`free_folder`.
     config : RunConfig
-        Of the run.
+        The configuration of the run.
     force : bool
-        Allow a folder with a run of another configuration.
+        Whether the folder may hold a run with another configuration.
+
+    Yields
+    ------
+    folder : Path
+        The locked folder.
 
     Raises
     ------
-    AtWorkError, UserError
-        If another run is at work there; if the folder holds anything else, or another run and not
-        ``force``, or cannot be written.
+    AtWorkError
+        If another run is at work there.
+    UserError
+        If the folder holds anything else, or another run without ``force``, or cannot be written.
     """
-    # on an interrupt, too; the lock goes last
+    # Both are undone on an interrupt too; the lock is released last.
     with contextlib.ExitStack() as lock, contextlib.ExitStack() as undo:
         for attempt in itertools.count(1):
             chosen = Path(folder(config) if callable(folder) else folder)
@@ -108,11 +147,11 @@ def claimed(folder, config, force=False):
                 new = list(
                     itertools.takewhile(lambda path: not path.exists(), (chosen, *chosen.parents))
                 )
-                # before a lock is left in a folder of something else
+                # Check first, so that no lock is left in a folder with other content.
                 _check(chosen, config.table, True)
                 chosen.mkdir(parents=True, exist_ok=True)
                 lock.enter_context(storage.locked(chosen / LOCK, WAIT))
-                _check(chosen, config.table, force)  # another process may have been faster
+                _check(chosen, config.table, force)  # again: another process may have been faster
                 storage.sweep(chosen)
                 break
             except BlockingIOError as error:
@@ -121,7 +160,7 @@ def claimed(folder, config, force=False):
                         f"another run is at work in {chosen}; wait for it, or name another folder "
                         "with `out`"
                     ) from error
-            # taken away between two of the steps, or never possible
+            # The folder was removed between two steps, or cannot be made.
             except FileNotFoundError as error:
                 if attempt >= ATTEMPTS:
                     raise UserError(
@@ -137,8 +176,16 @@ def claimed(folder, config, force=False):
 
 
 def begin(folder, config, fresh=False):
-    """Write a run's configuration to its folder; results of another run, or with ``fresh`` of any,
-    are removed.
+    """Write the configuration of a run to its folder, and remove results of other runs.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder, locked by :func:`claimed`.
+    config : RunConfig
+        The configuration of the run.
+    fresh : bool
+        Whether to remove the results of the same run too.
     """
     table = config.table
     if fresh or not _same(table_of(folder), table):
@@ -148,7 +195,18 @@ def begin(folder, config, fresh=False):
 
 
 def checkpoints_in(folder):
-    """Return the files from which a run in a folder could continue."""
+    """Return the files from which a run in a folder could continue.
+
+    Parameters
+    ----------
+    folder : path-like
+        The folder of a run.
+
+    Returns
+    -------
+    paths : list of Path
+        The checkpoint, the one before, and the results of each task.
+    """
     return [*Path(folder).glob("checkpoint.npz*"), *Path(folder).glob("checkpoint.task*.npz")]
 
 
@@ -167,7 +225,7 @@ def _check(folder, table, force):
     earlier = table_of(folder)
     if earlier is None:
         raise UserError(
-            f"{folder} is not empty and not the folder of a run; name another with `out`"
+            f"{folder} is not empty and not the folder of a run; name another folder with `out`"
         )
     if not force and not _same(earlier, table):
         raise UserError(
@@ -177,10 +235,8 @@ def _check(folder, table, force):
 
 
 def _take_away(new):
-    """Remove a new folder that holds nothing but a configuration and our lock, and its parents that
-    are new, too.
-    """
-    # Windows does not remove a lock that is held
+    """Remove a new folder that holds only a configuration and a lock, and its new parents."""
+    # Windows cannot remove a lock that is held.
     with contextlib.suppress(OSError):
         if {path.name for path in new[0].iterdir()} <= {CONFIG, *LOCKS}:
             for name in (CONFIG, *LOCKS):
@@ -190,21 +246,28 @@ def _take_away(new):
 
 
 def _empty(folder):
-    """Return whether there is nothing in a folder but a lock and what an interrupted write
-    leaves.
-    """
+    """Return whether a folder holds nothing, except a lock and remains of an interrupted write."""
     try:
         return not folder.exists() or (
             folder.is_dir()
             and all(path.name in LOCKS or storage.is_temporary(path) for path in folder.iterdir())
         )
-    except FileNotFoundError:  # taken away meanwhile
+    except FileNotFoundError:  # removed in between
         return True
 
 
 def table_of(folder):
-    """Return the configuration of the run in a folder as a table, or None if it does not hold a
-    whole one.
+    """Return the configuration of the run in a folder.
+
+    Parameters
+    ----------
+    folder : path-like
+        The folder.
+
+    Returns
+    -------
+    table : dict or None
+        None if the folder holds no complete configuration.
     """
     try:
         table = storage.read_toml(Path(folder, CONFIG))
@@ -214,7 +277,18 @@ def table_of(folder):
 
 
 def difference(earlier, table):
-    """Return the first key that differs, with both values, as text."""
+    """Return the first key in which two configurations differ, as text.
+
+    Parameters
+    ----------
+    earlier, table : dict
+        Two configurations.
+
+    Returns
+    -------
+    text : str
+        Such as ``alpha = 30.0, not 20.0``.
+    """
     for key in table | earlier:
         if earlier.get(key) != table.get(key):
             return f"{key} = {earlier.get(key, 'none')}, not {table.get(key, 'none')}"

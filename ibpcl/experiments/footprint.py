@@ -1,6 +1,4 @@
-"""What a method stores: measured on its own state, for three tasks that it is given without
-training on them.
-"""
+"""Memory footprint of a method: the size of its state, measured on three tasks without training."""
 
 import dataclasses
 from typing import NamedTuple
@@ -13,22 +11,42 @@ from ibpcl.methods import method
 INPUTS = 784
 EXAMPLES = 1000
 TASKS = 3
-# rho at which a mask is on whatever its sticks say
+# A value of rho so large that a mask is on, whatever its sticks are.
 OPEN = 50.0
 
 
 class Footprint(NamedTuple):
-    """Bytes that are there whatever the number of tasks, and bytes that each task adds."""
+    """The storage that a method needs, in bytes.
+
+    Attributes
+    ----------
+    once : int
+        Bytes that do not depend on the number of tasks.
+    per_task : int
+        Bytes that each task adds.
+    """
 
     once: int
     per_task: int
 
 
 def untrained(settings):
-    """Return settings with which a learner makes all that a task needs and trains nothing.
+    """Return settings with which a learner sets up everything for a task and trains nothing.
 
-    Masks, which start empty under the log link, are all open.
+    All masks are open; under the log link they would otherwise start empty.
 
+    Parameters
+    ----------
+    settings : object
+        The settings of a method, a dataclass.
+
+    Returns
+    -------
+    settings : object
+        A copy with all numbers of epochs set to 0.
+
+    Examples
+    --------
     >>> from ibpcl.methods.npbcl_settings import Settings
     >>> untrained(Settings(epochs=20)).epochs
     0
@@ -39,25 +57,30 @@ def untrained(settings):
 
 
 def footprint(name):
-    """Measure what a method stores at its default settings.
+    """Measure the storage that a method needs at its default settings.
 
     Parameters
     ----------
     name : str
-        Of the method.
+        Name of the method.
 
     Returns
     -------
     footprint : Footprint
-        Bytes, for binary tasks of 1000 examples with 784 inputs.
+        For binary tasks of 1000 examples with 784 inputs.
+
+    Raises
+    ------
+    UserError
+        If the method does not exist.
 
     Examples
     --------
     >>> footprint("naive")  # 784 x 200 weights; a head of 200 x 2, and their biases
     Footprint(once=628000, per_task=1616)
     """
-    found = method(name)
-    learner = found.learner(untrained(found.settings()), 0, "numpy")
+    chosen = method(name)
+    learner = chosen.learner(untrained(chosen.settings()), 0, "numpy")
     sizes = []
     for t in range(TASKS):
         rng = np.random.default_rng(t)

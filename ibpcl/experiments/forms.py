@@ -1,7 +1,7 @@
-"""The form of ``result.json``: what a page or a list reads from it, with the type of each entry.
+"""Validation of ``result.json``: the entries that reports and lists read, with their types.
 
-A folder may come from another person, or from a program with a mistake.  What is checked here need
-not be checked where it is shown.
+A folder may come from another person, or from a faulty program. Code that displays a checked result
+needs no checks of its own.
 """
 
 from numbers import Real
@@ -9,7 +9,7 @@ from numbers import Real
 from ibpcl import storage
 from ibpcl.errors import UserError
 
-# of the tasks, characters of their names, entries
+# Upper limit for the number of tasks and the length of texts.
 MOST = 100_000
 
 
@@ -71,25 +71,27 @@ def _density(value, count):
 
 
 def check_form(result, measure, path):
-    """Refuse a result whose entries are missing or of another type.
+    """Refuse a result with missing entries or entries of the wrong type.
 
     Parameters
     ----------
     result : dict
         The content of ``result.json``.
     measure : str
-        What was measured, as :func:`ibpcl.experiments.config.measure_of`.
+        The measure of the run, as :func:`ibpcl.experiments.config.measure_of` returns it.
     path : path-like
         The file, for the message.
 
     Raises
     ------
     ValueError
-        It names the entry.
+        If an entry has the wrong type. The message names the entry.
+    UserError
+        If an entry is missing, because another version wrote the file.
     """
     tasks = result.get("tasks")
     if not isinstance(tasks, list) or not 0 < len(tasks) < MOST or not all(map(_text, tasks)):
-        raise storage.damaged("runs", path, "tasks must be a list of texts")
+        raise storage.damaged("runs", path, "tasks must be a list of strings")
     count = len(tasks)
     name = "log_likelihood" if measure == "log-likelihood" else "accuracy"
     sound = {
@@ -109,7 +111,7 @@ def check_form(result, measure, path):
     }
     for key, check in sound.items():
         if key not in result:
-            # Not damage: the reader can do something about it.
+            # The file is not damaged, and the user can repair it.
             raise UserError(f"{path} has no {key}; another version of ibpcl wrote it: run it again")
         if not check(result[key]):
-            raise storage.damaged("runs", path, f"{key} has another form")
+            raise storage.damaged("runs", path, f"{key} has the wrong type or shape")

@@ -1,8 +1,7 @@
-"""A run on images without labels: what is measured after each task and at the end, and what
-``result.json`` holds.
+"""Runs on images without labels: measurements after each task and at the end.
 
 The counterpart of :mod:`ibpcl.continual.loop` and :mod:`ibpcl.experiments.result` for generative
-models; a :class:`Stage` is what a ``Progress`` is there.
+models; a :class:`Stage` corresponds to a :class:`~ibpcl.continual.loop.Progress`.
 """
 
 import math
@@ -29,14 +28,40 @@ MATRICES = (
 
 
 class Stage(NamedTuple):
-    """What is known after a task.
+    """Measurements after a task.
 
-    The matrices, (T, T), hold at [i, j] what task j's test images gave after learning task i, NaN
-    where nothing was measured: see :func:`ibpcl.evaluation.latent.mean_and_errors`, all nats per
-    image but ``effective_samples``; ``reconstruction`` is the mean of
-    :func:`~ibpcl.evaluation.latent.reconstruction_score`, with its standard error. ``samples`` and
-    ``reconstructed``, (SHOWN * tasks so far, D), are images: of each task's prior, and of its first
-    test images.
+    Entry [i, j] of a matrix, shape (T, T), is the result on the test images of task j after
+    learning
+    task i, in nats per image; NaN where nothing was measured.
+
+    Attributes
+    ----------
+    task : int
+        Number of the task, from 0.
+    name : str
+        Its name.
+    log_likelihood : ndarray, shape (T, T)
+        Importance-sampled log p(x), see :func:`ibpcl.evaluation.latent.mean_and_errors`.
+    standard_error : ndarray, shape (T, T)
+        Its standard error over images.
+    monte_carlo_error : ndarray, shape (T, T)
+        Its standard error over importance samples.
+    effective_samples : ndarray, shape (T, T)
+        Effective number of importance samples (not in nats).
+    elbo : ndarray, shape (T, T)
+        The evidence lower bound.
+    reconstruction : ndarray, shape (T, T)
+        Mean of :func:`ibpcl.evaluation.latent.reconstruction_score`.
+    reconstruction_error : ndarray, shape (T, T)
+        Its standard error.
+    samples : ndarray, shape (SHOWN * tasks so far, D)
+        Images from the prior of each task.
+    reconstructed : ndarray, shape (SHOWN * tasks so far, D)
+        Reconstructions of the first test images of each task.
+    history : list of ibpcl.inference.loop.Record
+        One row per epoch of the task.
+    train_seconds, test_seconds : float
+        Time of training and of measuring.
     """
 
     task: int
@@ -53,16 +78,32 @@ class Stage(NamedTuple):
     history: list
     train_seconds: float
     test_seconds: float
-    # the fields to which each task adds its row
+    # The fields to which each task adds a row.
     MATRICES = MATRICES
 
 
 def learn_stages(learner, stream, config, progress=None, journal=None):
-    """Learn every task of a stream; after each, measure the models of all tasks so far, and yield a
-    :class:`Stage`.
+    """Learn the tasks of a stream in order; after each, measure the models of all tasks so far.
 
-    ``config.measurement`` sets how much is measured; the noise is a function of its ``seed``, the
-    same after each task. The rest as for :func:`ibpcl.continual.loop.learn_stream`.
+    The noise of the measurements is a function of ``config.seed``, the same after each task.
+
+    Parameters
+    ----------
+    learner : Learner
+        A generative learner.
+    stream : sequence of Task
+        Images without labels.
+    config : RunConfig
+        Its ``measurement`` sets the number of images and samples.
+    progress : bool or None
+        Whether to show progress bars; None shows them on a terminal only.
+    journal : ibpcl.experiments.journal.RunJournal, optional
+        Writes a checkpoint after each task. Tasks that it holds already are yielded first.
+
+    Yields
+    ------
+    stage : Stage
+        After each task.
     """
     T = len(stream)
     tests = []
@@ -78,18 +119,18 @@ def learn_stages(learner, stream, config, progress=None, journal=None):
         history, train_seconds = learn_task(learner, task, progress, journal)
         trained = time.perf_counter()
         models = [learner.latent_model(j) for j in range(t + 1)]
-        how = config.measurement
-        found = _scores(
+        measurement = config.measurement
+        scores = _scores(
             models,
             tests,
-            how.likelihood_images,
-            how.likelihood_samples,
+            measurement.likelihood_images,
+            measurement.likelihood_samples,
             "likelihoods",
             config,
             progress,
         )
         for name, matrix in matrices.items():
-            matrix[t, : t + 1] = [row[name] for row in found]
+            matrix[t, : t + 1] = [row[name] for row in scores]
         samples, reconstructed = shown(models, tests, config.seed)
         done = Stage(
             t,
@@ -107,14 +148,12 @@ def learn_stages(learner, stream, config, progress=None, journal=None):
 
 
 def _scores(models, tests, images, samples, title, config, progress):
-    """Return the likelihoods and reconstruction scores of each task's first images, means and their
-    errors.
-    """
+    """Return means and errors of likelihoods and reconstruction scores, one dict per task."""
     pictures = [x[:images] for x in tests]
     rows = []
     with progress_bar(samples * sum(map(len, pictures)), title, progress) as bar:
         for model, x in zip(models, pictures, strict=True):
-            found = latent.importance_sampled(model, x, samples, config.seed, advance=bar.update)
+            estimate = latent.importance_sampled(model, x, samples, config.seed, advance=bar.update)
             scores = latent.reconstruction_score(
                 model, x, config.measurement.likelihood_samples, config.seed
             )
@@ -124,7 +163,7 @@ def _scores(models, tests, images, samples, title, config, progress):
             rows.append(
                 {
                     "images": len(x),
-                    **latent.mean_and_errors(found),
+                    **latent.mean_and_errors(estimate),
                     "reconstruction": float(scores.mean()),
                     "reconstruction_error": error,
                 }
@@ -133,11 +172,27 @@ def _scores(models, tests, images, samples, title, config, progress):
 
 
 def shown(models, tests, seed):
-    """Return images of each task's prior, and the reconstructions of its first test images: (T *
-    SHOWN, D).
+    """Return images from the prior of each task, and reconstructions of its first test images.
 
-    A task's prior is drawn with the same noise at every stage, so that a column of pictures shows
-    what changes.
+    The noise for a task is the same at every stage, so that a column of pictures shows only changes
+    of
+    the model.
+
+    Parameters
+    ----------
+    models : list of latent-variable models
+        One per task, from ``learner.latent_model(t)``.
+    tests : list of ndarray, shape (N, D)
+        The test images of each task.
+    seed : int
+        Seed of the noise.
+
+    Returns
+    -------
+    samples : ndarray, shape (T * SHOWN, D)
+        Images from the priors.
+    reconstructed : ndarray, shape (T * SHOWN, D)
+        Reconstructions.
     """
     return (
         np.concatenate(
@@ -153,31 +208,54 @@ def shown(models, tests, seed):
 
 
 def measured(config, stages, learner, stream, progress=None):
-    """Return what was measured of a generative model, for ``result.json``; NaN stands for what was
-    not measured.
+    """Return the measurements of a finished generative run, for ``result.json``.
 
-    ``<name>_matrix`` for each of :data:`MATRICES`, from ``likelihood_samples`` samples.  ``final``:
-    the same for each task in the end, for ``final_images`` images, from ``final_samples``.
-    ``average_...``: means over tasks of these; ``backward_transfer``: mean over tasks and later
-    moments of the change since a task was learned, nats; ``log_likelihood_drop``: how far each task
-    ended below its value right after it was learned.  ``knn``, ``few_labels``: errors, fractions,
-    see :func:`representation`.
+    Parameters
+    ----------
+    config : RunConfig
+        The configuration.
+    stages : list of Stage
+        One per task.
+    learner : Learner
+        After its last task.
+    stream : sequence of Task
+        The tasks.
+    progress : bool or None
+        Whether to show progress bars; None shows them on a terminal only.
+
+    Returns
+    -------
+    values : dict
+        ``<name>_matrix`` for each of :data:`MATRICES`, from ``likelihood_samples`` samples.
+        ``final``: the same numbers at the end for each task, for ``final_images`` images, from
+        ``final_samples`` samples. ``average_...``: their means over tasks. ``backward_transfer``:
+        mean
+        change since a task was learned, over tasks and later stages, in nats.
+        ``log_likelihood_drop``: for each task, its value right after it was learned minus its final
+        value, in nats. ``knn`` and ``few_labels``: classification errors, fractions, see
+        :func:`representation`. NaN stands for a missing measurement.
     """
     T = len(stages)
-    how = config.measurement
+    measurement = config.measurement
     R = stages[-1].log_likelihood
     models = [learner.latent_model(t) for t in range(T)]
     tests = [stream[t].x_test for t in range(T)]
     rows = _scores(
-        models, tests, how.final_images, how.final_samples, "final likelihoods", config, progress
+        models,
+        tests,
+        measurement.final_images,
+        measurement.final_samples,
+        "final likelihoods",
+        config,
+        progress,
     )
     final = {name: [row[name] for row in rows] for name in rows[0]}
-    # of earlier tasks, at all later moments
+    # Changes of earlier tasks, after all later tasks.
     changes = (R - R.diagonal())[np.tril_indices(T, -1)]
     return {
         **{f"{name}_matrix": getattr(stages[-1], name).tolist() for name in MATRICES},
-        "likelihood_samples": how.likelihood_samples,
-        "final_samples": how.final_samples,
+        "likelihood_samples": measurement.likelihood_samples,
+        "final_samples": measurement.final_samples,
         "final": final,
         "average_log_likelihood": float(np.mean(final["log_likelihood"])),
         "average_standard_error": math.sqrt(sum(error**2 for error in final["standard_error"])) / T,
@@ -189,8 +267,20 @@ def measured(config, stages, learner, stream, progress=None):
 
 
 def images_of(stages, stream):
-    """Return the images that each stage showed, and the test images that are reconstructed:
-    ``stages.npz``.
+    """Return the images for the figures of a run, as ``stages.npz`` stores them.
+
+    Parameters
+    ----------
+    stages : list of Stage
+        One per task.
+    stream : sequence of Task
+        The tasks.
+
+    Returns
+    -------
+    images : dict of str to ndarray
+        ``originals``: the test images that are reconstructed. ``samples/<t>`` and
+        ``reconstructed/<t>``: the images of stage t.
     """
     shown_by = {
         f"{name}/{done.task}": getattr(done, name)
@@ -204,7 +294,19 @@ def images_of(stages, stream):
 
 
 class Labelled(NamedTuple):
-    """The first training and test images of each class, and which task they are of."""
+    """Images for the classification of codes, with the number of their task as label.
+
+    Attributes
+    ----------
+    x : ndarray, shape (N, D)
+        The first training images of each task.
+    labels : ndarray, shape (N,)
+        Their tasks.
+    x_test : ndarray, shape (M, D)
+        The first test images of each task.
+    test_labels : ndarray, shape (M,)
+        Their tasks.
+    """
 
     x: np.ndarray
     labels: np.ndarray
@@ -213,7 +315,20 @@ class Labelled(NamedTuple):
 
 
 def labelled(stream, measurement):
-    """Return the images whose codes are looked at."""
+    """Return the images whose codes are classified.
+
+    Parameters
+    ----------
+    stream : sequence of Task
+        The tasks, one class each.
+    measurement : Measurement
+        It sets the number of images per class.
+
+    Returns
+    -------
+    images : Labelled
+        Training and test images of all tasks.
+    """
     parts = []
     for part, count in (("train", measurement.code_images), ("test", measurement.code_test_images)):
         pictures = [getattr(stream[t], f"x_{part}")[:count] for t in range(len(stream))]
@@ -225,16 +340,32 @@ def labelled(stream, measurement):
 
 
 def representation(models, stream, config, progress=None):
-    """Return how well codes predict the class, encoded in three ways, and pixels to compare with.
+    """Return how well codes predict the class, for three encoders, compared with pixels.
 
-    ``knn``: for each of :data:`ibpcl.evaluation.codes.WAYS` the errors of ``means`` and of
-    ``samples`` of q(z | x), one for each of ``neighbours``; the errors of ``pixels``;
-    ``mask_leak``, see there; ``task_inference``, the share of the test images whose task is not
-    found.  ``few_labels``: for each way and for pixels ``labels`` per class and ``errors``, a list
-    of draws each.
+    Parameters
+    ----------
+    models : list of latent-variable models
+        One per task, from ``learner.latent_model(t)``.
+    stream : sequence of Task
+        The tasks, one class each.
+    config : RunConfig
+        Its ``measurement`` sets the number of images, its ``seed`` the noise.
+    progress : bool or None
+        Whether to show progress bars; None shows them on a terminal only.
+
+    Returns
+    -------
+    values : dict
+        ``knn`` has, for each encoder of :data:`ibpcl.evaluation.codes.WAYS`, the errors of
+        nearest-neighbour classifiers on ``means`` and on ``samples`` of q(z | x), one for each of
+        ``neighbours``; the errors on ``pixels``; ``mask_leak``
+        (:func:`ibpcl.evaluation.codes.mask_leak`); and ``task_inference``, the share of test images
+        whose task is not recognized. ``few_labels`` has, for each encoder and for pixels, the
+        numbers
+        of ``labels`` per class and lists of ``errors``, one per draw. Errors are fractions.
     """
-    how = config.measurement
-    images = labelled(stream, config.measurement)
+    measurement = config.measurement
+    images = labelled(stream, measurement)
     neighbours = [k for k in codes.NEIGHBOURS if k <= len(images.x)]
     knn = {"neighbours": neighbours, "images": len(images.x), "test_images": len(images.x_test)}
     few = {}
@@ -243,15 +374,15 @@ def representation(models, stream, config, progress=None):
         return codes.knn_error(train, images.labels, test, images.test_labels, neighbours).tolist()
 
     def with_few(train, test):
-        found = few_label_error(train, images.labels, test, images.test_labels, seed=config.seed)
-        return {"labels": found.labels.tolist(), "errors": found.errors.tolist()}
+        result = few_label_error(train, images.labels, test, images.test_labels, seed=config.seed)
+        return {"labels": result.labels.tolist(), "errors": result.errors.tolist()}
 
     for way in codes.WAYS:
-        total = len(models) * how.inference_samples * (len(images.x) + len(images.x_test))
+        total = len(models) * measurement.inference_samples * (len(images.x) + len(images.x_test))
         with progress_bar(total, f"codes, {way}", progress if way == "inferred" else False) as bar:
             tasks, test_tasks = (
                 codes.choose_tasks(
-                    way, models, x, labels, how.inference_samples, config.seed, bar.update
+                    way, models, x, labels, measurement.inference_samples, config.seed, bar.update
                 )
                 for x, labels in ((images.x, images.labels), (images.x_test, images.test_labels))
             )

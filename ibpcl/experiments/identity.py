@@ -1,8 +1,7 @@
-"""Whose files are in a run's folder: ``result.json`` and ``learner.npz`` say which configuration
-made them.
+"""Identity of a run's files: each records the configuration of its run.
 
-Their checksums only say that nothing in them has changed.  A file that was copied from the folder
-of another run has a right one.
+The checksums of ``result.json`` and ``learner.npz`` only show that nothing in them has changed. A
+file that was copied from another run has a correct checksum too.
 """
 
 import hashlib
@@ -11,40 +10,62 @@ import json
 from ibpcl import storage
 from ibpcl.experiments.folder import portable
 
-KEY = "configuration"  # of the fingerprint, in both files
+KEY = "configuration"  # entry with the fingerprint, in both files
 RESULT_KEYS = ("experiment", "method", "seed", "dataset", "stream")
 
 
 def fingerprint(table):
-    """Return the SHA-256 of a configuration's table, in hexadecimal; the place of the data is not
-    part of it.
+    """Return the SHA-256 of a configuration, without the location of the data.
+
+    Parameters
+    ----------
+    table : dict
+        A configuration, as :attr:`ibpcl.experiments.config.RunConfig.table`.
+
+    Returns
+    -------
+    digest : str
+        64 hexadecimal digits.
     """
     return hashlib.sha256(json.dumps(portable(table), sort_keys=True).encode()).hexdigest()
 
 
 def check_result(result, table, path):
-    """Refuse a result that another configuration gave.
+    """Refuse a result of another configuration.
 
     Parameters
     ----------
     result : dict
         The content of ``result.json``.
     table : dict
-        The configuration of the folder, as in its ``config.toml``.
+        The configuration in the ``config.toml`` of the folder.
     path : path-like
         The file, for the message.
 
     Raises
     ------
     ValueError
-        If they do not belong together.
+        If the result belongs to another configuration.
     """
     _check(result, table, path, RESULT_KEYS)
 
 
 def check_learner(meta, table, path):
-    """Refuse a learner that another configuration gave, as :func:`check_result` does; ``meta`` is
-    of its file.
+    """Refuse a learner of another configuration.
+
+    Parameters
+    ----------
+    meta : dict
+        The metadata of ``learner.npz``.
+    table : dict
+        The configuration in the ``config.toml`` of the folder.
+    path : path-like
+        The file, for the message.
+
+    Raises
+    ------
+    ValueError
+        If the learner belongs to another configuration.
     """
     settings = meta.get("settings", {})
     if not isinstance(settings, dict):
@@ -53,16 +74,18 @@ def check_learner(meta, table, path):
     _check({**settings, **known}, table, path, (*settings, "seed"))
 
 
-def _check(found, table, path, keys):
+def _check(recorded, table, path, keys):
     for key in keys:
-        if key in found and key in table and _plain(found[key]) != _plain(table[key]):
+        if key in recorded and key in table and _plain(recorded[key]) != _plain(table[key]):
             raise storage.damaged(
-                "runs", path, f"it is of another run, with {key} = {found[key]}, not {table[key]}"
+                "runs",
+                path,
+                f"it belongs to another run, with {key} = {recorded[key]}, not {table[key]}",
             )
-    if found.get(KEY) not in (None, fingerprint(table)):
-        raise storage.damaged("runs", path, "it is of a run with another configuration")
+    if recorded.get(KEY) not in (None, fingerprint(table)):
+        raise storage.damaged("runs", path, "it belongs to a run with another configuration")
 
 
 def _plain(value):
-    """Return a value as both kinds of files have it: TOML has no null."""
+    """Return a value in the form that both kinds of files have in common: TOML has no null."""
     return "none" if value is None else list(value) if isinstance(value, tuple) else value
