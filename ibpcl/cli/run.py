@@ -256,7 +256,7 @@ class Printer:
             print(
                 f"{config.experiment}: {len(report.names)} tasks, method {config.method}, backend "
                 f"{config.backend}, seed {config.seed}\nTest {config.measure} ({unit}) on each "
-                "task so far, one row per task learned:\n"
+                "task so far, one row per task:\n"
             )
             print(self.table.header())
         print(self.table.row(report), flush=True)

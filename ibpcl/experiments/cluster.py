@@ -129,8 +129,8 @@ def _imported():
         import distributed
     except ModuleNotFoundError as error:
         raise UserError(
-            f"`workers` and `scheduler` need {error.name}, which is not installed: pip install "
-            f"dask distributed"
+            f"`workers` and `scheduler` need {error.name}, which is not installed (pip install "
+            "dask distributed)"
         ) from error
     return dask, distributed
 

@@ -139,7 +139,7 @@ def _plan(experiment, methods, choice):
     accuracies.
     """
     if not methods:
-        raise UserError(f"methods must name at least one of {', '.join(able(experiment))}")
+        raise UserError(f"`methods` must name at least one of {', '.join(able(experiment))}")
     config = configure(experiment, method=methods[0])
     if config.generative:
         raise UserError(

@@ -1,7 +1,6 @@
-"""Run folders from outside: their contents, how far each run came, the command that repeats it, how
-two runs differ.
+"""Inspection of run folders: contents, state, the command that repeats a run, and differences.
 
-Files are only read.  No module that they name is imported, because a folder may come from another
+Files are only read. No module that they name is imported, because a folder may come from another
 person.
 """
 
@@ -24,11 +23,11 @@ from ibpcl.experiments.presets import DEFAULT, PRESETS
 from ibpcl.inference.loop import Record
 from ibpcl.methods import GENERATIVE, METHODS
 
-# Keys that have an option of `ibpcl run`, and those that follow from own data.
+# Keys with an option of their own in `ibpcl run`, and keys that follow from the user's own data.
 OPTIONS = {"method": "--method", "preset": "--preset", "seed": "--seed", "data_dir": "--data-dir"}
 OF_OWN_DATA = ("data", "data_sha256", "dataset", "stream", "tasks")
 TEXTS = ("experiment", "dataset", "stream", "method", "preset")
-# What result.json has of the configuration, of the machine, or of its own form.
+# Entries of result.json on the configuration (IDENTITY), and on the machine (CIRCUMSTANCES).
 IDENTITY = (
     "configuration",
     "experiment",
@@ -46,10 +45,24 @@ CIRCUMSTANCES = ("seconds", "peak_memory_mb", "compile_seconds", "backend", "ver
 
 
 class Contents(NamedTuple):
-    """What the folder of a run holds: its configuration's table, its result and its history, and
-    what is damaged.
+    """The content of a run's folder.
 
-    While a run is not finished, ``result`` has the same entries as far as its checkpoint has them.
+    Attributes
+    ----------
+    folder : Path
+        The folder.
+    table : dict
+        The configuration.
+    result : dict
+        The content of ``result.json``. While the run is not finished: the same entries, as far as
+        the
+        checkpoint has them.
+    history : dict of str to ndarray
+        The columns of ``history.csv``; empty if there is none.
+    finished : bool
+        Whether the run is complete.
+    problems : tuple of str
+        Messages on damaged files.
     """
 
     folder: Path
@@ -61,34 +74,34 @@ class Contents(NamedTuple):
 
     @property
     def measure(self):
-        """What stands in the matrix, as :attr:`ibpcl.experiments.config.RunConfig.measure`."""
+        """The measure of the run: "accuracy", "R^2" or "log-likelihood"."""
         return measure_of(self.table["stream"])
 
     @property
     def matrix(self):
         """The matrix of the measure, (T, T), NaN where nothing was measured; None before the first
-        task is learned.
+        task.
         """
         name = "log_likelihood_matrix" if self.measure == "log-likelihood" else "accuracy_matrix"
         return np.array(self.result[name], float) if name in self.result else None
 
     @property
     def average(self):
-        """The mean of the measure over all tasks at the end, a fraction or nats; None if the run is
-        not finished.
+        """The mean of the measure over all tasks at the end, a fraction or nats; None for an
+        unfinished run.
         """
         name = "average_log_likelihood" if self.measure == "log-likelihood" else "average_accuracy"
         return self.result[name] if self.finished else None
 
     @property
     def written(self):
-        """When its last result was written, seconds since 1970."""
+        """The time at which the last result was written, in seconds since 1970."""
         names = (RESULT,) if self.finished else (HISTORY, FILE, CONFIG)
         return max(path.stat().st_mtime for name in names if (path := self.folder / name).exists())
 
     @property
     def place(self):
-        """Where the run is, in words."""
+        """The progress of the run in words, such as "in task 2 of 5 (masked, epoch 3)"."""
         if self.finished:
             return "finished"
         if not self.history or not len(self.history["task"]):
@@ -98,7 +111,7 @@ class Contents(NamedTuple):
 
     @property
     def state(self):
-        """The same with what became of it: finished, stopped, at work or damaged."""
+        """The state of the run in words: finished, at work, stopped, or damaged."""
         if self.finished:
             return self.place
         if self.problems:
@@ -107,27 +120,41 @@ class Contents(NamedTuple):
 
 
 def read(folder):
-    """Return the :class:`Contents` of a run's folder, or raise a UserError if it is none."""
+    """Return the contents of a run's folder.
+
+    Parameters
+    ----------
+    folder : path-like
+        The folder of a run, finished or not.
+
+    Returns
+    -------
+    contents : Contents
+        Damaged files are listed in ``contents.problems``.
+
+    Raises
+    ------
+    UserError
+        If the folder holds no run, or its configuration is damaged.
+    """
     folder = Path(folder)
     problems = []
     if links := [name for name in (CONFIG, RESULT, HISTORY, FILE) if (folder / name).is_symlink()]:
         raise UserError(f"{folder}: {', '.join(links)} must be a file, got a link")
     table = table_of(folder)
     if table is None:
-        raise UserError(
-            f"{folder} is not the folder of a run: it has no {CONFIG} with all keys of one"
-        )
+        raise UserError(f"{folder} is not the folder of a run: it has no complete {CONFIG}")
     if wrong := [key for key in TEXTS if not isinstance(table[key], str)]:
         raise UserError(f"{folder / CONFIG}: {', '.join(wrong)} must be text")
     if wrong := [key for key in ("seed", "tasks") if type(table[key]) is not int]:
-        raise UserError(f"{folder / CONFIG}: {', '.join(wrong)} must be a whole number")
+        raise UserError(f"{folder / CONFIG}: {', '.join(wrong)} must be an integer")
     if table["stream"] not in STREAMS:
         raise UserError(
             f"{folder / CONFIG}: stream must be one of {', '.join(STREAMS)}, got "
             f"{table['stream']!r}"
         )
 
-    def sound(read, *arguments):
+    def intact(read, *arguments):
         try:
             return read(*arguments)
         except FileNotFoundError:
@@ -136,12 +163,12 @@ def read(folder):
             problems.append(str(error))
             return {}
 
-    result = sound(_result_of, folder, table)
-    history = sound(_history_of, folder)
+    result = intact(_result_of, folder, table)
+    history = intact(_history_of, folder)
     return Contents(
         folder,
         table,
-        result or sound(_so_far, folder, table),
+        result or intact(_so_far, folder, table),
         history,
         bool(result),
         tuple(problems),
@@ -149,9 +176,7 @@ def read(folder):
 
 
 def _result_of(folder, table):
-    """Return the result of a folder's run; refuse one that is not this run's, or has another
-    form.
-    """
+    """Return the result of a folder's run, after checking its identity and its form."""
     result = storage.read_sealed_json(folder / RESULT)
     identity.check_result(result, table, folder / RESULT)
     check_form(result, measure_of(table["stream"]), folder / RESULT)
@@ -159,22 +184,20 @@ def _result_of(folder, table):
 
 
 def _history_of(folder):
-    """Return the history of a folder's run; refuse one that lacks a column, or has text where
-    numbers belong.
-    """
+    """Return the history of a folder's run, after checking its columns."""
     history = storage.read_csv(folder / HISTORY)
     for name, kind in Record.__annotations__.items():
         if name not in history:
-            raise storage.damaged("runs", folder / HISTORY, f"it has no column {name}")
+            raise storage.damaged("runs", folder / HISTORY, f"column {name} is missing")
         if kind is not str and history[name].dtype.kind not in "if":
             raise storage.damaged("runs", folder / HISTORY, f"column {name} does not hold numbers")
     if history["task"].dtype.kind != "i" and len(history["task"]):
-        raise storage.damaged("runs", folder / HISTORY, "column task does not hold whole numbers")
+        raise storage.damaged("runs", folder / HISTORY, "column task does not hold integers")
     return history
 
 
 def _so_far(folder, table):
-    """Return the entries of a result that a checkpoint knows."""
+    """Return the entries of a result that the checkpoint contains."""
     try:
         return _of_checkpoint(folder, table)
     except (KeyError, TypeError, IndexError, AttributeError) as error:
@@ -196,27 +219,39 @@ def _of_checkpoint(folder, table):
 
 
 def runs_in(folder):
-    """Return the :class:`Contents` of all runs right below a folder, or in its ``cells``, the
-    oldest first.
+    """Return the runs directly inside a folder, or in its ``cells``.
+
+    Parameters
+    ----------
+    folder : path-like
+        The folder.
+
+    Returns
+    -------
+    runs : list of Contents
+        The oldest first. A run that cannot be read at all is left out with a warning.
+
+    Raises
+    ------
+    UserError
+        If the folder does not exist.
     """
     folder = Path(folder)
     if not folder.is_dir():
-        raise UserError(f"{folder}: there is no such folder")
-    found = (
+        raise UserError(f"{folder}: this folder does not exist")
+    candidates = (
         path.parent
         for pattern in (CONFIG, f"*/{CONFIG}", f"cells/*/{CONFIG}")
         for path in folder.glob(pattern)
     )
     return sorted(
-        (run for place in found if table_of(place) for run in _readable(place)),
+        (run for place in candidates if table_of(place) for run in _readable(place)),
         key=lambda run: (run.written, run.folder),
     )
 
 
 def _readable(place):
-    """Yield the contents of a folder; one that cannot be read at all is a warning and does not stop
-    the others.
-    """
+    """Yield the contents of a folder, or warn that it cannot be read."""
     try:
         yield read(place)
     except (UserError, OSError) as error:
@@ -224,8 +259,17 @@ def _readable(place):
 
 
 def at_hand(method):
-    """Return whether a method is one of this package, or of a module that has been imported
-    already.
+    """Return whether a method can be used without importing further modules.
+
+    Parameters
+    ----------
+    method : str
+        Name of the method, or ``package.module:Class``.
+
+    Returns
+    -------
+    available : bool
+        True for a method of this package, or of a module that has been imported already.
     """
     return method in (*METHODS, *GENERATIVE) or (
         ":" in method and method.partition(":")[0] in sys.modules
@@ -233,8 +277,17 @@ def at_hand(method):
 
 
 def known_keys(method):
-    """Return the keys of a run with a method, with those of the method itself only if it is at
-    hand.
+    """Return the keys of a run with a method, without importing further modules.
+
+    Parameters
+    ----------
+    method : str
+        Name of the method, or ``package.module:Class``.
+
+    Returns
+    -------
+    keys : dict of str to ibpcl.experiments.config.Key
+        With the settings of the method only if :func:`at_hand`.
     """
     if at_hand(method):
         with contextlib.suppress(UserError):  # a module without such a class
@@ -243,8 +296,17 @@ def known_keys(method):
 
 
 def changed(table):
-    """Return the entries of a configuration that differ from the defaults, those that `ibpcl
-    settings` lists.
+    """Return the entries of a configuration that differ from the defaults in ``ibpcl settings``.
+
+    Parameters
+    ----------
+    table : dict
+        A configuration.
+
+    Returns
+    -------
+    changes : dict
+        Keys with their values; also keys whose default is not known.
     """
     defaults = {
         key: values.NONE if known.default is None else values.plain(known.default)
@@ -256,26 +318,37 @@ def changed(table):
 
 
 def command(run):
-    """Return the words of the command that repeats a run; none if its tasks came from Python."""
+    """Return the command that repeats a run.
+
+    Parameters
+    ----------
+    run : Contents
+        The run.
+
+    Returns
+    -------
+    words : list of str
+        The words of the command; empty if the tasks came from Python.
+    """
     table = run.table
-    own = run.table["dataset"] == OWN
-    if own and "data" not in table:
+    custom = run.table["dataset"] == OWN
+    if custom and "data" not in table:
         return []
     base = table["experiment"] if table["experiment"] in PRESETS else DEFAULT
     usual = start = None
     if at_hand(table["method"]):
-        # a preset that this version does not have
+        # This version may lack the preset.
         with contextlib.suppress(UserError):
             usual, start = (
                 configure(base, **names).table
                 for names in ({}, {"method": table["method"], "preset": table["preset"]})
             )
-    # what its settings are if not given is not known
+    # The default settings of this method are unknown here.
     if start is None:
         return ["ibpcl", "run", str(run.folder / CONFIG)]
-    if own:
+    if custom:
         start |= {key: table[key] for key in OF_OWN_DATA} | {"experiment": Path(table["data"]).stem}
-    words = ["ibpcl", "run", *(("--data", table["data"]) if own else (base,))]
+    words = ["ibpcl", "run", *(("--data", table["data"]) if custom else (base,))]
     for key, value in table.items():
         text = value if isinstance(value, str) else values.toml(value)
         if value != (usual if key in OPTIONS else start).get(key):
@@ -286,9 +359,19 @@ def command(run):
 def differences(first, second):
     """Return the settings and results in which two runs differ.
 
-    ``settings``, ``results`` and ``circumstances`` (times, memory, versions) have the pair of
-    values of each key, None where a run has none; ``other_results`` names the other entries of
-    ``result.json`` that differ: lists and tables.
+    Parameters
+    ----------
+    first, second : Contents
+        The runs.
+
+    Returns
+    -------
+    differences : dict
+        ``settings``, ``results`` and ``circumstances`` (times, memory, versions): a dict from each
+        key
+        to its pair of values, None for a missing one. ``other_results``: names of the lists and
+        tables
+        of ``result.json`` that differ.
     """
     results, lists = zip(*map(_results, (first, second)), strict=True)
     around = [
@@ -332,9 +415,7 @@ def _results(run):
 
 
 def _flat(value, name=""):
-    """Yield the entries of dictionaries inside dictionaries by names with dots; lists are left
-    out.
-    """
+    """Yield the entries of nested dictionaries under dotted names, without lists."""
     for key, entry in value.items():
         if isinstance(entry, dict):
             yield from _flat(entry, f"{name}{key}.")

@@ -1,9 +1,9 @@
-"""Scripts without a main guard, whose worker processes would run the whole script again.
+"""Detection of scripts without a main guard, whose workers would run the whole script again.
 
-A process that is started by spawn or forkserver imports the script of its parent.  Windows and
-macOS start processes by spawn, and Python 3.14 starts them by forkserver on Linux.  A script that
-starts workers when it is imported therefore starts them in each worker, too; Python refuses that
-with two tracebacks.
+A process that is started by spawn or forkserver imports the script of its parent. Windows and macOS
+start processes by spawn, and Python 3.14 starts them by forkserver on Linux. A script that starts
+workers when it is imported therefore starts them in each worker too; Python refuses that with two
+tracebacks.
 """
 
 import ast
@@ -13,22 +13,20 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 LINE = (
-    "the worker processes cannot start, because each of them runs this script again; put what the "
-    "script does "
-    'under `if __name__ == "__main__":`'
+    "the worker processes cannot start, because each of them runs this script again; put the "
+    'statements of the script under `if __name__ == "__main__":`'
 )
 
 
 def refuse_to_begin_again(workers):
-    """End a worker process that is still importing the script, and is about to start workers
-    itself.
+    """End a worker process that is still importing the script and is about to start workers itself.
 
-    It ends without a word: its parent notices, and prints :data:`LINE`.
+    It ends silently: its parent notices, and prints :data:`LINE`.
 
     Parameters
     ----------
     workers : object or None
-        None where the jobs need no worker processes.
+        The workers to start; None if the jobs need no worker processes.
 
     Raises
     ------
@@ -40,11 +38,17 @@ def refuse_to_begin_again(workers):
 
 
 def is_missing(executor):
-    """Return whether an executor's processes import a script that has no main guard.
+    """Return whether the processes of an executor import a script that has no main guard.
 
     Parameters
     ----------
     executor : concurrent.futures.Executor
+        The executor.
+
+    Returns
+    -------
+    missing : bool
+        False for executors whose processes do not import the script.
     """
     if not isinstance(executor, ProcessPoolExecutor):
         return False
@@ -53,18 +57,24 @@ def is_missing(executor):
         return False
     main = sys.modules["__main__"]
     path = getattr(main, "__file__", None)
-    # a console; `python -m`, whose file is imported
+    # An interactive session, or `python -m`: no script is run again.
     if path is None or getattr(main, "__spec__", None) is not None:
         return False
     return not has_guard(path)
 
 
 def has_guard(path):
-    """Return whether a script tests ``__name__`` anywhere; True also for one that cannot be read.
+    """Return whether a script tests ``__name__`` anywhere.
 
     Parameters
     ----------
     path : path-like
+        The script.
+
+    Returns
+    -------
+    guarded : bool
+        True also for a script that cannot be read.
     """
     try:
         tree = ast.parse(Path(path).read_bytes())

@@ -1,6 +1,4 @@
-"""How a generative model is measured: the keys that a run on images without labels has besides its
-method's.
-"""
+"""Settings for measuring a generative model, in addition to those of its method."""
 
 from dataclasses import dataclass
 
@@ -9,12 +7,36 @@ from ibpcl.options import Checked, option
 
 @dataclass(frozen=True, init=False)
 class Measurement(Checked):
-    """How much is spent on measuring; all images are the first ones of their class.
+    """Settings for measuring a generative model: numbers of images and samples.
+
+    The images are always the first ones of their class.
+
+    Parameters
+    ----------
+    *values, **given
+        The fields below, by position or by name.
+
+    Attributes
+    ----------
+    likelihood_samples : int
+        Importance samples per image for log p(x), after each task.
+    final_samples : int
+        Importance samples per image for log p(x), after the last task.
+    likelihood_images : int or None
+        Maximum number of test images per task for log p(x), after each task; None for all.
+    final_images : int or None
+        Maximum number of test images per task for log p(x), after the last task; None for all.
+    code_images : int
+        Maximum number of training images per class whose codes are used for classification.
+    code_test_images : int
+        Maximum number of test images per class that are classified by their codes.
+    inference_samples : int
+        Samples of z under each task, to recognize the task of an image.
 
     Raises
     ------
     TypeError, ValueError
-        If a value is not a whole number, or below 1.
+        If a value is not an integer, or below 1.
     """
 
     likelihood_samples: int = option(

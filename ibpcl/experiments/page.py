@@ -1,8 +1,7 @@
-"""The report of a run, of a table, or of a folder of runs: one HTML page to send, made from the
-folder's files.
+"""Report of a run, a table, or a folder of runs: one self-contained HTML page.
 
-``report.html`` has everything inside, asks for nothing from outside, and has :data:`MOST` bytes at
-most.
+``report.html`` contains everything, loads nothing, and has at most :data:`MOST` bytes. It is made
+from the files of the folder.
 """
 
 import base64
@@ -25,33 +24,34 @@ from ibpcl.experiments.pictures import figures
 from ibpcl.experiments.presets import PRESETS
 
 TEMPLATE = "report.html"
-# Nothing is loaded from anywhere, and no script runs but the template's own.
+# The page loads nothing, and the only script that runs is the template's own.
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{}'"
 MOST = 1_000_000  # bytes of a page
 MAPS = ("accuracy_matrix", "likelihood_matrix")  # figures that a page has as tables
-# bytes of a figure besides its picture, at most
+# Upper limit for the bytes of a figure without its picture.
 CAPTION = 2000
 TABLE = "table.json"
 
 
 def write(folder, to=None):
-    """Write the report of a folder: of its run, finished or not, of its table, or of all runs right
-    below it.
+    """Write the report of a folder: of its run, its table, or all runs inside it.
 
     Parameters
     ----------
     folder : path-like
+        The folder.
     to : path-like, optional
-        The file; ``report.html`` in the folder if not given.
+        The file to write; ``report.html`` in the folder if not given.
 
     Returns
     -------
     path : Path
+        The file.
 
     Raises
     ------
     UserError
-        If there is nothing to report on, or files of another version lack an entry.
+        If the folder holds no run and no table, or its files are damaged or of another version.
     """
     folder = Path(folder)
     path = folder / REPORT if to is None else Path(to)
@@ -62,29 +62,32 @@ def write(folder, to=None):
         raise
     except KeyError as error:
         raise UserError(
-            f"{folder}: its files have no {error}; another version than {ibpcl.__version__} wrote "
+            f"{folder}: its files lack {error}; another version than {ibpcl.__version__} wrote "
             "them: run it again"
         ) from error
     except Exception as error:  # the files may come from anywhere
         raise UserError(
             f"{folder}: its files are damaged: {type(error).__name__}: {error}"
         ) from error
-    # A link in the folder, which may come from another person, is replaced; the file that it names
-    # is not.
+    # The folder may come from another person: a link in it is replaced, not followed.
     storage.write_bytes(path, _encoded(text), follow=to is not None)
     return path
 
 
 @contextlib.contextmanager
 def kept(folder):
-    """Write the report of a run's folder when the block ends; if it fails, as of an unfinished
-    run.
+    """Write the report of a run's folder when the ``with`` block ends, also after an error.
+
+    Parameters
+    ----------
+    folder : path-like or None
+        The folder; None to write no report.
     """
     try:
         yield
     except BaseException:
         if folder is not None and Path(folder, HISTORY).exists():
-            with contextlib.suppress(Exception):  # what ended the run is what counts
+            with contextlib.suppress(Exception):  # report the error of the run, not this one
                 write(folder)
         raise
     if folder is not None:
@@ -92,12 +95,16 @@ def kept(folder):
 
 
 def write_if_possible(folder):
-    """Write the report of a folder whose results are complete; a failure costs none of them and
-    becomes a warning.
+    """Write the report of a folder with complete results; a failure becomes a warning.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder.
     """
     try:
         write(folder)
-    except Exception as error:  # a damaged figure, the disk: anything
+    except Exception as error:  # such as a damaged figure, or a full disk
         warnings.warn(
             f"{folder / REPORT} could not be written ({type(error).__name__}: {error}); `ibpcl "
             f"report {folder}` writes it",
@@ -106,7 +113,18 @@ def write_if_possible(folder):
 
 
 def of_run(folder):
-    """Return the page of a run."""
+    """Return the page of a run.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder of a run, finished or not.
+
+    Returns
+    -------
+    html : str
+        The page.
+    """
     run = read(folder)
     name = run.table["method"]
     experiment = run.table["experiment"]
@@ -121,12 +139,14 @@ def of_run(folder):
     R = run.matrix
     maps = MAPS if R is not None and len(R) <= sections.MOST_TASKS else ()
     before = [
-        Section("What was run", [Paragraph(sections.who(name)), *sections.repeated(command(run))])
+        Section(
+            "Method and command", [Paragraph(sections.who(name)), *sections.repeated(command(run))]
+        )
     ]
     if not run.finished:
-        words = f"The run is {run.place}. If no process is at work on it, this continues it:"
+        hint = f"The run is {run.place}. If no process is at work on it, this command continues it:"
         resume = shell.command_line(["ibpcl", "run", "--resume", str(folder)])
-        before.append(Section("Not finished", [Paragraph(words), Code((resume,))]))
+        before.append(Section("Not finished", [Paragraph(hint), Code((resume,))]))
     if run.problems:
         before.append(Section("Damaged", [Paragraph(problem) for problem in run.problems]))
     if summary := sections.sentences(run):
@@ -150,36 +170,51 @@ def of_run(folder):
 
 
 def of_table(folder):
-    """Return the page of a comparison, or of a table or figure of the paper."""
-    found = storage.read_json(folder / TABLE)
-    cells = found["cells"]
-    chosen = [f"{found['seeds']} seed{'s' if found['seeds'] > 1 else ''}"]
-    if found["tuned"]:
-        chosen.append("tuned where a search was made")
-    chosen += [f"{key} = {value}" for key, value in found["settings"].items()]
-    what = found.get("what", "several methods on the same tasks")
-    quick = found.get("quick")
+    """Return the page of a comparison, or of a table or figure of the paper.
+
+    Parameters
+    ----------
+    folder : Path
+        A folder with ``table.json``.
+
+    Returns
+    -------
+    html : str
+        The page.
+    """
+    content = storage.read_json(folder / TABLE)
+    cells = content["cells"]
+    chosen = [f"{content['seeds']} seed{'s' if content['seeds'] > 1 else ''}"]
+    if content["tuned"]:
+        chosen.append("with the settings of a search, if one was made")
+    chosen += [f"{key} = {value}" for key, value in content["settings"].items()]
+    sentence = content.get("what", "several methods on the same tasks")
+    quick = content.get("quick")
     header = Header(
-        title=f"Reproduction: {found['target']}"
-        if "target" in found
-        else f"Comparison: {found['experiment']}",
-        state="a quick look: the order of the methods at most, not their numbers" if quick else "",
+        title=f"Reproduction: {content['target']}"
+        if "target" in content
+        else f"Comparison: {content['experiment']}",
+        state="a quick look: it shows the order of the methods at most, not their numbers"
+        if quick
+        else "",
         is_open=True,
-        about=f"{what} · {', '.join(chosen)} · {_date((folder / TABLE).stat().st_mtime)}",
+        about=f"{sentence} · {', '.join(chosen)} · {_date((folder / TABLE).stat().st_mtime)}",
     )
     seconds = sum({cell["folder"]: cell["seconds"] for cell in cells}.values())
     runs = f"{len(cells)} run{'s' if len(cells) > 1 else ''}"
     took = f"{runs}, {seconds:.0f} s of training and testing in all."
     tables = [
-        Table(f"{one['caption']}.", one["header"], one["lines"], sortable=True)
-        for one in found["tables"]
+        Table(f"{table['caption']}.", table["header"], table["lines"], sortable=True)
+        for table in content["tables"]
     ]
     before = [
-        Section("What was run", [*sections.repeated(found["command"]), Paragraph(took)]),
-        Section("Result", [*tables, *map(Paragraph, found["notes"])]),
+        Section("Command", [*sections.repeated(content["command"]), Paragraph(took)]),
+        Section("Result", [*tables, *map(Paragraph, content["notes"])]),
     ]
-    if found["failures"]:
-        failed = [Paragraph(f"{one['cell']}: {one['reason']}") for one in found["failures"]]
+    if content["failures"]:
+        failed = [
+            Paragraph(f"{failure['cell']}: {failure['reason']}") for failure in content["failures"]
+        ]
         before.append(Section("Not trained", failed))
     runs = [
         (read(place), cell["row"])
@@ -194,15 +229,15 @@ def of_table(folder):
         Section("Settings that differ from the default", [sections.changes(cells)]),
         sections.versions(cells),
     ]
-    # of this folder only, whatever the file says
-    files = [folder / Path(name).name for name in found["pictures"]]
+    # Only files of this folder, whatever paths the table contains.
+    files = [folder / Path(name).name for name in content["pictures"]]
     pictures = [(path, captions.of_table(path.stem)) for path in files]
     return _page(header, before, pictures, after, folder)
 
 
 def _beside(folder, name):
-    """Return the folder of a table's run, or None: it must lie in the table's folder or beside it,
-    and be no link.
+    """Return the folder of a table's run, or None if it is a link or outside the table's parent
+    folder.
     """
     place = folder / name
     outside = not place.resolve().is_relative_to(folder.resolve().parent)
@@ -210,12 +245,26 @@ def _beside(folder, name):
 
 
 def of_folder(folder):
-    """Return the page of all runs right below a folder, or in its ``cells``: a comparison that is
-    under way.
+    """Return the page of all runs directly inside a folder, or in its ``cells``.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder, such as that of a comparison in progress.
+
+    Returns
+    -------
+    html : str
+        The page.
+
+    Raises
+    ------
+    UserError
+        If the folder holds no run.
     """
     runs = runs_in(folder)
     if not runs:
-        raise UserError(f"{folder}: there is no run in it, and no table")
+        raise UserError(f"{folder}: this folder holds no run and no table")
     finished = sum(run.finished for run in runs)
     count = f"{len(runs)} run{'s' if len(runs) > 1 else ''}, {finished} finished"
     header = Header(
@@ -230,7 +279,7 @@ def of_folder(folder):
 
 
 def _page(header, before, pictures, after, folder):
-    """Return the whole page; sections may be None, and the figures take what room there is."""
+    """Return the whole page; figures fill the space that the other sections leave."""
 
     def whole(drawn):
         middle = Section("Figures", drawn) if drawn else None
@@ -241,13 +290,13 @@ def _page(header, before, pictures, after, folder):
 
 
 def _rendered(header, parts, folder):
-    """Return a page by the template; the policy allows its own script by its digest."""
+    """Return a page from the template; the content policy allows its own script by its digest."""
     source, *_ = ENVIRONMENT.loader.get_source(ENVIRONMENT, TEMPLATE)
     script = re.search(r"<script>(.*?)</script>", source, re.DOTALL)[1]
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     footer = (
-        f"Written by ibpcl {ibpcl.__version__} from the files of {folder}; it loads nothing from "
-        "elsewhere."
+        f"Written by ibpcl {ibpcl.__version__} from the files of {folder}. This page loads no "
+        "other files."
     )
     return ENVIRONMENT.get_template(TEMPLATE).render(
         header=header,
@@ -265,7 +314,7 @@ ENVIRONMENT.filters["slug"] = _slug
 
 
 def _encoded(text):
-    """Return text as bytes; a folder's name may hold what no Unicode has."""
+    """Return text as bytes; the name of a folder may contain characters outside Unicode."""
     return text.encode("utf-8", "replace")
 
 

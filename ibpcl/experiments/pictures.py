@@ -1,7 +1,7 @@
-"""PNG files as figures inside a page, as far as there is room for them.
+"""PNG files as figures inside a page, within a limit on its size.
 
-The folder may come from another person: a link, a file that is not PNG, and a picture that is too
-large are only named.
+The folder may come from another person. Links, files that are not PNG, and pictures that are too
+large are therefore only named.
 """
 
 import base64
@@ -10,36 +10,38 @@ import io
 from ibpcl.experiments.blocks import Figure, Paragraph
 
 PNG_START = b"\x89PNG\r\n\x1a\n"
-# bytes and pixels of a figure; ours have 2 million
+# Upper limits for the bytes and pixels of a figure; those of this package have 2 million.
 LARGEST = 20_000_000
 PIXELS = 20_000_000
-COLORS = 128  # of a figure that must be made smaller
+COLORS = 128  # colours of a figure whose size is reduced
 
 
 def figures(pictures, most):
-    """Return PNG files with their captions as parts of a page.
+    """Return PNG files with their captions as blocks of a page.
 
     Parameters
     ----------
     pictures : list of (Path, Caption)
+        The files; missing ones are skipped.
     most : int
-        Bytes that there is room for.  Beyond it, figures have fewer colours, and then are only
-        named.
+        Upper limit for the size of all pictures, in bytes of base64. If they exceed it, they are
+        reduced to fewer colours, and those that still do not fit are only named.
 
     Returns
     -------
     blocks : list of Figure or Paragraph
+        One block per figure, and a sentence for each refused file.
     """
-    found = []
+    readable = []
     blocks = []
     for path, caption in pictures:
         problem = refused(path)
         if problem is None:
-            found.append((path.name, caption, path.read_bytes()))
+            readable.append((path.name, caption, path.read_bytes()))
         elif problem:
             blocks.append(Paragraph(f"{path.name} is left out: it {problem}."))
-    few = sum(len(data) for *_, data in found) * 4 / 3 > most
-    for name, (title, alt, sentence), data in found:
+    few = sum(len(data) for *_, data in readable) * 4 / 3 > most
+    for name, (title, alt, sentence), data in readable:
         encoded = base64.b64encode(fewer_colors(data) if few else data).decode()
         fits = len(encoded) <= most
         most -= len(encoded) if fits else 0
@@ -48,10 +50,19 @@ def figures(pictures, most):
 
 
 def refused(path):
-    """Return why a figure is not read, in words; None if it is, empty text if there is no such
-    file.
+    """Return the reason for which a figure is not read.
 
-    Nothing of the picture is decoded: its header says how large it is.
+    The picture is not decoded: its header has the size.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Returns
+    -------
+    reason : str or None
+        The end of a sentence; None if the figure can be read; empty if the file does not exist.
     """
     if path.is_symlink():
         return "is a link"
@@ -70,15 +81,26 @@ def refused(path):
 
 
 def fewer_colors(data):
-    """Return a PNG with a palette: a third of the bytes, for charts without a loss that shows."""
+    """Return a PNG with a palette, about a third of the size, without a visible loss for charts.
+
+    Parameters
+    ----------
+    data : bytes
+        A PNG file.
+
+    Returns
+    -------
+    data : bytes
+        A smaller PNG file; the same one if it is damaged.
+    """
     from PIL import Image  # Matplotlib needs it for its own PNGs
 
     small = io.BytesIO()
     try:
-        # a guess would let others decode it
+        # Only the PNG decoder may read a file that may come from another person.
         with Image.open(io.BytesIO(data), formats=["PNG"]) as picture:
             picture.convert("RGB").quantize(COLORS).save(small, "PNG", optimize=True)
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
-        # damaged: the browser shows what it can
+        # The file is damaged; the browser shows as much as it can.
         return data
     return small.getvalue()

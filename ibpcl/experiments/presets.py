@@ -1,8 +1,7 @@
-"""The experiments that have a name: what each changes in the defaults of the run and of the
-methods.
+"""Named experiments: the keys in which each differs from the defaults.
 
-All hyperparameters that an experiment sets are here; the defaults are those of the methods'
-``Settings``.
+All hyperparameters of the experiments are in this module. The defaults are those of
+:class:`ibpcl.experiments.config.RunConfig` and of the methods' ``Settings``.
 """
 
 from collections.abc import Mapping
@@ -10,18 +9,26 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 DEFAULT = "split-glyphs"
-SEEDS = 5  # of a table's row, if not given
-# What an experiment can ask of a method (a word of its `can`), and the settings that it then must
-# have.
+SEEDS = 5  # default number of seeds per row of a table
+# The abilities that an experiment can require of a method, with the settings that they imply.
 SETTINGS_OF = {"task": {}, "domain": {"single_head": True}, "regression": {}, "images": {}}
 
 
 class Preset(NamedTuple):
-    """An experiment: one sentence on it, its keys of the run, and for each method the settings it
-    changes.
+    """A named experiment.
 
-    ``asks`` is what a method must be able to do: a word of :class:`ibpcl.methods.About`, or
-    ``images``, a generative model.
+    Attributes
+    ----------
+    sentence : str
+        One sentence on the tasks.
+    run : dict of str to object
+        Keys of the run that differ from the defaults.
+    methods : mapping of str to dict
+        For some methods, the settings that differ from the defaults.
+    asks : str
+        The ability that a method needs: "task" (one head per task), "domain" (one head for all
+        tasks),
+        "regression", or "images" (a generative model); see :class:`ibpcl.methods.About`.
     """
 
     sentence: str
@@ -30,8 +37,8 @@ class Preset(NamedTuple):
     asks: str = "task"
 
 
-# The other methods for images, by name: the command line knows the experiments before anything
-# heavy is imported.
+# The other methods for images, by name only: the command line lists the experiments without
+# importing the methods.
 AUTOENCODERS = ("vae_naive", "vae_ewc", "vae_imm", "vae_vcl", "vae_si", "vae_laplace")
 SMALL_AUTOENCODER = {
     "hidden": (100, 100, 100),
@@ -53,24 +60,24 @@ PRESETS = {
         {"dataset": "notmnist", "stream": "split"},
     ),
     "split-fashion-mnist": Preset(
-        "T-shirt/Trouser to Bag/Ankle boot, five tasks.",
+        "Clothing, T-shirt/Trouser to Bag/Ankle boot, five tasks.",
         {"dataset": "fashion_mnist", "stream": "split"},
     ),
     "fashion-resplit": Preset(
-        "The same, with all 70,000 images split anew.",
+        "The same, with a new split of all 70,000 images.",
         {"dataset": "fashion_mnist", "stream": "resplit"},
     ),
     "permuted-mnist": Preset(
-        "All ten digits, five tasks, a pixel order per task.",
+        "All ten digits, five tasks, one pixel order per task.",
         {"dataset": "mnist", "stream": "permuted"},
     ),
     "permuted-mnist-10-domain": Preset(
-        "All ten digits, ten pixel orders, one head for all.",
+        "All ten digits, ten pixel orders, one head for all tasks.",
         {"dataset": "mnist", "stream": "permuted", "tasks": 10},
         asks="domain",
     ),
     "domain-mnist": Preset(
-        "First or second of a pair, 0/1 to 8/9, one head.",
+        "First or second digit of a pair, 0/1 to 8/9, one head.",
         {"dataset": "mnist", "stream": "split"},
         asks="domain",
     ),

@@ -1,7 +1,7 @@
-"""The record of a search: a CSV file with a line for each trial, in the order of their numbers.
+"""The record of a search: a CSV file with one line per trial, in the order of the trials.
 
-It is written whole or not at all, and several processes may add to it.  What it holds does not
-depend on the order in which trials ended, but for their seconds.
+The file is written completely or not at all, and several processes may add to it. Its content does
+not depend on the order in which trials ended, except for their seconds.
 """
 
 from typing import NamedTuple
@@ -14,21 +14,32 @@ from ibpcl.experiments import values
 from ibpcl.experiments.search import DIGEST, HALVING, settings_of
 from ibpcl.experiments.search_spaces import MOST
 
-# seconds: the age of what a killed write left
+# Age in seconds from which a temporary file counts as a remain of a killed process.
 OLD = 3600.0
-# The columns of a record before those of the settings; the last one if the search stops bad trials.
+# Columns of a record before those of the settings; TASKS only in a search with halving.
 SCORES = ("trial", "accuracy", "backward_transfer", "seconds")
 TASKS = "tasks_learned"
 
 
 class Trial(NamedTuple):
-    """A trial: its number, the settings that were drawn for it, and its scores, means over the
-    learners.
+    """A trial of a search; scores are means over its learners, on validation data.
 
-    ``accuracy`` and ``backward_transfer`` are fractions on validation data, NaN if the method could
-    not be trained; ``seconds`` are of all learners together.  ``tasks`` is how many were learned in
-    a search that stops bad trials, else None; the scores of a trial that was stopped are over
-    these.
+    Attributes
+    ----------
+    number : int
+        Number of the trial, from 0.
+    settings : dict of str to object
+        The settings that were searched.
+    accuracy : float
+        Mean accuracy at the end, a fraction; NaN if training failed.
+    backward_transfer : float
+        A fraction; NaN if training failed.
+    seconds : float
+        Time of all learners together.
+    tasks : int or None
+        Number of tasks that were learned, in a search with halving; the scores of a stopped trial
+        are
+        over these tasks. None in a search without halving.
     """
 
     number: int
@@ -40,15 +51,29 @@ class Trial(NamedTuple):
 
 
 def recorded(search):
-    """Return the trials of the record, none without one; a UserError if it is damaged, or of
-    another search.
+    """Return the trials in the record of a search.
+
+    Parameters
+    ----------
+    search : ibpcl.experiments.search.Search
+        The search.
+
+    Returns
+    -------
+    trials : list of Trial
+        In the order of their numbers; empty without a record.
+
+    Raises
+    ------
+    UserError
+        If the record is damaged, or belongs to another search.
     """
     if not search.record.exists():
         return []
     try:
         columns = storage.read_csv(search.record)
     except ValueError as error:
-        raise UserError(f"{error}; delete it to search again") from error
+        raise UserError(f"{error}; delete the file to search again") from error
     names = [*_scores(search), *search.fixed, *search.space]
     if set(columns) | {DIGEST} != set(names):
         raise _another(search, f"has the columns {', '.join(columns)}, not {', '.join(names)}")
@@ -58,17 +83,17 @@ def recorded(search):
             raise _another(search, f"has trial = {number} in line {line + 2}")
         settings = settings_of(search, number)
         for key, value in {**search.fixed, **settings}.items():
-            # old records have no digest
-            found = columns.get(key, {line: value})[line]
+            # Old records lack the column of the digest.
+            written = columns.get(key, {line: value})[line]
             cell = _cell(value)
             if not (
-                str(found) == cell
+                str(written) == cell
                 if isinstance(cell, str)
-                else isinstance(found, np.number) and found == cell
+                else isinstance(written, np.number) and written == cell
             ):
                 raise _another(
                     search,
-                    f"has {key} = {found} in line {line + 2}, not {cell}"
+                    f"has {key} = {written} in line {line + 2}, not {cell}"
                     if key != DIGEST
                     else "differs in keys that have no column, such as those of a TOML file",
                 )
@@ -80,26 +105,62 @@ def recorded(search):
 
 
 def is_recorded(search, number):
-    """Return whether the record has a trial; nothing else is read."""
+    """Return whether the record contains a trial.
+
+    Parameters
+    ----------
+    search : ibpcl.experiments.search.Search
+        The search.
+    number : int
+        Number of the trial.
+
+    Returns
+    -------
+    recorded : bool
+        The rest of the record is not checked.
+    """
     return search.record.exists() and number in storage.read_csv(search.record)["trial"]
 
 
 def record(search, trials):
-    """Add trials to the record, to which other processes write too; existing ones are kept."""
+    """Add trials to the record, and keep those that it contains already.
+
+    Parameters
+    ----------
+    search : ibpcl.experiments.search.Search
+        The search.
+    trials : list of Trial
+        The new trials.
+
+    Raises
+    ------
+    UserError
+        If the record is damaged, or belongs to another search.
+    """
     with storage.locked(search.record.with_name(f".{search.record.name}.lock")):
         storage.sweep(search.record.parent, OLD)
-        there = {trial.number: trial for trial in recorded(search)}
+        existing = {trial.number: trial for trial in recorded(search)}
         write(
             search,
             [
                 trial
-                for _, trial in sorted(({trial.number: trial for trial in trials} | there).items())
+                for _, trial in sorted(
+                    ({trial.number: trial for trial in trials} | existing).items()
+                )
             ],
         )
 
 
 def write(search, trials):
-    """Write the record of trials as CSV."""
+    """Write trials to the record, and replace its content.
+
+    Parameters
+    ----------
+    search : ibpcl.experiments.search.Search
+        The search.
+    trials : list of Trial
+        All trials, at least one.
+    """
     names = _scores(search)
     rows = [
         dict(zip(names, (trial.number, *trial[2 : 2 + len(names) - 1]), strict=True))
@@ -119,11 +180,11 @@ def _scores(search):
 
 def _another(search, difference):
     return UserError(
-        f"{search.record} is the record of another search: it {difference}; name another folder "
-        "with `out`, or delete it"
+        f"{search.record} belongs to another search: it {difference}; name another folder with "
+        "`out`, or delete the file"
     )
 
 
 def _cell(value):
-    """Return a setting as it stands in the record: a number, or a word."""
+    """Return a setting as it is written in the record: a number or a string."""
     return values.toml(value) if isinstance(value, bool | tuple | None) else value

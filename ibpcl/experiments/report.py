@@ -1,4 +1,4 @@
-"""A table that has been measured, written for people and for programs."""
+"""Reports of tables: text, Markdown, JSON, CSV and figures from a finished comparison."""
 
 import textwrap
 import warnings
@@ -10,12 +10,26 @@ from ibpcl import storage
 from ibpcl.evaluation import figures
 from ibpcl.experiments import page, tables
 
-# of values.csv; the values of an entry by seed
+# Columns of values.csv, which has one line per seed of an entry.
 VALUES = ("table", "row", "column", "unit", "value")
 
 
 class Report(NamedTuple):
-    """What the runs of a table gave, and where it was written."""
+    """The report of a table of runs; ``print(report)`` shows it.
+
+    Attributes
+    ----------
+    target : str
+        Name of the comparison, or of the table of the paper.
+    heading : str
+        Title, and the user's choices in a line.
+    summary : ibpcl.experiments.findings.Summary
+        Tables, remarks and figures.
+    folder : Path
+        The folder of its files.
+    failures : tuple of ibpcl.experiments.cells.Failure
+        The runs whose training failed.
+    """
 
     target: str
     heading: str
@@ -29,27 +43,62 @@ class Report(NamedTuple):
 
 
 def heading(title, choice, *first):
-    """Return the first lines of a report: its title, then what was chosen, beginning with
-    ``first``.
+    """Return the first lines of a report: its title, then the user's choices.
+
+    Parameters
+    ----------
+    title : str
+        The title.
+    choice : Choice
+        The user's choices.
+    *first : str
+        Texts to put before the other choices.
+
+    Returns
+    -------
+    heading : str
+        Two lines.
     """
     chosen = [
         *first,
-        *["tuned where a search was made"] * choice.tuned,
-        f"{choice.seeds} seed{'s' * (choice.seeds > 1)}",
+        *(["with the settings of a search, if one was made"] if choice.tuned else []),
+        f"{choice.seeds} seed{'s' if choice.seeds > 1 else ''}",
         *(f"{key} = {value}" for key, value in choice.assignments.items()),
     ]
     return f"{title}\n{', '.join(chosen)}; ibpcl {ibpcl.__version__}"
 
 
 def text(report):
-    """Return a report for a terminal."""
+    """Return a report as text for a terminal.
+
+    Parameters
+    ----------
+    report : Report
+        The report.
+
+    Returns
+    -------
+    text : str
+        Heading, tables and remarks, within 80 columns where possible.
+    """
     lines = "\n".join(textwrap.fill(line, tables.WIDTH) for line in report.heading.split("\n"))
     remarks = [textwrap.fill(remark, tables.WIDTH) for remark in remarks_of(report)]
     return "\n\n".join([lines, *map(tables.text, report.summary.tables), *remarks])
 
 
 def json_of(report):
-    """Return the tables of a report as JSON."""
+    """Return the tables of a report as JSON.
+
+    Parameters
+    ----------
+    report : Report
+        The report.
+
+    Returns
+    -------
+    text : str
+        A JSON object.
+    """
     return storage.json_text({"folder": str(report.folder), **_tables(report)}, indent=2)
 
 
@@ -65,16 +114,35 @@ def _tables(report):
 
 
 def remarks_of(report):
-    """Return the notes of a report, and which runs are missing from it."""
+    """Return the remarks of a report, and one for each run that is missing from it.
+
+    Parameters
+    ----------
+    report : Report
+        The report.
+
+    Returns
+    -------
+    remarks : list of str
+        Sentences.
+    """
     failed = [f"Not trained: {failure.cell}: {failure.reason}" for failure in report.failures]
     return [*report.summary.notes, *failed]
 
 
 def write(report, facts, measured):
-    """Write a report's tables as Markdown, JSON and CSV (a line per value), its pictures, and its
-    page.
+    """Write the files of a report: Markdown, JSON, CSV (one line per value), figures and HTML.
 
-    ``facts`` stand first in ``table.json``; ``measured`` are the runs behind the tables.
+    A failure to draw a figure becomes a warning.
+
+    Parameters
+    ----------
+    report : Report
+        The report.
+    facts : dict
+        Entries that ``table.json`` begins with, such as the name and the command.
+    measured : sequence of ibpcl.experiments.cells.Measured
+        The runs behind the tables.
     """
     report.folder.mkdir(parents=True, exist_ok=True)
     pictures = [f"{name}.png" for name in report.summary.pictures]
@@ -112,13 +180,11 @@ def write(report, facts, measured):
 
 
 def _show(report):
-    """Write the pictures and the page of a table; the table is written already, so a failure is a
-    warning.
-    """
+    """Write the figures and the HTML page; a failure becomes a warning."""
     try:
         for name, axes in report.summary.pictures.items():
             figures.save(axes, report.folder / f"{name}.png")
-    # Matplotlib, its fonts, or the disk: anything
+    # Any error of Matplotlib, its fonts or the disk.
     except Exception as error:
         warnings.warn(
             f"the figures could not be drawn ({type(error).__name__}: {error}); the tables in "
@@ -129,8 +195,20 @@ def _show(report):
 
 
 def duration(seconds):
-    """Return a time in hours and minutes, or in minutes and seconds if it is shorter than an hour.
+    """Return a time in hours and minutes, or in minutes and seconds if it is below an hour.
 
+    Parameters
+    ----------
+    seconds : float
+        The time.
+
+    Returns
+    -------
+    text : str
+        Such as ``1 h 2 min``.
+
+    Examples
+    --------
     >>> duration(3720), duration(61)
     ('1 h 2 min', '1 min 1 s')
     """
@@ -139,17 +217,15 @@ def duration(seconds):
 
 
 def _run(m, folder):
-    """Return what stands behind a number: a run, where it is, how long it took, with which
-    settings.
-    """
+    """Return the entry of a run in ``table.json``: folder, time, result and settings."""
     table = m.cell.config.table
-    # from the table, so that the folder can be moved
-    where = Path("..", "cells", m.cell.folder.name)
+    # Relative to the table, so that the folder can be moved.
+    path = Path("..", "cells", m.cell.folder.name)
     return {
         "row": m.cell.row.key,
         "benchmark": m.cell.benchmark.name,
         "seed": m.cell.seed,
-        "folder": where.as_posix(),
+        "folder": path.as_posix(),
         "seconds": m.values["seconds"]["train"] + m.values["seconds"]["test"],
         **{
             key: m.values[f"average_{key}"]

@@ -1,6 +1,4 @@
-"""What a finished run leaves: the numbers of ``result.json``, the table of its history, and its
-learner.
-"""
+"""Results of a finished run: the content of ``result.json``, the history and the learner."""
 
 import importlib.metadata
 import math
@@ -21,16 +19,17 @@ from ibpcl.inference.backend import backend
 from ibpcl.inference.loop import Record
 
 PACKAGES = ("numpy", "scipy", "numba", "matplotlib")
-# Settings that say what the objective is, beside all whose names end in _kl_weight.
+# Settings of the objective, in addition to all whose names end in _kl_weight.
 OBJECTIVE = ("mask_kl", "mask_link", "unused_prior", "beta")
 
 
 def collect(config, progresses, learner, measured):
-    """Return the content of ``result.json``; NaN stands for what was not measured.
+    """Return the content of ``result.json``; NaN stands for a missing value.
 
     Parameters
     ----------
     config : RunConfig
+        The configuration.
     progresses : list of Progress or Stage
         One per task.
     learner : Learner
@@ -41,13 +40,16 @@ def collect(config, progresses, learner, measured):
     Returns
     -------
     values : dict
-        Accuracies and shares are fractions in 0..1, times are seconds.  ``mask_density`` has a row
-        per task and a number per hidden layer; ``share_used``, ``sharing`` and
-        ``sharing_with_earlier`` count the weights of all hidden layers; all four are None for a
-        method without masks.  ``alpha`` is the concentration of each hidden layer that a next task
-        would start from, None for a method without one.  ``elbo_weights`` say what the objective
-        was, where a method has them: the weights of its divergences, what links the masks to their
-        sticks, and what prior unused weights have.
+        Accuracies and shares are fractions in 0..1, times are seconds. ``mask_density`` has one row
+        per
+        task and one number per hidden layer. ``share_used``, ``sharing`` and
+        ``sharing_with_earlier``
+        count the weights of all hidden layers. All four are None for a method without masks.
+        ``alpha``
+        is the concentration of each hidden layer at the start of the next task, None for a method
+        without one. ``elbo_weights`` describes the objective: the weights of its KL divergences,
+        the
+        link between masks and sticks, and the prior of unused weights.
     """
     train, test = (
         [getattr(done, f"{part}_seconds") for done in progresses] for part in ("train", "test")
@@ -85,12 +87,22 @@ def collect(config, progresses, learner, measured):
 
 
 def accuracies(progresses):
-    """Return what was measured of a classifier or a regression.
+    """Return the measurements of a classifier or a regression.
 
-    ``accuracy_matrix[i][j]`` is the accuracy on task j after training task i; ``log_likelihood[j]``
-    the mean log probability of the right classes of task j's test examples in the end, nats;
-    ``accuracy_drop`` is, for each task, how far it ended below its value right after it was
-    learned.
+    Parameters
+    ----------
+    progresses : list of ibpcl.continual.loop.Progress
+        One per task.
+
+    Returns
+    -------
+    values : dict
+        ``accuracy_matrix[i][j]``: accuracy on task j after training task i. ``log_likelihood[j]``:
+        mean
+        log probability of the correct classes of task j's test examples at the end, in nats.
+        ``accuracy_drop[j]``: accuracy on task j right after it was learned, minus the final one.
+        ``average_accuracy``, ``backward_transfer``, ``forward_transfer``: see
+        :mod:`ibpcl.evaluation.metrics`.
     """
     R = progresses[-1].accuracy
     return {
@@ -104,17 +116,29 @@ def accuracies(progresses):
 
 
 def predictive(learner, stream):
-    """Return how many test examples the predictive intervals of a regression's tasks cover, in the
-    end.
+    """Return the coverage of a regression's predictive intervals on the test examples, at the end.
 
-    ``coverage``: the nominal ``levels``; for each task the observed shares ``as_predicted``, those
-    ``recalibrated`` on the other half of its test examples, and the ``scales`` that intervals need,
-    learned from all of them; the number of ``examples``.  ``calibration_error`` of both, over all
-    tasks.  ``noise_sigma``: for each task the noise's standard deviation, per output and in units
-    of the targets.
+    Parameters
+    ----------
+    learner : Learner
+        After its last task; it has ``predict_with_uncertainty``.
+    stream : sequence of Task
+        The tasks.
+
+    Returns
+    -------
+    values : dict
+        ``coverage``: the nominal ``levels``; for each task the observed shares ``as_predicted``,
+        those
+        ``recalibrated`` on the other half of its test examples, and the ``scales`` of the intervals
+        that this needs; and the number of ``examples``. ``calibration_error``: of both, over all
+        tasks.
+        ``noise_sigma``: for each task the standard deviation of the noise, per output, in units of
+        the
+        targets.
     """
     shares = []
-    mended = []
+    recalibrated = []
     scales = []
     noise = []
     examples = []
@@ -123,21 +147,21 @@ def predictive(learner, stream):
         prediction = learner.predict_with_uncertainty(task.x_test, t)
         arrays = (prediction.mean, prediction.sigma, task.y_test)
         shares.append(calibration.coverage(*arrays).tolist())
-        mended.append(calibration.recalibrated_coverage(*arrays).tolist())
+        recalibrated.append(calibration.recalibrated_coverage(*arrays).tolist())
         scales.append(calibration.interval_scales(*arrays).tolist())
-        # The variance of an observation is that of the mean plus the noise.
+        # The variance of an observation is the variance of the mean plus that of the noise.
         variance = prediction.sigma.astype(float) ** 2 - prediction.model_sigma.astype(float) ** 2
         noise.append(np.sqrt(variance.mean(axis=0)).tolist())
         examples.append(len(task.y_test))
     error = {
         name: calibration.calibration_error(observed)
-        for name, observed in (("as_predicted", shares), ("recalibrated", mended))
+        for name, observed in (("as_predicted", shares), ("recalibrated", recalibrated))
     }
     return {
         "coverage": {
             "levels": list(calibration.LEVELS),
             "as_predicted": shares,
-            "recalibrated": mended,
+            "recalibrated": recalibrated,
             "scales": scales,
             "examples": examples,
         },
@@ -147,20 +171,56 @@ def predictive(learner, stream):
 
 
 def covered(coverage, kind):
-    """Return the share of all test examples that intervals cover, by their nominal share: a half,
-    and nine tenths.
+    """Return the share of all test examples that the intervals of 50% and 90% cover.
+
+    Parameters
+    ----------
+    coverage : dict
+        The entry ``coverage`` of ``result.json``.
+    kind : {"as_predicted", "recalibrated"}
+        Which intervals.
+
+    Returns
+    -------
+    shares : dict of float to float
+        The observed share, a fraction, by the nominal one: 0.5 and 0.9.
     """
     mean = np.average(coverage[kind], axis=0, weights=coverage["examples"])
     return {p: float(mean[coverage["levels"].index(p)]) for p in (0.5, 0.9)}
 
 
 def masks_of(learner, tasks):
-    """Return the masks of each task, or None for a method that has none."""
+    """Return the masks of each task.
+
+    Parameters
+    ----------
+    learner : Learner
+        After its last task.
+    tasks : int
+        Number of tasks.
+
+    Returns
+    -------
+    masks : list of list of ndarray, or None
+        One boolean array per task and hidden layer; None for a method without masks.
+    """
     return [learner.masks(t) for t in range(tasks)] if hasattr(learner, "masks") else None
 
 
 def structure_of(masks):
-    """Return how the masks of all tasks use the network; None for each where there are no masks."""
+    """Return how the masks of all tasks use the network.
+
+    Parameters
+    ----------
+    masks : list of list of ndarray, or None
+        From :func:`masks_of`.
+
+    Returns
+    -------
+    values : dict
+        ``mask_density``, ``share_used``, ``sharing`` and ``sharing_with_earlier``, see
+        :func:`collect`; each is None without masks.
+    """
     if masks is None:
         return dict.fromkeys(("mask_density", "share_used", "sharing", "sharing_with_earlier"))
     return {
@@ -172,9 +232,7 @@ def structure_of(masks):
 
 
 def peak_memory_mb():
-    """Return the most memory that this process has held, in MB of 10^6 bytes; None where the system
-    does not say.
-    """
+    """Return the maximum memory of this process in MB (10^6 bytes), or None if not available."""
     try:
         import resource
     except ModuleNotFoundError:  # Windows
@@ -184,7 +242,7 @@ def peak_memory_mb():
 
 
 def versions():
-    """Return the versions of Python, of this package and of those it computes with."""
+    """Return the versions of Python, of this package and of the packages that it computes with."""
     return {
         "python": platform.python_version(),
         "ibpcl": ibpcl.__version__,
@@ -193,7 +251,18 @@ def versions():
 
 
 def version(package):
-    """Return the version of an installed package, None if it is not installed."""
+    """Return the version of an installed package.
+
+    Parameters
+    ----------
+    package : str
+        Name of the package.
+
+    Returns
+    -------
+    version : str or None
+        None if it is not installed.
+    """
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
@@ -201,16 +270,32 @@ def version(package):
 
 
 def as_columns(records):
-    """Return the records of epochs as the columns of a table, a row each; tasks count from 0."""
+    """Return the records of epochs as the columns of a table.
+
+    Parameters
+    ----------
+    records : sequence of ibpcl.inference.loop.Record
+        One per epoch; tasks count from 0.
+
+    Returns
+    -------
+    columns : dict of str to list
+        One list per field.
+    """
     return {name: [getattr(record, name) for record in records] for name in Record._fields}
 
 
 def write_state(run):
-    """Write the history of a run and everything that was learned; of images, also what its figures
-    show.
+    """Write the history and the learner of a run; for a generative model also the images of its
+    figures.
+
+    Parameters
+    ----------
+    run : ibpcl.experiments.run.Run
+        A run with ``learner``, ``result`` and ``history``.
     """
     storage.write_csv(run.folder / "history.csv", run.history)
-    # As any learner saves itself; one of the user's own need not know how.
+    # The format of Learner.save, which a user's own class need not have.
     checkpoints.save(
         run.folder / LEARNER,
         run.learner.state(),
@@ -219,7 +304,7 @@ def write_state(run):
             **{key: run.result[key] for key in ("unit_range", identity.KEY)},
         },
     )
-    # Its predecessor is of the same run, or of one that is being replaced.
+    # The previous file belongs to the same run, or to a run that is being replaced.
     Path(run.folder, f"{LEARNER}.previous").unlink(missing_ok=True)
     if run.images is not None:
         checkpoints.write_npz(run.folder / IMAGES, run.images)

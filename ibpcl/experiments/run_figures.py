@@ -1,6 +1,4 @@
-"""The figures of a run, by name, each with a title: drawn from its result, its history, its learner
-and its images.
-"""
+"""Figures of a run, by name, drawn from its result, its history, its learner and its images."""
 
 import warnings
 from pathlib import Path
@@ -23,41 +21,70 @@ ENCODERS = {
 }
 
 
-# Each run has one of these.  It is saved last, so that its file stands for all figures.
+# Every run has one of these figures. It is saved last, so its file shows that all are drawn.
 LAST = ("accuracy_matrix", "likelihood_matrix")
 
 
 def draw(run):
     """Draw the figures of a run into its folder.
 
-    They are made of what the folder holds already, so that a failure costs no result: it becomes a
-    warning.
+    The folder holds all results already, so a failure costs none of them and becomes a warning.
+
+    Parameters
+    ----------
+    run : ibpcl.experiments.run.Run
+        A finished run with a folder.
     """
     try:
         drawn = run.figures()
         for name in sorted(drawn, key=LAST.__contains__):
             figures.save(drawn[name], Path(run.folder, f"{name}.png"))
-    # Matplotlib, its fonts, or the disk: anything
+    # Any error of Matplotlib, its fonts or the disk.
     except Exception as error:
         warnings.warn(
             f"the figures could not be drawn ({type(error).__name__}: {error}); result.json and "
-            "learner.npz are complete; the same run again draws them",
+            "learner.npz are complete, and running the same command again draws them",
             stacklevel=2,
         )
 
 
 def are_drawn(folder):
-    """Return whether a folder has the figures of its run."""
+    """Return whether a folder contains the figures of its run.
+
+    Parameters
+    ----------
+    folder : path-like
+        The folder of a run.
+
+    Returns
+    -------
+    drawn : bool
+        Whether the last figure exists.
+    """
     return any(Path(folder, f"{name}.png").is_file() for name in LAST)
 
 
 @styled
 def figures_of(values, history, learner, stream=None, images=None):
-    """Draw the figures of a run, from its result, its history and its learner; return their Axes by
-    name.
+    """Draw the figures of a run.
 
-    ``stream`` is the terrain of a regression on it, ``images`` the content of ``stages.npz`` of a
-    generative model.
+    Parameters
+    ----------
+    values : dict
+        The content of ``result.json``.
+    history : dict of str to sequence
+        The columns of ``history.csv``.
+    learner : Learner
+        After its last task.
+    stream : ibpcl.data.terrain.TerrainStream, optional
+        The tasks of a regression on the terrain.
+    images : dict of str to ndarray, optional
+        The content of ``stages.npz``, for a generative model.
+
+    Returns
+    -------
+    axes : dict of str to Axes or array of Axes
+        By the name of the figure's file.
     """
     names = values["tasks"]
     weights = values["elbo_weights"]
@@ -90,7 +117,9 @@ def figures_of(values, history, learner, stream=None, images=None):
 
 
 def _of_accuracies(values, masks):
-    """Draw accuracy over time, and the masks of the first layer: as images, if its inputs are."""
+    """Draw the accuracies over time, and the masks of the first layer; as images if its inputs are
+    images.
+    """
     R = np.array(values["accuracy_matrix"], float)
     names = values["tasks"]
     image_shape = values["image_shape"]
@@ -108,7 +137,7 @@ def _of_accuracies(values, masks):
 
 
 def _of_images(values, images):
-    """Draw likelihoods over time, the error with few labels, samples and reconstructions."""
+    """Draw the likelihoods over time, the error with few labels, samples and reconstructions."""
     R = values["log_likelihood_matrix"]
     names = values["tasks"]
     image_shape = values["image_shape"]
@@ -126,8 +155,23 @@ def _of_images(values, images):
 
 
 def samples(images, names, image_shape, ax=None):
-    """Draw what each task's prior gives after each task, a row for each stage; ``images`` as in
-    ``stages.npz``.
+    """Draw samples from each task's prior, one row per stage.
+
+    Parameters
+    ----------
+    images : dict of str to ndarray
+        The content of ``stages.npz``.
+    names : sequence of str
+        Names of the tasks.
+    image_shape : (int, int)
+        Height and width of an image.
+    ax : Axes, optional
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    ax : Axes
+        The axes.
     """
     return figures.image_rows(
         [images[f"samples/{t}"] for t in range(len(names))],
@@ -141,8 +185,24 @@ def samples(images, names, image_shape, ax=None):
 
 
 def reconstructions(images, names, image_shape, ax=None):
-    """Draw the first test images of each task, and below them their reconstructions after each
-    task.
+    """Draw the first test images of each task, and below them their reconstructions, one row per
+    stage.
+
+    Parameters
+    ----------
+    images : dict of str to ndarray
+        The content of ``stages.npz``.
+    names : sequence of str
+        Names of the tasks.
+    image_shape : (int, int)
+        Height and width of an image.
+    ax : Axes, optional
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    ax : Axes
+        The axes.
     """
     rows = [images["originals"], *(images[f"reconstructed/{t}"] for t in range(len(names)))]
     return figures.image_rows(
@@ -157,14 +217,27 @@ def reconstructions(images, names, image_shape, ax=None):
 
 
 def few_labels(results, ax=None):
-    """Draw the error with few labels, for each way to encode and for pixels."""
+    """Draw the classification error with few labels, for each encoder and for pixels.
+
+    Parameters
+    ----------
+    results : dict
+        The entry ``few_labels`` of ``result.json``.
+    ax : Axes, optional
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    ax : Axes
+        The axes.
+    """
     return figures.few_labels(
-        {ENCODERS[way]: (found["labels"], found["errors"]) for way, found in results.items()}, ax
+        {ENCODERS[way]: (result["labels"], result["errors"]) for way, result in results.items()}, ax
     )
 
 
 def _reliability(values):
-    """Draw coverage as predicted and after recalibration, side by side; tasks are named once."""
+    """Draw the coverage as predicted and after recalibration, side by side, with one legend."""
     coverage = values["coverage"]
     axes = canvas.new_axes(width=180, height=75, columns=2)
     for ax, kind in zip(axes, ("as_predicted", "recalibrated"), strict=True):
@@ -177,9 +250,7 @@ def _reliability(values):
 
 
 def _intervals(values, learner, stream):
-    """Draw a line through all strips of the terrain, in metres, with recalibrated intervals of 50
-    and 90 %.
-    """
+    """Draw one latitude of the terrain in metres, with recalibrated intervals of 50 and 90%."""
     levels = values["coverage"]["levels"]
     scales = values["coverage"]["scales"]
     parts = []

@@ -1,6 +1,4 @@
-"""What a search for settings is: on what, for whom, in which space, and which settings each of its
-trials has.
-"""
+"""Plan of a search for settings: experiment, method, space, and the settings of each trial."""
 
 import hashlib
 from pathlib import Path
@@ -17,87 +15,113 @@ from ibpcl.experiments.search_spaces import FEWER, MOST, OUT, SPACES
 from ibpcl.methods import method as method_of
 
 VALIDATION = 0.1
-LEARNER_SEED = 1000  # tables count theirs from 0
-# The column with the digest of all keys that are not searched; the records of docs/search are from
-# before it was there.
+LEARNER_SEED = 1000  # seeds of tables count from 0
+# The column with the digest of all keys that are not searched. The records in docs/search are older
+# and lack it.
 DIGEST = "configuration"
 HALVING = "halving"
 
 
 class Search(NamedTuple):
-    """A search: on what, for which method, in which space, what all trials have in common, and its
-    record's file.
+    """The plan of a search.
+
+    Attributes
+    ----------
+    name : str
+        Name of the experiment.
+    experiment : str or ibpcl.data.own.OwnTasks
+        The name of the experiment, its TOML file, or your own tasks.
+    method : str
+        Name of the method.
+    space : dict
+        The settings that are searched, and the distributions that they are drawn from.
+    fixed : dict
+        Keys that all trials have in common; columns of the record.
+    texts : dict of str to str
+        Keys that the user sets for all trials, with values as text.
+    record : Path
+        The file with the record of the trials.
     """
 
-    name: str  # of the experiment
-    experiment: Any  # its name, its TOML file, or own tasks
+    name: str
+    experiment: Any
     method: str
-    # settings, and what they are drawn from
     space: dict
-    # keys that all trials have; columns of the record
     fixed: dict
-    texts: dict  # keys with their texts, for all trials
+    texts: dict
     record: Path
 
 
 def plan(experiment, method, seed=0, repeats=1, texts=None, out=OUT, halving=None):
-    """Return the description of a search, without running it.
+    """Return the plan of a search; nothing is run.
 
     Parameters
     ----------
-    experiment : str or sequence of Task
-        Its name, a TOML file, or one's own tasks.
+    experiment : str, Path or sequence of Task
+        The name of an experiment, a TOML file, or your own tasks.
     method : str
+        Name of the method, or ``package.module:Class``.
     seed : int, at least 0
-        Of the settings of the trials.
+        Seed of the settings that are drawn.
     repeats : int, at least 1
-        Learners with different seeds per trial; a trial's score is their mean.
+        Learners with different seeds per trial; the score of a trial is their mean.
     texts : dict of str to str, optional
-        Keys for all trials, as a command line has them; a setting that is given is not searched.
+        Keys for all trials, with values as text; a setting that is given is not searched.
     out : path-like
         Folder of the record.
     halving : int, optional
-        The number of trials, if bad ones are stopped early (:mod:`ibpcl.experiments.halving`).
+        The number of trials of a search that stops bad trials early
+        (:mod:`ibpcl.experiments.halving`).
+
+    Returns
+    -------
+    search : Search
+        The plan.
+
+    Raises
+    ------
+    UserError
+        If an argument is out of range, the experiment has no accuracies, or nothing is left to
+        search.
     """
     texts = dict(texts or {})
     for key, instead in (
         ("method", "`method`"),
-        ("seed", "`seed`, of the search"),
+        ("seed", "`seed`, the seed of the search"),
         ("experiment", "`experiment`"),
     ):
         if key in texts:
-            raise UserError(f"{key} is not a setting here: use {instead}")
+            raise UserError(f"{key} cannot be set here: use {instead}")
     for name, value, least, most in (
         ("seed", seed, 0, LARGEST_SEED),
         ("repeats", repeats, 1, MOST),
     ):
         if not least <= value <= most:
             raise UserError(f"{name} must be in {least} .. {most}, got {value}")
-    # refuses what is wrong with them, before anything is run
+    # This refuses wrong keys before anything is run.
     config = configure(experiment, texts, method=method)
     if config.validation is None and "validation" not in texts:
         texts["validation"] = str(VALIDATION)
         config = configure(experiment, texts, method=method)
     if config.measure != "accuracy":
         raise UserError(
-            f"experiment {config.experiment} measures {config.measure}; a search goes by accuracy"
+            f"experiment {config.experiment} measures {config.measure}; a search needs accuracies"
         )
     if config.validation is None:
         raise UserError(
-            "validation must be a share of the training data: a search does not look at the test "
-            "set"
+            "validation must be a share of the training data, because a search never uses the "
+            "test set"
         )
     declared = space_of(method)
     if config.experiment in FEWER and "epochs" in declared and "max_steps" not in keys(method):
         declared = declared | {"epochs": FEWER[config.experiment]}
     space = {key: where for key, where in declared.items() if key not in texts}
     if not space:
-        raise UserError(
-            f"{', '.join(declared)} are all given: nothing is left to search; use ibpcl run"
-        )
+        raise UserError(f"{', '.join(declared)} are all given, so nothing is left to search")
     if halving is not None and not rounds(halving, config.tasks):
         raise UserError(
-            f"`halving` needs at least 2 trials and 2 tasks, got {halving} and {config.tasks}"
+            f"`halving` needs at least 2 trials and 2 tasks, got {halving} trials and "
+            f"{config.tasks} tasks"
         )
     known = keys(method)
     given = {
@@ -125,9 +149,27 @@ def plan(experiment, method, seed=0, repeats=1, texts=None, out=OUT, halving=Non
 
 
 def space_of(name):
-    """Return where the settings of a method are searched; of one's own, its ``search_space`` or its
-    base's space.
+    """Return the search space of a method.
 
+    A user's own class defines it as ``search_space``, or inherits the space of its base class.
+
+    Parameters
+    ----------
+    name : str
+        Name of the method, or ``package.module:Class``.
+
+    Returns
+    -------
+    space : dict
+        The settings that are searched, and the distributions that they are drawn from.
+
+    Raises
+    ------
+    UserError
+        If the method has no search space.
+
+    Examples
+    --------
     >>> list(space_of("naive"))
     ['epochs', 'rate', 'rate_end']
     """
@@ -142,13 +184,27 @@ def space_of(name):
         if space and base.__module__.startswith("ibpcl.methods.") and space.keys() <= known.keys():
             return space
     raise UserError(
-        f"no search space is declared for {name} (there are: {', '.join(SPACES)}; a class of "
-        "one's own has a search_space, as in ibpcl/experiments/search_spaces.py)"
+        f"method {name} has no search space (these have one: {', '.join(SPACES)}; your own class "
+        "can define search_space, as in ibpcl/experiments/search_spaces.py)"
     )
 
 
 def settings_of(search, number):
-    """Return the settings of a trial, those that are searched."""
+    """Return the searched settings of a trial; they are a function of the search's seed and the
+    number.
+
+    Parameters
+    ----------
+    search : Search
+        The search.
+    number : int, at least 0
+        Number of the trial; trial 0 has the current settings of the method.
+
+    Returns
+    -------
+    settings : dict of str to object
+        One value per setting in the search space.
+    """
     if number == 0:
         return {
             key: getattr(configuration(search, {}, LEARNER_SEED).settings, key)
@@ -159,8 +215,26 @@ def settings_of(search, number):
 
 
 def configuration(search, settings, seed):
-    """Return the configuration of a learner of a trial; a UserError if the experiment's file was
-    changed meanwhile.
+    """Return the configuration of a learner of a trial.
+
+    Parameters
+    ----------
+    search : Search
+        The search.
+    settings : dict of str to object
+        The searched settings of the trial.
+    seed : int
+        Seed of the learner.
+
+    Returns
+    -------
+    config : RunConfig
+        The configuration.
+
+    Raises
+    ------
+    UserError
+        If the file of the experiment was changed during the search.
     """
     config = configure(search.experiment, search.texts, **settings, method=search.method, seed=seed)
     if digest(config, search.space) != search.fixed[DIGEST]:
@@ -169,8 +243,20 @@ def configuration(search, settings, seed):
 
 
 def digest(config, space):
-    """Return what differs for configurations that differ in keys that are not searched, but for the
-    data's place.
+    """Return a digest of the keys that are not searched, without the seed and the location of the
+    data.
+
+    Parameters
+    ----------
+    config : RunConfig
+        A configuration of the search.
+    space : collection of str
+        The settings that are searched.
+
+    Returns
+    -------
+    digest : str
+        "sha256:" and ten hexadecimal digits.
     """
     table = {
         key: value

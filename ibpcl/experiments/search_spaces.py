@@ -1,30 +1,46 @@
-"""Where a search for settings looks, and how often: for every method, which settings are drawn, and
-from what.
+"""Search spaces: the settings of each method that a search draws, and their distributions.
 
-The settings that methods share come first and are drawn first, so the same trial of the same search
-has the same epochs and rates for all of them.  Widths, batches and what a method may store are not
-searched: they are the same for all.
+Settings that methods share come first and are drawn first, so a trial with the same number has the
+same epochs and rates for all methods. Widths, batch sizes and storage are not searched: they are
+the same for all.
 """
 
 import math
 from typing import NamedTuple
 
-OUT = "search"  # folder of the records
-# of every record in docs/search: the same budget for all
+OUT = "search"  # default folder of the records
+# Trials of every record in docs/search: the same budget for all methods.
 TRIALS = 12
-# trials of a search, and learners of a trial
+# Upper limit for the trials of a search, and for the learners of a trial.
 MOST = 10**6
-# of a drawn number: more would not matter
+# Significant digits of a drawn number; more would not matter.
 DIGITS = 2
 
 
 class Choice(NamedTuple):
-    """One of some values, each as likely."""
+    """A uniform distribution over some values.
+
+    Attributes
+    ----------
+    values : tuple
+        The values.
+    """
 
     values: tuple
 
     def draw(self, rng):
-        """Draw a value."""
+        """Return one of the values, all equally likely.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Source of the randomness.
+
+        Returns
+        -------
+        value : object
+            One of ``values``.
+        """
         return self.values[rng.integers(len(self.values))]
 
     def __str__(self):
@@ -32,8 +48,15 @@ class Choice(NamedTuple):
 
 
 class LogUniform(NamedTuple):
-    """A number whose logarithm is uniform, rounded to two digits.
+    """A log-uniform distribution, rounded to two digits.
 
+    Attributes
+    ----------
+    low, high : float
+        The range, both > 0.
+
+    Examples
+    --------
     >>> [LogUniform(0.1, 10.0).draw(np.random.default_rng(seed)) for seed in range(3)]
     [1.9, 1.1, 0.33]
     """
@@ -42,16 +65,27 @@ class LogUniform(NamedTuple):
     high: float
 
     def draw(self, rng):
-        """Draw a number."""
+        """Return a number whose logarithm is uniform.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Source of the randomness.
+
+        Returns
+        -------
+        value : float
+            In ``low`` .. ``high``, with two significant digits.
+        """
         return float(f"{math.exp(rng.uniform(math.log(self.low), math.log(self.high))):.{DIGITS}g}")
 
     def __str__(self):
         return f"{self.low:g} to {self.high:g}"
 
 
-EPOCHS = Choice((5, 15, 50))  # up to those of NPBCL
-# On permuted MNIST a task has five times the examples, and NPBCL has at most 15 by its
-# ``max_steps``.
+EPOCHS = Choice((5, 15, 50))  # up to the number that NPBCL has
+# On permuted MNIST a task has five times as many examples, and ``max_steps`` limits NPBCL to 15
+# epochs.
 FEWER = {"permuted-mnist": Choice((2, 5, 15))}
 TRAINING = {"epochs": EPOCHS, "rate": LogUniform(1e-4, 1e-2)}
 FALLING = {**TRAINING, "rate_end": Choice((1.0, 0.1))}

@@ -1,4 +1,4 @@
-"""The parts of a report, each made from what a run's folder holds: sentences, tables, commands, as
+"""Sections of a report, made from the contents of run folders: sentences, tables and commands, as
 data.
 """
 
@@ -16,17 +16,28 @@ from ibpcl.experiments.result import covered
 from ibpcl.methods import ABOUT, method
 
 MEASURES = {"accuracy": "accuracy", "R^2": "R²", "log-likelihood": "log-likelihood"}
-# of a table; a larger one would fill the page
+# Upper limits for a table; a larger one would fill the page.
 MOST_TASKS = 60
 MOST_RUNS = 800
-# of the colour of the lowest value, percent
+# Strength of the colour of the lowest value, in percent.
 PALEST = 12
-# Keys that say which run it is, not how it was set.
+# Keys that identify a run, as opposed to its settings.
 WHICH = ("experiment", "dataset", "stream", "method", "seed", "data_dir")
 
 
 def who(name):
-    """Return in a sentence which method learned, by its name."""
+    """Return one sentence on the method of a run.
+
+    Parameters
+    ----------
+    name : str
+        Name of the method, or ``package.module:Class``.
+
+    Returns
+    -------
+    sentence : str
+        Its summary and its paper, if the method is known here.
+    """
     if not at_hand(name):
         return f"Method {name}."
     bare = name.removeprefix("vae_")
@@ -35,7 +46,18 @@ def who(name):
 
 
 def repeated(words):
-    """Return the command that repeats something, broken before its options only."""
+    """Return the command that repeats a run or a comparison, as blocks.
+
+    Parameters
+    ----------
+    words : list of str
+        The words of the command; empty if the tasks came from Python.
+
+    Returns
+    -------
+    blocks : list of Paragraph and Code
+        The command can break before its options.
+    """
     if not words:
         return [
             Paragraph(
@@ -48,7 +70,22 @@ def repeated(words):
 
 
 def written(run, value, signed=False):
-    """Write a value of a run's matrix, percent or nats; or, signed, how far it has changed."""
+    """Return a value of a run's matrix, or a change of it, as text.
+
+    Parameters
+    ----------
+    run : ibpcl.experiments.inspection.Contents
+        The run.
+    value : float or None
+        A fraction or nats.
+    signed : bool
+        Whether it is a change.
+
+    Returns
+    -------
+    text : str
+        In percent, points or nats; a dash for a missing value.
+    """
     if value is None or np.isnan(value):
         return "-"
     if run.measure == "log-likelihood":
@@ -57,34 +94,71 @@ def written(run, value, signed=False):
 
 
 def percent(share, places=1):
-    """Write a share as a percentage."""
+    """Return a share as a percentage.
+
+    Parameters
+    ----------
+    share : float
+        A fraction.
+    places : int
+        Number of decimal places.
+
+    Returns
+    -------
+    text : str
+        Such as "97.1 %", with a no-break space.
+    """
     return f"{100 * share:.{places}f}\N{NO-BREAK SPACE}%"
 
 
 def tiles(run):
-    """Return the few numbers that one looks for first."""
+    """Return the most important numbers of a run.
+
+    Parameters
+    ----------
+    run : ibpcl.experiments.inspection.Contents
+        The run, finished or not.
+
+    Returns
+    -------
+    tiles : Tiles
+        Numbers as text, by name.
+    """
     if not run.finished:
-        found = {"tasks learned": f"{len(run.result.get('tasks', ()))} of {run.table['tasks']}"}
+        numbers = {"tasks learned": f"{len(run.result.get('tasks', ()))} of {run.table['tasks']}"}
     else:
         seconds = run.result["seconds"]
-        found = {f"average {MEASURES[run.measure]}": written(run, run.average)}
+        numbers = {f"average {MEASURES[run.measure]}": written(run, run.average)}
         if len(run.result["tasks"]) > 1:
-            found["backward transfer"] = written(run, run.result["backward_transfer"], signed=True)
+            numbers["backward transfer"] = written(
+                run, run.result["backward_transfer"], signed=True
+            )
         if run.result["share_used"] is not None:
-            found["network in use"] = percent(run.result["share_used"][-1])
-        found["time"] = f"{seconds['total'] or seconds['train']:.0f} s"
-    return Tiles(found)
+            numbers["network in use"] = percent(run.result["share_used"][-1])
+        numbers["time"] = f"{seconds['total'] or seconds['train']:.0f} s"
+    return Tiles(numbers)
 
 
 def sentences(run):
-    """Return in sentences what the run came to; nothing before its first task is learned."""
+    """Return the summary of a run in sentences.
+
+    Parameters
+    ----------
+    run : ibpcl.experiments.inspection.Contents
+        The run, finished or not.
+
+    Returns
+    -------
+    text : str
+        Empty before the first task is learned.
+    """
     if run.matrix is None:
         return ""
     last = run.matrix[-1]
     names = run.result["tasks"]
     several = len(run.result["tasks"]) > 1
     mean = written(run, run.average if run.finished else last.mean())
-    what = {
+    clause = {
         "accuracy": f"the network classifies {mean} of the test examples correctly",
         "R^2": f"predictions reach an R² of {mean}",
         "log-likelihood": f"test images have a log-likelihood of {mean} per image",
@@ -94,9 +168,9 @@ def sentences(run):
         if several
         else f"After {names[0]}"
     )
-    found = [f"{when}, {what}{', averaged over tasks' if several else ''}."]
+    lines = [f"{when}, {clause}{', averaged over tasks' if several else ''}."]
     if run.finished and run.measure == "log-likelihood":
-        found.append(
+        lines.append(
             f"Its standard error is {run.result['average_standard_error']:.2f} nats, from "
             f"{run.result['final_samples']} importance samples (effective: "
             f"{np.median(run.result['final']['effective_samples']):.0f})."
@@ -105,39 +179,50 @@ def sentences(run):
     if several and np.isfinite(drops).all():
         lowest = int(np.argmin(last))
         worst = int(np.argmax(drops))
-        found.append(f"The lowest is {names[lowest]} with {written(run, last[lowest])}.")
-        found.append(
+        lines.append(f"The lowest is {names[lowest]} with {written(run, last[lowest])}.")
+        lines.append(
             (
-                f"{names[worst]} lost most since it was learned: "
+                f"The largest loss since a task was learned is that on {names[worst]}: "
                 f"{written(run, -drops[worst], signed=True)}."
             )
             if drops[worst] > 0
-            else "No task lost anything since it was learned."
+            else "No task is worse than right after it was learned."
         )
     if several and run.finished:
-        found.append(
-            "Backward transfer, the mean change of a task since it was learned, is "
+        lines.append(
+            "Backward transfer, the mean change on a task since it was learned, is "
             f"{written(run, run.result['backward_transfer'], signed=True)}; below 0 is forgetting."
         )
     if run.result.get("share_used"):
-        found.append(
+        lines.append(
             f"All tasks together use {percent(run.result['share_used'][-1])} of the masked weights."
         )
     if "coverage" in run.result:
-        for kind, words in (
+        for kind, start in (
             ("as_predicted", "As predicted"),
-            ("recalibrated", "Scaled by held-out examples"),
+            ("recalibrated", "Recalibrated on held-out examples"),
         ):
             shares = " and ".join(
                 f"{percent(share)} (nominal {percent(nominal, 0)})"
                 for nominal, share in covered(run.result["coverage"], kind).items()
             )
-            found.append(f"{words}, intervals cover {shares} of the test examples.")
-    return " ".join(found)
+            lines.append(f"{start}, intervals cover {shares} of the test examples.")
+    return " ".join(lines)
 
 
 def matrix(run):
-    """Return the matrix as a table whose colours follow its values."""
+    """Return the matrix of a run as a table whose colours follow its values.
+
+    Parameters
+    ----------
+    run : ibpcl.experiments.inspection.Contents
+        A run with at least one learned task.
+
+    Returns
+    -------
+    table : Table
+        One row after each task, one column per task, and the mean.
+    """
     scale, unit = (1, "nats per image") if run.measure == "log-likelihood" else (100, "percent")
     R = scale * run.matrix
     names = run.result["tasks"]
@@ -147,13 +232,13 @@ def matrix(run):
     def cell(value):
         if np.isnan(value):
             return Cell("")
-        # Differences of less than a point or a nat look small.
+        # Differences of less than one point or nat are shown as small ones.
         depth = 100 - (100 - PALEST) * (high - value) / max(high - low, 1.0)
         return Cell(f"{value:.2f}", depth=depth)
 
     return Table(
-        f"Test {MEASURES[run.measure]} on each task so far, {unit}: the deeper the colour, the "
-        f"higher, from {low:.2f} to {high:.2f}.",
+        f"Test {MEASURES[run.measure]} on each task so far, {unit}. Darker cells are higher; the "
+        f"values range from {low:.2f} to {high:.2f}.",
         ["", *names, "mean"],
         [
             [f"after {name}", *map(cell, row), Cell(f"{np.nanmean(row):.2f}", "mean")]
@@ -164,8 +249,17 @@ def matrix(run):
 
 
 def objective(run):
-    """Return what training maximized and its parts, for each phase of each task; nothing without a
-    history.
+    """Return the training objective and its parts, for each phase of each task.
+
+    Parameters
+    ----------
+    run : ibpcl.experiments.inspection.Contents
+        The run.
+
+    Returns
+    -------
+    section : Section or None
+        None without a history.
     """
     columns = run.history
     tasks = run.result.get("tasks", ())
@@ -204,9 +298,9 @@ def objective(run):
                 ]
             )
     by_phases = Table(
-        "Nats for the whole task, means over an epoch: the objective in the first and the "
-        "last epoch of each phase; in "
-        "the last also its parts, with their weights, and the bound, with all weights 1.",
+        "Means over an epoch, in nats for the whole task: the objective in the first and the last "
+        "epoch of each phase. For the last epoch, also the weighted parts of the objective, and "
+        "the ELBO, in which every KL divergence has weight one.",
         [
             "task",
             "phase",
@@ -215,7 +309,7 @@ def objective(run):
             "objective, last",
             "log-likelihood",
             *costs,
-            "bound",
+            "ELBO",
         ],
         rows,
         text=(1,),
@@ -224,7 +318,18 @@ def objective(run):
 
 
 def settings(run):
-    """Return the settings: those that differ from the defaults, then the others."""
+    """Return the settings of a run: those that differ from the defaults, then the others.
+
+    Parameters
+    ----------
+    run : ibpcl.experiments.inspection.Contents
+        The run.
+
+    Returns
+    -------
+    section : Section
+        Two tables.
+    """
     known = known_keys(run.table["method"])
     other = changed(run.table)
     rest = [key for key in run.table if key not in other]
@@ -237,7 +342,7 @@ def settings(run):
                 [
                     key,
                     shown(run.table[key]),
-                    shown(known[key].default) if key in known else "not known",
+                    shown(known[key].default) if key in known else "unknown",
                     Cell(known[key].doc if key in known else "", "meaning"),
                 ]
                 for key in names
@@ -246,21 +351,41 @@ def settings(run):
         )
 
     if other:
-        differing = listed("Different from the default:", other)
+        differing = listed("Settings that differ from their defaults:", other)
     else:
-        differing = Paragraph("All settings have their defaults.")
-    others = Details(f"{len(rest)} settings with their default values", [listed("", rest)])
+        differing = Paragraph("All settings have their default values.")
+    others = Details(f"{len(rest)} settings with default values", [listed("", rest)])
     return Section("Settings", [differing, others])
 
 
 def shown(value):
-    """Write a setting's value for people."""
+    """Return the value of a setting as text.
+
+    Parameters
+    ----------
+    value : object
+        Text, a number, a list, a boolean or None.
+
+    Returns
+    -------
+    text : str
+        As in TOML, text without quotes.
+    """
     return value if isinstance(value, str) else values.toml(value)
 
 
 def times(run):
-    """Return how long each task took, memory, and what computed; nothing before the first task is
-    learned.
+    """Return the time of each task, the memory, and the backend of a run.
+
+    Parameters
+    ----------
+    run : ibpcl.experiments.inspection.Contents
+        The run.
+
+    Returns
+    -------
+    section : Section or None
+        None before the first task is learned.
     """
     if "seconds" not in run.result:
         return None
@@ -305,48 +430,81 @@ def times(run):
 
 
 def versions(results):
-    """Return which versions made some results; nothing if none says so."""
-    found = {}
+    """Return the versions that made some results.
+
+    Parameters
+    ----------
+    results : sequence of dict
+        Contents of ``result.json``.
+
+    Returns
+    -------
+    section : Section or None
+        None if no result has versions.
+    """
+    by_name = {}
     for result in results:
         for name, version in result.get("versions", {}).items():
-            found.setdefault(name, {})[str(version or "none")] = None
-    text = ", ".join(f"{name} {' and '.join(several)}" for name, several in found.items())
+            by_name.setdefault(name, {})[str(version or "none")] = None
+    text = ", ".join(f"{name} {' and '.join(several)}" for name, several in by_name.items())
     return Section("Versions", [Paragraph(text)]) if text else None
 
 
 def use(run):
-    """Return the two lines that predict with what was learned; nothing for a run that is not
-    finished.
+    """Return the lines of Python that predict with the learner of a run.
+
+    Parameters
+    ----------
+    run : ibpcl.experiments.inspection.Contents
+        The run.
+
+    Returns
+    -------
+    section : Section or None
+        None for a run that is not finished.
     """
     if not run.finished:
         return None
     module, _, own = run.table["method"].rpartition(":")
     place = json.dumps(str(run.folder), ensure_ascii=False)
-    # A class of a script has no module to import; to load its learner, define it again.
+    # The class of a script has no module to import, so it must be defined again and passed.
     module, place = ("", f"{place}, {own}") if module == "__main__" else (module, place)
-    what, call, meaning = {
-        "accuracy": ("p", "predict(x, 0)", "p has a row of class probabilities for each"),
+    target, call, meaning = {
+        "accuracy": ("p", "predict(x, 0)", "p has one row of class probabilities per input"),
         "R^2": (
             "mean, sigma, _",
             "predict_with_uncertainty(x, 0)",
-            "mean and sigma are those of its targets",
+            "mean and sigma are those of the predicted targets",
         ),
-        "log-likelihood": ("images", "predict(x, 0)", "images are their reconstructions"),
+        "log-likelihood": ("images", "predict(x, 0)", "images are the reconstructions"),
     }[run.measure]
     shape = run.result["image_shape"]
     inputs = (
-        f"a row of {shape[0] * shape[1]} pixels in 0..1 for each image of {shape[0]} x {shape[1]}"
+        f"one row of {shape[0] * shape[1]} pixels in 0..1 per image of {shape[0]} x {shape[1]}"
         if shape
-        else "a row of numbers for each example"
+        else "one row of numbers per example"
     )
-    lines = f"import ibpcl{f', {module}' if module else ''}\n{what} = ibpcl.load({place}).{call}"
+    lines = f"import ibpcl{f', {module}' if module else ''}\n{target} = ibpcl.load({place}).{call}"
     first = run.result["tasks"][0]
-    words = f"x holds {inputs}; {meaning}. 0 is the task {first}, 1 the next."
-    return Section("Use this model", [Code((lines,)), Paragraph(words)])
+    text = f"x has {inputs}; {meaning}. 0 means the task {first}, 1 the next one."
+    return Section("Use this model", [Code((lines,)), Paragraph(text)])
 
 
 def side_by_side(runs, labels=None):
-    """Return a sortable table with a row for each run, called by its label or else its method."""
+    """Return a sortable table with one row per run.
+
+    Parameters
+    ----------
+    runs : sequence of ibpcl.experiments.inspection.Contents
+        The runs, the oldest first.
+    labels : sequence of str, optional
+        Names of the rows; the methods if not given.
+
+    Returns
+    -------
+    table : Table
+        Columns with one and the same experiment or state are left out.
+    """
     rows = []
     more = max(0, len(runs) - MOST_RUNS)
     labels = labels or [run.table["method"].rpartition(":")[2] for run in runs]
@@ -391,9 +549,9 @@ def side_by_side(runs, labels=None):
     ]
     text = [i for i, name in enumerate(names) if name in ("experiment", "state", "folder")]
     return Table(
-        "A row for each run; click on a column's name to sort by it. Backward transfer and losses "
-        "are in "
-        f"points, or in nats where written.{f' {more} older runs are left out.' * (more > 0)}",
+        "One row per run; click on the name of a column to sort by it. Backward transfer and "
+        "largest loss are in points, or in nats where stated."
+        + (f" {more} older runs are left out." if more else ""),
         names,
         [[row[name] for name in names] for row in rows],
         sortable=True,
@@ -402,8 +560,17 @@ def side_by_side(runs, labels=None):
 
 
 def changes(cells):
-    """Return a table of the settings in which the runs of a table, its ``cells``, differ from the
-    defaults.
+    """Return a table of the settings in which the runs of a comparison differ from the defaults.
+
+    Parameters
+    ----------
+    cells : sequence of dict
+        The entry ``cells`` of ``table.json``.
+
+    Returns
+    -------
+    table : Table
+        One row per row and benchmark of the comparison.
     """
     rows = {}
     for cell in cells:

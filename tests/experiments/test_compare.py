@@ -141,7 +141,7 @@ def test_how_long_each_learned_is_told_where_it_differs(tmp_path, capsys):
         "--set",
         "ewc.epochs=4",
     )
-    assert "Epochs per task (+ those of fine-tuning): 2: naive; 4: ewc." in " ".join(out.split())
+    assert "2: naive; 4: ewc." in " ".join(out.split())
 
 
 def test_an_interrupted_comparison_goes_on_with_the_task(
@@ -206,9 +206,7 @@ def test_a_key_goes_to_all_who_have_it():
     assert spread(
         {"seed": "1", "weight": "3", "naive.rate": "0.1", "rate": "0.2"}, ("naive", "ewc")
     ) == {"seed": "1", "ewc.weight": "3", "naive.rate": "0.1", "ewc.rate": "0.2"}
-    with pytest.raises(
-        UserError, match="'wieght': none of naive, ewc has it; did you mean 'weight'"
-    ):
+    with pytest.raises(UserError, match=r"'wieght'.*naive, ewc.*did you mean 'weight'"):
         spread({"wieght": "1"}, ("naive", "ewc"))
 
 
@@ -279,13 +277,13 @@ def test_a_method_that_has_too_few_examples_is_named(method, texts, reason, tmp_
         (["nosuch", "--methods", "naive"], ["unknown experiment 'nosuch'", "known:"]),
         (["split-glyphs", "--methods", "naive,nobody"], ["unknown method 'nobody'", "known:"]),
         (["split-glyphs", "--methods", "nive"], ["did you mean 'naive'"]),
-        (["split-glyphs", "--methods", ","], ["no method to compare", "npbcl"]),
+        (["split-glyphs", "--methods", ","], ["--methods must name", "npbcl"]),
         (
             ["domain-glyphs", "--methods", "naive,hat"],
-            ["hat does not do domain", "these do: npbcl", "ibpcl methods"],
+            ["hat", "domain", "these can: npbcl", "ibpcl methods"],
         ),
-        (["domain-glyphs", "--methods", "independent"], ["independent does not do domain"]),
-        (["terrain", "--methods", "ewc"], ["ewc does not do regression", "these do: npbcl"]),
+        (["domain-glyphs", "--methods", "independent"], ["independent", "domain"]),
+        (["terrain", "--methods", "ewc"], ["ewc", "regression", "these can: npbcl"]),
         (["vae-glyphs"], ["log-likelihood", "accuracy"]),
         (["split-glyphs", "--methods", "naive", "--seeds", "0"], ["seeds must be in 1 .. 1000"]),
         (
@@ -294,20 +292,20 @@ def test_a_method_that_has_too_few_examples_is_named(method, texts, reason, tmp_
         ),
         (
             ["split-glyphs", "--methods", "naive", "--set", "ewc.rate=1"],
-            ["'ewc.rate' is for ewc, which is not compared"],
+            ["'ewc.rate'", "not compared", "compared: naive"],
         ),
         (["split-glyphs", "--methods", "naive", "--set", "seed=1"], ["--seeds"]),
         (
             ["split-glyphs", "--methods", "naive", "--set", "preset=paper"],
-            ["preset is not a setting here", "with --tuned"],
+            ["preset cannot be set", "with --tuned"],
         ),
         (
             ["split-glyphs", "--methods", "npbcl", "--set", "npbcl.preset=paper"],
-            ["npbcl.preset is not", "with --tuned"],
+            ["npbcl.preset cannot be set", "with --tuned"],
         ),
         (
             ["split-glyphs", "--methods", "naive", "--set", "dataset=mnist"],
-            ["dataset is not", "another EXPERIMENT"],
+            ["dataset cannot be set", "another EXPERIMENT"],
         ),
         (["split-glyphs", "--methods", "naive", "--set", "rate"], ["--set takes KEY=VALUE"]),
     ],

@@ -30,7 +30,7 @@ def test_every_preset_is_a_configuration_for_every_method_that_can(name):
     for method_name in METHODS:
         if PRESETS[name].asks not in ABOUT[method_name].can:
             with pytest.raises(
-                UserError, match=f"method {method_name} does not do {PRESETS[name].asks}.*npbcl"
+                UserError, match=f"method {method_name} .*{PRESETS[name].asks}.*npbcl"
             ):
                 configure(name, method=method_name)
             continue
@@ -55,9 +55,7 @@ def test_an_experiment_with_one_head_has_one_whatever_else_is_chosen(tmp_path):
         configure(write(tmp_path, 'experiment = "domain-mnist"\nmethod = "ewc"\n')),
     ):
         assert config.settings.single_head
-    with pytest.raises(
-        UserError, match="single_head must be true in an experiment that asks for domain"
-    ):
+    with pytest.raises(UserError, match="single_head must be true.*domain"):
         configure("domain-mnist", {"single_head": "false"})
 
 

@@ -277,11 +277,11 @@ def test_settings_of_generative_learners_are_documented_and_no_keys_of_a_run(nam
 @pytest.mark.parametrize(
     ("target", "texts", "words"),
     [
-        ("vae-glyphs", {"method": "hat"}, "method hat does not do images.*vae_npbcl"),
+        ("vae-glyphs", {"method": "hat"}, "method hat .*images.*vae_npbcl"),
         (
             "split-glyphs",
             {"method": "vae_npbcl"},
-            "stream must be classes for the methods vae_npbcl",
+            "stream must be classes with the methods vae_npbcl",
         ),
         ("vae-glyphs", {"stream": "split"}, "stream must be classes"),
         ("vae-glyphs", {"final_samples": "0"}, "final_samples must be at least 1, got 0"),

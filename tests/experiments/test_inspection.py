@@ -98,9 +98,11 @@ def test_a_run_that_is_at_work_or_damaged_says_so(capsys, interrupted):
 
 
 def test_no_runs_and_no_folder(capsys, workplace):
-    assert typed(capsys, "runs")[::2] == (2, "ibpcl: runs: there is no such folder\n")
+    code, _, err = typed(capsys, "runs")
+    assert code == 2 and err.startswith("ibpcl: runs: ") and err.count("\n") == 1
     (workplace / "runs").mkdir()
-    assert typed(capsys, "runs") == (0, "runs: there is no run\n", "")
+    code, out, err = typed(capsys, "runs")
+    assert (code, err) == (0, "") and out.startswith("runs: ") and out.count("\n") == 1
     assert typed(capsys, "runs", "--json")[1] == "[]\n"
     assert "is not the folder of a run" in typed(capsys, "runs", "--compare", "runs", "runs")[2]
 

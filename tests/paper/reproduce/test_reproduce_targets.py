@@ -194,7 +194,7 @@ def test_ours_is_never_tuned_but_in_the_row_of_the_search_that_all_methods_had(
     assert len({cell["folder"] for cell in table["cells"]}) == 4
     # not there without --tuned
     code, _, err = typed(capsys, tmp_path, tiny, "accuracy", *arguments)
-    assert code == 2 and "no row 'npbcl-searched'" in err[0]
+    assert code == 2 and "'npbcl-searched'" in err[0]
     # nor where it was not searched
     monkeypatch.delitem(TUNED["split-glyphs"], "npbcl")
     typed(capsys, tmp_path, tiny, "accuracy", "--tuned", *arguments)
@@ -423,7 +423,7 @@ def test_what_would_keep_too_much_is_left_out_unless_it_is_named(
 ):
     two = [row for row in method_rows() if row.key in ("naive", "joint")]
     monkeypatch.setitem(KINDS, "domain", KINDS["domain"]._replace(rows=lambda quick: two))
-    monkeypatch.setattr(cells, "MUCH", 0)
+    monkeypatch.setattr(cells, "TOO_MANY_BYTES", 0)
     few = {"tasks": "3"}
     arguments = ["--quick", "--datasets", "domain-glyphs", "--set=joint.epochs=1"]
     _, out, _ = typed(capsys, tmp_path, few, "domain", *arguments, "--set=naive.epochs=1")
@@ -445,31 +445,31 @@ def test_if_nothing_can_be_trained_the_first_reason_is_told(tmp_path, tiny, caps
     ("arguments", "words"),
     [
         (["accuracies"], ["unknown target 'accuracies'", "did you mean 'accuracy'"]),
-        (["accuracy", "--datasets", "cifar"], ["no data set 'cifar' here"]),
-        (["accuracy", "--datasets", "glyphs", "--methods", "nobody"], ["no row 'nobody'"]),
+        (["accuracy", "--datasets", "cifar"], ["'cifar'", "known: split-mnist"]),
+        (["accuracy", "--datasets", "glyphs", "--methods", "nobody"], ["'nobody'", "known: "]),
         (["accuracy", "--preset", "best"], ["preset must be one of", "'best'"]),
         (["accuracy", "--seeds", "0"], ["seeds must be in 1 .. 1000"]),
         (["accuracy", "--seeds", "two"], ["--seeds", "'two'"]),
         (["accuracy", "--set", "epochs"], ["--set takes KEY=VALUE"]),
-        (["over-training", "--set", "epochs=3"], ["epochs is what the row", "npbcl-5"]),
-        (["masks", "--set", "epochs=many"], ["epochs must be a whole number"]),
-        (["accuracy", "--methods", "naive", "--set", "alpha=3"], ["alpha is for none of the rows"]),
+        (["over-training", "--set", "epochs=3"], ["epochs", "npbcl-5", "--methods"]),
+        (["masks", "--set", "epochs=many"], ["epochs must be", "'many'"]),
+        (["accuracy", "--methods", "naive", "--set", "alpha=3"], ["alpha applies to no row"]),
         (
             ["accuracy", "--methods", "naive", "--set", "ewc.weight=3"],
-            ["ewc.weight is for none of the rows"],
+            ["ewc.weight applies to no row"],
         ),
-        (["accuracy", "--methods", "naive", "--preset", "paper"], ["--preset is for npbcl"]),
+        (["accuracy", "--methods", "naive", "--preset", "paper"], ["--preset applies to npbcl"]),
         (
             ["domain", "--datasets", "permuted-mnist"],
-            ["no data set 'permuted-mnist' here", "domain-mnist"],
+            ["'permuted-mnist'", "domain-mnist"],
         ),
         (
             ["accuracy", "--datasets", "vae-glyphs"],
-            ["no data set 'vae-glyphs' here", "split-glyphs"],
+            ["'vae-glyphs'", "split-glyphs"],
         ),
         (
             ["likelihood", "--datasets", "split-mnist"],
-            ["no data set 'split-mnist' here", "vae-mnist"],
+            ["'split-mnist'", "vae-mnist"],
         ),
     ],
 )
