@@ -256,8 +256,8 @@ class RunConfig:
         if own is not None:
             if own.kind == "images":
                 raise UserError(
-                    "tasks of images without labels cannot be a run of their own: use ibpcl.learn, "
-                    "or an experiment such as vae-glyphs"
+                    "a run cannot learn your own images without labels: use ibpcl.learn, or an "
+                    "experiment such as vae-glyphs"
                 )
             for name, value in (
                 ("own", own),

@@ -144,7 +144,7 @@ def of_run(folder):
         )
     ]
     if not run.finished:
-        hint = f"The run is {run.place}. If no process is at work on it, this command continues it:"
+        hint = f"The run is {run.place}. If no process is running it, this command continues it:"
         resume = shell.command_line(["ibpcl", "run", "--resume", str(folder)])
         before.append(Section("Not finished", [Paragraph(hint), Code((resume,))]))
     if run.problems:

@@ -1,4 +1,4 @@
-"""Learners in files: the one of a run's folder, or one that saved itself."""
+"""Stored learners: load the learner of a run's folder, or one that saved itself."""
 
 import sys
 from os import PathLike
@@ -17,45 +17,51 @@ from ibpcl.methods.own import name_of
 
 
 def trained_on_unit_range(path: str | PathLike) -> bool | None:
-    """Return whether the learner of a run folder or a ``learner.npz`` was trained on inputs in
-    0..1, as pixels are.
+    """Return whether a stored learner was trained on inputs in 0..1, as scaled pixels are.
 
     Parameters
     ----------
     path : path-like
+        The folder of a run, or a ``learner.npz``.
 
     Returns
     -------
     unit : bool or None
-        None if the file does not say: a learner saved itself, or an older version wrote it.
+        None if the file does not contain this: the learner saved itself, or an older version wrote
+        it.
 
     Raises
     ------
     OSError, ValueError
-        If there is no such file, or it is damaged.
+        If the file does not exist, or is damaged.
     """
     path = Path(path)
-    found = checkpoints.load(path / LEARNER if path.is_dir() else path).meta.get("unit_range")
-    return found if isinstance(found, bool) else None
+    unit = checkpoints.load(path / LEARNER if path.is_dir() else path).meta.get("unit_range")
+    return unit if isinstance(unit, bool) else None
 
 
 def load(path: str | PathLike, method: type | None = None) -> Learner:
-    """Return the learner of a run folder, or of a ``learner.npz``; its class is the one that the
-    file names.
+    """Return the learner of a run's folder, or of a file that a learner saved.
 
-    Nothing is executed from the file: a class that is not of this package must have been imported
-    before, or be given.
+    Nothing in the file is executed. The file names the class of the learner: a class outside this
+    package must have been imported before, or be given.
 
     Parameters
     ----------
     path : path-like
+        The folder of a run, or a ``learner.npz``.
     method : class, optional
-        Of the learner, for one that is not of this package.
+        The class of the learner, if it is not in this package.
+
+    Returns
+    -------
+    learner : Learner
+        As it was saved, ready to predict or to learn a further task.
 
     Raises
     ------
     UserError
-        If there is no such file, it is damaged, or its class is not known.
+        If the file does not exist, is damaged, or its class is not available.
 
     Examples
     --------
@@ -91,8 +97,8 @@ def load(path: str | PathLike, method: type | None = None) -> Learner:
         method = getattr(sys.modules.get(place), name, None)
         if not isinstance(method, type):
             raise UserError(
-                f"load: {file} holds the learner {meta.get('class') or meta['method']}; import "
-                "its module first, or name the class package.module:Class with `method`"
+                f"load: {file} holds a learner of the class {meta.get('class') or meta['method']}; "
+                "import its module first, or give the class package.module:Class by `method`"
             )
     if method is None:
         if meta["method"] not in OF_LEARNER:
@@ -100,27 +106,27 @@ def load(path: str | PathLike, method: type | None = None) -> Learner:
                 f"load: {file} holds a {meta['method']}, which this version does not have"
             )
         method = method_of(OF_LEARNER[meta["method"]]).learner
-    made = method_of(name_of(method))
+    chosen = method_of(name_of(method))
     settings = {
         name: tuple(value) if isinstance(value, list) else value
         for name, value in meta["settings"].items()
     }
     try:
-        learner = made.learner(made.settings(**settings), meta["seed"], meta["backend"])
+        learner = chosen.learner(chosen.settings(**settings), meta["seed"], meta["backend"])
         learner.load_state(
-            _numbers(arrays) if made.learner.__module__.startswith("ibpcl.") else arrays
+            _numbers(arrays) if chosen.learner.__module__.startswith("ibpcl.") else arrays
         )
         _check_state(learner.state(), arrays)
-    # the arrays may be any, and the class the user's
+    # Any error: the arrays may be arbitrary, and the class may be the user's.
     except Exception as error:
         raise UserError(
-            f"load: {file} does not fit {made.name}: {type(error).__name__}: {error}"
+            f"load: {file} does not fit {chosen.name}: {type(error).__name__}: {error}"
         ) from error
     return learner
 
 
 def _numbers(arrays):
-    """Return the arrays of a learner of this package, all of whose arrays hold numbers."""
+    """Return the arrays of a learner of this package, all of which must hold numbers."""
     for name, array in arrays.items():
         if array.dtype.kind not in "fiub":
             raise TypeError(f"{name} must hold numbers, got {array.dtype}")
@@ -128,9 +134,7 @@ def _numbers(arrays):
 
 
 def _check_state(state, arrays):
-    """Refuse arrays of which a learner has not become its state: one is missing, or has another
-    shape.
-    """
+    """Refuse arrays that do not fit the state of a learner in names or shapes."""
     if different := sorted(state.keys() ^ arrays.keys()):
         raise ValueError(f"its arrays differ in {', '.join(different[:3])}")
     for name, value in state.items():

@@ -1,4 +1,4 @@
-"""The stream of tasks of a configuration."""
+"""Streams: the sequence of tasks of a configuration."""
 
 from typing import NamedTuple
 
@@ -13,17 +13,27 @@ from ibpcl.data.terrain import TerrainStream
 from ibpcl.errors import UserError
 from ibpcl.experiments.config import OWN
 
-# two classes a task; of images as published, or cut anew
+# Streams with two classes per task: images split as published, or split again.
 SPLIT = ("split", "resplit")
 
 
 def make_stream(config):
     """Return the stream of tasks of a configuration.
 
+    Parameters
+    ----------
+    config : RunConfig
+        The configuration.
+
+    Returns
+    -------
+    stream : sequence of Task
+        The tasks; most streams make a task only when it is indexed.
+
     Raises
     ------
     UserError
-        If a file is missing or damaged, or there are not so many tasks.
+        If a file is missing or damaged, or the data have fewer tasks.
     """
     if config.stream == "strips":
         stream = TerrainStream(config.tasks, config.data_seed, config.validation)
@@ -58,34 +68,34 @@ def _check_number(config, most):
 
 
 def _own_stream(config):
-    """Return the own data of a configuration, if they are those that it was made with."""
+    """Return the user's own tasks, after checking that the data are unchanged."""
     if config.own is not None:
         return config.own
     if config.data is None:
         raise UserError(
-            "the tasks of this run came from Python; ibpcl.run(tasks, out=...) with the same "
-            "tasks continues it"
+            "the tasks of this run came from Python; continue it by ibpcl.run(tasks, out=...) "
+            "with the same tasks"
         )
     stream = read_tasks(config.data, config.classes)
     if stream.sha256 != config.data_sha256:
         raise UserError(
-            f"data: {config.data} holds other data than the run was made with (SHA-256 "
-            f"{stream.sha256}, not {config.data_sha256})"
+            f"data: {config.data} differs from the data of the run (SHA-256 {stream.sha256}, not "
+            f"{config.data_sha256})"
         )
     return stream
 
 
 class Survey(NamedTuple):
-    """What is known of a stream before any time is spent on learning.
+    """Properties of a stream, known before any time is spent on learning.
 
     Attributes
     ----------
     names : tuple of str
         The names of all tasks.
     image_shape : (int, int) or None
-        Height and width of the images of the first task.
+        Height and width of the images of the first task; None if its inputs are not images.
     unit_range : bool
-        Whether the inputs of the first task lie in 0..1, as scaled pixels do.
+        Whether the inputs of the first task are in 0..1, as scaled pixels are.
     """
 
     names: tuple[str, ...]
@@ -94,13 +104,23 @@ class Survey(NamedTuple):
 
 
 def survey(stream):
-    """Look at all tasks of a stream; return a :class:`Survey`.
+    """Check all tasks of a stream before training.
+
+    Parameters
+    ----------
+    stream : sequence of Task
+        The tasks.
+
+    Returns
+    -------
+    survey : Survey
+        Properties of the stream.
 
     Raises
     ------
     UserError
-        If a task cannot be learned: pixels that are not finite, labels out of range, no examples,
-        another width, test targets that are all alike.
+        If a task cannot be learned: inputs that are not finite, labels out of range, no examples,
+        another input width than the first task, or test targets that are all equal.
     """
     try:
         first = stream[0]
@@ -109,17 +129,15 @@ def survey(stream):
             task = stream[t] if t else first
             if task.inputs != first.inputs:
                 raise ValueError(
-                    f"Task {task.name!r}: inputs are {task.inputs} wide, but those of task "
-                    f"{first.name!r} "
-                    f"are {first.inputs} wide; all tasks of a stream must have one input width"
+                    f"Task {task.name!r}: inputs have width {task.inputs}, but those of task "
+                    f"{first.name!r} have width {first.inputs}; all tasks must have the same"
                 )
             if task.kind == "regression" and not np.ptp(task.y_test, axis=0).any():
                 raise ValueError(
-                    f"the test targets ({len(task.y_test)}) of task {task.name!r} are all alike, "
-                    "so R^2 "
-                    "is not defined; at least 2 must differ (see test_limit and validation)"
+                    f"the test targets ({len(task.y_test)}) of task {task.name!r} are all equal, "
+                    "so R^2 is not defined; at least 2 must differ (see test_limit and validation)"
                 )
             names.append(task.name)
-    except (TypeError, ValueError) as error:  # what Task refuses
+    except (TypeError, ValueError) as error:  # raised by Task
         raise UserError(str(error)) from error
     return Survey(tuple(names), first.image_shape, in_unit_range(first.x_train))

@@ -1,10 +1,9 @@
-"""Many runs at once: jobs, each done here or by the workers of an executor, and never by two
-commands.
+"""Parallel runs: jobs for the workers of an executor; a lock keeps two commands from the same job.
 
 The executor is any :class:`concurrent.futures.Executor` whose workers share the folder with this
-command, such as ``dask.distributed.Client.get_executor()``.  What a job is about, its checkpoints
-and its result, is in the folder; a worker gets a few hundred bytes and returns a few thousand.  So
-a job whose worker died continues with the task that it was in, on whichever worker is free.
+process, such as ``dask.distributed.Client.get_executor()``. The checkpoints and the results of a
+job are files in the folder, so a worker receives a few hundred bytes and returns a few thousand. If
+a worker dies, any free worker continues its job, with the task that was interrupted.
 """
 
 import contextlib
@@ -38,38 +37,59 @@ from ibpcl.experiments.journal import tasks_behind
 from ibpcl.experiments.result import versions
 from ibpcl.inference.backend import why_not
 
-# seconds between looks at what others do
+# Seconds between two checks of the running jobs.
 LOOK = 0.5
-# a terminal cuts the end off
+# The description comes last, because a terminal cuts off the end.
 BAR = "{percentage:3.0f}%|{bar:20}| {elapsed} so far, about {remaining} left; {desc}"
-# whose versions may change the last digits of a result
+# Packages whose versions may change the last digits of a result.
 DECISIVE = ("ibpcl", "python", "numpy", "scipy", "numba")
 
 
 class Job(NamedTuple):
-    """Something to do that leaves its result in a folder.
+    """A job that writes its result to a folder.
 
-    ``run`` takes a callable, which it calls after every task, and returns what the job gave; it
-    goes to a worker, and raises :class:`ibpcl.experiments.folder.AtWorkError` if another process is
-    at work on the job, as ``busy`` returns.
+    Attributes
+    ----------
+    key : object
+        Identifies the job for the caller.
+    name : str
+        Name of the job for messages.
+    cost : float
+        Approximate time, relative to other jobs.
+    tasks : int
+        Number of tasks that its runs learn in all.
+    folders : tuple of Path
+        Folders of its runs.
+    run : callable
+        Does the job; takes a callable, which it calls after every task, and returns the result. It
+        is
+        sent to a worker, and raises :class:`ibpcl.experiments.folder.AtWorkError` if another
+        process is
+        at work on the job.
+    busy : callable
+        Returns whether another process is doing the job.
     """
 
-    key: Any  # for the caller
-    name: str  # for people
-    # how long it takes compared with others, roughly
+    key: Any
+    name: str
     cost: float
-    tasks: int  # that its runs learn in all
-    folders: tuple[Path, ...]  # of its runs
+    tasks: int
+    folders: tuple[Path, ...]
     run: Callable
     busy: Callable
 
 
 class Workers(NamedTuple):
-    """The workers that do the jobs: an executor, the threads of each, and a function that returns
-    their number.
+    """The workers that do the jobs.
 
-    Without the former a worker uses all threads that it may; without the latter all jobs are handed
-    out at once.
+    Attributes
+    ----------
+    executor : concurrent.futures.Executor
+        Runs the jobs.
+    threads : int or None
+        Threads of each worker; None for all that it may use.
+    count : callable
+        Returns the current number of workers; by default, all jobs are submitted at once.
     """
 
     executor: Executor
@@ -78,11 +98,21 @@ class Workers(NamedTuple):
 
 
 class Admission(NamedTuple):
-    """What a worker must have before it does a job: the folder, seen by a file in it, and the
-    versions.
+    """Requirements on a worker before it does a job: the shared folder and equal versions.
 
-    The file also says that the job is wanted: without it a worker stops after the task that it is
-    in.
+    The file in the folder also shows that the job is still wanted: if it disappears, a worker stops
+    after its current task.
+
+    Attributes
+    ----------
+    path : Path
+        A file in the shared folder.
+    token : str
+        Its content.
+    versions : dict of str to str
+        The versions in the process of the command.
+    threads : int or None
+        Threads of each worker.
     """
 
     path: Path
@@ -91,15 +121,21 @@ class Admission(NamedTuple):
     threads: int | None
 
     def enter(self):
-        """Refuse this process if it must not work for the command; else give it its threads."""
+        """Check the requirements in this process, and set its number of threads.
+
+        Raises
+        ------
+        UserError
+            If this process does not see the folder, or has other versions.
+        """
         try:
-            found = storage.read_text(self.path)
+            content = storage.read_text(self.path)
         except (OSError, ValueError):
-            found = None
-        if found != self.token:
+            content = None
+        if content != self.token:
             raise UserError(
                 f"a worker on {platform.node()} does not share the folder {self.path.parent}; "
-                "name one with `out` that all workers see under the same path"
+                "name a folder with `out` that all workers see under the same path"
             )
         here = versions()
         for name in DECISIVE:
@@ -108,22 +144,31 @@ class Admission(NamedTuple):
                     f"a worker on {platform.node()} has {name} {here[name]}, this command "
                     f"{self.versions[name]}; install the same version there"
                 )
-        # else there are no kernels to share the cores
+        # Only compiled kernels use several threads.
         if why_not() is None:
             from ibpcl.kernels import threads
 
             threads.set_count(self.threads)
 
     def after_task(self, report):
-        """Stop a job that is not wanted any more; it can be continued, because a task has just been
-        saved.
+        """Stop a job that is no longer wanted; its last task has just been saved.
+
+        Parameters
+        ----------
+        report : ibpcl.experiments.run.Report
+            The results after the task; not used.
+
+        Raises
+        ------
+        UserError
+            If the command that wanted the job has ended.
         """
         if not self.path.exists():
-            raise UserError("the command that wanted this run has ended")
+            raise UserError("the command that started this run has ended")
 
 
 class _Here(Executor):
-    """Does a job at once, in this thread; an interrupt goes through."""
+    """An executor that does each job at once in this thread; an interrupt passes through."""
 
     def submit(self, function, /, *arguments):
         future = Future()
@@ -132,30 +177,36 @@ class _Here(Executor):
 
 
 def outcomes(jobs, folder, workers=None, progress=None):
-    """Do jobs, the longest first if there are workers, and yield each with what it gave, in the
-    order of finishing.
+    """Do jobs, and yield each with its result, in the order in which they finish.
+
+    With workers, the longest jobs start first.
 
     Parameters
     ----------
     jobs : sequence of Job
+        The jobs.
     folder : path-like
-        Which all workers share; it exists.
+        An existing folder that all workers share.
     workers : Workers, optional
-        This process does them, one after another, if not given.
-    progress : bool, optional
-        Show a bar over all jobs, with the time left: yes, no, or (None) on a terminal only.
+        Do the jobs in parallel. Without them, this process does one job after another.
+    progress : bool or None
+        Whether to show one bar over all jobs, with the time left; None shows it on a terminal only.
 
     Yields
     ------
-    job, outcome : Job and object or TrainingError
-        What ``job.run`` returned; or why it could not be trained, also if its worker died each
-        time.
+    job : Job
+        A job that has ended.
+    outcome : object or TrainingError
+        The return value of ``job.run``; or the error, if training failed or the workers of the job
+        died.
 
     Raises
     ------
-    UserError, ConnectionError
-        If a worker must not work for this command, or its processes cannot start because the script
-        has no main guard; if the executor has lost its workers.
+    UserError
+        If a worker does not meet the requirements, or cannot start because the script has no main
+        guard.
+    ConnectionError
+        If the executor has lost its workers.
     """
     main_guard.refuse_to_begin_again(workers)
     waiting = list(jobs)
@@ -164,7 +215,7 @@ def outcomes(jobs, folder, workers=None, progress=None):
     here = workers is None
     workers = workers or Workers(_Here(), count=lambda: 1)
     if not here:
-        # so that no long one is left over in the end
+        # The longest first, so that no long job remains at the end.
         waiting.sort(key=lambda job: -job.cost)
     with (
         contextlib.nullcontext() if here else _admission(folder, workers.threads) as admission,
@@ -182,7 +233,7 @@ def outcomes(jobs, folder, workers=None, progress=None):
                 hands = max(1, workers.count()) - len(running)
                 for job in list(itertools.islice(free, max(0, hands))):
                     waiting.remove(job)
-                    if here:  # it is done before it is running
+                    if here:  # submitting does the job, so describe it first
                         bar.set_description_str(f"{len(ended) + 1} of {len(jobs)}: {job.name}")
                         step = job.cost / job.tasks
                         future = workers.executor.submit(
@@ -192,11 +243,9 @@ def outcomes(jobs, folder, workers=None, progress=None):
                         future = workers.executor.submit(_do_admitted, job.run, admission)
                     running[future] = job
                 if not running:
-                    bar.set_description_str(
-                        f"{len(waiting)} left, another process is at work on them"
-                    )
+                    bar.set_description_str(f"{len(waiting)} left, all at work in other processes")
                     time.sleep(LOOK)
-                # a set, whose order differs between processes
+                # A set, whose order differs between processes; yield in the order of the jobs.
                 done = wait(running, LOOK, FIRST_COMPLETED).done
                 for future in [future for future in running if future in done]:
                     job = running.pop(future)
@@ -215,41 +264,37 @@ def outcomes(jobs, folder, workers=None, progress=None):
 
 
 def _do(run, after_task):
-    """Do a job where this is called; return what it gave, or its error: what is raised is the
-    executor's.
-    """
+    """Do a job in this process; return its result or the error that it raised."""
     try:
-        # An overflow is about to stop a run with a message that says more than NumPy's warning.
+        # After an overflow the run stops with a message that explains more than NumPy's warning.
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             return run(after_task)
-    # its caller decides: it may come from another process
+    # The caller decides; on a worker, the error must reach another process.
     except Exception as error:
         return error
 
 
 def _do_admitted(run, admission):
-    """Do a job on a worker, if it may work."""
-    # its own is a semaphore that outlives a killed process
+    """Do a job on a worker that meets the requirements."""
+    # tqdm's own lock is a semaphore, which would remain after the process is killed.
     tqdm.set_lock(threading.RLock())
     outcome = _do(lambda after_task: admission.enter() or run(after_task), admission.after_task)
-    # its traceback does not leave the process
+    # The traceback is not sent to the other process, so add it as text.
     if isinstance(outcome, Exception):
         outcome.add_note("".join(traceback.format_exception(outcome)))
     return outcome
 
 
 def _outcome(future, executor):
-    """Return what a job gave, or why it could not be trained, or that another process has it; raise
-    all else.
-    """
+    """Return the result of a job, or the reason why it was not trained; raise all other errors."""
     try:
         outcome = future.result()
     except (CancelledError, BrokenExecutor) as error:
         if main_guard.is_missing(executor):
             raise UserError(main_guard.LINE) from None
         raise ConnectionError(
-            "the workers are lost: their scheduler, or their pool, has ended or cannot be reached; "
-            "the same command continues what was begun"
+            "the workers are lost: their scheduler or pool has ended, or cannot be reached; the "
+            "same command continues the unfinished runs"
         ) from error
     except Exception as error:
         return TrainingError(f"no worker finished it: {str(error).partition('. ')[0]}")
@@ -260,7 +305,7 @@ def _outcome(future, executor):
 
 @contextlib.contextmanager
 def _admission(folder, threads):
-    """Make the file that admits workers, and take it away in the end."""
+    """Make the file that admits workers, and remove it at the end."""
     token = secrets.token_hex(8)
     path = Path(folder).absolute() / f".workers-{token}"
     storage.write_text(path, token)
@@ -271,9 +316,7 @@ def _admission(folder, threads):
 
 
 def _look(bar, number, ended, running):
-    """Show how far the jobs are that workers are at work on: their histories grow in the shared
-    folder.
-    """
+    """Show the progress of running jobs, from their histories in the shared folder."""
     behind = [(job, sum(map(tasks_behind, job.folders))) for job in running]
     under_way = ", ".join(f"{job.name} (task {tasks + 1} of {job.tasks})" for job, tasks in behind)
     bar.update(sum(ended) + sum(job.cost * tasks / job.tasks for job, tasks in behind) - bar.n)

@@ -1,4 +1,4 @@
-"""Tables of means and standard deviations over seeds, with reported numbers beside them."""
+"""Tables of means and standard deviations over seeds, next to numbers reported elsewhere."""
 
 import math
 import textwrap
@@ -10,16 +10,36 @@ WIDTH = 80  # of a terminal
 
 
 class Printed(NamedTuple):
-    """A number that has been reported elsewhere, in the unit of the table that it is shown in."""
+    """A number that was reported elsewhere.
+
+    Attributes
+    ----------
+    value : float
+        In the unit of the table.
+    deviation : float or None
+        The number after the plus-minus sign.
+    place : str
+        Where it is printed, such as a table of the paper.
+    source : str
+        The source in one or two words.
+    """
 
     value: float
-    deviation: float | None  # after the plus-minus
-    place: str  # where it stands
-    source: str = "paper"  # in one or two words
+    deviation: float | None
+    place: str
+    source: str = "paper"
 
 
 class Unit(NamedTuple):
-    """What numbers are counted in, and how they are written."""
+    """A unit of numbers, and how they are written.
+
+    Attributes
+    ----------
+    name : str
+        Name of the unit.
+    written : str
+        Format string.
+    """
 
     name: str
     written: str
@@ -41,8 +61,18 @@ MEGABYTES = Unit("MB", "{:.2f}")
 
 
 class Entry(NamedTuple):
-    """One cell of a table: a value per seed, and what has been reported for it, in the same
-    unit.
+    """One cell of a table: one value per seed, and the number that was reported for it.
+
+    Attributes
+    ----------
+    row, column : str
+        Names of its row and column.
+    values : tuple of float
+        One per seed, NaN where nothing was measured.
+    unit : Unit
+        Unit of the values.
+    printed : Printed or None
+        The reported number, in the same unit.
     """
 
     row: str
@@ -58,18 +88,16 @@ class Entry(NamedTuple):
 
     @property
     def deviation(self):
-        """The sample standard deviation over seeds (divided by their number less one); NaN for
-        fewer than two.
-        """
+        """The sample standard deviation over seeds (with n - 1); NaN for fewer than two."""
         return float(np.std(self.values, ddof=1)) if len(self.values) > 1 else math.nan
 
     @property
     def difference(self):
-        """The mean less the printed value; NaN without one."""
+        """The mean minus the reported number; NaN without one."""
         return math.nan if self.printed is None else self.mean - self.printed.value
 
     def to_dict(self):
-        """Return plain values only, for JSON."""
+        """Return the entry as plain values, for JSON."""
         printed = None if self.printed is None else self.printed._asdict()
         return {
             "row": self.row,
@@ -85,14 +113,24 @@ class Entry(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Entries under a title; rows and columns stand in the order in which the entries come."""
+    """A table; rows and columns are in the order in which the entries name them.
+
+    Attributes
+    ----------
+    title : str
+        Its title.
+    entries : tuple of Entry
+        Its cells.
+    corner : str
+        Name of the column of row names.
+    """
 
     title: str
     entries: tuple[Entry, ...]
     corner: str = ""
 
     def to_dict(self):
-        """Return plain values only, for JSON."""
+        """Return the table as plain values, for JSON."""
         header, lines = grid(self)
         return {
             "title": self.title,
@@ -104,11 +142,26 @@ class Table(NamedTuple):
 
 
 def spread(mean, deviation, unit):
-    """Return a mean with its deviation as text; a dash for what was not measured.
+    """Return a mean with its standard deviation as text.
 
-    >>> spread(99.754, 0.021, PERCENT), spread(99.754, math.nan, PERCENT), spread(math.nan,
-    ...     math.nan, PERCENT)
-    ('99.75 ± 0.02', '99.75', '-')
+    Parameters
+    ----------
+    mean : float
+        The mean; NaN gives a dash.
+    deviation : float or None
+        The standard deviation; left out if NaN or None.
+    unit : Unit
+        How numbers are written.
+
+    Returns
+    -------
+    text : str
+        Such as ``99.75 ± 0.02``.
+
+    Examples
+    --------
+    >>> spread(99.754, 0.021, PERCENT), spread(99.754, math.nan, PERCENT)
+    ('99.75 ± 0.02', '99.75')
     """
     if math.isnan(mean):
         return "-"
@@ -119,9 +172,21 @@ def spread(mean, deviation, unit):
 
 
 def grid(table):
-    """Lay a table out as text: the header, then lines of cells.
+    """Return the header and the lines of a table as text.
 
-    Below a row for which there are reported numbers, one line has these and one the differences.
+    If numbers were reported for a row, two lines below it show these and the differences.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+
+    Returns
+    -------
+    header : list of str
+        Names of the columns.
+    lines : list of list of str
+        One list of cells per line.
     """
     rows, columns = (
         list(dict.fromkeys(getattr(entry, axis) for entry in table.entries))
@@ -159,17 +224,40 @@ def _difference(entry):
 
 
 def caption(table):
-    """Return the title, with the number of seeds behind the means."""
+    """Return the title of a table with the number of seeds.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+
+    Returns
+    -------
+    caption : str
+        Such as ``Accuracy (mean ± sd over 5 seeds)``.
+    """
     counts = {len(entry.values) for entry in table.entries}
     if counts <= {1}:
         return f"{table.title} (one seed)"
-    words = f"{max(counts)} seeds" if len(counts) == 1 else f"{min(counts)} to {max(counts)} seeds"
-    return f"{table.title} (mean ± sd over {words})"
+    number = str(max(counts)) if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
+    return f"{table.title} (mean ± sd over {number} seeds)"
 
 
 def text(table):
-    """Return a table for a terminal.
+    """Return a table as text for a terminal.
 
+    Parameters
+    ----------
+    table : Table
+        The table.
+
+    Returns
+    -------
+    text : str
+        The caption and aligned columns.
+
+    Examples
+    --------
     >>> print(text(Table("Accuracy", (Entry("ours", "MNIST", (99.0, 99.5)),))))
     Accuracy (mean ± sd over 2 seeds)
     <BLANKLINE>
@@ -189,9 +277,20 @@ def text(table):
 
 
 def markdown_lines(lines):
-    r"""Return lines of cells as a table in Markdown: the header first, the first column aligned
-    left.
+    r"""Return lines of cells as a Markdown table; only the first column is aligned left.
 
+    Parameters
+    ----------
+    lines : list of list of str
+        The header first.
+
+    Returns
+    -------
+    text : str
+        The table.
+
+    Examples
+    --------
     >>> print(markdown_lines([["", "p(x | t)"], ["a", "1"]]))
     |  | p(x \| t) |
     | :-- | --: |
@@ -204,8 +303,20 @@ def markdown_lines(lines):
 
 
 def markdown(table):
-    """Return a table in Markdown.
+    """Return a table with its caption in Markdown.
 
+    Parameters
+    ----------
+    table : Table
+        The table.
+
+    Returns
+    -------
+    text : str
+        The caption and the table.
+
+    Examples
+    --------
     >>> print(markdown(Table("Accuracy", (Entry("ours", "MNIST", (99.0,)),))))
     **Accuracy (one seed)**
     <BLANKLINE>

@@ -1,10 +1,10 @@
-"""The settings that a search has found for a method on an experiment: its preset "tuned".
+"""The preset "tuned": for each method and experiment, the settings that a search found.
 
-Each is the best trial of a record under docs/search/, made by ``ibpcl tune`` on validation data; a
-test compares.  The default settings of NPBCL come from a search of their own, docs/npbcl_search.md.
+Each is the best trial of a record in docs/search/, which ``ibpcl tune`` made on validation data; a
+test compares them. The default settings of NPBCL come from a separate search, docs/npbcl_search.md.
 """
 
-# An experiment on which a method has not been searched takes what was found on another.
+# Experiments without a search of their own use the settings of a similar experiment.
 LIKE = {
     "fashion-resplit": "split-fashion-mnist",
     "permuted-mnist": "split-mnist",
@@ -327,12 +327,26 @@ TUNED = {
 
 
 def tuned(experiment, method):
-    """Return the settings that were found for a method, on the experiment or on one that is like
-    it; None without any.
+    """Return the settings that a search found for a method, on the experiment or on a similar one.
 
-    >>> tuned("fashion-resplit",
-    ...     "imm") == TUNED["split-fashion-mnist"]["imm"], tuned("split-glyphs", "imm")
-    (True, None)
+    Parameters
+    ----------
+    experiment : str
+        Name of the experiment.
+    method : str
+        Name of the method.
+
+    Returns
+    -------
+    settings : dict of str to object, or None
+        None if there was no search.
+
+    Examples
+    --------
+    >>> tuned("fashion-resplit", "imm") == TUNED["split-fashion-mnist"]["imm"]
+    True
+    >>> tuned("split-glyphs", "imm") is None
+    True
     """
     while experiment is not None:
         if method in TUNED.get(experiment, {}):

@@ -1,8 +1,7 @@
-"""Values of configuration keys: from TOML, Python or the text of a command line to the type of the
-key.
+"""Conversion of configuration values: from TOML, Python or text to the type of the key.
 
 The type is the key's annotation: ``bool``, ``int``, ``float``, ``str``, ``tuple[X, ...]`` of one of
-these, and ``X | None``.  TOML has no null, so a key that is not set is written as ``"none"``.
+these, and ``X | None``. TOML has no null, so a missing value is written as ``"none"``.
 """
 
 import json
@@ -31,8 +30,20 @@ TRUTH = {"true": True, "false": False}
 
 
 def describe(kind):
-    """Return in words what a key of this type takes.
+    """Return the allowed values of a type in words.
 
+    Parameters
+    ----------
+    kind : type
+        The type of a key.
+
+    Returns
+    -------
+    words : str
+        A noun phrase.
+
+    Examples
+    --------
     >>> describe(tuple[int, ...]), describe(int | None), describe(tuple[tuple[int, ...], ...])
     ('a list of whole numbers', 'a whole number or none', 'a list of lists of whole numbers')
     """
@@ -46,12 +57,33 @@ def _plural(kind):
 
 
 def convert(key, value, kind):
-    """Return a value of TOML or Python as the type of its key, or raise a UserError that names the
-    key.
+    """Return a value from TOML or Python as the type of its key.
 
-    A whole number may stand for a number, a single element for a list of one, a path for a text,
-    and NumPy's numbers and arrays for Python's.
+    An integer is accepted for a float, a single element for a list, a path for a string, and
+    numbers
+    and arrays of NumPy for those of Python.
 
+    Parameters
+    ----------
+    key : str
+        Name of the key, for the message.
+    value : object
+        The value.
+    kind : type
+        The type of the key.
+
+    Returns
+    -------
+    value : kind
+        The converted value.
+
+    Raises
+    ------
+    UserError
+        If the value has another type.
+
+    Examples
+    --------
     >>> convert("hidden", [100, 50], tuple[int, ...]), convert("alpha", 30, float)
     ((100, 50), 30.0)
     """
@@ -64,14 +96,23 @@ def convert(key, value, kind):
     except OverflowError as error:
         raise UserError(f"{key} is too large: a number of {len(str(abs(value)))} digits") from error
     except TypeError as error:
-        what = WORDS.get(type(value), type(value).__name__)
-        came = " ".join(toml(value).split())  # an array is written in several lines
-        raise UserError(f"{key} must be {describe(kind)}, got {came} ({what})") from error
+        kind_of_value = WORDS.get(type(value), type(value).__name__)
+        given = " ".join(toml(value).split())  # the text of an array has several lines
+        raise UserError(f"{key} must be {describe(kind)}, got {given} ({kind_of_value})") from error
 
 
 def unwrapped(value):
-    """Return Python's numbers and lists for NumPy's, and text for a path; anything else as it
-    is.
+    """Return numbers and arrays of NumPy as those of Python, and a path as a string.
+
+    Parameters
+    ----------
+    value : object
+        Any value; lists are converted element by element.
+
+    Returns
+    -------
+    value : object
+        The converted value; other values unchanged.
     """
     if isinstance(value, np.ma.MaskedArray):
         return value  # its masked elements have no value
@@ -87,12 +128,33 @@ def unwrapped(value):
 
 
 def parse(key, text, kind):
-    """Return the text of a command line as the type of its key, or raise a UserError that names the
-    key.
+    """Return the text of a value as the type of its key.
 
-    Lists are written ``100,50`` or ``[100, 50]``, lists of lists ``[[0, 1], [2, 3]]``, truth
-    ``true`` or ``false``, no value ``none``.
+    Lists are written ``100,50`` or ``[100, 50]``, lists of lists ``[[0, 1], [2, 3]]``, booleans
+    ``true``
+    or ``false``, and a missing value ``none``.
 
+    Parameters
+    ----------
+    key : str
+        Name of the key, for the message.
+    text : str
+        The text, as on a command line.
+    kind : type
+        The type of the key.
+
+    Returns
+    -------
+    value : kind
+        The value.
+
+    Raises
+    ------
+    UserError
+        If the text cannot be read as this type.
+
+    Examples
+    --------
     >>> parse("hidden", "100,50", tuple[int, ...]), parse("train_limit", "none", int | None)
     ((100, 50), None)
     """
@@ -112,13 +174,36 @@ def parse(key, text, kind):
 
 
 def plain(value):
-    """Return a value with lists in the place of tuples, as TOML has them."""
+    """Return a value with lists instead of tuples, as TOML has them.
+
+    Parameters
+    ----------
+    value : object
+        Any value.
+
+    Returns
+    -------
+    value : object
+        Also nested tuples become lists.
+    """
     return [plain(element) for element in value] if isinstance(value, list | tuple) else value
 
 
 def toml(value):
-    """Return a value as it would stand in TOML or after ``key=``, for people to read.
+    """Return a value as text in the notation of TOML.
 
+    Parameters
+    ----------
+    value : object
+        A value of a key.
+
+    Returns
+    -------
+    text : str
+        For messages; a missing value is ``none``.
+
+    Examples
+    --------
     >>> toml((100, 50)), toml(True), toml(None), toml("relu")
     ('[100, 50]', 'true', 'none', "'relu'")
     """
@@ -146,9 +231,7 @@ def _element(kind):
 
 
 def _as(value, kind):
-    """Return a value as a type, or raise TypeError; a bool is an int to Python, but not to a
-    reader.
-    """
+    """Return a value as a type, or raise TypeError; a bool does not count as an int."""
     if _is_list(kind):
         elements = value if isinstance(value, list | tuple) else [value]
         return tuple(_as(element, _element(kind)) for element in elements)

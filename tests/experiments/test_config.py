@@ -55,7 +55,7 @@ def test_an_experiment_with_one_head_has_one_whatever_else_is_chosen(tmp_path):
         configure(write(tmp_path, 'experiment = "domain-mnist"\nmethod = "ewc"\n')),
     ):
         assert config.settings.single_head
-    with pytest.raises(UserError, match="single_head must be true.*domain"):
+    with pytest.raises(UserError, match=r"single_head must be true.*domain"):
         configure("domain-mnist", {"single_head": "false"})
 
 

@@ -134,7 +134,7 @@ def test_own_regressions_make_a_run_and_images_say_what_learns_them(tmp_path):
         and run.config.stream == "own-regression"
     )
     assert {"reliability", "accuracy_curves"} <= ibpcl.load_run(tmp_path / "lines").figures().keys()
-    with pytest.raises(UserError, match="ewc .*regression"):
+    with pytest.raises(UserError, match=r"ewc .*regression"):
         ibpcl.run([line("up", 1.0)], method="ewc")
     images = ibpcl.Task("a", x_train=INPUTS / 2, x_test=INPUTS / 2)
     with pytest.raises(UserError, match=r"images without labels are for ibpcl\.learn"):

@@ -189,7 +189,7 @@ def test_what_cannot_be_run_is_refused_before_a_folder_is_made(tmp_path, monkeyp
     x, y = np.random.default_rng(0).random((2, 30, 4))
     with pytest.raises(UserError, match=r"the test targets \(5\) of task 'flat' are all alike"):
         run(configure([Task("flat", x, y, x[:5], np.ones((5, 4)))]), tmp_path / "run")
-    with pytest.raises(UserError, match="method independent .*regression"):
+    with pytest.raises(UserError, match=r"method independent .*regression"):
         run(configure("terrain", method="independent"), tmp_path / "run")
 
     def missing():
