@@ -50,7 +50,7 @@ def test_what_a_users_file_prints_does_not_come_into_the_json(check, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--list", "--json"), "--list goes without --json"),
+        (("--list", "--json"), "--list cannot be combined with --json"),
         (("mine.py:f", "--shape", "x=0"), "sizes of at least 1"),
     ],
 )
@@ -167,8 +167,8 @@ def test_the_list_names_them_all(check):
     ("arguments", "message"),
     [
         (["nonsense"], "no check is called 'nonsense'"),
-        (["--paper", "errata"], "--paper takes no target"),
-        (["--shape", "x=3"], "belong to a function of your own"),
+        (["--paper", "errata"], "--paper takes no TARGET"),
+        (["--shape", "x=3"], "--shape and --wrt"),
         (["--html", "nowhere/at/all.html"], "--html cannot write"),
         (["there/is/no.py:f"], "there is no file"),
     ],
@@ -578,7 +578,7 @@ def test_the_gradients_that_are_there_are_judged(check, tmp_path, returned, x, w
 
 def test_functions_without_a_gradient_are_named(check, mine):
     code, out, _ = check(mine, "--shape", "b=2")
-    assert code == 0 and f"left out, without a gradient: {mine}:lonely" in " ".join(out.split())
+    assert code == 0 and f"no gradient found: {mine}:lonely" in " ".join(out.split())
     code, out, _ = check(mine, "--shape", "b=2", "--json")
     assert json.loads(out)["left_out"] == [f"{mine}:lonely"]
 

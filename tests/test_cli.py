@@ -591,7 +591,7 @@ finally:
         (["run", "--set", "alpha=nan"], "alpha must be finite"),
         (["data", "list", "--data-dir", "~no-such-user/x"], "write the folder without ~"),
         (["reproduce", "accuracy", "--methods", ","], "--methods names no row"),
-        (["check", "--list", "--paper"], "--list goes without --paper"),
+        (["check", "--list", "--paper"], "--list cannot be combined with --paper"),
     ],
 )
 def test_what_would_be_taken_for_something_else_is_refused(arguments, message, capsys):

@@ -52,7 +52,7 @@ def check_file(path, assignment=None):
             )
             if not name
             else f"class: {path} names the assignment {name[:60]!r}, which the package does not "
-            "have; for a custom assignment, give its folder with --assignment"
+            "have; for a custom assignment, give its folder with `assignment`"
         )
     if form not in chosen.forms:
         raise UserError(

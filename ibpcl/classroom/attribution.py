@@ -128,11 +128,11 @@ def refuse_contradiction(found, assignment, key):
     example = wrong[0]
     given = variants.form_of(assignment, key, example.student)
     hint = (
-        "was --key forgotten?"
+        "was `key` forgotten?"
         if key == variants.PUBLIC
         else (
-            "is it the key of this course? are the ids those of `ibpcl class new` (--from, "
-            "--roster)?"
+            "is it the key of this course? are the ids those of `ibpcl class new` (`platform`, "
+            "`roster`)?"
         )
     )
     raise UserError(

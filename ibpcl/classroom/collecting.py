@@ -184,7 +184,7 @@ def collect(path, assignment=None, key=variants.PUBLIC, platform=None, roster=No
         if not units:
             raise UserError(
                 f"class: {path} contains no hand-in, read as a download of the platform "
-                f"{platform!r}; is it another platform's?"
+                f"{platform!r}; see `platform`"
             )
         if len(units) == 1 and _holds_a_class(folder, units[0], assignment):
             folder = folder / units[0].pieces[0].name.split("/")[0]

@@ -118,7 +118,7 @@ def _table(results, assignment, system, out, roster, worksheet, column):
     if system in NEEDS_TABLE:
         raise UserError(
             f"class: {system} matches students by internal numbers, so its table is needed: "
-            f"download {NEEDS_TABLE[system]}, and give it with --worksheet"
+            f"download {NEEDS_TABLE[system]}, and give it with `worksheet`"
         )
     make = {"csv": nbgrader, "moodle": moodle, "brightspace": brightspace}[system]
     rows, notes = make(results, assignment, roster)
@@ -241,7 +241,7 @@ def moodle(results, assignment, roster):
         notes.append(
             f"{len(unknown)} students have no Moodle identifier and are left out "
             f"({', '.join(unknown[:5])}{', ...' if len(unknown) > 5 else ''}): download "
-            "the grading worksheet and give it with --worksheet"
+            "the grading worksheet and give it with `worksheet`"
         )
     return rows, notes
 

@@ -84,8 +84,8 @@ def _moodle(students, filled, roster):
     """Return the file names that Moodle reads; their second part is the participant's number."""
     if filled is None and roster is None:
         raise UserError(
-            "class: --feedback-zip for Moodle needs the participants' numbers: give the "
-            "grading worksheet with --worksheet"
+            "class: `feedback_zip` for Moodle needs the participants' numbers: give the "
+            "grading worksheet with `worksheet`"
         )
     names = {}
     for student in students:
@@ -142,8 +142,8 @@ def _entries(downloads, system):
     """Return the paths within a folder or zip of downloaded hand-ins."""
     if downloads is None:
         raise UserError(
-            f"class: --feedback-zip for {system} needs the names of the files handed "
-            "in: give the downloaded folder or zip with --downloads"
+            f"class: `feedback_zip` for {system} needs the names of the files handed "
+            "in: give the downloaded folder or zip with `downloads`"
         )
     path = Path(downloads)
     if path.is_dir():

@@ -113,9 +113,9 @@ def grade(
         of another assignment, or no hand-ins are found.
     """
     if level not in LEVELS:
-        raise UserError(f"class: level must be one of {', '.join(LEVELS)}, got {level!r}")
+        raise UserError(f"class: `level` must be one of {', '.join(LEVELS)}, got {level!r}")
     if attempt not in ATTEMPTS:
-        raise UserError(f"class: attempt must be one of {', '.join(ATTEMPTS)}, got {attempt!r}")
+        raise UserError(f"class: `attempt` must be one of {', '.join(ATTEMPTS)}, got {attempt!r}")
     out = Path(out)
     _refuse_out_inside(out, Path(submissions))
     settings = {
@@ -130,7 +130,7 @@ def grade(
         read_json(out / SETTINGS)["assignment"] if (out / SETTINGS).exists() else assignment.name
     )
     if before != assignment.name:
-        raise UserError(f"class: {out} holds the grades of {before}: give another --out")
+        raise UserError(f"class: {out} holds the grades of {before}: give another `out`")
     collection = collecting.collect(submissions, assignment, key, platform, roster, any_form)
     out.mkdir(parents=True, exist_ok=True)
     write_json(out / SETTINGS, settings)
@@ -237,7 +237,7 @@ def _refuse_out_inside(out, submissions):
     """
     if out.resolve().is_relative_to(submissions.resolve()):
         raise UserError(
-            f"class: --out {out} is inside the hand-ins in {submissions}: give another folder"
+            f"class: `out` {out} is inside the hand-ins in {submissions}: give another folder"
         )
 
 

@@ -281,7 +281,7 @@ def submit(path, out=None, assignment=None):
     data = zipped({manifest["file"]: packed, "manifest.json": json_text(manifest, indent=1) + "\n"})
     out = Path(out) if out else Path(path).with_suffix(".zip")
     if out.exists() and out.read_bytes() != data and not _is_ours(out):
-        raise UserError(f"class: {out} exists and is not a hand-in: give another name with --out")
+        raise UserError(f"class: {out} exists and is not a hand-in: give another name with `out`")
     write_bytes(out, data)
     return out, handin.sha256, warnings
 

@@ -110,7 +110,7 @@ def read(folder):
         table = read_json(path)
         return Policy(str(table["due"]), float(table["per_day"]), float(table["at_most"]))
     except (ValueError, KeyError, TypeError):
-        raise UserError(f"class: {path} is damaged; give --due again") from None
+        raise UserError(f"class: {path} is damaged; give `due` again") from None
 
 
 def keep(folder, due=None, per_day=None, at_most=None):
@@ -137,9 +137,9 @@ def keep(folder, due=None, per_day=None, at_most=None):
     path = Path(folder) / FILE
     fresh = due is not None and path.exists()  # a damaged file can be replaced
     policy = Policy() if fresh and _damaged(folder) else read(folder)
-    for name, value in (("--late-penalty", per_day), ("--late-at-most", at_most)):
+    for name, value in (("per_day", per_day), ("at_most", at_most)):
         if value is not None and not 0 <= value <= 100:
-            raise UserError(f"class: {name} must be a percentage in 0..100, got {value:g}")
+            raise UserError(f"class: `{name}` must be a percentage in 0..100, got {value:g}")
     if due is not None:
         moment = "" if due.strip().lower() == "none" else parsed(due).isoformat(timespec="seconds")
         policy = policy._replace(due=moment)

@@ -137,7 +137,7 @@ def moodle(rows, column, assignment, path):
         raise UserError(
             f"class: {path} is not Moodle's grading worksheet: its first column must "
             "hold identifiers such as 'Participant 7', and there must be a column "
-            "Grade; name it with --column"
+            "Grade; name it with `column`"
         )
     most = number(body[0][highest]) if highest is not None else 0.0
     last_modified = _named(
@@ -311,7 +311,7 @@ def _chosen(head, column, places, path, assignment=None):
     if len(matches) != 1:
         shown = "; ".join(head[at] for at in matches or places) or "none"
         raise UserError(
-            f"class: {path}: several columns could hold the points; name one with --column: {shown}"
+            f"class: {path}: several columns could hold the points; name one with `column`: {shown}"
         )
     return matches[0]
 

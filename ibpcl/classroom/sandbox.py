@@ -110,7 +110,7 @@ def choose(name="auto", probe=None):
     if name == "none":
         return name
     if name not in ("auto", *NAMES):
-        raise UserError(f"class: --sandbox must be auto, {', '.join(NAMES)}, got {name!r}")
+        raise UserError(f"class: `sandbox` must be auto, {', '.join(NAMES)}, got {name!r}")
     reasons = {}
     for each in NAMES[:2] if name == "auto" else (name,):
         reasons[each] = probe(each)
@@ -121,7 +121,7 @@ def choose(name="auto", probe=None):
         "install NumPy and SciPy with pip in a separate environment, or grade on another machine"
     ]
     raise UserError(
-        f"class: no sandbox works here ({problems}). To do: {', or '.join(advice)}. `--sandbox "
+        f"class: no sandbox works here ({problems}). To do: {', or '.join(advice)}. ``sandbox` "
         f"none` grades without: {RISK}"
     )
 

@@ -1,8 +1,8 @@
-"""The command line: ``ibpcl run``, ``ibpcl data``, ``ibpcl settings``; parsing and printing only.
+"""The command line ``ibpcl``: parsing and printing only; the commands are modules of this package.
 
-What does the work is imported when a command runs, so that ``--help`` and ``--version`` answer at
-once.  A mistake of the user ends with exit code 2 and one line on standard error; a mistake of the
-program keeps its traceback.
+A command imports its module only when it runs, so that ``--help`` and ``--version`` answer at once.
+A mistake of the user ends with exit code 2 and one line on standard error. A mistake of the program
+keeps its traceback.
 """
 
 import os
@@ -13,7 +13,7 @@ OK = 0
 FAILED = 1
 WRONG = 2
 INTERRUPTED = 130
-# commands that continue where they were interrupted
+# Commands that continue where they were interrupted.
 RESUMABLE = ("run", "compare", "tune", "reproduce")
 
 
@@ -23,12 +23,19 @@ def main(arguments=None):
     Parameters
     ----------
     arguments : list of str, optional
-        Those of the process if not given.
+        The words after ``ibpcl``; those of this process if not given.
+
+    Returns
+    -------
+    code : int
+        0 for success, 1 for failure, 2 for a mistake of the user, 130 for an interrupt; ``ibpcl
+        check``
+        has further codes.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
         _open_closed_streams()
-        from ibpcl.cli.execution import execute  # here, where an interrupt is understood
+        from ibpcl.cli.execution import execute  # imported here, so that an interrupt is handled
 
         return execute(arguments)
     except KeyboardInterrupt:
@@ -45,17 +52,18 @@ def main(arguments=None):
 
 
 def _open_closed_streams():
-    """Open what the shell has closed (``2>&-``) on the null device, before a result file gets its
-    number.
+    """Open streams that the shell has closed (``2>&-``) on the null device.
 
-    Processes that a command starts inherit the three numbers.  A stream that is None (pythonw) or
-    that Python has closed is opened on the null device, too.
+    Otherwise, a result file could get the number of a standard stream, and processes that the
+    command
+    starts inherit the three numbers. A stream that is None (pythonw), or that Python has closed, is
+    opened on the null device too.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)
         except OSError:
-            # the lowest free number, which is this one
+            # The system assigns the lowest free number, which is this one.
             opened = os.open(os.devnull, os.O_RDWR)
             os.set_inheritable(opened, True)
         stream = getattr(sys, name)

@@ -1,12 +1,13 @@
-"""``ibpcl check``: the derivations, verified.
+"""The command ``ibpcl check``: verify the derivations of this package, or a gradient of your own.
 
-A file of the user's is a matter of :mod:`ibpcl.verify` alone; :mod:`ibpcl.paper` is imported for
-everything else.
+Checking a user's file needs :mod:`ibpcl.verify` only; :mod:`ibpcl.paper` is imported for everything
+else.
 """
 
 import json
 import math
 import os
+import re
 import sys
 import time
 from argparse import RawDescriptionHelpFormatter
@@ -20,33 +21,51 @@ EPILOG = """\
 targets:
   a group      gradients, densities, samplers, divergences, estimators,
                definitions, errata
-  a name       its beginning or a pattern: kumaraswamy, '*.kl', errata/mask-*
-               (together with a file of yours: the whole name or a pattern)
-  your file    mine.py:NAME or homework.ipynb:NAME, where NAME is a function
-               with its gradient beside it (f and f_vjp, f_forward and
-               f_backward, f and grad_f, f and f_prime ...), a class with
-               forward and backward, or a function that returns loss,
-               gradient; without NAME, everything in the file is checked.
-               Inputs: from check_inputs() in the file, by --shape, or guessed.
-               The file runs with your permissions and without a sandbox; for
-               work of others, use ibpcl class grade.
+  a check      a name, its beginning or a pattern: kumaraswamy, '*.kl',
+               errata/mask-* (if your own file is checked too: only the full
+               name or a pattern)
+  your file    mine.py:NAME or homework.ipynb:NAME, where NAME is one of
+               - a function with its gradient in the same file: f and f_vjp,
+                 f_forward and f_backward, f and grad_f, f and f_prime ...
+               - a class with the methods forward and backward
+               - a function that returns (loss, gradient)
+               Without :NAME, everything in the file is checked. Inputs come
+               from check_inputs() in the file or from --shape, or are guessed.
+               The file runs with your permissions and without a sandbox; to
+               check the work of others, use `ibpcl class grade`.
 
-exit code:     0 everything is right; 1 something is wrong, raises or ends the
-               process; 2 a mistake in the command, or a pair whose form cannot
-               be checked; 3 nothing is wrong, but something is undecided (out
-               of time, or witnesses too coarse)
+examples:      ibpcl check                                everything
+               ibpcl check kumaraswamy                    one distribution
+               ibpcl check mine.py:f --shape x=3,4 w=4    your own gradient
+
+exit code:     0  everything is correct
+               1  something is wrong, raises an error or ends the process
+               2  the command has a mistake, or a function cannot be checked
+               3  nothing is wrong, but a check is undecided (out of time, or
+                  the numerical differences are too inaccurate)
 """
 TIMEOUT = 120.0  # seconds
 
 
 def add_parser(subparsers):
-    """Add ``check`` to the subparsers of the command line and return its parser."""
+    """Add ``check`` to the subparsers of the command line.
+
+    Parameters
+    ----------
+    subparsers : object
+        The return value of ``ArgumentParser.add_subparsers``.
+
+    Returns
+    -------
+    parser : argparse.ArgumentParser
+        The parser of the command.
+    """
     parser = subparsers.add_parser(
         "check",
-        help="verify the derivations of the package, or your own",
+        help="verify the gradients of this package, or your own",
         epilog=EPILOG,
         description=(
-            "Verify every derivation of the package numerically, or a gradient of your own."
+            "Verify every derivation of this package numerically, or a gradient of your own."
         ),
         formatter_class=RawDescriptionHelpFormatter,
     )
@@ -59,7 +78,8 @@ def add_parser(subparsers):
         type=float,
         default=TIMEOUT,
         metavar="SECONDS",
-        help=f"limit for each pair or check, which is undecided after it (default: {TIMEOUT:g})",
+        help="time limit per check; after it, the check counts as undecided (default: "
+        f"{TIMEOUT:g})",
     )
     parser.add_argument(
         "--paper", action="store_true", help="print every equation of the paper with its verdict"
@@ -70,31 +90,41 @@ def add_parser(subparsers):
     )
     parser.add_argument("--json", action="store_true", help="print the results as JSON only")
     parser.add_argument(
-        "--html", metavar="FILE", help="write one page with all reports, V-curves and Taylor plots"
+        "--html", metavar="FILE", help="also write all reports with figures to an HTML page"
     )
     parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="seed of inputs and draws (default: 0)"
+        "--seed", type=int, default=0, metavar="N", help="seed of the random inputs (default: 0)"
     )
     parser.add_argument(
         "--shape",
         action="append",
         default=[],
         metavar="NAME=SIZES",
-        help="draw an input of your function in this shape: x=3,4; may be given several times",
+        help="shape of a random input of your function, such as x=3,4; may be given several times",
     )
     parser.add_argument(
         "--wrt",
         metavar="NAMES",
-        help="the inputs that your f_vjp differentiates, in its order: x,w",
+        help="the inputs for which your f_vjp returns gradients, in its order, such as x,w",
     )
     return parser
 
 
 def execute(options):
-    """Verify what the command line names and return the exit code, see :data:`EPILOG`.
+    """Run the checks that the command line names.
 
-    A mistake of the user is printed to standard error with all its lines (it may be a traceback of
-    the user's file) and, with ``--json``, as an object on standard output.
+    An error is printed on standard error with all its lines, because it may be a traceback of the
+    user's file; with ``--json``, also as an object on standard output.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of ``ibpcl check``.
+
+    Returns
+    -------
+    code : int
+        The exit code, see :data:`EPILOG`.
     """
     try:
         return _execute(options)
@@ -142,8 +172,21 @@ def _execute(options):
 
 
 def assigned(files, names):
-    """Return the functions to check by file, all its pairs if there are none, and the names that
-    are of no file.
+    """Assign the names on the command line to the user's files.
+
+    Parameters
+    ----------
+    files : list of str
+        Targets such as ``mine.py:f`` or ``mine.py``.
+    names : list of str
+        The other targets.
+
+    Returns
+    -------
+    functions : dict of str to list of str
+        The functions to check by file; an empty list means all.
+    left : list of str
+        The names that no file defines.
     """
     from ibpcl.verify.running import user
 
@@ -164,10 +207,28 @@ def assigned(files, names):
 
 
 def select(names, files=()):
-    """Return the checks of the package that the names mean, all if there is none.
+    """Return the checks of the package with the given names.
 
-    Beside files of the user's ``f`` is rather a function that is not there than the beginning of a
-    name: a name must then be a group, the whole name of a check or a pattern.
+    If files of the user are given too, a name must be a group, the full name of a check, or a
+    pattern:
+    the beginning of a name could be a misspelt function.
+
+    Parameters
+    ----------
+    names : list of str
+        Names, beginnings of names, groups or patterns; an empty list selects all checks.
+    files : sequence of str
+        The user's files.
+
+    Returns
+    -------
+    checks : list of ibpcl.paper.catalogue.Check
+        In the order of the catalogue.
+
+    Raises
+    ------
+    UserError
+        If a name matches no check.
     """
     from ibpcl.paper import catalogue
 
@@ -179,9 +240,9 @@ def select(names, files=()):
     for name in names if files else ():
         if not set("*?[") & set(name) and name.removesuffix("/") not in every:
             raise UserError(
-                f"check: {name!r} is neither a function of {' or '.join(files)} nor the whole "
-                f"name of a check: for a function of a file write {files[0]}:{name} (`ibpcl check "
-                "--list` names the checks)"
+                f"check: {name!r} is neither a function of {' or '.join(files)} nor the full name "
+                f"of a check; for a function of a file write {files[0]}:{name} (`ibpcl check "
+                "--list` lists the checks)"
             )
     return catalogue.select(names)
 
@@ -190,30 +251,41 @@ def _refuse(options, files):
     """Refuse options that contradict each other, or that would have no effect."""
     if (options.shape or options.wrt) and not files:
         raise UserError(
-            "check: --shape and --wrt belong to a function of your own: give "
+            "check: --shape and --wrt apply to your own function only: give "
             "path/to/mine.py:function"
         )
     if not (options.timeout > 0 and math.isfinite(options.timeout)):
         raise UserError(f"check: --timeout takes seconds > 0, got {options.timeout:g}")
     if options.paper and options.targets:
-        raise UserError("check: --paper takes no target: it runs what the equations need")
+        raise UserError("check: --paper takes no TARGET: it runs the checks of all equations")
     apart = [name for name in ("paper", "html", "json") if getattr(options, name)]
     if options.list and apart:
-        raise UserError(f"check: --list goes without --{apart[0]}: it prints names, a line each")
+        raise UserError(f"check: --list cannot be combined with --{apart[0]}: it only prints names")
     if options.html:
         folder = Path(options.html).absolute().parent
         if not folder.is_dir() or Path(options.html).is_dir() or not os.access(folder, os.W_OK):
             raise UserError(
-                f"check: --html cannot write {options.html}: give a file in a folder that exists "
-                "and may be written"
+                f"check: --html cannot write {options.html}: name a file in an existing folder "
+                "that you may write to"
             )
 
 
 def check_files(functions, options):
-    """Check the pairs of the user's files, and print each verdict as it comes.
+    """Check the pairs in the user's files, and print each verdict as it comes.
 
-    Returns these verdicts, and what the JSON has of functions that were not checked, and of
-    mistakes.
+    Parameters
+    ----------
+    functions : dict of str to list of str
+        From :func:`assigned`.
+    options : argparse.Namespace
+        The options of ``ibpcl check``.
+
+    Returns
+    -------
+    items : list of ibpcl.verify.running.user.Checked
+        The verdicts.
+    more : dict
+        Entries for the JSON output: functions without a gradient, and the first error.
     """
     from ibpcl.verify.running import user
 
@@ -228,8 +300,9 @@ def check_files(functions, options):
         )
         for item in run:
             if item.verdict != "refused" and not options.json:
-                print(item.text(), flush=True)
-            # check_inputs() may raise for each
+                # The library names its argument; the command has an option.
+                print(re.sub(r"pass\s+wrt=\(\.\.\.\)", "pass --wrt", item.text()), flush=True)
+            # check_inputs() may raise the same error for each function: print it once.
             elif item.verdict == "refused" and item.words not in mistakes:
                 print(f"ibpcl: {item.words}", file=sys.stderr, flush=True)
                 mistakes.append(item.words)
@@ -239,7 +312,7 @@ def check_files(functions, options):
         for failure in run.failures:
             print(wrapped(f"note: {path}: {failure}", "  "), file=sys.stderr)
     if alone and not options.json:
-        print(wrapped(f"left out, without a gradient: {', '.join(alone)}", "  "))
+        print(wrapped(f"not checked, no gradient found: {', '.join(alone)}", "  "))
     return yours, {
         **({"left_out": alone} if alone else {}),
         **({"error": mistakes[0]} if mistakes else {}),
@@ -247,9 +320,21 @@ def check_files(functions, options):
 
 
 def check_paper(options, start):
-    """Run the checks that the paper's equations need, and print each equation with its verdict.
+    """Run the checks of the paper's equations, and print each equation with its verdict.
 
-    Returns the results, and what the JSON has of the equations.
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of ``ibpcl check``.
+    start : float
+        When the command started, by :func:`time.perf_counter`.
+
+    Returns
+    -------
+    results : list of ibpcl.paper.catalogue.Result
+        The verdicts of the checks.
+    equations : list of dict
+        Entries for the JSON output.
     """
     from ibpcl.paper import catalogue, equations, rendering
 
@@ -266,8 +351,21 @@ def check_paper(options, start):
 
 
 def run(selected, options, show):
-    """Run checks of the package and return their results; ``show`` prints each under the head of
-    its group.
+    """Run checks of the package.
+
+    Parameters
+    ----------
+    selected : list of ibpcl.paper.catalogue.Check
+        The checks.
+    options : argparse.Namespace
+        The options of ``ibpcl check``.
+    show : bool
+        Whether to print each verdict, below the heading of its group.
+
+    Returns
+    -------
+    results : list of ibpcl.paper.catalogue.Result
+        One per check.
     """
     from tqdm import tqdm
 

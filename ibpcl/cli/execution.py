@@ -1,4 +1,4 @@
-"""How a command is run, and what its mistakes are answered with."""
+"""Execution of a command: parsing, running, and reporting mistakes in one line."""
 
 import contextlib
 import importlib
@@ -14,14 +14,32 @@ from ibpcl.cli import FAILED, OK, WRONG
 from ibpcl.cli.parser import parser
 from ibpcl.errors import TrainingError, UserError
 
-# the modules of the commands `check` and `class`
-# arguments without a flag
+# Arguments without a flag.
 POSITIONAL = ("experiment", "target")
+# Arguments of the library whose option has another name: attribute of the options, and flag.
+OTHER_NAMES = {
+    "platform": ("platform", "--from"),
+    "level": ("hints", "--hints"),
+    "per_day": ("late_penalty", "--late-penalty"),
+    "at_most": ("late_at_most", "--late-at-most"),
+}
+# Modules of the commands `check` and `class`.
 READS_DOCSTRINGS = ("check", "classroom")
 
 
 def execute(arguments):
-    """Run one command and return its exit code; a mistake of the program keeps its traceback."""
+    """Run one command and return its exit code; a mistake of the program keeps its traceback.
+
+    Parameters
+    ----------
+    arguments : list of str
+        The words after ``ibpcl``.
+
+    Returns
+    -------
+    code : int
+        The exit code.
+    """
     complete()
     options = None
     try:
@@ -31,14 +49,14 @@ def execute(arguments):
             return OK
         if empty := [name for name, value in vars(options).items() if value == ""]:
             raise UserError(
-                f"{', '.join(empty)} must not be empty (a variable of the shell that is not set?)"
+                f"{', '.join(empty)} must not be empty (is a variable of the shell not set?)"
             )
         if sys.flags.optimize >= 2 and options.command in READS_DOCSTRINGS:
             raise UserError(
-                f"ibpcl {options.command} reads docstrings, which Python leaves out with -OO; "
+                f"ibpcl {options.command} needs docstrings, which Python removes with -OO; "
                 "unset PYTHONOPTIMIZE"
             )
-        # a terminal without "±" must not end a command
+        # A terminal that lacks a character such as "±" must not end a command.
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="replace")
@@ -46,11 +64,11 @@ def execute(arguments):
             warnings.showwarning = partial(tell, command=options, otherwise=warnings.showwarning)
             code = importlib.import_module(f"ibpcl.cli.{options.command}").execute(options)
         if hasattr(sys.stdout, "flush"):
-            sys.stdout.flush()  # here, where a closed pipe is understood
+            sys.stdout.flush()  # flush here, so that a closed pipe is handled
         return code or OK
-    # the reader, such as head, has seen enough
+    # The reader of the pipe, such as head, has ended.
     except BrokenPipeError:
-        with contextlib.suppress(AttributeError, OSError):  # an object of a notebook has no number
+        with contextlib.suppress(AttributeError, OSError):  # in a notebook, it has no number
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except UserError as error:
@@ -69,38 +87,47 @@ def execute(arguments):
 
 
 def in_words_of(options, message):
-    """Return a message of the library with its arguments as the options of a command.
+    """Return a message of the library in terms of a command: its arguments become options.
 
     The library names its arguments in backticks, such as `out`.
 
     Parameters
     ----------
     options : argparse.Namespace or None
-        Of the command; None if its line could not be parsed.
+        The options of the command; None if the command line could not be parsed.
     message : object
+        The message or the exception.
+
+    Returns
+    -------
+    message : str
+        The message with options such as ``--out``.
 
     Examples
     --------
     >>> import argparse
-    >>> options = argparse.Namespace(experiment="a", data_dir=None)
+    >>> options = argparse.Namespace(experiment="a", data_dir=None, platform=None)
     >>> in_words_of(options, "name another `experiment`, or a folder with `data_dir` or `x`")
     'name another EXPERIMENT, or a folder with --data-dir or `x`'
+    >>> in_words_of(options, "see `platform`")
+    'see --from'
     """
 
     def option(match):
         name = match[1]
-        if name not in known:
+        attribute, flag = OTHER_NAMES.get(name, (name, f"--{name.replace('_', '-')}"))
+        if attribute not in known:
             return match[0]
-        return name.upper() if name in POSITIONAL else f"--{name.replace('_', '-')}"
+        return name.upper() if name in POSITIONAL else flag
 
     known = vars(options) if options is not None else {}
     return re.sub(r"`(\w+)`", option, str(message))
 
 
 def complete():
-    """Answer a shell that completes a command line, and end the process; else do nothing."""
+    """Answer a shell that completes a command line, and end the process; otherwise do nothing."""
     if "_ARGCOMPLETE" in os.environ:
-        # without the extra "completion" nothing is completed
+        # Without the package argcomplete, nothing is completed.
         with contextlib.suppress(ModuleNotFoundError):
             import argcomplete
 
@@ -108,7 +135,23 @@ def complete():
 
 
 def parsed(arguments):
-    """Parse a command line; `ibpcl check --json` is answered in JSON even if it is refused."""
+    """Parse a command line; ``ibpcl check --json`` answers in JSON even if the line is refused.
+
+    Parameters
+    ----------
+    arguments : list of str
+        The words after ``ibpcl``.
+
+    Returns
+    -------
+    options : argparse.Namespace
+        The options, with ``command``.
+
+    Raises
+    ------
+    UserError
+        If the command line has a mistake.
+    """
     try:
         return parser().parse_args(arguments)
     except UserError as error:
@@ -118,8 +161,22 @@ def parsed(arguments):
 
 
 def tell(message, category, *place, command, otherwise, **options):
-    """Print a plain warning on standard error in a line; one for developers, such as a deprecation,
-    as Python does.
+    """Print a warning of this package in one line; show warnings for developers as Python does.
+
+    Parameters
+    ----------
+    message : Warning
+        The warning.
+    category : type
+        Its class; :class:`UserWarning` for warnings of this package.
+    *place
+        File and line.
+    command : argparse.Namespace
+        The options of the command.
+    otherwise : callable
+        ``warnings.showwarning`` of Python.
+    **options
+        Further arguments of ``warnings.showwarning``.
     """
     if category is UserWarning:
         complain(in_words_of(command, message), OK)
@@ -128,6 +185,19 @@ def tell(message, category, *place, command, otherwise, **options):
 
 
 def complain(message, code):
-    """Print one line on standard error and return the exit code."""
+    """Print one line on standard error.
+
+    Parameters
+    ----------
+    message : object
+        The message or the exception.
+    code : int
+        An exit code.
+
+    Returns
+    -------
+    code : int
+        The same code.
+    """
     console.tell(f"ibpcl: {' '.join(str(message).split())}")
     return code

@@ -1,6 +1,4 @@
-"""What the commands that make runs have in common: their arguments, who does the runs, and how
-results are printed.
-"""
+"""Shared parts of the commands that make many runs: arguments, workers, and printing of results."""
 
 import contextlib
 import os
@@ -8,6 +6,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from ibpcl import console
 from ibpcl.data.dataset import DataError
 from ibpcl.data.own import read_tasks
 from ibpcl.errors import TrainingError, UserError
@@ -18,18 +17,31 @@ from ibpcl.experiments.report import json_of, text
 
 
 def tabulate(options, make):
-    """Print a line per run as it ends, then the tables that ``make(progress, on_cell, workers)``
-    gives.
+    """Run a comparison; print one line per finished run, then the tables.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of the command.
+    make : callable
+        ``make(progress, on_cell, workers)`` returns a :class:`ibpcl.experiments.report.Report`.
 
     Raises
     ------
     TrainingError
-        In the end, if some of the runs could not be trained.
+        At the end, if the training of some runs failed.
     """
+    new = []
+
+    def on_cell(outcome):
+        new.append(outcome)
+        if not options.json:
+            print_cell(outcome)
+
     with hired(options) as workers:
-        done = make(
-            True if options.progress else None, None if options.json else print_cell, workers
-        )
+        done = make(True if options.progress else None, on_cell, workers)
+    if not new:
+        console.tell("ibpcl: nothing was trained: all runs were finished already")
     files = [
         "report.html",
         "table.md",
@@ -40,37 +52,51 @@ def tabulate(options, make):
     print(
         json_of(done)
         if options.json
-        else f"{text(done)}\n\nwritten to {done.folder}: {', '.join(files)}"
+        else f"{text(done)}\n\nfiles in {done.folder}: {', '.join(files)}"
     )
     if done.failures:
-        tables = "table is" if options.command == "compare" else "tables are"
-        raise TrainingError(
-            f"{len(done.failures)} of the runs could not be trained; the {tables} without them"
-        )
+        number = f"{len(done.failures)} run{'s' if len(done.failures) > 1 else ''}"
+        raise TrainingError(f"the training of {number} failed; the results are without them")
 
 
 def print_cell(outcome):
-    """Print how a run ended, above the progress bar."""
+    """Print the result of a run, above the progress bar.
+
+    Parameters
+    ----------
+    outcome : ibpcl.experiments.cells.Measured or ibpcl.experiments.cells.Failure
+        The run.
+    """
     if isinstance(outcome, Failure):
         tqdm.write(f"{outcome.cell}: {outcome.reason}")
     else:
         values = outcome.values
         seconds = outcome.values["seconds"]["total"]
-        found = (
+        result = (
             f"{values['average_log_likelihood']:.2f} nats per image"
             if outcome.cell.config.generative
             else f"{100 * values['average_accuracy']:.2f} %"
         )
-        tqdm.write(f"{outcome.cell}: {found} in {seconds:.1f} s")
+        tqdm.write(f"{outcome.cell}: {result} in {seconds:.1f} s")
 
 
 def assignments(given):
     """Return KEY=VALUE texts as a dict.
 
+    Parameters
+    ----------
+    given : sequence of str
+        The arguments of ``--set``.
+
+    Returns
+    -------
+    texts : dict of str to str
+        Keys with values as text.
+
     Raises
     ------
     UserError
-        If one has another form.
+        If a text is not KEY=VALUE.
     """
     texts = {}
     for assignment in given:
@@ -82,20 +108,33 @@ def assignments(given):
 
 
 def target(options, texts):
-    """Return the experiment that a command is about, or the own tasks of ``--data``; ``texts``
-    loses its classes.
+    """Return the experiment of a command, or the user's own tasks from ``--data``.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of the command.
+    texts : dict of str to str
+        The keys of ``--set``; ``classes`` is removed, because it describes the data.
+
+    Returns
+    -------
+    target : str or ibpcl.data.own.OwnTasks
+        The name of the experiment, its TOML file, or the tasks.
 
     Raises
     ------
     UserError
-        If both are given, or neither, or the data make no tasks.
+        If both or none are given, or the data cannot be used.
     """
     if options.data is None:
         if options.experiment is None:
-            raise UserError("name an EXPERIMENT (see `ibpcl run --list`), or own data with --data")
+            raise UserError(
+                "name an EXPERIMENT (`ibpcl run --list` lists them), or your own data by --data"
+            )
         return options.experiment
     if options.experiment is not None:
-        raise UserError(f"--data takes the place of EXPERIMENT, got {options.experiment} too")
+        raise UserError(f"give EXPERIMENT or --data, not both; got {options.experiment} and --data")
     kind = run_keys()["classes"].kind
     classes = values.parse("classes", texts.pop("classes"), kind) if "classes" in texts else None
     try:
@@ -105,23 +144,45 @@ def target(options, texts):
 
 
 def listed(text):
-    """Return the names of a list with commas; None if it was not given."""
+    """Return the names in a comma-separated list.
+
+    Parameters
+    ----------
+    text : str or None
+        The list.
+
+    Returns
+    -------
+    names : tuple of str, or None
+        None if no list was given.
+    """
     return None if text is None else tuple(name.strip() for name in text.split(",") if name.strip())
 
 
 @contextlib.contextmanager
 def hired(options):
-    """Give the workers that the command line asks for to a ``with``, or None; say where to look at
-    them.
+    """Start or find the workers that the command line names, for a ``with`` block.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of the command.
+
+    Yields
+    ------
+    workers : ibpcl.experiments.sweep.Workers or None
+        None if this process does the runs.
 
     Raises
     ------
     UserError
-        If they cannot be had.
+        If the workers cannot be started or reached.
     """
     if options.workers is options.scheduler is None:
         if options.threads is not None:
-            raise UserError("--threads is for each worker: it goes with --workers or --scheduler")
+            raise UserError(
+                "--threads needs --workers or --scheduler: it sets the threads of each worker"
+            )
         yield None
         return
     from ibpcl.experiments import cluster
@@ -137,8 +198,17 @@ def hired(options):
 
 
 def data_dir(options):
-    """Return the folder of the image files, such that workers that were started elsewhere find it
-    too.
+    """Return the folder of the image files, as an absolute path if workers were started elsewhere.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of the command.
+
+    Returns
+    -------
+    folder : str or None
+        None if no folder is given.
     """
     if options.scheduler is None:
         return options.data_dir

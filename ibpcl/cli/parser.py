@@ -1,4 +1,4 @@
-"""What can be typed: commands and their arguments."""
+"""The parser of the command line: all commands with their arguments and help texts."""
 
 import argparse
 import re
@@ -13,22 +13,44 @@ from ibpcl.experiments.search_spaces import MOST as MOST_TRIALS
 from ibpcl.experiments.search_spaces import OUT as RECORDS
 from ibpcl.experiments.search_spaces import TRIALS
 
-MOST_WORKERS = 1000  # and threads
+EPILOG = """\
+first steps:
+  ibpcl run                 train on five pairs of letters (about half a minute)
+  ibpcl compare split-glyphs --methods naive,ewc,npbcl
+                            compare three methods on the same tasks
+  ibpcl check kumaraswamy   verify the gradients of one distribution
+
+`ibpcl COMMAND --help` explains a command. Exit code: 0 success, 1 failure,
+2 a mistake in the command line or the data.
+"""
+MOST_WORKERS = 1000  # also the limit for threads
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose complaint is one line, and whose epilog may be a function, called when help is
-    asked for.
+    """A parser that reports a mistake in one line, and whose epilog may be a function.
+
+    A function is called when help is requested.
     """
 
     def format_help(self):
-        """Return the help."""
+        """Return the help text."""
         if callable(self.epilog):
             self.epilog = self.epilog()
         return super().format_help()
 
     def error(self, message):
-        """Refuse the command line; for a word that is not one of several, name the nearest."""
+        """Refuse the command line; for an invalid choice, suggest the nearest valid one.
+
+        Parameters
+        ----------
+        message : str
+            The message of argparse.
+
+        Raises
+        ------
+        UserError
+            Always.
+        """
         choice = re.match(
             r"(argument [^:]*: invalid choice: '(.*)') \(choose from (.*)\)$", message
         )
@@ -39,7 +61,7 @@ class Parser(argparse.ArgumentParser):
 
 
 class ListExperiments(argparse.Action):
-    """Print the experiments and stop, before anything heavy is imported."""
+    """Print the experiments and exit, without importing NumPy or Numba."""
 
     def __call__(self, parser, namespace, values, option_string=None):
         """Print and exit."""
@@ -48,10 +70,14 @@ class ListExperiments(argparse.Action):
 
 
 def parser():
-    """Return the parser of the whole command line; ``options.command`` names the module that does
-    the work.
-    """
-    top = Parser(prog="ibpcl", description="Bayesian structure adaptation for continual learning.")
+    """Return the parser of the command line; ``options.command`` names the module to run."""
+    top = Parser(
+        prog="ibpcl",
+        description="Train networks on one task after another without forgetting: the paper\n"
+        '"Bayesian Structure Adaptation for Continual Learning" in NumPy.',
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     top.add_argument("--version", action="version", version=f"ibpcl {__version__}")
     top.set_defaults(command=None)
     commands = top.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
@@ -65,7 +91,28 @@ def parser():
 
 
 def add_command(commands, name, text, description=None, module=None, **options):
-    """Add a command, whose work a module of its name does, or another; return its parser."""
+    """Add a command to the subparsers.
+
+    Parameters
+    ----------
+    commands : object
+        The return value of ``ArgumentParser.add_subparsers``.
+    name : str
+        Name of the command.
+    text : str
+        Its line in the list of commands.
+    description : str, optional
+        The first paragraph of its help; by default the same text.
+    module : str, optional
+        The module of :mod:`ibpcl.cli` that executes it; by default the one with its name.
+    **options
+        Further arguments of the parser.
+
+    Returns
+    -------
+    parser : Parser
+        The parser of the command.
+    """
     one = commands.add_parser(
         name, help=text, description=description or f"{text[0].upper()}{text[1:]}.", **options
     )
@@ -75,12 +122,15 @@ def add_command(commands, name, text, description=None, module=None, **options):
 
 def _add_data_dir(command):
     command.add_argument(
-        "--data-dir", metavar="DIR", help="folder with mnist/, fashion_mnist/ and notmnist/"
+        "--data-dir",
+        metavar="DIR",
+        help="folder with mnist/, fashion_mnist/ and notmnist/ (default: $IBPCL_DATA, else the "
+        "user's cache)",
     )
 
 
 def _add_json(command, what="the tables"):
-    command.add_argument("--json", action="store_true", help=f"print {what} as JSON only")
+    command.add_argument("--json", action="store_true", help=f"print only {what}, as JSON")
 
 
 def _add_experiment(command, text):
@@ -90,10 +140,9 @@ def _add_experiment(command, text):
     command.add_argument(
         "--data",
         metavar="PATH",
-        help="own data in place of EXPERIMENT: an .npz file with x_train, "
-        "y_train, x_test, y_test (split by --set 'classes=[[0,1],[2,3]]'), or a folder, one file "
-        "per "
-        "task",
+        help="your own data instead of EXPERIMENT: a folder with one .npz file per task, each with "
+        "x_train, y_train, x_test, y_test; or one such file, split into tasks by its labels with "
+        "--set 'classes=[[0,1],[2,3]]'",
     )
 
 
@@ -113,7 +162,7 @@ def _add_set(command, sentence):
 
 
 def _add_sweep(command, folder, what="the tables"):
-    """Add the arguments of the commands that make many runs."""
+    """Add the options of the commands that make many runs."""
     _add_data_dir(command)
     command.add_argument(
         "--out", metavar="DIR", default=folder, help=f"folder for the results (default: {folder})"
@@ -123,16 +172,17 @@ def _add_sweep(command, folder, what="the tables"):
         "--workers",
         type=_whole(MOST_WORKERS),
         metavar="N",
-        help="number of runs at the same time, each in its own process",
+        help="number of runs at the same time, each in its own process (default: one after "
+        "another)",
     )
     who.add_argument(
-        "--scheduler", metavar="ADDRESS|FILE", help="use the workers of a Dask scheduler"
+        "--scheduler", metavar="ADDRESS|FILE", help="use the workers of a running Dask scheduler"
     )
     command.add_argument(
         "--threads",
         type=_whole(MOST_WORKERS),
         metavar="N",
-        help="threads of each worker (default: the cores, divided among --workers)",
+        help="threads of each worker (default: the cores, divided by --workers)",
     )
     command.add_argument(
         "--progress",
@@ -143,7 +193,7 @@ def _add_sweep(command, folder, what="the tables"):
 
 
 def _whole(most):
-    """Return a function that reads a whole number in 1 .. most."""
+    """Return a function that reads an integer in 1 .. most."""
 
     def read(text):
         if not text.isdecimal() or not 1 <= int(text) <= most:
@@ -154,28 +204,37 @@ def _whole(most):
 
 
 def _add_one_run(commands):
-    """Add the commands that make one run, and use it."""
+    """Add the commands that make one run, and predict with it."""
     run = add_command(
         commands,
         "run",
-        "learn the tasks of an experiment and measure what is remembered",
-        description="Learn the tasks of an experiment one after another. After each task, "
-        "print the\n"
-        "accuracy on all tasks so far; write configuration, results and figures to a\n"
-        "folder. The same command continues an interrupted run and keeps a finished one.",
+        "train on the tasks of an experiment, and measure forgetting",
+        description="Train on the tasks of an experiment, one after another. After each task,\n"
+        "print the accuracy on all tasks so far. Configuration, results and figures are\n"
+        "written to a folder. The same command again continues an interrupted run, and\n"
+        "prints the results of a finished one.",
         epilog=(
             f"experiments:\n{list_experiments()}\n\n`ibpcl settings` lists the keys for --set and "
-            "TOML files."
+            "TOML files.\n\nexamples:\n  ibpcl run\n  ibpcl run split-mnist --method ewc --seed 1\n"
+            "  ibpcl run --set hidden=100,100 --set epochs=20"
         ),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _add_experiment(run, f"one of the experiments below, or a TOML file (default: {DEFAULT})")
-    _add_method(run, help="the method that learns: a name, or package.module:Class")
-    run.add_argument(
-        "--preset", metavar="NAME", help="named settings; `ibpcl settings METHOD` lists them"
+    _add_method(
+        run,
+        help="the method that learns: a name from `ibpcl methods`, or package.module:Class "
+        "(default: npbcl)",
     )
     run.add_argument(
-        "--seed", metavar="N", help="seed of the learner; the same seed gives the same result"
+        "--preset",
+        metavar="NAME",
+        help="named settings of the method; `ibpcl settings METHOD` lists them (default: default)",
+    )
+    run.add_argument(
+        "--seed",
+        metavar="N",
+        help="seed of the learner; the same seed gives the same result (default: 0)",
     )
     _add_data_dir(run)
     run.add_argument(
@@ -188,53 +247,62 @@ def _add_one_run(commands):
         action="store_true",
         help="use functions of --primitives that fail their check",
     )
-    _add_set(run, "set a configuration key; may be given several times")
+    _add_set(run, "set a configuration key, such as epochs=20; may be given several times")
     run.add_argument(
         "--out",
         metavar="DIR",
-        help="folder for the results (default: the folder of the same run, or a new one in runs/)",
+        help="folder for the results (default: runs/EXPERIMENT-METHOD-seedN)",
     )
-    run.add_argument(
-        "--resume", metavar="DIR", help="continue the run in DIR with its own configuration"
-    )
+    run.add_argument("--resume", metavar="DIR", help="continue the interrupted run in DIR")
     run.add_argument(
         "--trust",
         action="store_true",
-        help="import the modules that a TOML file or the folder of --resume names; else only those "
-        "that "
-        "you name yourself",
+        help="import the Python modules that a TOML file, or the folder of --resume, names; "
+        "without it, such a file is refused",
     )
     run.add_argument(
-        "--fresh", action="store_true", help="start again, even if the same run exists"
+        "--fresh",
+        action="store_true",
+        help="start this run again, even if it is finished or interrupted",
     )
     run.add_argument(
-        "--force", action="store_true", help="replace a run with another configuration in --out"
+        "--force",
+        action="store_true",
+        help="replace the run in --out, even if it has another configuration",
     )
     shown = run.add_mutually_exclusive_group()
-    shown.add_argument("--quiet", action="store_true", help="print the last line only")
-    shown.add_argument("--json", action="store_true", help="print the content of result.json only")
+    shown.add_argument("--quiet", action="store_true", help="print only one line, with the result")
+    shown.add_argument("--json", action="store_true", help="print only the content of result.json")
     run.add_argument(
-        "--list", action=ListExperiments, nargs=0, help="list the experiments and stop"
+        "--list", action=ListExperiments, nargs=0, help="list the experiments and exit"
     )
 
     predict = add_command(
         commands,
         "predict",
-        "predict with the learner of a run",
-        "Predict class probabilities for inputs with the learner of a run.",
+        "predict with the trained network of a run",
+        "Predict the class probabilities of new inputs with the trained network of a run.",
     )
     predict.add_argument("run", metavar="DIR", help="folder of a run, or a learner.npz")
     predict.add_argument(
-        "inputs", metavar="X.NPY", help="inputs (N, D), or images (N, height, width)"
+        "inputs",
+        metavar="X.NPY",
+        help="NumPy file with inputs of shape (N, D), or images of shape (N, height, width)",
     )
     predict.add_argument(
-        "--task", type=int, required=True, metavar="N", help="the task that they belong to, from 0"
+        "--task",
+        type=int,
+        required=True,
+        metavar="N",
+        help="number of the task to which the inputs belong; the first task is 0",
     )
     predict.add_argument(
-        "--method", metavar="MODULE:CLASS", help="class of the learner, if it is your own"
+        "--method",
+        metavar="MODULE:CLASS",
+        help="class of the learner, if it is not in this package",
     )
     predict.add_argument(
-        "--out", metavar="P.NPY", help="file for the probabilities (default: print them)"
+        "--out", metavar="P.NPY", help="NumPy file for the probabilities (default: print them)"
     )
 
 
@@ -243,108 +311,130 @@ def _add_many_runs(commands):
     compare = add_command(
         commands,
         "compare",
-        "run several methods with several seeds on one experiment, and tabulate them",
-        description="Run every method with every seed on one experiment; print and write a "
-        "table of "
-        "accuracy, backward "
-        "transfer, time and memory, and draw the curves. Finished runs are reused, interrupted "
-        "runs "
-        "continue.",
+        "compare several methods on one experiment",
+        description="Run several methods with several seeds on one experiment. Print and write a "
+        "table of accuracy, backward transfer, time and memory, and draw the accuracy curves. The "
+        "same command again continues: finished runs are reused.",
     )
-    _add_experiment(compare, "a name from `ibpcl run --list` or a TOML file")
+    _add_experiment(compare, "a name from `ibpcl run --list`, or a TOML file")
     compare.add_argument(
         "--methods",
         metavar="A,B",
-        help="names, or package.module:Class (default: all methods that can do the experiment)",
+        help="names from `ibpcl methods`, or package.module:Class (default: all methods that can "
+        "do the experiment)",
     )
     compare.add_argument(
-        "--seeds", type=int, default=SEEDS, metavar="N", help=f"number of seeds (default: {SEEDS})"
+        "--seeds",
+        type=int,
+        default=SEEDS,
+        metavar="N",
+        help=f"seeds per method, 0 to N - 1 (default: {SEEDS})",
     )
     compare.add_argument(
-        "--tuned", action="store_true", help="use the settings that a search found, if any"
+        "--tuned",
+        action="store_true",
+        help="use the settings that `ibpcl tune` found, for methods that have some",
     )
     _add_set(
-        compare, "set a key of every run, or of every method that has it; METHOD.KEY for one method"
+        compare,
+        "set a key of every run, or of every method that has it; METHOD.KEY=VALUE sets it for one "
+        "method only",
     )
     compare.add_argument(
         "--dry-run",
         action="store_true",
-        help="print the number of runs and about how long they take",
+        help="only print the number of runs and the approximate time",
     )
     _add_sweep(compare, "comparison")
 
     tune = add_command(
         commands,
         "tune",
-        "search the settings of a method, on validation data",
-        description="Search the settings of a method at random. Each trial is scored on "
-        "validation data "
-        "cut from the "
-        "training data, never on the test set, and recorded. An existing record is continued.",
+        "search for better settings of a method",
+        description="Search at random for better settings of a method. Each trial is scored on "
+        "validation data, which are taken from the training data; the test set is never used. All "
+        "trials are recorded in a file. The same command again continues the search.",
     )
-    _add_experiment(tune, "a name from `ibpcl run --list` or a TOML file")
-    _add_method(tune, required=True, help="the method: a name, or package.module:Class")
+    _add_experiment(tune, "a name from `ibpcl run --list`, or a TOML file")
+    _add_method(
+        tune,
+        required=True,
+        help="the method: a name from `ibpcl methods`, or package.module:Class",
+    )
     tune.add_argument(
         "--trials",
         type=_whole(MOST_TRIALS),
         default=TRIALS,
         metavar="N",
-        help=f"number of trials in the end; the first has the present settings (default: {TRIALS})",
+        help=f"total number of trials; the first one uses the current settings (default: {TRIALS})",
     )
     tune.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="seed of the settings that are tried"
+        "--seed", type=int, default=0, metavar="N", help="seed of the random settings (default: 0)"
     )
     tune.add_argument(
         "--halving",
         action="store_true",
-        help="after 1, 2, 4 ... tasks, continue only the better half of the trials",
+        help="save time: after 1, 2, 4 ... tasks, only the better half of the trials continues",
     )
     tune.add_argument(
-        "--repeats", type=int, default=1, metavar="N", help="learners per trial (default: 1)"
+        "--repeats",
+        type=int,
+        default=1,
+        metavar="N",
+        help="learners with different seeds per trial; their mean is the score (default: 1)",
     )
-    _add_set(tune, "set a configuration key of all trials; it is then not searched")
+    _add_set(tune, "set a configuration key for all trials; it is then not searched")
     _add_sweep(tune, RECORDS, "the trials")
 
     reproduce = add_command(
         commands,
         "reproduce",
-        "measure what the paper reports, and print both",
-        description="Run the experiments behind a table or figure of the paper; print and "
-        "write our\n"
-        "numbers beside the paper's. Finished runs are reused, interrupted runs continue.",
+        "repeat a table or figure of the paper, next to the printed numbers",
+        description="Run the experiments behind a table or figure of the paper. Print and write\n"
+        "the measured numbers next to the printed ones. The same command again\n"
+        "continues: finished runs are reused.",
         epilog=list_targets,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     reproduce.add_argument("target", metavar="TARGET", help="a name from the list below")
     reproduce.add_argument(
-        "--seeds", type=int, metavar="N", help=f"number of seeds (default: {SEEDS}; 1 with --quick)"
+        "--seeds",
+        type=int,
+        metavar="N",
+        help=f"seeds per row, 0 to N - 1 (default: {SEEDS}; 1 with --quick)",
     )
     reproduce.add_argument(
         "--quick",
         action="store_true",
-        help="little data and few samples: the order of the methods, not their numbers",
+        help="use few data and few samples: this shows the order of the methods, not their numbers",
     )
-    reproduce.add_argument("--preset", metavar="NAME", help="named settings of npbcl")
+    reproduce.add_argument("--preset", metavar="NAME", help="named settings of the method npbcl")
     reproduce.add_argument(
-        "--tuned", action="store_true", help="use the settings that a search found, if any"
+        "--tuned",
+        action="store_true",
+        help="use the settings that `ibpcl tune` found, for methods that have some",
     )
     reproduce.add_argument(
-        "--datasets", metavar="A,B", help="only these: mnist, notmnist, permuted, fashion, glyphs"
+        "--datasets",
+        metavar="A,B",
+        help="only these data sets, of mnist, notmnist, permuted, fashion, glyphs",
     )
     reproduce.add_argument("--methods", metavar="A,B", help="only these rows of the table")
-    _add_set(reproduce, "set a key of every run or of npbcl; METHOD.KEY for another method")
+    _add_set(
+        reproduce,
+        "set a key of every run or of npbcl; METHOD.KEY=VALUE sets it for another method",
+    )
     _add_sweep(reproduce, "reproduction")
 
 
 def _add_what_shows(commands):
-    """Add the commands that show what there is, fetch data, and measure the speed."""
+    """Add the commands that list, report, fetch data and measure speed."""
     runs = add_command(
         commands,
         "runs",
         "list the runs of a folder, or compare two of them",
-        "List the runs of a folder, the oldest first: experiment, method, seed, result, date, "
-        "and whether each is finished or where it stopped. With --compare, list the settings and "
-        "results in which two runs differ.",
+        "List the runs of a folder, the oldest first: experiment, method, seed, result, date and "
+        "state. With --compare, list the settings and results in which two runs differ.",
         "listing",
     )
     runs.add_argument(
@@ -352,66 +442,73 @@ def _add_what_shows(commands):
         nargs="?",
         default="runs",
         metavar="DIR",
-        help="folder with runs, or of a comparison (default: runs)",
+        help="folder with runs, such as the one that `ibpcl compare` wrote (default: runs)",
     )
     runs.add_argument(
         "--compare",
         nargs=2,
         metavar=("A", "B"),
-        help="two runs, by their folders or their names in DIR",
+        help="two runs: their folders, or their names in DIR",
     )
-    _add_json(runs, "the list or the comparison")
+    _add_json(runs, "the list or the differences")
 
     report = add_command(
         commands,
         "report",
-        "write the page of a run, finished or not, or of a comparison",
-        description="Write report.html, one self-contained file: what was run and the command that "
-        "repeats it, "
-        "results, figures, settings, times, and how to use the model. For a folder of several "
-        "runs: the "
-        "runs side by side.",
+        "write an HTML report of a run or a comparison",
+        description="Write report.html, a single file that you can send: the command that repeats "
+        "the run, results, figures, settings, times, and how to use the trained network. For a "
+        "folder with several runs, the report shows them side by side.",
     )
     report.add_argument(
-        "folder", metavar="DIR", help="folder of a run, of a comparison, or of several runs"
+        "folder",
+        metavar="DIR",
+        help="folder of a run (finished or not), of a comparison, or with several runs",
     )
     report.add_argument(
-        "--out", metavar="FILE", help="file for the page (default: report.html in DIR)"
+        "--out", metavar="FILE", help="file for the report (default: report.html in DIR)"
     )
-    _add_json(report, "path and size of the page")
+    _add_json(report, "path and size of the report")
 
     settings = add_command(
         commands,
         "settings",
-        "list every configuration key with its default",
-        "List every configuration key: default, type and meaning.",
+        "list all settings of a run and of a method",
+        "List every configuration key with its default, type and meaning, and the presets of the "
+        "method.",
     )
     settings.add_argument(
-        "method", nargs="?", default="npbcl", metavar="METHOD", help="the method (default: npbcl)"
+        "method",
+        nargs="?",
+        default="npbcl",
+        metavar="METHOD",
+        help="a name from `ibpcl methods` (default: npbcl)",
     )
     _add_json(settings, "the keys")
 
     methods = add_command(
         commands,
         "methods",
-        "list the methods, what they store and what they can do",
-        "List the methods: paper, bytes stored, what each can do.",
+        "list the methods: abilities, storage and papers",
+        "List the methods, with the storage that each needs, its abilities and its paper.",
     )
     _add_json(methods, "the methods")
 
-    data = add_command(commands, "data", "list, verify and download the image sets")
+    data = add_command(commands, "data", "list, verify or download the image sets")
     actions = data.add_subparsers(
         title="actions", metavar="ACTION", required=True, dest="action", parser_class=Parser
     )
+    names = "a name from `ibpcl data list`"
+    name_help = {"verify": f"{names} (default: all that exist)", "fetch": names}
     for action, nargs, text in (
         ("list", 0, "list the image sets and the state of their files"),
-        ("verify", "*", "compare the files with the published checksums (default: all found)"),
-        ("fetch", "+", "download, verify and store image sets"),
+        ("verify", "*", "compare the files with the published checksums"),
+        ("fetch", "+", "download image sets, and verify them"),
     ):
         one = add_command(actions, action, text, module="data")
         one.set_defaults(names=[])
         if nargs:
-            one.add_argument("names", nargs=nargs, metavar="NAME", help="an image set")
+            one.add_argument("names", nargs=nargs, metavar="NAME", help=name_help[action])
         _add_data_dir(one)
         if action == "list":
             _add_json(one, "the image sets")
@@ -419,33 +516,32 @@ def _add_what_shows(commands):
     bench = add_command(
         commands,
         "bench",
-        "measure the gradient step against its matrix products, NumPy, PyTorch and JAX",
-        description="Measure the gradient step, its parts, scaling and memory; print a table, "
-        "write "
-        "bench.json and "
-        "bench.png.",
+        "measure the speed of a gradient step",
+        description="Measure the time of a gradient step, its parts, its scaling and its memory, "
+        "compared with its matrix products, and with PyTorch and JAX where these are installed. "
+        "Print a table, and write bench.json and bench.png.",
     )
-    bench.add_argument("--json", action="store_true", help="print the content of bench.json only")
+    bench.add_argument("--json", action="store_true", help="print only the content of bench.json")
     bench.add_argument(
-        "--quick", action="store_true", help="tiny sizes: a test that it works, not of its speed"
+        "--quick", action="store_true", help="use tiny sizes, to test the command, not the speed"
     )
     bench.add_argument(
         "--out",
         metavar="DIR",
         default="runs/bench",
-        help="folder for results (default: runs/bench)",
+        help="folder for the results (default: runs/bench)",
     )
     _add_data_dir(bench)
 
 
 def list_experiments():
-    """Return the experiments, a line each."""
+    """Return the experiments as text, one line each."""
     width = max(map(len, PRESETS))
     return "\n".join(f"  {name:{width}}  {preset.sentence}" for name, preset in PRESETS.items())
 
 
 def list_targets():
-    """Return the targets of ``reproduce`` under their heading, a line each."""
+    """Return the targets of ``reproduce`` as text, one line each below a heading."""
     from ibpcl.paper.reproduce import TARGETS
 
     width = max(map(len, TARGETS))

@@ -60,7 +60,7 @@ PRESETS = {
         {"dataset": "notmnist", "stream": "split"},
     ),
     "split-fashion-mnist": Preset(
-        "Clothing, T-shirt/Trouser to Bag/Ankle boot, five tasks.",
+        "Clothes, T-shirt/Trouser to Bag/Boot, five tasks.",
         {"dataset": "fashion_mnist", "stream": "split"},
     ),
     "fashion-resplit": Preset(
@@ -72,7 +72,7 @@ PRESETS = {
         {"dataset": "mnist", "stream": "permuted"},
     ),
     "permuted-mnist-10-domain": Preset(
-        "All ten digits, ten pixel orders, one head for all tasks.",
+        "All ten digits, ten pixel orders, one head for all.",
         {"dataset": "mnist", "stream": "permuted", "tasks": 10},
         asks="domain",
     ),

@@ -31,10 +31,7 @@ RESOLVED = 1e-3
 MOST_ENTRIES = 60
 # and numbers in their columns of the Jacobian, at most.
 MOST_NUMBERS = 2_000_000
-NOT_RETURNED = (
-    "return it, or name the inputs that the gradient function differentiates, by wrt=... in Python "
-    "or --wrt on the command line"
-)
+NOT_RETURNED = "return it, or pass wrt=(...) with the names of the inputs that the gradient is for"
 
 
 def judge(problem, j, w, pulled, rng, rtol, full, truths):

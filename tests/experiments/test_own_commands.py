@@ -157,7 +157,7 @@ def test_tables_are_there_as_json(capsys, arguments):
         (["run", "--preset", "papr"], ["'papr'", "did you mean 'paper'"]),
         (
             ["run", "split-mnist", "--data", "mine.npz"],
-            ["--data takes the place of EXPERIMENT, got split-mnist"],
+            ["EXPERIMENT or --data, not both", "split-mnist"],
         ),
         (["compare", "--methods", "ewc"], ["name an EXPERIMENT", "--data"]),
         (["run", "--data", "nowhere.npz"], ["--data: nowhere.npz: there is no such file"]),

@@ -404,9 +404,7 @@ def test_a_target_without_some_of_its_runs_is_written_and_fails(
 
     monkeypatch.setattr(NPBCL, "learn", failing)
     code, out, err = typed(capsys, tmp_path, tiny, "mask-kl", "--quick", "--datasets", "glyphs")
-    assert code == 1 and err == [
-        "ibpcl: 2 of the runs could not be trained; the tables are without them"
-    ]
+    assert code == 1 and len(err) == 1 and "2 runs failed" in err[0]
     assert "Not trained: split-glyphs, npbcl-log-1, seed 0: no weight is left" in " ".join(
         out.split()
     )
