@@ -1,4 +1,4 @@
-"""Run the command line as ``python -m ibpcl``."""
+"""The command line as a module: ``python -m ibpcl``."""
 
 from ibpcl.cli import main
 

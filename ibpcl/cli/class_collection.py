@@ -1,5 +1,5 @@
-"""The part of ``ibpcl class`` that finds the hand-ins of a class: ``collect``, and what ``grade``
-shares with it.
+"""The action ``ibpcl class collect``: find the hand-ins of a class; also options shared with
+``grade``.
 """
 
 import sys
@@ -15,7 +15,7 @@ PLATFORMS = (
     "nbgrader",
     "folder",
 )
-MOST_SHOWN = 12  # lines of one kind in the summary of a collection
+MOST_SHOWN = 12  # maximum number of lines per kind in the summary of a collection
 
 
 def add_collect(action, download, key, json):
@@ -26,18 +26,18 @@ def add_collect(action, download, key, json):
     action : callable
         ``action(name, text, *positional)`` adds an action and returns its parser.
     download : (str, str)
-        Name and meaning of the hand-ins.
+        Name and help text of the argument for the hand-ins.
     key, json : callable
         Add ``--key`` and ``--json`` to a parser.
     """
     collect = action(
-        "collect", "show which file of which student counts, and write these to a folder", download
+        "collect", "find the hand-in of each student in a download, without grading", download
     )
     collect.add_argument(
-        "--out", metavar="DIR", help="new folder to write, with a folder per student"
+        "--out", metavar="DIR", help="new folder for the hand-ins, one folder per student"
     )
     collect.add_argument(
-        "--assignment", metavar="HW", help="the assignment (default: the one that most files name)"
+        "--assignment", metavar="HW", help="the assignment (default: the one named in most files)"
     )
     add_options(collect)
     key(collect)
@@ -45,34 +45,62 @@ def add_collect(action, download, key, json):
 
 
 def add_options(command):
-    """Add the options that ``collect`` and ``grade`` share."""
+    """Add the options that ``collect`` and ``grade`` share.
+
+    Parameters
+    ----------
+    command : argparse.ArgumentParser
+        The parser of the action.
+    """
     command.add_argument(
         "--from",
         choices=PLATFORMS,
         dest="platform",
-        help="where the hand-ins come from (default: guessed from the names)",
+        help="the platform that the hand-ins come from (default: guessed from the file names)",
     )
     command.add_argument(
         "--roster",
         metavar="FILE",
-        help="list of the class, for ids and for who is missing (default: "
-        "the list kept beside the key by `ibpcl class new`)",
+        help="list of the class, to match ids and to report who is missing (default: "
+        "the list that `ibpcl class new` kept next to the key)",
     )
     command.add_argument(
         "--any-form",
         action="store_true",
-        help="accept a class whose forms are not those that the key gives",
+        help="accept hand-ins whose form of the assignment does not fit the key",
     )
 
 
 def kept_list(key):
-    """Return the path of the list of students that is kept beside a course key."""
+    """Return the path of the list of students that is kept next to a course key.
+
+    Parameters
+    ----------
+    key : path-like
+        The file of the key.
+
+    Returns
+    -------
+    path : Path
+        The list.
+    """
     path = Path(key)
     return path.with_name(f"{path.stem}.students.csv")
 
 
 def roster_of(options):
-    """Return the list of the class, and print its unused rows."""
+    """Return the list of the class; print its unused rows.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of the action.
+
+    Returns
+    -------
+    roster : ibpcl.classroom.students.Roster
+        Empty without a list.
+    """
     from ibpcl.classroom.students import Roster, read_students
 
     path = (
@@ -82,12 +110,23 @@ def roster_of(options):
         return Roster()
     roster, notes = read_students(path)
     for note in notes:
-        print(f"ibpcl: not used: {note}", file=sys.stderr)
+        print(f"ibpcl: row not used: {note}", file=sys.stderr)
     return roster
 
 
 def run_collect(options):
-    """Show what each student handed in."""
+    """Print the hand-ins of each student, and write them to a folder.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of ``ibpcl class collect``.
+
+    Returns
+    -------
+    code : int
+        0 if every student has a hand-in, else 1.
+    """
     from ibpcl.classroom import collected, collecting, variants
     from ibpcl.classroom.assignment import find
     from ibpcl.storage import json_text
@@ -125,7 +164,7 @@ def run_collect(options):
 
 
 def _print_student(found):
-    """Print which file of a student counts, and what the teacher should know."""
+    """Print the file that counts for a student, and notes for the teacher."""
     last = found["attempts"][-1] if found["attempts"] else {"file": found["reason"], "late": False}
     print(f"  {found['student']:<24} {last['file']}" + ("  late" if last["late"] else ""))
     for note in found["notes"]:
@@ -133,7 +172,13 @@ def _print_student(found):
 
 
 def print_left_out(collection):
-    """Print the files that were passed over, and who did not hand in."""
+    """Print the files that were skipped, and the students without a hand-in.
+
+    Parameters
+    ----------
+    collection : dict
+        The collection as plain values.
+    """
     from ibpcl.classroom.printable import printable
 
     names = {}
@@ -149,7 +194,7 @@ def print_left_out(collection):
     ]
     missing = [f"{each['student']} {each['name']}".strip() for each in collection["missing"]]
     for title, each in (
-        ("not looked at", lines),
+        ("skipped", lines),
         ("did not hand in", missing),
         ("not in the roster", collection["unknown"]),
     ):

@@ -1,4 +1,4 @@
-"""The teacher's side of ``ibpcl class`` after grading: ``report``, ``similar`` and ``export``."""
+"""The actions of ``ibpcl class`` after grading: ``report``, ``similar`` and ``export``."""
 
 import sys
 from pathlib import Path
@@ -16,7 +16,7 @@ FORMATS = (
     "autolab",
     "prairielearn",
 )
-FOLDER = ("DIR", "folder that `ibpcl class grade --out` wrote")
+FOLDER = ("DIR", "folder of results from `ibpcl class grade --out`")
 
 
 def add_actions(action, json):
@@ -25,12 +25,12 @@ def add_actions(action, json):
     Parameters
     ----------
     action : callable
-        ``action(name, text, *positional)`` adds one and returns its parser.
+        ``action(name, text, *positional)`` adds an action and returns its parser.
     json : callable
         Adds ``--json`` to a parser.
     """
     report = action(
-        "report", "print a summary of a class, and write its pages and tables again", FOLDER
+        "report", "print a summary of a graded class, and update its pages and tables", FOLDER
     )
     report.add_argument(
         "--due", metavar="DATE", help="due date, such as 2026-11-20T18:00; 'none' removes it"
@@ -39,71 +39,85 @@ def add_actions(action, json):
         "--late-penalty",
         type=float,
         metavar="PERCENT",
-        help="of all points, for each day that has begun (default: 0)",
+        help="percentage of all points deducted for each started day of delay (default: 0)",
     )
     report.add_argument(
         "--late-at-most",
         type=float,
         metavar="PERCENT",
-        help="for all late days together (default: 100)",
+        help="maximum percentage deducted in all (default: 100)",
     )
     report.add_argument(
         "--anonymous",
         action="store_true",
-        help="numbers in place of ids on the page of derivations",
+        help="show numbers instead of student ids on the page of derivations",
     )
     json(report)
-    similar = action("similar", "list similar pairs of hand-ins", FOLDER)
+    similar = action("similar", "list pairs of similar hand-ins", FOLDER)
     similar.add_argument(
         "--at-least",
         type=float,
         default=0.6,
         metavar="SHARE",
-        help="minimum share of common code (default: 0.6)",
+        help="minimum share of common code, from 0 to 1 (default: 0.6)",
     )
     json(similar)
-    export = action("export", "write the points for another system", FOLDER)
-    export.add_argument("--to", choices=FORMATS, required=True, help="the system")
+    export = action("export", "write the points for a learning platform", FOLDER)
+    export.add_argument("--to", choices=FORMATS, required=True, help="the platform")
     export.add_argument("--out", metavar="PATH", help="file or folder (default: DIR/export-FORMAT)")
     export.add_argument(
         "--worksheet",
         "--gradebook",
         metavar="FILE",
         dest="worksheet",
-        help="the table that the system hands out, which is filled in",
+        help="table downloaded from the platform, into which the points are filled",
     )
     export.add_argument(
         "--column",
         metavar="NAME",
-        help="the table's column for the points, where several are possible",
+        help="column of that table for the points, if several are possible",
     )
     export.add_argument(
         "--roster",
         metavar="CSV",
-        help="names: columns student_id, last_name, first_name, email, identifier, username",
+        help="names of the students: a table with the columns student_id, last_name, first_name, "
+        "email, identifier, username",
     )
     export.add_argument(
         "--feedback-zip",
         metavar="ZIP",
-        help="also write the feedback pages, named as the system reads them",
+        help="also write the feedback pages, with the file names that the platform expects",
     )
     export.add_argument(
         "--downloads",
         metavar="PATH",
-        help="folder or zip of the hand-ins as the system named them, for "
-        "--feedback-zip with canvas and brightspace",
+        help="folder or zip of the hand-ins as downloaded; --feedback-zip needs it for canvas and "
+        "brightspace",
     )
 
 
 def run_report(options, folder=None):
-    """Print a summary of a class, and write its pages and tables again."""
+    """Print a summary of a class, and write its pages and tables again.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of the action.
+    folder : path-like, optional
+        The folder of results; ``options.dir`` if not given.
+
+    Returns
+    -------
+    code : int
+        0 if every hand-in is graded, else 1.
+    """
     from ibpcl.classroom import classpage, derivations_page, late, records, similarity
     from ibpcl.storage import write_bytes, write_text
 
     folder = Path(folder or options.dir)
     given = [getattr(options, name, None) for name in ("due", "late_penalty", "late_at_most")]
     if any(value is not None for value in given):
-        records.load(folder)  # refuses a folder that is another one
+        records.load(folder)  # refuses any other folder
         late.keep(folder, *given)
     found = records.load(folder)
     sources = similarity.sources(folder)
@@ -163,40 +177,58 @@ def _summary(found, graded, pairs, by_hand, derivations):
     if waiting:
         where = f"open {found.folder / 'derivations.html'}, or " if derivations else ""
         print(
-            f"{points(waiting)} points are to be given by hand: {where}fill in {by_hand}, then "
-            "run `ibpcl class report`"
+            f"{points(waiting)} points must be given by hand: {where}fill in {by_hand}, then run "
+            "`ibpcl class report`"
         )
     late = sum(result.late_days > 0 for result in found.results)
     if found.policy.due:
         print(f"due {found.policy.due}: {late} late")
     flagged = sum(bool(result.flags) for result in found.results)
     print(
-        f"{flagged} with flags, {len(pairs)} pairs alike; see {found.folder / 'class.html'} and "
+        f"{flagged} with flags, {len(pairs)} similar pairs; see {found.folder / 'class.html'} and "
         f"{found.folder / 'class.csv'}"
     )
 
 
 def run_similar(options):
-    """List pairs of hand-ins that look alike, and those that look like what is public."""
+    """Print pairs of similar hand-ins, and hand-ins that are similar to published solutions.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of ``ibpcl class similar``.
+    """
     from ibpcl.classroom import records, similarity
 
     assignment = records.load(options.dir).assignment
     sources = similarity.sources(Path(options.dir))
-    found = [
+    pairs = [
         *similarity.copied(sources, assignment, options.at_least),
         *similarity.pairs(sources, options.at_least),
     ]
     if options.json:
-        _print_json([_pair(pair) for pair in found])
+        _print_json([_pair(pair) for pair in pairs])
         return
-    for first, second, share in found:
+    for first, second, share in pairs:
         print(f"{share:4.0%}  {first}  {second}")
 
 
 def run_export(options):
-    """Write the points for another system; return 1 if somebody's points are not in it."""
+    """Write the points for another system.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of ``ibpcl class export``.
+
+    Returns
+    -------
+    code : int
+        0 if the points of every student are written, else 1.
+    """
     from ibpcl.classroom import exports, feedback_zip, records
     from ibpcl.classroom.students import read_students
+    from ibpcl.cli.execution import in_words_of
 
     found = records.load(options.dir)
     records.rewrite(found)
@@ -206,7 +238,7 @@ def run_export(options):
         roster, more = read_students(options.roster)
         notes += more
     if options.downloads and not options.feedback_zip:
-        raise UserError("class: --downloads is for --feedback-zip only")
+        raise UserError("class: --downloads needs --feedback-zip")
     out = Path(options.out or Path(options.dir, f"export-{options.to}"))
     written = exports.write(
         found.results,
@@ -227,9 +259,9 @@ def run_export(options):
         print(options.feedback_zip)
     waiting = sum(result.pending > 0 for result in found.results)
     if waiting:
-        notes.append(f"{waiting} students wait for points by hand, which count as 0 until then")
+        notes.append(f"{waiting} students lack points that are given by hand, and count as 0")
     for note in [*notes, *written.notes, *missing]:
-        print(f"ibpcl: {note}", file=sys.stderr)
+        print(f"ibpcl: {in_words_of(options, note)}", file=sys.stderr)
     return 0 if written.complete and not missing and not found.table.notes else 1
 
 

@@ -1,4 +1,4 @@
-"""``ibpcl class``: assignments for students, and their grading for teachers."""
+"""The command ``ibpcl class``: assignments for students, and grading for teachers."""
 
 import contextlib
 import sys
@@ -21,23 +21,33 @@ from ibpcl.cli.class_records import run_export, run_report, run_similar
 from ibpcl.errors import UserError
 
 EPILOG = """\
-students:      list, new, check, submit
-teachers:      key, selftest, collect, grade, report, similar, export, pack, solution
-HW             a number or name from `ibpcl class list`, or a folder of your own
+for students:  list, new, check, submit
+for teachers:  key, selftest, collect, grade, report, similar, export, pack,
+               solution
+HW             an assignment: its number or name from `ibpcl class list`, or a
+               folder with your own assignment
 
-exit code:     0 success, 1 something is wrong or not graded, 2 a mistake in the command
+exit code:     0 success, 1 something is wrong or not graded, 2 a mistake in the
+               command
 """
 BOXES = ("auto", "bubblewrap", "landlock", "none")
 LEVELS = ("none", "kind", "line", "full")
 
 
 def add_parser(subparsers):
-    """Add ``class`` to the subparsers of the command line."""
+    """Add ``class`` to the subparsers of the command line.
+
+    Parameters
+    ----------
+    subparsers : object
+        The return value of ``ArgumentParser.add_subparsers``.
+    """
     parser = subparsers.add_parser(
         "class",
-        help="assignments: hand out stubs, check, grade, export",
+        help="assignments: hand out, check, hand in, grade, export",
         epilog=EPILOG,
-        description="Assignments on the derivations of the paper, graded with explanations.",
+        description="Programming assignments on the derivations of the paper, with automatic\n"
+        "grading and explanations.",
         formatter_class=RawDescriptionHelpFormatter,
     )
     actions = parser.add_subparsers(
@@ -51,68 +61,82 @@ def add_parser(subparsers):
             one.add_argument(each.lower(), metavar=each, help=meaning)
         return one
 
-    homework = ("HW", "an assignment")
+    homework = ("HW", "a number or name from `ibpcl class list`, or a folder of your own")
     _json(action("list", "list the assignments"))
-    action("key", "make the secret key of a course", ("FILE", "where to write it"))
-    new = action("new", "write statement, stub and public checks", homework)
+    action("key", "make the secret key of a course", ("FILE", "new file for the key"))
+    new = action("new", "write an assignment: statement, stub and public checks", homework)
     new.add_argument(
         "--out",
         metavar="DIR",
         required=True,
-        help="folder to write; with --students, folder of folders",
+        help="new folder; with --students, a folder that gets one folder per student",
     )
     new.add_argument(
-        "--student", metavar="ID", default=None, help="the student whose variant is written"
+        "--student", metavar="ID", default=None, help="write the variant of this student"
     )
     new.add_argument(
         "--students",
         metavar="FILE",
-        help="list of the class, one id per line or a table: writes a folder for each",
+        help="list of the class, one id per line or a table: write one folder per student",
     )
     new.add_argument(
         "--form", metavar="NAME", help="form of the assignment (default: chosen by the key)"
     )
     _key(new)
-    check = action("check", "check the public tasks of your file", ("FILE", "your .py or notebook"))
-    check.add_argument("--html", metavar="PAGE", help="write the feedback as a page, with figures")
-    check.add_argument("--assignment", metavar="HW", help="an assignment of your own: its folder")
+    check = action(
+        "check", "check the public tasks in your file", ("FILE", "your .py file or notebook")
+    )
+    check.add_argument(
+        "--html", metavar="PAGE", help="also write the feedback as a page with figures"
+    )
+    check.add_argument(
+        "--assignment", metavar="HW", help="folder of the assignment, if it is your own"
+    )
     _json(check)
     submit = action(
-        "submit", "pack your file as a zip with its hash", ("FILE", "your .py or notebook")
+        "submit", "pack your file as a zip, for handing in", ("FILE", "your .py file or notebook")
     )
-    submit.add_argument("--out", metavar="ZIP", help="name of the zip (default: that of the file)")
-    submit.add_argument("--assignment", metavar="HW", help="an assignment of your own: its folder")
-    selftest = action("selftest", "grade the stub, the reference and planted mistakes", homework)
+    submit.add_argument(
+        "--out", metavar="ZIP", help="the zip (default: next to your file, with its name)"
+    )
+    submit.add_argument(
+        "--assignment", metavar="HW", help="folder of the assignment, if it is your own"
+    )
+    selftest = action(
+        "selftest", "test an assignment: grade stub, solution and planted mistakes", homework
+    )
     _box(selftest)
     _json(selftest)
     download = (
         "SUBMISSIONS",
-        "a file or folder per student, or what a learning platform hands out: folder or zip",
+        "folder or zip with one file or folder per student, such as a learning platform's download",
     )
     add_collect(action, download, _key, _json)
     grade = action("grade", "grade a folder of hand-ins", homework, download)
-    grade.add_argument("--out", metavar="DIR", required=True, help="folder for results and pages")
+    grade.add_argument(
+        "--out", metavar="DIR", required=True, help="folder for the results and pages"
+    )
     grade.add_argument(
         "--jobs",
         type=int,
         metavar="N",
-        help="grade N at the same time (default: one per processor)",
+        help="number of hand-ins graded at the same time (default: one per processor)",
     )
     grade.add_argument(
         "--attempt",
         choices=("last", "best"),
         default="last",
-        help="which of several attempts counts (default: last)",
+        help="the attempt that counts, of several (default: last)",
     )
     add_options(grade)
     _grading(grade)
     _json(grade)
     class_records.add_actions(action, _json)
-    pack = action("pack", "make a zip that grades on another system", homework)
+    pack = action("pack", "make a zip that grades an assignment on another system", homework)
     pack.add_argument(
         "--for", choices=("gradescope",), required=True, dest="system", help="the system"
     )
-    pack.add_argument("--out", metavar="ZIP", help="name of the zip")
+    pack.add_argument("--out", metavar="ZIP", help="the zip (default: HW-SYSTEM.zip)")
     _grading(pack)
     solution = action("solution", "print the reference solution", homework)
     solution.add_argument(
@@ -125,7 +149,8 @@ def _grading(command):
         "--hints",
         choices=LEVELS,
         default="kind",
-        help="how much the feedback gives away (default: kind)",
+        help="detail of the feedback: no hints, the kind of mistake, its line, or everything "
+        "(default: kind)",
     )
     _box(command)
     _key(command)
@@ -133,7 +158,9 @@ def _grading(command):
 
 def _key(command):
     command.add_argument(
-        "--key", metavar="FILE", help="the course key, which gives every student their own variant"
+        "--key",
+        metavar="FILE",
+        help="the course key, from which every student gets their own variant",
     )
 
 
@@ -142,12 +169,12 @@ def _box(command):
         "--sandbox",
         choices=BOXES,
         default="auto",
-        help="sandbox for hand-ins (default: the first that works)",
+        help="sandbox in which hand-ins run (default: auto, the first one that works)",
     )
 
 
 def _json(command):
-    command.add_argument("--json", action="store_true", help="print the same as JSON only")
+    command.add_argument("--json", action="store_true", help="print the result as JSON only")
 
 
 def _print_json(value):
@@ -157,12 +184,29 @@ def _print_json(value):
 
 
 def execute(options):
-    """Run one action and return the exit code."""
+    """Run one action and return its exit code.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of ``ibpcl class``.
+
+    Returns
+    -------
+    code : int or None
+        None for success.
+    """
     return ACTIONS[options.action](options)
 
 
 def run_list(options):
-    """Print the assignments."""
+    """Print the assignments.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of ``ibpcl class list``.
+    """
     from ibpcl.classroom.assignment import find, names
 
     found = {name: find(name) for name in names()}
@@ -189,18 +233,30 @@ def run_list(options):
 
 
 def run_key(options):
-    """Make a course key."""
+    """Make the secret key of a course.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of ``ibpcl class key``.
+    """
     from ibpcl.classroom import variants
 
     variants.make_key(options.file)
     print(
-        f"wrote {options.file}: keep it secret, and keep it; every student's variant depends on it "
-        f"(fingerprint {variants.fingerprint(variants.read_key(options.file))})"
+        f"wrote {options.file}: keep it, and keep it secret; the variant of every student depends "
+        f"on it (fingerprint {variants.fingerprint(variants.read_key(options.file))})"
     )
 
 
 def run_new(options):
-    """Write what students get."""
+    """Write an assignment for students.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of ``ibpcl class new``.
+    """
     from ibpcl.classroom import handout
 
     assignment = _assignment(options)
@@ -214,13 +270,14 @@ def run_new(options):
         _new_class(assignment, key, options)
     if handout.as_notebook("", assignment) is None:
         print(
-            "ibpcl: no notebook: it needs jupytext (pip install 'ibpcl[classroom]')",
+            "ibpcl: no notebook was written, because jupytext is not installed (pip install "
+            "jupytext)",
             file=sys.stderr,
         )
 
 
 def _new_class(assignment, key, options):
-    """Write a folder for each student of a list; the list is kept beside the key."""
+    """Write a folder for each student of a list; keep the list next to the key."""
     from ibpcl.classroom import handout
     from ibpcl.classroom.students import folder_name, read_students
 
@@ -236,21 +293,32 @@ def _new_class(assignment, key, options):
             written += 1
     print(
         f"{written} folders in {options.out}"
-        + (f", {kept} existed already and stay as they are" if kept else "")
+        + (f", {kept} existed already and are unchanged" if kept else "")
     )
     for note in notes:
-        print(f"ibpcl: not used: {note}", file=sys.stderr)
+        print(f"ibpcl: row not used: {note}", file=sys.stderr)
     if options.key:
         path = kept_list(options.key)
         total = handout.add_students(path, roster)
         print(
-            f"{path} lists the {len(total)} students of the course; `ibpcl class grade` names who "
-            "did not hand in"
+            f"{path} lists the {len(total)} students of the course; with it, `ibpcl class grade` "
+            "reports who did not hand in"
         )
 
 
 def run_check(options):
-    """Check the public tasks of a file."""
+    """Check the public tasks of a file.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of ``ibpcl class check``.
+
+    Returns
+    -------
+    code : int
+        0 for full points, else 1.
+    """
     from ibpcl.classroom import check_file
     from ibpcl.classroom.assignment import find
     from ibpcl.classroom.feedback import feedback, lines
@@ -266,8 +334,7 @@ def run_check(options):
     )
     if result.box == "none" and result.status == "graded":
         print(
-            "ibpcl: no sandbox works here, so your file ran as a program of your own; `ibpcl "
-            "class grade` runs it in one",
+            "ibpcl: no sandbox works on this machine, so your file ran without one",
             file=sys.stderr,
         )
     if options.html:
@@ -281,32 +348,37 @@ def run_check(options):
         print(
             "\n".join(f"note: {note}" for note in result.notes)
             + ("\n" if result.notes else "")
-            + "nothing is wrong with the file as such, but all tasks are hidden: check your "
-            "gradients with "
+            + "the file can be graded, but all its tasks are hidden: check your gradients with "
             f"`ibpcl check {options.file}:FUNCTION`"
         )
         return 0
     print("\n".join(lines(result)))
     if result.status != "graded":
-        print(f"ibpcl: mend this before you hand in: {result.reason}", file=sys.stderr)
+        print(f"ibpcl: fix this before you hand in: {result.reason}", file=sys.stderr)
     if hidden:
         print(
             f"not checked here: {', '.join(task.id for task in hidden)} "
-            f"({sum(task.points for task in hidden):g} "
-            "points), which are graded on hidden inputs: test them yourself"
+            f"({sum(task.points for task in hidden):g} points). These tasks are graded later on "
+            "hidden inputs: test them yourself"
         )
     return 0 if result.status == "graded" and result.score == result.most else 1
 
 
 def _text_of(file, assignment):
-    """Return the text of a file as it is judged, for the code on its page."""
+    """Return the text of a file as it is graded, for its page."""
     from ibpcl.classroom import handin
 
     return handin.read(Path(file), assignment=assignment).source
 
 
 def run_submit(options):
-    """Pack a file."""
+    """Pack a file for handing in.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of ``ibpcl class submit``.
+    """
     from ibpcl.classroom import handout
 
     assignment = _find(options.assignment) if options.assignment else None
@@ -314,13 +386,24 @@ def run_submit(options):
     for warning in warnings:
         print(f"ibpcl: {warning}", file=sys.stderr)
     print(
-        f"{path}\nsha256 {digest}\nKeep the hash: it shows what you handed in, and the page of "
-        "your grade has it."
+        f"{path}\nsha256 {digest}\nKeep the hash: it identifies the file that you handed in. The "
+        "page with your grade shows it too."
     )
 
 
 def run_selftest(options):
-    """Run the gate of an assignment."""
+    """Grade the stub, the reference and planted mistakes of an assignment.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of ``ibpcl class selftest``.
+
+    Returns
+    -------
+    code : int
+        0 if all are graded as expected, else 1.
+    """
     from ibpcl.classroom import selftest
 
     assignment = _assignment(options)
@@ -351,13 +434,24 @@ def run_selftest(options):
     else:
         print(
             f"{assignment.name}: {'ok' if ok else 'WRONG'}; {sum(named)} of {len(named)} planted "
-            f"mistakes named; sandbox: {box}"
+            f"mistakes identified; sandbox: {box}"
         )
     return 0 if ok else 1
 
 
 def run_grade(options):
-    """Grade a folder of hand-ins."""
+    """Grade a folder of hand-ins.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of ``ibpcl class grade``.
+
+    Returns
+    -------
+    code : int
+        0 if every hand-in is graded, else 1.
+    """
     from ibpcl.classroom import grading
     from ibpcl.storage import read_json
 
@@ -366,7 +460,7 @@ def run_grade(options):
     key = _read_key(options)
     if not options.key:
         print(
-            "ibpcl: without --key all students have the same form, and the inputs are no secret",
+            "ibpcl: without --key, all students have the same form, and the inputs are public",
             file=sys.stderr,
         )
     with _bar(None) as bar:
@@ -396,15 +490,21 @@ def run_grade(options):
         print_left_out(read_json(Path(options.out, grading.COLLECTION)))
         if others := grading.not_among(options.out):
             print(
-                "from an earlier run, and not among these hand-ins: "
-                f"{', '.join(others[:MOST_SHOWN])}; delete their "
-                f"folders in {options.out} if they do not count"
+                "graded earlier, but not among these hand-ins: "
+                f"{', '.join(others[:MOST_SHOWN])}; delete their folders in {options.out} if they "
+                "do not count"
             )
     return code
 
 
 def run_pack(options):
-    """Make a zip that grades on another system."""
+    """Make a zip that grades an assignment on another system.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of ``ibpcl class pack``.
+    """
     from ibpcl.classroom import packing
 
     assignment = _assignment(options)
@@ -414,7 +514,13 @@ def run_pack(options):
 
 
 def run_solution(options):
-    """Print the reference solution."""
+    """Print the reference solution of an assignment, as a file that ``check`` accepts.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of ``ibpcl class solution``.
+    """
     from ibpcl.classroom.handout import solution
 
     print(solution(_assignment(options), options.form), end="")

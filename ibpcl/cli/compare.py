@@ -1,4 +1,4 @@
-"""``ibpcl compare``: a line per run as it ends, then the table."""
+"""The command ``ibpcl compare``: print one line per finished run, then the table."""
 
 from functools import partial
 
@@ -9,7 +9,13 @@ from ibpcl.experiments.report import duration
 
 
 def execute(options):
-    """Compare what the command line says."""
+    """Compare methods, or print the size of the comparison with ``--dry-run``.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of ``ibpcl compare``.
+    """
     texts = assignments(options.assignments)
     experiment = target(options, texts)
     methods = (
@@ -25,9 +31,10 @@ def execute(options):
         tuned=options.tuned,
     )
     if not options.dry_run:
-        return tabulate(options, partial(comparison.compare, experiment, methods, choice))
-    runs, there, seconds = comparison.forecast(experiment, methods, choice)
+        tabulate(options, partial(comparison.compare, experiment, methods, choice))
+        return
+    runs, done, seconds = comparison.forecast(experiment, methods, choice)
     print(
-        f"{runs} runs of {len(methods)} methods with {choice.seeds} seeds, {there} of them "
-        f"finished; the others take about {duration(seconds)} on a machine with two cores"
+        f"{runs} runs ({len(methods)} methods, {choice.seeds} seeds), {done} of them finished; "
+        f"the others take about {duration(seconds)} on a machine with two cores"
     )

@@ -1,4 +1,4 @@
-"""``ibpcl data``: list, verify and download the image sets."""
+"""The command ``ibpcl data``: list, verify and download the image sets."""
 
 import sys
 
@@ -10,13 +10,25 @@ from ibpcl.errors import UserError
 
 
 def execute(options):
-    """List, verify or fetch image sets."""
+    """Run one action of the command.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of ``ibpcl data``.
+    """
     ACTIONS[options.action](options)
 
 
 def show(options):
-    """Print every image set with its state; what is wrong with a damaged file stands below."""
-    found = registry.status(options.data_dir)
+    """Print every image set with its state, and below it the problems of damaged files.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of ``ibpcl data list``.
+    """
+    statuses = registry.status(options.data_dir)
     if options.json:
         print(
             storage.json_text(
@@ -29,13 +41,13 @@ def show(options):
                             for file in status.files
                         ],
                     }
-                    for status in found
+                    for status in statuses
                 ],
                 indent=2,
             )
         )
         return
-    for status in found:
+    for status in statuses:
         summary = in_words_of(options, status.summary)
         print(f"{status.name:14} {summary:23} {status.folder or ''}".rstrip())
         if status.summary in ("damaged", "incomplete"):
@@ -45,7 +57,18 @@ def show(options):
 
 
 def verify(options):
-    """Verify the image sets that are named, or all whose files are there."""
+    """Verify the named image sets, or all that have files.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of ``ibpcl data verify``.
+
+    Raises
+    ------
+    UserError
+        If an image set is missing or damaged, or the folder holds none.
+    """
     names = options.names or [
         status.name
         for status in registry.status(options.data_dir)
@@ -53,8 +76,8 @@ def verify(options):
     ]
     if given_folder(options.data_dir) is not None and not set(names) & SOURCES.keys():
         raise UserError(
-            f"{given_folder(options.data_dir)}: no image set is there (looked for the folders "
-            f"{', '.join(SOURCES)})"
+            f"{given_folder(options.data_dir)} has no image set: none of the folders "
+            f"{', '.join(SOURCES)} exists"
         )
     for name in names:
         folder = registry.verify(name, options.data_dir)
@@ -65,7 +88,13 @@ def verify(options):
 
 
 def fetch(options):
-    """Download the image sets that are named."""
+    """Download the named image sets.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of ``ibpcl data fetch``.
+    """
     for name in options.names:
         folder = registry.fetch(name, options.data_dir, progress=console.is_terminal(sys.stderr))
         print(f"{name}: verified, {folder}", flush=True)

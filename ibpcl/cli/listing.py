@@ -1,4 +1,4 @@
-"""``ibpcl runs``: a line for each folder with a run, or the differences of two runs."""
+"""The command ``ibpcl runs``: list the runs of a folder, or the differences of two runs."""
 
 import textwrap
 from datetime import datetime
@@ -13,7 +13,13 @@ HEADER = ("folder", "experiment", "method", "seed", "result", "date", "state")
 
 
 def execute(options):
-    """Print the runs of a folder, or the differences of two."""
+    """Print the runs of a folder, or the differences of two.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of ``ibpcl runs``.
+    """
     if options.compare:
         # A folder by its path, or by its name among the runs.
         first, second = (
@@ -33,11 +39,22 @@ def execute(options):
     elif runs:
         print(aligned([HEADER, *map(line, runs)]))
     else:
-        print(f"{options.folder}: there is no run")
+        print(f"{options.folder}: no run in this folder")
 
 
 def as_dict(run):
-    """Return a run at a glance as plain values: the result is a fraction, or nats per image."""
+    """Return an overview of a run as plain values.
+
+    Parameters
+    ----------
+    run : ibpcl.experiments.inspection.Contents
+        The run.
+
+    Returns
+    -------
+    overview : dict
+        The result is a fraction, or nats per image.
+    """
     return {
         "folder": str(run.folder),
         "experiment": run.table["experiment"],
@@ -52,7 +69,18 @@ def as_dict(run):
 
 
 def line(run):
-    """Return the cells of a run's line."""
+    """Return the cells of a run's line in the list.
+
+    Parameters
+    ----------
+    run : ibpcl.experiments.inspection.Contents
+        The run.
+
+    Returns
+    -------
+    cells : tuple of str
+        One per column of :data:`HEADER`.
+    """
     result = (
         "-"
         if run.average is None
@@ -74,13 +102,35 @@ def line(run):
 
 
 def date(run):
-    """Return when a run's last result was written, in the time zone of this machine."""
+    """Return the time of a run's last result, in the time zone of this machine.
+
+    Parameters
+    ----------
+    run : ibpcl.experiments.inspection.Contents
+        The run.
+
+    Returns
+    -------
+    time : datetime.datetime
+        With a time zone.
+    """
     return datetime.fromtimestamp(run.written).astimezone()
 
 
 def compared(first, second, found):
-    """Return the differences of two runs as text: a table, and the names of what only one of them
-    has.
+    """Return the differences of two runs as text.
+
+    Parameters
+    ----------
+    first, second : ibpcl.experiments.inspection.Contents
+        The runs.
+    found : dict
+        From :func:`ibpcl.experiments.inspection.differences`.
+
+    Returns
+    -------
+    text : str
+        A table of different values, and lists of the entries that only one run has.
     """
     rows = [("", first.folder.name, second.folder.name)]
     lines = []
@@ -93,7 +143,7 @@ def compared(first, second, found):
         )
         for side, run in enumerate((first, second)):
             only = [key for key, pair in found[part].items() if pair[1 - side] is None]
-            lines += [f"{part} of {run.folder.name} alone: {', '.join(only)}"] if only else []
+            lines += [f"{part} that only {run.folder.name} has: {', '.join(only)}"] if only else []
     lines += (
         [f"other results that differ: {', '.join(found['other_results'])}"]
         if found["other_results"]
@@ -105,12 +155,26 @@ def compared(first, second, found):
         if not found[part] and not others
     ]
     return "\n".join(
-        [*([aligned(rows)] if len(rows) > 1 else []), *(textwrap.fill(one, WIDTH) for one in lines)]
+        [
+            *([aligned(rows)] if len(rows) > 1 else []),
+            *(textwrap.fill(text, WIDTH) for text in lines),
+        ]
     )
 
 
 def shown(value):
-    """Write a value of a configuration or of a result."""
+    """Return a value of a configuration or a result as text.
+
+    Parameters
+    ----------
+    value : object
+        Text, a number, a list, a boolean or None.
+
+    Returns
+    -------
+    text : str
+        Numbers with six significant digits.
+    """
     return (
         value
         if isinstance(value, str)
@@ -121,8 +185,19 @@ def shown(value):
 
 
 def aligned(rows):
-    """Return rows of texts in columns; what a terminal would take for an order is a question
-    mark.
+    """Return rows of texts as aligned columns.
+
+    Characters that a terminal could take for a control sequence become question marks.
+
+    Parameters
+    ----------
+    rows : sequence of sequence of str
+        The rows, all of one length.
+
+    Returns
+    -------
+    text : str
+        One line per row.
     """
     rows = [
         ["".join(letter if letter.isprintable() else "?" for letter in cell) for cell in row]

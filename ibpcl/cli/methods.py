@@ -1,4 +1,4 @@
-"""``ibpcl methods``: what each method stores, and what it can do."""
+"""The command ``ibpcl methods``: list the methods with their storage and their abilities."""
 
 import textwrap
 
@@ -9,15 +9,23 @@ from ibpcl.methods import ABOUT, METHODS, method
 WIDTH = 80
 UNITS = ("B", "KB", "MB", "GB")
 HEADER = (
-    "Methods, `--method NAME`; `ibpcl settings NAME` lists the settings of one.\nStorage, fixed "
-    f"and per task: at default settings, for binary tasks of {EXAMPLES}\nexamples with {INPUTS} "
-    "inputs. Can: task (a head for each task), domain (one head),\ngrow (add units), regression, "
-    "images (generative, without labels: experiments\nvae-...)."
+    "Choose a method with `--method NAME`; `ibpcl settings NAME` lists its settings.\n\n"
+    f"fixed, per task   storage at default settings, for binary tasks of {EXAMPLES}\n"
+    f"                  examples with {INPUTS} inputs\n"
+    "can               task: one head per task; domain: one head for all tasks;\n"
+    "                  grow: adds units; regression; images: generative, without\n"
+    "                  labels (experiments vae-...)"
 )
 
 
 def execute(options):
-    """Print the methods."""
+    """Print the methods.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of ``ibpcl methods``.
+    """
     if options.json:
         print(
             storage.json_text(
@@ -52,8 +60,20 @@ def _row(name, once, per_task, can):
 
 
 def size(count):
-    """Write a number of bytes with three digits.
+    """Return a number of bytes as text with three digits.
 
+    Parameters
+    ----------
+    count : int
+        The number of bytes.
+
+    Returns
+    -------
+    text : str
+        With a unit, powers of 1000.
+
+    Examples
+    --------
     >>> size(0), size(1616), size(628000), size(3136000)
     ('0 B', '1.62 KB', '628 KB', '3.14 MB')
     """

@@ -1,4 +1,4 @@
-"""``ibpcl predict``: class probabilities of a finished run, for inputs of one's own."""
+"""The command ``ibpcl predict``: class probabilities of a finished run for new inputs."""
 
 import io
 import math
@@ -14,12 +14,23 @@ from ibpcl.errors import UserError
 from ibpcl.experiments.stored_learners import load, trained_on_unit_range
 from ibpcl.methods.own import own_method
 
-# bytes of the inputs; more is surely a mistake
+# Upper limit for the bytes of the inputs; more is surely a mistake.
 MOST = 2**33
 
 
 def execute(options):
-    """Predict and write, or print, the probabilities."""
+    """Predict, and write or print the probabilities.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of ``ibpcl predict``.
+
+    Raises
+    ------
+    UserError
+        If the learner or the inputs cannot be used.
+    """
     learner = load(
         options.run, None if options.method is None else own_method(options.method).learner
     )
@@ -41,22 +52,32 @@ def execute(options):
     file = io.BytesIO()
     np.save(file, p, allow_pickle=False)
     storage.write_bytes(Path(options.out), file.getvalue())
-    print(f"{p.shape[0]} rows of {p.shape[1]} probabilities in {options.out}")
+    print(f"{options.out}: {p.shape[0]} rows of {p.shape[1]} probabilities")
 
 
 def read_inputs(path):
-    """Return the inputs of an ``.npy`` file as rows, on the scale that they have there.
+    """Return the inputs in an ``.npy`` file as rows, with unchanged values.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+
+    Returns
+    -------
+    x : ndarray, shape (N, D)
+        Images (N, height, width) are flattened.
 
     Raises
     ------
     UserError
-        If there is no such file, or it holds anything else.
+        If the file does not exist, is damaged, or holds anything else.
     """
     try:
         with open(path, "rb") as file:
             shape, dtype = checkpoints.read_header(file)
             announced = math.prod(shape) * dtype.itemsize
-            there = os.fstat(file.fileno()).st_size - file.tell()
+            existing = os.fstat(file.fileno()).st_size - file.tell()
         if dtype.kind not in "fiub":
             raise UserError(f"{path}: inputs must be real numbers, got an array of {dtype}")
         if len(shape) not in (2, 3) or announced > MOST:
@@ -64,9 +85,9 @@ def read_inputs(path):
                 f"{path}: inputs must be an array of shape (N, D), or (N, height, width), got "
                 f"shape {shape}"
             )
-        if announced != there:
+        if announced != existing:
             raise UserError(
-                f"{path} is damaged: its header announces {announced} bytes, {there} follow"
+                f"{path} is damaged: its header announces {announced} bytes, but {existing} follow"
             )
         if not announced:
             raise UserError(
@@ -74,12 +95,12 @@ def read_inputs(path):
             )
         x = np.load(path, allow_pickle=False)
     except FileNotFoundError as error:
-        raise UserError(f"{path}: there is no such file") from error
+        raise UserError(f"{path}: this file does not exist") from error
     except UserError:
         raise
     except (OSError, EOFError, ValueError) as error:
-        objects = "bject" in str(error)  # as the messages say it
+        objects = "bject" in str(error)  # NumPy refuses arrays of objects
         raise UserError(
-            f"{path}: {'it holds no array of numbers' if objects else f'not an .npy file: {error}'}"
+            f"{path}: {'not an array of numbers' if objects else f'not an .npy file: {error}'}"
         ) from error
     return x.reshape(len(x), -1)

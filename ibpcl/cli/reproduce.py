@@ -1,4 +1,4 @@
-"""``ibpcl reproduce``: a line per run as it ends, then the tables."""
+"""The command ``ibpcl reproduce``: print one line per finished run, then the tables."""
 
 from functools import partial
 
@@ -9,7 +9,13 @@ from ibpcl.paper.reproduce.target import reproduce
 
 
 def execute(options):
-    """Reproduce what the command line says."""
+    """Reproduce a table or figure of the paper.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of ``ibpcl reproduce``.
+    """
     ours = "vae_npbcl" if options.target in GENERATIVE_TARGETS else "npbcl"
     choice = Choice(
         options.seeds,

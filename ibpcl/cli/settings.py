@@ -1,4 +1,4 @@
-"""``ibpcl settings``: every configuration key with its default, type and meaning."""
+"""The command ``ibpcl settings``: every configuration key with its default, type and meaning."""
 
 import textwrap
 
@@ -12,7 +12,13 @@ WIDTH = 80
 
 
 def execute(options):
-    """Print the keys of the run, then those of the method."""
+    """Print the keys of the run, the settings of the method, and the presets.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of ``ibpcl settings``.
+    """
     known = keys(options.method)
     of_run = run_keys()
     tuned = {
@@ -39,18 +45,18 @@ def execute(options):
         )
         return
     print(
-        "Configuration keys: lines `key = value` of a TOML file, or `--set key=value`.\n"
-        "Shown are the defaults; an experiment may set others, and the file config.toml\n"
-        "in the folder of a run has all of them."
+        "Configuration keys with their default values. Set a key with `--set key=value`,\n"
+        "or by a line `key = value` in a TOML file. An experiment may have other\n"
+        "defaults; the file config.toml in the folder of a run has the values it used."
     )
     for title, chosen in (
-        ("Of every run", of_run),
-        (f"Of the method {options.method}", known.keys() - of_run.keys()),
+        ("Keys of every run", of_run),
+        (f"Settings of the method {options.method}", known.keys() - of_run.keys()),
     ):
         print(f"\n{title}:")
         for name in (name for name in known if name in chosen):
             print_key(name, known[name])
-    print("\nPresets, `--preset NAME`, and what each changes:")
+    print("\nPresets, for `--preset NAME`, with the settings that each changes:")
     for name, changes in presets.items():
         text = (
             ", ".join(f"{key} = {values.toml(value)}" for key, value in changes.items())
@@ -62,9 +68,17 @@ def execute(options):
 
 
 def print_key(name, key):
-    """Print one key: its default, its type and what is allowed in a line, its meaning below."""
+    """Print one key: its default, type and allowed values in a line, its meaning below.
+
+    Parameters
+    ----------
+    name : str
+        Name of the key.
+    key : ibpcl.experiments.config.Key
+        The key.
+    """
     takes = values.describe(key.kind)
-    if key.allowed:  # words that are allowed need no "text"
+    if key.allowed:  # a list of allowed words does not need the type "text"
         takes = key.allowed if key.kind in (str, bool) else f"{takes}, {key.allowed}"
     print(
         textwrap.fill(

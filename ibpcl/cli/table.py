@@ -1,16 +1,30 @@
-"""The accuracy matrix as it grows, a row per task, within 80 columns."""
+"""The accuracy matrix on the terminal: one row per task, as the tasks are learned."""
 
 import numpy as np
 
 WIDTH = 80
 CELL = 7  # " 100.00"
-# the number of the task, then mean, used and seconds
+# Width of the number of the task, and of the columns mean, used and seconds.
 MARGINS = 3 + 3 * 8
 
 
 def percent(fraction, places=2):
-    """Write a fraction as a percentage, a dash for one that was not measured.
+    """Return a fraction as a percentage.
 
+    Parameters
+    ----------
+    fraction : float
+        The fraction; NaN gives a dash.
+    places : int
+        Number of decimal places.
+
+    Returns
+    -------
+    text : str
+        The percentage.
+
+    Examples
+    --------
     >>> percent(0.98765), percent(float("nan"))
     ('98.77 %', '-')
     """
@@ -18,13 +32,15 @@ def percent(fraction, places=2):
 
 
 class AccuracyTable:
-    """Prints the accuracy on every task so far; with too many tasks for a line, the newest, and the
-    lowest of all.
+    """Formats the accuracies on all tasks so far, one line per task.
+
+    If the tasks do not fit into a line, it shows the accuracy on the newest task and the lowest
+    one.
 
     Parameters
     ----------
     names : sequence of str
-        Of the tasks, in their order.
+        Names of the tasks, in order.
     """
 
     short = ("newest", "lowest")
@@ -41,13 +57,24 @@ class AccuracyTable:
         return self._line("", "task", cells, *self.last)
 
     def row(self, report):
-        """Return the line of a task from its :class:`ibpcl.experiments.run.Report`."""
+        """Return the line after a task.
+
+        Parameters
+        ----------
+        report : ibpcl.experiments.run.Report
+            The results after the task.
+
+        Returns
+        -------
+        line : str
+            The line.
+        """
         done = report.progress
         t = report.progress.task
         so_far, places, middle = self.results(report)
         cells = so_far if self.full else (so_far[t], so_far.min())[: len(self.short)]
         blank = len(self.names) - t - 1 if self.full else 0
-        # as the result has them
+        # Rounded as in result.json.
         seconds = round(done.train_seconds, 3) + round(done.test_seconds, 3)
         return self._line(
             str(t + 1),
@@ -59,7 +86,22 @@ class AccuracyTable:
         )
 
     def results(self, report):
-        """Return the results so far, their decimal places, and the last column but one."""
+        """Return the numbers of the line after a task.
+
+        Parameters
+        ----------
+        report : ibpcl.experiments.run.Report
+            The results after the task.
+
+        Returns
+        -------
+        results : ndarray
+            Accuracy on each task so far, in percent.
+        places : int
+            Number of decimal places.
+        used : str
+            Share of the weights that the task uses, in percent.
+        """
         done = report.progress
         used = "-" if report.mask_density is None else f"{100 * report.mask_density:.1f}"
         return 100 * done.accuracy[done.task, : done.task + 1], 2, used
@@ -72,18 +114,32 @@ class AccuracyTable:
 
 
 class LikelihoodTable(AccuracyTable):
-    """Prints the log-likelihood of every task so far, nats per image; with too many tasks for a
-    line, of the newest.
+    """Formats the log-likelihoods of all tasks so far, in nats per image, one line per task.
 
-    Behind it stand the mean of all tasks so far, and how far the earlier ones have moved since they
-    were learned.
+    If the tasks do not fit into a line, it shows the newest one. Further columns: the mean over all
+    tasks so far, and the mean change of earlier tasks since they were learned.
     """
 
     short = ("newest",)
     last = ("mean", "change", "seconds")
 
     def results(self, report):
-        """Return the results so far, their decimal places, and the last column but one."""
+        """Return the numbers of the line after a task.
+
+        Parameters
+        ----------
+        report : ibpcl.experiments.run.Report
+            The results after the task.
+
+        Returns
+        -------
+        results : ndarray
+            Log-likelihood of each task so far, in nats per image.
+        places : int
+            Number of decimal places.
+        change : str
+            Mean change of earlier tasks, in nats per image.
+        """
         t = report.progress.task
         R = report.progress.log_likelihood
         change = f"{np.mean((R[t] - R.diagonal())[:t]):+.2f}" if t else "-"

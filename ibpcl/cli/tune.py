@@ -1,4 +1,4 @@
-"""``ibpcl tune``: a line per trial, then the best settings and how to use them."""
+"""The command ``ibpcl tune``: print one line per trial, then the best settings."""
 
 import math
 
@@ -12,12 +12,18 @@ from ibpcl.experiments.record import recorded
 from ibpcl.experiments.search import plan
 from ibpcl.experiments.tune import best, tune
 
-# Keys of the search's own: without them the command uses all training data, and the test set.
+# Keys of the search only: the final run uses all training data, and the test set.
 OF_SEARCH = ("validation", "train_limit", "test_limit")
 
 
 def execute(options):
-    """Search as the command line says."""
+    """Search for settings of a method.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of ``ibpcl tune``.
+    """
     texts = assignments(options.assignments)
     if data_dir(options) is not None:
         texts["data_dir"] = data_dir(options)
@@ -32,14 +38,14 @@ def execute(options):
         options.trials if options.halving else None,
     )
     if not options.json:
-        there = len(recorded(search))
+        done = len(recorded(search))
         share = percent(search.fixed["validation"], 0)
         print(
             f"{options.trials} trials of {options.method} on {search.name}, "
-            f"{min(there, options.trials)} of them recorded already.\nScored on {share} of the "
+            f"{min(done, options.trials)} of them recorded already.\nScored on {share} of the "
             f"training data; the test set is not used.\nSearched: {', '.join(search.space)}.\n"
         )
-        print("trial  accuracy  seconds  settings; trial 0 has the present ones", flush=True)
+        print("trial  accuracy  seconds  settings (trial 0: the current ones)", flush=True)
     with hired(options) as workers:
         trials = tune(
             search,
@@ -64,7 +70,13 @@ def execute(options):
 
 
 def print_trial(trial):
-    """Print a trial in a line, above the progress bar."""
+    """Print a trial in one line, above the progress bar.
+
+    Parameters
+    ----------
+    trial : ibpcl.experiments.record.Trial
+        The trial.
+    """
     score = "failed" if math.isnan(trial.accuracy) else f"{100 * trial.accuracy:.2f}"
     tasks = "" if trial.tasks is None else f"after {trial.tasks} task{'s' * (trial.tasks != 1)}: "
     tqdm.write(
@@ -73,17 +85,43 @@ def print_trial(trial):
 
 
 def summary(search, trials):
-    """Return the best trial, how to use it, and where all are."""
-    found = best(trials)
+    """Return the best trial, the command that uses it, and the file of the record.
+
+    Parameters
+    ----------
+    search : ibpcl.experiments.search.Search
+        The search.
+    trials : list of ibpcl.experiments.record.Trial
+        Its trials.
+
+    Returns
+    -------
+    text : str
+        Three lines.
+    """
+    winner = best(trials)
     return (
-        f"\nbest of {len(trials)}: trial {found.number}, {percent(found.accuracy)} on validation "
-        f"data (present settings: {percent(trials[0].accuracy)})\nuse it:  "
-        f"{command(search, found)}\nrecord:  {search.record}"
+        f"\nbest of {len(trials)}: trial {winner.number}, {percent(winner.accuracy)} on validation "
+        f"data (current settings: {percent(trials[0].accuracy)})\nuse it:  "
+        f"{command(search, winner)}\nrecord:  {search.record}"
     )
 
 
 def command(search, trial):
-    """Return the command of a run with the settings of a trial."""
+    """Return the command of a run with the settings of a trial.
+
+    Parameters
+    ----------
+    search : ibpcl.experiments.search.Search
+        The search.
+    trial : ibpcl.experiments.record.Trial
+        The trial.
+
+    Returns
+    -------
+    line : str
+        A line for the shell.
+    """
     given = {key: text for key, text in search.texts.items() if key not in OF_SEARCH}
     chosen = given | {key: values.toml(value).strip("'") for key, value in trial.settings.items()}
     about = [search.experiment]
@@ -96,5 +134,18 @@ def command(search, trial):
 
 
 def shown(settings, between):
-    """Write settings as ``key=value``."""
+    """Return settings as ``key=value``.
+
+    Parameters
+    ----------
+    settings : dict of str to object
+        The settings.
+    between : str
+        The separator.
+
+    Returns
+    -------
+    text : str
+        All settings in a line.
+    """
     return between.join(f"{key}={values.toml(value)}" for key, value in settings.items())

@@ -1,16 +1,26 @@
-"""What ``ibpcl check`` makes of all verdicts together: the exit code, the last lines, JSON, a page.
+"""Summary of all verdicts of ``ibpcl check``: exit code, last lines, JSON and HTML.
 
 An item is a :class:`ibpcl.verify.running.user.Checked` or a :class:`ibpcl.paper.catalogue.Result`.
 """
 
 import textwrap
 
-CODES = {"wrong": 1, "refused": 2, "undecided": 3, "ok": 0}  # exit codes, of several the first
+# Exit codes by verdict, the worst first.
+CODES = {"wrong": 1, "refused": 2, "undecided": 3, "ok": 0}
 
 
 def joint(items):
-    """Return the verdict on everything: what is wrong comes before a mistake in the command, then
-    what is undecided.
+    """Return the verdict on all items: the worst one.
+
+    Parameters
+    ----------
+    items : sequence
+        The verdicts.
+
+    Returns
+    -------
+    verdict : str
+        The first key of :data:`CODES` that occurs.
     """
     return next(
         verdict
@@ -20,8 +30,19 @@ def joint(items):
 
 
 def summary(items, seconds):
-    """Return the last lines: how many verdicts of which kind, how long, and the largest error among
-    the gradients.
+    """Return the last lines: the number of verdicts by kind, the time, and the largest error.
+
+    Parameters
+    ----------
+    items : sequence
+        The verdicts.
+    seconds : float
+        The time of all checks.
+
+    Returns
+    -------
+    text : str
+        Lines of at most 80 columns.
     """
     parts = []
     for verdict in ("wrong", "refused", "undecided"):
@@ -42,14 +63,38 @@ def summary(items, seconds):
 
 
 def largest_error(items):
-    """Return name and error of the gradient with the largest error, None without any gradient."""
+    """Return the gradient with the largest relative error.
+
+    Parameters
+    ----------
+    items : sequence
+        The verdicts.
+
+    Returns
+    -------
+    largest : dict or None
+        ``name`` and ``error``; None without any gradient.
+    """
     gradients = [item for item in items if item.report is not None]
     item = max(gradients, key=lambda item: item.report.error, default=None)
     return item and {"name": item.title.partition("/")[2], "error": item.report.error}
 
 
 def wrapped(text, indent):
-    """Break a line at 80 columns."""
+    """Return a line broken at 80 columns.
+
+    Parameters
+    ----------
+    text : str
+        The line.
+    indent : str
+        Beginning of the second and all further lines.
+
+    Returns
+    -------
+    text : str
+        The lines.
+    """
     return "\n".join(
         textwrap.wrap(
             text, 80, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
@@ -58,7 +103,22 @@ def wrapped(text, indent):
 
 
 def as_dict(items, seconds, seed):
-    """Return everything as plain values, ready for JSON."""
+    """Return all verdicts as plain values, for JSON.
+
+    Parameters
+    ----------
+    items : sequence
+        The verdicts.
+    seconds : float
+        The time of all checks.
+    seed : int
+        The seed of the inputs.
+
+    Returns
+    -------
+    values : dict
+        The joint verdict and one entry per check.
+    """
     from ibpcl.verify.reports.plain import plain
 
     verdict = joint(items)
@@ -73,7 +133,18 @@ def as_dict(items, seconds, seed):
 
 
 def as_page(items):
-    """Return one HTML page with every result."""
+    """Return one HTML page with all verdicts.
+
+    Parameters
+    ----------
+    items : sequence
+        The verdicts.
+
+    Returns
+    -------
+    html : str
+        The page.
+    """
     from ibpcl.verify.reports.page import page
     from ibpcl.verify.running.user import Checked
 

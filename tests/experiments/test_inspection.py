@@ -125,7 +125,7 @@ def test_what_differs_between_two_runs_is_told(capsys):
     assert words["average_accuracy"] == [
         f"{one['average_accuracy']:.6g}" for one in (first, second)
     ]
-    assert f"settings of {names[1]} alone:" in out and "fisher" in out.split("alone:")[1]
+    assert f"only {names[1]} has:" in out and "fisher" in out.split("has:")[1]
     for i, task in enumerate(first["tasks"]):
         pair = [one["accuracy_matrix"][-1][i] for one in (first, second)]
         assert (f"accuracy of {task}" in out) == (pair[0] != pair[1])
