@@ -1,3 +1,1 @@
-"""What ``ibpcl bench`` measures: the gradient step and its parts, against its products, NumPy,
-PyTorch and JAX.
-"""
+"""Benchmarks: the speed of a gradient step, compared with products and other frameworks."""

@@ -1,4 +1,4 @@
-"""What training an autoencoder costs beside its matrix products."""
+"""The speed of training an autoencoder, compared with its matrix products."""
 
 import time
 
@@ -17,12 +17,17 @@ DIGIT = 0
 
 
 class Clock:
-    """Measures how long each epoch takes and, after it, ``beside``.
+    """Measures the time of each epoch and, after it, of a reference computation.
 
     Parameters
     ----------
     beside : callable
-        Returns the seconds of what epochs are compared with.
+        Runs the reference computation and returns its seconds.
+
+    Attributes
+    ----------
+    seconds : dict of str to list of (float, float)
+        For each phase, the seconds of each epoch and of the reference.
     """
 
     def __init__(self, beside):
@@ -31,35 +36,64 @@ class Clock:
         self.began = time.perf_counter()
 
     def on_epoch(self, record, vector):
-        """Note the time of the epoch that is over."""
+        """Record the time of the epoch that has just ended.
+
+        Parameters
+        ----------
+        record : ibpcl.inference.loop.Record
+            The epoch.
+        vector : ndarray
+            The parameters; not used.
+        """
         epoch = time.perf_counter() - self.began
         self.seconds.setdefault(record.phase, []).append((epoch, self.beside()))
-        # threads of BLAS, beside, go on spinning for a while
+        # Threads of BLAS, used by the reference, remain busy for a while.
         time.sleep(PAUSE)
         self.began = time.perf_counter()
 
     def medians(self, phase):
-        """Return the median seconds of an epoch of a phase, of what is beside it, and the median of
-        their ratios.
+        """Return median times of a phase, without its first epoch, which includes compilation.
 
-        The first epoch does not count: it begins with other things, and with compilation.
+        Parameters
+        ----------
+        phase : str
+            Name of the phase.
+
+        Returns
+        -------
+        epoch, reference, ratio : float
+            Median seconds of an epoch and of the reference, and the median of their ratios.
         """
         epochs, beside = np.array(self.seconds[phase][1:]).T
         return float(np.median(epochs)), float(np.median(beside)), float(np.median(epochs / beside))
 
 
 def measure(plan, data_dir):
-    """Measure one task at the default settings, some epochs of fine-tuning: a step of each phase,
-    over its products.
+    """Measure one task: a step of each phase, compared with its matrix products.
 
-    The products are all of the network's, dense and at full width, BLAS on all threads, measured
-    after each epoch.  A step of training is the mean of the phases' steps, weighted by the default
-    numbers of epochs.
+    The settings are the defaults, with some epochs of fine-tuning. The products are those of the
+    whole
+    network, dense and at full width, by BLAS on all threads; they are measured after each epoch.
+    The
+    time of a training step is the mean over the phases, weighted by their default numbers of
+    epochs.
+
+    Parameters
+    ----------
+    plan : ibpcl.bench.measure.Plan
+        Its ``examples`` limits the number of images; then the network is small too.
+    data_dir : str or None
+        Folder of the image files.
+
+    Returns
+    -------
+    values : dict of str to float
+        Milliseconds, and ratios.
     """
     settings = ImageSettings()
     small = plan.examples is not None
-    found = images((DIGIT,), data_dir)
-    x = (found.x[: plan.examples] / 255).astype(np.float32)
+    pictures = images((DIGIT,), data_dir)
+    x = (pictures.x[: plan.examples] / 255).astype(np.float32)
     chosen = (
         {"hidden": (20, 20), "latent": 5, "epochs": 2, "finetune_epochs": 2}
         if small
@@ -93,16 +127,28 @@ def measure(plan, data_dir):
 
 
 def products(shapes, batch):
-    """Return a function that computes a step's dense products of layers (D, K): forward, and the
-    gradients at both.
+    """Return a function that computes the dense matrix products of a step.
+
+    Parameters
+    ----------
+    shapes : sequence of (int, int)
+        The shape (D, K) of each layer.
+    batch : int
+        Number of examples.
+
+    Returns
+    -------
+    multiply : callable
+        Computes the forward products, and those of both gradients.
     """
     factors = []
     for i, (fan_in, fan_out) in enumerate(shapes):
         x = np.ones((batch, fan_in), np.float32)
         w = np.full((fan_in, fan_out), 0.1, np.float32)
         dh = np.ones((batch, fan_out), np.float32)
-        # the images need no gradient
-        factors += [(x, w), (x.T, dh)] + [(dh, w.T)] * (i > 0)
+        factors += [(x, w), (x.T, dh)]
+        if i > 0:  # the images need no gradient
+            factors.append((dh, w.T))
     outputs = [np.empty((left.shape[0], right.shape[1]), np.float32) for left, right in factors]
 
     def multiply():

@@ -1,4 +1,4 @@
-"""The measurements as a figure: what a step is made of, who takes how long, and how it grows."""
+"""The benchmark as a figure: parts of a step, comparison with frameworks, scaling, and sparsity."""
 
 import numpy as np
 
@@ -20,7 +20,15 @@ STEPS = (
 
 @styled
 def draw(found, path):
-    """Write the figure of the measurements ``found`` to a PNG, PDF or SVG file."""
+    """Write the figure of a benchmark.
+
+    Parameters
+    ----------
+    found : dict
+        From :func:`ibpcl.bench.measure.everything`.
+    path : path-like
+        A PNG, PDF or SVG file.
+    """
     axes = new_axes(width=180, height=150, rows=2, columns=2)
     times = found["milliseconds"]
     prefix = "part: "
@@ -79,9 +87,7 @@ def draw(found, path):
 
 
 def _bars(ax, values, log=False):
-    """Draw numbers beside their names: as bars from 0, or on a log axis, which has no 0, as
-    points.
-    """
+    """Draw numbers next to their names: as bars from 0, or as points on a log axis."""
     names = list(values)
     if log:
         ax.plot(list(values.values()), names, "o", markersize=4, color=PALETTE[0])
@@ -94,7 +100,7 @@ def _bars(ax, values, log=False):
 
 
 def _plain_numbers(axis):
-    """Write 10, 20, 50, 100 at a log axis: powers of ten would be too few, and their multiples
+    """Label a log axis with 10, 20, 50, 100; powers of ten would be too few, and all multiples
     overlap.
     """
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator

@@ -1,6 +1,4 @@
-"""The same step in PyTorch and JAX: found in ``tests/benchmarks``, and checked before it is
-timed.
-"""
+"""The same gradient step in PyTorch and JAX, from ``tests/benchmarks``, checked before timing."""
 
 import importlib.util
 from pathlib import Path
@@ -18,7 +16,18 @@ TOLERANCE = 2e-3
 
 
 def case(problem):
-    """Describe a problem of the whole network in plain arrays and numbers."""
+    """Return a problem of the whole network as plain arrays and numbers.
+
+    Parameters
+    ----------
+    problem : ibpcl.bench.problem.Problem
+        The problem.
+
+    Returns
+    -------
+    case : dict
+        Parameters, prior, data and sizes.
+    """
     layout = problem.model.layout
     count = problem.model.layout.block("mu").stop
     prior = np.zeros_like(problem.vector)
@@ -40,7 +49,18 @@ def case(problem):
 
 
 def noise_arrays(noise):
-    """Return the noise of a step as a dict of arrays."""
+    """Return the noise of a step as arrays.
+
+    Parameters
+    ----------
+    noise : dict
+        From :meth:`ibpcl.bench.problem.Problem.noise`.
+
+    Returns
+    -------
+    arrays : dict of str to ndarray
+        By name.
+    """
     return {
         name: np.asarray(array)
         for name, array in (noise["hidden0"] | {"head": noise["head"]["eps"]}).items()
@@ -48,16 +68,42 @@ def noise_arrays(noise):
 
 
 def missing(name, folder=FOLDER):
-    """Return why a framework's step cannot be measured, or None if it can."""
+    """Return the reason why the step of a framework cannot be measured.
+
+    Parameters
+    ----------
+    name : {"torch", "jax"}
+        The framework.
+    folder : Path
+        The folder of the steps.
+
+    Returns
+    -------
+    reason : str or None
+        None if it can be measured.
+    """
     if importlib.util.find_spec(name) is None:
-        return f"{name} is not installed (pip install 'ibpcl[bench]')"
+        return f"{name} is not installed (pip install {name})"
     if not (folder / f"{name}_step.py").is_file():
-        return "tests/benchmarks is not there: it comes with the source, not with the package"
+        return "tests/benchmarks does not exist: it comes with the source, not with the package"
     return None
 
 
 def load(name, folder=FOLDER):
-    """Import ``tests/benchmarks/<name>_step.py``."""
+    """Import the step of a framework.
+
+    Parameters
+    ----------
+    name : {"torch", "jax"}
+        The framework.
+    folder : Path
+        The folder of the steps.
+
+    Returns
+    -------
+    module : module
+        It has ``elbo_and_gradient`` and ``make_step``.
+    """
     spec = importlib.util.spec_from_file_location(f"{name}_step", folder / f"{name}_step.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -65,8 +111,20 @@ def load(name, folder=FOLDER):
 
 
 def disagreement(module, problem):
-    """Return the largest difference from our ELBO and gradient for the same noise, as a share of
-    the largest number.
+    """Return the largest difference between the ELBOs and gradients of a framework and of this
+    package.
+
+    Parameters
+    ----------
+    module : module
+        From :func:`load`.
+    problem : ibpcl.bench.problem.Problem
+        The problem; the noise is the same for both.
+
+    Returns
+    -------
+    difference : float
+        As a share of the largest number.
     """
     noise = problem.noise()
     parts, gradient = problem.elbo_and_gradient(noise)
@@ -78,15 +136,28 @@ def disagreement(module, problem):
 
 
 def steps(make_problem, threads):
-    """Return the frameworks' steps that can be measured, their disagreements, and why others
-    cannot.
+    """Return the steps of the frameworks that can be measured.
 
     Parameters
     ----------
     make_problem : callable
-        ``make_problem(backend) -> Problem`` of the whole network.
+        ``make_problem(backend)`` returns a ``Problem`` of the whole network.
     threads : int
-        How many PyTorch may use; JAX uses all cores.
+        Number of threads for PyTorch; JAX uses all cores.
+
+    Returns
+    -------
+    functions : dict of str to callable
+        The steps.
+    differences : dict of str to float
+        From :func:`disagreement`.
+    reasons : dict of str to str
+        Why the others cannot be measured.
+
+    Raises
+    ------
+    ArithmeticError
+        If a framework computes another ELBO or gradient.
     """
     functions = {}
     differences = {}

@@ -1,4 +1,4 @@
-"""What has to be measured in a process of its own: importing, compiling, and the memory of a step.
+"""Measurements that need a new process: importing, compiling, and the memory of a step.
 
 ``python -m ibpcl.bench.fresh SIZES...`` prints one line of JSON.
 """
@@ -17,7 +17,20 @@ MB = 2**20
 
 
 def measure(sizes, folder):
-    """Run a new process, its machine code in ``folder``, and return what it measured."""
+    """Measure in a new process.
+
+    Parameters
+    ----------
+    sizes : ibpcl.bench.problem.Sizes
+        Sizes of the step.
+    folder : path-like
+        Folder for the compiled kernels.
+
+    Returns
+    -------
+    values : dict of str to float
+        Seconds and MB.
+    """
     environment = os.environ | {"NUMBA_CACHE_DIR": str(folder)}
     command = [sys.executable, "-m", "ibpcl.bench.fresh", *map(str, sizes)]
     done = subprocess.run(
@@ -27,13 +40,35 @@ def measure(sizes, folder):
 
 
 def cold_and_cached(sizes):
-    """Measure the first run after an installation and the next one."""
+    """Measure the first run after an installation, and the next one.
+
+    Parameters
+    ----------
+    sizes : ibpcl.bench.problem.Sizes
+        Sizes of the step.
+
+    Returns
+    -------
+    cold, cached : dict of str to float
+        From :func:`measure`.
+    """
     with tempfile.TemporaryDirectory() as folder:
         return measure(sizes, folder), measure(sizes, folder)
 
 
 def import_seconds(rounds):
-    """Return the median time of ``import ibpcl`` in a new process."""
+    """Return the median time of ``import ibpcl`` in a new process.
+
+    Parameters
+    ----------
+    rounds : int
+        Number of processes.
+
+    Returns
+    -------
+    seconds : float
+        The median.
+    """
     code = "import time; t = time.perf_counter(); import ibpcl; print(time.perf_counter() - t)"
     runs = [
         subprocess.run(
@@ -49,8 +84,17 @@ def import_seconds(rounds):
 
 
 def highest_mb(reset=False):
-    """Return the largest resident memory so far, or since it was reset; None where Linux does not
-    say.
+    """Return the largest resident memory of this process so far.
+
+    Parameters
+    ----------
+    reset : bool
+        Whether to reset the maximum first.
+
+    Returns
+    -------
+    megabytes : float or None
+        In MB of 2^20 bytes; None where Linux does not provide it.
     """
     status = Path("/proc/self/status")
     if not status.exists():
@@ -61,7 +105,13 @@ def highest_mb(reset=False):
 
 
 def main(arguments):
-    """Measure in this process, for sizes S N D K C, and print."""
+    """Measure in this process, and print one line of JSON.
+
+    Parameters
+    ----------
+    arguments : list of str
+        The sizes S, N, D, K and C.
+    """
     start = time.perf_counter()
     import ibpcl  # noqa: F401 - its time is what is measured
 

@@ -1,4 +1,4 @@
-"""All measurements, in one run; each returns plain numbers for the JSON file."""
+"""All benchmarks, in one run; each returns plain numbers for the JSON file."""
 
 import os
 import time
@@ -28,8 +28,22 @@ FIRST_PAIR = (0, 1)
 
 
 class Plan(NamedTuple):
-    """How much is measured: the step's sizes, rounds of interleaved timing, sizes of the scaling
-    plots, densities.
+    """The extent of a benchmark.
+
+    Attributes
+    ----------
+    sizes : Sizes
+        Sizes of the step.
+    rounds : int
+        Rounds of interleaved timing.
+    axes : dict of str to tuple of int
+        Sizes for the scaling plots.
+    densities : tuple of float
+        Densities of the inputs.
+    with_frameworks : bool
+        Whether to compare with PyTorch and JAX.
+    examples : int or None
+        Number of examples of the epoch; None for all.
     """
 
     sizes: Sizes = Sizes()
@@ -37,16 +51,27 @@ class Plan(NamedTuple):
     axes: dict = AXES
     densities: tuple = DENSITIES
     with_frameworks: bool = True
-    examples: int | None = None  # of the epoch; all if None
+    examples: int | None = None
 
 
-# Everything is run once or twice, small: whether it works, not how fast it is.
+# A test of the benchmark itself: everything once or twice, with tiny sizes.
 QUICK = Plan(Sizes(2, 16, 784, 20, 10), 2, {"S": (1, 2), "K": (10, 20)}, (0.1, 0.5), False, 200)
 
 
 def steps(plan, data_dir):
-    """Measure the step: on sparse and dense inputs, against its products, NumPy, and the
-    frameworks.
+    """Measure the step on sparse and dense inputs, against its products, NumPy and the frameworks.
+
+    Parameters
+    ----------
+    plan : Plan
+        Sizes and numbers of rounds.
+    data_dir : str or None
+        Folder of the image files.
+
+    Returns
+    -------
+    values : dict
+        Milliseconds, ratios, and why a framework was not measured.
     """
     numba = backend()
     ten = images(None, data_dir)
@@ -64,7 +89,7 @@ def steps(plan, data_dir):
     functions |= {f"part: {name}": part for name, part in parts(problems["step"]).items()}
     others = {}
     differences = {}
-    reasons = {"torch": "left out by --quick", "jax": "left out by --quick"}
+    reasons = dict.fromkeys(("torch", "jax"), "PyTorch and JAX are not part of a quick run")
     if plan.with_frameworks:
         others, differences, reasons = frameworks.steps(
             lambda who: Problem(plan.sizes, ten, who, False), thread_count()
@@ -102,8 +127,17 @@ def steps(plan, data_dir):
 
 
 def noise(plan):
-    """Measure the noise of a step against ``numpy.random.Generator``, for as many normals and
-    logistics.
+    """Measure the noise of a step against equally many numbers of ``numpy.random.Generator``.
+
+    Parameters
+    ----------
+    plan : Plan
+        Sizes and numbers of rounds.
+
+    Returns
+    -------
+    values : dict
+        Milliseconds and ratios.
     """
     numba = backend()
     key = Key(0, 0, 0, 0)
@@ -117,7 +151,7 @@ def noise(plan):
         def draw():
             rng.standard_normal(shape, np.float32)
             u = rng.random(shape, np.float32)
-            # twice as fast as rng.logistic, which knows no float32
+            # Twice as fast as rng.logistic, which has no float32 version.
             np.log(u / (1 - u))
 
         return draw
@@ -135,8 +169,17 @@ def noise(plan):
 
 
 def scaling(plan):
-    """Measure how the step grows with each of its sizes, and falls with threads: times, and slopes
-    on log axes.
+    """Measure how the time of a step depends on each of its sizes and on the threads.
+
+    Parameters
+    ----------
+    plan : Plan
+        Sizes and numbers of rounds.
+
+    Returns
+    -------
+    values : dict
+        Times, and slopes on log axes.
     """
     found = {}
     for axis, sizes in plan.axes.items():
@@ -159,7 +202,7 @@ def scaling(plan):
 
 
 def _over_threads(plan):
-    """Measure how the step falls with the threads of the kernels."""
+    """Measure how the time of a step depends on the threads of the kernels."""
     from ibpcl.kernels import threads
 
     step = Problem(plan.sizes, random_images(plan.sizes, MNIST_DENSITY), backend()).step
@@ -186,7 +229,7 @@ def _over_threads(plan):
 
 
 def thread_count():
-    """Return the number of threads of the kernels; without Numba, 1."""
+    """Return the number of threads of the kernels; 1 without Numba."""
     if why_not() is not None:
         return 1
     from ibpcl.kernels import threads
@@ -195,11 +238,21 @@ def thread_count():
 
 
 def densities(plan):
-    """Measure both ways of a layer's products at several densities: where BLAS becomes the faster
-    one.
+    """Measure sparse and dense matrix products of a layer at several densities of the inputs.
 
-    Those of masked training, and the two moments of fine-tuning; at the step's width, and at a
-    quarter of it.  Without Numba there is one way only, and no row.
+    The products are those of masked training and the two moments of fine-tuning, at the width of
+    the
+    step and at a quarter of it. Without Numba there are only dense products, and no rows.
+
+    Parameters
+    ----------
+    plan : Plan
+        Sizes and numbers of rounds.
+
+    Returns
+    -------
+    values : dict
+        One row per product, width and density, with ratios of times.
     """
     if why_not() is not None:
         return {"densities": []}
@@ -246,7 +299,22 @@ def densities(plan):
 
 
 def with_limit(module, densest, function):
-    """Return ``function``, called while a module takes the sparse way up to another density."""
+    """Return a function that is called with another limit for sparse products.
+
+    Parameters
+    ----------
+    module : module
+        The kernels; their ``DENSEST`` is replaced during the call.
+    densest : float
+        Density up to which sparse products are used.
+    function : callable
+        Called without arguments.
+
+    Returns
+    -------
+    run : callable
+        Calls ``function``.
+    """
 
     def run():
         with mock.patch.object(module, "DENSEST", densest):
@@ -256,8 +324,19 @@ def with_limit(module, densest, function):
 
 
 def epoch(plan, data_dir):
-    """Measure whole epochs of the first task of Split MNIST: of masked training and of fine-tuning;
-    and predictions.
+    """Measure epochs of masked training and of fine-tuning on the first task, and predictions.
+
+    Parameters
+    ----------
+    plan : Plan
+        Sizes and numbers of rounds.
+    data_dir : str or None
+        Folder of the image files.
+
+    Returns
+    -------
+    values : dict
+        Seconds.
     """
     from ibpcl.continual.task import Task
 
@@ -293,7 +372,18 @@ def epoch(plan, data_dir):
 
 
 def processes(plan):
-    """Measure in new processes: import, compilation cold and cached, and the memory of a step."""
+    """Measure in new processes: import, compilation cold and cached, and the memory of a step.
+
+    Parameters
+    ----------
+    plan : Plan
+        Sizes and numbers of rounds.
+
+    Returns
+    -------
+    values : dict
+        Seconds and MB.
+    """
     cold, cached = fresh.cold_and_cached(plan.sizes)
     return {
         "import_s": fresh.import_seconds(min(plan.rounds, 7)),
@@ -304,7 +394,7 @@ def processes(plan):
 
 
 def machine():
-    """Describe the machine, and how busy it was: no figure means anything without it."""
+    """Return the number of cores and threads, and the load; times mean nothing without them."""
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
     return {
         "cores": usable(),
@@ -316,9 +406,24 @@ def machine():
 
 
 def everything(plan, data_dir=None, say=lambda text: None):
-    """Run all measurements and return one dict; ``say`` is told what comes next."""
+    """Run all benchmarks.
+
+    Parameters
+    ----------
+    plan : Plan
+        Sizes and numbers of rounds.
+    data_dir : str, optional
+        Folder of the image files.
+    say : callable
+        Called with the name of each benchmark before it starts.
+
+    Returns
+    -------
+    values : dict
+        The content of ``bench.json``.
+    """
     found = {"machine": machine(), "sizes": plan.sizes._asdict(), "rounds": plan.rounds}
-    # PyTorch's and JAX's threads come with the step, and stay
+    # The step comes late, because the threads of PyTorch and JAX remain after it.
     for title, function, arguments in (
         ("noise", noise, (plan,)),
         ("scaling", scaling, (plan,)),

@@ -1,6 +1,4 @@
-"""The parts of a step, each as a function that can be timed alone on inputs that a step would give
-it.
-"""
+"""Parts of a gradient step, each as a function that can be timed alone on realistic inputs."""
 
 import numpy as np
 
@@ -10,10 +8,19 @@ from ibpcl.models.layers import Pass
 
 
 def parts(problem):
-    """Return a function for each part of the step, by its name; what is left of a step is Python
-    and copying.
+    """Return the parts of a step; the rest of the step is Python and copying.
+
+    Parameters
+    ----------
+    problem : ibpcl.bench.problem.Problem
+        The problem.
+
+    Returns
+    -------
+    parts : dict of str to callable
+        Functions without arguments, by name.
     """
-    who = problem.backend
+    kernels = problem.backend
     model = problem.model
     noise = problem.noise()
     views = model.layout.layers(problem.vector)
@@ -34,10 +41,10 @@ def parts(problem):
         logit_pi,
         TAU,
     )
-    sampled, weights_cache = who.masked_weights.sample(*of_weights)
+    sampled, weights_cache = kernels.masked_weights.sample(*of_weights)
     x = problem.read
     bias = np.zeros((S, K), problem.x.dtype)
-    h, linear_cache = who.linear.apply(x, sampled[0], bias)
+    h, linear_cache = kernels.linear.apply(x, sampled[0], bias)
     dh = np.ones_like(h)
     gaussian = (
         problem.vector[model.layout.block("mu")],
@@ -50,22 +57,26 @@ def parts(problem):
     state = start(problem.vector)
 
     def outputs():
-        on, activation_cache = who.activations.relu(h)
-        (logits, _), head_cache = head.forward(views, on, noise, Pass(who, {}))
-        log_p, cache = who.likelihoods.categorical(logits, problem.labels)
-        dlogits = who.likelihoods.categorical_vjp(np.full_like(log_p, 1 / (S * N)), cache)
-        who.activations.relu_vjp(head.forward_vjp((dlogits, {}), head_cache)[0], activation_cache)
+        on, activation_cache = kernels.activations.relu(h)
+        (logits, _), head_cache = head.forward(views, on, noise, Pass(kernels, {}))
+        log_p, cache = kernels.likelihoods.categorical(logits, problem.labels)
+        dlogits = kernels.likelihoods.categorical_vjp(np.full_like(log_p, 1 / (S * N)), cache)
+        kernels.activations.relu_vjp(
+            head.forward_vjp((dlogits, {}), head_cache)[0], activation_cache
+        )
 
     def divergence():
-        who.gaussian.kl_vjp(1.0, who.gaussian.kl(*gaussian)[1])
+        kernels.gaussian.kl_vjp(1.0, kernels.gaussian.kl(*gaussian)[1])
 
     return {
         "noise": problem.noise,
-        "masked weights": lambda: who.masked_weights.sample(*of_weights),
-        "product x w": lambda: who.linear.apply(x, sampled[0], bias),
+        "masked weights": lambda: kernels.masked_weights.sample(*of_weights),
+        "product x w": lambda: kernels.linear.apply(x, sampled[0], bias),
         f"activation, head of {C}, likelihood": outputs,
-        "product x' dh": lambda: who.linear.apply_vjp(dh, linear_cache, False),
-        "gradient of masked weights": lambda: who.masked_weights.sample_vjp(sampled, weights_cache),
+        "product x' dh": lambda: kernels.linear.apply_vjp(dh, linear_cache, False),
+        "gradient of masked weights": lambda: kernels.masked_weights.sample_vjp(
+            sampled, weights_cache
+        ),
         "divergence of weights": divergence,
-        "Adam": lambda: who.adam.update(vector, gradient, state, problem.rates),
+        "Adam": lambda: kernels.adam.update(vector, gradient, state, problem.rates),
     }

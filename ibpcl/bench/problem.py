@@ -1,6 +1,4 @@
-"""The gradient step that is measured: its sizes, its data, and one training step of the package
-itself.
-"""
+"""The gradient step that is measured: sizes, data, and one training step of this package."""
 
 from typing import NamedTuple
 
@@ -16,22 +14,35 @@ from ibpcl.models.network import classifier
 from ibpcl.noise import Key
 from ibpcl.numerics import finite
 
-# where the method starts, and a temperature on the way
+# Starting values of the method, and a temperature of masked training.
 ALPHA = 30.0
 SIGMA = 0.05
 SPREAD = 0.01
 TAU = 1.0
 EXAMPLES = 60_000
-# The method's cotangent of the loss: likelihood, weights, masks (at the weight 1 / 784), sticks;
-# for one example.
+# Weights of the parts in the loss, per example: likelihood, weights, masks (1 / 784), sticks.
 WEIGHTS = Elbo(*(-weight / EXAMPLES for weight in (1.0, -1.0, -1 / 784, -1.0, -1.0)))
-# A thousandth of the method's: hundreds of steps on one and the same batch shall not lead anywhere.
+# A thousandth of the method's rates, so that hundreds of steps on the same batch change little.
 RATES = {"mu": 1e-5, "log_sigma": 1e-5, "rho": 1e-4, "sticks": 1e-4}
 MNIST_DENSITY = 0.19
 
 
 class Sizes(NamedTuple):
-    """Samples, examples of a batch, inputs, hidden units and classes."""
+    """Sizes of a step.
+
+    Attributes
+    ----------
+    S : int
+        Monte Carlo samples.
+    N : int
+        Examples of a batch.
+    D : int
+        Inputs.
+    K : int
+        Hidden units.
+    C : int
+        Classes.
+    """
 
     S: int = 10
     N: int = 256
@@ -41,7 +52,17 @@ class Sizes(NamedTuple):
 
 
 class Images(NamedTuple):
-    """Images of a task, float32 (M, D), their labels, and where they are from."""
+    """Images of a task.
+
+    Attributes
+    ----------
+    name : str
+        Where they come from.
+    x : ndarray, shape (M, D)
+        Bytes, or float32.
+    labels : ndarray, shape (M,)
+        Their classes.
+    """
 
     name: str
     x: np.ndarray
@@ -49,20 +70,31 @@ class Images(NamedTuple):
 
 
 def images(classes=None, data_dir=None):
-    """Return MNIST's training images of some classes, or the drawn letters if it is not at hand and
-    no folder is named.
+    """Return the training images of some classes of MNIST, or rendered letters if MNIST is missing.
+
+    Parameters
+    ----------
+    classes : sequence of int, optional
+        All classes if not given.
+    data_dir : str, optional
+        Folder of the image files.
+
+    Returns
+    -------
+    images : Images
+        All images of these classes.
 
     Raises
     ------
     UserError
-        If a folder is named, and MNIST is not there.
+        If a folder is given that does not contain MNIST.
     """
-    there = {
+    available = {
         status.name
         for status in registry.status(data_dir)
         if status.summary not in ("missing", "damaged")
     }
-    name = "mnist" if "mnist" in there or data_dir is not None else "glyphs"
+    name = "mnist" if "mnist" in available or data_dir is not None else "glyphs"
     data = registry.load(name, data_dir)
     chosen = slice(None) if classes is None else np.isin(data.train_labels, classes)
     x = data.train_images[chosen].reshape(-1, data.train_images[0].size)
@@ -70,7 +102,22 @@ def images(classes=None, data_dir=None):
 
 
 def random_images(sizes, density, seed=0):
-    """Make a batch in which each number is not zero with a given probability."""
+    """Return a random batch with a given density.
+
+    Parameters
+    ----------
+    sizes : Sizes
+        Numbers of examples, inputs and classes.
+    density : float
+        Probability with which a number is not zero.
+    seed : int
+        Seed of the numbers.
+
+    Returns
+    -------
+    images : Images
+        One batch.
+    """
     rng = np.random.default_rng(seed)
     x = np.where(
         rng.random((sizes.N, sizes.D)) < density, rng.random((sizes.N, sizes.D)), 0
@@ -79,18 +126,21 @@ def random_images(sizes, density, seed=0):
 
 
 class Problem:
-    """One batch and a network to train on it.
+    """One batch, and a network to train on it.
 
     Parameters
     ----------
     sizes : Sizes
-        The number of inputs and of examples is that of the images.
+        The numbers of inputs and examples are replaced by those of the images.
     images : Images
-        Bytes or float32; the first N are the batch, all of them say which inputs are always zero.
+        The batch is taken evenly from all images; all of them determine which inputs are always
+        zero.
     backend : Backend
-        The backend that computes: numba or numpy.
+        What computes: Numba or NumPy.
     pack : bool
-        Whether inputs that are always zero are left out, as in training.
+        Whether to leave out inputs that are always zero, as in training.
+    dtype : type
+        Type of all arrays.
     """
 
     def __init__(self, sizes, images, backend, pack=True, dtype=np.float32):
@@ -125,17 +175,41 @@ class Problem:
 
     @property
     def always_zero(self):
-        """How many inputs are left out, since they are always zero."""
+        """The number of inputs that are left out because they are always zero."""
         return self.whole.inputs - self.model.inputs
 
     def noise(self, step=0):
-        """Draw what a step needs."""
+        """Return the noise of a step.
+
+        Parameters
+        ----------
+        step : int
+            Number of the step.
+
+        Returns
+        -------
+        noise : dict
+            Arrays by layer.
+        """
         return self.model.noise(
             Key(0, 0, step, 0), self.sizes.S, self.sizes.N, self.backend, self.x.dtype
         )
 
     def elbo_and_gradient(self, noise):
-        """Return the parts of the ELBO and the gradient of the loss for given noise."""
+        """Return the ELBO and the gradient of the loss for given noise.
+
+        Parameters
+        ----------
+        noise : dict
+            From :meth:`noise`.
+
+        Returns
+        -------
+        parts : ibpcl.models.elbo.Elbo
+            In nats for the whole task.
+        gradient : ndarray, shape (P,)
+            In nats per example.
+        """
         parts, cache = elbo(
             self.model,
             self.vector,
@@ -151,7 +225,9 @@ class Problem:
         return parts, elbo_vjp(WEIGHTS, cache)
 
     def step(self):
-        """Take one step of training: noise, ELBO, gradient, Adam, the check that all is finite."""
+        """Do one training step: noise, ELBO, gradient, Adam, and the check that the gradient is
+        finite.
+        """
         self.step_number += 1
         _, gradient = self.elbo_and_gradient(self.noise(self.step_number))
         if not finite(gradient):
@@ -161,10 +237,16 @@ class Problem:
         )
 
     def products(self):
-        """Return a function that computes the step's dense matrix products alone, with BLAS.
+        """Return a function that computes only the dense matrix products of a step, by BLAS.
 
-        Those of the layer, x w and its gradient at w, at its full width; those of the head, and its
-        gradients at both.
+        They are x w and its gradient with respect to w for the layer at full width, and the product
+        and both
+        gradients for the head.
+
+        Returns
+        -------
+        multiply : callable
+            Called without arguments.
         """
         (S, N, D, K, C), dtype = self.sizes, self.x.dtype
         x = self.x

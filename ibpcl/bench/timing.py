@@ -1,10 +1,9 @@
-"""Measuring so that what else the machine does hits all alike: in turns, many times, and by ratios
-within a turn.
+"""Timing of functions in turn, many times, compared by ratios within a round.
 
-Threads of BLAS and OpenMP go on spinning for a while after their last work, and would slow down
-whatever is measured next.  So there is a pause before each measurement.  After it cores have to
-wake up, which on a virtual machine takes longer than many a function does, so calls follow that are
-not measured: what is measured is a loop under way.
+Other activity of the machine then affects all functions equally. Threads of BLAS and OpenMP remain
+busy for a while after their last work, and would slow down the next function, so there is a pause
+before each measurement. After the pause, cores have to wake up, which on a virtual machine can take
+longer than the function itself, so the first calls after it are not measured.
 """
 
 import time
@@ -12,24 +11,53 @@ from typing import NamedTuple
 
 import numpy as np
 
-# seconds of a measurement; shorter calls are repeated
+# Minimum seconds of a measurement; shorter calls are repeated.
 SHORTEST = 0.02
 WARM_UP = 2
 PAUSE = 0.1  # seconds
 
 
 class Times(NamedTuple):
-    """Seconds a call of each function, one a round."""
+    """Times of several functions.
+
+    Attributes
+    ----------
+    seconds : dict of str to ndarray
+        Seconds per call for each function, one value per round.
+    """
 
     seconds: dict
 
     def median(self, name):
-        """Return the median time of a function in milliseconds."""
+        """Return the median time of a function.
+
+        Parameters
+        ----------
+        name : str
+            The function.
+
+        Returns
+        -------
+        milliseconds : float
+            Per call.
+        """
         return 1e3 * float(np.median(self.seconds[name]))
 
     def ratio(self, above, below):
-        """Return the median, over the rounds, of one time over another of the same round.
+        """Return the median ratio of two times of the same round.
 
+        Parameters
+        ----------
+        above, below : str
+            The functions.
+
+        Returns
+        -------
+        ratio : float
+            Time of ``above`` over time of ``below``.
+
+        Examples
+        --------
         >>> Times({"a": np.array([2.0, 6.0, 4.0]), "b": np.array([1.0, 3.0, 1.0])}).ratio("a", "b")
         2.0
         """
@@ -37,21 +65,21 @@ class Times(NamedTuple):
 
 
 def interleave(functions, rounds, clock=time.perf_counter):
-    """Time functions in turns.
+    """Measure the times of functions in turn.
 
     Parameters
     ----------
     functions : dict of str to callable
-        Each is called without arguments, first a few times unmeasured.
+        Each is called without arguments, at first a few times without measuring.
     rounds : int
-        How often each is measured.
+        Number of measurements of each.
     clock : callable
         Returns seconds.
 
     Returns
     -------
     times : Times
-        Seconds a call.
+        Seconds per call.
     """
     calls = {}
     for name, function in functions.items():
@@ -74,8 +102,22 @@ def interleave(functions, rounds, clock=time.perf_counter):
 
 
 def slope(sizes, milliseconds):
-    """Return the slope on log axes: the p of time ~ size^p that fits best.
+    """Return the slope on log axes: the p for which time ~ size^p fits best.
 
+    Parameters
+    ----------
+    sizes : sequence of float
+        The sizes.
+    milliseconds : sequence of float
+        The times.
+
+    Returns
+    -------
+    slope : float
+        The exponent p.
+
+    Examples
+    --------
     >>> slope([1, 2, 4], [3, 6, 12])
     1.0
     """

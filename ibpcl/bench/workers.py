@@ -1,10 +1,8 @@
-"""How much faster several workers do the runs of a comparison: ``python -m ibpcl.bench.workers
-[WORKERS ...]``.
+"""The speed-up by several workers in a comparison: ``python -m ibpcl.bench.workers [WORKERS ...]``.
 
-Every number of workers does the same eight runs, EWC on rendered glyphs with eight seeds, on one
-thread each; in turns, three times.  Printed are the medians of the times, without the start of the
-workers, and the efficiency: the time that one worker takes over n times the time that n workers
-take.
+Every number of workers does the same eight runs in turn, three times: EWC on rendered glyphs with
+eight seeds, on one thread each. The output has the median times, without the start of the workers,
+and the efficiency: the time of one worker divided by n times the time of n workers.
 """
 
 import statistics
@@ -22,31 +20,36 @@ ROUNDS = 3
 
 
 def measure(numbers, folder, seeds=SEEDS, rounds=ROUNDS, assignments=None):
-    """Return the seconds that each number of workers takes, a list with one per round.
+    """Measure the time of a comparison for several numbers of workers.
 
     Parameters
     ----------
     numbers : sequence of int
-        Of workers.
+        Numbers of workers.
     folder : path-like
-        For the runs.
+        Folder for the runs.
     seeds, rounds : int
-        Runs of a round; rounds.
+        Number of runs per round, and of rounds.
     assignments : dict of str to str, optional
-        Keys of the runs.
+        Keys of the runs, with values as text.
+
+    Returns
+    -------
+    seconds : dict of int to list of float
+        For each number of workers, one time per round.
     """
-    found = {number: [] for number in numbers}
+    seconds = {number: [] for number in numbers}
     for turn, number in ((turn, number) for turn in range(rounds) for number in numbers):
-        place = Path(folder, f"{turn}-{number}")
+        out = Path(folder, f"{turn}-{number}")
         with cluster.local(number, 1) as (workers, _):
-            # loads images and machine code
-            _run(workers, place / "warm", number, assignments)
-            found[number].append(_run(workers, place / "timed", seeds, assignments))
-    return found
+            # Load images and kernels first.
+            _run(workers, out / "warm", number, assignments)
+            seconds[number].append(_run(workers, out / "timed", seeds, assignments))
+    return seconds
 
 
 def _run(workers, out, seeds, assignments):
-    """Return how many seconds the runs take."""
+    """Return the time of the runs in seconds."""
     planned = cells.plan(
         [Row("ewc", "ewc", "ewc")],
         [BENCHMARKS["split-glyphs"]],
@@ -58,14 +61,21 @@ def _run(workers, out, seeds, assignments):
 
 
 def main(numbers):
-    """Measure, and print a line for each number of workers."""
+    """Measure, and print one line per number of workers.
+
+    Parameters
+    ----------
+    numbers : sequence of int
+        Numbers of workers; 1 is among them.
+    """
     with tempfile.TemporaryDirectory() as folder:
         medians = {
             number: statistics.median(times) for number, times in measure(numbers, folder).items()
         }
     for number, seconds in medians.items():
         efficiency = medians[1] / seconds / number
-        print(f"{number} worker{'s' * (number > 1)}: {seconds:.1f} s, efficiency {efficiency:.0%}")
+        noun = "workers" if number > 1 else "worker"
+        print(f"{number} {noun}: {seconds:.1f} s, efficiency {efficiency:.0%}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""``ibpcl bench``: measure the gradient step, print a table, write JSON and a figure."""
+"""The command ``ibpcl bench``: measure the gradient step and print a table."""
 
 from pathlib import Path
 
@@ -6,10 +6,10 @@ from ibpcl import console, storage
 from ibpcl.bench import figure, measure
 from ibpcl.bench.problem import images
 
-# key, what it is, at most or at least, how much
+# Key, description, upper or lower limit, target.
 TARGETS = (
     ("step_over_products", "step over its dense products, ten classes", "<=", 1.0),
-    ("step_over_products_two_classes", "the same, a task of two classes", "<=", 1.0),
+    ("step_over_products_two_classes", "the same, two classes", "<=", 1.0),
     ("step_over_products_dense", "the same, dense inputs", "<=", 1.35),
     ("torch_eager_over_step", "PyTorch eager over step", ">=", 3.0),
     ("torch_compile_over_step", "torch.compile over step", ">=", 3.0),
@@ -24,30 +24,56 @@ TARGETS = (
 
 
 def execute(options):
-    """Measure, print and write."""
+    """Measure, print and write the results.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of ``ibpcl bench``.
+    """
     plan = measure.QUICK if options.quick else measure.Plan()
-    talk = not options.json
     out = Path(options.out)
-    # a wrong folder is refused, and one for the files is made,
+    # Check both folders now, not after minutes of measuring.
     images((0,), options.data_dir)
-    out.mkdir(parents=True, exist_ok=True)  # before the minutes that it takes
-    found = measure.everything(plan, options.data_dir, say if talk else lambda title: None)
+    out.mkdir(parents=True, exist_ok=True)
+    found = measure.everything(
+        plan, options.data_dir, (lambda title: None) if options.json else say
+    )
     storage.write_json(out / "bench.json", found)
     figure.draw(found, out / "bench.png")
     if options.json:
         print(storage.json_text(found, indent=2))
     else:
-        print(table(found))
+        print(table(found, judged=not options.quick))
         print(f"\nresults in {out}: bench.json, bench.png")
 
 
 def say(title):
-    """Tell on standard error what is measured now."""
+    """Print on standard error which benchmark starts.
+
+    Parameters
+    ----------
+    title : str
+        Name of the benchmark.
+    """
     console.tell(f"measuring {title} ...")
 
 
-def table(found):
-    """Return the measurements as text."""
+def table(found, judged=True):
+    """Return the measurements as text.
+
+    Parameters
+    ----------
+    found : dict
+        From :func:`ibpcl.bench.measure.everything`.
+    judged : bool
+        Whether to compare with the targets; not with tiny sizes.
+
+    Returns
+    -------
+    text : str
+        Lines for a terminal.
+    """
     sizes = found["sizes"]
     inputs = found["inputs"]
     machine = found["machine"]
@@ -56,33 +82,30 @@ def table(found):
         + ", ".join(f"{name} = {size}" for name, size in sizes.items())
         + f"; {machine['threads']} threads",
         f"inputs: {inputs['name']}, {100 * inputs['density']:.0f} % not zero, "
-        f"{inputs['always_zero']} of {sizes['D']} "
-        f"zero in all images (two classes: {inputs['two_classes_always_zero']})",
-        (
-            f"medians of {found['rounds']} interleaved rounds; load of the machine before: "
-            f"{machine['load_before']}"
-        ),
+        f"{inputs['always_zero']} of {sizes['D']} zero in all images (two classes: "
+        f"{inputs['two_classes_always_zero']})",
+        f"medians of {found['rounds']} interleaved rounds; load of the machine before: "
+        + ("unknown" if machine["load_before"] is None else f"{machine['load_before']:.1f}"),
         "",
     ]
     lines += [f"{name:46} {value:10.2f} ms" for name, value in found["milliseconds"].items()]
-    lines += ["", f"{'':46} {'measured':>10}   target"]
+    heading = "target" if judged else "(tiny sizes: the targets do not apply)"
+    lines += ["", f"{'':46} {'measured':>10}   {heading}"]
     for key, text, sign, target in TARGETS:
         value = found[key]
-        reached = (
-            "" if value is None else "" if (value <= target) == (sign == "<=") else "   missed"
-        )
-        lines.append(
-            f"{text:46} {'-' if value is None else format(value, '10.2f'):>10}   {sign} "
-            f"{target:g}{reached}"
-        )
-    lines += [f"left out: {reason}" for reason in found["frameworks_left_out"].values()]
+        number = "-" if value is None else format(value, "10.2f")
+        missed = judged and value is not None and (value <= target) != (sign == "<=")
+        goal = f"   {sign} {target:g}" + ("   missed" if missed else "") if judged else ""
+        lines.append(f"{text:46} {number:>10}{goal}")
+    reasons = dict.fromkeys(found["frameworks_left_out"].values())
+    lines += [f"not measured: {reason}" for reason in reasons]
     lines += [
         "",
         "slopes on log axes: "
         + ", ".join(
-            f"{axis} {one['slope']:.2f}"
-            for axis, one in found["scaling"].items()
-            if one["slope"] is not None
+            f"{axis} {scaling['slope']:.2f}"
+            for axis, scaling in found["scaling"].items()
+            if scaling["slope"] is not None
         ),
     ]
     lines += [

@@ -118,6 +118,11 @@ class LikelihoodTable(AccuracyTable):
 
     If the tasks do not fit into a line, it shows the newest one. Further columns: the mean over all
     tasks so far, and the mean change of earlier tasks since they were learned.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of the tasks, in order.
     """
 
     short = ("newest",)
