@@ -586,7 +586,7 @@ def test_functions_without_a_gradient_are_named(check, mine):
 def test_the_help_names_the_exit_codes_and_that_the_file_is_run():
     _, out, _ = command_line("--help")
     words = " ".join(out.split())
-    assert "3 nothing is wrong, but something is undecided" in words
+    assert "3 nothing is wrong, but a check is undecided" in words
     assert (
         "without a sandbox" in words
         and "ibpcl class grade" in words

@@ -221,7 +221,7 @@ def test_the_real_glyphs_and_the_default_backend(capsys, figures):
         (["run", "--set", "epochs"], ["--set takes KEY=VALUE", "'epochs'"]),
         (["run", "--set", "=3"], ["--set takes KEY=VALUE"]),
         (["run", "--set", "epochs=many"], ["epochs must be a whole number", "'many'"]),
-        (["run", "--set", "hidden=[]"], ["hidden must be a list of whole numbers"]),
+        (["run", "--set", "hidden=[]"], ["hidden must be non-empty"]),
         (["run", "--seed", "x"], ["seed must be a whole number", "'x'"]),
         (["run", "--seed", "-1"], ["seed must be in 0", "-1"]),
         (["run", "--set", "samples=2147483647"], ["samples must be in 1 .. 1000"]),
@@ -507,9 +507,7 @@ def test_absurd_settings_end_in_a_line(capsys, small_glyphs, setting, backend):
 def test_a_folder_without_image_sets_is_not_verified(capsys, tmp_path):
     (tmp_path / "empty").mkdir()
     for place in ("nowhere", "empty"):
-        assert f"{place}: no image set is there" in refused(
-            capsys, "data", "verify", "--data-dir", place
-        )
+        assert f"{place} has no image set" in refused(capsys, "data", "verify", "--data-dir", place)
 
 
 # What there is to know.

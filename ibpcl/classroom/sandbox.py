@@ -121,8 +121,8 @@ def choose(name="auto", probe=None):
         "install NumPy and SciPy with pip in a separate environment, or grade on another machine"
     ]
     raise UserError(
-        f"class: no sandbox works here ({problems}). To do: {', or '.join(advice)}. ``sandbox` "
-        f"none` grades without: {RISK}"
+        f"class: no sandbox works here ({problems}). To do: {', or '.join(advice)}. `sandbox` none "
+        f"grades without: {RISK}"
     )
 
 

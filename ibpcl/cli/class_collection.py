@@ -1,5 +1,6 @@
-"""The action ``ibpcl class collect``: find the hand-ins of a class; also options shared with
-``grade``.
+"""The action ``ibpcl class collect``: find the hand-ins of a class.
+
+Its options for hand-ins are shared with ``grade``.
 """
 
 import sys
@@ -56,7 +57,9 @@ def add_options(command):
         "--from",
         choices=PLATFORMS,
         dest="platform",
-        help="the platform that the hand-ins come from (default: guessed from the file names)",
+        metavar="PLATFORM",
+        help=f"origin of the hand-ins: {', '.join(PLATFORMS)} (default: guessed from the file "
+        "names)",
     )
     command.add_argument(
         "--roster",

@@ -63,7 +63,13 @@ def add_actions(action, json):
     )
     json(similar)
     export = action("export", "write the points for a learning platform", FOLDER)
-    export.add_argument("--to", choices=FORMATS, required=True, help="the platform")
+    export.add_argument(
+        "--to",
+        choices=FORMATS,
+        required=True,
+        metavar="PLATFORM",
+        help=f"the platform: {', '.join(FORMATS)}",
+    )
     export.add_argument("--out", metavar="PATH", help="file or folder (default: DIR/export-FORMAT)")
     export.add_argument(
         "--worksheet",

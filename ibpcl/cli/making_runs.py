@@ -52,7 +52,7 @@ def tabulate(options, make):
     print(
         json_of(done)
         if options.json
-        else f"{text(done)}\n\nfiles in {done.folder}: {', '.join(files)}"
+        else f"{text(done)}\n\nwritten to {done.folder}: {', '.join(files)}"
     )
     if done.failures:
         number = f"{len(done.failures)} run{'s' if len(done.failures) > 1 else ''}"

@@ -276,7 +276,6 @@ def require_tsne():
         from sklearn.manifold import TSNE
     except ModuleNotFoundError as error:
         raise UserError(
-            "t-SNE needs scikit-learn, which the extra `analysis` installs: "
-            "pip install 'ibpcl[analysis]'"
+            "t-SNE needs scikit-learn, which is not installed (pip install scikit-learn)"
         ) from error
     return TSNE

@@ -68,7 +68,7 @@ PRESETS = {
         {"dataset": "fashion_mnist", "stream": "resplit"},
     ),
     "permuted-mnist": Preset(
-        "All ten digits, five tasks, one pixel order per task.",
+        "All ten digits, five tasks with a pixel order each.",
         {"dataset": "mnist", "stream": "permuted"},
     ),
     "permuted-mnist-10-domain": Preset(
@@ -77,7 +77,7 @@ PRESETS = {
         asks="domain",
     ),
     "domain-mnist": Preset(
-        "First or second digit of a pair, 0/1 to 8/9, one head.",
+        "First or second of a pair, 0/1 to 8/9, one head.",
         {"dataset": "mnist", "stream": "split"},
         asks="domain",
     ),

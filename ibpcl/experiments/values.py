@@ -167,6 +167,8 @@ def parse(key, text, kind):
             return _read(text, bare)
         if _is_list(_element(bare)):
             return _as(json.loads(text.replace("(", "[").replace(")", "]")), bare)
+        if text in ("[]", "()"):
+            return ()  # a key that may not be empty refuses this itself
         inside = text[1:-1] if text[:1] + text[-1:] in ("[]", "()") else text
         return tuple(_read(part.strip(), _element(bare)) for part in inside.rstrip(" ,").split(","))
     except (ValueError, KeyError, TypeError) as error:

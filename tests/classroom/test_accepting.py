@@ -222,7 +222,7 @@ def test_check_never_runs_a_folder_that_the_file_names(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("evil", str(folder), "./evil"):
         Path("hw.py").write_text(f"ASSIGNMENT = {name!r}\n" + first().source())
-        with pytest.raises(UserError, match="--assignment"):
+        with pytest.raises(UserError, match="`assignment`"):
             check_file("hw.py")
     assert not Path("ran").exists()
 

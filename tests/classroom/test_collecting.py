@@ -309,7 +309,7 @@ def test_a_class_that_contradicts_the_key_is_refused(assignment, tmp_path):
 def test_a_forgotten_key_is_an_error(assignment, tmp_path):
     for student in map("s{}".format, range(12)):
         put(tmp_path / f"{student}.py", right(assignment, student))
-    with pytest.raises(UserError, match="--key"):
+    with pytest.raises(UserError, match="`key`"):
         collecting.collect(tmp_path, assignment)
 
 

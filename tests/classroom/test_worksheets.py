@@ -203,7 +203,7 @@ def test_a_column_that_could_be_several_is_asked_for(tmp_path):
         ["Lovelace, Ada", "11", "ada", "A", "", ""],
     ]
     path = sheet(tmp_path / "book.csv", head, rows)
-    with pytest.raises(UserError, match="--column"):
+    with pytest.raises(UserError, match="`column`"):
         exports.write(results(), first(), "canvas", tmp_path / "out.csv", worksheet=path)
     written = exports.write(
         results(), first(), "canvas", tmp_path / "out.csv", worksheet=path, column="Homework"
@@ -309,7 +309,7 @@ def test_canvas_and_brightspace_give_each_page_to_its_student(tmp_path, records)
     roster, _ = read_students(sheet(tmp_path / "roster.csv", table[0], table[1:]))
     feedback_zip.write(records, "brightspace", tmp_path / "d.zip", None, roster, tmp_path / "d2l")
     assert list(names_in(tmp_path / "d.zip")) == [f"{folder}/feedback.html"]
-    with pytest.raises(UserError, match="--downloads"):
+    with pytest.raises(UserError, match="`downloads`"):
         feedback_zip.write(records, "canvas", tmp_path / "e.zip", filled)
 
 

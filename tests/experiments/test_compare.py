@@ -282,7 +282,7 @@ def test_a_method_that_has_too_few_examples_is_named(method, texts, reason, tmp_
         ),
         (["domain-glyphs", "--methods", "independent"], ["independent", "domain"]),
         (["terrain", "--methods", "ewc"], ["ewc", "regression", "these can: npbcl"]),
-        (["vae-glyphs"], ["log-likelihood", "accuracy"]),
+        (["vae-glyphs"], ["log-likelihood", "accuracies"]),
         (["split-glyphs", "--methods", "naive", "--seeds", "0"], ["seeds must be in 1 .. 1000"]),
         (
             ["split-glyphs", "--methods", "naive", "--seeds", "99999999999"],

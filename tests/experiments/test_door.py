@@ -137,7 +137,7 @@ def test_own_regressions_make_a_run_and_images_say_what_learns_them(tmp_path):
     with pytest.raises(UserError, match=r"ewc .*regression"):
         ibpcl.run([line("up", 1.0)], method="ewc")
     images = ibpcl.Task("a", x_train=INPUTS / 2, x_test=INPUTS / 2)
-    with pytest.raises(UserError, match=r"images without labels are for ibpcl\.learn"):
+    with pytest.raises(UserError, match=r"images without labels.* ibpcl\.learn"):
         ibpcl.run([images])
     with pytest.raises(UserError, match="kind, got images and regression"):
         ibpcl.run([images, line("up", 1.0)])
@@ -229,9 +229,7 @@ def test_a_data_file_does_not_say_what_is_imported(stream, tmp_path):
 
     arrays, meta, _ = checkpoints.load(run.folder / "learner.npz")
     checkpoints.save(run.folder / "learner.npz", arrays, meta | {"class": "antigravity:Means"})
-    with pytest.raises(
-        UserError, match="holds the learner antigravity:Means; import its module first"
-    ):
+    with pytest.raises(UserError, match="antigravity:Means; import its module first"):
         ibpcl.load(run.folder)
     assert "antigravity" not in sys.modules
     assert isinstance(ibpcl.load(run.folder, method=Means), Means)

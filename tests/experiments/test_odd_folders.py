@@ -99,10 +99,10 @@ def test_without_locks_a_file_stands_for_the_lock(refused, tmp_path):
 @pytest.mark.parametrize("other", ["b", "c"])
 def test_a_file_of_another_run_is_refused(name, other, runs):
     shutil.copy(runs / other / name, runs / "a" / name)
-    with pytest.raises(UserError, match=f"{name}.*of a"):
+    with pytest.raises(UserError, match=f"{name}.*belongs to a"):
         load_run(runs / "a")
     if name == "learner.npz":
-        with pytest.raises(UserError, match="of a"):
+        with pytest.raises(UserError, match="belongs to a"):
             ibpcl.load(runs / "a")
     with pytest.warns(UserWarning, match="starts again"):
         again = ibpcl.run("split-mnist", runs / "a", **KEYS)

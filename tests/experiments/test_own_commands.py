@@ -87,7 +87,7 @@ def test_a_run_on_other_data_than_it_was_made_with_is_refused(workplace, capsys,
     code, _, err = typed(capsys, "run", "--resume", "runs/mine-naive-seed0", "--quiet")
     assert (
         code == 2
-        and "mine.npz holds other data than the run was made with" in err
+        and "mine.npz differs from the data of the run" in err
         and len(err.splitlines()) == 1
     )
     np.savez("mine.npz", **arrays)
@@ -101,7 +101,7 @@ def test_predictions_are_those_of_the_learner(workplace, capsys):
     code, out, err = typed(
         capsys, "predict", folder, "x.npy", "--task", "1", "--out", "p.npy", *method
     )
-    assert (code, out, err) == (0, "5 rows of 2 probabilities in p.npy\n", "")
+    assert (code, out, err) == (0, "p.npy: 5 rows of 2 probabilities\n", "")
     p = np.load("p.npy")
     np.testing.assert_array_equal(p, ibpcl.load(folder).predict(np.load("x.npy"), 1))
     code, out, _ = typed(capsys, "predict", folder, "x.npy", "--task", "1", *method)
@@ -113,7 +113,7 @@ def test_methods_are_compared_and_tuned_on_own_data(capsys):
     methods = ["--methods", "ewc,my_methods:Mine", "--seeds", "2"]
     code, out, err = typed(capsys, "compare", *arguments, *methods, "--dry-run")
     assert (code, err) == (0, "") and out.startswith(
-        "4 runs of 2 methods with 2 seeds, 0 of them finished"
+        "4 runs (2 methods, 2 seeds), 0 of them finished"
     )
     code, out, err = typed(capsys, "compare", *arguments, *methods, "--json")
     (table,) = json.loads(out)["tables"]
@@ -197,7 +197,7 @@ def test_a_slip_is_one_line(capsys, arguments, words):
         (np.full((2, 9), np.nan), 0, "must be finite"),
         (np.zeros((2, 9)), 2, "unknown task_id 2; 0 ... 1"),
         (np.zeros(9), 0, "shape (N, D)"),
-        (np.array([[{}]]), 0, "no array of numbers"),
+        (np.array([[{}]]), 0, "not an array of numbers"),
         (np.array([["a"] * 9]), 0, "real numbers"),
     ],
     ids=str,

@@ -481,7 +481,7 @@ def test_the_command_of_a_comparison_finds_the_same_runs_done(
     monkeypatch.setattr("ibpcl.methods.ewc.EWC.learn", None)
     words = storage.read_json(compared / "split-glyphs" / "table.json")["command"]
     assert main([*words[1:], "--dry-run"]) == 0
-    assert "4 runs of 2 methods with 2 seeds, 4 of them finished" in capsys.readouterr().out
+    assert "4 runs (2 methods, 2 seeds), 4 of them finished" in capsys.readouterr().out
 
 
 def test_a_table_shows_no_file_of_another_folder(compared, tmp_path):

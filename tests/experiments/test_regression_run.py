@@ -167,9 +167,7 @@ def test_keys_of_the_run_make_the_stream():
 
 def test_terrain_comes_in_strips_and_nothing_else_does():
     for keys in ({"stream": "split"}, {"dataset": "glyphs"}):
-        with pytest.raises(
-            UserError, match="stream must be strips for the data set terrain and for no other"
-        ):
+        with pytest.raises(UserError, match="stream must be strips with dataset terrain"):
             configure("terrain", **keys)
     with pytest.raises(
         UserError, match=r"dataset must be one of glyphs, .*, terrain, got 'relief'"
@@ -183,11 +181,11 @@ def test_what_cannot_be_run_is_refused_before_a_folder_is_made(tmp_path, monkeyp
         run(configure("terrain", tasks=31), tmp_path / "run")
     for few in ({"test_limit": 1}, {"tasks": 30, "validation": 0.001}):
         with pytest.raises(
-            UserError, match=r"test targets \(1\) of task .* are all alike.* \(see test_limit"
+            UserError, match=r"test targets \(1\) of task .* are all equal.* \(see test_limit"
         ):
             run(configure("terrain", **few), tmp_path / "run")
     x, y = np.random.default_rng(0).random((2, 30, 4))
-    with pytest.raises(UserError, match=r"the test targets \(5\) of task 'flat' are all alike"):
+    with pytest.raises(UserError, match=r"the test targets \(5\) of task 'flat' are all equal"):
         run(configure([Task("flat", x, y, x[:5], np.ones((5, 4)))]), tmp_path / "run")
     with pytest.raises(UserError, match=r"method independent .*regression"):
         run(configure("terrain", method="independent"), tmp_path / "run")

@@ -283,7 +283,7 @@ def task(x=((0.0, 1.0),), y=(0,)):
         ([lambda: task(y=[2])], "labels"),
         (
             [task, lambda: task([[0.0, 1.0, 2.0]])],
-            "'t': inputs are 3 wide, but those of task 't' are 2 wide",
+            "'t': inputs have width 3, but those of task 't' have width 2",
         ),
         ([lambda: task([["a", "b"]])], "real numbers"),
     ],
