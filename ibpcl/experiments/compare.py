@@ -75,14 +75,14 @@ def compare(experiment, methods=None, choice=None, progress=None, on_cell=None, 
     )
 
     @styled
-    def publish(found, *remarks):
-        summary = summarize(found, benchmark)
+    def publish(results, *remarks):
+        summary = summarize(results, benchmark)
         report = Report(
             "compare",
             heading(f"compare: {name}", choice),
             summary._replace(notes=(*remarks, *summary.notes)),
             choice.out / name,
-            found.failures,
+            results.failures,
         )
         write(
             report,
@@ -95,7 +95,7 @@ def compare(experiment, methods=None, choice=None, progress=None, on_cell=None, 
                 "tuned": choice.tuned,
                 "settings": choice.assignments,
             },
-            found.measured,
+            results.measured,
         )
         return report
 
@@ -165,12 +165,12 @@ def _plan(experiment, methods, choice):
     return cells.plan(rows, (benchmark,), choice), rows, benchmark
 
 
-def summarize(found, benchmark):
+def summarize(results, benchmark):
     """Return the table of a comparison, and the curves of its mean accuracies.
 
     Parameters
     ----------
-    found : ibpcl.experiments.findings.Results
+    results : ibpcl.experiments.findings.Results
         The finished runs.
     benchmark : Benchmark
         The tasks.
@@ -181,10 +181,10 @@ def summarize(found, benchmark):
         One table, its remarks, and the figure ``curves``.
     """
     entries = []
-    measure = found.first(benchmark).values["measure"]
-    for row in found.rows:
+    measure = results.first(benchmark).values["measure"]
+    for row in results.rows:
         entries += [
-            found.entry(row, benchmark, number, column, unit)
+            results.entry(row, benchmark, number, column, unit)
             for column, number, unit in (
                 (f"{measure}, %", findings.final_accuracy, PERCENT),
                 ("BWT, points", findings.backward_transfer, POINTS),
@@ -193,7 +193,10 @@ def summarize(found, benchmark):
             )
         ]
     ax = figures.method_comparison(
-        {row.label: [findings.matrix(m) for m in found.of(row, benchmark)] for row in found.rows}
+        {
+            row.label: [findings.matrix(m) for m in results.of(row, benchmark)]
+            for row in results.rows
+        }
     )
     ax.set_ylabel(ax.get_ylabel().replace("accuracy", measure))
     return Summary(
@@ -203,7 +206,7 @@ def summarize(found, benchmark):
             "mean change on a task since it was learned, over all later tasks; below 0 is "
             "forgetting. Seconds: training and testing; the first run after installing also "
             "compiles the kernels. Stored: size of the learner after the last task.",
-            *findings.epochs(found),
+            *findings.epochs(results),
         ),
         {"curves": ax},
     )

@@ -559,8 +559,8 @@ def _preset(method_name, chosen, experiment, base):
         name: settings | (of_experiment if name == "default" else {})
         for name, settings in _method(method_name).presets.items()
     }
-    if (found := tuned(experiment, method_name)) is not None:
-        presets["tuned"] = of_experiment | found
+    if (best := tuned(experiment, method_name)) is not None:
+        presets["tuned"] = of_experiment | best
     if chosen not in presets:
         raise UserError(
             f"preset must be one of {', '.join(presets)} for method {method_name} here, got "

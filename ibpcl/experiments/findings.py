@@ -266,12 +266,12 @@ def learner(m):
     return load(m.cell.folder, method(m.cell.config.method).learner)
 
 
-def epochs(found):
+def epochs(results):
     """Return a remark on the number of epochs per task, if it differs between rows.
 
     Parameters
     ----------
-    found : Results
+    results : Results
         The results of a table.
 
     Returns
@@ -280,7 +280,7 @@ def epochs(found):
         One sentence, or none.
     """
     rows = {}
-    for m in found.measured:
+    for m in results.measured:
         settings = m.cell.config.settings
         parts = [getattr(settings, name, 0) for name in ("epochs", "finetune_epochs")]
         rows.setdefault(" + ".join(str(part) for part in parts if part) or "none", {})[
