@@ -34,9 +34,9 @@ targets:
                The file runs with your permissions and without a sandbox; to
                check the work of others, use `ibpcl class grade`.
 
-examples:      ibpcl check                                everything
-               ibpcl check kumaraswamy                    one distribution
-               ibpcl check mine.py:f --shape x=3,4 w=4    your own gradient
+examples:      ibpcl check
+               ibpcl check kumaraswamy
+               ibpcl check mine.py:f --shape x=3,4 --shape w=4
 
 exit code:     0  everything is correct
                1  something is wrong, raises an error or ends the process

@@ -333,7 +333,7 @@ def _add_many_runs(commands):
     compare.add_argument(
         "--tuned",
         action="store_true",
-        help="use the settings that `ibpcl tune` found, for methods that have some",
+        help="use the searched settings (the preset tuned) of the methods that have some",
     )
     _add_set(
         compare,
@@ -412,7 +412,7 @@ def _add_many_runs(commands):
     reproduce.add_argument(
         "--tuned",
         action="store_true",
-        help="use the settings that `ibpcl tune` found, for methods that have some",
+        help="use the searched settings (the preset tuned) of the methods that have some",
     )
     reproduce.add_argument(
         "--datasets",

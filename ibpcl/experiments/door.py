@@ -280,7 +280,7 @@ def compare(
     progress : bool or None
         Whether to show a progress bar on standard error; None shows it on a terminal only.
     tuned : bool
-        Whether to use the settings that a search has found, for the methods that have some.
+        Whether to use the searched settings (the preset "tuned") of the methods that have some.
     data_dir : str, optional
         Folder of the image files; by default that of ``IBPCL_DATA``, else the user's cache.
     executor : concurrent.futures.Executor, optional
