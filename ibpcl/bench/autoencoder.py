@@ -72,11 +72,9 @@ def measure(plan, data_dir):
     """Measure one task: a step of each phase, compared with its matrix products.
 
     The settings are the defaults, with some epochs of fine-tuning. The products are those of the
-    whole
-    network, dense and at full width, by BLAS on all threads; they are measured after each epoch.
-    The
-    time of a training step is the mean over the phases, weighted by their default numbers of
-    epochs.
+    whole network, dense and at full width, by BLAS on all threads; they are measured after each
+    epoch. The time of a training step is the mean over the phases, weighted by their default
+    numbers of epochs.
 
     Parameters
     ----------

@@ -241,8 +241,7 @@ def densities(plan):
     """Measure sparse and dense matrix products of a layer at several densities of the inputs.
 
     The products are those of masked training and the two moments of fine-tuning, at the width of
-    the
-    step and at a quarter of it. Without Numba there are only dense products, and no rows.
+    the step and at a quarter of it. Without Numba there are only dense products, and no rows.
 
     Parameters
     ----------

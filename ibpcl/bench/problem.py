@@ -240,8 +240,7 @@ class Problem:
         """Return a function that computes only the dense matrix products of a step, by BLAS.
 
         They are x w and its gradient with respect to w for the layer at full width, and the product
-        and both
-        gradients for the head.
+        and both gradients for the head.
 
         Returns
         -------

@@ -29,8 +29,7 @@ def main(arguments=None):
     -------
     code : int
         0 for success, 1 for failure, 2 for a mistake of the user, 130 for an interrupt; ``ibpcl
-        check``
-        has further codes.
+        check`` has further codes.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
@@ -55,9 +54,8 @@ def _open_closed_streams():
     """Open streams that the shell has closed (``2>&-``) on the null device.
 
     Otherwise, a result file could get the number of a standard stream, and processes that the
-    command
-    starts inherit the three numbers. A stream that is None (pythonw), or that Python has closed, is
-    opened on the null device too.
+    command starts inherit the three numbers. A stream that is None (pythonw), or that Python has
+    closed, is opened on the null device too.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:

@@ -210,8 +210,7 @@ def select(names, files=()):
     """Return the checks of the package with the given names.
 
     If files of the user are given too, a name must be a group, the full name of a check, or a
-    pattern:
-    the beginning of a name could be a misspelt function.
+    pattern: the beginning of a name could be a misspelt function.
 
     Parameters
     ----------

@@ -168,7 +168,7 @@ def tell(message, category, *place, command, otherwise, **options):
     message : Warning
         The warning.
     category : type
-        Its class; :class:`UserWarning` for warnings of this package.
+        Its class; ``UserWarning`` for warnings of this package.
     *place
         File and line.
     command : argparse.Namespace

@@ -124,8 +124,8 @@ def _add_data_dir(command):
     command.add_argument(
         "--data-dir",
         metavar="DIR",
-        help="folder with mnist/, fashion_mnist/ and notmnist/ (default: $IBPCL_DATA, else the "
-        "user's cache)",
+        help="folder with mnist/, fashion_mnist/ and notmnist/ (default: that in the "
+        "environment variable IBPCL_DATA, else the user's cache)",
     )
 
 

@@ -109,8 +109,7 @@ def benchmark(name, family="task"):
     """Return the benchmark of a family with a given name.
 
     The beginning that all names of a family share (``split-``, ``domain-``, ``vae-``) and the
-    ending
-    ``-mnist`` may be left out.
+    ending ``-mnist`` may be left out.
 
     Parameters
     ----------

@@ -68,8 +68,7 @@ class Table(NamedTuple):
         Names of the columns.
     rows : sequence of sequence
         Texts, numbers or :class:`Cell`. A row whose first cell begins with spaces belongs to the
-        row
-        above it.
+        row above it.
     sortable : bool
         Whether a click on the name of a column sorts the rows.
     text : tuple of int

@@ -63,8 +63,7 @@ class Choice:
         One of NPBCL's presets; its default if not given.
     assignments : dict of str to str
         Keys with values as text: keys of the run, settings of NPBCL, and ``method.key`` for a
-        setting
-        of another method.
+        setting of another method.
     data_dir : path-like, optional
         Folder of the image files.
     out : path-like
@@ -76,8 +75,7 @@ class Choice:
         data set; ``preset`` and ``assignments`` override it.
     ours : str
         The name of NPBCL; it has another one for images without labels, where the other methods can
-        be
-        named without their prefix ``vae_``.
+        be named without their prefix ``vae_``.
 
     Raises
     ------

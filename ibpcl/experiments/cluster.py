@@ -88,8 +88,7 @@ def remote(scheduler, threads=None):
     ----------
     scheduler : str
         Its address, such as ``tcp://host:8786``, or the file that ``dask scheduler
-        --scheduler-file``
-        wrote.
+        --scheduler-file`` wrote.
     threads : int, optional
         Threads of each worker; all that it may use if not given.
 
@@ -104,8 +103,7 @@ def remote(scheduler, threads=None):
     ------
     UserError
         If the scheduler does not answer, its workers have another version of this package, or Dask
-        is
-        not installed.
+        is not installed.
     """
     _, distributed = _imported()
     logging.getLogger("distributed").setLevel(logging.CRITICAL)

@@ -33,8 +33,8 @@ ELSEWHERE = {
 def compare(experiment, methods=None, choice=None, progress=None, on_cell=None, workers=None):
     """Run every method with every seed on an experiment, and write the table.
 
-    :func:`ibpcl.compare` calls this function. Files in the report's folder: ``report.html``,
-    ``table.md``, ``table.json``, ``values.csv`` and ``curves.png``.
+    :func:`ibpcl.experiments.door.compare` calls this function. Files in the report's folder:
+    ``report.html``, ``table.md``, ``table.json``, ``values.csv`` and ``curves.png``.
 
     Parameters
     ----------

@@ -275,8 +275,7 @@ class RunConfig:
         """The configuration as a flat dict for TOML, every key with its value.
 
         A missing value is written as ``"none"``; only the keys of :data:`OPTIONAL` are left out
-        then.
-        Reading the table gives the same configuration again.
+        then. Reading the table gives the same configuration again.
         """
         table = {name: getattr(self, name) for name in run_keys()}
         for part in (self.measurement, self.settings):
@@ -398,15 +397,13 @@ def configure(target=DEFAULT, texts=None, trust=False, **overrides):
     ----------
     target : str, Path or sequence of Task
         The name of an experiment, a TOML file, or your own tasks. A file may name the experiment
-        that
-        it changes, by the key ``experiment``; without that key it changes the defaults, and the
-        experiment is named after the file.
+        that it changes, by the key ``experiment``; without that key it changes the defaults, and
+        the experiment is named after the file.
     texts : dict of str to str, optional
         Keys with values as text, as on a command line.
     trust : bool
         Whether to import modules that only a file names. The file may come from another person, so
-        by
-        default a module is refused unless it has been imported before.
+        by default a module is refused unless it has been imported before.
     **overrides
         Keys with values; they override all others.
 

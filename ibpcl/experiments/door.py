@@ -48,7 +48,7 @@ def learner(
     method : str or class
         A name from ``ibpcl methods``, such as ``"ewc"``; with the prefix ``vae_`` the same method
         for images without labels; ``"package.module:Class"``; or a class that has the interface
-        of :class:`ibpcl.Learner`.
+        of :class:`ibpcl.continual.learner.Learner`.
     preset : str
         Named settings of the method; ``ibpcl settings METHOD`` lists them.
     seed : int, at least 0
@@ -115,8 +115,7 @@ def learn(
     -------
     stages : iterator of ibpcl.continual.loop.Progress
         One item after each task. Its ``accuracy`` is the matrix (T, T) of accuracies in 0..1 so
-        far:
-        entry [i, j] is the accuracy on task j after learning task i, NaN where nothing was
+        far: entry [i, j] is the accuracy on task j after learning task i, NaN where nothing was
         measured.
 
     Raises
@@ -198,14 +197,12 @@ def run(
     ----------
     target : str, path-like or sequence of Task
         The name of an experiment (``ibpcl run --list`` prints them), the path of a TOML file, or
-        your
-        own tasks, such as those of :func:`ibpcl.tasks_from_arrays`.
+        your own tasks, such as those of :func:`ibpcl.data.own.tasks_from_arrays`.
     out : path-like, optional
         Folder for the files of the run. Without it, nothing is written.
     method : str or class, optional
         The method that learns: a name from ``ibpcl methods``, ``"package.module:Class"``, or a
-        class.
-        The experiment's own method if not given.
+        class. The experiment's own method if not given.
     progress : bool or None
         Whether to show progress bars on standard error; None shows them on a terminal only.
     force : bool
@@ -262,8 +259,7 @@ def compare(
     """Run several methods with several seeds on one experiment, and tabulate the results.
 
     The Python counterpart of the command ``ibpcl compare``. Finished runs in ``out`` are reused,
-    and
-    interrupted ones continue.
+    and interrupted ones continue.
 
     Parameters
     ----------
@@ -271,8 +267,7 @@ def compare(
         The name of an experiment, the path of a TOML file, or your own tasks.
     methods : sequence of str or class, optional
         The methods to compare, by name (see ``ibpcl methods``) or as classes. All methods that can
-        do
-        the experiment if not given.
+        do the experiment if not given.
     seeds : int, at least 1
         Number of seeds per method, counted from 0.
     out : path-like

@@ -52,8 +52,7 @@ def free_folder(config, runs=RUNS):
     -------
     folder : Path
         The first of ``<experiment>-<method>-seed<seed>``, ``...-2``, ``...-3`` that is empty or
-        holds
-        the same run, and has no process at work.
+        holds the same run, and has no process at work.
     """
     name = f"{config.experiment}-{config.title}-seed{config.seed}"
     for number in itertools.count(1):
@@ -120,8 +119,7 @@ def claimed(folder, config, force=False):
     ----------
     folder : path-like or callable
         The folder, which is created if necessary; or a function that chooses it for a
-        configuration,
-        such as :func:`free_folder`.
+        configuration, such as :func:`free_folder`.
     config : RunConfig
         The configuration of the run.
     force : bool

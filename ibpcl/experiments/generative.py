@@ -31,8 +31,7 @@ class Stage(NamedTuple):
     """Measurements after a task.
 
     Entry [i, j] of a matrix, shape (T, T), is the result on the test images of task j after
-    learning
-    task i, in nats per image; NaN where nothing was measured.
+    learning task i, in nats per image; NaN where nothing was measured.
 
     Attributes
     ----------
@@ -175,8 +174,7 @@ def shown(models, tests, seed):
     """Return images from the prior of each task, and reconstructions of its first test images.
 
     The noise for a task is the same at every stage, so that a column of pictures shows only changes
-    of
-    the model.
+    of the model.
 
     Parameters
     ----------
@@ -229,8 +227,7 @@ def measured(config, stages, learner, stream, progress=None):
         ``<name>_matrix`` for each of :data:`MATRICES`, from ``likelihood_samples`` samples.
         ``final``: the same numbers at the end for each task, for ``final_images`` images, from
         ``final_samples`` samples. ``average_...``: their means over tasks. ``backward_transfer``:
-        mean
-        change since a task was learned, over tasks and later stages, in nats.
+        mean change since a task was learned, over tasks and later stages, in nats.
         ``log_likelihood_drop``: for each task, its value right after it was learned minus its final
         value, in nats. ``knn`` and ``few_labels``: classification errors, fractions, see
         :func:`representation`. NaN stands for a missing measurement.
@@ -361,8 +358,7 @@ def representation(models, stream, config, progress=None):
         ``neighbours``; the errors on ``pixels``; ``mask_leak``
         (:func:`ibpcl.evaluation.codes.mask_leak`); and ``task_inference``, the share of test images
         whose task is not recognized. ``few_labels`` has, for each encoder and for pixels, the
-        numbers
-        of ``labels`` per class and lists of ``errors``, one per draw. Errors are fractions.
+        numbers of ``labels`` per class and lists of ``errors``, one per draw. Errors are fractions.
     """
     measurement = config.measurement
     images = labelled(stream, measurement)

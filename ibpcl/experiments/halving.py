@@ -41,15 +41,13 @@ def survivors(scored, number):
     """Return the numbers of the best trials.
 
     Trial 0, with which the others are compared, always continues. Trials are ranked by
-    log-likelihood,
-    because after one or two tasks many trials have equal accuracies.
+    log-likelihood, because after one or two tasks many trials have equal accuracies.
 
     Parameters
     ----------
     scored : dict of int to float
         The mean log-likelihood of each trial, by its number; NaN for a trial that failed, which
-        never
-        continues.
+        never continues.
     number : int
         How many trials continue.
 

@@ -55,8 +55,7 @@ class Contents(NamedTuple):
         The configuration.
     result : dict
         The content of ``result.json``. While the run is not finished: the same entries, as far as
-        the
-        checkpoint has them.
+        the checkpoint has them.
     history : dict of str to ndarray
         The columns of ``history.csv``; empty if there is none.
     finished : bool
@@ -368,10 +367,8 @@ def differences(first, second):
     -------
     differences : dict
         ``settings``, ``results`` and ``circumstances`` (times, memory, versions): a dict from each
-        key
-        to its pair of values, None for a missing one. ``other_results``: names of the lists and
-        tables
-        of ``result.json`` that differ.
+        key to its pair of values, None for a missing one. ``other_results``: names of the lists and
+        tables of ``result.json`` that differ.
     """
     results, lists = zip(*map(_results, (first, second)), strict=True)
     around = [

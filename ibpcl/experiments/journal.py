@@ -37,9 +37,9 @@ class RunJournal:
     table : dict
         The configuration of the run; only a checkpoint with the same one is continued.
     kind : type
-        The named tuple that describes a learned task:
-        :class:`~ibpcl.continual.loop.Progress` or :class:`~ibpcl.experiments.generative.Stage`.
-        Each task adds a row to the fields that ``kind.MATRICES`` names.
+        The named tuple that describes a learned task: :class:`~ibpcl.continual.loop.Progress` or
+        :class:`~ibpcl.experiments.generative.Stage`. Each task adds a row to the fields that
+        ``kind.MATRICES`` names.
     began : float, optional
         When this process began with the run, by :func:`time.perf_counter`; now if not given.
 

@@ -13,8 +13,10 @@ class Measurement(Checked):
 
     Parameters
     ----------
-    *values, **given
-        The fields below, by position or by name.
+    *values
+        The fields below, by position.
+    **given
+        The fields below, by name.
 
     Attributes
     ----------

@@ -27,8 +27,7 @@ class Preset(NamedTuple):
         For some methods, the settings that differ from the defaults.
     asks : str
         The ability that a method needs: "task" (one head per task), "domain" (one head for all
-        tasks),
-        "regression", or "images" (a generative model); see :class:`ibpcl.methods.About`.
+        tasks), "regression", or "images" (a generative model); see :class:`ibpcl.methods.About`.
     """
 
     sentence: str

@@ -38,8 +38,7 @@ class Trial(NamedTuple):
         Time of all learners together.
     tasks : int or None
         Number of tasks that were learned, in a search with halving; the scores of a stopped trial
-        are
-        over these tasks. None in a search without halving.
+        are over these tasks. None in a search without halving.
     """
 
     number: int

@@ -41,15 +41,12 @@ def collect(config, progresses, learner, measured):
     -------
     values : dict
         Accuracies and shares are fractions in 0..1, times are seconds. ``mask_density`` has one row
-        per
-        task and one number per hidden layer. ``share_used``, ``sharing`` and
-        ``sharing_with_earlier``
-        count the weights of all hidden layers. All four are None for a method without masks.
-        ``alpha``
-        is the concentration of each hidden layer at the start of the next task, None for a method
-        without one. ``elbo_weights`` describes the objective: the weights of its KL divergences,
-        the
-        link between masks and sticks, and the prior of unused weights.
+        per task and one number per hidden layer. ``share_used``, ``sharing`` and
+        ``sharing_with_earlier`` count the weights of all hidden layers. All four are None for a
+        method without masks. ``alpha`` is the concentration of each hidden layer at the start of
+        the next task, None for a method without one. ``elbo_weights`` describes the objective: the
+        weights of its KL divergences, the link between masks and sticks, and the prior of unused
+        weights.
     """
     train, test = (
         [getattr(done, f"{part}_seconds") for done in progresses] for part in ("train", "test")
@@ -98,8 +95,7 @@ def accuracies(progresses):
     -------
     values : dict
         ``accuracy_matrix[i][j]``: accuracy on task j after training task i. ``log_likelihood[j]``:
-        mean
-        log probability of the correct classes of task j's test examples at the end, in nats.
+        mean log probability of the correct classes of task j's test examples at the end, in nats.
         ``accuracy_drop[j]``: accuracy on task j right after it was learned, minus the final one.
         ``average_accuracy``, ``backward_transfer``, ``forward_transfer``: see
         :mod:`ibpcl.evaluation.metrics`.
@@ -129,13 +125,10 @@ def predictive(learner, stream):
     -------
     values : dict
         ``coverage``: the nominal ``levels``; for each task the observed shares ``as_predicted``,
-        those
-        ``recalibrated`` on the other half of its test examples, and the ``scales`` of the intervals
-        that this needs; and the number of ``examples``. ``calibration_error``: of both, over all
-        tasks.
-        ``noise_sigma``: for each task the standard deviation of the noise, per output, in units of
-        the
-        targets.
+        those ``recalibrated`` on the other half of its test examples, and the ``scales`` of the
+        intervals that this needs; and the number of ``examples``. ``calibration_error``: of both,
+        over all tasks. ``noise_sigma``: for each task the standard deviation of the noise, per
+        output, in units of the targets.
     """
     shares = []
     recalibrated = []

@@ -274,10 +274,9 @@ def run(
 ):
     """Learn the tasks of a configuration one after another, and measure the results.
 
-    :func:`ibpcl.run` calls this function with the configuration of its arguments. A run that its
-    folder holds already is not repeated: a finished one is loaded, an interrupted one continues
-    from
-    its last checkpoint.
+    :func:`ibpcl.experiments.door.run` calls this function with the configuration of its arguments.
+    A run that its folder holds already is not repeated: a finished one is loaded, an interrupted
+    one continues from its last checkpoint.
 
     Parameters
     ----------

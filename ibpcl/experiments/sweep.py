@@ -62,10 +62,8 @@ class Job(NamedTuple):
         Folders of its runs.
     run : callable
         Does the job; takes a callable, which it calls after every task, and returns the result. It
-        is
-        sent to a worker, and raises :class:`ibpcl.experiments.folder.AtWorkError` if another
-        process is
-        at work on the job.
+        is sent to a worker, and raises :class:`ibpcl.experiments.folder.AtWorkError` if another
+        process is at work on the job.
     busy : callable
         Returns whether another process is doing the job.
     """

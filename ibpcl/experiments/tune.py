@@ -3,9 +3,8 @@
 A trial is a run whose "test" data are a share of the training data of each task (the key
 ``validation``); its score is the mean accuracy on them at the end. Trial 0 has the current settings
 of the method. The settings of trial n > 0 are a function of the search's seed and n, so a search
-can
-be stopped, resumed and extended. Trials are random, not on a grid, because of Bergstra and Bengio
-(2012), "Random Search for Hyper-Parameter Optimization".
+can be stopped, resumed and extended. Trials are random, not on a grid, because of Bergstra and
+Bengio (2012), "Random Search for Hyper-Parameter Optimization".
 
 The seeds of the learners differ from all seeds of tables. The best of many noisy scores is too
 optimistic, so the settings must be evaluated with other seeds and on the test set.
@@ -44,10 +43,8 @@ def tune(search, trials=TRIALS, on_trial=None, workers=None, progress=False):
     """Run the trials that are not in the record yet.
 
     Several processes may work on the same search: each takes trials that no other has begun. The
-    record
-    is written after every trial, completely or not at all. A trial that was killed continues from
-    its
-    checkpoint.
+    record is written after every trial, completely or not at all. A trial that was killed continues
+    from its checkpoint.
 
     Parameters
     ----------
@@ -72,8 +69,7 @@ def tune(search, trials=TRIALS, on_trial=None, workers=None, progress=False):
     ------
     UserError
         If ``trials`` is out of range, the record belongs to another search, the TOML file was
-        changed
-        during the search, or data are missing.
+        changed during the search, or data are missing.
     ibpcl.errors.TrainingError
         If the workers of a trial died; the record contains the other trials.
     """

@@ -60,8 +60,7 @@ def convert(key, value, kind):
     """Return a value from TOML or Python as the type of its key.
 
     An integer is accepted for a float, a single element for a list, a path for a string, and
-    numbers
-    and arrays of NumPy for those of Python.
+    numbers and arrays of NumPy for those of Python.
 
     Parameters
     ----------
@@ -131,8 +130,7 @@ def parse(key, text, kind):
     """Return the text of a value as the type of its key.
 
     Lists are written ``100,50`` or ``[100, 50]``, lists of lists ``[[0, 1], [2, 3]]``, booleans
-    ``true``
-    or ``false``, and a missing value ``none``.
+    ``true`` or ``false``, and a missing value ``none``.
 
     Parameters
     ----------
