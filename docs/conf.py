@@ -1,7 +1,7 @@
 """The site: ``python -m sphinx -W -n --keep-going docs docs/_build/html``.
 
-Pages are the Markdown files of this folder, the tutorials, and what ``_ext/generated.py`` writes
-from the package.
+The pages are the Markdown files of this folder, the tutorials, and the pages that
+``_ext/generated.py`` and ``_ext/lessons.py`` write from the package.
 """
 
 import os
@@ -12,14 +12,14 @@ import ibpcl
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "_ext"))
-os.environ["COLUMNS"] = "80"  # of the usage of a command
+os.environ["COLUMNS"] = "80"  # width of the usage lines of commands
 
 project = "ibpcl"
 author = "The ibpcl authors"
 copyright = author
 version = release = ibpcl.__version__
 language = "en"
-smartquotes_action = "q"  # dashes belong to options of commands
+smartquotes_action = "q"  # only quotes: "--" begins an option of a command
 
 extensions = [
     "myst_nb",
@@ -30,41 +30,43 @@ extensions = [
     "sphinx_design",
     "execution",
     "generated",
+    "lessons",
     "explore",
     "page",
     "browser_check",
 ]
 exclude_patterns = ["_*", "conf.py", "examples", "tutorials/*.ipynb", "tutorials/solutions"]
-# the reader of percent scripts is a function
+# nb_custom_formats holds a function, which Sphinx cannot store
 suppress_warnings = ["config.cache"]
 
-# Tutorials: percent scripts, executed once and kept until their code changes.
-nb_custom_formats = {".py": ["jupytext.reads", {"fmt": "py:percent"}]}
+# Tutorials are percent scripts. They are executed once, and again when their code changes.
+nb_custom_formats = {".py": ["lessons.notebook", {}]}
+nb_code_prompt_show = "Show the code of this figure"
+nb_code_prompt_hide = "Hide the code of this figure"
 nb_execution_mode = "cache"
 nb_execution_cache_path = str(HERE / "_build" / "executed")
-# seconds; the tests hold a tutorial to less
+# seconds; the tests allow a tutorial less
 nb_execution_timeout = 300
 nb_execution_in_temp = True
-nb_output_stderr = "warn"  # and a warning stops the build
+nb_output_stderr = "warn"  # with -W, output to stderr stops the build
 nb_merge_streams = True
 
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
 
 autodoc_default_options = {"member-order": "bysource", "no-value": True}
-# docstrings name the types, with shapes
+# the docstrings state the types, with shapes
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
-# What is meant by these names has no page of its own: constants of a module, and what the caller
-# brings along.
+# Constants of a module have no page.
 nitpick_ignore_regex = [("py:data", ".*")]
 
 html_theme = "furo"
 html_title = f"ibpcl {release}"
-html_static_path = ["_static"]
+html_static_path = ["_static", "_build/static"]
 html_favicon = "_static/icon.svg"
 html_css_files = ["site.css"]
 html_js_files = ["site.js"]

@@ -1,6 +1,6 @@
-"""Execute the tutorials, as many at a time as there are cores, while Sphinx reads the other pages.
+"""Execute the tutorials in parallel, one per core, while Sphinx reads the other pages.
 
-MyST-NB would do so one by one; it finds them in its cache.
+MyST-NB would execute them one by one. It finds the results in its cache instead.
 """
 
 import os
@@ -8,24 +8,24 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import jupytext
+import lessons
 from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn
 from jupyter_cache.executors.utils import single_nb_execution
 
 DOCS = Path(__file__).resolve().parent.parent
-running = {}  # by the name of the page
+running = {}  # name of the page to its execution
 
 
 def setup(app):
-    """Begin before anything else, and end where a tutorial is read."""
+    """Connect both events: start before anything else, and wait when a tutorial is read."""
     app.connect("config-inited", begin, priority=100)
     app.connect("source-read", end)
     return {"parallel_read_safe": False}  # threads are running
 
 
 def begin(app, config):
-    """Start to execute all tutorials that the cache does not have, each in a kernel of its own."""
+    """Start to execute the tutorials that are not in the cache, each in its own kernel."""
 
     def execute(notebook):
         with TemporaryDirectory() as folder:
@@ -35,13 +35,17 @@ def begin(app, config):
 
     profile = DOCS / "_ipython" / "profile_default" / "ipython_kernel_config.py"
     profile.parent.mkdir(parents=True, exist_ok=True)
-    # sharp figures
-    profile.write_text("c.InlineBackend.figure_formats = {'retina'}\n", encoding="utf-8")
+    # Sharp figures, with text that stays readable where a wide figure shrinks to the page.
+    profile.write_text(
+        "c.InlineBackend.figure_formats = {'retina'}\n"
+        "c.InlineBackend.rc = {'font.size': 12}\n",
+        encoding="utf-8",
+    )
     os.environ["IPYTHONDIR"] = str(DOCS / "_ipython")
     pool = ThreadPoolExecutor(os.cpu_count())
     cache = get_cache(config.nb_execution_cache_path)
     for path in sorted((DOCS.parent / "tutorials").glob("*.py")):
-        notebook = jupytext.read(path, fmt="py:percent")
+        notebook = lessons.notebook(path.read_text(encoding="utf-8"))
         try:
             cache.match_cache_notebook(notebook)
         except KeyError:
@@ -49,10 +53,10 @@ def begin(app, config):
 
 
 def end(app, docname, source):
-    """Wait for a tutorial that is to be read, and put it into the cache."""
+    """Wait for the tutorial that Sphinx reads next, and put it into the cache."""
     if docname in running:
         result = running.pop(docname).result()
-        # else MyST-NB executes it again, and says what failed
+        # after an error, MyST-NB executes it again and reports the error
         if result.err is None:
             bundle = CacheBundleIn(
                 result.nb, app.env.doc2path(docname), data={"execution_seconds": result.time}

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 import jupytext
+import paths
 import proofs
 import reference
 
@@ -57,30 +58,22 @@ def tutorials():
     """Return the tutorials, each as script and as notebook, their solutions, and the page that
     lists them.
     """
-    files, rows = (
-        {},
-        [
-            "# Tutorials",
-            "Each is a script that runs offline within a minute; this site shows what it printed "
-            "and drew when the site was built. Every page has the script and the notebook to "
-            "download.",
-        ],
-    )
+    files = {}
     for path in sorted((ROOT / "tutorials").rglob("*.py")):
         name = path.relative_to(ROOT).as_posix()
         files[name] = path.read_bytes()
         if path.parent.name != "tutorials":
             continue
         notebook = jupytext.read(path, fmt="py:percent")
+        notebook.metadata["kernelspec"] = {
+            "name": "python3",
+            "language": "python",
+            "display_name": "Python 3",
+        }
         for number, cell in enumerate(notebook.cells):
             cell["id"] = f"cell-{number}"  # or every build would draw other ones
         files[name.removesuffix(".py") + ".ipynb"] = jupytext.writes(notebook, fmt="ipynb").encode()
-        paragraphs = notebook.cells[0].source.split("\n\n")
-        title = paragraphs[0].removeprefix("# ")
-        first = " ".join(paragraphs[1].split())
-        rows.append(f"[{title}]({path.name})\n: {first}")
-    rows.append("```{toctree}\n:hidden:\n:glob:\n\n[0-9]*\n```")
-    return files | {"tutorials/index.md": ("\n\n".join(rows) + "\n").encode()}
+    return files | {"tutorials/index.md": paths.tutorials_page().encode()}
 
 
 def adapt(app, docname, source):

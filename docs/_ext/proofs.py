@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import paths
 from picture import v_curves
 
 import ibpcl
@@ -137,6 +138,7 @@ def shown_verdict(result):
 def modules():
     """Return the modules of the primitives by their short names."""
     names = sorted(path.stem for path in Path(primitives.__file__).parent.glob("[!_]*.py"))
+    names = paths.in_order(names)
     return {name: importlib.import_module(f"ibpcl.primitives.{name}") for name in names}
 
 

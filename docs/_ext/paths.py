@@ -1,0 +1,525 @@
+"""The learning path: one table from which the site makes its list of tutorials, its picture of
+what depends on what, and its links between tutorials, equations, code and assignments.
+
+To add a tutorial, add a :class:`Tutorial` to :data:`TUTORIALS`. Its title and its time are read
+from the script. A row whose script is missing is skipped.
+"""
+
+import re
+import textwrap
+from html import escape
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+TITLE = re.compile(r"^# # (?:\d+\.\s*)?(.+)$", re.MULTILINE)
+MINUTES = re.compile(r"\*\*Time:\*\*\D*?(\d+)\s+min")
+
+
+class Tutorial(NamedTuple):
+    """One row of the table.
+
+    Attributes
+    ----------
+    name : str
+        Name of the script in ``tutorials/``, without its ending. It begins with the number.
+    core : bool
+        Whether the tutorial leads to Algorithm 1. The others can be left out.
+    needs : tuple of int
+        Numbers of the tutorials that come before it.
+    builds : str
+        The result of the reader's work.
+    equations : tuple of str
+        Places in the paper and its supplement.
+    modules : tuple of str
+        Modules of the package that hold the same code.
+    assignments : tuple of int
+        Numbers of the assignments that follow.
+    column : float
+        Place in the picture, from the left.
+    row : int
+        Place in the picture, from above.
+    """
+
+    name: str
+    core: bool
+    needs: tuple
+    builds: str
+    equations: tuple
+    modules: tuple
+    assignments: tuple
+    column: int
+    row: int
+
+    @property
+    def number(self):
+        """The number of the tutorial."""
+        return int(self.name.partition("_")[0])
+
+    @property
+    def path(self):
+        """The path of the script."""
+        return ROOT / "tutorials" / f"{self.name}.py"
+
+    @property
+    def title(self):
+        """The title of the script, without its number."""
+        return TITLE.search(self.path.read_text(encoding="utf-8"))[1]
+
+    @property
+    def minutes(self):
+        """The time that the script states, in minutes; None if it states none."""
+        match = MINUTES.search(self.path.read_text(encoding="utf-8").replace("\n# ", " "))
+        return int(match[1]) if match else None
+
+
+TUTORIALS = (
+    Tutorial(
+        "00_prerequisites",
+        True,
+        (),
+        "a self-test: the chain rule as a VJP, Gaussians, KL divergence, Monte Carlo, broadcasting",
+        (),
+        (),
+        (),
+        1.5,
+        0,
+    ),
+    Tutorial(
+        "01_why_networks_forget",
+        True,
+        (0,),
+        "a network that forgets, and elastic weight consolidation (EWC)",
+        ("Sec. 1", "Supplement F.2"),
+        ("ibpcl.methods.ewc", "ibpcl.evaluation.metrics"),
+        (),
+        0,
+        1,
+    ),
+    Tutorial(
+        "02_gaussian_weights",
+        True,
+        (0,),
+        "a Gaussian weight: its sample, its KL divergence, and Bayes' rule task by task",
+        ("Eq. 1", "Eq. 7, first term", "Supplement D.1"),
+        ("ibpcl.primitives.gaussian",),
+        (1,),
+        1,
+        1,
+    ),
+    Tutorial(
+        "03_checking_a_gradient",
+        True,
+        (2,),
+        "a gradient checker: differences, the complex step, the Taylor test",
+        (),
+        ("ibpcl.verify",),
+        (),
+        1,
+        2,
+    ),
+    Tutorial(
+        "04_verifying_a_derivation",
+        True,
+        (3,),
+        "a corrected gradient, from one with five mistakes",
+        (),
+        ("ibpcl.verify",),
+        (8,),
+        1,
+        3,
+    ),
+    Tutorial(
+        "05_buffet",
+        True,
+        (0,),
+        "the Indian buffet process, as customers and as a broken stick",
+        ("Eq. 3", "Eq. 4"),
+        ("ibpcl.primitives.stick_breaking",),
+        (),
+        2,
+        1,
+    ),
+    Tutorial(
+        "06_sticks",
+        True,
+        (2, 3, 5),
+        "Kumaraswamy sticks with their gradient and their KL divergence",
+        ("Eq. 3", "Eq. 7, third term", "Eq. 13", "Supplement D.2"),
+        ("ibpcl.primitives.kumaraswamy", "ibpcl.primitives.stick_breaking"),
+        (2, 4),
+        2,
+        3,
+    ),
+    Tutorial(
+        "07_masks",
+        True,
+        (2, 3, 6),
+        "relaxed binary masks, tied to the sticks",
+        ("Eq. 4", "Eq. 5", "Eq. 7, second term", "Supplement D.3"),
+        ("ibpcl.primitives.concrete", "ibpcl.primitives.bernoulli"),
+        (3,),
+        2,
+        4,
+    ),
+    Tutorial(
+        "08_elbo_gradient",
+        True,
+        (4, 7),
+        "the gradient of the ELBO of a masked Bayesian network",
+        ("Eq. 6", "Eq. 7", "Eq. 8", "Eq. 9"),
+        (
+            "ibpcl.primitives.sticks",
+            "ibpcl.primitives.masked_linear",
+            "ibpcl.primitives.masked_weights",
+            "ibpcl.primitives.local_linear",
+            "ibpcl.primitives.likelihoods",
+            "ibpcl.models.elbo",
+        ),
+        (5, 6),
+        1.5,
+        5,
+    ),
+    Tutorial(
+        "09_algorithm_1",
+        True,
+        (1, 8),
+        "the whole method, NPBCL, in about a hundred lines",
+        ("Algorithm 1", "Eq. 11", "Sec. 4.5"),
+        ("ibpcl.methods.npbcl", "ibpcl.continual.prior", "ibpcl.continual.masks"),
+        (7,),
+        1.5,
+        6,
+    ),
+    Tutorial(
+        "10_reading_a_run",
+        False,
+        (9,),
+        "the tables of a run, recomputed from its files",
+        ("Eq. 12", "Sec. 4.3", "Supplement E"),
+        ("ibpcl.experiments.run", "ibpcl.continual.coresets", "ibpcl.continual.expansion"),
+        (),
+        2,
+        7,
+    ),
+    Tutorial(
+        "11_other_methods",
+        False,
+        (1, 9),
+        "one experiment for each of six other methods",
+        ("Sec. 6",),
+        ("ibpcl.methods",),
+        (),
+        1,
+        7,
+    ),
+    Tutorial(
+        "12_continual_autoencoder",
+        False,
+        (8, 9),
+        "a generative model that learns letters one after another",
+        ("Eq. 10", "Sec. 3.3", "Supplement G"),
+        ("ibpcl.primitives.latent", "ibpcl.models.codes", "ibpcl.evaluation.latent"),
+        (),
+        3,
+        7,
+    ),
+    Tutorial(
+        "13_more_than_gradients",
+        False,
+        (4, 6),
+        "checks of densities, samplers and divergences",
+        ("Eq. 13", "Supplement D.3"),
+        ("ibpcl.verify",),
+        (8,),
+        3,
+        4,
+    ),
+    Tutorial(
+        "14_comparing_methods",
+        False,
+        (1, 9),
+        "a fair comparison of four methods, with accuracy matrices",
+        ("Sec. 6", "Supplement F.2"),
+        ("ibpcl.experiments.compare", "ibpcl.evaluation.metrics"),
+        (),
+        0,
+        7,
+    ),
+)
+
+# The primitives in the order in which the method uses them.
+DERIVATIONS = {
+    "Weights": ("gaussian",),
+    "Sticks": ("stick_breaking", "kumaraswamy", "sticks", "stick_divergence", "weibull"),
+    "Masks": ("bernoulli", "concrete"),
+    "Layers": ("linear", "masked_linear", "masked_weights", "local_linear", "activations"),
+    "Outputs": ("likelihoods", "latent"),
+    "Other methods": ("quadratic", "proximal", "lstm"),
+}
+# Sections of docs/short-derivations.md, for primitives that no tutorial derives.
+SHORT = (
+    "linear",
+    "activations",
+    "stick_divergence",
+    "weibull",
+    "latent",
+    "quadratic",
+    "proximal",
+    "lstm",
+)
+
+
+def in_order(names):
+    """Return names of primitives in the order of the method; unknown names come last.
+
+    >>> in_order(["concrete", "new", "gaussian"])
+    ['gaussian', 'concrete', 'new']
+    """
+    order = [name for group in DERIVATIONS.values() for name in group]
+    return sorted(names, key=lambda name: order.index(name) if name in order else len(order))
+
+
+def present():
+    """Return the rows whose scripts exist."""
+    return [row for row in TUTORIALS if row.path.exists()]
+
+
+def assignments():
+    """Return the assignments of the package by their numbers."""
+    from ibpcl.classroom import assignment
+
+    loaded = [assignment.find(name) for name in assignment.names()]
+    return {int(each.name.partition("_")[0]): each for each in loaded}
+
+
+def hours(minutes):
+    """Return a duration in words.
+
+    >>> hours(740)
+    'about 12 hours'
+    """
+    return f"about {round(minutes / 60)} hours"
+
+
+def _tutorials(numbers, rows, folder=""):
+    """Return Markdown links to tutorials by their numbers, those that exist."""
+    paths = {row.number: row.name for row in rows}
+    return ", ".join(f"[{n}]({folder}{paths[n]}.py)" for n in numbers if n in paths) or "none"
+
+
+def _assignments(numbers):
+    """Return Markdown links to assignments, from a page in a folder."""
+    known = assignments()
+    return ", ".join(
+        f"[{n}. {known[n].title}](/assignments/{known[n].name}.md)" for n in numbers if n in known
+    )
+
+
+def _modules(names):
+    """Return references to the pages of modules."""
+    return ", ".join(
+        f"{{doc}}`{name.rpartition('.')[2]} </derivations/{name.rpartition('.')[2]}>`"
+        if name.startswith("ibpcl.primitives.")
+        else f"{{doc}}`{name.removeprefix('ibpcl.')} </reference/{name}>`"
+        for name in names
+    )
+
+
+def tutorials_page():
+    """Return the page that lists the tutorials."""
+    rows = present()
+    core = sum(row.minutes or 0 for row in rows if row.core)
+    total = sum(row.minutes or 0 for row in rows)
+    lines = [
+        "# Tutorials",
+        f"The core tutorials take {hours(core)} and lead from the chain rule to Algorithm 1. All "
+        f"{len(rows)} take {hours(total)}. Each tutorial is a script that runs offline in less "
+        "than a minute. This site shows the output and the figures of the script, and every page "
+        "offers the script and a notebook to download.",
+        raw(picture(rows)),
+        "An arrow leads from a tutorial to one that needs it. Tutorials with a dashed border are "
+        "optional.",
+        "## The tutorials",
+        table(rows),
+        "The times include the questions and exercises. Each exercise has a "
+        "[solution](/solutions/index.md).",
+        "## From the paper to the tutorials",
+        equations_table(rows),
+        "[The paper, equation by equation](/paper/index.rst) covers every formula. "
+        "[The derivations](/derivations/index.rst) have a page for each function with a gradient.",
+        "```{toctree}\n:hidden:\n\n" + "\n".join(row.name for row in rows) + "\n```",
+    ]
+    return "\n\n".join(lines) + "\n"
+
+
+def table(rows):
+    """Return the table of the tutorials in Markdown."""
+    head = ("", "tutorial", "minutes", "needs", "you build", "in the paper", "assignment")
+    lines = ["| " + " | ".join(head) + " |", "|--:|:--|--:|:--|:--|:--|:--|"]
+    for row in rows:
+        cells = (
+            row.number,
+            f"[{row.title}]({row.name}.py)" + ("" if row.core else " (optional)"),
+            row.minutes or "",
+            _tutorials(row.needs, rows),
+            row.builds,
+            "; ".join(row.equations),
+            _assignments(row.assignments),
+        )
+        lines.append("| " + " | ".join(map(str, cells)) + " |")
+    return "\n".join(lines)
+
+
+def equations_table(rows):
+    """Return the table from places in the paper to tutorials, code and assignments."""
+    places = {}
+    for row in rows:
+        for place in row.equations:
+            places.setdefault(place, []).append(row)
+
+    def order(place):
+        kind = ("Eq.", "Algorithm", "Sec.", "Supplement").index(place.split()[0])
+        number = re.search(r"\d+", place)
+        return kind, int(number[0]) if number else 0, place
+
+    lines = ["| in the paper | tutorial | code | assignment |", "|:--|:--|:--|:--|"]
+    for place in sorted(places, key=order):
+        its = places[place]
+        modules = dict.fromkeys(name for row in its for name in row.modules)
+        following = dict.fromkeys(n for row in its for n in row.assignments)
+        lines.append(
+            f"| {place} | {_tutorials([row.number for row in its], rows)} | {_modules(modules)} | "
+            f"{_assignments(following)} |"
+        )
+    return "\n".join(lines)
+
+
+def raw(html):
+    """Return HTML as a directive of MyST Markdown."""
+    return f"```{{raw}} html\n{html}\n```"
+
+
+STEP_X = 176
+STEP_Y = 76
+BOX_X = 156
+BOX_Y = 46
+
+
+def arrows(rows):
+    """Return the pairs (before, after) of the picture. A need that follows from others has none.
+
+    >>> (2, 7) in arrows(TUTORIALS), (6, 7) in arrows(TUTORIALS)
+    (False, True)
+    """
+    needs = {row.number: row.needs for row in rows}
+
+    def above(number):
+        direct = [n for n in needs[number] if n in needs]
+        return set(direct).union(*(above(n) for n in direct))
+
+    return [
+        (n, number)
+        for number, its in needs.items()
+        for n in its
+        if n in needs and not any(n in above(other) for other in its if other in needs)
+    ]
+
+
+def picture(rows):
+    """Return the tutorials and their arrows as inline SVG; each box is a link."""
+    at = {row.number: (10 + row.column * STEP_X, 10 + row.row * STEP_Y) for row in rows}
+    width = max(x for x, _ in at.values()) + BOX_X + 10
+    top = min(y for _, y in at.values()) - 10
+    height = max(y for _, y in at.values()) + BOX_Y + 10 - top
+    words = "; ".join(
+        f"{row.number} needs {' and '.join(str(n) for n in row.needs if n in at)}"
+        for row in rows
+        if any(n in at for n in row.needs)
+    )
+    parts = [
+        f'<figure class="chart paths"><svg viewBox="0 {top:g} {width:g} {height:g}" role="group" '
+        f'aria-label="Dependencies of the tutorials: {escape(words)}.">'
+        '<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
+        'markerHeight="7" orient="auto"><path class="head" d="M0 0L8 4L0 8z"/></marker></defs>'
+    ]
+    for before, after in arrows(rows):
+        x0, y0 = at[before][0] + BOX_X / 2, at[before][1] + BOX_Y
+        x1, y1 = at[after][0] + BOX_X / 2, at[after][1]
+        bend = (y0 + y1) / 2
+        parts.append(
+            f'<path class="arrow" marker-end="url(#arrow)" d="M{x0:g} {y0:g}'
+            f'C{x0:g} {bend:g} {x1:g} {bend:g} {x1:g} {y1:g}"/>'
+        )
+    for row in rows:
+        x, y = at[row.number]
+        middle = x + BOX_X / 2
+        lines = _lines(f"{row.number}. {row.title}")
+        kind = "box" if row.core else "box optional"
+        parts.append(
+            f'<a href="{row.name}.html"><rect class="{kind}" x="{x:g}" y="{y:g}" '
+            f'width="{BOX_X}" height="{BOX_Y}" rx="6"/>'
+        )
+        for number, line in enumerate(lines):
+            base = y + (28 if len(lines) == 1 else 20 + 16 * number)
+            parts.append(f'<text x="{middle:g}" y="{base:g}">{escape(line)}</text>')
+        parts.append("</a>")
+    return "".join(parts) + "</svg></figure>"
+
+
+def _lines(title, most=21):
+    """Return a title as one or two lines; what does not fit is cut off at a word.
+
+    >>> _lines("6. Sticks, and the Kumaraswamy distribution")
+    ['6. Sticks, and the', 'Kumaraswamy …']
+    """
+    words = re.split(r"[:(]", title)[0].split()
+    lines = textwrap.wrap(" ".join(words), most, max_lines=2, placeholder=" …")
+    return [line.rstrip(",") for line in lines]
+
+
+def tutorial_links(name):
+    """Return the Markdown line of links below the title of a tutorial; empty if it has no row."""
+    rows = present()
+    row = next((row for row in rows if row.name == name), None)
+    if row is None:
+        return ""
+    later = [other.number for other in rows if row.number in other.needs]
+    parts = [f"**Needs:** {_needs(row, rows)}"]
+    if row.equations:
+        parts.append(f"**In the paper:** {'; '.join(row.equations)} ([all](/paper/index.rst))")
+    if row.modules:
+        parts.append(f"**In the package:** {_modules(row.modules)}")
+    if row.assignments:
+        parts.append(f"**Assignment:** {_assignments(row.assignments)}")
+    if later:
+        parts.append(f"**Leads to:** {_tutorials(later, rows)}")
+    return " · ".join(parts)
+
+
+def _needs(row, rows):
+    """Return links to the tutorials that a tutorial needs, in words."""
+    links = _tutorials(row.needs, rows)
+    return links if links == "none" else f"tutorial {links}"
+
+
+def derivation_links(name):
+    """Return reStructuredText that leads from a primitive to its derivation, and on from there."""
+    rows = [row for row in present() if f"ibpcl.primitives.{name}" in row.modules]
+    parts = []
+    if rows:
+        listed = ", ".join(
+            f":doc:`tutorial {row.number} </tutorials/{row.name}>`" for row in rows
+        )
+        parts.append(f"Derived step by step in {listed}.")
+    if name in SHORT:
+        label = f"derivation-{name.replace('_', '-')}"
+        parts.append(f"A :ref:`short derivation <{label}>` is on its own page.")
+    known = assignments()
+    numbers = dict.fromkeys(n for row in rows for n in row.assignments if n in known)
+    if numbers:
+        listed = ", ".join(
+            f":doc:`{n}. {known[n].title} </assignments/{known[n].name}>`" for n in numbers
+        )
+        parts.append(f"Derive it yourself in assignment {listed}.")
+    return " ".join(parts)
