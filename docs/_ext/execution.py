@@ -37,8 +37,7 @@ def begin(app, config):
     profile.parent.mkdir(parents=True, exist_ok=True)
     # Sharp figures, with text that stays readable where a wide figure shrinks to the page.
     profile.write_text(
-        "c.InlineBackend.figure_formats = {'retina'}\n"
-        "c.InlineBackend.rc = {'font.size': 12}\n",
+        "c.InlineBackend.figure_formats = {'retina'}\nc.InlineBackend.rc = {'font.size': 12}\n",
         encoding="utf-8",
     )
     os.environ["IPYTHONDIR"] = str(DOCS / "_ipython")

@@ -508,9 +508,7 @@ def derivation_links(name):
     rows = [row for row in present() if f"ibpcl.primitives.{name}" in row.modules]
     parts = []
     if rows:
-        listed = ", ".join(
-            f":doc:`tutorial {row.number} </tutorials/{row.name}>`" for row in rows
-        )
+        listed = ", ".join(f":doc:`tutorial {row.number} </tutorials/{row.name}>`" for row in rows)
         parts.append(f"Derived step by step in {listed}.")
     if name in SHORT:
         label = f"derivation-{name.replace('_', '-')}"
