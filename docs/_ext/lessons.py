@@ -9,7 +9,6 @@ import ast
 import hashlib
 import json
 import re
-import textwrap
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -242,7 +241,7 @@ def assignment_pages():
             "```sh\nibpcl class new 1 --out homework\nibpcl class check "
             "homework/gaussian_weights.py\n```",
             "\n".join(rows),
-            'This <a href="../_static/feedback-sample.html">sample feedback page</a> is the answer to a '
+            'This <a href="../_static/feedback-sample.html">sample feedback page</a> belongs to a '
             "file with two mistakes. [For students](/classroom-students.md) explains the files "
             "and the rules, [for teachers](/classroom-teachers.md) the grading.",
             "```{toctree}\n:hidden:\n\n"
