@@ -1,10 +1,9 @@
-"""The directive ``browser-check``: a gradient is checked in the reader's browser, by
-:mod:`ibpcl.verify` in Pyodide.
+"""The directive ``browser-check``: an editor that checks a gradient in the reader's browser.
 
-Pyodide, Python compiled to WebAssembly, is not part of this project, and the site asks no other
-site for it.  Where the environment variable ``IBPCL_PYODIDE`` names the folder of an unpacked
-release, its core and the packages of :data:`PACKAGES` are copied into the site; without it the
-directive says so in the place of the editor.
+It runs :mod:`ibpcl.verify` in Pyodide, which is Python compiled to WebAssembly. Pyodide is not part
+of this project, and the site does not load it from another site. If the environment variable
+``IBPCL_PYODIDE`` names the folder of an unpacked release, its core and the packages of
+:data:`PACKAGES` are copied into the site. Otherwise a sentence replaces the editor.
 """
 
 import json
@@ -28,7 +27,7 @@ CORE = (
 )
 PACKAGES = ("numpy", "scipy")
 HERE = Path(ibpcl.__file__).parent
-PARTS = ("__init__.py", "errors.py", "verify/**/*.py")  # what the check imports of the package
+PARTS = ("__init__.py", "errors.py", "verify/**/*.py")  # modules that the check imports
 EXAMPLE = '''\
 import numpy as np
 
@@ -60,24 +59,33 @@ and <code>check_inputs</code>:</label>
 </form>
 """
 ABSENT = (
-    "This copy of the site was built without Pyodide. Whoever builds it can add it: unpack a "
-    "release of Pyodide, and set the environment variable IBPCL_PYODIDE to its folder."
+    "This copy of the site cannot run Python in the browser. On your own machine, use the command "
+    "ibpcl check mine.py."
 )
 
 
 def needed(release):
-    """Return the files of a release of Pyodide that the check needs: its core, and packages with
-    what they need.
+    """Return the files of a release of Pyodide that the check needs.
+
+    Parameters
+    ----------
+    release : pathlib.Path
+        The folder of the unpacked release.
+
+    Returns
+    -------
+    list of pathlib.Path
+        The core, and the packages with their dependencies.
 
     Raises
     ------
     FileNotFoundError
-        If one is not there.
+        If a file is missing.
     """
     packages = json.loads((release / "pyodide-lock.json").read_text(encoding="utf-8"))["packages"]
     names = list(PACKAGES)
     files = [release / name for name in CORE]
-    for name in names:  # which grows
+    for name in names:  # the list grows during the loop
         names += [other for other in packages[name]["depends"] if other not in names]
         files.append(release / packages[name]["file_name"])
     missing = [file.name for file in files if not file.is_file()]
@@ -89,10 +97,10 @@ def needed(release):
 
 
 def ship(app, error):
-    """Copy Pyodide into the site that was built, and the checker beside it."""
+    """Copy Pyodide and the checker into the built site."""
     release = app.config.browser_check
     folder = Path(app.outdir, "_static", "pyodide")
-    shutil.rmtree(folder, ignore_errors=True)  # of a build before this one
+    shutil.rmtree(folder, ignore_errors=True)  # left by an earlier build
     if error is not None or not release or app.builder.format != "html":
         return
     folder.mkdir(parents=True)
@@ -102,7 +110,7 @@ def ship(app, error):
 
 
 def pack(path):
-    """Write the checker, the part of the package that a page loads, into an archive."""
+    """Write the modules of the checker, which the page loads, into an archive."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for part in PARTS:
             for file in sorted(HERE.glob(part)):
@@ -110,7 +118,7 @@ def pack(path):
 
 
 class BrowserCheck(Directive):
-    """The editor, or a sentence where there is no Pyodide."""
+    """The editor, or a sentence if the site has no Pyodide."""
 
     def run(self):
         """Return the nodes."""
@@ -121,7 +129,7 @@ class BrowserCheck(Directive):
 
 
 def setup(app):
-    """Add the directive, its script and what it loads."""
+    """Add the directive, its script and the files that it loads."""
     app.add_config_value("browser_check", os.environ.get("IBPCL_PYODIDE", ""), "env", [str])
     app.add_directive("browser-check", BrowserCheck)
     app.connect("build-finished", ship)

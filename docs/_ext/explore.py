@@ -1,7 +1,7 @@
-"""The directive ``explore``: a picture with sliders, whose every position is computed when the site
-is built.
+"""The directive ``explore``: a chart with sliders, computed for all positions when the site is
+built.
 
-Without scripts the picture stays, at the position that it starts with.
+Without scripts, the chart stays at its first position.
 """
 
 import itertools
@@ -20,18 +20,20 @@ from ibpcl.primitives import concrete, gaussian, kumaraswamy, stick_breaking
 
 
 class Explorable(NamedTuple):
-    """A picture with sliders.
+    """A chart with sliders.
 
     Attributes
     ----------
     title : str
+        Title, also its description.
     axes : Axes
+        Ranges, labels and ticks.
     sliders : dict of str to (list, int)
-        Values of each slider by its label, and the position that it starts at.
+        Label of each slider to its values and the index of its first position.
     legend : dict
-        Class of the style sheet to text, in the order of drawing.
+        CSS class to text, in the order of drawing.
     frame : callable
-        ``frame(*values)`` returns the ``d`` of each path and a sentence.
+        ``frame(*values)`` returns the ``d`` attribute of each path, and a sentence.
     """
 
     title: str
@@ -46,13 +48,31 @@ B = np.array([1.5])
 ERROR = Axes((-16, 0), (-17, 2), "step h", "relative error", powers(-16, 0, 4), powers(-16, 0, 4))
 
 
+def power_of_ten(value):
+    """Return a number with one digit in powers of ten.
+
+    >>> power_of_ten(3.1e-07), power_of_ten(1e-6), power_of_ten(0.25)
+    ('3 · 10⁻⁷', '10⁻⁶', '0.2')
+    """
+    if value >= 0.01:
+        return f"{value:.1g}"
+    digit, exponent = f"{value:.0e}".split("e")
+    power = powers(int(exponent), int(exponent))[int(exponent)]
+    return power if digit == "1" else f"{digit} · {power}"
+
+
+def slider_text(value):
+    """Return the text of a slider's value."""
+    return power_of_ten(value) if isinstance(value, float) and 0 < value < 0.01 else f"{value:g}"
+
+
 def _density(a):
     return kumaraswamy.log_density(LOG_V, np.array([a]), B)[0].sum()
 
 
 def error_against_step(power, planted):
-    """Draw the errors of three numerical derivatives, held against a gradient that is off by a
-    factor 1 + planted.
+    """Return the errors of three numerical derivatives, relative to a gradient with a planted
+    relative error.
     """
     a = 2.0
     h = 10.0**power
@@ -73,12 +93,12 @@ def error_against_step(power, planted):
         ERROR.line(powers_of_ten, np.log10([error(kind, 10.0**p) for p in powers_of_ten]))
         for kind in kinds
     ]
-    forward, central, complex_step = (f"{error(kind, h):.0e}" for kind in kinds)
+    forward, central, complex_step = (power_of_ten(error(kind, h)) for kind in kinds)
     return (
         [*paths, ERROR.line([power, power], [-17, 2])],
-        f"At h = {h:.0e} the forward difference is off by {forward}, the central difference by "
-        f"{central}, the complex step by {complex_step}"
-        + (f"; the gradient itself by {planted:g}." if planted else "."),
+        f"At h = {power_of_ten(h)} the relative error is {forward} for the forward difference, "
+        f"{central} for the central difference and {complex_step} for the complex step."
+        + (f" The gradient itself is off by {power_of_ten(planted)}." if planted else ""),
     )
 
 
@@ -93,7 +113,7 @@ MASK = Axes(
 
 
 def temperature(tau, theta):
-    """Draw the density of a binary concrete mask."""
+    """Return the density of a binary concrete mask at a temperature."""
     z = np.concatenate([np.geomspace(1e-4, 0.05, 25), np.linspace(0.06, 0.5, 30)])
     z = np.concatenate([z, 1 - z[-2::-1]])
     log_odds = logit(theta)
@@ -101,8 +121,8 @@ def temperature(tau, theta):
     near = sigmoid(tau * logit(0.05) - log_odds) + sigmoid(tau * logit(0.05) + log_odds)
     return (
         [MASK.line(z, density)],
-        f"At temperature {tau:g}, {100 * near:.0f} % of the masks lie within 0.05 of 0 or 1; "
-        f"{100 * theta:.0f} % lie above one half, at every temperature.",
+        f"At temperature {tau:g}, {100 * near:.0f} % of the masks are within 0.05 of 0 or 1. "
+        f"At every temperature, {100 * theta:.0f} % are above one half.",
     )
 
 
@@ -119,7 +139,7 @@ STICKS = Axes(
 
 
 def concentration(alpha, draw):
-    """Draw probabilities and masks from the prior; draws of different alpha share their noise."""
+    """Return probabilities and masks drawn from the prior, with the same noise for every alpha."""
     rng = np.random.default_rng(draw)
     masks, log_pi = stick_breaking.sample_prior(
         rng.random((1, UNITS)), rng.random((1, INPUTS, UNITS)), alpha
@@ -150,7 +170,7 @@ WEIGHT = Axes(
 
 
 def posterior(sigma, examples):
-    """Draw the prior N(0, sigma^2) of a weight and its posterior after observations v + N(0, 1)
+    """Return the prior N(0, sigma^2) of a weight, and its posterior after observations v + N(0, 1)
     with mean 1.
     """
     v = np.linspace(-3, 3, 121)
@@ -163,8 +183,8 @@ def posterior(sigma, examples):
     ]
     divergence, _ = gaussian.kl(*map(np.atleast_1d, (mean, np.log(width), 0.0, np.log(sigma))))
     return paths, (
-        f"Prior N(0, {sigma:g}²), {examples} observations around 1: the posterior has mean "
-        f"{mean:.2f} and standard deviation {width:.2f}; its divergence from the prior is "
+        f"With the prior N(0, {sigma:g}²) and {examples} observations around 1, the posterior has "
+        f"mean {mean:.2f} and standard deviation {width:.2f}. Its KL divergence from the prior is "
         f"{float(divergence):.2f} nats."
     )
 
@@ -181,7 +201,7 @@ EXPLORABLES = {
             "line-0": "forward difference",
             "line-1": "central difference",
             "line-2": "complex step",
-            "marker": "the step chosen",
+            "marker": "the chosen step",
         },
         error_against_step,
     ),
@@ -225,8 +245,8 @@ EXPLORABLES = {
 
 
 def figure(name):
-    """Return the HTML of a picture with sliders: the picture, its legend and words, and all its
-    frames as data.
+    """Return the HTML of a chart with sliders: the chart, its legend, its sentence, and all frames
+    as data.
     """
     title, axes, sliders, legend, frame = EXPLORABLES[name]
     values = [values for values, _ in sliders.values()]
@@ -235,7 +255,7 @@ def figure(name):
     paths, words = frames[start]
     data = {
         "sliders": [
-            {"label": label, "values": [f"{value:g}" for value in each], "at": at}
+            {"label": label, "values": [slider_text(value) for value in each], "at": at}
             for label, (each, at) in sliders.items()
         ],
         "frames": [{"paths": each, "words": said} for each, said in frames],
@@ -244,7 +264,7 @@ def figure(name):
         f'<figure class="chart explore" id="explore-{name}">'
         f"{axes.svg(list(zip(legend, paths, strict=True)), f'{title}.')}<figcaption>"
         f'<p class="words" aria-live="polite">{escape(words)}</p>{keys(legend)}'
-        f"<noscript><p>Scripts are off: the picture stays as it is.</p></noscript></figcaption>"
+        f"<noscript><p>Scripts are off, so the sliders are missing.</p></noscript></figcaption>"
         f'<script type="application/json">{json.dumps(data)}</script></figure>'
     )
 
@@ -255,7 +275,7 @@ class Explore(Directive):
     required_arguments = 1
 
     def run(self):
-        """Return the picture as HTML."""
+        """Return the chart as HTML."""
         return [nodes.raw("", figure(self.arguments[0]), format="html")]
 
 

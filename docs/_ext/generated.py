@@ -82,7 +82,7 @@ def adapt(app, docname, source):
     """
     text = source[0]
     if docname == "index":
-        listed = re.findall(r"^[\w/*-]+$", text, re.MULTILINE)
+        listed = re.findall(r"^(?:[^<\n]* <)?([\w/*-]+)>?$", text, re.MULTILINE)
         more = sorted(
             path.stem for path in DOCS.glob("*.md") if path.stem not in [*listed, "index"]
         )

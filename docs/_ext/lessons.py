@@ -127,7 +127,8 @@ def drawing_starts(source):
 
 
 def add_links(app, docname, source):
-    """Add the links of the learning path below the title of a tutorial or a derivation."""
+    """Add the links of the learning path to a tutorial or a derivation, and headings to the list of
+    derivations."""
     folder, _, name = docname.partition("/")
     if folder == "tutorials" and (links := paths.tutorial_links(name)):
         source[0] = re.sub(
@@ -137,6 +138,10 @@ def add_links(app, docname, source):
             count=1,
             flags=re.MULTILINE,
         )
+    elif docname == "derivations/index":
+        for title, names in paths.DERIVATIONS.items():
+            entry = f"\n:doc:`{names[0]} <{names[0]}>`\n"
+            source[0] = source[0].replace(entry, f"\n{title}\n{'-' * len(title)}\n{entry}")
     elif folder == "derivations" and (links := paths.derivation_links(name)):
         source[0] = re.sub(
             r"(\n\.\. automodule:: .+\n(?: +:.+\n)*)",
@@ -198,6 +203,9 @@ def solution_page(row, text):
     while at < len(lines):
         match = EXERCISE.match(lines[at])
         if not match:
+            if lines[at].startswith("def main("):
+                flush()
+                parts.append("## Run the solutions")
             code.append(lines[at])
             at += 1
             continue

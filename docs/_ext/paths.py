@@ -311,7 +311,7 @@ def _tutorials(numbers, rows, folder=""):
 def _assignments(numbers):
     """Return Markdown links to assignments, from a page in a folder."""
     known = assignments()
-    return ", ".join(
+    return "; ".join(
         f"[{n}. {known[n].title}](/assignments/{known[n].name}.md)" for n in numbers if n in known
     )
 
@@ -446,9 +446,10 @@ def picture(rows):
     for before, after in arrows(rows):
         x0, y0 = at[before][0] + BOX_X / 2, at[before][1] + BOX_Y
         x1, y1 = at[after][0] + BOX_X / 2, at[after][1]
-        bend = (y0 + y1) / 2
+        turn = y1 - (STEP_Y - BOX_Y)  # the curve lies in the gap above the last box
+        bend = (turn + y1) / 2
         parts.append(
-            f'<path class="arrow" marker-end="url(#arrow)" d="M{x0:g} {y0:g}'
+            f'<path class="arrow" marker-end="url(#arrow)" d="M{x0:g} {y0:g}V{turn:g}'
             f'C{x0:g} {bend:g} {x1:g} {bend:g} {x1:g} {y1:g}"/>'
         )
     for row in rows:
@@ -485,22 +486,39 @@ def tutorial_links(name):
     if row is None:
         return ""
     later = [other.number for other in rows if row.number in other.needs]
-    parts = [f"**Needs:** {_needs(row, rows)}"]
+    parts = []
+    if any(other.number in row.needs for other in rows):
+        parts.append(f"**Before:** {_tutorials(row.needs, rows)}")
+    if later:
+        parts.append(f"**After:** {_tutorials(later, rows)}")
     if row.equations:
         parts.append(f"**In the paper:** {'; '.join(row.equations)} ([all](/paper/index.rst))")
     if row.modules:
         parts.append(f"**In the package:** {_modules(row.modules)}")
     if row.assignments:
         parts.append(f"**Assignment:** {_assignments(row.assignments)}")
-    if later:
-        parts.append(f"**Leads to:** {_tutorials(later, rows)}")
     return " · ".join(parts)
 
 
-def _needs(row, rows):
-    """Return links to the tutorials that a tutorial needs, in words."""
-    links = _tutorials(row.needs, rows)
-    return links if links == "none" else f"tutorial {links}"
+def places(name):
+    """Return the places of the paper that a primitive computes."""
+    from ibpcl.paper.equations import EQUATIONS
+
+    its = [
+        equation
+        for equation in EQUATIONS
+        if any(each.startswith(f"ibpcl.primitives.{name}.") for each in equation.functions)
+    ]
+    return list(
+        dict.fromkeys(
+            f"Eq. {equation.number}"
+            if equation.number
+            else f"Sec. {equation.section}"
+            if equation.section[0].isdigit()
+            else f"supplement {equation.section}"
+            for equation in its
+        )
+    )
 
 
 def derivation_links(name):
@@ -513,6 +531,8 @@ def derivation_links(name):
     if name in SHORT:
         label = f"derivation-{name.replace('_', '-')}"
         parts.append(f"A :ref:`short derivation <{label}>` is on its own page.")
+    if found := places(name):
+        parts.append(f"In the :doc:`paper </paper/index>`: {', '.join(found)}.")
     known = assignments()
     numbers = dict.fromkeys(n for row in rows for n in row.assignments if n in known)
     if numbers:

@@ -1,5 +1,5 @@
-"""Charts as inline SVG: sharp at every size, coloured by the style sheet, readable without
-scripts.
+"""Charts as inline SVG. They are sharp at every size, take their colours from the style sheet, and
+need no script.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def powers(low, high, step=1):
-    """Return ticks of a logarithmic axis: exponent to text.
+    """Return the ticks of a logarithmic axis, exponent to text.
 
     >>> powers(-4, 0, 2)
     {-4: '10⁻⁴', -2: '10⁻²', 0: '1'}
@@ -29,15 +29,16 @@ def powers(low, high, step=1):
 
 @dataclass(frozen=True)
 class Axes:
-    """Where values go on the picture.
+    """Ranges, labels and ticks of a chart.
 
     Attributes
     ----------
     x, y : tuple of float
-        Ends of the axes; logarithms on a logarithmic axis.
+        Ends of the axes. On a logarithmic axis they are exponents of ten.
     x_label, y_label : str
+        Labels of the axes.
     x_ticks, y_ticks : dict
-        Value to text.
+        Value of each tick to its text.
     """
 
     x: tuple
@@ -48,12 +49,12 @@ class Axes:
     y_ticks: dict
 
     def across(self, x):
-        """Return the horizontal place of values, in units of the picture."""
+        """Return the horizontal position of values, in units of the chart."""
         low, high = self.x
         return LEFT + (np.asarray(x) - low) / (high - low) * (WIDE - LEFT - RIGHT)
 
     def up(self, y):
-        """Return the vertical place of values, cut at the ends of the axis."""
+        """Return the vertical position of values, clipped to the axis."""
         low, high = self.y
         return HIGH - BOTTOM - (np.clip(y, low, high) - low) / (high - low) * (HIGH - TOP - BOTTOM)
 
@@ -75,14 +76,19 @@ class Axes:
         )
 
     def svg(self, shapes, alt):
-        """Return the picture.
+        """Return the chart as SVG.
 
         Parameters
         ----------
         shapes : sequence of (str, str)
-            Class of the style sheet and ``d`` of each path, the lowest first.
+            CSS class and ``d`` attribute of each path, in the order of drawing.
         alt : str
-            What the picture shows, for those who do not see it.
+            Description of the chart for readers who do not see it.
+
+        Returns
+        -------
+        str
+            The ``svg`` element.
         """
         bottom = HIGH - BOTTOM
         middle = (TOP + HIGH - BOTTOM) / 2
@@ -109,7 +115,7 @@ class Axes:
 
 
 def keys(labels):
-    """Return the legend of a picture as an HTML list: class of the style sheet to text."""
+    """Return the legend of a chart as an HTML list, from a dict of CSS class to text."""
     rows = "".join(
         f'<li><span class="key {name}" aria-hidden="true"></span>{escape(text)}</li>'
         for name, text in labels.items()
@@ -121,14 +127,19 @@ ERRORS = Axes((-12, 0), (-16, 2), "step h", "relative error", powers(-12, 0, 2),
 
 
 def v_curves(curves, title):
-    """Draw the error of central differences against the step, a line for each input, with its
-    legend.
+    """Return a chart of the error of central differences against the step, with its legend.
 
     Parameters
     ----------
     curves : dict of str to ibpcl.verify.witnesses.curves.Curve
-        By the name of the input.
+        One curve per input, by its name.
     title : str
+        Beginning of the description.
+
+    Returns
+    -------
+    str
+        The ``figure`` element.
     """
     shapes = []
     labels = {}

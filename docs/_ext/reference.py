@@ -1,4 +1,4 @@
-"""Reference pages: the public modules, and the command line from its parsers."""
+"""Reference pages of the public modules and of the command line."""
 
 import argparse
 import importlib
@@ -9,15 +9,13 @@ import re
 import ibpcl
 from ibpcl.cli.parser import parser
 
-# Packages without pages for their modules: a command is what they are used by, or the NumPy
-# function they are twins of.
+# Packages whose modules have no pages: users reach them through a command or, for kernels, through
+# the NumPy function of the same name.
 CLOSED = ("ibpcl.bench", "ibpcl.classroom", "ibpcl.cli", "ibpcl.kernels")
 
 
 def children(package):
-    """Return the public modules right below a package; none where the package itself says what is
-    public.
-    """
+    """Return the public modules directly below a package without ``__all__``."""
     name = package.__name__
     if (
         not hasattr(package, "__path__")
@@ -29,14 +27,14 @@ def children(package):
         f"{name}.{info.name}"
         for info in pkgutil.iter_modules(package.__path__)
         if not info.name.startswith("_")
-        # they have pages of their own
+        # these have separate pages
         and f"{name}.{info.name}" not in ("ibpcl.primitives", "ibpcl.cli")
     ]
 
 
 def members(module):
-    """Return the names of a module's public functions and classes, in the order of the file or of
-    ``__all__``.
+    """Return the names of a module's public functions and classes, in the order of ``__all__`` or
+    of the file.
     """
     if hasattr(module, "__all__") and module is not ibpcl:
         return list(module.__all__)
@@ -50,15 +48,27 @@ def members(module):
 
 
 def api(package=ibpcl, above=()):
-    """Return the pages of a package and of all below it, {path: text}.
+    """Return the pages of a package and of all its modules, {path: text}.
 
-    Only the first page is part of the navigation: two hundred entries would make every page of the
-    site slow.  The others name what is above them.
+    Only the first page is part of the navigation, because two hundred entries would make every page
+    slow. Each other page links to the packages above it.
+
+    Parameters
+    ----------
+    package : module
+        The package.
+    above : tuple of str
+        Names of the packages above it.
+
+    Returns
+    -------
+    dict of str to str
+        The pages in reStructuredText.
     """
     name = package.__name__
     title = f"``{name}``" if above else "Python API"
-    way = " / ".join(f":doc:`{each} <{each if each != 'ibpcl' else 'index'}>`" for each in above)
-    parts = [":orphan:", way] if above else []
+    trail = " / ".join(f":doc:`{each} <{each if each != 'ibpcl' else 'index'}>`" for each in above)
+    parts = [":orphan:", trail] if above else []
     parts.append(f"{title}\n{'=' * len(title)}")
     parts.append(f".. automodule:: {name}\n   :no-members:\n")
     for member in members(package) if above else ():
@@ -78,15 +88,15 @@ def api(package=ibpcl, above=()):
         parts.append(f":doc:`{child} <{child}>`\n   {first}")
         pages |= api(module, (*above, name))
     if not above:
-        parts.insert(2, "Their pages: " + ", ".join(door()) + ".")
+        parts.insert(2, "Public names: " + ", ".join(public_names()) + ".")
         parts.append(
-            ":doc:`ibpcl.primitives </derivations/index>`\n   The derivations, a page for each."
+            ":doc:`ibpcl.primitives </derivations/index>`\n   The derivations, one page per module."
         )
     return {f"reference/{name if above else 'index'}.rst": "\n\n".join(parts) + "\n", **pages}
 
 
-def door():
-    """Return references to the names that ``ibpcl`` itself offers."""
+def public_names():
+    """Return references to the public names of ``ibpcl``."""
     for name in getattr(ibpcl, "__all__", ()):
         value = getattr(ibpcl, name)
         if inspect.ismodule(value):
@@ -98,13 +108,16 @@ def door():
 
 def commands():
     """Return the page of the command line."""
-    text = ["# Command line", "Made from the parsers; `ibpcl COMMAND --help` prints the same."]
+    text = [
+        "# Command line",
+        "`ibpcl COMMAND --help` prints the same text. [Commands](/commands.md) is an overview.",
+    ]
     return {"reference/commands.md": "\n\n".join([*text, *_command(parser(), 2)]) + "\n"}
 
 
 def _command(command, level):
-    """Return a command as Markdown: usage, description, arguments, and the commands below it."""
-    # argparse has no public way to list what a parser takes.
+    """Return a command as Markdown: usage, description, arguments, and its subcommands."""
+    # argparse has no public way to list the arguments of a parser.
     actions = [action for action in command._actions if action.help != argparse.SUPPRESS]
     below = [action for action in actions if isinstance(action, argparse._SubParsersAction)]
     parts = [] if level == 2 else [f"{'#' * (level - 1)} `{command.prog}`"]
@@ -127,9 +140,7 @@ def _command(command, level):
 
 
 def _escaped(command, action):
-    """Return the help of an argument with its default filled in; what Markdown would read as its
-    own is escaped.
-    """
+    """Return the help of an argument with its default, with Markdown's characters escaped."""
     text = (action.help or "") % {**vars(action), "prog": command.prog}
     plain_and_code = f"{text[:1].upper()}{text[1:]}.".split("`")
     plain_and_code[::2] = [re.sub(r"([*_<\[])", r"\\\1", plain) for plain in plain_and_code[::2]]
