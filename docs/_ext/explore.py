@@ -8,6 +8,7 @@ import itertools
 import json
 from collections.abc import Callable
 from html import escape
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -161,11 +162,11 @@ def concentration(alpha, draw):
 
 WEIGHT = Axes(
     (-3, 3),
-    (0, 2.5),
+    (0, 3),
     "weight v",
     "density",
     {k: f"{k}" for k in range(-3, 4)},
-    {0: "0", 1: "1", 2: "2"},
+    {0: "0", 1: "1", 2: "2", 3: "3"},
 )
 
 
@@ -173,7 +174,7 @@ def posterior(sigma, examples):
     """Return the prior N(0, sigma^2) of a weight, and its posterior after observations v + N(0, 1)
     with mean 1.
     """
-    v = np.linspace(-3, 3, 121)
+    v = np.linspace(-3, 3, 181)
     precision = 1 / sigma**2 + examples
     mean = examples / precision
     width = precision**-0.5
@@ -276,6 +277,7 @@ class Explore(Directive):
 
     def run(self):
         """Return the chart as HTML."""
+        self.state.document.settings.env.note_dependency(str(Path(__file__).resolve()))
         return [nodes.raw("", figure(self.arguments[0]), format="html")]
 
 

@@ -130,6 +130,9 @@ def add_links(app, docname, source):
     """Add the links of the learning path to a tutorial or a derivation, and headings to the list of
     derivations."""
     folder, _, name = docname.partition("/")
+    if folder in ("tutorials", "derivations"):
+        for module in (paths.__file__, __file__):
+            app.env.note_dependency(str(Path(module).resolve()))
     if folder == "tutorials" and (links := paths.tutorial_links(name)):
         source[0] = re.sub(
             r"^(# # .+\n)",

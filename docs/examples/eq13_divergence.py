@@ -1,7 +1,7 @@
 """The divergence of a Kumaraswamy from a Beta distribution, as the appendix of the paper prints it.
 
 The sticks of the Indian buffet process have the prior Beta(alpha, 1).  With beta = 1 the series of
-the paper's Eq. 13 vanishes, and what is left has one wrong term, the last.
+the paper's Eq. 13 vanishes.  The remaining last term is wrong.
 """
 
 import numpy as np

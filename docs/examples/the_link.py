@@ -1,4 +1,4 @@
-"""How a mask is drawn from the prior probability pi of a column, as the released code does.
+"""A mask, drawn from the prior probability pi of a column as in the released code.
 
 A mask is 1 where a logistic random number lies above minus the log-odds of pi.  The released code
 has log pi in the place of the log-odds.

@@ -1,4 +1,4 @@
-"""Where the built site is, and what its pages hold."""
+"""The folder of the built site, and a parser of its pages."""
 
 import os
 from html.parser import HTMLParser
@@ -15,8 +15,8 @@ built = pytest.mark.skipif(
 
 
 class Page(HTMLParser):
-    """What a page holds: its text, its links, what it loads, its places, and its pictures with
-    their words.
+    """The parsed content of a page: text, links, loaded files, ids, and pictures with their
+    descriptions.
     """
 
     def __init__(self, html):

@@ -1,5 +1,5 @@
-"""The built site, read as files: links lead somewhere, nothing comes from elsewhere, every picture
-has its words.
+"""The built site, read as files: links have targets, nothing is loaded from another site, and every
+picture has a description.
 """
 
 import re
@@ -17,7 +17,7 @@ def pages():
 
 
 def dead(pages):
-    """Return the links of pages that lead to no file or to no place in it, as (page, link)."""
+    """Return the links of pages whose file or anchor does not exist, as (page, link)."""
     found = []
     for name, page in pages.items():
         for link in page.links:
@@ -34,7 +34,7 @@ def dead(pages):
 
 
 def foreign(pages):
-    """Return what pages load from other sites, as (page, address)."""
+    """Return the files that pages load from other sites, as (page, address)."""
     return [
         (name, each)
         for name, page in pages.items()
@@ -44,7 +44,7 @@ def foreign(pages):
 
 
 def wordless(pages):
-    """Return the pictures without words, or with the name of a file in their place, as (page,
+    """Return the pictures without a description, or with a file name as description, as (page,
     source).
     """
     return [
