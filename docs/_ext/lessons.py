@@ -145,7 +145,8 @@ def add_links(app, docname, source):
         for title, names in paths.DERIVATIONS.items():
             entry = f"\n:doc:`{names[0]} <{names[0]}>`\n"
             source[0] = source[0].replace(entry, f"\n{title}\n{'-' * len(title)}\n{entry}")
-    elif folder == "derivations" and (links := paths.derivation_links(name)):
+    elif folder == "derivations":
+        links = paths.derivation_links(name, tutorials="Derived step by step" not in source[0])
         source[0] = re.sub(
             r"(\n\.\. automodule:: .+\n(?: +:.+\n)*)",
             lambda match: f"{match[1]}\n.. seealso:: {links}\n",
@@ -218,8 +219,9 @@ def solution_page(row, text):
         while at < len(lines) and lines[at].startswith("#") and not EXERCISE.match(lines[at]):
             words.append(lines[at][1:].strip())
             at += 1
-        title, _, rest = " ".join(" ".join(words).split()).partition(". ")
-        parts += [f"## Exercise {match[1]}: {title.rstrip('.')}", rest]
+        text = " ".join(" ".join(words).split())
+        title, mark, rest = re.fullmatch(r"(.*?)(?:([.?])(?: (.*))?)?", text).groups("")
+        parts += [f"## Exercise {match[1]}: {title}{mark.strip('.')}", rest]
     flush()
     return "\n\n".join(part for part in parts if part) + "\n"
 

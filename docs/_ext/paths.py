@@ -90,8 +90,8 @@ TUTORIALS = (
         True,
         (0,),
         "a network that forgets, and elastic weight consolidation (EWC)",
-        ("Sec. 1", "Supplement F.2"),
-        ("ibpcl.methods.ewc", "ibpcl.evaluation.metrics"),
+        ("Sec. 1",),
+        ("ibpcl.methods.ewc",),
         (),
         0,
         1,
@@ -238,7 +238,7 @@ TUTORIALS = (
     Tutorial(
         "14_comparing_methods",
         False,
-        (1, 9),
+        (1,),
         "a fair comparison of four methods, with accuracy matrices",
         ("Sec. 6", "Supplement F.2"),
         ("ibpcl.experiments.compare", "ibpcl.evaluation.metrics"),
@@ -511,18 +511,35 @@ def places(name):
     ]
     return list(
         dict.fromkeys(
-            f"Eq. {equation.number}"
-            if equation.number
-            else f"Sec. {equation.section}"
-            if equation.section[0].isdigit()
-            else f"supplement {equation.section}"
+            f"Eq. {equation.number}" if equation.number else _section(equation.section)
             for equation in its
         )
     )
 
 
-def derivation_links(name):
-    """Return reStructuredText that leads from a primitive to its derivation, and on from there."""
+def _section(name):
+    """Return the name of a section of the paper: "3.1", "D.2" or "Algorithm 1"."""
+    if name.startswith("Algorithm"):
+        return name
+    return f"Sec. {name}" if name[0].isdigit() else f"supplement {name}"
+
+
+def derivation_links(name, tutorials=True):
+    """Return reStructuredText with links from a primitive to its derivation, its places in the
+    paper and its assignments.
+
+    Parameters
+    ----------
+    name : str
+        Name of the module of primitives.
+    tutorials : bool
+        Whether to link the tutorials. False if the page links them already.
+
+    Returns
+    -------
+    str
+        Sentences, or an empty string.
+    """
     rows = [row for row in present() if f"ibpcl.primitives.{name}" in row.modules]
     parts = []
     if rows:

@@ -79,6 +79,10 @@ def test_a_solution_is_split_by_exercise():
     page = lessons.solution_page(paths.TUTORIALS[2], text)
     assert "## Exercise 1: a width\n\nWhy.\n\n```python\ndef f():" in page
     assert "Run me." in page and "Solutions.\n" not in page
+    asked = lessons.solution_page(
+        paths.TUTORIALS[2], "# Exercise 2: Who forgets? All. Or none.\nx = 1\n"
+    )
+    assert "## Exercise 2: Who forgets?\n\nAll. Or none.\n\n```python\nx = 1" in asked
 
 
 @built
