@@ -1,4 +1,4 @@
-// Sliders of the pictures, and keyboard access to what scrolls.
+// Sliders of the charts, and keyboard access to regions that scroll.
 "use strict";
 
 function explore(figure) {
@@ -35,7 +35,7 @@ function explore(figure) {
 
 // A region that scrolls must be reachable without a mouse.
 function focusable() {
-  for (const each of document.querySelectorAll("pre, div.math, .table-wrapper, mjx-container[display]")) {
+  for (const each of document.querySelectorAll("pre, div.math, .table-wrapper, figure.paths, mjx-container[display]")) {
     if (each.scrollWidth > each.clientWidth + 1) each.tabIndex = 0;
   }
 }

@@ -50,7 +50,7 @@ KINDS = (
 
 
 def images(name, data_dir=None, seed=0):
-    """Ten classes of 4 x 4 images, each with a bright pixel of its own."""
+    """Ten classes of 4 x 4 images, each with one bright pixel at a different position."""
     labels = np.arange(200, dtype=np.uint8) % 10
     pictures = np.random.default_rng(0).integers(0, 100, (200, 16), dtype=np.uint8)
     pictures[np.arange(200), labels] = 255
@@ -173,9 +173,7 @@ def make_reports(folder):
 
 @pytest.fixture
 def opened(browser, pages):
-    """A function that opens a report; nothing may have been asked for but itself, and no script may
-    have failed.
-    """
+    """A function that opens a report. Any other request and any script error fail the test."""
     contexts = []
     wrong = []
 
