@@ -59,7 +59,8 @@ def notebook(text):
     """Read a tutorial as a notebook whose drawing code is folded.
 
     A cell that uses ``plt.`` is split before its first statement that does so. The second half is
-    folded on the page; its figure stays visible.
+    folded on the page; its figure stays visible. A cell with the tag ``hide-input`` is folded as a
+    whole.
 
     Parameters
     ----------
@@ -84,7 +85,7 @@ def notebook(text):
 def _split(cell):
     """Return a code cell as one or two cells, the last one folded if it draws."""
     line = drawing_starts(cell.source)
-    if line is None:
+    if line is None or "hide-input" in cell.metadata.get("tags", ()):
         return [cell]
     lines = cell.source.splitlines()
     before = "\n".join(lines[:line]).rstrip()

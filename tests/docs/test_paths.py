@@ -70,6 +70,12 @@ def test_drawing_code_is_folded_and_computation_is_not():
     assert [cell.metadata.get("tags") for cell in cells] == [None, None, ["hide-input"]]
 
 
+def test_a_cell_that_its_author_folds_stays_whole():
+    lessons = pytest.importorskip("lessons")
+    (cell,) = lessons.notebook('# %% tags=["hide-input"]\nx = 1\nplt.plot(x)\n').cells
+    assert (cell.source, cell.metadata["tags"]) == ("x = 1\nplt.plot(x)", ["hide-input"])
+
+
 def test_a_solution_is_split_by_exercise():
     lessons = pytest.importorskip("lessons")
     text = (
