@@ -31,6 +31,7 @@ extensions = [
     "execution",
     "generated",
     "lessons",
+    "reference",
     "explore",
     "page",
     "browser_check",

@@ -14,6 +14,21 @@ from ibpcl.cli.parser import parser
 CLOSED = ("ibpcl.bench", "ibpcl.classroom", "ibpcl.cli", "ibpcl.kernels")
 
 
+def setup(app):
+    """Connect the completion of links to attributes, after numpydoc has made them."""
+    app.connect("autodoc-process-docstring", qualify, priority=600)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def qualify(app, what, name, value, options, lines):
+    """Complete links such as ``<.inputs>``, which numpydoc makes for the attributes of a class.
+
+    Without the name of the class, Sphinx finds the attributes of all classes.
+    """
+    if what == "class":
+        lines[:] = [re.sub(r"(:obj:`\w+ <)\.(?=\w+>`)", rf"\1{name}.", line) for line in lines]
+
+
 def children(package):
     """Return the public modules directly below a package without ``__all__``."""
     name = package.__name__
