@@ -42,8 +42,8 @@ suppress_warnings = ["config.cache"]
 
 # Tutorials are percent scripts. They are executed once, and again when their code changes.
 nb_custom_formats = {".py": ["lessons.notebook", {}]}
-nb_code_prompt_show = "Show the code of this figure"
-nb_code_prompt_hide = "Hide the code of this figure"
+nb_code_prompt_show = "Show the code"
+nb_code_prompt_hide = "Hide the code"
 nb_execution_mode = "cache"
 nb_execution_cache_path = str(HERE / "_build" / "executed")
 # seconds; the tests allow a tutorial less

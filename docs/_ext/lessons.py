@@ -22,6 +22,10 @@ ROOT = DOCS.parent
 FEEDBACK = DOCS / "_build" / "static" / "feedback-sample.html"
 # Folders that hold generated pages only.
 FOLDERS = ("assignments", "solutions")
+PROMPTS = {
+    "code_prompt_show": "Show the code of this figure",
+    "code_prompt_hide": "Hide the code of this figure",
+}
 EXERCISE = re.compile(r"^# Exercises? (\d+)[.:]? *(.*)$")
 
 
@@ -85,15 +89,19 @@ def notebook(text):
 def _split(cell):
     """Return a code cell as one or two cells, the last one folded if it draws."""
     line = drawing_starts(cell.source)
-    if line is None or "hide-input" in cell.metadata.get("tags", ()):
+    if line is None:
         return [cell]
+    tags = cell.metadata.get("tags", [])
+    if "hide-input" in tags:
+        line = 0
     lines = cell.source.splitlines()
     before = "\n".join(lines[:line]).rstrip()
     folded = cell.copy()
     folded["source"] = "\n".join(lines[line:])
     folded["metadata"] = {
         **cell.metadata,
-        "tags": [*cell.metadata.get("tags", ()), "hide-input"],
+        "tags": list(dict.fromkeys([*tags, "hide-input"])),
+        "mystnb": {**cell.metadata.get("mystnb", {}), **PROMPTS},
     }
     if not before:
         return [folded]

@@ -542,7 +542,7 @@ def derivation_links(name, tutorials=True):
     """
     rows = [row for row in present() if f"ibpcl.primitives.{name}" in row.modules]
     parts = []
-    if rows:
+    if rows and tutorials:
         listed = ", ".join(f":doc:`tutorial {row.number} </tutorials/{row.name}>`" for row in rows)
         parts.append(f"Derived step by step in {listed}.")
     if name in SHORT:
