@@ -26,6 +26,8 @@ PROMPTS = {
     "code_prompt_show": "Show the code of this figure",
     "code_prompt_hide": "Hide the code of this figure",
 }
+# Settings of Matplotlib draw nothing.
+DRAWING = re.compile(r"\bplt\.(?!rcParams|style\b|rc\(|cycler|colormaps)")
 EXERCISE = re.compile(r"^# Exercises? (\d+)[.:]? *(.*)$")
 
 
@@ -116,9 +118,9 @@ def drawing_starts(source):
 
     >>> drawing_starts("x = 1\\n\\nplt.plot(x)")
     2
-    >>> drawing_starts("import matplotlib.pyplot as plt")
+    >>> drawing_starts("import matplotlib.pyplot as plt\\nplt.rcParams['font.size'] = 9\\nx = 1")
     """
-    if "plt." not in source:
+    if not DRAWING.search(source):
         return None
     lines = source.splitlines()
     try:
@@ -127,7 +129,7 @@ def drawing_starts(source):
         return 0
     for statement in statements:
         text = "\n".join(lines[statement.lineno - 1 : statement.end_lineno])
-        if re.search(r"\bplt\.", text):
+        if DRAWING.search(text):
             first = statement.lineno - 1
             while first and lines[first - 1].startswith("#"):  # its comment
                 first -= 1

@@ -63,10 +63,15 @@ def test_drawing_code_is_folded_and_computation_is_not():
     lessons = pytest.importorskip("lessons")
     assert doctest.testmod(lessons).failed == 0
     text = (
-        '# %% [markdown]\n# # 1. A\n\n# %%\nx = 1\nprint(x)\n\n# a line\nplt.plot(x)\nplt.show()\n'
+        "# %% [markdown]\n# # 1. A\n\n# %%\nplt.rcParams.update({'a': plt.cycler(b)})\nx = 1\n\n"
+        "# a line\nplt.plot(x)\nplt.show()\n"
     )
     cells = lessons.notebook(text).cells
-    assert [cell.source.splitlines()[0] for cell in cells] == ["# 1. A", "x = 1", "# a line"]
+    assert [cell.source.splitlines()[0] for cell in cells] == [
+        "# 1. A",
+        text.splitlines()[4],
+        "# a line",
+    ]
     assert [cell.metadata.get("tags") for cell in cells] == [None, None, ["hide-input"]]
 
 
