@@ -153,7 +153,8 @@ def blank(node, task):
         A question to choose an answer for lists the answers and returns an empty text.
     """
     text = ast.get_docstring(node) or ""
-    text = filtered(text) if node.name.endswith("_vjp") else text
+    if node.name.endswith("_vjp"):
+        text = with_results(filtered(text), node, task)
     if task.choices:
         letters = [chr(ord("a") + at) for at in range(len(task.choices))]
         rows = [f"{letter}) {words}" for letter, words in zip(letters, task.choices, strict=True)]
@@ -175,6 +176,45 @@ def blank(node, task):
     return (
         f"def {node.name}({ast.unparse(node.args)}):\n{quoted}"
         f'    raise NotImplementedError("task {task.id}: {title}")'
+    )
+
+
+def with_results(docstring, node, task):
+    """Return the docstring of a gradient function with its arguments and results.
+
+    Parameters
+    ----------
+    docstring : str
+        Docstring that may have no sections, because it refers to its forward.
+    node : ast.FunctionDef
+        The gradient function.
+    task : ibpcl.classroom.assignment.Task
+
+    Returns
+    -------
+    docstring : str
+    """
+    if "Returns\n-------" in docstring or not task.wrt:
+        return docstring
+    dout, cache = [argument.arg for argument in node.args.args[:2]]
+    names = ", ".join(f"d{name}" for name in task.wrt)
+    each = "Gradients, each" if len(task.wrt) > 1 else "Gradient"
+    return "\n".join(
+        [
+            docstring,
+            "",
+            "Parameters",
+            "----------",
+            f"{dout}",
+            f"    Gradient at the output of ``{task.forward}``, with the shape of that output.",
+            f"{cache}",
+            f"    The cache that ``{task.forward}`` returned.",
+            "",
+            "Returns",
+            "-------",
+            f"{names} : ndarray",
+            f"    {each} with the shape of its input.",
+        ]
     )
 
 

@@ -183,7 +183,7 @@ def run_check(options):
     print(f"\n{done} of {len(verdicts.checked)} exercises are done")
     if verdicts.ok and verdicts.chapter.milestone:
         print(f"milestone: `ibpcl learn milestone {verdicts.chapter.number}`")
-    print(f"next: {next_step(Folder(options.folder))}")
+    print(f"next: {next_step(Folder(options.folder), verdicts.chapter.number)}")
     return None if verdicts.ok else FAILED
 
 

@@ -32,6 +32,8 @@ class Checked:
     lines : list of str
         What the judge says, a line for each task and remark.
     verdicts : list of ibpcl.classroom.verdict.Verdict
+    was_done : bool
+        Whether the exercise was done before this check.
     """
 
     exercise: str
@@ -39,6 +41,7 @@ class Checked:
     state: str
     lines: list = field(default_factory=list)
     verdicts: list = field(default_factory=list)
+    was_done: bool = False
 
     @property
     def ok(self):
@@ -254,6 +257,7 @@ def _checked(number, tasks, verdicts):
 def _record(folder, checked):
     """Write the verdict on an exercise into the record of progress."""
     entry = folder.entry(checked.exercise)
+    checked.was_done = entry["state"] == DONE
     if checked.state == "missing":
         entry["state"] = "new"
         return

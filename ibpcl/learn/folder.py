@@ -195,11 +195,9 @@ class Folder:
         written, kept : list of str
             Names of files that were written or extended, and of those with nothing to add.
         """
-        self.path.mkdir(parents=True, exist_ok=True)
+        self.begin(chapter)
         written = []
         kept = []
-        if not self.file("__init__").exists():
-            write_text(self.file("__init__"), INIT.format(name=self.package))
         for stem in chapter.files:
             before = self.source(stem)
             text = before if before is not None else self._header(chapter, stem)
@@ -213,9 +211,20 @@ class Folder:
                 continue
             write_text(self.file(stem), "\n\n\n".join([text.rstrip(), *missing]) + "\n")
             written.append(f"{stem}.py")
+        return written, kept
+
+    def begin(self, chapter):
+        """Make the folder if it does not exist, and record that a chapter has been started.
+
+        Parameters
+        ----------
+        chapter : ibpcl.learn.chapters.Chapter
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        if not self.file("__init__").exists():
+            write_text(self.file("__init__"), INIT.format(name=self.package))
         self.started = sorted({*self.started, chapter.number})
         self.save()
-        return written, kept
 
     def parts(self, stem):
         """Return the primitive modules that one of the package's modules calls.

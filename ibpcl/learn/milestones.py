@@ -102,6 +102,7 @@ def bayes_by_backprop(backend):
 
     state = start(vector)
     losses = []
+    misfits = []
     for _ in range(STEPS):
         rows = rng.choice(len(x), BATCH, replace=False)
         draws = [
@@ -116,6 +117,7 @@ def bayes_by_backprop(backend):
         dfirst = backend.linear.apply_vjp(dh, first)[1]
         gradient = []
         total = -float(log_p.mean())
+        misfits.append(total)
         for draw, dweight, (mu, log_sigma) in zip(
             draws, (dfirst, dsecond), layers(vector), strict=True
         ):
@@ -143,11 +145,18 @@ def bayes_by_backprop(backend):
         f"negative ELBO per example: {losses[0]:.2f} at the start, {losses[-1]:.2f} after "
         f"{STEPS} steps",
         f"accuracy on {len(y_test)} test letters, averaged over 20 draws: {accuracy:.1%}",
+        f"uncertainty: entropy {_entropy(votes[y_test == votes.argmax(axis=1)]):.2f} nats where "
+        f"the network is right, {_entropy(votes[y_test != votes.argmax(axis=1)]):.2f} where it is "
+        "wrong",
     ]
 
     def draw(axes):
-        axes.plot(losses)
-        axes.set(xlabel="step", ylabel="negative ELBO per example (nats)")
+        steps = np.arange(1, STEPS + 1)
+        axes.plot(steps, losses, label="negative ELBO")
+        axes.plot(steps, misfits, label="negative log likelihood")
+        axes.axhline(np.log(2), color="0.6", linestyle=":", label="a coin: log 2")
+        axes.set(xlabel="step", ylabel="nats per example")
+        axes.legend()
 
     uses = ("gaussian.sample", "gaussian.kl", "linear.apply", "likelihoods.categorical")
     return Milestone("Bayes by Backprop on the letters A and B", lines, draw, uses)
@@ -156,6 +165,13 @@ def bayes_by_backprop(backend):
 def _softmax(logits):
     p = np.exp(logits - logits.max(axis=-1, keepdims=True))
     return p / p.sum(axis=-1, keepdims=True)
+
+
+def _entropy(p):
+    """Return the mean entropy of probabilities (N, C), in nats; NaN without any."""
+    if not len(p):
+        return np.nan
+    return float(-(p * np.log(np.maximum(p, 1e-12))).sum(axis=1).mean())
 
 
 def buffet(backend):
@@ -184,13 +200,14 @@ def buffet(backend):
     expected_weights = float(backend.stick_breaking.expected_weights(ALPHA, UNITS))
     lines = [
         f"{draws} draws of a mask with {INPUTS} inputs and {UNITS} units, alpha = {ALPHA:g}",
-        f"units with at least one weight: {active.mean():.2f} (expected {expected_units:.2f})",
+        f"units with at least one weight: {active.mean():.2f} "
+        f"+- {active.std() / np.sqrt(draws):.2f} (expected {expected_units:.2f})",
         f"weights of one input: {weights:.3f} (expected {expected_weights:.3f})",
     ]
 
     def draw(axes):
         axes.imshow(masks[0], cmap="Greys", aspect="auto", interpolation="nearest")
-        axes.set(xlabel="unit", ylabel="input", title="one draw from your buffet")
+        axes.set(xlabel="unit", ylabel="input", title="one draw from your buffet (black: on)")
 
     uses = ("kumaraswamy.sample", "stick_breaking.log_probabilities")
     return Milestone("Masks from your own buffet", lines, draw, uses)

@@ -65,7 +65,8 @@ def as_text(checked):
     for each in checked:
         mark = {"right": "done", "missing": "open"}.get(each.state, each.state)
         lines.append(f"{each.exercise:>5}  {mark:<10} {each.title}")
-        if each.state != "missing":
+        # the reason of an answer is shown once
+        if each.state != "missing" and not (each.ok and each.was_done):
             for line in each.lines:
                 lines += textwrap.wrap(
                     line, 92, initial_indent=" " * 18, subsequent_indent=" " * 20
@@ -180,6 +181,7 @@ def write_notebook(student, chapter):
         "# %%\nif __name__ == '__main__':\n    import ibpcl.learn\n\n"
         f"    display(ibpcl.learn.check({chapter.number}, {str(student.path.resolve())!r}))"
     )
+    student.begin(chapter)
     notebook = jupytext.reads("\n\n".join(cells) + "\n", fmt="py:percent")
     for at, cell in enumerate(notebook.cells):
         cell["id"] = f"cell-{at}"  # the same chapter gives the same bytes

@@ -54,8 +54,10 @@ def backend(folder=FOLDER, unchecked=False):
                     continue
                 wrong = [each for each in found if each.state != DONE]
                 if wrong and not unchecked:
-                    words = "; ".join(wrong[0].words) or wrong[0].state
-                    refused.append(f"{stem}.{tasks[0].function}: {words}")
+                    at = found.index(wrong[0])
+                    words = [line for line in wrong[0].words if not line.endswith(": right")]
+                    reason = "; ".join(words) or wrong[0].state
+                    refused.append(f"{stem}.{tasks[at].function}: {reason}")
                     continue
                 if any(verdict.state == "missing" for verdict in found):
                     continue

@@ -8,8 +8,6 @@ from ibpcl.errors import UserError
 from ibpcl.learn.chapters import chapters, exercise_of
 from ibpcl.learn.checking import DONE
 
-HINTS = 3
-
 
 class Row(NamedTuple):
     """A chapter as the overview shows it.
@@ -51,18 +49,22 @@ def overview(student):
     return rows
 
 
-def next_step(student):
+def next_step(student, current=None):
     """Return the next step in one line.
 
     Parameters
     ----------
     student : ibpcl.learn.folder.Folder
+    current : int, optional
+        Number of the chapter that the student works on; its open exercises come first.
 
     Returns
     -------
     line : str
     """
-    for row in overview(student):
+    rows = overview(student)
+    rows.sort(key=lambda row: row.chapter.number != current)
+    for row in rows:
         if row.done == row.exercises:
             continue
         number = row.chapter.number
@@ -108,8 +110,13 @@ def hint(student, name):
     entry = student.entry(number)
     if not hints:
         return f"exercise {number} has no hints"
-    at = min(entry["hints"], len(hints) - 1)
-    entry["hints"] = min(entry["hints"] + 1, len(hints))
+    at = entry["hints"]
+    if at >= len(hints):
+        return (
+            f"all {len(hints)} hints of exercise {number} have been shown; the last one: "
+            f"{hints[-1]} `ibpcl learn solution {number}` shows the solution after a try"
+        )
+    entry["hints"] = at + 1
     student.save()
     return f"hint {at + 1} of {len(hints)}: {hints[at]}"
 
