@@ -27,6 +27,7 @@
 
 # %%
 from dataclasses import replace
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -36,6 +37,7 @@ from ibpcl.data import registry
 from ibpcl.data.subsets import limited
 from ibpcl.data.tasks import SplitStream
 from ibpcl.evaluation.figures.canvas import PALETTE
+from ibpcl.inference.backend import OwnPrimitives
 from ibpcl.noise import Key, generator, logistic, normal, uniform
 from ibpcl.numerics import inverse_softplus, sigmoid
 from ibpcl.primitives import (
@@ -536,6 +538,41 @@ axes.set_xticks(places, list(variants))
 axes.set(ylabel="accuracy (%)", title="After both tasks", ylim=(40, 102))
 axes.legend(loc="lower right")
 plt.show()
+
+# %% [markdown]
+# ## Your own modules
+#
+# The functions above come from `ibpcl.primitives`.  If you follow the guided path
+# (`ibpcl learn`), you write the same functions yourself, in a package `my_ibpcl`.  The
+# cell below puts your modules in the place of every import from `ibpcl.primitives`, and
+# learns both tasks once more.  Without the folder, copies of the reference functions
+# stand in.  The numbers must be the same.
+
+# %%
+mine = (
+    ibpcl.learn.backend("my_ibpcl") if Path("my_ibpcl").is_dir() else OwnPrimitives({})
+)
+for name in (
+    "activations",
+    "gaussian",
+    "likelihoods",
+    "linear",
+    "local_linear",
+    "masked_weights",
+    "sticks",
+):
+    globals()[name] = getattr(mine, name)
+
+used_again, own_posterior = np.zeros((D, K), bool), P0
+for t, task in enumerate(tasks):
+    own_posterior, _, own_mask = learn(t, task, used_again, own_posterior)
+    used_again = used_again | own_mask
+    print(f"after {task.name}: equal masks {(own_mask == masks[t]).all()}")
+difference = max(
+    np.abs(own_posterior[name] - posterior[name]).max() for name in GAUSSIAN
+)
+print(f"your functions: {', '.join(mine.names) or 'none yet'}")
+print(f"largest difference of the posterior {difference:.0e}")
 
 # %% [markdown]
 # ## Exercises

@@ -49,3 +49,8 @@ def test_only_without_the_masked_prior_is_something_forgotten():
     )
     for name in ("without cooling", "without fine-tuning"):
         assert accuracies[name][0] > whole[0] - 0.03 and accuracies[name][1] > whole[1] - 0.06
+
+
+def test_other_modules_give_the_same_posterior():
+    assert "equal masks True" in tutorial.printed
+    assert tutorial["difference"] < 1e-5
