@@ -2,9 +2,11 @@
 
 import re
 import shutil
+from pathlib import Path
 
 import pytest
 
+import ibpcl
 from ibpcl.classroom.assignment import CHAPTERS
 from ibpcl.classroom.slices import imports, sliced
 from ibpcl.learn.chapters import chapters
@@ -12,6 +14,7 @@ from ibpcl.learn.checking import check_chapter
 from ibpcl.learn.folder import Folder, functions_in
 from ibpcl.storage import read_text, read_toml
 
+TUTORIALS = Path(ibpcl.__file__).parents[1] / "tutorials"
 UNNAMED = ("wrong", "wrong_values", "unexplained")
 
 
@@ -113,6 +116,30 @@ def test_every_chapter_is_complete(chapter):
     statement = read_text(chapter.assignment.folder / "statement.md")
     headings = re.findall(r"^## Task ([\d.]+): (.+)$", statement, re.M)
     assert headings == [(n, tasks[0].title) for n, tasks in chapter.exercises.items()]
+
+
+def exercises_of_tutorial(path):
+    """Return the titles in the section "Exercises" of a tutorial, by their form.
+
+    A title may go on in the next line.
+    """
+    section = read_text(path).partition("\n# ## Exercises\n")[2]
+    text = re.sub(r"\n# +(?!\d+\. )", " ", section)
+    return [title.rstrip(".") for title in re.findall(r"^# \d+\. \*\*(.+?)\*\*", text, re.M)]
+
+
+def test_every_exercise_of_a_tutorial_is_in_its_chapter():
+    if not TUTORIALS.is_dir():
+        pytest.skip("the folder tutorials/ is not beside the package")
+    paths = sorted(TUTORIALS.glob("[0-9][0-9]_*.py"))
+    assert [each.tutorial for each in chapters()] == [path.stem for path in paths]
+    missing = []
+    for path, each in zip(paths, chapters(), strict=True):
+        asked = exercises_of_tutorial(path)
+        assert len(asked) >= 3, path.name
+        titles = [tasks[0].title for tasks in each.exercises.values()]
+        missing += [(each.number, title) for title in asked if title not in titles]
+    assert missing == []
 
 
 def test_chapters_form_a_path():

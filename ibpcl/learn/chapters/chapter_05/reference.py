@@ -60,3 +60,17 @@ def first_unit_is_empty_slips():
 def sharing():
     """Choose how the two probabilities compare."""
     return "c"
+
+
+def weights_of_the_finite_model():
+    """Return the expected number of weights of a row of the finite model, K = 20, alpha = 5."""
+    return 4.0
+
+
+def weights_of_the_finite_model_slips():
+    """Return known wrong answers by what they are."""
+    return {
+        "this is the limit of infinitely many units, alpha": 5.0,
+        "this is the row of the truncated limit, not of the finite model": 5 * (1 - (5 / 6) ** 20),
+        "this is the mean probability of one unit: a row has K of them": 0.2,
+    }

@@ -16,8 +16,8 @@ def _sizes(rng, size, count=3):
 def temperature(rng, size):
     """Return inputs of ``temperature``."""
     (n,) = _sizes(rng, size, 1)
-    start, end = rng.uniform(2, 10), rng.uniform(0.1, 1)
-    return {"steps": n + 3, "start": float(start), "end": float(end)}
+    start = float(rng.uniform(2, 10))
+    return {"steps": n + 3, "start": start, "end": float(rng.uniform(0.1, 1))}
 
 
 def adam_step(rng, size):

@@ -16,8 +16,9 @@ def _sizes(rng, size, count=3):
 def log_normal(rng, size):
     """Return inputs of ``log_normal``."""
     (n,) = _sizes(rng, size, 1)
-    mu, sigma = rng.standard_normal(), rng.uniform(0.4, 1.5)
-    return {"x": rng.lognormal(size=n + 2), "mu": float(mu), "sigma": float(sigma)}
+    mu = float(rng.standard_normal())
+    sigma = float(rng.uniform(0.4, 1.5))
+    return {"x": rng.lognormal(size=n + 2), "mu": mu, "sigma": sigma}
 
 
 def exponential_quantile(rng, size):
