@@ -46,7 +46,7 @@ def sample_by_variance_vjp(dv, cache):
 
 
 def punished_for_too_narrow():
-    """Choose the divergence that punishes a belief q that is narrower than p more."""
+    """Choose the divergence that is larger for a belief q that is narrower than p."""
     return "b"
 
 
