@@ -75,7 +75,7 @@ class Folder:
         """
         if not self.exists:
             raise UserError(
-                f"learn: {self.path} is not a folder of the path; `ibpcl learn start 1` makes one"
+                f"learn: {self.path} is not a folder of the path; `ibpcl learn start` makes one"
             )
 
     def _read(self):

@@ -218,5 +218,5 @@ def test_a_chapter_is_homework_too(tmp_path, capsys):
 
 def test_a_folder_is_needed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UserError, match="start 1"):
+    with pytest.raises(UserError, match="learn start"):
         ibpcl.learn.check()
