@@ -367,7 +367,7 @@ class Stream(list):
         ({"y_train": [2]}, "0 .. 1"),
         ({"y_test": [-1]}, "0 .. 1"),
         ({"x_train": np.empty((0, 2)), "y_train": np.empty(0, int)}, "empty"),
-        ({"x_train": [[0.0] * 3], "x_test": [[0.0] * 3]}, "3 wide"),
+        ({"x_train": [[0.0] * 3], "x_test": [[0.0] * 3]}, "width 3"),
         ({"y_train": [0, 1]}, "as many rows as x_train"),
     ],
     ids=["NaN", "infinite", "label too high", "label too low", "empty", "another width", "counts"],

@@ -79,11 +79,11 @@ def test_a_killed_run_learns_its_task_again_bit_for_bit(name, make_task, make_im
     one = tmp_path / "whole"
     other = tmp_path / "run"
     one.mkdir(), other.mkdir()
-    uninterrupted = RunJournal(one, {}, Done)
+    uninterrupted = RunJournal(one, {"tasks": 2}, Done)
     go_on(whole, stream, uninterrupted)
     with pytest.raises(KeyboardInterrupt):
-        go_on(first, stream, Killed(other, {}, Done))
-    journal = RunJournal(other, {}, Done)
+        go_on(first, stream, Killed(other, {"tasks": 2}, Done))
+    journal = RunJournal(other, {"tasks": 2}, Done)
     journal.restore(again)
     assert len(journal.done) == 1
     go_on(again, stream, journal)

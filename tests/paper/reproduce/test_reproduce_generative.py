@@ -67,7 +67,9 @@ def test_a_quick_look_from_beginning_to_end(target, cells, capsys, monkeypatch):
         monkeypatch.setattr(codes, "require_tsne", lambda: None)
         monkeypatch.setattr(codes, "tsne", lambda points, seed: np.asarray(points)[:, :2])
     code, out, err = typed(capsys, cells, target)
-    assert (code, err) == (0, "")
+    assert code == 0
+    # all targets but the first find their runs finished
+    assert err == "" or err.count("\n") == 1 and "nothing was trained" in err
     folder = cells / f"{target}-quick"
     table = json.loads((folder / "table.json").read_text(encoding="utf-8"))
     assert max(len(line) for line in out.splitlines() if not line.startswith("written to")) <= 80
