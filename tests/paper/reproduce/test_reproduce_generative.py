@@ -69,7 +69,7 @@ def test_a_quick_look_from_beginning_to_end(target, cells, capsys, monkeypatch):
     code, out, err = typed(capsys, cells, target)
     assert code == 0
     # all targets but the first find their runs finished
-    assert err == "" or err.count("\n") == 1 and "nothing was trained" in err
+    assert err == "" or (err.count("\n") == 1 and "nothing was trained" in err)
     folder = cells / f"{target}-quick"
     table = json.loads((folder / "table.json").read_text(encoding="utf-8"))
     assert max(len(line) for line in out.splitlines() if not line.startswith("written to")) <= 80
