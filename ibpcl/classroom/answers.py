@@ -16,7 +16,7 @@ def judge_number(task, verdict, case):
     ----------
     task : Task
         Its function takes no arguments and returns the number.  ``FUNCTION_slips`` of the
-        reference, if present, returns known wrong answers by the words that explain them.
+        reference, if present, returns common wrong answers by the words that explain them.
     verdict : ibpcl.classroom.verdict.Verdict
         Changed in place.
     case : ibpcl.classroom.judge.Case
@@ -77,7 +77,7 @@ def judge_prediction(task, verdict, case):
 
 
 def judge_counterexample(task, verdict, case):
-    """Judge an input at which a given gradient is said to be wrong, by trying it.
+    """Judge an input that is to refute a given gradient, by evaluating the gradient there.
 
     Parameters
     ----------

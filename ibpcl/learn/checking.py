@@ -45,7 +45,7 @@ class Checked:
 
     @property
     def ok(self):
-        """Whether the exercise is done."""
+        """True if the exercise is done."""
         return self.state == DONE
 
 

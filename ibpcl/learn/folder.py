@@ -62,7 +62,7 @@ class Folder:
 
     @property
     def exists(self):
-        """Whether the folder has been started."""
+        """True if the folder has been started."""
         return (self.path / PROGRESS).is_file()
 
     def require(self):
@@ -79,7 +79,7 @@ class Folder:
             )
 
     def _read(self):
-        """Return the record of progress; empty if there is no folder yet."""
+        """Return the record of progress, which is empty without a folder."""
         file = self.path / PROGRESS
         if self.path.exists() and not self.path.is_dir():
             raise UserError(f"learn: {self.path} is a file; give the path of a folder")

@@ -33,7 +33,7 @@ RELEVANT = 5  # inputs that the target depends on, in the masked layer
 
 
 class Milestone(NamedTuple):
-    """What a milestone shows.
+    """The results of a milestone.
 
     Attributes
     ----------

@@ -28,7 +28,7 @@ class Verdicts:
 
     @property
     def ok(self):
-        """Whether all exercises are done."""
+        """True if all exercises are done."""
         return all(each.ok for each in self.checked)
 
     def __repr__(self):

@@ -146,7 +146,7 @@ def solution(student, name):
     entry = student.entry(number)
     if not entry["tries"]:
         raise UserError(
-            f"learn: try exercise {number} first: the solution is shown after a check of your own "
+            f"learn: try exercise {number} first: the solution is shown after a check of your "
             f"version; `ibpcl learn hint {number}` helps"
         )
     entry["solution"] = True

@@ -74,7 +74,7 @@ def points_for_pi():
 
 
 def points_for_pi_slips():
-    """Return known wrong answers by what they are."""
+    """Return common wrong answers by the mistake that leads to them."""
     p = np.pi / 4
     return {
         "this is the number for the share p itself: pi is four times p": p * (1 - p) / 0.001**2,

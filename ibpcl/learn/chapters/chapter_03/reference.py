@@ -11,7 +11,7 @@ def best_step():
 
 
 def best_step_slips():
-    """Return known wrong answers by what they are."""
+    """Return common wrong answers by the mistake that leads to them."""
     return {
         "this is the best step if the rounding error is eps / h, not 2 eps / h": np.sqrt(
             2 * EPSILON

@@ -49,7 +49,7 @@ def first_unit_is_empty():
 
 
 def first_unit_is_empty_slips():
-    """Return known wrong answers by what they are."""
+    """Return common wrong answers by the mistake that leads to them."""
     return {
         "the factor alpha of the density is missing": beta(5, 21),
         "this is the probability for 21 inputs, or B(5, 22): mind the exponents": 5 * beta(5, 22),
@@ -68,7 +68,7 @@ def weights_of_the_finite_model():
 
 
 def weights_of_the_finite_model_slips():
-    """Return known wrong answers by what they are."""
+    """Return common wrong answers by the mistake that leads to them."""
     return {
         "this is the limit of infinitely many units, alpha": 5.0,
         "this is the row of the truncated limit, not of the finite model": 5 * (1 - (5 / 6) ** 20),

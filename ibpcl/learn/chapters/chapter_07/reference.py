@@ -4,7 +4,7 @@ import numpy as np
 
 
 def straight_through():
-    """Choose what the checker says of a straight-through mask."""
+    """Choose the checker's verdict on a straight-through mask."""
     return "b"
 
 

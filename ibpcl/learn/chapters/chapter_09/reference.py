@@ -127,7 +127,7 @@ def stiffness():
 
 
 def stiffness_slips():
-    """Return known wrong answers by what they are."""
+    """Return common wrong answers by the mistake that leads to them."""
     return {"this is the ratio of the widths: the pull has the square": 20.0}
 
 

@@ -30,7 +30,7 @@ def entropy_of_the_exponential():
 
 
 def entropy_of_the_exponential_slips():
-    """Return known wrong answers by what they are."""
+    """Return common wrong answers by the mistake that leads to them."""
     return {
         "this is the entropy for the rate 1 / 2": 1 + np.log(2),
         "this is the entropy in bits, not in nats": (1 - np.log(2)) / np.log(2),
