@@ -253,6 +253,12 @@ def _add_one_run(commands):
         metavar="DIR",
         help="folder for the results (default: runs/EXPERIMENT-METHOD-seedN)",
     )
+    run.add_argument(
+        "--figures",
+        choices=("svg", "pdf"),
+        help="write the figures in this vector format too, beside the PNG files; also for a "
+        "finished run",
+    )
     run.add_argument("--resume", metavar="DIR", help="continue the interrupted run in DIR")
     run.add_argument(
         "--trust",

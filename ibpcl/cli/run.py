@@ -10,6 +10,7 @@ from ibpcl.cli.making_runs import assignments, target
 from ibpcl.cli.table import AccuracyTable, LikelihoodTable, percent
 from ibpcl.errors import UserError
 from ibpcl.evaluation import structure
+from ibpcl.experiments import run_figures
 from ibpcl.experiments.config import UntrustedError, configure
 from ibpcl.experiments.folder import CONFIG, free_folder, table_of
 from ibpcl.experiments.presets import DEFAULT
@@ -61,6 +62,8 @@ def execute(options):
         )
         if prints_table:
             print_again(result)
+    if options.figures:
+        run_figures.draw(result, options.figures)
     if options.json:
         print((result.folder / "result.json").read_text(encoding="utf-8"), end="")
     elif options.quiet:

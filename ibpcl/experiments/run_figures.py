@@ -25,7 +25,7 @@ ENCODERS = {
 LAST = ("accuracy_matrix", "likelihood_matrix")
 
 
-def draw(run):
+def draw(run, suffix="png"):
     """Draw the figures of a run into its folder.
 
     The folder holds all results already, so a failure costs none of them and becomes a warning.
@@ -34,11 +34,13 @@ def draw(run):
     ----------
     run : ibpcl.experiments.run.Run
         A finished run with a folder.
+    suffix : {"png", "svg", "pdf"}
+        Format of the files.
     """
     try:
         drawn = run.figures()
         for name in sorted(drawn, key=LAST.__contains__):
-            figures.save(drawn[name], Path(run.folder, f"{name}.png"))
+            figures.save(drawn[name], Path(run.folder, f"{name}.{suffix}"))
     # Any error of Matplotlib, its fonts or the disk.
     except Exception as error:
         warnings.warn(

@@ -138,3 +138,12 @@ def test_a_table_survives_its_figures(tmp_path, drawn, monkeypatch):
         "values.csv",
         "report.html",
     }
+
+
+@pytest.mark.parametrize("suffix", ["svg", "pdf"])
+@pytest.mark.usefixtures("figures")
+def test_figures_come_as_vectors_too(tmp_path, suffix):
+    done = run(configure("split-glyphs", **TINY), tmp_path / "run")
+    run_figures.draw(done, suffix)
+    png = {path.stem for path in done.folder.glob("*.png")}
+    assert png == {path.stem for path in done.folder.glob(f"*.{suffix}")} != set()
