@@ -1,1 +1,1 @@
-"""Names for what is wrong with a gradient, from evidence to one sentence."""
+"""The diagnosis of a wrong gradient: from measurements to one sentence that names the mistake."""

@@ -1,4 +1,4 @@
-"""Run changed gradient functions on every trial, and see whose gradients they make right."""
+"""Trials of changed gradient functions: each is run and compared with the true gradients."""
 
 import linecache
 
@@ -8,35 +8,59 @@ from ibpcl.verify.diagnosis.evidence import close
 from ibpcl.verify.diagnosis.source import Code, executed_by
 from ibpcl.verify.witnesses.problem import copied, gradients_in_order, shaped_like
 
-# seconds, about: to compile a function, and to run one expression of it
+# approximate seconds to compile a function, and to run one expression of it
 COMPILING = 3e-4
 RUNNING = 2e-6
-# seconds that each search may take, by these numbers
+# seconds that each search may take, estimated with these numbers
 QUICK = 0.15
 EDITING = 0.8
 FILLING = 0.4
 SHELL = "<gradient without source>"
-OTHER = object()  # stands for a value that is no array or number
+OTHER = object()  # stands for a value that is neither an array nor a number
 
 
 class Bench:
-    """What changed functions are tried on: the cotangents and caches of all trials."""
+    """A test bench for changed gradient functions, with the cotangents and caches of all trials.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Measurements on the pair.
+
+    Attributes
+    ----------
+    runs : int
+        Number of calls of gradient functions so far.
+    forward : list of tuple
+        The result of :meth:`ibpcl.verify.witnesses.problem.Problem.call` at each point.
+    """
 
     def __init__(self, evidence):
         self.evidence = evidence
         self.runs = 0
         self.forward = [problem.call() for problem in evidence.problems]
 
-    def gradients(self, f_vjp, t):
-        """Return the gradients of a function in trial ``t``, or None if it raises; its arguments
-        are copies.
+    def gradients(self, f_vjp, trial):
+        """Return the gradients of a function in one trial.
+
+        Parameters
+        ----------
+        f_vjp : callable
+            Gradient function ``f_vjp(dout, cache)``.  It gets copies.
+        trial : int
+            Number of the trial.
+
+        Returns
+        -------
+        tuple of ndarray or None
+            One array for each differentiated input, None if the function raises.
         """
-        p, row = self.evidence.trials[t]
+        point, row = self.evidence.trials[trial]
         self.runs += 1
         with np.errstate(all="ignore"):
             try:
-                problem = self.evidence.problems[p]
-                outputs, several, cache = problem.call() if problem.renewed else self.forward[p]
+                problem = self.evidence.problems[point]
+                outputs, several, cache = problem.call() if problem.renewed else self.forward[point]
                 result = f_vjp(shaped_like(self.evidence.w[row], outputs, several), copied(cache))
                 return tuple(
                     np.asarray(g) for g in gradients_in_order(result, self.evidence.problem)
@@ -45,18 +69,31 @@ class Bench:
                 return None
 
     def mended(self, f_vjp, inputs):
-        """Return which of ``inputs`` a changed function makes right in every trial."""
-        for t in range(len(self.evidence.trials)):
-            result = self.gradients(f_vjp, t)
+        """Return the inputs whose gradients a changed function makes right in every trial.
+
+        Parameters
+        ----------
+        f_vjp : callable
+            Changed gradient function.
+        inputs : list of int
+            Positions of the inputs to judge.
+
+        Returns
+        -------
+        list of int
+        """
+        for trial in range(len(self.evidence.trials)):
+            result = self.gradients(f_vjp, trial)
             if result is None or len(result) != len(self.evidence.problem.wrt):
                 return []
-            inputs = [j for j in inputs if self._right(j, t, result)]
+            inputs = [j for j in inputs if self._right(j, trial, result)]
             if not inputs:
                 return []
         return inputs
 
-    def _right(self, j, t, result):
-        value, allowed = self.evidence.expected(j, t)
+    def _right(self, j, trial, result):
+        """Return whether the gradient of one input is right in one trial."""
+        value, allowed = self.evidence.expected(j, trial)
         array = result[self.evidence.problem.wrt.index(j)]
         return (
             array.shape == value.shape
@@ -65,8 +102,12 @@ class Bench:
         )
 
     def code(self):
-        """Return the source of the gradient function, or of a shell around it; None if neither
-        repeats the gradient.
+        """Return the source of the gradient function, or of a shell around it.
+
+        Returns
+        -------
+        Code or None
+            None if neither of them, compiled again, repeats the gradient.
         """
         plain = self.evidence.gradients[0]
         problem = self.evidence.problem
@@ -93,8 +134,18 @@ class Bench:
 
 
 def shell_of(problem):
-    """Return a function that hands ``dout`` on to a gradient function without source, and names
-    what that returns.
+    """Return a Python function around a gradient function without source.
+
+    Parameters
+    ----------
+    problem : Problem
+        The pair.
+
+    Returns
+    -------
+    callable
+        ``shell(dout, cache)`` calls the gradient function, and gives each gradient a name such as
+        ``dx``.  Its source can be read and changed.
     """
     names = [problem.names[j] for j in problem.wrt]
     results = ", ".join(
@@ -113,19 +164,49 @@ def shell_of(problem):
 
 
 def affordable(seconds, executed, compiling=COMPILING):
-    """Return how often a function may be run that executes so many expressions: the same on every
-    machine.
+    """Return how often a function can be run in a time limit, by its number of expressions.
+
+    The estimate does not depend on the speed of the machine, so results are reproducible.
+
+    Parameters
+    ----------
+    seconds : float
+        Time limit.
+    executed : int
+        Number of expressions that one run evaluates.
+    compiling : float
+        Seconds that it takes to compile the function before each run.
+
+    Returns
+    -------
+    int
     """
     return int(seconds / (5e-5 + compiling + RUNNING * executed))
 
 
 class Recording:
-    """The values of all places of a function in one run, and the variables of each function when it
-    returned.
+    """The values of all places of a function in one run.
 
-    ``values`` has the first value of each place (:data:`OTHER` for what is no array or number),
-    ``series`` all of those that are numbers, ``counts`` how many there were, ``executed`` the
-    number of all, ``scopes`` the variables.
+    Parameters
+    ----------
+    code : Code
+        The function, whose places are watched.
+    run : callable
+        ``run(function)`` calls the watched function.
+
+    Attributes
+    ----------
+    values : dict
+        First value of each place, by its number, :data:`OTHER` for a value that is neither an array
+        nor a number.
+    series : dict
+        All values of each place that are arrays or numbers.
+    counts : dict
+        Number of values of each place.
+    executed : int
+        Number of values of all places.
+    scopes : dict
+        The local variables of each function, by its name, when its last place was evaluated.
     """
 
     def __init__(self, code, run):
@@ -139,9 +220,9 @@ class Recording:
             self.counts[place] = self.counts.get(place, 0) + 1
             self.scopes[functions[place]] = scope
             if isinstance(value, (np.ndarray, np.generic, int, float, complex)):
-                kept = np.array(value) if isinstance(value, np.ndarray) else value
-                self.values.setdefault(place, kept)
-                self.series.setdefault(place, []).append(kept)
+                stored = np.array(value) if isinstance(value, np.ndarray) else value
+                self.values.setdefault(place, stored)
+                self.series.setdefault(place, []).append(stored)
             else:
                 self.values.setdefault(place, OTHER)
             return value
@@ -151,22 +232,44 @@ class Recording:
 
 
 def find_edits(bench, code, edits, wrong, needed, most, found):
-    """Find for each wrong input the simplest edit that makes it right, preferring one that mends
-    all, and spoils none.
+    """Find the simplest edit that makes each wrong gradient right.
 
-    It tries ``edits``, simplest first, with so many runs at most, until those of ``needed`` are
-    explained, puts (edit, cost) for each input into ``found``, and returns the edits that were not
-    tried.
+    An edit that mends all wrong gradients and spoils no right one is preferred.  The search ends
+    with such an edit, or with much simpler edits for all needed inputs.
+
+    Parameters
+    ----------
+    bench : Bench
+        Runs the changed functions.
+    code : Code
+        Source of the gradient function.
+    edits : list of Edit
+        The edits to try, in this order.
+    wrong : list of int
+        Inputs to mend.
+    needed : list of int
+        Inputs among them that have no name yet.
+    most : int
+        Largest number of runs.
+    found : dict
+        Receives (edit, cost) for each input that an edit mends.  The cost is 0 for an edit that
+        mends all, plus 1 if it does not mend all or spoils a right gradient, plus 2 if it spoils
+        one.
+
+    Returns
+    -------
+    list of Edit
+        The edits that were not tried.
     """
     start = bench.runs
     tried = 0
-    everything = list(bench.evidence.problem.wrt)
-    right = [j for j in everything if j not in bench.evidence.wrong]
+    inputs = list(bench.evidence.problem.wrt)
+    right = [j for j in inputs if j not in bench.evidence.wrong]
     for edit in edits:
         if bench.runs - start > most:
             break
         if all(j in found and found[j][0].rank < edit.rank - 2 for j in needed):
-            # a much simpler edit for each of them is known
+            # a much simpler edit is known for each of them
             break
         tried += 1
         mends = try_edit(bench, code, edit, wrong)
@@ -183,7 +286,24 @@ def find_edits(bench, code, edits, wrong, needed, most, found):
 
 
 def try_edit(bench, code, edit, inputs):
-    """Return which inputs an edit makes right."""
+    """Return the inputs whose gradients an edit makes right.
+
+    Parameters
+    ----------
+    bench : Bench
+        Runs the changed function.
+    code : Code
+        Source of the gradient function.  The edit is undone afterwards.
+    edit : Edit
+        Change of the source.
+    inputs : list of int
+        Positions of the inputs to judge.
+
+    Returns
+    -------
+    list of int
+        Empty if the changed source does not compile.
+    """
     undo = edit.swap()
     try:
         changed = code.compile()

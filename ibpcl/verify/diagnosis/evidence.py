@@ -1,8 +1,8 @@
-r"""All that is measured about a wrong gradient, before anybody guesses why it is wrong.
+"""Measurements on a wrong gradient, taken before any hypothesis about the mistake is tried.
 
-A hypothesis that fits by coincidence is the danger: a gradient with one entry is always
-"proportional" to the right one.  So every hypothesis is tried against three trials: two cotangents
-at the point given, and a third at a second point near by.
+A hypothesis can fit by coincidence: a gradient with a single entry is always "proportional" to the
+right one.  Every hypothesis must therefore explain three trials: two cotangents at the given point,
+and a third cotangent at a second point nearby.
 """
 
 from functools import cached_property
@@ -13,17 +13,49 @@ from ibpcl.verify.diagnosis.symmetric import mirrored
 from ibpcl.verify.judging import entries_to_look_at
 from ibpcl.verify.witnesses.witness import measure, refusals
 
-# a hypothesis must explain a gradient to this multiple of the error that a right one may have
+# A hypothesis may miss a gradient by this multiple of the error that a right gradient may have.
 SLACK = 30.0
-SOME = 20  # entries that differences measure at the second point
-ROWS = 300  # unit cotangents at most that are pulled back one by one
+SOME = 20  # number of entries that differences measure at the second point, about
+ROWS = 300  # largest number of unit cotangents that are pulled back one by one
 
 
 class Evidence:
-    """Measurements about one pair whose gradient is wrong.
+    """Measurements on one pair whose gradient is wrong.
 
-    ``w`` are three cotangents, ``truths`` what the witnesses say at the point given of each input
-    that was looked at entry by entry, ``candidates`` the user's own expressions.
+    A trial is a point and a cotangent.  Trials 0 and 1 are at the given point, trial 2 is at a
+    second point nearby.  It is left out if no such point exists, or if the forward reads one
+    triangle of a symmetric input.
+
+    Parameters
+    ----------
+    problem : Problem
+        The pair at the given point.
+    w : ndarray, shape (3, M)
+        Three cotangents of all M outputs.
+    truths : dict
+        The :class:`ibpcl.verify.witnesses.witness.Truth` at the given point for each input, by its
+        position.  Inputs that were not measured entry by entry may be missing: they are measured on
+        demand.
+    rng : numpy.random.Generator
+        Chooses the second point and the entries to measure.
+    rtol : float, optional
+        Relative tolerance of the check, instead of the tolerance that the witnesses allow.
+    candidates : dict, optional
+        The user's own expressions, by name: arrays that a missing factor or term may be made of.
+
+    Attributes
+    ----------
+    problems : list of Problem
+        The pair at the given point and, where possible, at the second point.
+    truths : list of dict
+        The measured truths at each point, by position of the input.
+    extra : dict
+        The user's ``candidates``, empty by default.
+    wrong : list of int
+        Positions of the inputs whose gradients are wrong;
+        :func:`ibpcl.verify.diagnosis.naming.diagnose` sets it.
+    trials : list of tuple of int
+        (point, cotangent) of each trial, as indices of ``problems`` and ``w``.
     """
 
     def __init__(self, problem, w, truths, rng, rtol=None, candidates=None):
@@ -42,36 +74,70 @@ class Evidence:
         self.wrong = []
         self.trials = [(0, 0), (0, 1)] + ([(1, 2)] if near is not None else [])
 
-    def truth(self, j, p=0):
-        """Return the witnesses' Jacobian of input ``j`` at point ``p``."""
+    def truth(self, j, point=0):
+        """Return the Jacobian of one input as the witnesses measure it.
+
+        Parameters
+        ----------
+        j : int
+            Position of the input.
+        point : int
+            0 for the given point, 1 for the second point.
+
+        Returns
+        -------
+        Truth
+            Derivatives of all outputs by some or all entries of the input.  It is measured once.
+        """
         if j not in self.truths[0]:
             entries = entries_to_look_at(self.problem.shape(j), self.w.shape[1], self.rng)
             self.truths[0][j] = measure(self.problem, j, entries, self.rng, self.rtol)
-        if j not in self.truths[p]:
+        if j not in self.truths[point]:
             first = self.truths[0][j]
             some = (
                 first.entries
                 if first.method == "complex step"
                 else first.entries[:: len(first.entries) // SOME + 1]
             )
-            self.truths[p][j] = measure(
-                self.problems[p], j, some, self.rng, self.rtol, first.method
+            self.truths[point][j] = measure(
+                self.problems[point], j, some, self.rng, self.rtol, first.method
             )
-        return self.truths[p][j]
+        return self.truths[point][j]
 
     @cached_property
     def gradients(self):
-        """What the gradient function returned: for each trial a tuple of arrays."""
-        pulled = [self.problems[p].gradients(self.w[row]) for p, row in self.trials]
+        """The results of the gradient function: a tuple of arrays for each trial."""
+        pulled = [self.problems[point].gradients(self.w[row]) for point, row in self.trials]
         return [tuple(map(_as_float, gradients)) for gradients in pulled]
 
-    def got(self, j, t):
-        """Return the gradient under test of input ``j`` in trial ``t``."""
-        return self.gradients[t][self.problem.wrt.index(j)]
+    def got(self, j, trial):
+        """Return the gradient under test of one input.
+
+        Parameters
+        ----------
+        j : int
+            Position of the input.
+        trial : int
+            Number of the trial.
+
+        Returns
+        -------
+        ndarray or None
+            The gradient as the pair returned it, or None if the pair returned None.
+        """
+        return self.gradients[trial][self.problem.wrt.index(j)]
 
     def fits(self, j):
-        """Return whether the gradient of input ``j`` is a finite array of numbers of the right
-        shape.
+        """Return whether a gradient is a finite array of real numbers in the shape of its input.
+
+        Parameters
+        ----------
+        j : int
+            Position of the input.
+
+        Returns
+        -------
+        bool
         """
         got = self.got(j, 0)
         return (
@@ -81,57 +147,123 @@ class Evidence:
             and bool(np.all(np.isfinite(got)))
         )
 
-    def expected(self, j, t, w=None):
-        """Return the true gradient of input ``j`` and the error allowed, NaN where it is not
-        known.
+    def expected(self, j, trial, w=None):
+        """Return the true gradient of one input and its allowed error.
+
+        Parameters
+        ----------
+        j : int
+            Position of the input.
+        trial : int
+            Number of the trial.
+        w : ndarray, shape (M,), optional
+            Cotangent to pull back, instead of that of the trial.
+
+        Returns
+        -------
+        ndarray, shape (2, *shape of the input)
+            The true gradient and the absolute error that is allowed.  Entries that were not
+            measured are NaN in both.
         """
-        if w is None and (j, t) in self._expected:
-            return self._expected[j, t]
-        p, row = self.trials[t]
-        truth = self.truth(j, p)
+        if w is None and (j, trial) in self._expected:
+            return self._expected[j, trial]
+        point, row = self.trials[trial]
+        truth = self.truth(j, point)
         value, _, allowed = truth.gradient(self.w[row] if w is None else w)
         full = np.full((2, int(np.prod(self.problem.shape(j)))), np.nan)
         full[0, truth.entries[truth.usable]] = value[truth.usable]
         full[1, truth.entries[truth.usable]] = allowed[truth.usable]
         full = full.reshape(2, *self.problem.shape(j))
         if w is None:
-            self._expected[j, t] = full
+            self._expected[j, trial] = full
         return full
 
     def off(self, j):
-        """Return where the gradient of input ``j`` is wrong at the point given, and where that is
-        known.
+        """Return the entries of a gradient that are wrong at the given point.
+
+        Parameters
+        ----------
+        j : int
+            Position of the input.
+
+        Returns
+        -------
+        off : ndarray of bool, shape of the input
+            True where the gradient is wrong for one of the first two cotangents.
+        known : ndarray of bool, shape of the input
+            True where the true gradient was measured.
         """
         known = ~np.isnan(self.expected(j, 0)[0])
         off = np.zeros(self.problem.shape(j), dtype=bool)
-        for t in (0, 1):
-            value, allowed = self.expected(j, t)
-            off |= known & ~(np.abs(self.got(j, t) - value) <= allowed)
+        for trial in (0, 1):
+            value, allowed = self.expected(j, trial)
+            off |= known & ~(np.abs(self.got(j, trial) - value) <= allowed)
         return off, known
 
     def explains(self, j, arrays):
-        """Return whether ``arrays``, one for each trial, equal the true gradient of input ``j``."""
-        for t, array in enumerate(arrays):
-            value, allowed = self.expected(j, t)
+        """Return whether arrays equal the true gradient of one input in every trial.
+
+        Parameters
+        ----------
+        j : int
+            Position of the input.
+        arrays : list of ndarray or None
+            One array for each trial.
+
+        Returns
+        -------
+        bool
+            False also if an array is None or of another shape.
+        """
+        for trial, array in enumerate(arrays):
+            value, allowed = self.expected(j, trial)
             if array is None or np.shape(array) != value.shape or not close(array, value, allowed):
                 return False
         return True
 
     def each(self, function):
-        """Return ``[function(t) for every trial t]``."""
-        return [function(t) for t in range(len(self.trials))]
+        """Return the values of a function for all trials.
+
+        Parameters
+        ----------
+        function : callable
+            ``function(trial)`` takes the number of a trial.
+
+        Returns
+        -------
+        list
+        """
+        return [function(trial) for trial in range(len(self.trials))]
 
     def linear(self, j):
-        """Return whether the gradient of input ``j`` is linear in the cotangent, as every right one
-        is.
+        """Return whether a gradient is linear in the cotangent, as every right gradient is.
+
+        Parameters
+        ----------
+        j : int
+            Position of the input.
+
+        Returns
+        -------
+        bool
         """
         a, b, both = (self._pulled(w, j) for w in (self.w[0], self.w[1], self.w[0] + self.w[1]))
         size = np.abs(a) + np.abs(b)
         return bool(np.all(np.abs(a + b - both) <= 1e-8 * (size + np.max(size, initial=0.0))))
 
     def missing_pattern(self, j):
-        """Return whether nothing flows back from some outputs to some entries, and all else is
-        right.
+        """Return whether the only fault is that some outputs do not reach some entries.
+
+        Parameters
+        ----------
+        j : int
+            Position of the input.
+
+        Returns
+        -------
+        bool
+            True if every wrong entry of the claimed Jacobian is zero, while other entries are right
+            and not zero.  For more than 300 outputs, 75 of them are sampled.
         """
         truth = self.truth(j)
         size = self.w.shape[1]
@@ -144,13 +276,14 @@ class Evidence:
             [self._pulled(np.eye(1, size, row)[0], j).ravel()[truth.entries] for row in rows]
         )
         claimed = claimed[:, truth.usable]
-        true = truth.jacobian[rows][:, truth.usable]
-        size = np.max(np.abs(true), initial=0.0)
-        off = np.abs(claimed - true) > 1e-7 * size
+        right = truth.jacobian[rows][:, truth.usable]
+        size = np.max(np.abs(right), initial=0.0)
+        off = np.abs(claimed - right) > 1e-7 * size
         zero_there = np.all(np.abs(claimed[off]) <= 1e-13 * size)
-        return bool(np.any(off) and zero_there and not np.all(off[np.abs(true) > 1e-13 * size]))
+        return bool(np.any(off) and zero_there and not np.all(off[np.abs(right) > 1e-13 * size]))
 
     def _pulled(self, w, j):
+        """Return the gradient under test of one input for a cotangent at the given point."""
         return _as_float(self.problem.gradients(w)[self.problem.wrt.index(j)])
 
 
@@ -161,23 +294,50 @@ def _as_float(gradient):
 
 
 def close(array, value, allowed):
-    """Return whether ``array`` is within ``SLACK`` times ``allowed`` of ``value`` wherever that is
-    known.
+    """Return whether an array agrees with a measured value up to the slack of a hypothesis.
+
+    Parameters
+    ----------
+    array : array_like
+        The gradient that a hypothesis predicts.
+    value : ndarray, same shape
+        The true gradient, NaN where it was not measured.
+    allowed : ndarray, same shape
+        The absolute error that a right gradient may have.
+
+    Returns
+    -------
+    bool
+        True if all measured entries agree to ``SLACK`` times ``allowed``.  False if none was
+        measured.
     """
-    known = ~np.isnan(value)
-    if not np.any(known):
+    measured = ~np.isnan(value)
+    if not np.any(measured):
         return False
-    gap = np.abs(np.asarray(array, dtype=float)[known] - value[known])
-    return bool(np.all(gap <= SLACK * allowed[known] + 1e-300))
+    gap = np.abs(np.asarray(array, dtype=float)[measured] - value[measured])
+    return bool(np.all(gap <= SLACK * allowed[measured] + 1e-300))
 
 
 def neighbour(problem, rng):
-    """Return the problem at a second point near by, or None if the forward works at none.
+    """Return the problem at a second point nearby.
 
-    Inputs move by a tenth of their size, the differentiated ones first: numbers between 0 and 1
-    stay there, positive ones stay positive, others get normal noise.  Masks and one-hot labels
-    (zeros and ones) that are not differentiated are kept, and so are integers; symmetric matrices
-    that are not differentiated stay symmetric.
+    Inputs move by a tenth of their size, and by a hundredth if that fails.  If the forward refuses
+    the point, only the differentiated inputs move.  Numbers between 0 and 1 stay there, positive
+    and negative numbers keep their sign, and others get normal noise.  Integers do not move, nor do
+    masks and one-hot labels (zeros and ones) that are not differentiated.  Symmetric matrices that
+    are not differentiated stay symmetric.
+
+    Parameters
+    ----------
+    problem : Problem
+        The pair at the given point.
+    rng : numpy.random.Generator
+        Source of the changes.
+
+    Returns
+    -------
+    Problem or None
+        None if the forward works at no point that was tried.
     """
     outputs = problem.vector().shape
     for strength, chosen in ((0.1, None), (0.1, problem.wrt), (0.01, None), (0.01, problem.wrt)):
@@ -201,6 +361,7 @@ def neighbour(problem, rng):
 
 
 def _moved(value, strength, rng, differentiated):
+    """Return an input moved at random by a share of its size, within its range."""
     array = np.asarray(value)
     if array.dtype.kind != "f" or array.size == 0:
         return value
@@ -223,5 +384,5 @@ def _moved(value, strength, rng, differentiated):
         and array.shape == array.T.shape
         and np.array_equal(array, array.T)
     ):
-        moved = mirrored(moved, "lower")  # a covariance stays one
+        moved = mirrored(moved, "lower")  # a covariance stays symmetric
     return moved if isinstance(value, np.ndarray) else moved[()]

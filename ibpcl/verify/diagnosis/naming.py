@@ -1,11 +1,12 @@
-"""Name the mistake in a gradient that is wrong: hypotheses in the order of their simplicity.
+"""Names for the mistake in a wrong gradient: hypotheses in the order of their simplicity.
 
-1. What concerns the whole gradient (:mod:`ibpcl.verify.diagnosis.whole`): its shape, sign, a
+1. A mistake in the whole gradient (:mod:`ibpcl.verify.diagnosis.whole`): its shape, its sign, a
    constant, a rearrangement, a sum.
-2. One place of the source changed (:mod:`ibpcl.verify.edits`).
+2. A mistake that one change of the source mends (:mod:`ibpcl.verify.edits`).
 3. A path of the forward that was held constant (:mod:`ibpcl.verify.diagnosis.paths`).
 4. A factor or term that is missing in one place (:mod:`ibpcl.verify.diagnosis.holes`).
-5. Where nothing fits: what was excluded, and where a single mistake can still be.
+5. If no hypothesis fits, a list of the excluded mistakes, and the lines where a single mistake can
+   still be.
 
 A hypothesis counts if it explains the gradient for two cotangents and at a second point.
 """
@@ -40,14 +41,25 @@ from ibpcl.verify.edits import LATE, edits_of
 from ibpcl.verify.reports.kinds import Finding
 from ibpcl.verify.reports.words import constant_name
 
-MOST_COLUMNS = 40_000  # known arrays that are tried in the places
+MOST_COLUMNS = 40_000  # largest number of known arrays that are tried in the places
 EARLY_STAGES = ("plain", "functions", "pairs", "sums")
 LATE_STAGES = ("two", "order")
 
 
 def diagnose(evidence, wrong):
-    """Return a :class:`Finding` for each of the inputs ``wrong``, by positions, whose gradients are
-    wrong.
+    """Name the mistake in each wrong gradient.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Measurements on the pair.
+    wrong : sequence of int
+        Positions of the inputs whose gradients are wrong.
+
+    Returns
+    -------
+    dict
+        A :class:`ibpcl.verify.reports.kinds.Finding` for each position in ``wrong``.
     """
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -60,29 +72,27 @@ def diagnose(evidence, wrong):
         ]
         if vague:
             findings.update(_mistyped(evidence, vague))
-        plain = {
+        named = {
             j: finding
             for j, finding in findings.items()
             if finding is not None and finding.kind != "wrong_shape"
         }
-        found = Search(evidence, wrong, findings).run() if len(plain) < len(wrong) else {}
-        for j, finding in found.items():
-            shape = f"; {findings[j].words}" if j not in plain and findings[j] is not None else ""
+        searched = Search(evidence, wrong, findings).run() if len(named) < len(wrong) else {}
+        for j, finding in searched.items():
+            shape = f"; {findings[j].words}" if j not in named and findings[j] is not None else ""
             findings[j] = finding._replace(words=finding.words + shape)
         return findings
 
 
 def _mistyped(evidence, inputs):
-    """Return findings on a number of the gradient that is wrong in some digit, for all inputs or
-    for each alone.
-    """
+    """Return findings on a wrong number in the gradient, for all inputs or for each alone."""
     for group in ([inputs] if len(inputs) > 1 else []) + [[j] for j in inputs]:
         try:
-            fit = mistyped(Numbers(evidence, group))
+            match = mistyped(Numbers(evidence, group))
         except Exception:  # a changed function may do anything at all
-            fit = None
-        if fit is not None:
-            number, value = fit
+            match = None
+        if match is not None:
+            number, value = match
             words = (
                 f"a number is wrong: {number.value:.10g} should be "
                 f"{value:.10g}{constant_name(value)}"
@@ -94,8 +104,38 @@ def _mistyped(evidence, inputs):
 class Search:
     """The search for the place of a mistake: in the gradient's source, or in a path of the forward.
 
-    ``findings`` is what the whole gradients of the wrong inputs show; it is replaced only by one
-    mistake that explains all of them.
+    Parameters
+    ----------
+    evidence : Evidence
+        Measurements on the pair.
+    wrong : sequence of int
+        Positions of the inputs whose gradients are wrong.
+    findings : dict
+        What the whole gradient of each wrong input shows, by its position: a ``Finding`` or None.
+        These findings are replaced only by one mistake that explains all wrong gradients.
+
+    Attributes
+    ----------
+    bench : Bench
+        Runs changed versions of the gradient function.
+    code : Code or None
+        Source of the gradient function, None if it cannot be read.
+    left : list of int
+        Inputs that need a name: without a finding, or with a wrong shape.
+    shaped : list of int
+        Inputs whose gradients are finite and have the right shape.
+    found : dict
+        The findings of this search, by position of the input.
+    edits : dict
+        For each input, the edit that makes it right and the cost of the edit.
+    untried : int
+        Number of edits that were not tried for lack of time.
+    places : list of tuple
+        Pairs of a group of inputs and the holes in which one mistake can explain them.
+    known : dict
+        The known arrays at each hole, by the ``id`` of the hole.
+    columns : int
+        Number of known arrays that were tried so far.
     """
 
     def __init__(self, evidence, wrong, findings):
@@ -108,14 +148,18 @@ class Search:
         self.found = {}
         self.edits = {}
         self.untried = 0
-        # (wrong inputs, holes), what is known at these
         self.places = []
         self.known = {}
         self.columns = 0
 
     def run(self):
-        """Return a finding for each input that was not named before, and for all if one mistake
-        explains them.
+        """Run the search.
+
+        Returns
+        -------
+        dict
+            A ``Finding`` for each input that had no name before, and for all wrong inputs if one
+            mistake explains them.
         """
         if self.code is not None:
             self._look()
@@ -159,20 +203,22 @@ class Search:
             self._fill(stage, views)
 
     def _open(self):
+        """Return the inputs that still need a name."""
         return [j for j in self.left if j not in self.found]
 
     def _take(self, findings):
+        """Keep findings for inputs that have none yet."""
         self.found.update({j: finding for j, finding in findings.items() if j not in self.found})
 
     def _each(self, attempt):
-        """Try to name each input that is open and has the right shape by itself."""
+        """Try to name each unnamed gradient of the right shape by itself."""
         for j in self._open():
-            named = attempt(j) if j in self.shaped else None
-            if named is not None:
-                self.found[j] = Finding(*named)
+            result = attempt(j) if j in self.shaped else None
+            if result is not None:
+                self.found[j] = Finding(*result)
 
     def _edit(self, edits, seconds):
-        """Try edits in the time given; returns those that there was no time for."""
+        """Try edits within a time limit; return the edits that were not tried."""
         inputs = self.wrong if not self.found else self._open()
         edits = [edit for edit in edits if self.suspects.allow(edit)]
         left = find_edits(
@@ -188,6 +234,7 @@ class Search:
         return left
 
     def _name_edits(self):
+        """Turn the edits that were found into findings."""
         for j, (edit, _) in self.edits.items():
             few = (
                 few_entries(self.evidence, j)
@@ -198,36 +245,34 @@ class Search:
             self._take({j: Finding(edit.kind, words, self.code.line(edit.node))})
 
     def _measure(self):
-        """Find the places in which one mistake may be: of all wrong inputs, and of each alone if
-        there is none.
-        """
+        """Find the places where one mistake can explain all wrong inputs, or each alone."""
         inputs = [j for j in self.shaped if j not in self.found]
         most = affordable(FILLING, self.recordings[0].executed, 0.0)
         for group in ([inputs] if len(inputs) > 1 else []) + [
             [j] for j in inputs if j in self.left
         ]:
             start = self.bench.runs
-            found, innocent = holes(
+            measured, innocent = holes(
                 self.bench, self.code, self.recordings, group, most, self.suspects
             )
             most -= self.bench.runs - start
             self.places.append(
-                (group, sorted(found, key=lambda hole: (not hole.telling, hole.right is None)))
+                (group, sorted(measured, key=lambda hole: (not hole.telling, hole.right is None)))
             )
-            if len(group) == len(inputs) and found:
+            if len(group) == len(inputs) and measured:
                 self.suspects.innocent = innocent
                 self.suspects.likely = {
-                    hole.place.statement for hole in found if hole.telling and hole.place.whole
+                    hole.place.statement for hole in measured if hole.telling and hole.place.whole
                 }
-            if len(group) > 1 and any(hole.telling for hole in found):
+            if len(group) > 1 and any(hole.telling for hole in measured):
                 break
 
     def _fill(self, stage, views):
-        """Look for what a place would have to be."""
-        for group, found in self.places:
+        """Look for the factor or term that belongs in a place."""
+        for group, group_holes in self.places:
             fits = [
                 (fit, hole)
-                for hole in found
+                for hole in group_holes
                 if any(j in self._open() for j in group)
                 for fit in [self._fit(hole, stage, views, group)]
                 if fit is not None
@@ -243,7 +288,7 @@ class Search:
                 )
 
     def _fit(self, hole, stage, views, group):
-        """Return (cost, kind, words, factor) for what fits a place, or None."""
+        """Return (cost, kind, words, factor) of the best array for a hole, or None."""
         if stage == "order":
             return patterned(hole)
         if id(hole) not in self.known:
@@ -253,8 +298,8 @@ class Search:
         )
         self.columns += len(columns)
         match = best_match(hole, columns, STAGES[stage]) if self.columns < MOST_COLUMNS else None
-        # What is not linear in dout was not meant as a gradient, so nothing stands there in the
-        # place of another value.
+        # A result that is not linear in dout was not meant as a gradient.  "This value belongs
+        # there instead" would then be a coincidence.
         meant = match is not None and (
             match.relation in ("missing", "extra", "term", "less")
             or all(map(self.evidence.linear, group))
@@ -262,9 +307,7 @@ class Search:
         return named(hole, match) if meant else None
 
     def _unnamed(self, j):
-        """Return (kind, words): what can be said of a mistake for which no explanation was
-        found.
-        """
+        """Return (kind, words) for a mistake that no hypothesis explains."""
         evidence, (off, known) = self.evidence, self.evidence.off(j)
         where = (
             "wrong everywhere"
@@ -274,7 +317,7 @@ class Search:
         if np.array_equal(evidence.got(j, 0), evidence.got(j, 1)):
             return (
                 "elementwise_factor",
-                "the gradient does not depend on dout: the factor dout is missing, if not more",
+                "the gradient does not depend on dout: at least the factor dout is missing",
             )
         if np.any(off) and not np.any(evidence.got(j, 0)[off]):
             return (
@@ -288,21 +331,23 @@ class Search:
                 "one term missing: the gradient is right where it is not zero, but some outputs "
                 "do not flow back to some entries",
             )
-        rest = f" (all but {self.untried}, for which there was no time)" if self.untried else ""
+        exception = (
+            f" (except {self.untried} that were not tried for lack of time)" if self.untried else ""
+        )
         lines = dict.fromkeys(
             self.code.line(hole.place.node)
-            for group, found in self.places
-            for hole in found
+            for group, group_holes in self.places
+            for hole in group_holes
             if j in group and hole.telling
         )
         return "wrong", (
-            f"{where}, and not by one simple mistake: excluded are a sign, a constant factor, a "
-            "transpose, a sum over another axis, gradients exchanged or shifted, any change of "
-            f"one operation{rest}, any single path of the forward held constant"
+            f"{where}, and no simple mistake explains it: excluded are a sign, a constant factor, "
+            "a transpose, a sum over another axis, gradients exchanged or shifted, any change of "
+            f"one operation{exception}, any single path of the forward held constant"
             + (
                 f"; a single mistake can only be in {' or in '.join(lines)}"
                 if 0 < len(lines) <= 3
                 else ""
             )
-            + ("" if linear else "; it is not linear in dout, which every right one is")
+            + ("" if linear else "; it is not linear in dout, as every right gradient is")
         )

@@ -1,8 +1,8 @@
-"""A function's source as syntax trees that can be changed, watched and compiled again.
+"""The source of a function as syntax trees that can be changed, watched and compiled again.
 
-The checker explains a wrong gradient by changing the student's code in one place and running it
-again, and by holding single values of the forward constant.  Both work on the syntax tree of the
-function and of the functions of its own file that it calls, so every finding has a line.
+The checker explains a wrong gradient in two ways.  It changes the student's code in one place and
+runs it again, and it holds single values of the forward constant.  Both work on the syntax trees of
+the function and of the functions in the same file that it calls, so every finding has a line.
 """
 
 import ast
@@ -21,7 +21,7 @@ from ibpcl.verify.doors import notebooks
 from ibpcl.verify.doors.pair import Adapted
 
 WATCH = "__watch__"
-MOST_ITEMS = 20  # of a cache, a list or an object
+MOST_ITEMS = 20  # largest number of items read from a cache, a list or an object
 LAYOUT = (
     "zeros",
     "ones",
@@ -48,21 +48,43 @@ _VALUES = (
 
 
 class Code:
-    """A function, a bound method or an adapter around them, with the helpers of its file that it
-    calls.
+    """The source of a function and of the helpers in its file that it calls.
 
-    ``trees`` has the tree of each by its name, the function first, with the line numbers of the
-    file; ``places`` every expression in them that has a value.  Methods of classes in the file are
-    read, too: those called on ``self``, and those of ``executed``, the code objects that a call of
-    the function has run.  Raises ``ValueError`` if the source can't be read: built-in, compiled, or
-    typed into a plain interpreter.
+    Methods of classes in the same file are helpers if they are called on ``self`` or if
+    ``executed`` contains them.
+
+    Parameters
+    ----------
+    function : callable
+        A function, a lambda, a bound method, or an adapter around one of them
+        (:class:`ibpcl.verify.doors.pair.Adapted`).
+    executed : set of code, optional
+        Code objects that a call of the function has run; see :func:`executed_by`.
+
+    Attributes
+    ----------
+    trees : dict
+        The syntax tree of each function by its name, with the line numbers of the file.  The
+        function itself is the first.
+    places : list of Place
+        Every expression in the trees that has a value, in the order of the source.
+    name : str
+        Name of the function in ``trees``.
+    file : str
+        File name of the source.
+
+    Raises
+    ------
+    ValueError
+        If the source cannot be read: the function is built-in, compiled, calls ``super()``, or was
+        typed into an interpreter that does not keep its lines.
     """
 
     def __init__(self, function, executed=()):
         self.adapters = []
         owner = None
         changes = getattr(function, "changes", None)
-        # a changed version of a function: read that, and change it
+        # a changed version of a function: read the original, and repeat the change
         if changes is not None:
             function, executed, change = changes
         while isinstance(function, Adapted):
@@ -88,7 +110,7 @@ class Code:
             change(self)
 
     def _add(self, function, owner=None):
-        """Add a function, or a method of a class, and what it calls in its file."""
+        """Add a function or a method, and the functions of its file that it calls."""
         key = function.__name__ if owner is None else f"{owner.__name__}__{function.__name__}"
         if key in self.trees:
             return
@@ -100,16 +122,16 @@ class Code:
             tree.name = key
         if owner is not None:
             self.owners[key] = (owner, function.__name__)
-        around = dict(inspect.getclosurevars(function).nonlocals)
-        self.scope.update(around)
-        known = {**function.__globals__, **around}
+        closure = dict(inspect.getclosurevars(function).nonlocals)
+        self.scope.update(closure)
+        visible = {**function.__globals__, **closure}
         classes = [
             value
-            for value in known.values()
+            for value in visible.values()
             if isinstance(value, type) and value.__module__ == function.__module__
         ]
         for node in ast.walk(tree):
-            for called, kind in _called(node, known, owner, classes, self.executed):
+            for called, kind in _called(node, visible, owner, classes, self.executed):
                 if (
                     called.__module__ == function.__module__
                     and called is not function
@@ -119,10 +141,17 @@ class Code:
                         self._add(called, kind)
 
     def compile(self):
-        """Return the function made from its trees, as they are now, in a copy of its namespace."""
+        """Return the function compiled from the present trees, in a copy of its namespace.
+
+        Returns
+        -------
+        callable
+            Bound and adapted like the original.
+        """
         return self._made(compile(ast.Module(list(self.trees.values()), []), self.file, "exec"))
 
     def _made(self, compiled, **extra):
+        """Return the function that compiled trees define, bound and adapted like the original."""
         namespace = {**self.function.__globals__, **self.scope, **extra}
         exec(compiled, namespace)
         made = namespace[self.name]
@@ -134,9 +163,7 @@ class Code:
         return made
 
     def _with_methods(self, made, namespace):
-        """Return a function during whose calls the methods of its classes are those of the
-        trees.
-        """
+        """Return a function during whose calls classes have the methods of the trees."""
 
         def function(*arguments, **options):
             with contextlib.ExitStack() as stack:
@@ -148,32 +175,69 @@ class Code:
         return function
 
     def watched(self):
-        """Return a function ``make(hook)`` of the same code that hands every value to a hook.
+        """Return a maker of the same function with every value handed to a hook.
 
-        ``hook(place, value, scope)`` is called with the number of the place, its value and the
-        local variables there; what it returns is used in place of the value.
+        Returns
+        -------
+        callable
+            ``make(hook)`` returns the watched function.  During its calls, ``hook(number, value,
+            scope)`` gets the number of a place, its value and the local variables there.  The
+            result of the hook replaces the value.
         """
         return lambda hook: self._made(self._watched, **{WATCH: hook})
 
     @cached_property
     def _watched(self):
+        """The trees compiled with a call of the hook around every place."""
         trees = [_Watching().visit(copy.deepcopy(tree)) for tree in self.trees.values()]
         return compile(ast.fix_missing_locations(ast.Module(trees, [])), self.file, "exec")
 
     def line(self, node):
-        """Return the source line of a node as "line 12: dw = x.T @ dout"."""
+        """Return the source line of a node, as in "line 12: dw = x.T @ dout".
+
+        Parameters
+        ----------
+        node : ast.AST
+            A node of one of the trees.
+
+        Returns
+        -------
+        str
+        """
         text = linecache.getline(self.file, node.lineno).strip()
         place = notebooks.place(self.file, node.lineno)
         return f"{place}: {text}" if text else place
 
 
 class Place:
-    """An expression in a tree: its node, its parent and the field and index at which that holds it,
-    its statement.
+    """An expression in a syntax tree, and where it stands.
 
-    ``inside`` is what it is part of ("formula", "index", "axis", "range" or "layout"), ``whole``
-    whether it is all that a name is given or that is returned, ``around`` the subscript around an
-    index, else the node itself.
+    Parameters
+    ----------
+    node : ast.AST
+        The expression.
+    parent : ast.AST
+        The node that contains it.
+    field : str
+        Name of the field of the parent that contains it.
+    index : int or None
+        Index in that field, None if the field is not a list.
+    statement : ast.stmt
+        The statement around it.
+    function : str
+        Name of the function around it, a key of :attr:`Code.trees`.
+    inside : {"formula", "index", "axis", "range", "layout", "target"}
+        The role of the expression.
+    around : ast.AST
+        The subscript around an index, otherwise the node itself or the call that shows it.
+
+    Attributes
+    ----------
+    whole : bool
+        Whether the expression is the whole value that a statement assigns or returns, or one item
+        of a returned tuple.
+    watched : bool
+        Whether its value is recorded: not for constants.
     """
 
     def __init__(self, node, parent, field, index, statement, function, inside, around):
@@ -192,20 +256,18 @@ class Place:
 
     @cached_property
     def text(self):
-        """The expression as source."""
+        """The expression as source text."""
         return ast.unparse(self.node)
 
 
-def _called(node, known, owner, classes, executed):
-    """Yield (function, its class or None): what an expression may call, as far as its source is
-    worth reading.
-    """
+def _called(node, visible, owner, classes, executed):
+    """Yield (function, its class or None) for the functions that an expression may call."""
     if isinstance(node, ast.Name):
-        value = known.get(node.id)
+        value = visible.get(node.id)
         if isinstance(value, types.FunctionType):
             yield value, None
     elif isinstance(node, ast.Attribute):
-        holder = known.get(node.value.id) if isinstance(node.value, ast.Name) else None
+        holder = visible.get(node.value.id) if isinstance(node.value, ast.Name) else None
         if isinstance(node.value, ast.Name) and node.value.id == "self" and owner is not None:
             kinds = owner.__mro__
         elif holder is not None:
@@ -226,29 +288,42 @@ def _called(node, known, owner, classes, executed):
 def executed_by(call):
     """Return the code objects of the Python functions that a call runs.
 
+    Parameters
+    ----------
+    call : callable
+        Called without arguments.  Exceptions end the call and are ignored.
+
+    Returns
+    -------
+    set of code
+
+    Examples
+    --------
     >>> executed_by(lambda: is_array(1.0)) >= {is_array.__code__}
     True
     """
-    found = set()
+    executed = set()
     before = sys.getprofile()
 
     def note(frame, event, argument):
         if event == "call":
-            found.add(frame.f_code)
+            executed.add(frame.f_code)
 
     sys.setprofile(note)
     try:
         call()
     except Exception:  # code under check may raise anything
-        return found
+        return executed
     finally:
-        sys.setprofile(before if callable(before) else None)  # that of cProfile cannot be set again
-    return found
+        # the profiler of cProfile is not callable and cannot be set again
+        sys.setprofile(before if callable(before) else None)
+    return executed
 
 
 def _parsed(function):
-    """Return the tree of a function without docstring, decorators and annotations; a lambda becomes
-    a function.
+    """Return the tree of a function without docstring, decorators and return annotation.
+
+    A lambda becomes a function.
     """
     if function.__name__ == "<lambda>":
         return _parsed_lambda(function)
@@ -269,10 +344,10 @@ def _parsed(function):
 
 
 def _parsed_lambda(function):
-    """Return the tree of a lambda as that of a function.
+    """Return the tree of a lambda, as that of a function.
 
-    The whole file is read, because a lambda may stand in the middle of a call that covers several
-    lines.  Lambdas on one line differ by the places of their instructions.
+    The whole file is parsed, because a lambda may stand in the middle of a call that covers several
+    lines.  Lambdas on the same line are distinguished by the positions of their instructions.
     """
     code = function.__code__
     try:
@@ -280,18 +355,18 @@ def _parsed_lambda(function):
         tree = _parsed_file("".join(lines))
     except (OSError, TypeError, SyntaxError) as error:
         raise ValueError(f"no source for {function.__qualname__}") from error
-    places = set(code.co_positions())
-    found = [
+    positions = set(code.co_positions())
+    candidates = [
         node
         for node in ast.walk(tree)
         if isinstance(node, ast.Lambda)
         and node.lineno == code.co_firstlineno
-        and _span(node.body) in places
+        and _span(node.body) in positions
         and [a.arg for a in node.args.args] == list(inspect.signature(function).parameters)
     ]
-    if len(found) != 1:
-        raise ValueError("a lambda that cannot be told from others on its line")
-    chosen = copy.deepcopy(found[0])
+    if len(candidates) != 1:
+        raise ValueError("Code: several lambdas on one line cannot be distinguished")
+    chosen = copy.deepcopy(candidates[0])
     made = ast.parse("def lambda_(): pass").body[0]
     made.args = chosen.args
     made.body = [ast.copy_location(ast.Return(chosen.body), chosen)]
@@ -300,17 +375,18 @@ def _parsed_lambda(function):
 
 @lru_cache(maxsize=4)
 def _parsed_file(text):
+    """Return the tree of a file; the last four are kept."""
     return ast.parse(text)
 
 
 def _span(node):
-    """Return where a node stands, as ``co_positions`` of a code object does."""
+    """Return the position of a node in the form of ``co_positions`` of a code object."""
     return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
 
 
 def _places(tree):
     """Return the places of a function in the order of its source."""
-    found = []
+    places = []
 
     def visit(node, statement, inside, around):
         for field, value in ast.iter_fields(node):
@@ -319,7 +395,7 @@ def _places(tree):
                     child, (ast.arguments, ast.Lambda, ast.FunctionDef)
                 ):
                     continue
-                # what is written to is not a value, but its indices are
+                # a target of an assignment has no value, but its indices have
                 if field in ("target", "targets"):
                     if isinstance(child, ast.Subscript):
                         visit(child, node, "target", None)
@@ -327,19 +403,19 @@ def _places(tree):
                 if inside == "target" and field == "value":
                     continue
                 inner = child if isinstance(child, ast.stmt) else statement
-                part, shown = _part(node, child, field, inside, around)
+                role, display = _part(node, child, field, inside, around)
                 if _watchable(child, node, field):
-                    found.append(
-                        Place(child, node, field, index, inner, tree.name, part, shown or child)
+                    places.append(
+                        Place(child, node, field, index, inner, tree.name, role, display or child)
                     )
-                visit(child, inner, part, shown)
+                visit(child, inner, role, display)
 
     visit(tree, None, "formula", None)
-    return found
+    return places
 
 
 def _part(node, child, field, inside, around):
-    """Return what a child is part of, and the expression that shows it."""
+    """Return the role of a child node, and the expression that shows it in a message."""
     if isinstance(node, ast.Subscript) and field == "slice":
         return "index", node
     if isinstance(node, ast.keyword):
@@ -356,6 +432,7 @@ def _part(node, child, field, inside, around):
 
 
 def _watchable(node, parent, field):
+    """Return whether an expression is a place: it has a value that can be a number or an array."""
     if isinstance(node, ast.Constant):
         return isinstance(node.value, (int, float)) and not isinstance(node.value, bool)
     if not isinstance(node, _VALUES) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
@@ -384,7 +461,20 @@ class _Watching(ast.NodeTransformer):
 
 
 def items_of(name, value):
-    """Return (text, item) for what a cache, a list or an object holds."""
+    """Return the items of a container or the attributes of an object, with their source texts.
+
+    Parameters
+    ----------
+    name : str
+        Source text of the container.
+    value : object
+        A tuple, a list, a dict, or an object with attributes.
+
+    Returns
+    -------
+    list of tuple
+        Pairs such as ``("cache[0]", item)``, at most 20.
+    """
     if isinstance(value, (tuple, list)):
         return [(f"{name}[{n}]", item) for n, item in enumerate(value[:MOST_ITEMS])]
     if isinstance(value, dict):
@@ -396,7 +486,17 @@ def items_of(name, value):
 
 
 def is_array(value):
-    """Return whether a value is an array or number of floating-point or complex type."""
+    """Return whether a value is an array or a number of floating-point or complex type.
+
+    Parameters
+    ----------
+    value : object
+        Any value.
+
+    Returns
+    -------
+    bool
+    """
     return (
         isinstance(value, (np.ndarray, np.generic, float, complex))
         and np.asarray(value).dtype.kind in "fc"

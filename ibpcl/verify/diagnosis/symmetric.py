@@ -1,15 +1,15 @@
-r"""Gradients of symmetric matrices, of which a forward reads one triangle: a Cholesky factor,
-eigenvalues.
+r"""Gradients of symmetric inputs of which the forward reads one triangle, as ``cholesky`` does.
 
 Such a forward does not depend on the other triangle, so its derivatives there are zero.  Matrix
-calculus has another gradient, which is symmetric and right for all changes that keep the matrix
-symmetric,
+calculus uses a different, symmetric gradient :math:`G`.  It is right for all changes :math:`E` that
+keep the matrix :math:`S` symmetric,
 
 .. math::
 
     \langle G, E \rangle = D_E f(S), \quad E = E^\top, \qquad G = \tfrac12 \bigl(J + J^\top\bigr),
 
-and a gradient function may return either of the two.
+where :math:`J` has the derivatives by single entries.  A gradient function may return either of the
+two.
 """
 
 import numpy as np
@@ -21,11 +21,25 @@ NOTE = (
 
 
 def for_symmetric_changes(truth, x, name, gradients):
-    """Return the truth for symmetric changes if the forward reads one triangle and the gradients
-    are symmetric.
+    """Return the truth for symmetric changes of an input of which the forward reads one triangle.
 
-    ``truth`` is that of all entries of ``x``, an input; where this does not apply, it is returned
-    as it is.
+    Parameters
+    ----------
+    truth : Truth
+        Derivatives by all entries of the input.
+    x : ndarray
+        The input.
+    name : str
+        Its name, for the note in the report.
+    gradients : sequence of ndarray
+        The gradients under test of this input, one for each cotangent.
+
+    Returns
+    -------
+    Truth
+        With a symmetrized Jacobian, the triangle and a note.  The truth is returned unchanged
+        unless the input and all gradients are symmetric matrices and the derivatives of one
+        triangle are zero.
     """
     if (
         x.ndim != 2
@@ -44,20 +58,33 @@ def for_symmetric_changes(truth, x, name, gradients):
     if len(unread) != 1:
         return truth
     read = "lower" if unread == ["upper"] else "upper"
-    folded = [
+    symmetrized = [
         ((part + part.transpose(0, 2, 1)) / 2).reshape(len(part), -1) for part in (jacobian, error)
     ]
     return truth._replace(
-        jacobian=folded[0],
-        error=folded[1],
+        jacobian=symmetrized[0],
+        error=symmetrized[1],
         triangle=read,
         notes=(*truth.notes, f"{name} {NOTE.format(read)}"),
     )
 
 
 def mirrored(x, triangle):
-    """Return the symmetric matrix that has a triangle of ``x``.
+    """Return the symmetric matrix that shares one triangle with ``x``.
 
+    Parameters
+    ----------
+    x : ndarray, shape (n, n)
+        Matrix to read.
+    triangle : {"lower", "upper"}
+        The triangle that is kept and mirrored.
+
+    Returns
+    -------
+    ndarray, shape (n, n)
+
+    Examples
+    --------
     >>> mirrored(np.array([[1.0, 5.0], [2.0, 3.0]]), "lower")
     array([[1., 2.],
            [2., 3.]])
