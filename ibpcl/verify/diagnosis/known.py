@@ -1,30 +1,30 @@
-"""What a missing factor or term may be made of: known arrays, functions, products and sums of
-them.
-"""
+"""Candidates for a missing factor or term: known arrays, their functions, products and sums."""
 
 import re
 from itertools import combinations, combinations_with_replacement, product
 
 import numpy as np
 
-MOST_ARGUMENTS = 60  # arrays that functions are taken of
-SHORT = 24  # characters of the text of such an array
-MOST_PLAIN = 40  # arrays that may be one of two factors
-MOST_FACTORS = 14  # ... of a product of matrices
-MOST_SUMMED = 10  # ... under a sum
-LONGEST = 60
-LARGEST = 1e100  # of what a factor may be
+MOST_ARGUMENTS = 60  # largest number of arrays to which functions are applied
+SHORT = 24  # largest number of characters in the text of such an array
+MOST_PLAIN = 40  # largest number of arrays in elementwise products of two
+MOST_FACTORS = 14  # largest number of arrays in products of matrices
+MOST_SUMMED = 10  # largest number of arrays in sums over axes
+LONGEST = 60  # largest number of characters in the text of an array or a place
+LARGEST = 1e100  # arrays with larger entries are left out
 
 
 def _digamma(x):
+    """Return the digamma function."""
     from scipy.special import digamma  # slow to import
 
     return digamma(x)
 
 
 def _trigamma(x):
-    """Compute trigamma of positive numbers; of others SciPy's takes as many steps as their size,
-    for ever at -1e12.
+    """Return the trigamma function of positive numbers, NaN for others.
+
+    SciPy's function takes a number of steps proportional to a negative argument: at -1e12 it hangs.
     """
     from scipy.special import polygamma
 
@@ -32,6 +32,7 @@ def _trigamma(x):
 
 
 def _sigmoid(x):
+    """Return the logistic function."""
     return 1 / (1 + np.exp(-x))
 
 
@@ -71,7 +72,17 @@ FUNCTIONS = {
 
 
 def bracketed(text):
-    """Return an expression in brackets, unless it is a name, a number or one call already."""
+    """Return an expression in brackets, unless it is a name, a number or a single call.
+
+    Parameters
+    ----------
+    text : str
+        Source text of an expression.
+
+    Returns
+    -------
+    str
+    """
     return (
         text
         if re.fullmatch(r"[\w.]+(\(.*\)|\[.*\])?", text) and text.count("(") <= 1
@@ -80,7 +91,17 @@ def bracketed(text):
 
 
 class Lazy:
-    """A function of values, one for each trial, computed when it is asked for."""
+    """The values of a function for all trials, each computed on first use.
+
+    Parameters
+    ----------
+    function : callable
+        Function of arrays.
+    *values : sequence of ndarray
+        Its arguments, each with one array for each trial.
+    first : ndarray, optional
+        The value in the first trial, if it is known already.
+    """
 
     def __init__(self, function, *values, first=None):
         self.function = function
@@ -90,20 +111,30 @@ class Lazy:
     def __len__(self):
         return len(self.values[0])
 
-    def __getitem__(self, t):
-        if t not in self.made:
-            self.made[t] = np.asarray(
-                self.function(*(value[t] for value in self.values)), dtype=float
+    def __getitem__(self, trial):
+        if trial not in self.made:
+            self.made[trial] = np.asarray(
+                self.function(*(value[trial] for value in self.values)), dtype=float
             )
-        return self.made[t]
+        return self.made[trial]
 
 
 class Known:
-    """Arrays by name, with one value for each trial; the first axis counts the calls of a place in
-    a loop.
+    """Known arrays by name, with one value for each trial.
 
-    They come from a view (name to value) of each trial, if they have the same shape in all.  Every
-    method returns pairs of a text and its values that broadcast to a shape.
+    The first axis of each array counts the calls of a place in a loop.  Every method returns pairs
+    of a source text and its values for all trials, broadcast to a shape.
+
+    Parameters
+    ----------
+    views : list of dict
+        For each trial the arrays by name.  Names whose arrays are not numeric, are empty or change
+        their shape from trial to trial are left out, and so are repeated arrays.
+
+    Attributes
+    ----------
+    arrays : dict
+        List of float arrays, one for each trial, by name.
     """
 
     def __init__(self, views):
@@ -111,7 +142,7 @@ class Known:
         seen = set()
         for name in views[0]:
             values = [np.asarray(view.get(name)) for view in views]
-            turned = name.removesuffix(".T")  # transposes are tried of every array
+            turned = name.removesuffix(".T")  # the transpose of every array is tried anyway
             if (
                 (turned != name and turned in views[0])
                 or len(name) > LONGEST
@@ -127,7 +158,18 @@ class Known:
                 self.arrays[name] = [v.astype(float) for v in values]
 
     def plain(self, shape):
-        """Return the arrays themselves."""
+        """Return the arrays themselves, and transposes that fit the shape.
+
+        Parameters
+        ----------
+        shape : tuple of int
+            Shape of the place, with the calls first.
+
+        Returns
+        -------
+        list of tuple
+            Pairs of a text and its values.
+        """
         return [
             (f"{bracketed(name)}.T" if turned else name, placed)
             for name, values in self.arrays.items()
@@ -136,85 +178,128 @@ class Known:
         ]
 
     def functions(self, shape):
-        """Return elementary functions of them, their winners along an axis, and integers as one-hot
-        rows.
+        """Return elementary functions, one-hot rows and maxima of the arrays.
+
+        Parameters
+        ----------
+        shape : tuple of int
+            Shape of the place, with the calls first.
+
+        Returns
+        -------
+        list of tuple
+            Pairs of a text such as ``1 - x**2`` and its values.
         """
-        found = []
+        pairs = []
         plain = [item for item in self.plain(shape) if len(item[0]) <= SHORT][:MOST_ARGUMENTS]
         names = [name for name, _ in plain]
-        around = [bracketed(name) for name, _ in plain]
+        in_brackets = [bracketed(name) for name, _ in plain]
         stacked = np.array([values[0] for _, values in plain]).reshape(len(plain), -1)
         for text, function in FUNCTIONS.items() if plain else ():
-            made = np.asarray(function(stacked), dtype=float)
-            useful = np.all(np.abs(made) < LARGEST, axis=1) & np.any(made, axis=1)
-            found += [
+            results = np.asarray(function(stacked), dtype=float)
+            useful = np.all(np.abs(results) < LARGEST, axis=1) & np.any(results, axis=1)
+            pairs += [
                 (
-                    text.format((names if "({})" in text else around)[n]),
-                    Lazy(function, plain[n][1], first=made[n].reshape(shape)),
+                    text.format((names if "({})" in text else in_brackets)[n]),
+                    Lazy(function, plain[n][1], first=results[n].reshape(shape)),
                 )
                 for n in np.flatnonzero(useful)
             ]
-        return found + self._winners(shape)
+        return pairs + self._winners(shape)
 
     def _winners(self, shape):
-        found = []
+        """Return integers as one-hot rows, and the positions of maxima along each axis."""
+        pairs = []
         for name, values in self.arrays.items():
-            v = values[0]
+            array = values[0]
             if (
                 len(shape) > 1
-                and v.shape == shape[:-1]
-                and np.all(v == np.floor(v))
-                and v.min() >= 0
-                and v.max() < shape[-1]
+                and array.shape == shape[:-1]
+                and np.all(array == np.floor(array))
+                and array.min() >= 0
+                and array.max() < shape[-1]
             ):
-                found.append(
+                pairs.append(
                     (
                         f"one_hot({name})",
-                        Lazy(lambda v: v[..., None] == np.arange(shape[-1]), values),
+                        Lazy(lambda array: array[..., None] == np.arange(shape[-1]), values),
                     )
                 )
-            for axis in range(1, len(shape)) if v.shape == shape else ():
-                found.append(
+            for axis in range(1, len(shape)) if array.shape == shape else ():
+                pairs.append(
                     (
                         f"{name} == {name}.max(axis={axis - 1})",
-                        Lazy(lambda v, axis=axis: v == v.max(axis, keepdims=True), values),
+                        Lazy(
+                            lambda array, axis=axis: array == array.max(axis, keepdims=True), values
+                        ),
                     )
                 )
-        return found
+        return pairs
 
     def two(self, shape):
-        """Return products, quotients and differences of two."""
-        found = []
+        """Return products, quotients and differences of two arrays.
+
+        Parameters
+        ----------
+        shape : tuple of int
+            Shape of the place, with the calls first.
+
+        Returns
+        -------
+        list of tuple
+            Pairs of a text and its values.
+        """
+        pairs = []
         for (a, x), (b, y) in combinations(
             (self.plain(shape) + self._winners(shape))[:MOST_PLAIN], 2
         ):
-            found += [
+            pairs += [
                 (f"{bracketed(a)} * {bracketed(b)}", Lazy(np.multiply, x, y)),
                 (f"{bracketed(a)} / {bracketed(b)}", Lazy(np.divide, x, y)),
                 (f"{a} - {bracketed(b)}", Lazy(np.subtract, x, y)),
             ]
-        return found
+        return pairs
 
     def _shortest(self, fits, most):
-        """Return the arrays that fit, those of short names first, some at most."""
+        """Return some arrays that fit, by increasing length of their names."""
         return sorted(
             ((n, v) for n, v in self.arrays.items() if fits(v[0])), key=lambda item: len(item[0])
         )[:most]
 
     def pairs(self, shape):
-        """Return matrix and outer products of two arrays."""
+        """Return matrix products and outer products of two arrays.
+
+        Parameters
+        ----------
+        shape : tuple of int
+            Shape of the place, with the calls first.
+
+        Returns
+        -------
+        list of tuple
+            Pairs of a text and its values.
+        """
         factors = self._shortest(lambda v: v.ndim in (2, 3) and v[0].size > 1, MOST_FACTORS)
         return [item for item in _matrix_products(_both_ways(factors)) if item[1][0].shape == shape]
 
     def sums(self, shape):
-        """Return sums over an axis of an array or of a product of two, alone or times a third; what
-        a softmax gives.
+        """Return sums over an axis, alone or times a third array, as in the gradient of a softmax.
+
+        Parameters
+        ----------
+        shape : tuple of int
+            Shape of the place, with the calls first.
+
+        Returns
+        -------
+        list of tuple
+            Pairs of a text such as ``p * (d - sum(p * d, axis=1))`` and its values.
         """
         same = self._shortest(lambda v: v.shape == shape, MOST_SUMMED)
-        found = []
-        every = tuple(range(1, len(shape)))
-        for axis in dict.fromkeys((*every, every)) if len(every) > 1 else every:
-            over = f", axis={axis - 1}" if isinstance(axis, int) and len(every) > 1 else ""
+        pairs = []
+        all_axes = tuple(range(1, len(shape)))
+        for axis in dict.fromkeys((*all_axes, all_axes)) if len(all_axes) > 1 else all_axes:
+            over = f", axis={axis - 1}" if isinstance(axis, int) and len(all_axes) > 1 else ""
 
             def sums_of(x, y=1.0, axis=axis):
                 return np.broadcast_to(np.sum(x * y, axis, keepdims=True), shape)
@@ -225,11 +310,11 @@ class Known:
                 for (a, x), (b, y) in combinations_with_replacement(same, 2)
             ]
             for text, summed in totals:
-                found.append((f"sum({text}{over})", summed))
-                found += [
+                pairs.append((f"sum({text}{over})", summed))
+                pairs += [
                     (f"{n} * sum({text}{over})", Lazy(np.multiply, v, summed)) for n, v in same
                 ]
-            found += [
+            pairs += [
                 (
                     f"{a} * ({b} - sum({a} * {b}{over}))",
                     Lazy(lambda x, y, total=sums_of: x * (y - total(x, y)), x, y),
@@ -246,13 +331,13 @@ class Known:
         for text, values in larger:
             for axis in range(1, values[0].ndim):
                 if np.sum(values[0], axis).size == np.prod(shape):
-                    found.append(
+                    pairs.append(
                         (
                             f"sum({text}, axis={axis - 1})",
                             Lazy(lambda x, axis=axis: x.sum(axis).reshape(shape), values),
                         )
                     )
-        return found
+        return pairs
 
 
 def _both_ways(arrays):
@@ -264,28 +349,26 @@ def _both_ways(arrays):
 
 
 def _matrix_products(arrays):
-    """Return the products of two arrays, matrices or vectors behind their first axis, that
-    exist.
-    """
-    found = []
-    letters = {
+    """Return the existing products of two arrays, matrices or vectors after their first axis."""
+    pairs = []
+    subscripts_of = {
         (3, 3): "nij,njk->nik",
         (3, 2): "nij,nj->ni",
         (2, 3): "nj,njk->nk",
         (2, 2): "ni,nj->nij",
     }
     for (a, x), (b, y) in product(arrays, repeat=2):
-        way = letters.get((x[0].ndim, y[0].ndim))
-        if way and (way == letters[2, 2] or x[0].shape[-1] == y[0].shape[1]):
-            text = f"outer({a}, {b})" if way == letters[2, 2] else f"{a} @ {b}"
-            found.append((text, Lazy(lambda p, q, way=way: np.einsum(way, p, q), x, y)))
-    return found
+        subscripts = subscripts_of.get((x[0].ndim, y[0].ndim))
+        if subscripts and (subscripts == subscripts_of[2, 2] or x[0].shape[-1] == y[0].shape[1]):
+            text = f"outer({a}, {b})" if subscripts == subscripts_of[2, 2] else f"{a} @ {b}"
+            pairs.append(
+                (text, Lazy(lambda p, q, subscripts=subscripts: np.einsum(subscripts, p, q), x, y))
+            )
+    return pairs
 
 
 def _placements(values, shape):
-    """Yield values broadcast to a shape in every way that keeps the order of the axes, or reverses
-    it (True).
-    """
+    """Yield (values, reversed): values broadcast to a shape, with axes in order or reversed."""
     seen = []
     for turned in (False, True):
         for axes in combinations(range(1, len(shape)), values[0].ndim - 1):
@@ -293,11 +376,12 @@ def _placements(values, shape):
                 [v.transpose(0, *range(v.ndim - 1, 0, -1)) for v in values] if turned else values
             )
             if any(
-                n not in (1, shape[axis]) for n, axis in zip(arrays[0].shape[1:], axes, strict=True)
+                size not in (1, shape[axis])
+                for size, axis in zip(arrays[0].shape[1:], axes, strict=True)
             ):
                 continue
-            where = dict(zip((0, *axes), arrays[0].shape, strict=True))
-            sizes = [where.get(axis, 1) for axis in range(len(shape))]
+            size_at = dict(zip((0, *axes), arrays[0].shape, strict=True))
+            sizes = [size_at.get(axis, 1) for axis in range(len(shape))]
             placed = [np.broadcast_to(v.reshape(sizes), shape) for v in arrays]
             if not any(np.array_equal(placed[0], other) for other in seen):
                 seen.append(placed[0])

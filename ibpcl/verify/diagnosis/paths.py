@@ -1,10 +1,10 @@
-r"""Find the path that a gradient leaves out, by holding single values of the forward constant.
+r"""The path that a gradient leaves out, found by holding single values of the forward constant.
 
-A gradient that forgets a path (a mean taken as a constant, a second use of a shared parameter, the
-state of earlier steps) is the right gradient of *another* forward: one in which some value does not
-move with the input.  The forward is run with its values watched
-(:mod:`ibpcl.verify.diagnosis.source`); if holding the value of one place at what it was takes away
-exactly what the gradient lacks,
+Some gradients miss a path: a mean was taken as a constant, or the second use of a shared parameter
+or the state of earlier steps was ignored.  Such a gradient :math:`g` is the right gradient of
+*another* forward, in which some value does not move with the input.  The forward is therefore run
+with its values watched (:mod:`ibpcl.verify.diagnosis.source`), and the value of one place is held
+at its recorded value.  The path was lost at this place if
 
 .. math::
 
@@ -12,8 +12,8 @@ exactly what the gradient lacks,
         - D_v f_{\text{held}}\bigr),
           \qquad c = -1,
 
-for two directions :math:`v` in every trial, that place is where the path was lost.  With :math:`c =
--2` the path has the wrong sign, with :math:`c = 1` it was counted twice.
+for two directions :math:`v` in every trial, where :math:`\bar x` is the true gradient.  With
+:math:`c = -2` the path has the wrong sign, and with :math:`c = 1` it is counted twice.
 """
 
 import ast
@@ -29,26 +29,48 @@ from ibpcl.verify.reports.kinds import Finding
 from ibpcl.verify.reports.words import constant_name
 from ibpcl.verify.witnesses.differences import central, complex_step, first_step, random_direction
 
-MOST_PLACES = 150
-MOST_CLASSES = 24  # sets of places that take away the same, of which pairs are tried
-SECONDS = 0.6  # that the search may take, about
-MOST_WHOLE = 20  # of the factors of a single number that say anything
-TIGHT = 3e-6  # relative agreement; differences give eight digits or so
-WORDS = {  # by what the gradient lacks, as a multiple of what a path gives
+MOST_PLACES = 150  # largest number of places that are held
+MOST_CLASSES = 24  # largest number of different paths that are tried in pairs
+SECONDS = 0.6  # approximate duration of the search
+MOST_WHOLE = 20  # larger factors of a single number explain nothing
+TIGHT = 3e-6  # relative agreement: differences give about eight digits
+WORDS = {  # kind and sentence by the constant c of the equation above
     -1: (
         "missing_term",
-        "a term is missing, one path of several: {what} was held constant, so nothing flows back "
+        "a term is missing, one path of several: {path} was held constant, so nothing flows back "
         "through it",
     ),
-    -2: ("sign", "one term has the wrong sign: what flows back through {what}"),
-    1: ("missing_term", "a term too many: what flows back through {what} is counted twice"),
+    -2: ("sign", "one term has the wrong sign: the gradient that flows back through {path}"),
+    1: (
+        "missing_term",
+        "a term too many: the gradient that flows back through {path} is counted twice",
+    ),
 }
 
 
 class Forward:
     """The forward with its values watched, at both points.
 
-    Raises ``ValueError`` if there is no source, or if running it again does not repeat the forward.
+    Parameters
+    ----------
+    evidence : Evidence
+        Measurements on the pair.
+
+    Attributes
+    ----------
+    code : Code
+        Source of the forward.
+    recordings : list of Recording
+        The values of its places at each point.
+    left : int
+        Number of runs that are left.
+    places : list of int
+        Numbers of the places that can be held.
+
+    Raises
+    ------
+    ValueError
+        If the source cannot be read, or if running it again does not repeat the forward.
     """
 
     def __init__(self, evidence):
@@ -56,48 +78,73 @@ class Forward:
         self.code = Code(inspect.unwrap(evidence.problem.f), executed_by(evidence.problem.call))
         self.recordings = []
         for problem in evidence.problems:
-            again = []
+            repeated = []
             self.recordings.append(
                 Recording(
                     self.code,
-                    lambda f, problem=problem, again=again: again.append(
+                    lambda f, problem=problem, repeated=repeated: repeated.append(
                         replace(problem, f=f).vector()
                     ),
                 )
             )
-            if not np.allclose(again, problem.vector(), rtol=1e-12, atol=0, equal_nan=True):
-                raise ValueError("the forward does not repeat itself")
-        self.left = affordable(SECONDS, self.recordings[0].executed, 0.0)  # runs
-        self.holding, self.point, self.calls, self.held = (), 0, {}, self.code.watched()(self._hold)
+            if not np.allclose(repeated, problem.vector(), rtol=1e-12, atol=0, equal_nan=True):
+                raise ValueError("Forward: the compiled source does not repeat the forward")
+        self.left = affordable(SECONDS, self.recordings[0].executed, 0.0)
+        self.holding = ()
+        self.point = 0
+        self.calls = {}
+        self.held = self.code.watched()(self._hold)
         self.places = [
-            n
-            for n, place in enumerate(self.code.places)
+            number
+            for number, place in enumerate(self.code.places)
             if place.watched
             and place.inside == "formula"
             and any(
-                is_array(value) and np.size(value) for value in self.recordings[0].series.get(n, ())
+                is_array(value) and np.size(value)
+                for value in self.recordings[0].series.get(number, ())
             )
         ]
         del self.places[MOST_PLACES:]
 
     def _hold(self, place, value, scope):
+        """Return the recorded value of a held place, and the value itself of any other."""
         if place not in self.holding:
             return value
-        n = self.calls[place] = self.calls.get(place, -1) + 1
-        known = self.recordings[self.point].series.get(place, ())
-        if n >= len(known) or not is_array(known[n]) or np.shape(known[n]) != np.shape(value):
+        call = self.calls[place] = self.calls.get(place, -1) + 1
+        recorded = self.recordings[self.point].series.get(place, ())
+        if (
+            call >= len(recorded)
+            or not is_array(recorded[call])
+            or np.shape(recorded[call]) != np.shape(value)
+        ):
             return value
-        return np.array(known[n]) if isinstance(value, np.ndarray) else known[n]
+        return np.array(recorded[call]) if isinstance(value, np.ndarray) else recorded[call]
 
-    def derivative(self, t, j, v, holding):
-        """Return the derivative of trial ``t`` along ``v`` with some places held; None where it
-        can't be had.
+    def derivative(self, trial, j, v, holding):
+        """Return a directional derivative of the forward while some places are held constant.
+
+        Parameters
+        ----------
+        trial : int
+            Number of the trial.
+        j : int
+            Position of the input.
+        v : ndarray, shape of the input
+            Direction.
+        holding : tuple of int
+            Numbers of the places to hold.
+
+        Returns
+        -------
+        float or None
+            The derivative of the outputs, weighted with the cotangent of the trial.  None if the
+            forward raises or the derivative is not finite.
         """
-        p, row = self.evidence.trials[t]
+        point, row = self.evidence.trials[trial]
         self.left -= 1
         self.holding = holding
-        self.point = p
-        problem = replace(self.evidence.problems[p], f=self.held)
+        self.point = point
+        problem = replace(self.evidence.problems[point], f=self.held)
 
         def func(value):
             self.calls = {}
@@ -109,15 +156,25 @@ class Forward:
                 slopes = complex_step(func, x, v)
             else:
                 slopes = central(func, x, v, 1e-4 * first_step(x, v))
-        # a forward with held values may do anything at all
-        except Exception:
+        except Exception:  # a forward with held values may do anything at all
             return None
         slope = float(self.evidence.w[row] @ slopes)
         return slope if np.isfinite(slope) else None
 
 
 def watched_forward(evidence):
-    """Return the :class:`Forward`, or None if its source can't be read or does not repeat it."""
+    """Return the forward with its values watched.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Measurements on the pair.
+
+    Returns
+    -------
+    Forward or None
+        None if the source cannot be read, or if running it again does not repeat the forward.
+    """
     try:
         return Forward(evidence)
     except (
@@ -133,117 +190,135 @@ def watched_forward(evidence):
 
 
 def forgotten_path(forward, wrong):
-    """Return a finding for each wrong input whose gradient misses a path, counts one twice or has
-    its sign wrong.
+    """Return findings on gradients that miss a path, count it twice or give it the wrong sign.
+
+    Parameters
+    ----------
+    forward : Forward
+        The watched forward.  Its number of runs is limited.
+    wrong : sequence of int
+        Positions of the inputs to explain.
+
+    Returns
+    -------
+    dict
+        A ``Finding`` for each input that is explained, by its position.
     """
-    found = {}
+    explained = {}
     for done, j in enumerate(wrong):
         lacks = _lacking(forward.evidence, j)
         classes = []
         fits = []
         # runs for the inputs after this one
-        rest = forward.left - forward.left // (len(wrong) - done)
-        for n in forward.places:
-            if forward.left < rest:
+        reserve = forward.left - forward.left // (len(wrong) - done)
+        for number in forward.places:
+            if forward.left < reserve:
                 break
-            constant, paths = _share(forward, lacks, j, (n,))
+            constant, paths = _share(forward, lacks, j, (number,))
             if constant is not None:
-                fits.append(((n,), constant))
+                fits.append(((number,), constant))
             elif paths and not any(np.allclose(paths, other, rtol=1e-6) for _, other in classes):
-                classes.append((n, paths))
+                classes.append((number, paths))
         fits = fits or _pair(forward, lacks, j, classes)
         if fits:
-            found[j] = fits
+            explained[j] = fits
     common = (
-        set.intersection(*({(n, round(c, 4)) for n, c in fits} for fits in found.values()))
-        if found
+        set.intersection(
+            *(
+                {(number, round(constant, 4)) for number, constant in fits}
+                for fits in explained.values()
+            )
+        )
+        if explained
         else ()
     )
     return {
         j: _finding(forward, [fit for fit in fits if (fit[0], round(fit[1], 4)) in common] or fits)
-        for j, fits in found.items()
+        for j, fits in explained.items()
     }
 
 
 def _lacking(evidence, j):
-    """Return (trial, direction, true derivative, what the gradient adds to it) for two directions
-    in every trial.
+    """Return the comparison along two directions in every trial.
+
+    Each row has the trial, the direction, the true derivative, the error of the claimed derivative,
+    and the scale of the sum.
     """
     rng = np.random.default_rng(5)
     rows = []
-    for t in range(len(evidence.trials)):
-        value, _ = evidence.expected(j, t)
-        known = ~np.isnan(value)
+    for trial in range(len(evidence.trials)):
+        value, _ = evidence.expected(j, trial)
+        measured = ~np.isnan(value)
         for _ in range(2):
-            v = np.where(known, random_direction(value.shape, rng), 0.0)
-            true, claimed = (np.where(known, part, 0.0) * v for part in (value, evidence.got(j, t)))
+            v = np.where(measured, random_direction(value.shape, rng), 0.0)
+            right, claimed = (
+                np.where(measured, array, 0.0) * v for array in (value, evidence.got(j, trial))
+            )
             rows.append(
                 (
-                    t,
+                    trial,
                     v,
-                    float(true.sum()),
-                    float(claimed.sum() - true.sum()),
-                    float(np.abs(true).sum()),
+                    float(right.sum()),
+                    float(claimed.sum() - right.sum()),
+                    float(np.abs(right).sum()),
                 )
             )
     return rows
 
 
 def _share(forward, rows, j, holding):
-    """Return (c, paths) of places held: c None if they do not explain the gradient, no paths if
-    they hold nothing.
+    """Return (c, paths) for places that are held.
+
+    ``c`` is None if the places do not explain the gradient, and ``paths`` is empty if holding them
+    changes nothing.
     """
     constant = None
     paths = []
-    for n, (t, v, true, lacking, size) in enumerate(rows):
-        held = forward.derivative(t, j, v, holding)
+    for number, (trial, v, right, lacking, size) in enumerate(rows):
+        held = forward.derivative(trial, j, v, holding)
         if held is None:
             return None, ()
-        path = true - held
-        slack = TIGHT * (size + abs(lacking) + abs(true - held))
+        path = right - held
+        slack = TIGHT * (size + abs(lacking) + abs(right - held))
         paths.append(path)
-        if n == 0:
+        if number == 0:
             if abs(path) <= slack:
                 return None, ()
             constant = lacking / path
         elif abs(lacking - constant * path) > slack * max(1.0, abs(constant)):
             return None, paths[:2]
-    # A single number is always some multiple of the path: only a plain multiple says anything.
+    # A single number is always some multiple of the path: only a plain multiple explains it.
     if abs(constant) < 1e-5 or (rows[0][1].size == 1 and not _is_plain(1 + constant)):
         return None, paths[:2]
     return constant, paths[:2]
 
 
 def _is_plain(factor):
-    """Return whether a factor is a small whole number, or a number with a short name."""
+    """Return whether a factor is a small whole number or has a short name."""
     whole = abs(factor - round(factor)) < 1e-4 and abs(factor) <= MOST_WHOLE
     return whole or (bool(constant_name(factor)) and 1 / MOST_WHOLE <= abs(factor) <= MOST_WHOLE)
 
 
 def _pair(forward, rows, j, classes):
-    """Return two places that together take away what the gradient lacks, as a list of one fit or
-    none.
-    """
+    """Return two places that together explain the gradient, as a list of at most one fit."""
     lacking = np.array([row[3] for row in rows[:2]])
-    for (a, x), (b, y) in combinations(
-        [(n, paths) for n, paths in classes if len(paths) == 2][:MOST_CLASSES], 2
+    for (first, first_paths), (second, second_paths) in combinations(
+        [(number, paths) for number, paths in classes if len(paths) == 2][:MOST_CLASSES], 2
     ):
-        # if their paths are apart, both take away the sum
-        apart = np.max(np.abs(lacking + np.add(x, y)))
+        # if the paths are separate, holding both takes away their sum
+        apart = np.max(np.abs(lacking + np.add(first_paths, second_paths)))
         if forward.left >= 0 and apart <= 0.5 * np.max(np.abs(lacking)):
-            constant, _ = _share(forward, rows, j, (a, b))
+            constant, _ = _share(forward, rows, j, (first, second))
             if constant is not None and abs(constant + 1) < 1e-4:
-                return [((a, b), -1.0)]
+                return [((first, second), -1.0)]
     return []
 
 
 def _finding(forward, fits):
-    """Return the finding for the places that explain one input: the plainest text, and the path
-    beside it.
-    """
+    """Return the finding for one input: the plainest explanation, and other names for it."""
 
     def plainness(fit):
-        places = [forward.code.places[n] for n in fit[0]]
+        places = [forward.code.places[number] for number in fit[0]]
         usual = (
             [-1, -2, 1].index(round(fit[1]))
             if abs(fit[1] - round(fit[1])) < 1e-4 and round(fit[1]) in WORDS
@@ -258,16 +333,17 @@ def _finding(forward, fits):
         )
 
     numbers, constant = min(fits, key=plainness)
-    places = [forward.code.places[n] for n in numbers]
-    what = " and ".join(
+    places = [forward.code.places[number] for number in numbers]
+    path = " and ".join(
         f"`{place.text}` in `{_shown(place)}` (line {place.node.lineno} of the forward)"
         for place in places
     )
     names = dict.fromkeys(
-        forward.code.places[n].text
-        for others, c in fits
-        for n in others
-        if abs(c - constant) < 1e-4 and isinstance(forward.code.places[n].node, ast.Name)
+        forward.code.places[number].text
+        for others, other_constant in fits
+        for number in others
+        if abs(other_constant - constant) < 1e-4
+        and isinstance(forward.code.places[number].node, ast.Name)
     )
     others = ", ".join(
         f"`{name}`" for name in names if name not in [place.text for place in places]
@@ -277,20 +353,19 @@ def _finding(forward, fits):
         (
             "constant_factor",
             "one term is off by the constant factor "
-            f"{1 + constant:.6g}{constant_name(1 + constant)}: what flows back through {{what}}",
+            f"{1 + constant:.6g}{constant_name(1 + constant)}: the gradient that flows back "
+            "through {path}",
         ),
     )
     return Finding(
         kind,
-        words.format(what=what) + (f"; the same path runs through {others}" if others else ""),
+        words.format(path=path) + (f"; the same path runs through {others}" if others else ""),
         forward.code.line(places[0].node),
     )
 
 
 def _shown(place):
-    """Return the statement of a place, or what is around it where its text stands there more than
-    once.
-    """
+    """Return the statement of a place as text, or its parent if the statement is unclear."""
     whole = ast.unparse(place.statement)
     several = sum(ast.dump(node) == ast.dump(place.node) for node in ast.walk(place.statement)) > 1
     return ast.unparse(place.parent) if several or "\n" in whole or len(whole) > 90 else whole

@@ -1,6 +1,4 @@
-"""Mistakes that concern the whole gradient of an input: sign, constant, digits, a few entries,
-axes, order, sums.
-"""
+"""Mistakes in the whole gradient of an input: its sign, a constant, digits, entries, axes, sums."""
 
 from itertools import combinations, permutations
 
@@ -11,36 +9,53 @@ from ibpcl.verify.reports.kinds import Finding
 from ibpcl.verify.reports.words import axis_words, constant_name, count, place
 
 FEW = 1 / 3  # at most this share of wrong entries counts as "a few"
-MOST_AXES = 5
+MOST_AXES = 5  # arrays with more axes are not rearranged: there are too many permutations
 REDUCTIONS = (("summed", np.sum), ("averaged", np.mean))
 
 
 def whole_gradient(evidence, j, wrong):
-    """Try the mistakes that concern the whole gradient; None if it is none of them."""
+    """Return the mistake in the whole gradient of one input.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Measurements on the pair.
+    j : int
+        Position of the input.
+    wrong : sequence of int
+        Positions of all inputs whose gradients are wrong.  Only their gradients count as swapped.
+
+    Returns
+    -------
+    Finding or None
+        None if no mistake of this module explains the gradient.
+    """
     got = evidence.got(j, 0)
     shape = evidence.problem.shape(j)
     if got is None or got.dtype.kind not in "fiub" or got.shape != shape:
         return Finding(*wrong_shape(evidence, j))
-    bad = ~np.isfinite(got.astype(float))
-    if np.any(bad):
+    invalid = ~np.isfinite(got.astype(float))
+    if np.any(invalid):
         return Finding(
             "non_finite",
-            f"not finite at {bad.sum()} of {count(got.size)}, first at "
-            f"{place(np.flatnonzero(bad)[0], shape)}; the true gradient is finite there",
+            f"not finite at {invalid.sum()} of {count(got.size)}, first at "
+            f"{place(np.flatnonzero(invalid)[0], shape)}; the true gradient is finite there",
         )
     if not np.any(evidence.truth(j).jacobian):
         return Finding(*_flat(evidence, j))
-    if all(not np.any(evidence.got(j, t)) for t in range(len(evidence.trials))):
+    if all(not np.any(evidence.got(j, trial)) for trial in range(len(evidence.trials))):
         return Finding(
-            "missing_term", "the gradient is zero everywhere: the whole of it is missing"
+            "missing_term", "the gradient is zero everywhere: all of its terms are missing"
         )
-    if evidence.explains(j, evidence.each(lambda t: -evidence.got(j, t))):
+    if evidence.explains(j, evidence.each(lambda trial: -evidence.got(j, trial))):
         return Finding("sign", "the sign is wrong: it is minus the true gradient")
-    if evidence.explains(j, evidence.each(lambda t: evidence.got(j, t))):
-        # so little is off that every hypothesis would fit
-        few = few_entries(evidence, j)
+    if evidence.explains(j, evidence.each(lambda trial: evidence.got(j, trial))):
+        # the error is so small that every hypothesis would fit
+        entries = few_entries(evidence, j)
         gap, scale = _gap_and_scale(evidence, j, 0)
-        return Finding(*few) if few else Finding(*_precision(max(gap / (scale or 1.0), 1e-16)))
+        return (
+            Finding(*entries) if entries else Finding(*_precision(max(gap / (scale or 1.0), 1e-16)))
+        )
     other = swapped(evidence, j)
     if other in wrong:
         return Finding(
@@ -48,21 +63,21 @@ def whole_gradient(evidence, j, wrong):
             "gradients of two inputs are swapped: this is the gradient of "
             f"{evidence.problem.names[other]}",
         )
-    for attempt in (_constant, rearranged, digits_of):
-        found = attempt(evidence, j)
-        if found is not None:
-            return Finding(*found)
+    for hypothesis in (_constant, rearranged, digits_of):
+        result = hypothesis(evidence, j)
+        if result is not None:
+            return Finding(*result)
     return None
 
 
 def _flat(evidence, j):
-    """Name the claim of a derivative where the forward has none: (kind, words)."""
+    """Return (kind, words) for a nonzero gradient where the true derivative is zero everywhere."""
     problem = evidence.problem
     x = np.asarray(evidence.problem.point[j])
     func = problem.function_of(j)
-    here = problem.vector()
-    far = [func(x + step * (np.abs(x) + 0.1)) for step in (-1.0, -0.3, 0.3, 1.0)]
-    if any(np.any(np.isfinite(there) & (there != here)) for there in far):
+    output = problem.vector()
+    distant = [func(x + step * (np.abs(x) + 0.1)) for step in (-1.0, -0.3, 0.3, 1.0)]
+    if any(np.any(np.isfinite(other) & (other != output)) for other in distant):
         return (
             "piecewise_constant",
             "the forward is piecewise constant in this input (rounded, thresholded or "
@@ -72,19 +87,33 @@ def _flat(evidence, j):
     return (
         "missing_term",
         (
-            "the forward does not depend on this input at all, so its true gradient is zero: a "
-            "term too many"
+            "the forward does not depend on this input at all, so its true gradient is zero: the "
+            "gradient has a term too many"
         ),
     )
 
 
 def digits_of(evidence, j, most=1e-3):
-    """Name a gradient that is right to a few digits, everywhere and in every trial: (kind, words)
-    or None.
+    """Return the mistake of a gradient that is right to a few digits everywhere.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Measurements on the pair.
+    j : int
+        Position of the input.
+    most : float
+        Largest error, relative to the largest entry of the true gradient.
+
+    Returns
+    -------
+    tuple of str or None
+        (kind, words), None if the error is larger, or if it is above 1e-6 and only at a few
+        entries.
     """
     worst = 0.0
-    for t in range(len(evidence.trials)):
-        gap, scale = _gap_and_scale(evidence, j, t)
+    for trial in range(len(evidence.trials)):
+        gap, scale = _gap_and_scale(evidence, j, trial)
         if scale == 0:
             return None
         worst = max(worst, gap / scale)
@@ -94,9 +123,10 @@ def digits_of(evidence, j, most=1e-3):
 
 
 def _precision(worst):
+    """Return (kind, words) for a gradient with a small relative error."""
     digits = int(-np.log10(worst))
     why = (
-        "float32 on the way"
+        "a float32 intermediate value"
         if 1e-9 < worst < 3e-6
         else "a numerical derivative, an epsilon, or cancellation"
     )
@@ -106,25 +136,23 @@ def _precision(worst):
     )
 
 
-def _gap_and_scale(evidence, j, t):
-    """Return the largest error of the gradient in a trial, and the largest entry of the true
-    one.
-    """
-    value, _ = evidence.expected(j, t)
-    known = ~np.isnan(value)
-    gap = np.abs(evidence.got(j, t)[known] - value[known])
-    return float(np.max(gap, initial=0.0)), float(np.max(np.abs(value[known]), initial=0.0))
+def _gap_and_scale(evidence, j, trial):
+    """Return the largest error of a gradient in one trial, and its largest true entry."""
+    value, _ = evidence.expected(j, trial)
+    measured = ~np.isnan(value)
+    gap = np.abs(evidence.got(j, trial)[measured] - value[measured])
+    return float(np.max(gap, initial=0.0)), float(np.max(np.abs(value[measured]), initial=0.0))
 
 
 def _constant(evidence, j):
-    """Find one constant that relates the gradient to the true one in all trials."""
+    """Return (kind, words) if one constant relates the gradient to the true one in all trials."""
     value, _ = evidence.expected(j, 0)
-    known = ~np.isnan(value)
+    measured = ~np.isnan(value)
     got = evidence.got(j, 0)
-    square = float(np.sum(value[known] ** 2))
-    factor = float(np.sum(got[known] * value[known])) / square if square > 0 else 0.0
+    square = float(np.sum(value[measured] ** 2))
+    factor = float(np.sum(got[measured] * value[measured])) / square if square > 0 else 0.0
     if factor == 0 or not evidence.explains(
-        j, evidence.each(lambda t: evidence.got(j, t) / factor)
+        j, evidence.each(lambda trial: evidence.got(j, trial) / factor)
     ):
         return None
     shape = evidence.problem.shape(j)
@@ -150,8 +178,9 @@ def _constant(evidence, j):
 
 
 def _sizes(problem, j, outputs):
-    """Return (number, words) for sizes that a mean may have divided by: outputs' axes, inputs'
-    axes, totals.
+    """Return (number, words) for the sizes that a mean may have divided by.
+
+    These are the lengths of all axes of the outputs and inputs, and the total sizes.
     """
     arrays = [(np.shape(out), " of the output") for out in outputs] + [(problem.shape(j), "")]
     arrays += [
@@ -166,7 +195,21 @@ def _sizes(problem, j, outputs):
 
 
 def few_entries(evidence, j):
-    """Return (kind, words) on where the gradient is wrong if that is at few entries, else None."""
+    """Return the mistake of a gradient that is wrong at a few entries only.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Measurements on the pair.
+    j : int
+        Position of the input.
+
+    Returns
+    -------
+    tuple of str or None
+        (kind, words), None if more than a third of the measured entries are wrong, none is wrong,
+        or fewer than three were measured.
+    """
     (off, known), value = evidence.off(j), evidence.expected(j, 0)[0]
     wrong = int(off.sum())
     total = int(known.sum())
@@ -181,21 +224,47 @@ def few_entries(evidence, j):
             words += f", all at index {places[0]} of axis {axis}"
     zero = off & (evidence.got(j, 0) == 0)
     if np.array_equal(zero, off):
-        words += "; these are zero, so nothing flows back to them"
+        words += "; these entries are zero, so nothing flows back to them"
     return "few_entries", words
 
 
 def axis_sets(ndim):
-    """Yield every non-empty set of axes, small sets first."""
+    """Yield every non-empty set of axes, small sets first.
+
+    Parameters
+    ----------
+    ndim : int
+        Number of axes.
+
+    Yields
+    ------
+    tuple of int
+    """
     for several in range(1, ndim + 1):
         yield from combinations(range(ndim), several)
 
 
 def ways(shape, border=None):
-    """Yield (kind, words, change): what may have been done to an array by mistake that leaves its
-    shape as it is.
+    """Yield the rearrangements and sums of an array that are easily made by mistake.
 
-    ``border`` is what a shift brings in; by default what it has moved out at the other end.
+    All of them keep its shape.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Shape of the array.
+    border : float, optional
+        The value that a shift brings in.  By default a shift brings in the entries that it moves
+        out at the other end.
+
+    Yields
+    ------
+    kind : str
+        Kind of the mistake.
+    words : str
+        Description of the mistake.
+    change : callable
+        ``change(array)`` returns the rearranged array.
     """
 
     def shifted(array, axis, step):
@@ -238,7 +307,22 @@ def ways(shape, border=None):
 
 
 def wrong_shape(evidence, j):
-    """Name the mistake in a gradient whose shape is not its input's: returns (kind, words)."""
+    """Return the mistake in a gradient that does not have the shape of its input.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Measurements on the pair.
+    j : int
+        Position of the input.
+
+    Returns
+    -------
+    kind : str
+        "wrong_shape", unless a simpler mistake explains the shape.
+    words : str
+        Description with both shapes.
+    """
     shape = evidence.problem.shape(j)
     got = evidence.got(j, 0)
     if got is None or got.dtype.kind not in "fiub":
@@ -251,30 +335,30 @@ def wrong_shape(evidence, j):
         return "swapped", f"this is the gradient of another input, {evidence.problem.names[other]}"
     base = f"shape {got.shape}, but the input has shape {shape}"
     if max(got.ndim, len(shape)) <= MOST_AXES:
-        tries = [("wrong_shape", "right numbers in the wrong shape", np.asarray)]
-        tries += [
-            ("transposed", "transposed", lambda true, axes=axes: np.transpose(true, axes))
+        attempts = [("wrong_shape", "right numbers in the wrong shape", np.asarray)]
+        attempts += [
+            ("transposed", "transposed", lambda right, axes=axes: np.transpose(right, axes))
             for axes in permutations(range(len(shape)))
             if tuple(shape[a] for a in axes) == got.shape
         ]
-        tries += [
+        attempts += [
             (
                 "summed",
                 f"{word} over {axis_words(axes)}, where nothing must be",
-                lambda true, axes=axes, reduce=reduce: reduce(true, axis=axes),
+                lambda right, axes=axes, reduce=reduce: reduce(right, axis=axes),
             )
             for axes in axis_sets(len(shape))
             for word, reduce in REDUCTIONS
         ]
-        for kind, words, change in tries:
+        for kind, words, change in attempts:
             if equals(evidence, j, change):
                 return kind, f"{words}: {base}"
         for axes in axis_sets(got.ndim):
-            kept = tuple(n for axis, n in enumerate(got.shape) if axis not in axes)
-            if int(np.prod(kept)) == int(np.prod(shape)) < got.size and evidence.explains(
+            remaining = tuple(n for axis, n in enumerate(got.shape) if axis not in axes)
+            if int(np.prod(remaining)) == int(np.prod(shape)) < got.size and evidence.explains(
                 j,
                 evidence.each(
-                    lambda t, axes=axes: evidence.got(j, t).sum(axis=axes).reshape(shape)
+                    lambda trial, axes=axes: evidence.got(j, trial).sum(axis=axes).reshape(shape)
                 ),
             ):
                 return (
@@ -290,12 +374,28 @@ def wrong_shape(evidence, j):
 
 
 def equals(evidence, j, change):
-    """Return whether a change of the true gradient gives the one under test, in every trial."""
-    for t in range(len(evidence.trials)):
-        true, allowed = evidence.expected(j, t)
-        got = evidence.got(j, t)
-        value = np.asarray(change(true))
-        if t and np.all(np.isnan(value)):  # of some entries there may be no sum
+    """Return whether a change of the true gradient gives the gradient under test in every trial.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Measurements on the pair.
+    j : int
+        Position of the input.
+    change : callable
+        ``change(array)`` returns the changed gradient.  The shapes may differ, the sizes must
+        agree.
+
+    Returns
+    -------
+    bool
+    """
+    for trial in range(len(evidence.trials)):
+        right, allowed = evidence.expected(j, trial)
+        got = evidence.got(j, trial)
+        value = np.asarray(change(right))
+        # at the second point only some entries are measured, so sums may be unknown
+        if trial and np.all(np.isnan(value)):
             continue
         largest = np.max(allowed[~np.isnan(allowed)], initial=0.0) * max(
             1, allowed.size / max(1, value.size)
@@ -308,14 +408,27 @@ def equals(evidence, j, change):
 
 
 def swapped(evidence, j):
-    """Return the input whose gradient was returned for input ``j``, or None."""
+    """Return the input whose true gradient was returned for another input.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Measurements on the pair.
+    j : int
+        Position of the input whose gradient is wrong.
+
+    Returns
+    -------
+    int or None
+        Position of the other input, None if there is no such input.
+    """
     for other in evidence.problem.wrt:
         if (
             other != j
             and evidence.problem.shape(other) == evidence.got(j, 0).shape
             and all(
-                close(evidence.got(j, t), *evidence.expected(other, t))
-                for t in range(len(evidence.trials))
+                close(evidence.got(j, trial), *evidence.expected(other, trial))
+                for trial in range(len(evidence.trials))
             )
         ):
             return other
@@ -323,8 +436,19 @@ def swapped(evidence, j):
 
 
 def rearranged(evidence, j):
-    """Find what was done to the whole gradient of input ``j``, its shape apart: (kind, words) or
-    None.
+    """Return the rearrangement or sum that was applied to the whole gradient by mistake.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Measurements on the pair.
+    j : int
+        Position of the input.
+
+    Returns
+    -------
+    tuple of str or None
+        (kind, words), None if no rearrangement that keeps the shape explains the gradient.
     """
     for kind, words, change in ways(evidence.problem.shape(j), np.nan):
         if equals(evidence, j, change):
