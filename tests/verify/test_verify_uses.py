@@ -159,7 +159,7 @@ def test_a_cache_that_is_not_used_is_wrong_where_two_forwards_come_first():
 
     report = check(forward, lambda d, cache: 2 * forward.last * d, (X,))
     assert [problem["kind"] for problem in report.problems] == ["stale"]
-    assert "two forwards" in report.problems[0]["words"]
+    assert "two forward" in report.problems[0]["words"]
 
 
 def test_habits_survive_json_and_are_in_the_text():

@@ -1,9 +1,9 @@
-"""Guards and constants that keep a right gradient from being exact: an epsilon, a cast to float32,
-a rounded number.
+"""Guards that make a right gradient inexact: an epsilon, a cast to float32, a rounded number.
 
-``log(p + 1e-8)`` differentiated as ``log(p)`` is off by the guard, not by a mistake.  Guards are
-found in the source of the forward and of the gradient, and taken away (or made so small that they
-do not count) in both.  If the gradient is right then, the guard explains the difference.
+If ``log(p + 1e-8)`` is differentiated as ``log(p)``, the error comes from the guard and is not a
+mistake.  Guards are found in the source of the forward and of the gradient function.  They are
+removed from both, or made so small that they do not count.  If the gradient is right then, the
+guard explains the difference.
 """
 
 import ast
@@ -15,11 +15,11 @@ from ibpcl.verify.diagnosis.bench import Recording
 from ibpcl.verify.diagnosis.source import Code, executed_by
 from ibpcl.verify.edits.edit import in_place, name_of
 
-LARGEST = 1e-3  # an epsilon above this is a number of the model
-# by which guards are made smaller: the second where the first leaves the domain
+LARGEST = 1e-3  # an epsilon above this is a constant of the model
+# Factors that make guards smaller.  The second is used if the function fails with the first.
 SCALES = (1e-6, 1e-2)
 CASTS = ("float32", "float16", "single", "half", "f4", "f2", "<f4", "<f2")
-LETTERS = ("f", "e")  # for float32 and float16, as in dtype="f"
+LETTERS = ("f", "e")  # NumPy's codes for float32 and float16, as in dtype="f"
 BOUNDS = ("maximum", "minimum", "fmax", "fmin", "max", "min", "clip", "where")
 DIVIDING = (
     "log",
@@ -37,15 +37,25 @@ DIVIDING = (
     "solve",
     "slogdet",
 )
-DECIMALS = 3  # round(x, 3) and finer is a matter of display; coarser is a step function
+DECIMALS = 3  # rounding to fewer decimals makes a step function, which is not a guard
 
 
 class Guard(NamedTuple):
-    """One guard: what it is called, where it is, and what is put in its place for a scale."""
+    """A guard in the source.
+
+    Attributes
+    ----------
+    words : str
+        Name of the guard, such as "the guard 1e-08".
+    line : str
+        Its source line.
+    put : callable
+        ``put(scale)`` returns its replacement: (parent, field, index, new node).
+    """
 
     words: str
     line: str
-    put: object  # put(scale) -> (parent, field, index, new node)
+    put: object
 
 
 def guards_of(code, values, casts=True):
@@ -54,26 +64,30 @@ def guards_of(code, values, casts=True):
     Parameters
     ----------
     code : Code
+        Source of the function.
     values : dict
-        The first value of each place, as :class:`ibpcl.verify.diagnosis.bench.Recording` has it.
+        The first value of each place: :attr:`ibpcl.verify.diagnosis.bench.Recording.values`.
     casts : bool
-        Whether casts to small types count: not in a gradient whose forward has none.
+        Whether casts to small types count.  They do not count in a gradient function whose forward
+        has none.
+
+    Returns
+    -------
+    list of Guard
     """
-    found = [
+    guards = [
         guard
         for number, place in enumerate(code.places)
         for guard in [_epsilon(code, place, values.get(number)) or _rounding(code, place)]
         if guard
     ]
     for tree in code.trees.values() if casts else ():
-        found += _casts(code, tree)
-    return found
+        guards += _casts(code, tree)
+    return guards
 
 
 def _epsilon(code, place, value):
-    """Return the guard that a place is, None if it is none: a tiny number added, or a bound of a
-    clip.
-    """
+    """Return the guard at a place with a tiny number, added or as a bound; None elsewhere."""
     node = place.node
     parent = place.parent
     if not isinstance(node, (ast.Constant, ast.Name, ast.Attribute)):
@@ -106,9 +120,7 @@ def _epsilon(code, place, value):
 
 
 def _is_added(code, place):
-    """Return whether a number is added inside a logarithm, a root or a divisor, or to a
-    diagonal.
-    """
+    """Return whether a number is added inside a log, a root or a divisor, or to a diagonal."""
     parent = place.parent
     if not isinstance(parent, ast.BinOp):
         return False
@@ -119,7 +131,7 @@ def _is_added(code, place):
         return False
     tree = code.trees[place.function]
     above = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
-    # a bound, clip(p, eps, 1 - eps), but no factor 1 + size
+    # a bound, as in clip(p, eps, 1 - eps), but not a factor 1 + size
     if isinstance(other, ast.Constant):
         return isinstance(above.get(parent), ast.Call) and name_of(above[parent].func) in BOUNDS
     node = parent
@@ -150,9 +162,7 @@ def _is_added(code, place):
 
 
 def _is_sharp(node, child):
-    """Return whether a node is a logarithm, a root, a power or a quotient with ``child`` as
-    divisor.
-    """
+    """Return whether a node is a logarithm, a root or a power of ``child``, or is divided by it."""
     if isinstance(node, ast.Call):
         return name_of(node.func) in DIVIDING and child is not node.func
     if isinstance(node, ast.AugAssign):
@@ -164,11 +174,12 @@ def _is_sharp(node, child):
 
 
 def _times(node, scale):
+    """Return the node of a product with a number."""
     return ast.BinOp(node, ast.Mult(), ast.Constant(scale))
 
 
 def _is_step(code, value):
-    """Return whether something is divided by the number, too: it is the step of a difference."""
+    """Return whether the source also divides by a number, as by the step of a difference."""
     for tree in code.trees.values():
         for node in ast.walk(tree):
             if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
@@ -185,7 +196,7 @@ def _is_step(code, value):
 
 
 def _rounding(code, place):
-    """Return the guard that a rounding to some decimals is."""
+    """Return the guard of a call that rounds to some decimals, None for other places."""
     node = place.node
     if not isinstance(node, ast.Call) or name_of(node.func) not in ("round", "around", "round_"):
         return None
@@ -210,7 +221,7 @@ def _rounding(code, place):
 
 def _casts(code, tree):
     """Return the casts to small types in a tree."""
-    found = []
+    guards = []
     for parent in ast.walk(tree):
         for field, value in ast.iter_fields(parent):
             for index, child in enumerate(value) if isinstance(value, list) else ((None, value),):
@@ -223,10 +234,10 @@ def _casts(code, tree):
                     if isinstance(child, ast.Constant)
                     else None
                 )
-                letter = (
+                is_code = (
                     name in LETTERS and isinstance(parent, ast.keyword) and parent.arg == "dtype"
                 )
-                if not isinstance(name, str) or not (letter or name in CASTS):
+                if not isinstance(name, str) or not (is_code or name in CASTS):
                     continue
                 new = (
                     ast.Attribute(child.value, "float64", ast.Load())
@@ -237,17 +248,29 @@ def _casts(code, tree):
                 )
                 wide = ast.copy_location(new, child)
                 words = "float16" if name in ("half", "e", "f2", "<f2", "float16") else "float32"
-                found.append(
+                guards.append(
                     Guard(
                         words, code.line(child), lambda scale, put=(parent, field, index, wide): put
                     )
                 )
-    return found
+    return guards
 
 
 class _Side(NamedTuple):
-    """A function of a pair: what it has executed, the values of its places, and how many guards it
-    has.
+    """One function of a pair.
+
+    Attributes
+    ----------
+    function : callable
+        The forward or the gradient function.
+    executed : set of code
+        The code objects that it runs.
+    values : dict
+        The values of its places.
+    casts : bool
+        Whether its casts to small types count as guards.
+    count : int
+        Number of its guards.
     """
 
     function: object
@@ -260,11 +283,20 @@ class _Side(NamedTuple):
 class Cleaned:
     """A pair without its guards.
 
-    Attributes
+    Parameters
     ----------
     problem : Problem
-        The pair with every guard taken away.
+        The pair.
+    w : ndarray, shape (M,)
+        A cotangent of all outputs.
+
+    Attributes
+    ----------
+    problem : Problem or None
+        The pair with every guard removed or made small.  None without guards, or if the
+        pair does not work without them.
     guards : list of Guard
+        The guards of the forward, followed by those of the gradient function.
     """
 
     def __init__(self, problem, w):
@@ -280,8 +312,7 @@ class Cleaned:
                 executed = executed_by(lambda run=run, function=function: run(function))
                 code = Code(unwrapped(function), executed)
                 values = Recording(code, run).values
-            # no source, or one that does not run again
-            except Exception:
+            except Exception:  # no source, or it does not run again
                 self.sides.append(None)
                 continue
             guards = guards_of(code, values, casts)
@@ -299,9 +330,7 @@ class Cleaned:
                 break
 
     def _without(self, scale, only=None):
-        """Return the pair with its guards scaled, or only one of them; None if it does not work
-        then.
-        """
+        """Return the pair with all guards scaled, or only one of them; None if it fails then."""
         functions = []
         start = 0
         for side, plain in zip(self.sides, (self.original.f, self.original.f_vjp), strict=True):
@@ -332,10 +361,22 @@ class Cleaned:
         return problem if np.all(np.isfinite(vector)) and finite else None
 
     def that_matter(self, j, gap):
-        """Return the guards that move the gradient of input ``j``, or what it is compared with, by
-        a share of a gap.
+        """Return the guards that contribute to the error of a gradient.
+
+        Parameters
+        ----------
+        j : int
+            Position of the input.
+        gap : float
+            Largest absolute error of its gradient.
+
+        Returns
+        -------
+        list of Guard
+            Those that change the gradient or the differences of the forward by more than 2% of the
+            error. All guards if none does.
         """
-        names = []
+        guards = []
         plain = self._claims(self.original, j)
         for number, guard in enumerate(self.guards):
             problem = self._without(self.scale, number)
@@ -343,22 +384,24 @@ class Cleaned:
                 problem is not None
                 and np.max(np.abs(self._claims(problem, j) - plain), initial=0.0) > 0.02 * gap
             ):
-                names.append(guard)
-        return names or self.guards
+                guards.append(guard)
+        return guards or self.guards
 
     def _claims(self, problem, j):
-        """Return the gradient of input ``j``, and differences of the forward, as one vector."""
+        """Return the gradient of one input and differences of the forward, as one vector."""
         x = np.asarray(problem.point[j])
         got = np.asarray(problem.gradients(self.w)[problem.wrt.index(j)], dtype=float).ravel()
-        h = 1e-5 * (np.max(np.abs(x), initial=0.0) or 1.0)
+        step = 1e-5 * (np.max(np.abs(x), initial=0.0) or 1.0)
         func = problem.function_of(j)
         slopes = [
-            self.w @ (func(x + h * d) - func(x - h * d)) / (2 * h) for d in _directions(x.shape)
+            self.w @ (func(x + step * direction) - func(x - step * direction)) / (2 * step)
+            for direction in _directions(x.shape)
         ]
         return np.concatenate([got, np.nan_to_num(slopes)])
 
 
 def _directions(shape):
+    """Return three fixed directions of signs."""
     rng = np.random.default_rng(3)
     return [rng.choice([-1.0, 1.0], shape) for _ in range(3)]
 
@@ -376,31 +419,67 @@ def _apply(code, side, chosen, scale):
 
 
 def changed(function, executed, change):
-    """Return a changed version of a function, whose source :class:`Code` reads with the change in
-    it.
+    """Return a changed version of a function.
+
+    Parameters
+    ----------
+    function : callable
+        The original function.
+    executed : set of code
+        The code objects that it runs.
+    change : callable
+        ``change(code)`` changes the trees of the function's
+        :class:`ibpcl.verify.diagnosis.source.Code`.
+
+    Returns
+    -------
+    callable
+        The compiled function.  Its attribute ``changes`` lets ``Code`` read it with the change.
     """
     plain = unwrapped(function)
     code = Code(plain, executed)
     change(code)
     compiled = code.compile()
 
-    def made(*arguments, **options):
+    def changed_function(*arguments, **options):
         return compiled(*arguments, **options)
 
-    made.__name__ = getattr(function, "__name__", "f")
-    made.changes = (plain, executed, change)
-    return made
+    changed_function.__name__ = getattr(function, "__name__", "f")
+    changed_function.changes = (plain, executed, change)
+    return changed_function
 
 
 def unwrapped(function):
-    """Return the function that others only wrap; a changed one is left as it is."""
+    """Return the function inside decorators that keep it as ``__wrapped__``.
+
+    Parameters
+    ----------
+    function : callable
+        A function, possibly decorated.
+
+    Returns
+    -------
+    callable
+        A function made by :func:`changed` is returned as it is.
+    """
     while hasattr(function, "__wrapped__") and not hasattr(function, "changes"):
         function = function.__wrapped__
     return function
 
 
 def in_words(guards):
-    """Return guards as words: "the guard 1e-08 in line 7 and float32 in line 9"."""
+    """Return a description of guards with their lines.
+
+    Parameters
+    ----------
+    guards : list of Guard
+        The guards.
+
+    Returns
+    -------
+    str
+        Such as "the guard 1e-08 in line 7 and float32 in line 9".
+    """
     return " and ".join(
         dict.fromkeys(f"{guard.words} in {guard.line.split(':')[0]}" for guard in guards)
     )

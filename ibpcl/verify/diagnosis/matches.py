@@ -59,7 +59,7 @@ class Match(NamedTuple):
     Attributes
     ----------
     relation : {"missing", "extra", "term", "instead", "less", "sum"}
-        What the array is to the value of the place.
+        Relation of the array to the value of the place.
     text : str
         Source text of the array.
     constant : float

@@ -1,8 +1,8 @@
-"""Numbers in the source that are not exact: rounded constants, and one that is mistyped.
+"""Inexact numbers in the source: rounded constants, and one constant that is mistyped.
 
-The gradient is linear in small changes of its constants.  If changes within the last digit that is
-written make it right, the constants are rounded (3.14159, 1.4142, 0.797885).  If one constant must
-change by more, it is wrong.
+The gradient is almost linear in small changes of its constants.  Constants such as 3.14159, 1.4142
+or 0.797885 are rounded if changes within their last written digit make the gradient right.  A
+constant that must change by more is wrong.
 """
 
 import ast
@@ -16,17 +16,31 @@ from ibpcl.verify.diagnosis.source import Code, executed_by
 from ibpcl.verify.witnesses.differences import central, complex_step, first_step, random_direction
 from ibpcl.verify.witnesses.witness import refusals
 
-SHORTEST = 3  # significant digits of a number that may be rounded
-MOST_CONSTANTS = 12
-DIRECTIONS = 4  # of each input, along which the difference is explained
-STEP = 1e-6  # relative, of a constant
-INSIDE = 0.98  # of the last digit: cut off (3.1415), but not one more (1.00001)
-EXPLAINED = 2e-3  # share of the difference that may be left
+SHORTEST = 3  # smallest number of significant digits of a rounded number
+MOST_CONSTANTS = 12  # largest number of constants that are changed
+DIRECTIONS = 4  # number of directions for each input along which the error is explained
+STEP = 1e-6  # relative change of a constant
+# Share of the last digit by which a rounded number may be off: it may be cut off (3.1415), but must
+# not be one more in the last digit (1.00001).
+INSIDE = 0.98
+EXPLAINED = 2e-3  # share of the error that may remain
 
 
 class Number(NamedTuple):
-    """A constant in the forward (side 0) or the gradient (side 1): its place, value, last digit and
-    line.
+    """A constant in the source of a pair.
+
+    Attributes
+    ----------
+    side : int
+        0 in the forward, 1 in the gradient function.
+    place : int
+        Number of its place.
+    value : float
+        The constant as it is written.
+    last : float
+        The size of one unit in its last written digit.
+    line : str
+        The source line.
     """
 
     side: int
@@ -37,14 +51,24 @@ class Number(NamedTuple):
 
 
 class Numbers:
-    """The constants of a pair that may be rounded, and what the gradient lacks along random
-    directions.
+    """The constants of a pair, and the error of its gradient along random directions.
 
     Parameters
     ----------
     evidence : Evidence
+        Measurements on the pair.
     inputs : list of int
         Positions of the inputs whose gradients are wrong.
+
+    Attributes
+    ----------
+    found : list of Number
+        Constants with at least three significant digits, those of the gradient function first.
+    directions : dict
+        Random directions for each input.
+    lack : ndarray or None
+        The true directional derivatives minus those of the gradient under test, for two cotangents.
+        None without constants.
     """
 
     def __init__(self, evidence, inputs):
@@ -64,6 +88,7 @@ class Numbers:
         self.lack = self._difference({}) if self.found else None
 
     def _numbers(self, side):
+        """Return the constants in the source of one function of the pair."""
         try:
             code = Code(unwrapped(self.functions[side]), self.executed[side])
         except (ValueError, SyntaxError):
@@ -78,7 +103,17 @@ class Numbers:
         ]
 
     def problem_with(self, values):
-        """Return the pair with other values of some constants, given by :class:`Number`."""
+        """Return the pair with changed constants.
+
+        Parameters
+        ----------
+        values : dict
+            New value of each :class:`Number` to change.
+
+        Returns
+        -------
+        Problem
+        """
         functions = list(self.functions)
         for side in {number.side for number in values}:
             chosen = {
@@ -93,9 +128,7 @@ class Numbers:
         return self.evidence.problem.with_forward(functions[0]).with_gradient(functions[1])
 
     def _difference(self, values):
-        """Return what the gradients lack along the directions, for two cotangents, with other
-        constants.
-        """
+        """Return the missing part of the directional derivatives with changed constants."""
         problem = self.problem_with(values)
         rows = []
         for w in self.evidence.w[:2]:
@@ -109,8 +142,11 @@ class Numbers:
         return np.array(rows)
 
     def effects(self):
-        """Return for each constant what the lack gains if it grows by one, shape (rows,
-        constants).
+        """Return the derivative of ``lack`` by each constant.
+
+        Returns
+        -------
+        ndarray, shape (rows, constants)
         """
         columns = []
         for number in self.found:
@@ -120,7 +156,18 @@ class Numbers:
 
 
 def rounded(numbers):
-    """Return the constants whose rounding explains what the gradients lack, [] if it does not."""
+    """Return the constants whose rounding explains the error of the gradient.
+
+    Parameters
+    ----------
+    numbers : Numbers
+        Constants and errors.
+
+    Returns
+    -------
+    list of Number
+        The constants that contribute.  Empty if rounding does not explain the error.
+    """
     if numbers.lack is None or not np.all(np.isfinite(numbers.lack)):
         return []
     from scipy.optimize import lsq_linear  # slow to import
@@ -131,8 +178,8 @@ def rounded(numbers):
         return []
     bounds = np.array([INSIDE * number.last for number in numbers.found])
     fit = lsq_linear(effects * bounds, -numbers.lack, bounds=(-1.0, 1.0), tol=1e-12)
-    left = np.abs(effects @ (fit.x * bounds) + numbers.lack)
-    if np.max(left) > EXPLAINED * size + _floor(numbers):
+    remaining = np.abs(effects @ (fit.x * bounds) + numbers.lack)
+    if np.max(remaining) > EXPLAINED * size + _floor(numbers):
         return []
     return [
         number
@@ -142,15 +189,24 @@ def rounded(numbers):
 
 
 def mistyped(numbers):
-    """Return (number, its right value) if one constant of the gradient explains what the gradients
-    lack, or None.
+    """Return the constant of the gradient function that explains the error if it is changed.
+
+    Parameters
+    ----------
+    numbers : Numbers
+        Constants and errors.
+
+    Returns
+    -------
+    tuple or None
+        (number, its right value), None if no single constant explains the error.
     """
     if numbers.lack is None or not np.all(np.isfinite(numbers.lack)) or not np.any(numbers.lack):
         return None
     for number in numbers.found:
         value = number.value
         lack = numbers.lack
-        # Newton's steps: the gradient need not be linear in it
+        # Newton steps, because the gradient need not be linear in the constant
         for _ in range(4):
             step = STEP * abs(value)
             effect = (numbers._difference({number: value + step}) - lack) / step
@@ -169,7 +225,7 @@ def mistyped(numbers):
 
 
 def _floor(numbers):
-    """Return what differences alone may leave of a difference."""
+    """Return the error that differences alone can leave."""
     exact = all(numbers.evidence.truth(j).method == "complex step" for j in numbers.inputs)
     return (
         0.0
@@ -179,6 +235,7 @@ def _floor(numbers):
 
 
 def _slope(func, x, v):
+    """Return the directional derivative of a function."""
     try:
         return complex_step(func, x, v)
     except refusals():
@@ -186,8 +243,19 @@ def _slope(func, x, v):
 
 
 def digits(value):
-    """Return how many significant digits a number is written with.
+    """Return the number of significant digits with which a number is written.
 
+    Parameters
+    ----------
+    value : float
+        A number.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
     >>> digits(3.1416), digits(0.5), digits(1e-8)
     (5, 1, 1)
     """
@@ -195,8 +263,19 @@ def digits(value):
 
 
 def last_digit(value):
-    """Return the size of one in the last digit that a number is written with.
+    """Return the size of one unit in the last digit with which a number is written.
 
+    Parameters
+    ----------
+    value : float
+        A number.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
     >>> last_digit(3.1416), last_digit(250.0)
     (0.0001, 10.0)
     """

@@ -1,10 +1,10 @@
-"""Habits of a pair: what it does besides computing numbers, and whether that changes numbers in
-normal use.
+"""Side effects of a pair, and whether they change numbers in normal use.
 
-Normal use is one backward per forward, again and again, with arrays that the caller keeps using.  A
-gradient function that adds up in its own object, frees or overwrites its cache, or writes into
-``dout`` still returns right numbers there; that is a note.  It is a mistake where a use of this
-kind gets other numbers: the second training step, or two forwards before the first backward.
+In normal use, a program runs one backward pass after each forward pass, again and again, and keeps
+using its arrays.  A gradient function may accumulate in its own object, free or overwrite its
+cache, or write into ``dout``.  Such a side effect is a note if the numbers stay right in normal
+use.  It is a mistake if they do not: in the second training step, or with two forward passes before
+the first backward pass.
 """
 
 from dataclasses import replace
@@ -22,26 +22,50 @@ from ibpcl.verify.witnesses.problem import (
     shaped_like,
 )
 
-# of the largest number: sums in another order, as threads and BLAS leave them
+# Rounding differences of sums in another order, as from threads and BLAS, relative to the largest
+# number.
 ROUNDING = 1e-12
-DEPTH = 6  # of nested tuples, lists, dicts and objects in a cache
+DEPTH = 6  # levels of nested tuples, lists, dicts and objects in a cache
 LOOPS = (
-    "two forwards before the first backward, as in a recurrent net or a layer used twice, get "
-    "wrong gradients"
+    "two forward passes before the first backward pass, as in a recurrent network or a layer "
+    "used twice, give wrong gradients"
 )
 STEPS = "every training step after the first gets a wrong gradient"
 
 
 class Uses(NamedTuple):
-    """What was seen when a pair was called in several ways."""
+    """The result of calling a pair in several ways.
 
-    problem: Problem  # called in the way in which its numbers can be judged
-    mistakes: list  # findings that change numbers in normal use
-    habits: list  # findings that do not
+    Attributes
+    ----------
+    problem : Problem
+        The pair, called in a way in which its numbers can be judged.
+    mistakes : list of Finding
+        Side effects that change numbers in normal use.
+    habits : list of Finding
+        Side effects that do not.
+    """
+
+    problem: Problem
+    mistakes: list
+    habits: list
 
 
 def alike(a, b, room=ROUNDING):
-    """Return whether two arrays are equal up to rounding of their largest number (NaN equals NaN).
+    """Return whether two arrays are equal up to rounding, relative to their largest number.
+
+    Parameters
+    ----------
+    a, b : array_like
+        The arrays.  NaN equals NaN, and two arrays of objects count as equal.
+    room : float
+        Difference that is allowed, relative to the largest number of ``a``.  For float32 and
+        smaller types it is at least four times their machine epsilon.
+
+    Returns
+    -------
+    bool
+        False if the shapes or types differ.
 
     Examples
     --------
@@ -60,18 +84,19 @@ def alike(a, b, room=ROUNDING):
 
 
 def inspect_uses(problem, w, near, state, fresh_state):
-    """Call a pair in the ways in which programs call it.
+    """Call a pair in several ways, as programs do, and report its side effects.
 
     Parameters
     ----------
     problem : Problem
-    w : ndarray
+        The pair at the given point.
+    w : ndarray, shape (M,)
         A cotangent of all outputs.
     near : Problem or None
-        The pair at another point.
+        The pair at another point.  None skips the test with two forward passes.
     state, fresh_state : State
-        What the pair keeps, as it was before its first call; the second one with the global random
-        generators.
+        The state that the pair keeps, as it was before its first call.  The second one includes the
+        global random generators.
 
     Returns
     -------
@@ -85,13 +110,13 @@ def inspect_uses(problem, w, near, state, fresh_state):
         if _repeats(steady):
             names = _names(state)
             words = (
-                f"the output of the forward depends on earlier calls ({names}); it was put back "
-                "before each call"
+                f"the output of the forward depends on earlier calls ({names}); this state was "
+                "restored before each call"
             )
             problem = steady
             habits = [Finding("stale", words)]
         elif _repeats(drawn):
-            words = "the forward draws random numbers; it was given the same draws in every call"
+            words = "the forward draws random numbers; it got the same draws in every call"
             problem = drawn
             habits = [Finding("noisy_forward", words)]
         else:
@@ -100,7 +125,7 @@ def inspect_uses(problem, w, near, state, fresh_state):
                 [
                     Finding(
                         "noisy_forward",
-                        "your forward draws random numbers: two calls with equal inputs differ",
+                        "the forward draws random numbers: two calls with equal inputs differ",
                     )
                 ],
                 [],
@@ -125,14 +150,16 @@ def inspect_uses(problem, w, near, state, fresh_state):
 
 
 def _repeats(problem, outputs=None):
-    """Return whether a forward gives the same outputs again; draws of few numbers may agree by
-    chance.
+    """Return whether a forward repeats its outputs in two more calls.
+
+    Two calls, because draws of few numbers may agree by chance.
     """
     outputs = problem.call()[0] if outputs is None else outputs
     return all(all(map(alike, outputs, problem.call()[0])) for _ in range(2))
 
 
 def _names(state):
+    """Return the names of the objects that keep state between calls."""
     return (
         ", ".join(dict.fromkeys(holder.name for holder in state.changed()))
         or "something that outlives a call"
@@ -140,12 +167,12 @@ def _names(state):
 
 
 def _overwritten(problem, w):
-    """Return (mistakes, habits): what the pair overwrites in one call."""
+    """Return (mistakes, habits) for the arrays that the pair overwrites in one call."""
     point = [np.array(v) if isinstance(v, np.ndarray) else v for v in problem.point]
     outputs, several, cache = problem.forward(point)
     dout = shaped_like(w, outputs, several)
-    kept = copied(dout)
-    values = copied(outputs)
+    dout_before = copied(dout)
+    outputs_before = copied(outputs)
     first = copied(gradients_in_order(problem.f_vjp(dout, cache), problem))
     mistakes = []
     habits = []
@@ -156,7 +183,7 @@ def _overwritten(problem, w):
     ]
     if moved:
         words = f"the pair overwrites its input {', '.join(moved)} in place"
-        if _same_again(problem, w, point, values, first):
+        if _same_again(problem, w, point, outputs_before, first):
             habits.append(Finding("changes_input", words, inputs=problem.wrt))
         else:
             mistakes.append(
@@ -166,7 +193,7 @@ def _overwritten(problem, w):
                     inputs=problem.wrt,
                 )
             )
-    if not all(map(same_bits, as_tuple(kept), as_tuple(dout))):
+    if not all(map(same_bits, as_tuple(dout_before), as_tuple(dout))):
         habits.append(
             Finding(
                 "changes_cotangent",
@@ -174,7 +201,7 @@ def _overwritten(problem, w):
                 inputs=problem.wrt,
             )
         )
-    if not moved and not all(map(same_bits, values, outputs)):
+    if not moved and not all(map(same_bits, outputs_before, outputs)):
         habits.append(
             Finding(
                 "changes_cache",
@@ -186,9 +213,7 @@ def _overwritten(problem, w):
 
 
 def _same_again(problem, w, point, values, first):
-    """Return whether a second call with inputs that the first one has overwritten gives the same
-    numbers.
-    """
+    """Return whether a second call with overwritten inputs gives the same numbers."""
     try:
         outputs, several, cache = problem.forward(point)
         again = gradients_in_order(problem.f_vjp(shaped_like(w, outputs, several), cache), problem)
@@ -198,9 +223,7 @@ def _same_again(problem, w, point, values, first):
 
 
 def _next_step(problem, w, state):
-    """Return (problem, mistakes, habits): what later calls, each with a forward of its own, do
-    differently.
-    """
+    """Return (problem, mistakes, habits) for differences between calls with a forward each."""
     # two draws may be the same by chance
     runs = [_called(problem, w, *problem.call()) for _ in range(3)]
     differing = _differing(problem, runs[0], runs[1]) or _differing(problem, runs[1], runs[2])
@@ -209,8 +232,8 @@ def _next_step(problem, w, state):
     grows = _grow(problem, runs, differing)
     names = [holder.name for holder in state.changed()]
     steady = restored(problem, state)
-    again = [_called(steady, w, *steady.call()) for _ in range(2)]
-    if _differing(steady, *again):
+    repeated = [_called(steady, w, *steady.call()) for _ in range(2)]
+    if _differing(steady, *repeated):
         if grows:
             return (
                 problem,
@@ -256,14 +279,16 @@ def _grow(problem, runs, inputs):
     """Return whether gradients grow by the same amount from run to run."""
     series = ([run[problem.wrt.index(j)] for run in runs] for j in inputs)
     return all(
-        np.allclose(np.asarray(z, float) - y, np.asarray(y, float) - x, rtol=1e-7, atol=0)
-        for x, y, z in series
-        if np.shape(x) == np.shape(y) == np.shape(z)
+        np.allclose(
+            np.asarray(third, float) - second, np.asarray(second, float) - first, rtol=1e-7, atol=0
+        )
+        for first, second, third in series
+        if np.shape(first) == np.shape(second) == np.shape(third)
     )
 
 
 def _second_backward(problem, w, habits):
-    """Return what a second backward with the same cache shows, as a list of no or one finding."""
+    """Return a list of at most one finding about a second backward pass with the same cache."""
     outputs, several, cache = problem.call()
     before = _arrays(copied(cache))
     runs = [_called(problem, w, outputs, several, cache)]
@@ -280,7 +305,7 @@ def _second_backward(problem, w, habits):
         return [
             Finding(
                 "changes_cache",
-                "the gradient function uses up what is cached: a second call with the same "
+                "the gradient function uses up its cache: a second call with the same "
                 f"cache raises {type(error).__name__}",
                 inputs=problem.wrt,
             )
@@ -290,8 +315,8 @@ def _second_backward(problem, w, habits):
         return [
             Finding(
                 "accumulates",
-                "the gradient is added to what the same cache held before: a second backward "
-                "without a new forward, or without setting it to zero, doubles it",
+                "the gradient accumulates in the cache: a second backward pass doubles it, unless "
+                "a new forward pass comes first or it is set to zero",
                 inputs=differing,
             )
         ]
@@ -299,7 +324,7 @@ def _second_backward(problem, w, habits):
         return [
             Finding(
                 "changes_cache",
-                "the gradient function overwrites what is cached in place "
+                "the gradient function overwrites its cache in place "
                 f"({', '.join(changed[:4])}), so a second call with the same cache goes wrong",
                 inputs=problem.wrt,
             )
@@ -317,7 +342,7 @@ def _second_backward(problem, w, habits):
 
 
 def _two_forwards(problem, w, near):
-    """Return (mistakes, habits): what a second forward before the backward changes."""
+    """Return (mistakes, habits) for a second forward before the backward."""
     if near is None:
         return [], []
     first = _called(problem, w, *problem.call())
@@ -331,28 +356,44 @@ def _two_forwards(problem, w, near):
         return [], []
     promised = _plain_arrays(cache)
     words = (
-        "after another call of the forward the gradient changes: it uses what the last forward "
-        "left in a global, an attribute or a shared buffer (stale state)"
+        "after another call of the forward the gradient changes: it uses values that the last "
+        "forward left in a global, an attribute or a shared buffer (stale state)"
     )
     if promised:
         return [Finding("stale", f"{words}, not its own cache; {LOOPS}", inputs=differing)], []
     return [], [
-        Finding("stale", f"{words}; one backward after each forward is right", inputs=differing)
+        Finding(
+            "stale",
+            f"{words}; one backward pass after each forward pass is right",
+            inputs=differing,
+        )
     ]
 
 
 def _called(problem, w, outputs, several, cache):
+    """Return copies of the gradients for given outputs and a given cache."""
     return copied(
         gradients_in_order(problem.f_vjp(shaped_like(w, outputs, several), cache), problem)
     )
 
 
 def _differing(problem, a, b):
+    """Return the positions of the inputs whose gradients differ between two calls."""
     return tuple(j for j, x, y in zip(problem.wrt, a, b, strict=False) if not alike(x, y))
 
 
 def same_bits(a, b):
-    """Return whether two arrays are equal bit for bit (NaN equals NaN)."""
+    """Return whether two arrays are equal bit for bit.
+
+    Parameters
+    ----------
+    a, b : array_like
+        The arrays.  NaN equals NaN, and two arrays of objects count as equal.
+
+    Returns
+    -------
+    bool
+    """
     a = np.asarray(a)
     b = np.asarray(b)
     if a.shape != b.shape or a.dtype != b.dtype or a.dtype.kind == "O":
@@ -361,9 +402,7 @@ def same_bits(a, b):
 
 
 def _plain_arrays(cache):
-    """Return whether a cache holds arrays in plain containers, so that it is what a backward should
-    use.
-    """
+    """Return whether a cache holds arrays in plain containers: a backward should use them."""
     if isinstance(cache, np.ndarray):
         return cache.size > 0
     items = (
@@ -377,9 +416,7 @@ def _plain_arrays(cache):
 
 
 def _arrays(value, name="cache", depth=0):
-    """Return the arrays in a cache by their place in it, those in attributes of objects
-    included.
-    """
+    """Return the arrays in a cache by their source texts, with those in attributes of objects."""
     if isinstance(value, np.ndarray):
         return {name: value}
     if isinstance(value, (tuple, list)):

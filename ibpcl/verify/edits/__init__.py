@@ -1,8 +1,8 @@
-"""The small changes of one place of a gradient function by which a wrong gradient may become right.
+"""Small changes of a gradient function that can make a wrong gradient right.
 
-Each edit undoes a slip that is usual in derivations by hand: a sign, a constant, an operand too
-many, a missing transpose, an index that is one off, another variable's name, ``=`` where ``+=``
-belongs, a loop in the wrong order.
+Each edit undoes a slip that is common in derivations by hand: a sign, a constant, an extra operand,
+a missing transpose, an index that is off by one, another variable's name, ``=`` instead of ``+=``,
+a loop in the wrong order.
 """
 
 import ast
@@ -26,11 +26,23 @@ __all__ = ["LATE", "edits_of"]
 
 
 def edits_of(code, recording, suspects):
-    """Return all edits of a function and its helpers, the simplest first, of suspect places only.
+    """Return the edits of a function and its helpers, the simplest first.
 
-    ``recording`` is a :class:`ibpcl.verify.diagnosis.bench.Recording` of a run of it.
+    Parameters
+    ----------
+    code : Code
+        Source of the function.
+    recording : Recording
+        The values of its places in one run.
+    suspects : Suspects
+        Filter of the places and edits.
+
+    Returns
+    -------
+    list of Edit
+        The allowed edits by rank.
     """
-    found = [
+    edits = [
         edit
         for place in code.places
         if suspects.suspect(place.node)
@@ -39,20 +51,20 @@ def edits_of(code, recording, suspects):
     for name, tree in code.trees.items():
         scope = recording.scopes.get(name, {})
         places = [place for place in code.places if place.function == name]
-        found += of_statements(tree, scope)
-        found += of_names(places, recording, scope, suspects)
-        found += of_axes(tree)
+        edits += of_statements(tree, scope)
+        edits += of_names(places, recording, scope, suspects)
+        edits += of_axes(tree)
         for place in places:
-            found += _of_known(place, recording.values, scope, places, suspects)
+            edits += _of_known(place, recording.values, scope, places, suspects)
         loops = [node for node in ast.walk(tree) if isinstance(node, ast.For)]
         for loop in loops:
-            found += [*of_carries(loop, tree, scope), *of_single_steps(loop)]
-        found += _of_written_windows(loops, scope)
-    return sorted(filter(suspects.allow, found), key=lambda edit: edit.rank)
+            edits += [*of_carries(loop, tree, scope), *of_single_steps(loop)]
+        edits += _of_written_windows(loops, scope)
+    return sorted(filter(suspects.allow, edits), key=lambda edit: edit.rank)
 
 
 def _of_known(place, values, scope, places, suspects):
-    """Yield the edits of one expression that need to know the variables of its function."""
+    """Yield the edits of one expression that depend on the variables of its function."""
     node = place.node
     if not suspects.suspect(node):
         return
@@ -74,9 +86,7 @@ def _of_known(place, values, scope, places, suspects):
 
 
 def _of_written_windows(loops, scope):
-    """Yield strides that are missing in what loops write to; a statement in nested loops is looked
-    at once.
-    """
+    """Yield missing strides in the targets of assignments in loops, each statement once."""
     for statement in dict.fromkeys(node for loop in loops for node in ast.walk(loop)):
         if isinstance(statement, (ast.Assign, ast.AugAssign)):
             held = ("targets", 0) if isinstance(statement, ast.Assign) else ("target", None)
@@ -86,7 +96,7 @@ def _of_written_windows(loops, scope):
 
 
 def _of_expression(place, values):
-    """Yield the edits of one expression."""
+    """Yield the edits of one expression that depend on its values only."""
     node = place.node
     if place.inside in ("index", "range"):
         yield from of_index(place)
@@ -102,10 +112,20 @@ def _of_expression(place, values):
 
 
 def of_statements(tree, scope):
-    """Yield the edits of the statements of a function; ``scope`` has its variables when it
-    returned.
+    """Yield the edits of the statements of a function.
+
+    Parameters
+    ----------
+    tree : ast.FunctionDef
+        The function.
+    scope : dict
+        Its local variables when it returned.
+
+    Yields
+    ------
+    Edit
     """
-    known = set()
+    assigned = set()
     for parent in ast.walk(tree):
         for field in ("body", "orelse"):
             statements = getattr(parent, field, None)
@@ -115,8 +135,8 @@ def of_statements(tree, scope):
                 )
                 element = isinstance(target, ast.Subscript)
                 store = ast.unparse(target) if target else ""
-                slot = Slot(statement, parent, field, index, element or store in known)
-                known |= (
+                slot = Slot(statement, parent, field, index, element or store in assigned)
+                assigned |= (
                     {node.id for node in ast.walk(target) if isinstance(node, ast.Name)}
                     if target
                     else set()
@@ -132,7 +152,7 @@ def of_statements(tree, scope):
 
 
 def _one_more_term(slot, target, scope):
-    """Yield one more term of the shape of what is assigned."""
+    """Yield an assignment with one more term: each variable of the right shape."""
     for name, other in scope.items():
         if (
             name != target.id

@@ -1,6 +1,4 @@
-"""Edits of loops over steps, such as a carry that is not updated, and of where a derivative is
-taken.
-"""
+"""Edits of loops over steps, and of the point where a derivative is taken."""
 
 import ast
 import copy
@@ -11,16 +9,28 @@ import numpy as np
 from ibpcl.verify.diagnosis.source import items_of
 from ibpcl.verify.edits.edit import Edit, in_place, is_numeric, value_at
 
-MOST_CARRIES = 3
-MOST_SOURCES = 8
-MOST_ARGUMENTS = 12
+MOST_CARRIES = 3  # largest number of arrays in a loop that get a new value
+MOST_SOURCES = 8  # largest number of new values that are tried for each of them
+MOST_ARGUMENTS = 12  # largest number of other arguments that are tried in a call
 
 
 def of_carries(loop, parent_tree, scope):
-    """Yield a loop that hands its carries on to the next step, where it does not.
+    """Yield a loop that passes arrays on to its next step, for each array that is not passed on.
 
-    A carry is an array that is made before the loop and read in it, but never given a new value
-    there.
+    Such an array is made before the loop and read in it, but never gets a new value there.
+
+    Parameters
+    ----------
+    loop : ast.For
+        The loop.
+    parent_tree : ast.FunctionDef
+        The function around it.
+    scope : dict
+        Local variables of the function when it returned.
+
+    Yields
+    ------
+    Edit
     """
     body = ast.Module(loop.body, [])
     stored = {
@@ -55,14 +65,14 @@ def of_carries(loop, parent_tree, scope):
     ]
     options = []
     for name in carries[:MOST_CARRIES]:
-        found = [
+        sources = [
             text
             for text, value in _made_in(stored, scope)
             if np.shape(value) == np.shape(scope[name])
         ]
-        found.sort(key=lambda text: (_bare(text) != _bare(name), len(text)))
-        if found:
-            options.append([(name, text) for text in found[:MOST_SOURCES]])
+        sources.sort(key=lambda text: (_bare(text) != _bare(name), len(text)))
+        if sources:
+            options.append([(name, text) for text in sources[:MOST_SOURCES]])
     singles = [[pair] for pairs in options for pair in pairs]
     together = [list(pairs) for pairs in product(*options)] if len(options) > 1 else []
     for pairs in singles + together:
@@ -70,7 +80,7 @@ def of_carries(loop, parent_tree, scope):
 
 
 def _made_in(stored, scope):
-    """Yield (text, value): arrays that a loop makes, and the items of containers that it makes."""
+    """Yield (text, value) for the arrays that a loop makes, and for the items of its containers."""
     for name in sorted(stored):
         value = scope.get(name)
         if is_numeric(value):
@@ -80,14 +90,13 @@ def _made_in(stored, scope):
 
 
 def _bare(text):
-    """Return the letters of a name or key without what marks a gradient: ``g["da"]`` and ``da`` are
-    alike.
-    """
+    """Return a name or key without its marks: ``g["da_next"]`` and ``da`` are alike."""
     inner = text.split("[")[-1].strip("]'\"")
     return inner.lower().replace("_", "").replace("prev", "").replace("next", "")
 
 
 def _handed_on(loop, pairs):
+    """Return the edit that assigns new values to arrays at the end of each step."""
     last = loop.body[-1]
     assignments = [ast.parse(f"{name} = {text}").body[0] for name, text in pairs]
     new = ast.copy_location(ast.If(ast.Constant(True), [last, *assignments], []), last)
@@ -106,7 +115,17 @@ def _handed_on(loop, pairs):
 
 
 def of_single_steps(loop):
-    """Yield a loop over all steps where it runs over one, ``for t in [T - 1]``."""
+    """Yield a loop over all steps for a loop over a single step, as in ``for t in [T - 1]``.
+
+    Parameters
+    ----------
+    loop : ast.For
+        The loop.
+
+    Yields
+    ------
+    Edit
+    """
     order = loop.iter
     if isinstance(order, (ast.List, ast.Tuple)) and len(order.elts) == 1:
         new = ast.parse(f"reversed(range({ast.unparse(order.elts[0])} + 1))", mode="eval").body
@@ -122,11 +141,26 @@ def of_single_steps(loop):
         )
 
 
-def of_arguments(place, values, scope, found):
-    """Yield what belongs where a derivative is taken at an activated value.
+def of_arguments(place, values, scope, places):
+    """Yield other arguments of a derivative that is taken at an activated value.
 
-    It is the value before the activation, ``F(z)`` for ``F(a)``, or the derivative in terms of the
-    activated one, ``a * (1 - a)`` or ``1 - a**2``.  ``found`` are the places of the function.
+    The right value is the one before the activation, ``F(z)`` instead of ``F(a)``.  Or the
+    derivative is expressed by the activated value: ``a * (1 - a)`` or ``1 - a**2``.
+
+    Parameters
+    ----------
+    place : Place
+        A call.
+    values : dict
+        The recorded value of each place, by its number.
+    scope : dict
+        Local variables of the function.  They are not used.
+    places : list of Place
+        The places of the function.
+
+    Yields
+    ------
+    Edit
     """
     node = place.node
     if len(node.args) != 1 or node.keywords:
@@ -140,17 +174,17 @@ def of_arguments(place, values, scope, found):
     ):
         return
     text = ast.unparse(argument)
-    low = np.min(value, initial=0.0)
-    high = np.max(value, initial=0.0)
+    lowest = np.min(value, initial=0.0)
+    highest = np.max(value, initial=0.0)
     inside = text if isinstance(argument, (ast.Name, ast.Attribute, ast.Subscript)) else f"({text})"
-    ways = [f"{inside} * (1 - {inside})"] if low >= 0 and high <= 1 else []
-    ways += [f"1 - {inside}**2"] if low >= -1 and high <= 1 else []
-    for way in ways:
-        new = ast.parse(way, mode="eval").body
+    forms = [f"{inside} * (1 - {inside})"] if lowest >= 0 and highest <= 1 else []
+    forms += [f"1 - {inside}**2"] if lowest >= -1 and highest <= 1 else []
+    for form in forms:
+        new = ast.parse(form, mode="eval").body
         yield Edit(4, "elementwise_factor", _activated(node, new), node, (in_place(place, new),))
     others = dict.fromkeys(
         other.text
-        for other in found
+        for other in places
         if isinstance(other.node, (ast.Subscript, ast.Attribute))
         and other.text != text
         and np.shape(value_at(other.node, values)) == value.shape
@@ -162,6 +196,7 @@ def of_arguments(place, values, scope, found):
 
 
 def _activated(old, new):
+    """Return the description of a derivative that is taken at another value."""
     return lambda: (
         "the derivative is taken at another value, such as the activated one: "
         f"`{ast.unparse(new)}` belongs where `{ast.unparse(old)}` stands"
@@ -169,16 +204,32 @@ def _activated(old, new):
 
 
 def of_derivative_at_dout(place, values, scope, entries, dout):
-    """Yield ``dout * F(x)`` where ``F(dout)`` stands: a derivative that is taken at the incoming
-    gradient.
+    """Yield ``dout * F(x)`` instead of ``F(dout)``: a derivative taken at the incoming gradient.
+
+    Parameters
+    ----------
+    place : Place
+        An expression that contains the incoming gradient.
+    values : dict
+        The recorded value of each place, by its number.
+    scope : dict
+        Local variables of the function when it returned.
+    entries : dict
+        Arrays in containers and objects among them, by their source texts.
+    dout : str
+        Name of the incoming gradient.
+
+    Yields
+    ------
+    Edit
     """
     uses = [node for node in ast.walk(place.node) if isinstance(node, ast.Name) and node.id == dout]
     shape = np.shape(scope.get(dout))
     if not uses or np.shape(value_at(place.node, values)) != shape:
         return
-    known = {name: value for name, value in scope.items() if name != dout and is_numeric(value)}
-    known.update(entries)
-    for name, value in list(known.items())[:MOST_ARGUMENTS]:
+    arrays = {name: value for name, value in scope.items() if name != dout and is_numeric(value)}
+    arrays.update(entries)
+    for name, value in list(arrays.items())[:MOST_ARGUMENTS]:
         if np.shape(value) == shape and np.ndim(value):
             inner = _renamed(place.node, dout, name)
             new = ast.BinOp(ast.Name(dout, ast.Load()), ast.Mult(), inner)
@@ -192,6 +243,7 @@ def of_derivative_at_dout(place, values, scope, entries, dout):
 
 
 def _at_dout(old, new, name):
+    """Return the description of a derivative that is taken at the incoming gradient."""
     return lambda: (
         f"the derivative is taken at dout, not at `{name}`, and nothing multiplies it: "
         f"`{ast.unparse(new)}` belongs where `{ast.unparse(old)}` stands"
@@ -199,7 +251,7 @@ def _at_dout(old, new, name):
 
 
 def _renamed(node, old, new):
-    """Return a copy of an expression with another expression in the place of a name."""
+    """Return a copy of an expression with a name replaced by another expression."""
 
     class Renaming(ast.NodeTransformer):
         def visit_Name(self, name):

@@ -1,6 +1,4 @@
-"""What an edit is, and how one is made: a node put in the place of another, with a sentence that
-names both.
-"""
+"""Edits: changes of a syntax tree, each with a sentence that describes it."""
 
 import ast
 from collections.abc import Callable
@@ -11,18 +9,38 @@ import numpy as np
 
 
 class Edit(NamedTuple):
-    """A change of the source; of several that work, the one of smallest ``rank`` is the
-    simplest.
+    """A change of the source.
+
+    Attributes
+    ----------
+    rank : float
+        Simpler changes have smaller ranks.
+    kind : str
+        Kind of the mistake that the change mends.
+    words : callable
+        ``words()`` returns a description of the mistake.  It is made when the change has been found
+        to work.
+    node : ast.AST
+        The node that gives the line of the mistake.
+    puts : tuple of tuple
+        The replaced nodes: (parent, field, index, new node).  The index is None if the field is not
+        a list.
     """
 
     rank: float
     kind: str
-    words: Callable  # () -> str, once it has been found to work
-    node: ast.AST  # where
-    puts: tuple  # (parent, field, index, new node)
+    words: Callable
+    node: ast.AST
+    puts: tuple
 
     def swap(self):
-        """Carry the change out, and return the edit that undoes it."""
+        """Make the change in the syntax tree.
+
+        Returns
+        -------
+        Edit
+            The change that undoes it.
+        """
         undone = []
         for parent, field, index, new in self.puts:
             old = getattr(parent, field) if index is None else getattr(parent, field)[index]
@@ -36,39 +54,104 @@ class Edit(NamedTuple):
 
 
 class Slot(NamedTuple):
-    """A statement, or what it writes to; :class:`ibpcl.verify.diagnosis.source.Place` is the same
-    for an expression.
+    """A statement, or the target of an assignment, and where it stands.
+
+    It has the attributes of a :class:`ibpcl.verify.diagnosis.source.Place` that an edit needs.
+
+    Attributes
+    ----------
+    node : ast.AST
+        The statement or target.
+    parent : ast.AST
+        The node that contains it.
+    field : str
+        Name of the field of the parent that contains it.
+    index : int or None
+        Index in that field, None if the field is not a list.
+    again : bool
+        Whether the target of the statement had a value before.
     """
 
     node: ast.AST
     parent: ast.AST
     field: str
     index: int | None
-    again: bool = False  # whether what the statement assigns to had a value before
+    again: bool = False
 
 
 def replaced(rank, kind, place, new, why):
-    """Return the edit that puts ``new`` in a place; ``why`` opens its sentence."""
+    """Return the edit that replaces the node at one place.
+
+    Parameters
+    ----------
+    rank : float
+        Rank of the edit.
+    kind : str
+        Kind of the mistake.
+    place : Place or Slot
+        The node to replace.
+    new : ast.AST
+        The new node.
+    why : str
+        Beginning of the description; both expressions follow.
+
+    Returns
+    -------
+    Edit
+    """
     return Edit(
         rank, kind, lambda: f"{why}: {belongs(new, place)}", place.node, (in_place(place, new),)
     )
 
 
 def parsed(text):
-    """Return the syntax tree of an expression."""
+    """Return the syntax tree of an expression.
+
+    Parameters
+    ----------
+    text : str
+        Source of the expression.
+
+    Returns
+    -------
+    ast.expr
+    """
     return ast.parse(text, mode="eval").body
 
 
 def in_place(place, new):
-    """Return the item of ``puts`` for a new node, which gets the position of the one that it
-    replaces.
+    """Return the item of :attr:`Edit.puts` that replaces the node at a place.
+
+    Parameters
+    ----------
+    place : Place or Slot
+        The node to replace.
+    new : ast.AST
+        The new node.  It gets the position of the old one.
+
+    Returns
+    -------
+    tuple
+        (parent, field, index, new node).
     """
     return place.parent, place.field, place.index, ast.copy_location(new, place.node)
 
 
 def belongs(new, place):
-    """Return "`new` belongs where `old` stands", and for a single name or number what that is
-    in.
+    """Return a description of a replacement, as in "`new` belongs where `old` stands".
+
+    Parameters
+    ----------
+    new : ast.AST
+        The new node.
+    place : Place or Slot
+        The node that it replaces.
+
+    Returns
+    -------
+    str
+        For a single name or number, the expression around it is added.  For a removed statement,
+        only the statement is shown.
     """
     if isinstance(new, ast.Pass):
         return f"`{ast.unparse(place.node)}`"
@@ -79,7 +162,17 @@ def belongs(new, place):
 
 
 def around(place):
-    """Return the smallest expression around a place that shows what it belongs to."""
+    """Return the smallest expression around a place that shows its role.
+
+    Parameters
+    ----------
+    place : Place or Slot
+        A place in the source.
+
+    Returns
+    -------
+    ast.AST
+    """
     if getattr(place, "inside", "formula") != "formula":
         return place.around
     return (
@@ -90,8 +183,19 @@ def around(place):
 
 
 def exchanges(items):
-    """Yield a sequence with two of its elements exchanged, for every pair: (list, first,
-    second).
+    """Yield a sequence with two of its elements exchanged, for every pair of elements.
+
+    Parameters
+    ----------
+    items : sequence
+        The elements.
+
+    Yields
+    ------
+    changed : list
+        The elements after the exchange.
+    first, second : object
+        The two elements.
     """
     for a, b in combinations(range(len(items)), 2):
         changed = list(items)
@@ -101,17 +205,53 @@ def exchanges(items):
 
 
 def name_of(function):
-    """Return the name of the function that is called, without its module or object."""
+    """Return the name of a called function, without its module or object.
+
+    Parameters
+    ----------
+    function : ast.expr
+        The ``func`` of a call.
+
+    Returns
+    -------
+    str
+        Empty if the function has no name.
+    """
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
 def value_at(node, values):
-    """Return the recorded value of an expression, None if there is none."""
+    """Return the recorded value of an expression.
+
+    Parameters
+    ----------
+    node : ast.AST
+        A node of the source.
+    values : dict
+        The recorded value of each place, by its number.
+
+    Returns
+    -------
+    object
+        None if no value was recorded.
+    """
     return values.get(getattr(node, "place", None))
 
 
 def is_numeric(value, kinds="fc"):
-    """Return whether a value is an array or a number of one of NumPy's kinds."""
+    """Return whether a value is an array or a number of some kinds.
+
+    Parameters
+    ----------
+    value : object
+        Any value.
+    kinds : str
+        Codes of NumPy's kinds, such as "f" and "c".
+
+    Returns
+    -------
+    bool
+    """
     return (
         isinstance(value, (np.ndarray, np.generic, float, int))
         and np.asarray(value).dtype.kind in kinds

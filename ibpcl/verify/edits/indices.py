@@ -1,6 +1,4 @@
-"""Edits of numbers, indices and slices: one off, reversed, mirrored, exchanged; and of the bounds
-of a loop.
-"""
+"""Edits of numbers, indices, slices and loop bounds: off by one, reversed, mirrored, exchanged."""
 
 import ast
 
@@ -8,10 +6,20 @@ from ibpcl.verify.edits.edit import exchanges, replaced
 
 
 def of_number(place):
-    """Yield other numbers in a formula: one more or less, half or twice as much, the negative, and
-    small ones.
+    """Yield other numbers in a formula.
+
+    These are one more and one less, half and twice the number, its negative, and small numbers.
+
+    Parameters
+    ----------
+    place : Place
+        A constant.
+
+    Yields
+    ------
+    Edit
     """
-    c = place.node.value
+    number = place.node.value
     parent = place.parent
     operator = type(parent.op) if isinstance(parent, ast.BinOp) else None
     power = any(
@@ -21,22 +29,32 @@ def of_number(place):
         for node in ast.walk(place.statement)
     )
     never_zero = operator in (ast.Add, ast.Sub) or (operator is ast.Div and place.field == "right")
-    for value in dict.fromkeys((c - 1, c + 1, 0.5 * c, 2 * c, -c, 1, 2, 0.5, 3)):
-        if value != c and not (value == 0 and never_zero):
+    for value in dict.fromkeys(
+        (number - 1, number + 1, 0.5 * number, 2 * number, -number, 1, 2, 0.5, 3)
+    ):
+        if value != number and not (value == 0 and never_zero):
             yield replaced(
                 2,
                 "elementwise_factor" if power else "constant_factor",
                 place,
                 ast.Constant(value),
-                (
-                    f"a constant is wrong, the {'exponent' if power else 'number'} {c:g} should be "
-                    f"{value:g}"
-                ),
+                f"a constant is wrong, the {'exponent' if power else 'number'} {number:g} "
+                f"should be {value:g}",
             )
 
 
 def of_index(place):
-    """Yield an index, or a bound of a loop, that is one off."""
+    """Yield an index, or a bound of a loop, that is one more or one less.
+
+    Parameters
+    ----------
+    place : Place
+        An expression in an index or in ``range``.
+
+    Yields
+    ------
+    Edit
+    """
     node = place.node
     kind = "shifted"
     why = "off by one in an index (shifted)"
@@ -54,42 +72,54 @@ def of_index(place):
 
 
 def of_subscript(place):
-    """Yield other indices and slices of an array that is read or written to."""
+    """Yield other indices and slices of an array that is read or written.
+
+    Parameters
+    ----------
+    place : Place or Slot
+        A subscript.
+
+    Yields
+    ------
+    Edit
+    """
     node = place.node
-    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
 
     def edit(rank, kind, new, why):
         index = new[0] if len(new) == 1 else ast.Tuple(new, ast.Load())
         return replaced(rank, kind, place, ast.Subscript(node.value, index, node.ctx), why)
 
-    for n, part in enumerate(parts):
-        if isinstance(part, ast.Slice):
-            alike = [m for m, other in enumerate(parts) if ast.dump(other) == ast.dump(part)]
-            for new, why in _other_slices(part):
+    for n, index in enumerate(indices):
+        if isinstance(index, ast.Slice):
+            alike = [m for m, other in enumerate(indices) if ast.dump(other) == ast.dump(index)]
+            for new, why in _other_slices(index):
                 for some in ([n], alike) if alike[1:] and alike[0] == n else ([n],):
                     yield edit(
                         2 + len(some),
                         "shifted",
-                        [new if m in some else p for m, p in enumerate(parts)],
+                        [new if m in some else p for m, p in enumerate(indices)],
                         why,
                     )
-    for changed, a, b in exchanges(parts):
+    for changed, a, b in exchanges(indices):
         if ast.dump(a) != ast.dump(b):
             yield edit(4, "transposed", changed, "two indices are exchanged")
-    if any(map(_mirrored, parts)):
+    if any(map(_mirrored, indices)):
         yield edit(
             3,
             "shifted",
-            [part.right if _mirrored(part) else part for part in parts],
+            [index.right if _mirrored(index) else index for index in indices],
             "an index is mirrored (the order is reversed)",
         )
 
 
 def _is_sum(node):
+    """Return whether a node is a sum or a difference."""
     return isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub))
 
 
 def _mirrored(part):
+    """Return whether an index counts from the end, as in ``n - i``."""
     return (
         isinstance(part, ast.BinOp)
         and isinstance(part.op, ast.Sub)
@@ -98,7 +128,7 @@ def _mirrored(part):
 
 
 def _other_slices(part):
-    """Yield slices one off at an end, and in the other order, with the reason."""
+    """Yield (slice, reason): slices that are off by one at an end, and the reversed slice."""
     start, stop, step = map(_end, (part.lower, part.upper, part.step))
     if step in (None, -1):
         yield (
@@ -118,9 +148,7 @@ def _other_slices(part):
 
 
 def _end(node):
-    """Return an end of a slice as an integer, None if it is left out, "unknown" if it has to be
-    computed.
-    """
+    """Return an end of a slice: an integer, None if omitted, "unknown" if computed."""
     try:
         value = None if node is None else ast.literal_eval(node)
     except ValueError:
@@ -129,5 +157,5 @@ def _end(node):
 
 
 def _number(value):
-    """Return the node of an end of a slice."""
+    """Return the node of one end of a slice."""
     return None if value is None else ast.parse(str(value)).body[0].value

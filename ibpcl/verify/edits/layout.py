@@ -1,6 +1,4 @@
-"""Edits of where numbers lie: strides, axes that are flattened in another order, blocks, axes of
-all sums at once.
-"""
+"""Edits of the layout of arrays: strides, the order of flattened axes, blocks, axes of all sums."""
 
 import ast
 import copy
@@ -10,14 +8,26 @@ import numpy as np
 
 from ibpcl.verify.edits.edit import Edit, in_place, is_numeric, name_of, parsed, value_at
 
-MOST_AXES = 4
-MOST_STRIDE = 8
+MOST_AXES = 4  # arrays with more axes are left out: there are too many orders
+MOST_STRIDE = 8  # larger integers are not taken for strides
 FLATTENING = ("reshape", "ravel", "flatten")
 
 
 def of_strides(node, place, scope):
-    """Yield a window's place with a stride that was forgotten in all its axes, or counted where
-    there is none.
+    """Yield the start of a window with a stride, for all of its axes and for each axis alone.
+
+    Parameters
+    ----------
+    node : ast.Subscript
+        The window, such as ``x[i:i + k]``.
+    place : Place or Slot
+        Where it stands.
+    scope : dict
+        Local variables of the function; small integers among them may be strides.
+
+    Yields
+    ------
+    Edit
     """
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     names = list(dict.fromkeys(start for part in parts for start in [_start(part)] if start))
@@ -45,6 +55,7 @@ def of_strides(node, place, scope):
 
 
 def _stride_words(old, new, stride):
+    """Return the description of a missing stride."""
     return lambda: (
         f"the stride `{stride}` is missing in the index (shifted): `{ast.unparse(new)}` belongs "
         f"where `{ast.unparse(old)}` stands"
@@ -52,7 +63,7 @@ def _stride_words(old, new, stride):
 
 
 def _start(part):
-    """Return the name at which a slice begins, ``i`` in ``i:i + k``, or None."""
+    """Return the name at which a slice begins, as ``i`` in ``i:i + k``, or None."""
     if isinstance(part, ast.Slice) and isinstance(part.lower, ast.Name) and part.upper is not None:
         return part.lower.id
     return None
@@ -74,7 +85,17 @@ class _Scaled(ast.NodeTransformer):
 
 
 def of_blocks(place):
-    """Yield the sum over a block where one entry of each block is taken, ``A[::2, ::2]``."""
+    """Yield the sum over each block instead of one of its entries, ``A[::2, ::2]``.
+
+    Parameters
+    ----------
+    place : Place or Slot
+        A subscript.
+
+    Yields
+    ------
+    Edit
+    """
     node = place.node
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     steps = {
@@ -109,12 +130,24 @@ def of_blocks(place):
 
 
 def of_flattening(place, values):
-    """Yield an array with its axes in another order before it is reshaped."""
+    """Yield an array with its axes in another order before it is reshaped.
+
+    Parameters
+    ----------
+    place : Place
+        A call of ``reshape``, ``ravel`` or ``flatten``.
+    values : dict
+        The recorded value of each place, by its number.
+
+    Yields
+    ------
+    Edit
+    """
     node = place.node
     method = isinstance(node.func, ast.Attribute) and is_numeric(
         value_at(node.func.value, values), "fiubc"
     )
-    held = (node.func, "value", None) if method else (node, "args", 0)
+    slot = (node.func, "value", None) if method else (node, "args", 0)
     inner = node.func.value if method else node.args[0] if node.args else None
     array = value_at(inner, values) if inner is not None else None
     if (
@@ -123,32 +156,33 @@ def of_flattening(place, values):
         or not 1 < np.ndim(array) <= MOST_AXES
     ):
         return
-    bare = inner
-    while (isinstance(bare, ast.Attribute) and bare.attr == "T") or (
-        isinstance(bare, ast.Call)
-        and name_of(bare.func) in ("transpose", "swapaxes", "moveaxis")
-        and isinstance(bare.func, ast.Attribute)
-        and is_numeric(value_at(bare.func.value, values))
+    original = inner
+    while (isinstance(original, ast.Attribute) and original.attr == "T") or (
+        isinstance(original, ast.Call)
+        and name_of(original.func) in ("transpose", "swapaxes", "moveaxis")
+        and isinstance(original.func, ast.Attribute)
+        and is_numeric(value_at(original.func.value, values))
     ):
-        bare = bare.value if isinstance(bare, ast.Attribute) else bare.func.value
-    size = np.ndim(value_at(bare, values)) if bare is not inner else np.ndim(array)
+        original = original.value if isinstance(original, ast.Attribute) else original.func.value
+    size = np.ndim(value_at(original, values)) if original is not inner else np.ndim(array)
     for axes in permutations(range(size)):
         new = (
             ast.Call(
-                ast.Attribute(bare, "transpose", ast.Load()),
+                ast.Attribute(original, "transpose", ast.Load()),
                 [ast.Constant(axis) for axis in axes],
                 [],
             )
             if axes != tuple(range(size))
-            else bare
+            else original
         )
         if ast.dump(new) == ast.dump(inner):
             continue
-        puts = ((held[0], held[1], held[2], ast.copy_location(new, inner)),)
+        puts = ((slot[0], slot[1], slot[2], ast.copy_location(new, inner)),)
         yield Edit(4.5, "transposed", _flattening_words(inner, new, node), node, puts)
 
 
 def _flattening_words(old, new, node):
+    """Return the description of axes that are flattened in the wrong order."""
     return lambda: (
         "the axes are in the wrong order when the array is flattened or reshaped (a transpose is "
         f"missing, too many, or another one): `{ast.unparse(new)}` belongs where "
@@ -157,8 +191,18 @@ def _flattening_words(old, new, node):
 
 
 def of_axes(tree):
-    """Yield every ``axis=...`` of a function, or of one statement, changed at once: another layer's
-    formula.
+    """Yield another axis for all calls with ``axis=...`` in a function or in one statement.
+
+    A function with the wrong axis throughout has the formula of another layer.
+
+    Parameters
+    ----------
+    tree : ast.FunctionDef
+        The function.
+
+    Yields
+    ------
+    Edit
     """
     calls = {}
     for statement in [
@@ -173,9 +217,13 @@ def of_axes(tree):
                 if word.arg == "axis" and axis is not None:
                     calls.setdefault(axis, {}).setdefault(statement, []).append((node, word))
     for axis, statements in calls.items():
-        groups = [found for found in statements.values() if len(found) > 1]
+        groups = [
+            statement_calls for statement_calls in statements.values() if len(statement_calls) > 1
+        ]
         if len(statements) > 1:
-            groups.append([item for found in statements.values() for item in found])
+            groups.append(
+                [item for statement_calls in statements.values() for item in statement_calls]
+            )
         for group in groups:
             for other in (0, 1, -1, 2):
                 if other != axis:
@@ -184,6 +232,7 @@ def of_axes(tree):
 
 
 def _integer(node):
+    """Return the value of an integer constant, None for other nodes."""
     try:
         value = ast.literal_eval(node)
     except ValueError:
@@ -192,9 +241,7 @@ def _integer(node):
 
 
 def _other_axis(group, axis, other, keep):
-    """Return the edit that gives each call of a group another axis, and keeps that axis if asked
-    for.
-    """
+    """Return the edit that gives each call of a group another axis, kept on request."""
     puts = []
     for call, word in group:
         kept = any(item.arg == "keepdims" for item in call.keywords)
@@ -216,7 +263,5 @@ def _other_axis(group, axis, other, keep):
 
 
 def _with_keepdims(other):
-    """Return ``**dict(axis=..., keepdims=True)`` as the one keyword that stands for
-    ``axis=...``.
-    """
+    """Return ``**dict(axis=..., keepdims=True)`` as one keyword that replaces ``axis=...``."""
     return ast.keyword(None, parsed(f"dict(axis={other}, keepdims=True)"))

@@ -1,6 +1,4 @@
-"""Edits of names: another variable in one use or in all, two variables exchanged, one transposed
-throughout.
-"""
+"""Edits of names: another variable in some uses, two exchanged, one transposed in all uses."""
 
 import ast
 import copy
@@ -11,15 +9,26 @@ import numpy as np
 from ibpcl.verify.diagnosis.source import items_of
 from ibpcl.verify.edits.edit import Edit, around, in_place, is_numeric, parsed, value_at
 
-MOST_USES = 6  # of a variable, of which some may stand for another one
+MOST_USES = 6  # with more uses of a variable, only one of them or all are replaced
 
 
-def of_names(found, recording, scope, suspects):
-    """Yield another array of the same shape in the place of one: in one of its uses, in several, in
-    all.
+def of_names(function_places, recording, scope, suspects):
+    """Yield replacements of an array by another one in one of its uses, in several or in all.
 
-    ``found`` are the places of a function, ``recording`` is one of a run, ``scope`` has its
-    variables when it returned. One use alone is changed of ``suspects`` only.
+    Parameters
+    ----------
+    function_places : list of Place
+        The places of a function.
+    recording : Recording
+        Their values in one run.
+    scope : dict
+        Local variables of the function when it returned.
+    suspects : Suspects
+        Restricts replacements in a single use.
+
+    Yields
+    ------
+    Edit
     """
     entries = dict(
         item
@@ -29,7 +38,7 @@ def of_names(found, recording, scope, suspects):
     )
     for types, known in (((ast.Name,), scope), ((ast.Subscript, ast.Attribute), entries)):
         uses = {}
-        for place in found:
+        for place in function_places:
             if (
                 place.inside == "formula"
                 and isinstance(place.node, types)
@@ -57,26 +66,25 @@ def of_names(found, recording, scope, suspects):
 
 
 def _by_statement(uses):
-    """Return the same for each statement by itself."""
-    found = {}
+    """Return the uses of each statement by itself."""
+    uses_of = {}
     for name, places in uses.items():
         for place in places:
-            found.setdefault(place.statement, {}).setdefault(name, []).append(place)
-    return found.values()
+            uses_of.setdefault(place.statement, {}).setdefault(name, []).append(place)
+    return uses_of.values()
 
 
 def _subsets(places):
-    """Return all of several uses, and some though not all of a few: the name stood for two
-    values.
+    """Return the sets of several uses: all of them, and for few uses also smaller sets.
+
+    In a smaller set, the name was used for two values.
     """
     sizes = range(len(places), 1, -1) if len(places) <= MOST_USES else (len(places),)
     return [some for size in sizes if size > 1 for some in combinations(places, size)]
 
 
 def _exchanged(uses, arrays):
-    """Yield two of one shape exchanged in all their uses: gates, halves, coefficients, first and
-    second weights.
-    """
+    """Yield two variables of one shape exchanged in all their uses, such as two gates."""
     for a, b in combinations(uses, 2):
         if np.shape(arrays[a]) == np.shape(arrays[b]) and a not in b and b not in a:
             puts = tuple(
@@ -94,21 +102,22 @@ def _exchanged(uses, arrays):
 
 
 def _in_every_use(name, places, value):
-    """Yield a variable transposed, and one minus it, wherever it stands."""
-    ways = [(6, "elementwise_factor", "1 - {0}", f"`{name}` and `1 - {name}` are exchanged")]
-    ways += (
+    """Yield a variable transposed, and one minus the variable, in all of its uses."""
+    forms = [(6, "elementwise_factor", "1 - {0}", f"`{name}` and `1 - {name}` are exchanged")]
+    forms += (
         [(5, "transposed", "{0}.T", f"`{name}` must be transposed wherever it stands: `{name}.T`")]
         if np.ndim(value) == 2
         else []
     )
-    for rank, kind, text, words in ways:
+    for rank, kind, text, words in forms:
         puts = tuple(in_place(place, parsed(text.format(name))) for place in places)
         yield Edit(rank, kind, lambda words=words: words, places[0].node, puts)
 
 
 def _rank(value, other):
-    """Return how simple it is to confuse two variables: 4 if of one shape, 5 if one broadcasts,
-    else None.
+    """Return how easily two variables are confused.
+
+    The rank is 4 if they have one shape, 5 if one broadcasts to the other, and None otherwise.
     """
     if np.asarray(value).dtype.kind != np.asarray(other).dtype.kind:
         return None
@@ -122,6 +131,8 @@ def _rank(value, other):
 
 
 def _renamed(name, other, places, rank, arrays):
+    """Return the edit that replaces a variable by another in some places."""
+
     def words():
         where = " and ".join(dict.fromkeys(ast.unparse(around(place)) for place in places))
         return f"`{name}` stands where `{other}` belongs, in `{where}`"
