@@ -115,17 +115,17 @@ class Bench:
         for source in (lambda: problem.f_vjp, lambda: shell_of(problem)):
             try:
                 code = Code(source(), executed)
-                again = self.gradients(code.compile(), 0)
+                repeated = self.gradients(code.compile(), 0)
             except (ValueError, SyntaxError, NameError, RecursionError):
                 continue
             if (
-                again is not None
-                and len(again) == len(plain)
+                repeated is not None
+                and len(repeated) == len(plain)
                 and all(
                     b is not None
                     and a.shape == b.shape
                     and np.allclose(a, b, rtol=1e-10, atol=0, equal_nan=True)
-                    for a, b in zip(again, plain, strict=True)
+                    for a, b in zip(repeated, plain, strict=True)
                     if b is None or b.dtype.kind in "fiub"
                 )
             ):

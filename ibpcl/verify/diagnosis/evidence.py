@@ -94,13 +94,13 @@ class Evidence:
             self.truths[0][j] = measure(self.problem, j, entries, self.rng, self.rtol)
         if j not in self.truths[point]:
             first = self.truths[0][j]
-            some = (
+            entries = (
                 first.entries
                 if first.method == "complex step"
                 else first.entries[:: len(first.entries) // SOME + 1]
             )
             self.truths[point][j] = measure(
-                self.problems[point], j, some, self.rng, self.rtol, first.method
+                self.problems[point], j, entries, self.rng, self.rtol, first.method
             )
         return self.truths[point][j]
 

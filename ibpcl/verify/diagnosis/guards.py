@@ -142,22 +142,26 @@ def _is_added(code, place):
     if isinstance(node, ast.Return):
         return True
     names = {
-        part.id
+        child_node.id
         for target in getattr(node, "targets", [])
-        for part in ast.walk(target)
-        if isinstance(part, ast.Name)
+        for child_node in ast.walk(target)
+        if isinstance(child_node, ast.Name)
     }
     names |= {
-        part.attr
+        child_node.attr
         for target in getattr(node, "targets", [])
-        for part in [target]
-        if isinstance(part, ast.Attribute)
+        for child_node in [target]
+        if isinstance(child_node, ast.Attribute)
     }
     return any(
         _is_sharp(outer, inner)
         for outer in ast.walk(tree)
         for inner in ast.iter_child_nodes(outer)
-        if names & {getattr(part, "id", getattr(part, "attr", "")) for part in ast.walk(inner)}
+        if names
+        & {
+            getattr(child_node, "id", getattr(child_node, "attr", ""))
+            for child_node in ast.walk(inner)
+        }
     )
 
 
@@ -184,12 +188,12 @@ def _is_step(code, value):
         for node in ast.walk(tree):
             if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
                 numbers = [
-                    part.value
-                    for part in ast.walk(node.right)
-                    if isinstance(part, ast.Constant) and isinstance(part.value, float)
+                    child.value
+                    for child in ast.walk(node.right)
+                    if isinstance(child, ast.Constant) and isinstance(child.value, float)
                 ]
                 if any(number in (value, 2 * value) for number in numbers) and not any(
-                    isinstance(part, ast.Add) for part in ast.walk(node.right)
+                    isinstance(child, ast.Add) for child in ast.walk(node.right)
                 ):
                     return True
     return False

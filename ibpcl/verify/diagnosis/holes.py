@@ -109,13 +109,13 @@ def holes(bench, code, recordings, wrong, most, suspects):
 
     Returns
     -------
-    found : list of Hole
+    measured : list of Hole
         The places where some value makes the gradients right.
     innocent : set of ast.stmt
         The innocent statements.
     """
     start = bench.runs
-    found = []
+    measured = []
     innocent = set()
     make = code.watched()
     first = recordings[0]
@@ -132,23 +132,23 @@ def holes(bench, code, recordings, wrong, most, suspects):
         ):
             latest.setdefault(place.statement, []).append(n)
     # whole statements first, then the places inside the statements that are not innocent
-    for whole in (True, False):
+    for whole_statements in (True, False):
         for statement, places in latest.items():
             for n in places:
-                if code.places[n].whole != whole or statement in innocent:
+                if code.places[n].whole != whole_statements or statement in innocent:
                     continue
                 if bench.runs - start > most:
-                    return found, innocent
+                    return measured, innocent
                 hole = _hole(bench, make, code.places[n], n, wrong, recordings)
-                if hole is False and whole and not isinstance(statement, ast.Return):
+                if hole is False and whole_statements and not isinstance(statement, ast.Return):
                     innocent.add(statement)
                 elif hole:
-                    found.append(
+                    measured.append(
                         hole._replace(
                             views=[view_at(code, recording, n) for recording in recordings]
                         )
                     )
-    return found, innocent
+    return measured, innocent
 
 
 def view_at(code, recording, number):

@@ -33,22 +33,22 @@ WORDS = {  # kind and sentence for each relation of a known array to a place
     ),
     "instead": (
         "elementwise_factor",
-        "an elementwise factor is wrong: `{own}` stands where `{factor}` belongs",
+        "an elementwise factor is wrong: `{own}` should be `{factor}`",
     ),
-    "sum": ("not_summed", "a sum is missing: `{own}` stands where `{factor}` belongs"),
+    "sum": ("not_summed", "a sum is missing: `{own}` should be `{factor}`"),
     "centred": (
         "missing_term",
-        "a term is missing, the gradient that flows back through the sum: `{factor}` belongs "
-        "where `{own}` stands",
+        "a term is missing, the gradient that flows back through the sum: `{own}` should be "
+        "`{factor}`",
     ),
     "zero": (
         "missing_term",
-        "terms are missing: `{own}` is zero where `{factor}`, which belongs there, is not",
+        "terms are missing: `{own}` is zero at some entries and should be `{factor}`",
     ),
     "term": ("missing_term", "a term is missing: `{factor}` after `{own}`"),
     "less": (
         "missing_term",
-        "a term is missing: `{factor} - {bracketed}` belongs where `{own}` stands",
+        "a term is missing: `{own}` should be `{factor} - {bracketed}`",
     ),
 }
 

@@ -116,8 +116,8 @@ class Suspects:
             return True
         if number in self.tested and not isinstance(node, ast.stmt):
             return number in self.places
-        around = self._around(node)
-        tested = {getattr(part, "place", None) for part in ast.walk(around)} & self.tested
+        statement = self._around(node)
+        tested = {getattr(child, "place", None) for child in ast.walk(statement)} & self.tested
         # nothing is known about a statement without tested values
         return not tested or bool(tested & self.places)
 

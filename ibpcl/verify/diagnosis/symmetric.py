@@ -49,7 +49,7 @@ def for_symmetric_changes(truth, x, name, gradients):
         or not all(np.allclose(g, g.T, rtol=1e-8, atol=1e-8 * np.max(np.abs(g))) for g in gradients)
     ):
         return truth
-    jacobian, error = (part.reshape(-1, *x.shape) for part in (truth.jacobian, truth.error))
+    jacobian, error = (array.reshape(-1, *x.shape) for array in (truth.jacobian, truth.error))
     unread = [
         side
         for side, keep in (("upper", np.triu), ("lower", np.tril))
@@ -59,7 +59,8 @@ def for_symmetric_changes(truth, x, name, gradients):
         return truth
     read = "lower" if unread == ["upper"] else "upper"
     symmetrized = [
-        ((part + part.transpose(0, 2, 1)) / 2).reshape(len(part), -1) for part in (jacobian, error)
+        ((array + array.transpose(0, 2, 1)) / 2).reshape(len(array), -1)
+        for array in (jacobian, error)
     ]
     return truth._replace(
         jacobian=symmetrized[0],
@@ -89,5 +90,5 @@ def mirrored(x, triangle):
     array([[1., 2.],
            [2., 3.]])
     """
-    kept = np.tril(x) if triangle == "lower" else np.triu(x)
-    return kept + kept.T - np.diag(np.diag(x))
+    half = np.tril(x) if triangle == "lower" else np.triu(x)
+    return half + half.T - np.diag(np.diag(x))

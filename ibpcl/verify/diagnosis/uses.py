@@ -130,22 +130,22 @@ def inspect_uses(problem, w, near, state, fresh_state):
                 ],
                 [],
             )
-    if not all(np.all(np.isfinite(part)) for part in first[0] if part.dtype.kind in "fc"):
+    if not all(np.all(np.isfinite(array)) for array in first[0] if array.dtype.kind in "fc"):
         return Uses(
             problem,
             [Finding("non_finite_forward", "the forward itself is not finite at these inputs")],
             [],
         )
-    mistakes, more = _overwritten(problem, w)
-    habits += more
+    mistakes, new_habits = _overwritten(problem, w)
+    habits += new_habits
     if not mistakes:
-        problem, mistakes, more = _next_step(problem, w, state)
-        habits += more
+        problem, mistakes, new_habits = _next_step(problem, w, state)
+        habits += new_habits
     if not mistakes:
         habits += _second_backward(problem, w, habits)
-        mistakes, more = _two_forwards(problem, w, near)
-        habits += more
-        problem = replace(problem, renewed=True) if more else problem
+        mistakes, new_habits = _two_forwards(problem, w, near)
+        habits += new_habits
+        problem = replace(problem, renewed=True) if new_habits else problem
     return Uses(problem, mistakes, habits)
 
 
@@ -216,10 +216,12 @@ def _same_again(problem, w, point, values, first):
     """Return whether a second call with overwritten inputs gives the same numbers."""
     try:
         outputs, several, cache = problem.forward(point)
-        again = gradients_in_order(problem.f_vjp(shaped_like(w, outputs, several), cache), problem)
+        repeated = gradients_in_order(
+            problem.f_vjp(shaped_like(w, outputs, several), cache), problem
+        )
     except Exception:  # code under check may raise anything
         return False
-    return all(map(alike, values, outputs)) and all(map(alike, first, again))
+    return all(map(alike, values, outputs)) and all(map(alike, first, repeated))
 
 
 def _next_step(problem, w, state):
@@ -298,7 +300,7 @@ def _second_backward(problem, w, habits):
         for name, array in before.items()
         if name not in after or not same_bits(array, after[name])
     ]
-    known = any(item.kind == "changes_cache" for item in habits)
+    already_noted = any(item.kind == "changes_cache" for item in habits)
     try:
         runs += [_called(problem, w, outputs, several, cache) for _ in range(2)]
     except Exception as error:  # code under check may raise anything
@@ -320,7 +322,7 @@ def _second_backward(problem, w, habits):
                 inputs=differing,
             )
         ]
-    if differing and changed and not known:
+    if differing and changed and not already_noted:
         return [
             Finding(
                 "changes_cache",
@@ -329,7 +331,7 @@ def _second_backward(problem, w, habits):
                 inputs=problem.wrt,
             )
         ]
-    if differing and not known:
+    if differing and not already_noted:
         return [
             Finding(
                 "stale",

@@ -81,7 +81,7 @@ def _flat(evidence, j):
         return (
             "piecewise_constant",
             "the forward is piecewise constant in this input (rounded, thresholded or "
-            "one-hot), so its true derivative is zero; what is returned is a straight-through "
+            "one-hot), so its true derivative is zero; the returned value is a straight-through "
             "estimate, not a gradient",
         )
     return (
@@ -162,15 +162,15 @@ def _constant(evidence, j):
             if (n > 2 and n not in shape) or any(
                 out.shape.count(n) > shape.count(n) for out in outputs
             ):
-                return "mean", f"mean where the sum belongs: off by {factor:.4g} (= 1/{n}, {words})"
+                return "mean", f"a mean instead of a sum: off by {factor:.4g} (= 1/{n}, {words})"
             return "constant_factor", f"constant factor {factor:.4g} (= 1/{n}, {words}?)"
         if n > 1 and abs(abs(factor) / n - 1) < 1e-6:
             minus, sign = ("minus ", "; the sign is wrong too") if factor < 0 else ("", "")
             return (
                 "constant_factor",
                 (
-                    f"constant factor {factor:.4g} (= {minus}{words}: a sum where a mean "
-                    f"belongs?){sign}"
+                    f"constant factor {factor:.4g} (= {minus}{words}: a sum instead of a "
+                    f"mean?){sign}"
                 ),
             )
     digits = 4 if abs(factor - 1) > 1e-3 else 12
@@ -240,8 +240,8 @@ def axis_sets(ndim):
     ------
     tuple of int
     """
-    for several in range(1, ndim + 1):
-        yield from combinations(range(ndim), several)
+    for size in range(1, ndim + 1):
+        yield from combinations(range(ndim), size)
 
 
 def ways(shape, border=None):
@@ -288,10 +288,7 @@ def ways(shape, border=None):
         for step in (1, -1) if shape[axis] > 2 else ():
             yield (
                 "shifted",
-                (
-                    f"shifted by one along axis {axis}: entry i holds what belongs to entry i "
-                    f"{-step:+d}"
-                ),
+                (f"shifted by one along axis {axis}: entry i has the value of entry i {-step:+d}"),
                 lambda array, axis=axis, step=step: shifted(array, axis, step),
             )
     for axes in axis_sets(ndim):
@@ -299,7 +296,7 @@ def ways(shape, border=None):
             if all(shape[a] > 1 for a in axes):
                 yield (
                     "summed",
-                    f"{word} over {axis_words(axes)}, where nothing must be",
+                    f"{word} over {axis_words(axes)}, although it must not be",
                     lambda array, axes=axes, reduce=reduce: np.broadcast_to(
                         reduce(array, axes, keepdims=True), shape
                     ),
@@ -344,7 +341,7 @@ def wrong_shape(evidence, j):
         attempts += [
             (
                 "summed",
-                f"{word} over {axis_words(axes)}, where nothing must be",
+                f"{word} over {axis_words(axes)}, although it must not be",
                 lambda right, axes=axes, reduce=reduce: reduce(right, axis=axes),
             )
             for axes in axis_sets(len(shape))

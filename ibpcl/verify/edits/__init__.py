@@ -89,10 +89,12 @@ def _of_written_windows(loops, scope):
     """Yield missing strides in the targets of assignments in loops, each statement once."""
     for statement in dict.fromkeys(node for loop in loops for node in ast.walk(loop)):
         if isinstance(statement, (ast.Assign, ast.AugAssign)):
-            held = ("targets", 0) if isinstance(statement, ast.Assign) else ("target", None)
+            field_and_index = (
+                ("targets", 0) if isinstance(statement, ast.Assign) else ("target", None)
+            )
             target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
             if isinstance(target, ast.Subscript):
-                yield from of_strides(target, Slot(target, statement, *held), scope)
+                yield from of_strides(target, Slot(target, statement, *field_and_index), scope)
 
 
 def _of_expression(place, values):
@@ -145,8 +147,10 @@ def of_statements(tree, scope):
                 if isinstance(statement, ast.For):
                     yield _other_order(statement)
                 elif element:
-                    held = ("targets", 0) if isinstance(statement, ast.Assign) else ("target", None)
-                    yield from of_subscript(Slot(target, statement, *held))
+                    field_and_index = (
+                        ("targets", 0) if isinstance(statement, ast.Assign) else ("target", None)
+                    )
+                    yield from of_subscript(Slot(target, statement, *field_and_index))
                 elif isinstance(statement, ast.Assign) and is_numeric(scope.get(store), "fiubc"):
                     yield from _one_more_term(slot, target, scope)
 
@@ -175,17 +179,17 @@ def _other_order(statement):
     order = statement.iter
     if isinstance(order, ast.Call) and name_of(order.func) == "reversed":
         new = order.args[0]
-        way = "forward"
+        direction = "forward"
     else:
         listed = ast.Call(ast.Name("list", ast.Load()), [order], [])
         new = ast.Call(ast.Name("reversed", ast.Load()), [listed], [])
-        way = "backward (reversed)"
+        direction = "backward (reversed)"
 
     def words():
         return (
             f"the loop `for {ast.unparse(statement.target)} in {ast.unparse(order)}` runs in the "
-            "wrong order: it "
-            f"must run {way}, so that terms of later steps flow back to earlier ones"
+            f"wrong order: it must run {direction}, so that terms of later steps flow back to "
+            "earlier ones"
         )
 
     return Edit(

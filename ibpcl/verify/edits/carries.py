@@ -106,8 +106,8 @@ def _handed_on(loop, pairs):
         0.6 + 0.2 * len(pairs),
         "missing_term",
         lambda: (
-            "a term is missing: the loop never gives a new "
-            f"value to {names}, which must be carried from step to step; at its end belongs {shown}"
+            f"a term is missing: the loop never gives a new value to {names}, which must be "
+            f"carried from step to step; add {shown} at the end of the loop"
         ),
         loop,
         ((loop, "body", len(loop.body) - 1, new),),
@@ -134,7 +134,7 @@ def of_single_steps(loop):
             "missing_term",
             lambda: (
                 "terms are missing: the loop goes back through one step only, "
-                f"`{ast.unparse(new)}` belongs where `{ast.unparse(order)}` stands"
+                f"`{ast.unparse(order)}` should be `{ast.unparse(new)}`"
             ),
             loop,
             ((loop, "iter", None, ast.copy_location(new, order)),),
@@ -199,7 +199,7 @@ def _activated(old, new):
     """Return the description of a derivative that is taken at another value."""
     return lambda: (
         "the derivative is taken at another value, such as the activated one: "
-        f"`{ast.unparse(new)}` belongs where `{ast.unparse(old)}` stands"
+        f"`{ast.unparse(old)}` should be `{ast.unparse(new)}`"
     )
 
 
@@ -246,7 +246,7 @@ def _at_dout(old, new, name):
     """Return the description of a derivative that is taken at the incoming gradient."""
     return lambda: (
         f"the derivative is taken at dout, not at `{name}`, and nothing multiplies it: "
-        f"`{ast.unparse(new)}` belongs where `{ast.unparse(old)}` stands"
+        f"`{ast.unparse(old)}` should be `{ast.unparse(new)}`"
     )
 
 

@@ -138,7 +138,7 @@ def in_place(place, new):
 
 
 def belongs(new, place):
-    """Return a description of a replacement, as in "`new` belongs where `old` stands".
+    """Return a description of a replacement, as in "`old` should be `new`".
 
     Parameters
     ----------
@@ -155,10 +155,10 @@ def belongs(new, place):
     """
     if isinstance(new, ast.Pass):
         return f"`{ast.unparse(place.node)}`"
-    words = f"`{ast.unparse(new)}` belongs where `{ast.unparse(place.node)}` stands"
+    words = f"`{ast.unparse(place.node)}` should be `{ast.unparse(new)}`"
     if not isinstance(place.node, (ast.Name, ast.Constant)):
         return words
-    return f"{words}, in `{ast.unparse(around(place))}`"
+    return f"{words} in `{ast.unparse(around(place))}`"
 
 
 def around(place):

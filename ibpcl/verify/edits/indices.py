@@ -94,11 +94,11 @@ def of_subscript(place):
         if isinstance(index, ast.Slice):
             alike = [m for m, other in enumerate(indices) if ast.dump(other) == ast.dump(index)]
             for new, why in _other_slices(index):
-                for some in ([n], alike) if alike[1:] and alike[0] == n else ([n],):
+                for chosen in ([n], alike) if alike[1:] and alike[0] == n else ([n],):
                     yield edit(
-                        2 + len(some),
+                        2 + len(chosen),
                         "shifted",
-                        [new if m in some else p for m, p in enumerate(indices)],
+                        [new if m in chosen else p for m, p in enumerate(indices)],
                         why,
                     )
     for changed, a, b in exchanges(indices):
@@ -118,21 +118,21 @@ def _is_sum(node):
     return isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub))
 
 
-def _mirrored(part):
+def _mirrored(index):
     """Return whether an index counts from the end, as in ``n - i``."""
     return (
-        isinstance(part, ast.BinOp)
-        and isinstance(part.op, ast.Sub)
-        and isinstance(part.right, ast.Name)
+        isinstance(index, ast.BinOp)
+        and isinstance(index.op, ast.Sub)
+        and isinstance(index.right, ast.Name)
     )
 
 
-def _other_slices(part):
+def _other_slices(index):
     """Yield (slice, reason): slices that are off by one at an end, and the reversed slice."""
-    start, stop, step = map(_end, (part.lower, part.upper, part.step))
+    start, stop, step = map(_end, (index.lower, index.upper, index.step))
     if step in (None, -1):
         yield (
-            ast.Slice(part.lower, part.upper, _number(-1) if step is None else None),
+            ast.Slice(index.lower, index.upper, _number(-1) if step is None else None),
             "in reversed (flipped) order",
         )
     if "unknown" in (start, stop):
@@ -144,7 +144,7 @@ def _other_slices(part):
     beside = ((higher, stop), (lower, stop), (start, before), (start, behind))
     for new in dict.fromkeys(((1, None), (None, -1), (None, None), *beside, (1, -1))):
         if new != (start, stop):
-            yield ast.Slice(*map(_number, new), part.step), "off by one in a slice (shifted)"
+            yield ast.Slice(*map(_number, new), index.step), "off by one in a slice (shifted)"
 
 
 def _end(node):

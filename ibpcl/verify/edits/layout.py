@@ -29,8 +29,8 @@ def of_strides(node, place, scope):
     ------
     Edit
     """
-    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    names = list(dict.fromkeys(start for part in parts for start in [_start(part)] if start))
+    indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    names = list(dict.fromkeys(start for index in indices for start in [_start(index)] if start))
     if not names:
         return
     strides = [
@@ -42,11 +42,11 @@ def of_strides(node, place, scope):
         and not isinstance(value, bool)
     ]
     for stride in strides:
-        for some in ([names] if len(names) > 1 else []) + [[name] for name in names]:
+        for chosen in ([names] if len(names) > 1 else []) + [[name] for name in names]:
             new = copy.deepcopy(node)
-            _Scaled(some, stride).visit(new.slice)
+            _Scaled(chosen, stride).visit(new.slice)
             yield Edit(
-                2 + 0.1 * len(some),
+                2 + 0.1 * len(chosen),
                 "shifted",
                 _stride_words(node, new, stride),
                 node,
@@ -57,8 +57,8 @@ def of_strides(node, place, scope):
 def _stride_words(old, new, stride):
     """Return the description of a missing stride."""
     return lambda: (
-        f"the stride `{stride}` is missing in the index (shifted): `{ast.unparse(new)}` belongs "
-        f"where `{ast.unparse(old)}` stands"
+        f"the stride `{stride}` is missing in the index (shifted): `{ast.unparse(old)}` should be "
+        f"`{ast.unparse(new)}`"
     )
 
 
@@ -99,13 +99,15 @@ def of_blocks(place):
     node = place.node
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     steps = {
-        n: part.step
-        for n, part in enumerate(parts)
-        if isinstance(part, ast.Slice)
-        and part.step is not None
-        and part.lower is None
-        and part.upper is None
-        and not (isinstance(part.step, ast.UnaryOp) or getattr(part.step, "value", 2) == 1)
+        n: index_part.step
+        for n, index_part in enumerate(parts)
+        if isinstance(index_part, ast.Slice)
+        and index_part.step is not None
+        and index_part.lower is None
+        and index_part.upper is None
+        and not (
+            isinstance(index_part.step, ast.UnaryOp) or getattr(index_part.step, "value", 2) == 1
+        )
     }
     if not steps or not isinstance(getattr(node, "ctx", None), ast.Load):
         return
@@ -121,8 +123,8 @@ def of_blocks(place):
         1.5,
         "not_summed",
         lambda: (
-            f"one entry of each block is taken, `{ast.unparse(node)}`: the sum over the "
-            f"block belongs there, `{ast.unparse(new)}`"
+            f"one entry of each block is taken: `{ast.unparse(node)}` should be the sum over the "
+            f"block, `{ast.unparse(new)}`"
         ),
         node,
         (in_place(place, new),),
@@ -185,8 +187,8 @@ def _flattening_words(old, new, node):
     """Return the description of axes that are flattened in the wrong order."""
     return lambda: (
         "the axes are in the wrong order when the array is flattened or reshaped (a transpose is "
-        f"missing, too many, or another one): `{ast.unparse(new)}` belongs where "
-        f"`{ast.unparse(old)}` stands in `{ast.unparse(node)}`"
+        f"missing, extra or wrong): `{ast.unparse(old)}` should be `{ast.unparse(new)}` in "
+        f"`{ast.unparse(node)}`"
     )
 
 
@@ -244,18 +246,19 @@ def _other_axis(group, axis, other, keep):
     """Return the edit that gives each call of a group another axis, kept on request."""
     puts = []
     for call, word in group:
-        kept = any(item.arg == "keepdims" for item in call.keywords)
+        has_keepdims = any(item.arg == "keepdims" for item in call.keywords)
         new = (
-            _with_keepdims(other) if keep and not kept else ast.keyword("axis", ast.Constant(other))
+            _with_keepdims(other)
+            if keep and not has_keepdims
+            else ast.keyword("axis", ast.Constant(other))
         )
         puts.append((call, "keywords", call.keywords.index(word), ast.copy_location(new, word)))
     return Edit(
         4 + 0.5 * keep,
         "summed",
         lambda: (
-            f"`{ast.unparse(group[0][0])}` and {len(group) - 1} more run over axis {axis} where "
-            f"axis {other} belongs: the formula of another layer, such as layer norm for batch "
-            "norm"
+            f"`{ast.unparse(group[0][0])}` and {len(group) - 1} more run over axis {axis} instead "
+            f"of axis {other}: the formula of another layer, such as layer norm for batch norm"
         ),
         group[0][0],
         tuple(puts),

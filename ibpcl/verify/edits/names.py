@@ -36,7 +36,7 @@ def of_names(function_places, recording, scope, suspects):
         if not isinstance(holder, (tuple, list))
         for item in items_of(name, holder)
     )
-    for types, known in (((ast.Name,), scope), ((ast.Subscript, ast.Attribute), entries)):
+    for types, readable in (((ast.Name,), scope), ((ast.Subscript, ast.Attribute), entries)):
         uses = {}
         for place in function_places:
             if (
@@ -46,7 +46,9 @@ def of_names(function_places, recording, scope, suspects):
             ):
                 uses.setdefault(place.text, []).append(place)
         arrays = {text: value_at(places[0].node, recording.values) for text, places in uses.items()}
-        arrays.update((text, value) for text, value in known.items() if is_numeric(value, "fiubc"))
+        arrays.update(
+            (text, value) for text, value in readable.items() if is_numeric(value, "fiubc")
+        )
         for together in (uses, *_by_statement(uses)):
             yield from _exchanged(together, arrays)
             for name, places in together.items():
@@ -55,14 +57,14 @@ def of_names(function_places, recording, scope, suspects):
         for name, places in uses.items():
             for other, value in arrays.items():
                 rank = None if other == name else _rank(arrays[name], value)
-                if rank == 4 or (rank == 5 and known is scope):
-                    several = _subsets(places) if rank == 4 and known is scope else ()
-                    for some in (
+                if rank == 4 or (rank == 5 and readable is scope):
+                    subsets = _subsets(places) if rank == 4 and readable is scope else ()
+                    for chosen in (
                         *([place] for place in places if suspects.suspect(place.node)),
-                        *several,
+                        *subsets,
                     ):
-                        more = (len(some) > 1) + (1 < len(some) < len(places))
-                        yield _renamed(name, other, some, rank + more, arrays)
+                        penalty = (len(chosen) > 1) + (1 < len(chosen) < len(places))
+                        yield _renamed(name, other, chosen, rank + penalty, arrays)
 
 
 def _by_statement(uses):
@@ -80,7 +82,7 @@ def _subsets(places):
     In a smaller set, the name was used for two values.
     """
     sizes = range(len(places), 1, -1) if len(places) <= MOST_USES else (len(places),)
-    return [some for size in sizes if size > 1 for some in combinations(places, size)]
+    return [chosen for size in sizes if size > 1 for chosen in combinations(places, size)]
 
 
 def _exchanged(uses, arrays):
@@ -135,7 +137,7 @@ def _renamed(name, other, places, rank, arrays):
 
     def words():
         where = " and ".join(dict.fromkeys(ast.unparse(around(place)) for place in places))
-        return f"`{name}` stands where `{other}` belongs, in `{where}`"
+        return f"`{name}` should be `{other}` in `{where}`"
 
     terms = all(
         isinstance(place.parent, ast.BinOp) and isinstance(place.parent.op, (ast.Add, ast.Sub))

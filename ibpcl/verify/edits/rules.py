@@ -63,7 +63,7 @@ RULES = [
         "A / B**2",
         "the divisor must be squared, one more factor `{B}`",
     ),
-    (1, "constant_factor", "A // B", "A / B", "// rounds to whole numbers"),
+    (1, "constant_factor", "A // B", "A / B", "// rounds down to whole numbers"),
     (4, "elementwise_factor", "NAME", "1 - NAME", "one minus this variable is meant"),
     (5, "elementwise_factor", "NAME", "NAME**2", "a factor `{NAME}` is missing"),
     (3, "elementwise_factor", "where(A, B, C)", "where(A, C, B)", "the two branches are exchanged"),
@@ -105,28 +105,28 @@ RULES = [
         "np.conj(COMPLEX)",
         "the complex conjugate is missing (without it the kernel runs in reversed order)",
     ),
-    (1, "constant_factor", "sum(A)", "mean(A)", "a sum where a mean belongs"),
-    (1, "mean", "mean(A)", "sum(A)", "a mean where a sum belongs"),
+    (1, "constant_factor", "sum(A)", "mean(A)", "a sum instead of a mean"),
+    (1, "mean", "mean(A)", "sum(A)", "a mean instead of a sum"),
     (
         1,
         "summed",
         "sum(A)",
         "sum(A, axis=AXIS)",
-        "summed over the wrong axes, axis {AXIS} belongs there",
+        "summed over the wrong axes instead of axis {AXIS}",
     ),
     (
         1,
         "summed",
         "mean(A)",
         "mean(A, axis=AXIS)",
-        "averaged over the wrong axes, axis {AXIS} belongs there",
+        "averaged over the wrong axes instead of axis {AXIS}",
     ),
     (
         1,
         "summed",
         "cumsum(A)",
         "cumsum(A, axis=AXIS)",
-        "summed over the wrong axis, axis {AXIS} belongs there",
+        "summed over the wrong axis instead of axis {AXIS}",
     ),
     (
         2,
@@ -140,7 +140,7 @@ RULES = [
         "summed",
         "FUNCTION(A)",
         "FUNCTION(A, axis=AXIS)",
-        "along the wrong axis, axis {AXIS} belongs there",
+        "along the wrong axis instead of axis {AXIS}",
     ),
     *(
         (
@@ -157,14 +157,14 @@ RULES = [
         "missing_term",
         "TARGET = B",
         "TARGET += B",
-        "`{TARGET}` is overwritten where contributions must be accumulated (a term of "
-        "each earlier one is missing)",
+        "`{TARGET}` is overwritten where contributions must be accumulated (the earlier terms are "
+        "missing)",
     ),
     (1, "sign", "A += B", "A -= B", "the sign is wrong"),
     (1, "sign", "A -= B", "A += B", "the sign is wrong"),
     (3, "term", "A += B", "pass", "a term too many, `{B}`"),
     (3, "term", "A -= B", "pass", "a term too many, `{B}`"),
-    (0, "few_entries", "A[B] = 0", "pass", "a step too many overwrites values that must stay"),
+    (0, "few_entries", "A[B] = 0", "pass", "an extra step overwrites values that must stay"),
     *(
         (
             2,
