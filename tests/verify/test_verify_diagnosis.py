@@ -1,4 +1,4 @@
-"""Each mistake planted into a right gradient is caught and called by its name."""
+"""Mistakes planted into right gradients are caught and named."""
 
 import numpy as np
 import pytest
@@ -33,9 +33,7 @@ NAMES = ("x", "w", "b", "g")
 
 
 class planted:
-    """The right gradient function with some of its results changed; an object, so there is no
-    source to read.
-    """
+    """The right gradient function with some results changed: an object without readable source."""
 
     def __init__(self, **wrong):
         self.wrong = wrong
@@ -59,59 +57,49 @@ def at(place, change):
 
 
 @pytest.mark.parametrize(
-    ("name", "plant", "kind", "words"),
+    ("name", "plant", "kind", "details"),
     [
-        ("x", np.negative, "sign", "minus the true gradient"),
-        ("w", lambda g: g / 6, "constant_factor", "0.1667 (= 1/6)"),
-        ("w", lambda g: g * 2 * np.pi, "constant_factor", "2 * pi"),
-        ("x", lambda g: g / 5, "constant_factor", "the size of axis 0"),
-        ("b", lambda g: g / 5, "mean", "mean where the sum belongs"),
-        ("w", np.transpose, "transposed", "transposed"),
-        ("x", np.transpose, "transposed", "shape (3, 5), but the input has shape (5, 3)"),
-        ("x", lambda g: g.sum(axis=0), "summed", "summed over axis 0"),
+        ("x", np.negative, "sign", ["minus"]),
+        ("w", lambda g: g / 6, "constant_factor", ["0.1667", "1/6"]),
+        ("w", lambda g: g * 2 * np.pi, "constant_factor", ["2 * pi"]),
+        ("x", lambda g: g / 5, "constant_factor", ["1/5", "axis 0"]),
+        ("b", lambda g: g / 5, "mean", ["1/5", "axis 0"]),
+        ("w", np.transpose, "transposed", ["transposed"]),
+        ("x", np.transpose, "transposed", ["(3, 5)", "(5, 3)"]),
+        ("x", lambda g: g.sum(axis=0), "summed", ["summed", "axis 0"]),
         (
             "w",
             lambda g: np.broadcast_to(g.mean(axis=1, keepdims=True), g.shape),
             "summed",
-            "averaged over axis 1",
+            ["averaged", "axis 1"],
         ),
-        (
-            "w",
-            at((1, 2), lambda v: v + 1),
-            "few_entries",
-            "wrong at 1 of 9 entries, worst at (1, 2)",
-        ),
-        ("x", at(4, lambda v: 0 * v), "few_entries", "wrong at 3 of 15 entries"),
-        ("x", shifted, "shifted", "shifted by one along axis 0"),
-        ("w", lambda g: g[::-1], "shifted", "reversed order along axis 0"),
-        ("w", lambda g: g.ravel(), "wrong_shape", "right numbers in the wrong shape"),
-        ("g", lambda g: g[:2], "wrong_shape", "shape (2,), but the input has shape (3,)"),
-        (
-            "g",
-            lambda g: np.append(g, 1.0),
-            "wrong_shape",
-            "shape (4,), but the input has shape (3,)",
-        ),
-        ("g", lambda g: None, "wrong_shape", "None"),
-        ("b", at(1, lambda v: np.nan), "non_finite", "not finite at 1 of 3 entries, first at (1,)"),
-        ("x", lambda g: 0 * g, "missing_term", "zero everywhere"),
-        ("x", lambda g: np.sort(g, axis=0), "shifted", "right numbers in another order (permuted)"),
-        ("x", lambda g: np.tanh(g) + g[::-1] ** 2, "wrong", "not linear in dout"),
+        ("w", at((1, 2), lambda v: v + 1), "few_entries", ["1 of 9 entries", "(1, 2)"]),
+        ("x", at(4, lambda v: 0 * v), "few_entries", ["3 of 15 entries", "index 4 of axis 0"]),
+        ("x", shifted, "shifted", ["by one", "axis 0"]),
+        ("w", lambda g: g[::-1], "shifted", ["reversed", "axis 0"]),
+        ("w", lambda g: g.ravel(), "wrong_shape", ["right numbers", "(9,)", "(3, 3)"]),
+        ("g", lambda g: g[:2], "wrong_shape", ["(2,)", "(3,)"]),
+        ("g", lambda g: np.append(g, 1.0), "wrong_shape", ["(4,)", "(3,)"]),
+        ("g", lambda g: None, "wrong_shape", ["None"]),
+        ("b", at(1, lambda v: np.nan), "non_finite", ["1 of 3 entries", "(1,)"]),
+        ("x", lambda g: 0 * g, "missing_term", ["zero everywhere"]),
+        ("x", lambda g: np.sort(g, axis=0), "shifted", ["permuted"]),
+        ("x", lambda g: np.tanh(g) + g[::-1] ** 2, "wrong", ["not linear in dout"]),
     ],
 )
-def test_planted_errors_are_named(name, plant, kind, words):
+def test_planted_errors_are_named(name, plant, kind, details):
     report = check(layer, planted(**{name: plant}), POINT)
     assert not report.ok
     assert report[name].kind == kind
-    assert words in report[name].words
+    assert [detail for detail in details if detail not in report[name].words] == []
     assert [item.name for item in report.inputs if not item.ok] == [name]
     assert report[name].hint == HINTS[kind]
 
 
-def test_swapped_gradients_are_named_on_both_sides():
+def test_swapped_gradients_are_both_named():
     report = check(layer, lambda d, c: [layer_vjp(d, c)[i] for i in (0, 1, 3, 2)], POINT)
     assert [item.kind for item in report.inputs] == ["ok", "ok", "swapped", "swapped"]
-    assert "this is the gradient of g" in report["b"].words
+    assert report["b"].words.endswith("gradient of g")
 
 
 def without_the_sum(dy, cache):
@@ -120,10 +108,10 @@ def without_the_sum(dy, cache):
     return dh @ w.T, x.T @ dh, dh, (dy * np.tanh(h)).sum(axis=0)
 
 
-def test_a_missing_sum_over_a_broadcast_axis_is_named():
+def test_missing_sum_over_broadcast_axis_is_named():
     report = check(layer, without_the_sum, POINT)
     assert report["b"].kind == "not_summed"
-    assert "not summed over axis 0: this input was broadcast" in report["b"].words
+    assert "axis 0" in report["b"].words
 
 
 def density(x, a):
@@ -168,15 +156,15 @@ def density_cotangent(d, cache):
 @pytest.mark.parametrize(
     ("vjp", "name", "kinds", "words"),
     [
-        (density_sign, "x", {"sign"}, "`a / x - a ** 2` belongs where `a / x + a ** 2` stands"),
+        (density_sign, "x", {"sign"}, "`a / x + a ** 2` should be `a / x - a ** 2`"),
         (density_factor, "x", {"elementwise_factor"}, "`a`"),
         (density_term, "x", {"missing_term"}, "a"),
         (density_constant, "a", {"constant_factor"}, "the number 3 should be 2"),
-        (density_cached, "x", {"elementwise_factor"}, "`x` stands where `a` belongs"),
+        (density_cached, "x", {"elementwise_factor"}, "`x` should be `a`"),
         (density_cotangent, "a", {"elementwise_factor"}, "`d`"),
     ],
 )
-def test_a_mistake_inside_one_term_is_found_on_its_line(vjp, name, kinds, words):
+def test_mistake_inside_one_term_is_named_with_its_line(vjp, name, kinds, words):
     inputs = (RNG.uniform(0.5, 2, (4, 3)), RNG.uniform(0.5, 2, 3))
     assert check(density, density_right, inputs).ok
     report = check(density, vjp, inputs)
@@ -204,18 +192,18 @@ def softmax_one_term(d, p):
 @pytest.mark.parametrize(
     ("vjp", "kind", "words"),
     [
-        (softmax_wrong_axis, "summed", "axis 1 belongs there"),
+        (softmax_wrong_axis, "summed", "axis 1"),
         (softmax_one_term, "missing_term", "`- sum(p * d, axis=1)`"),
-        (lambda d, p: p * (1 - p) * d, "missing_term", "`p * (d - sum(p * d, axis=1))` belongs"),
+        (lambda d, p: p * (1 - p) * d, "missing_term", "`p * (d - sum(p * d, axis=1))`"),
     ],
 )
-def test_softmax_whose_entries_mix(vjp, kind, words):
+def test_softmax_mistakes_are_named(vjp, kind, words):
     report = check(softmax, vjp, (RNG.standard_normal((3, 3)),))
     assert report["x"].kind == kind
     assert words in report["x"].words
 
 
-def test_a_factor_is_found_among_cached_values_and_functions_of_inputs():
+def test_missing_factor_is_found_among_known_arrays():
     def f(x, s):
         return np.exp(s * x), (x, s)
 
@@ -230,7 +218,7 @@ def test_a_factor_is_found_among_cached_values_and_functions_of_inputs():
     assert "1 - tanh(x)**2" in report["x"].words or "1 - out**2" in report["x"].words
 
 
-def test_a_candidate_of_the_user_is_used():
+def test_candidates_of_the_user_are_tried():
     secret = RNG.uniform(1, 2, 5)
     report = check(
         lambda x: (secret * x, 0.0),
@@ -241,7 +229,7 @@ def test_a_candidate_of_the_user_is_used():
     assert "secret" in report["x"].words
 
 
-def test_outputs_that_are_ignored_or_turned_are_named():
+def test_ignored_or_negated_outputs_are_named():
     def f(x):
         return (np.sin(x), x**2), x
 
@@ -252,7 +240,7 @@ def test_outputs_that_are_ignored_or_turned_are_named():
     assert (turned.kind, "`-d[0]`" in turned.words) == ("sign", True)
 
 
-def test_a_scalar_input_does_not_make_every_mistake_a_constant_factor():
+def test_scalar_input_with_wrong_factor_is_no_constant_factor():
     def f(x, tau):
         return np.exp(-x / tau), (x, tau)
 
@@ -266,7 +254,7 @@ def test_a_scalar_input_does_not_make_every_mistake_a_constant_factor():
     assert "tau" in report["tau"].words
 
 
-def test_constant_arrays_in_place_of_gradients_are_caught():
+def test_constant_arrays_as_gradients_are_caught():
     report = check(
         layer, lambda d, c: tuple(np.ones(g.shape) * 0.37 for g in layer_vjp(d, c)), POINT
     )
@@ -286,11 +274,11 @@ def test_constant_arrays_in_place_of_gradients_are_caught():
         (3.0, ""),
     ],
 )
-def test_constants_get_names(value, name):
+def test_constant_name_recognizes_common_constants(value, name):
     assert constant_name(value) == name
 
 
-def test_every_kind_has_a_hint():
+def test_hints_cover_every_kind():
     assert set(HINTS) == set(KINDS) - {"ok"}
 
 
@@ -321,19 +309,19 @@ LOGISTIC = (RNG.standard_normal((5, 4)), RNG.standard_normal((4, 3)), RNG.unifor
 @pytest.mark.parametrize(
     ("vjp", "name", "kind", "words"),
     [
-        (other_axis, "s", "summed", "summed over the wrong axes, axis 0 belongs there"),
-        (other_order, "x", "swapped", "another input, w"),
-        (other_order, "w", "swapped", "another input, x"),
+        (other_axis, "s", "summed", "axis 0"),
+        (other_order, "x", "swapped", "input, w"),
+        (other_order, "w", "swapped", "input, x"),
     ],
 )
-def test_a_gradient_of_another_shape_is_explained(vjp, name, kind, words):
+def test_gradient_of_another_shape_is_explained(vjp, name, kind, words):
     assert check(logistic, logistic_right, LOGISTIC).ok
     verdict = check(logistic, vjp, LOGISTIC)[name]
     assert verdict.kind == kind
     assert words in verdict.words
 
 
-def test_a_number_for_an_array_is_looked_at_as_if_it_were_one():
+def test_number_instead_of_array_is_explained():
     verdict = check(
         lambda x, s: (s * np.exp(x), (x, s)),
         lambda d, c: (d * c[1] * np.exp(c[0]), d[0, 0] * 0 + c[1]),
@@ -346,10 +334,12 @@ def test_a_number_for_an_array_is_looked_at_as_if_it_were_one():
         lambda d, c: (d.sum() * c[1], (d * np.exp(c[0])).sum()),
         (RNG.standard_normal((3, 2)), 1.5),
     )
-    assert "shape (), but the input has shape (3, 2)" in report["x"].words
+    assert report["x"].kind == "wrong_shape"
+    assert "()" in report["x"].words
+    assert "(3, 2)" in report["x"].words
 
 
-def test_a_cotangent_that_was_forgotten_is_named_with_what_was_forgotten_beside_it():
+def test_forgotten_cotangent_is_named_with_lost_factor():
     x = RNG.uniform(0.5, 2, (4, 3))
     s = RNG.uniform(0.5, 2, 3)
     verdict = check(
@@ -359,7 +349,7 @@ def test_a_cotangent_that_was_forgotten_is_named_with_what_was_forgotten_beside_
     assert "d * c[1]" in verdict.words
 
 
-def test_a_term_that_was_forgotten_is_named_by_the_place_of_the_forward_that_it_came_along():
+def test_forgotten_term_is_named_by_its_forward_place():
     x, a, b = (RNG.uniform(0.5, 2, 6) for _ in range(3))
 
     def f(x, a, b):
@@ -370,7 +360,7 @@ def test_a_term_that_was_forgotten_is_named_by_the_place_of_the_forward_that_it_
     assert "`x` in `x ** 3`" in verdict.words
 
 
-def test_one_use_of_an_input_of_two_matrix_products_is_named():
+def test_forgotten_use_in_matrix_product_is_named():
     x = RNG.standard_normal((5, 4))
     w = RNG.standard_normal((4, 3))
     v = RNG.standard_normal((4, 3))
@@ -383,7 +373,7 @@ def test_one_use_of_an_input_of_two_matrix_products_is_named():
     assert "`x` in `np.sin(x)`" in verdict.words
 
 
-def test_a_wrong_number_beside_matrices_is_no_obstacle():
+def test_wrong_number_beside_right_matrices_is_caught():
     def f(x, w, tau):
         return (x @ w) / tau, (x, w, tau)
 
@@ -395,7 +385,7 @@ def test_a_wrong_number_beside_matrices_is_no_obstacle():
     assert [item.ok for item in report.inputs] == [True, True, False]
 
 
-def test_a_number_lost_in_one_term_is_found_there():
+def test_number_lost_in_one_term_is_named():
     x = RNG.uniform(0.5, 2, (4, 3))
     a = RNG.uniform(0.5, 2, 3)
     verdict = check(
@@ -405,18 +395,18 @@ def test_a_number_lost_in_one_term_is_found_there():
         wrt=("x",),
     )["x"]
     assert verdict.kind == "constant_factor"
-    assert "one term is off by the constant factor 1.42857 (= 10/7)" in verdict.words
+    assert "1.42857 (= 10/7)" in verdict.words
 
 
 @pytest.mark.parametrize(("shape", "axis"), [((3, 1), 1), ((1, 4), 0)])
-def test_a_right_sum_without_keepdims_is_wrong_in_its_shape_only(shape, axis):
+def test_sum_without_keepdims_has_wrong_shape_only(shape, axis):
     inputs = RNG.standard_normal((3, 4)), RNG.standard_normal(shape)
     verdict = check(lambda x, b: (x + b, None), lambda d, _: (d, d.sum(axis=axis)), inputs)["b"]
     assert verdict.kind == "wrong_shape"
-    assert verdict.words.startswith("right numbers in the wrong shape")
+    assert "right numbers" in verdict.words
 
 
-def test_a_few_entries_that_are_in_no_row_of_the_matrix_are_no_constant_factor_of_one():
+def test_unmeasured_wrong_entries_are_no_constant_factor():
     x = np.random.default_rng(3).normal(size=2000)
 
     def vjp(dout, x):
@@ -428,7 +418,7 @@ def test_a_few_entries_that_are_in_no_row_of_the_matrix_are_no_constant_factor_o
     assert verdict.kind != "constant_factor"
 
 
-def test_an_error_within_the_slack_of_hypotheses_is_no_constant_factor_of_one():
+def test_error_within_slack_is_no_constant_factor():
     x = np.array([-3.0, 0, 1, 25])
 
     class Spoiled:  # an object, so there is no source to read
@@ -439,7 +429,7 @@ def test_an_error_within_the_slack_of_hypotheses_is_no_constant_factor_of_one():
     assert verdict.kind not in ("ok", "constant_factor")
 
 
-def test_wrong_everywhere_is_said_only_where_it_is():
+def test_partly_wrong_gradient_counts_wrong_entries():
     x = np.array([0.0, 0.7, 1.2, -0.5])
     verdict = check(
         lambda x: (np.tanh(x) * x[::-1], x), lambda d, x: d * np.sin(3 * x) * [1, 1, 1, 0], (x,)
@@ -447,14 +437,15 @@ def test_wrong_everywhere_is_said_only_where_it_is():
     assert "wrong at 3 of 4 entries" in verdict.words
 
 
-def test_a_size_as_a_factor_with_the_wrong_sign_is_named_with_both():
+def test_size_factor_with_wrong_sign_is_named_with_both():
     verdict = check(
         lambda x: (x.sum(axis=0), x),
         lambda d, x: -3 * np.broadcast_to(d, x.shape),
         (RNG.standard_normal((3, 4)),),
     )["x"]
-    assert "-3 (= minus the size of axis 0" in verdict.words
-    assert "the sign is wrong too" in verdict.words
+    assert "-3" in verdict.words
+    assert "the size of axis 0" in verdict.words
+    assert "sign" in verdict.words
 
 
 class Scaled:
@@ -473,19 +464,19 @@ class Scaled:
 LAYER = Scaled()
 
 
-def test_methods_are_followed_and_left_as_they_were():
+def test_methods_are_followed_and_restored():
     backward = Scaled.backward
     report = check(
         lambda x, w: LAYER.forward(x, w),
         lambda dout, cache: LAYER.backward(dout, cache),
         (RNG.standard_normal((3, 2)), RNG.standard_normal((2, 4))),
     )
-    assert "`h ** 2` belongs where `h` stands" in report["x"].words
+    assert "`h` should be `h ** 2`" in report["x"].words
     assert "da = dout * (1 - h)" in report["x"].numbers["where"]
     assert Scaled.backward is backward
 
 
-def test_a_regularizer_that_the_forward_lacks_is_a_term_too_many():
+def test_regularizer_missing_in_forward_is_an_extra_term():
     def backward(dout, cache):
         x, w = cache
         dw = x.T @ dout

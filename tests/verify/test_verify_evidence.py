@@ -1,4 +1,4 @@
-"""Second points near by stay in the domain, and large inputs are sampled within bounds."""
+"""Second points stay in the domain, and large inputs are sampled within bounds."""
 
 import numpy as np
 from hypothesis import given
@@ -14,7 +14,7 @@ def problem_of(f, *inputs, wrt=None):
 
 
 @given(st.integers(0, 50))
-def test_the_neighbour_keeps_probabilities_signs_masks_and_integers(seed):
+def test_neighbour_keeps_probabilities_signs_masks_and_integers(seed):
     rng = np.random.default_rng(seed)
     mask = rng.integers(0, 2, 5).astype(float)
     start = problem_of(
@@ -37,7 +37,7 @@ def test_the_neighbour_keeps_probabilities_signs_masks_and_integers(seed):
     assert tau != 0.7
 
 
-def test_a_forward_that_works_nowhere_else_has_no_neighbour():
+def test_forward_that_works_nowhere_else_has_no_neighbour():
     def picky(x):
         if not np.array_equal(np.real(x), [2.0, 3.0]):
             raise ValueError("only 2 and 3")
@@ -46,13 +46,13 @@ def test_a_forward_that_works_nowhere_else_has_no_neighbour():
     assert neighbour(problem_of(picky, np.array([2.0, 3.0])), np.random.default_rng(0)) is None
 
 
-def test_close_needs_something_to_compare():
+def test_close_needs_measured_entries():
     assert not close(np.ones(2), np.full(2, np.nan), np.ones(2))
     assert close(np.array([1.0, 5.0]), np.array([1.0, np.nan]), np.full(2, 1e-12))
 
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=3), st.integers(0, 9))
-def test_sampled_entries_hold_the_suspects_and_the_corners(shape, seed):
+def test_sampled_entries_include_suspects_and_corners(shape, seed):
     size = int(np.prod(shape))
     suspect = size // 2
     entries = entries_to_look_at(tuple(shape), 10, np.random.default_rng(seed), [suspect])

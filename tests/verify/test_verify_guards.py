@@ -1,6 +1,4 @@
-"""Guards, casts and rounded constants are notes where they explain the difference, and hide no
-mistake.
-"""
+"""Guards, casts and rounded constants are notes if they explain the error, and hide no mistake."""
 
 import numpy as np
 import pytest
@@ -46,7 +44,7 @@ PAIRS = [
 
 
 @pytest.mark.parametrize(("forward", "backward", "named"), PAIRS)
-def test_a_guard_that_explains_the_difference_is_a_note(forward, backward, named):
+def test_guard_that_explains_the_error_is_a_note(forward, backward, named):
     report = check(forward, backward, (X,))
     assert report.ok, str(report)
     assert [habit["kind"] for habit in report.habits] == ["guard"]
@@ -55,12 +53,12 @@ def test_a_guard_that_explains_the_difference_is_a_note(forward, backward, named
 
 
 @pytest.mark.parametrize(("forward", "backward"), [pair[:2] for pair in PAIRS])
-def test_a_guard_hides_no_mistake(forward, backward):
+def test_guard_hides_no_mistake(forward, backward):
     assert check(forward, lambda d, c: -backward(d, c), (X,))["x"].verdict == "wrong"
     assert check(forward, lambda d, c: 1.01 * backward(d, c), (X,))["x"].verdict == "wrong"
 
 
-def test_a_mistyped_constant_is_named():
+def test_mistyped_constant_is_named():
     def backward(dout, x):
         return dout * 2.4178 * x
 

@@ -1,4 +1,4 @@
-"""Gradients of symmetric matrices of which a forward reads one triangle."""
+"""Gradients of symmetric matrices if the forward reads one triangle only."""
 
 import doctest
 
@@ -15,8 +15,9 @@ Y = RNG.standard_normal(4)
 
 
 def likelihood(s, y):
-    """Minus the log density of a Gaussian with covariance ``s``; np.linalg.cholesky reads its lower
-    triangle only.
+    """Return minus the log density of a Gaussian with covariance ``s``.
+
+    ``np.linalg.cholesky`` reads the lower triangle of ``s`` only.
     """
     factor = np.linalg.cholesky(s)
     z = np.linalg.solve(factor, y)
@@ -35,23 +36,20 @@ def triangular_vjp(dout, cache):
     return np.tril(2 * ds) - np.diag(np.diag(ds)), dy
 
 
-def test_the_gradient_of_matrix_calculus_is_right_and_the_report_says_for_what():
+def test_symmetric_gradient_is_right_and_noted():
     report = check(likelihood, symmetric_vjp, (S, Y))
     assert report.ok, str(report)
-    assert any(
-        "reads its lower triangle only: the gradient is compared for symmetric changes" in note
-        for note in report.notes
-    )
+    assert any("s is symmetric" in note and "lower triangle" in note for note in report.notes)
 
 
-def test_a_covariance_that_is_not_differentiated_stays_symmetric_near_by():
+def test_constant_covariance_stays_symmetric_at_second_point():
     report = check(
         likelihood, lambda dout, cache: symmetric_vjp(dout, cache)[1], (S, Y), wrt=("y",)
     )
     assert report.ok, str(report)
 
 
-def test_an_ill_conditioned_covariance_raises_no_alarm():
+def test_ill_conditioned_covariance_raises_no_alarm():
     q, _ = np.linalg.qr(B)
     s = q @ np.diag([1, 0.5, 0.1, 1e-7]) @ q.T
     s = (s + s.T) / 2
@@ -59,8 +57,8 @@ def test_an_ill_conditioned_covariance_raises_no_alarm():
     assert report.verdict != "wrong", str(report)
 
 
-def test_the_gradient_by_entries_is_right_too():
-    # near by, where s is not symmetric, only this one is right
+def test_gradient_by_entries_is_right():
+    # at the second point s is not symmetric, and only this gradient is right
     def mirrored_first(s, y):
         return likelihood(np.tril(s) + np.tril(s, -1).T, y)
 
@@ -72,7 +70,7 @@ def test_the_gradient_by_entries_is_right_too():
 @pytest.mark.parametrize(
     ("options", "kind"), [({"factor": 1.0}, "constant_factor"), ({"sign": -1.0}, None)]
 )
-def test_a_wrong_symmetric_gradient_is_wrong(options, kind):
+def test_wrong_symmetric_gradient_is_caught(options, kind):
     verdict = check(likelihood, lambda dout, cache: symmetric_vjp(dout, cache, **options), (S, Y))[
         "s"
     ]
@@ -80,7 +78,7 @@ def test_a_wrong_symmetric_gradient_is_wrong(options, kind):
     assert kind in (None, verdict.kind)
 
 
-def test_where_all_entries_are_read_a_symmetrized_gradient_is_wrong():
+def test_symmetrized_gradient_is_wrong_if_all_entries_are_read():
     weights = RNG.standard_normal((4, 4))
     report = check(
         lambda s: ((weights * s).sum(), None),

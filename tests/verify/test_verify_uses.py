@@ -1,6 +1,4 @@
-"""Side effects are notes beside a verdict on the numbers, and mistakes only where a normal use gets
-other numbers.
-"""
+"""Side effects are notes beside the verdict, and mistakes if normal use gets other numbers."""
 
 import numpy as np
 import pytest
@@ -26,7 +24,7 @@ def habits(forward, backward, point=(X,)):
     return [habit["kind"] for habit in report.habits]
 
 
-def test_a_forward_that_draws_from_outside_is_judged_with_the_same_draws():
+def test_drawing_forward_is_judged_with_repeated_draws():
     rng = np.random.default_rng(0)
 
     def dropout(x):
@@ -38,21 +36,21 @@ def test_a_forward_that_draws_from_outside_is_judged_with_the_same_draws():
     assert check(dropout, lambda d, mask: d * mask * 2, (x,))["x"].kind == "constant_factor"
 
 
-def test_a_forward_whose_draws_cannot_be_repeated_is_unfit():
+def test_forward_with_unrepeatable_draws_is_unfit():
     assert mistakes(
         lambda x: (x * np.random.default_rng().standard_normal(3), x), lambda d, x: d
     ) == ["noisy_forward"]
 
 
 @pytest.mark.parametrize(("size", "ok"), [(1e-15, True), (1e-9, False)])
-def test_only_more_than_rounding_between_calls_is_noise(size, ok):
+def test_rounding_between_calls_is_not_noise(size, ok):
     signs = iter(range(1, 10_000))
     report = check(lambda x: (2 * x, x), lambda d, x: 2 * d * (1 + size * (next(signs) % 2)), (X,))
     assert report.ok is ok
     assert [problem["kind"] for problem in report.problems] == ([] if ok else ["noisy_gradient"])
 
 
-def test_a_forward_that_sums_in_another_order_each_time_is_not_noisy():
+def test_forward_with_changing_summation_order_is_not_noisy():
     orders = iter(np.random.default_rng(1).permutation(3) for _ in range(100_000))
 
     def forward(x):
@@ -61,14 +59,14 @@ def test_a_forward_that_sums_in_another_order_each_time_is_not_noisy():
     assert habits(forward, lambda d, x: d * np.exp(x.sum()) + 0 * x) == []
 
 
-def test_noise_in_the_gradient_is_a_mistake():
+def test_noisy_gradient_is_a_mistake():
     rng = np.random.default_rng(0)
     assert "noisy_gradient" in mistakes(
         lambda x: (2 * x, x), lambda d, x: 2 * d * (1 + 1e-6 * rng.random())
     )
 
 
-def test_a_forward_that_is_not_finite_is_unfit():
+def test_non_finite_forward_is_unfit():
     with np.errstate(all="ignore"):
         assert mistakes(lambda x: (np.log(x), x), lambda d, x: d / x) == ["non_finite_forward"]
 
@@ -95,11 +93,11 @@ def frees_cache(dout, cache):
         (lambda x: (x * x, [x]), frees_cache, "changes_cache"),
     ],
 )
-def test_what_a_backward_does_to_its_arguments_is_a_note(forward, backward, kind):
+def test_overwritten_arguments_of_the_backward_are_a_note(forward, backward, kind):
     assert habits(forward, backward) == [kind]
 
 
-def test_an_overwritten_input_is_a_mistake_unless_the_next_call_gets_the_same_numbers():
+def test_overwritten_input_is_a_mistake_if_numbers_change():
     def relu_in_place(x):
         x[x < 0] = 0
         return 1 * x, x > 0
@@ -126,7 +124,7 @@ class Layer:
         return self.w @ dout, self.dw
 
 
-def test_an_object_that_adds_up_is_judged_with_a_fresh_object():
+def test_accumulating_object_is_judged_when_fresh():
     def forward(x, w):
         layer = Layer()
         return layer.forward(x, w), layer
@@ -136,13 +134,13 @@ def test_an_object_that_adds_up_is_judged_with_a_fresh_object():
     assert [item.kind for item in wrong.inputs] == ["sign", "sign"]
 
 
-def test_one_object_for_all_calls_is_judged_as_one_backward_after_each_forward():
+def test_shared_object_is_judged_one_backward_per_forward():
     layer = Layer()
     found = habits(lambda x, w: (layer.forward(x, w), None), lambda d, _: layer.backward(d), (X, W))
     assert set(found) == {"accumulates", "stale"}
 
 
-def test_a_hidden_buffer_that_adds_up_is_wrong_from_the_second_step_on():
+def test_hidden_accumulating_buffer_is_a_mistake():
     def backward(dout, x, buffer=np.zeros(3)):  # noqa: B008
         buffer += 2 * dout
         return buffer
@@ -152,7 +150,7 @@ def test_a_hidden_buffer_that_adds_up_is_wrong_from_the_second_step_on():
     assert "training step" in report.problems[0]["words"]
 
 
-def test_a_cache_that_is_not_used_is_wrong_where_two_forwards_come_first():
+def test_unused_cache_is_a_mistake_after_two_forwards():
     def forward(x):
         forward.last = x
         return x * x, (x,)
@@ -162,7 +160,7 @@ def test_a_cache_that_is_not_used_is_wrong_where_two_forwards_come_first():
     assert "two forward" in report.problems[0]["words"]
 
 
-def test_habits_survive_json_and_are_in_the_text():
+def test_habits_survive_json_and_appear_in_the_text():
     report = check(lambda x: (2 * x, x), into_dout, (X,))
     again = Report.from_dict(report.to_dict())
     assert again.ok
@@ -179,6 +177,6 @@ def test_habits_survive_json_and_are_in_the_text():
         (np.ones(1), np.ones(1) + 2.3e-16, False),
     ],
 )
-def test_same_bits(a, b, same):
+def test_same_bits_compares_shape_type_and_value(a, b, same):
     assert same_bits(a, b) is same
     assert alike(a, b) or not same
