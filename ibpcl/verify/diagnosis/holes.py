@@ -180,7 +180,7 @@ def view_at(code, recording, number):
             for other, candidate in enumerate(code.places)
             if candidate.function == place.function and other in recorded
         ),
-        # of a variable that has several values, the latest one
+        # earlier places first, the nearest before the others: a variable gets its latest value
         key=lambda other: (other > number, abs(other - number)),
     )
     read = {
@@ -200,7 +200,7 @@ def view_at(code, recording, number):
         for name, holder in scope.items()
         for text, value in _numbers(items_of(name, holder))
     ]
-    for other in near if calls > 1 else ():  # rows of arrays, in a loop
+    for other in near if calls > 1 else ():  # rows of arrays in a loop
         if (
             code.places[other].inside == "index"
             and other in read
@@ -213,7 +213,7 @@ def view_at(code, recording, number):
                 if isinstance(value, np.ndarray) and value.ndim and len(value) > np.max(read[other])
             ]
     by_text = {}
-    for text, value in pairs:  # of equal texts the first
+    for text, value in pairs:  # the first value of each text counts
         by_text.setdefault(text, value)
     return by_text
 

@@ -250,13 +250,19 @@ class Known:
             Pairs of a text and its values.
         """
         pairs = []
-        for (a, x), (b, y) in combinations(
+        for (text, values), (other_text, other_values) in combinations(
             (self.plain(shape) + self._winners(shape))[:MOST_PLAIN], 2
         ):
             pairs += [
-                (f"{bracketed(a)} * {bracketed(b)}", Lazy(np.multiply, x, y)),
-                (f"{bracketed(a)} / {bracketed(b)}", Lazy(np.divide, x, y)),
-                (f"{a} - {bracketed(b)}", Lazy(np.subtract, x, y)),
+                (
+                    f"{bracketed(text)} * {bracketed(other_text)}",
+                    Lazy(np.multiply, values, other_values),
+                ),
+                (
+                    f"{bracketed(text)} / {bracketed(other_text)}",
+                    Lazy(np.divide, values, other_values),
+                ),
+                (f"{text} - {bracketed(other_text)}", Lazy(np.subtract, values, other_values)),
             ]
         return pairs
 
@@ -304,28 +310,29 @@ class Known:
             def sums_of(x, y=1.0, axis=axis):
                 return np.broadcast_to(np.sum(x * y, axis, keepdims=True), shape)
 
-            totals = [(n, Lazy(sums_of, v)) for n, v in same]
+            totals = [(name, Lazy(sums_of, v)) for name, v in same]
             totals += [
-                (f"{a} * {b}", Lazy(sums_of, x, y))
-                for (a, x), (b, y) in combinations_with_replacement(same, 2)
+                (f"{name} * {other_name}", Lazy(sums_of, x, y))
+                for (name, x), (other_name, y) in combinations_with_replacement(same, 2)
             ]
             for text, summed in totals:
                 pairs.append((f"sum({text}{over})", summed))
                 pairs += [
-                    (f"{n} * sum({text}{over})", Lazy(np.multiply, v, summed)) for n, v in same
+                    (f"{name} * sum({text}{over})", Lazy(np.multiply, v, summed))
+                    for name, v in same
                 ]
             pairs += [
                 (
-                    f"{a} * ({b} - sum({a} * {b}{over}))",
+                    f"{name} * ({other_name} - sum({name} * {other_name}{over}))",
                     Lazy(lambda x, y, total=sums_of: x * (y - total(x, y)), x, y),
                 )
-                for a, x in same
-                for b, y in same
+                for name, x in same
+                for other_name, y in same
             ]
         larger = self._shortest(lambda v: v[0].size > np.prod(shape[1:]), MOST_SUMMED)
         larger += [
-            (f"{a} * {b}", Lazy(np.multiply, x, y))
-            for (a, x), (b, y) in combinations_with_replacement(larger, 2)
+            (f"{name} * {other_name}", Lazy(np.multiply, x, y))
+            for (name, x), (other_name, y) in combinations_with_replacement(larger, 2)
             if x[0].shape == y[0].shape
         ]
         for text, values in larger:
@@ -357,12 +364,25 @@ def _matrix_products(arrays):
         (2, 3): "nj,njk->nk",
         (2, 2): "ni,nj->nij",
     }
-    for (a, x), (b, y) in product(arrays, repeat=2):
-        subscripts = subscripts_of.get((x[0].ndim, y[0].ndim))
-        if subscripts and (subscripts == subscripts_of[2, 2] or x[0].shape[-1] == y[0].shape[1]):
-            text = f"outer({a}, {b})" if subscripts == subscripts_of[2, 2] else f"{a} @ {b}"
+    for (text, values), (other_text, other_values) in product(arrays, repeat=2):
+        subscripts = subscripts_of.get((values[0].ndim, other_values[0].ndim))
+        if subscripts and (
+            subscripts == subscripts_of[2, 2] or values[0].shape[-1] == other_values[0].shape[1]
+        ):
+            product_text = (
+                f"outer({text}, {other_text})"
+                if subscripts == subscripts_of[2, 2]
+                else f"{text} @ {other_text}"
+            )
             pairs.append(
-                (text, Lazy(lambda p, q, subscripts=subscripts: np.einsum(subscripts, p, q), x, y))
+                (
+                    product_text,
+                    Lazy(
+                        lambda p, q, subscripts=subscripts: np.einsum(subscripts, p, q),
+                        values,
+                        other_values,
+                    ),
+                )
             )
     return pairs
 

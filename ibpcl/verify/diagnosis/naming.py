@@ -172,11 +172,12 @@ class Search:
     def _look(self):
         """Try one kind of mistake after another, the simplest first."""
         self.recordings = [
-            Recording(self.code, lambda f_vjp, t=t: self.bench.gradients(f_vjp, t))
-            for t in range(len(self.evidence.trials))
+            Recording(self.code, lambda f_vjp, trial=trial: self.bench.gradients(f_vjp, trial))
+            for trial in range(len(self.evidence.trials))
         ]
         self.suspects = Suspects(self.bench, self.code, self.recordings[0])
         edits = edits_of(self.code, self.recordings[0], self.suspects)
+        # one change of the source: a quick search, then a longer one in the likely statements
         left = self._edit([edit for edit in edits if edit.rank < LATE], QUICK)
         if left and any(j not in self.edits for j in self.left):
             self._measure()
@@ -186,12 +187,14 @@ class Search:
             return
         if not self.places:
             self._measure()
+        # a path of the forward, then a mistyped number or a few right digits
         forward = watched_forward(self.evidence)
         if forward is not None:
             self._take(forgotten_path(forward, [j for j in self.shaped if j not in self.found]))
         if self._open():
             self._take(_mistyped(self.evidence, [j for j in self._open() if j in self.shaped]))
         self._each(lambda j: digits_of(self.evidence, j, 5e-3))
+        # a missing factor or term, a few wrong entries, then changes that are less likely
         views = background(self.evidence, forward) if self._open() else []
         for stage in EARLY_STAGES:
             self._fill(stage, views)

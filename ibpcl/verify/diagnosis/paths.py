@@ -305,7 +305,7 @@ def _pair(forward, rows, j, classes):
     for (first, first_paths), (second, second_paths) in combinations(
         [(number, paths) for number, paths in classes if len(paths) == 2][:MOST_CLASSES], 2
     ):
-        # if the paths are separate, holding both takes away their sum
+        # if the paths are separate, holding both places removes their sum
         apart = np.max(np.abs(lacking + np.add(first_paths, second_paths)))
         if forward.left >= 0 and apart <= 0.5 * np.max(np.abs(lacking)):
             constant, _ = _share(forward, rows, j, (first, second))

@@ -94,7 +94,7 @@ class Code:
         self.bound = getattr(function, "__self__", None) if inspect.ismethod(function) else None
         self.function = function.__func__ if inspect.ismethod(function) else function
         if not isinstance(self.function, types.FunctionType):
-            raise ValueError(f"no Python source: {function!r}")
+            raise ValueError(f"Code: function must be written in Python, got {function!r}")
         self.scope = {}
         self.trees = {}
         self.owners = {}
@@ -115,7 +115,9 @@ class Code:
         if key in self.trees:
             return
         if "__class__" in function.__code__.co_freevars:
-            raise ValueError(f"{function.__qualname__} calls super()")
+            raise ValueError(
+                f"Code: {function.__qualname__} calls super(), so it cannot be compiled again"
+            )
         tree = _parsed(function)
         self.trees[tree.name if tree.name == "lambda_" else key] = tree
         if tree.name != "lambda_":
@@ -331,11 +333,14 @@ def _parsed(function):
         lines, start = inspect.getsourcelines(function)
         tree = ast.parse(textwrap.dedent("".join(lines)))
     except (OSError, TypeError, SyntaxError) as error:
-        raise ValueError(f"no source for {function.__qualname__}") from error
+        raise ValueError(f"Code: cannot read the source of {function.__qualname__}") from error
     ast.increment_lineno(tree, max(start, 1) - 1)
     made = tree.body[0]
     if not isinstance(made, ast.FunctionDef):
-        raise ValueError(f"no plain function: {function.__qualname__}")
+        raise ValueError(
+            f"Code: {function.__qualname__} must be defined by def or lambda, got "
+            f"{type(made).__name__}"
+        )
     made.decorator_list = []
     made.returns = None
     if ast.get_docstring(made) is not None and len(made.body) > 1:
@@ -354,7 +359,7 @@ def _parsed_lambda(function):
         lines, _ = inspect.findsource(function)
         tree = _parsed_file("".join(lines))
     except (OSError, TypeError, SyntaxError) as error:
-        raise ValueError(f"no source for {function.__qualname__}") from error
+        raise ValueError(f"Code: cannot read the source of {function.__qualname__}") from error
     positions = set(code.co_positions())
     candidates = [
         node

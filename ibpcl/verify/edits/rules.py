@@ -180,7 +180,7 @@ TWINS = (
     "sin cos, exp expm1, log log1p, cosh sinh, maximum minimum, max min, floor ceil, rfft irfft, "
     "digamma gammaln"
 )
-OFTEN = "tril triu, argmax argmin, fft ifft"  # twins that are confused in gradients
+OFTEN = "tril triu, argmax argmin, fft ifft"  # twins that are often confused in gradients
 for pairs, rank in ((TWINS, LATE), (OFTEN, 3)):
     RULES += [
         (rank, "elementwise_factor", f"{old}(A)", f"{new}(A)", f"`{new}` is meant, not `{old}`")
