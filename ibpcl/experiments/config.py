@@ -106,12 +106,18 @@ class RunConfig:
         Seed of the learner.
     backend : str
         "numba" or "numpy".
+    primitives : str or None
+        Folder of your own primitives.
+    primitives_sha256 : str or None
+        Hash of your own primitives.
     settings : object
         The settings of the method, a dataclass; its defaults if None.
     measurement : Measurement or None
         How a generative model is measured; None for other runs.
     own : ibpcl.data.own.OwnTasks or None
         Your own tasks, if they have been read.
+    own_primitives : ibpcl.inference.backend.OwnPrimitives or None
+        Your own primitives, if they have been loaded.
 
     Raises
     ------

@@ -337,6 +337,8 @@ class Search:
         exception = (
             f" (except {self.untried} that were not tried for lack of time)" if self.untried else ""
         )
+        # without the source of the gradient function, no change of it was tried
+        operations = f"any change of one operation{exception}, " if self.code is not None else ""
         lines = dict.fromkeys(
             self.code.line(hole.place.node)
             for group, group_holes in self.places
@@ -345,8 +347,8 @@ class Search:
         )
         return "wrong", (
             f"{where}, and no simple mistake explains it: excluded are a sign, a constant factor, "
-            "a transpose, a sum over another axis, gradients exchanged or shifted, any change of "
-            f"one operation{exception}, any single path of the forward held constant"
+            f"a transpose, a sum over another axis, gradients exchanged or shifted, {operations}"
+            "any single path of the forward held constant"
             + (
                 f"; a single mistake can only be in {' or in '.join(lines)}"
                 if 0 < len(lines) <= 3

@@ -368,7 +368,7 @@ def _of_parameters(tree, places):
         yield Edit(1, "exchanged", lambda words=words: words, uses[one][0].node, tuple(puts))
         for name, right in ((one, other), (other, one)):
             puts = [in_place(place, ast.Name(right, ast.Load())) for place in uses[name]]
-            words = f"`{right}` belongs where `{name}` stands"
+            words = f"`{name}` should be `{right}`"
             yield Edit(4, "edit", lambda words=words: words, uses[name][0].node, tuple(puts))
 
 
