@@ -184,7 +184,7 @@ TUTORIALS = (
         "09_algorithm_1",
         True,
         (1, 8),
-        "the whole method, NPBCL, in about a hundred lines",
+        "the whole method, NPBCL, in about 150 lines",
         ("Algorithm 1", "Eq. 11", "Sec. 4.5"),
         ("ibpcl.methods.npbcl", "ibpcl.continual.prior", "ibpcl.continual.masks"),
         (7,),

@@ -213,7 +213,7 @@ def passed(folder):
                 continue
             stem = tasks[0].module
             if folder.entry(number).get("sha256") == text_sha256(folder, stem, tasks):
-                found.setdefault(stem, []).extend(task.function for task in tasks)
+                found.setdefault(stem, []).extend(dict.fromkeys(task.function for task in tasks))
     return found
 
 
@@ -249,7 +249,8 @@ def _checked(number, tasks, verdicts):
         if verdict.state == DONE and len(found) > 1:
             continue
         for words in verdict.words:
-            lines.append(f"{task.function}: {words}" if len(found) > 1 else words)
+            named = len(found) == 1 or words.startswith(task.function)
+            lines.append(words if named else f"{task.function}: {words}")
         lines += [f"hint: {part.hint}" for part in verdict.parts if part.hint]
     return Checked(number, tasks[0].title, state, list(dict.fromkeys(lines)), found)
 

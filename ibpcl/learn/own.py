@@ -61,7 +61,8 @@ def backend(folder=FOLDER, unchecked=False):
                     continue
                 if any(verdict.state == "missing" for verdict in found):
                     continue
-                functions.setdefault(stem, []).extend(task.function for task in tasks)
+                names = dict.fromkeys(task.function for task in tasks)
+                functions.setdefault(stem, []).extend(names)
     if refused:
         raise UserError(
             f"{student.path}: {len(refused)} of your functions failed their check: "

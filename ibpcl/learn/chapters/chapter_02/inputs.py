@@ -1,5 +1,7 @@
 """Inputs of the functions of chapter 2: S samples of weights with D inputs and K units."""
 
+import numpy as np
+
 
 def _sizes(rng, size):
     """Return S, D and K, all different unless ``size`` is "odd"."""
@@ -23,8 +25,13 @@ def sample(rng, size):
 
 
 def log_density(rng, size):
-    """Return inputs of ``gaussian.log_density``."""
+    """Return inputs of ``gaussian.log_density``; extreme ones are far out, narrow or wide."""
     s, d, k = _sizes(rng, size)
+    if size == "extreme":
+        log_sigma = rng.choice([-1.0, 1.0], (d, k)) * rng.uniform(300, 400, (d, k))
+        mu = rng.standard_normal((d, k))
+        far = mu + 1e30 * rng.standard_normal((s, d, k))
+        return {"x": np.where(log_sigma < 0, mu, far), "mu": mu, "log_sigma": log_sigma}
     return {
         "x": rng.standard_normal((s, d, k)),
         "mu": rng.standard_normal((d, k)),

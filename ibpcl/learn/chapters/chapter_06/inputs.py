@@ -16,6 +16,10 @@ def _sizes(rng, size, count=3):
 def sample(rng, size):
     """Return inputs of ``kumaraswamy.sample``: noise (S, K), a and b (K,)."""
     s, k = _sizes(rng, size, 2)
+    if size == "extreme":
+        u = 10.0 ** rng.uniform(-30, -5, (s, k))
+        a, b = rng.uniform(0.5, 4, k), rng.uniform(0.3, 1, k)
+        return {"u": u, "a": a, "b": b}
     a, b = rng.uniform(0.5, 4, (2, k))
     return {"u": rng.uniform(0.05, 0.95, (s, k)), "a": a, "b": b}
 
@@ -28,7 +32,11 @@ def kl_to_beta(rng, size):
 
 
 def logit_probabilities(rng, size):
-    """Return inputs of ``stick_breaking.logit_probabilities``."""
+    """Return inputs of ``stick_breaking.logit_probabilities``; extreme ones next to 0 and 1."""
+    if size == "extreme":
+        shape = _sizes(rng, size, 2)
+        exponent = np.where(rng.random(shape) < 0.5, rng.uniform(2.5, 4, shape), -15.0)
+        return {"log_pi": -rng.uniform(1, 2, shape) * 10.0**exponent}
     return {"log_pi": -rng.exponential(size=_sizes(rng, size, 2)) - 0.05}
 
 
