@@ -208,7 +208,6 @@ def test_the_module_still_learns_streams():
 
 def test_a_chapter_is_homework_too(tmp_path, capsys):
     assert main(["class", "new", "chapter_02", "--out", str(tmp_path / "hw")]) == 0
-    assert main(["class", "selftest", "chapter_02"]) == 0
     source = chapter_of(2).assignment.source()
     file = tmp_path / "solved.py"
     file.write_text(f'ASSIGNMENT = "chapter_02"\nFORM = "base"\nSTUDENT = ""\n{source}')
@@ -220,3 +219,9 @@ def test_a_folder_is_needed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError, match="learn start"):
         ibpcl.learn.check()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chapter", chapters(), ids=lambda chapter: chapter.assignment.name)
+def test_every_chapter_passes_the_gate_of_assignments(chapter):
+    assert main(["class", "selftest", chapter.assignment.name]) == 0
