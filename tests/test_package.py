@@ -151,3 +151,42 @@ def test_a_statement_assigns_one_value():
         if not place.startswith(others):
             lines = [node.lineno for node in packed_assignments(ast.parse(path.read_text()))]
             assert not lines, f"{place}: packed assignments in lines {lines}"
+
+
+def module_graph():
+    """Return the modules that each module imports at its top level, by name."""
+    paths = {
+        ".".join(path.relative_to(ROOT.parent).with_suffix("").parts).removesuffix(
+            ".__init__"
+        ): path
+        for path in ROOT.rglob("*.py")
+        if not {"cases", "assignments", "chapters"} & set(path.parent.parts)
+    }
+    graph = {}
+    for name, path in paths.items():
+        found = set()
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.Import):
+                found |= {each.name for each in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                for each in node.names:
+                    inner = f"{node.module}.{each.name}"
+                    found.add(inner if inner in paths else node.module)
+        graph[name] = (found & set(paths)) - {name}
+    return graph
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    graph = module_graph()
+    done = set()
+
+    def visit(name, path):
+        assert name not in path, " -> ".join([*path[path.index(name) :], name])
+        if name not in done:
+            for other in sorted(graph[name]):
+                visit(other, [*path, name])
+            done.add(name)
+
+    for name in graph:
+        visit(name, [])
+    assert len(graph) > 300
