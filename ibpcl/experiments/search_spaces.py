@@ -107,6 +107,8 @@ SPACES = {
         "buffer": Choice(("random", "k_center")),
         "weight": LogUniform(1e-3, 1.0),
     },
+    "agem": {**FALLING, "buffer": Choice(("random", "k_center"))},
+    "gem": {**FALLING, "buffer": Choice(("random", "k_center"))},
     "ewc": {**FALLING, "weight": LogUniform(1.0, 1e5), "variant": Choice(("online", "separate"))},
     "imm": {**FALLING, "transfer": LogUniform(1e-6, 1e-1)},
     "vcl": {

@@ -44,6 +44,8 @@ ABOUT = {
     "independent": About("Independent", "", ("task",)),
     "joint": About("Joint", "Caruana (1997)", ("task", "domain")),
     "rehearsal": About("Rehearsal", "Robins (1995)", ("task", "domain")),
+    "agem": About("AGEM", "Chaudhry et al. (2019)", ("task", "domain")),
+    "gem": About("GEM", "Lopez-Paz and Ranzato (2017)", ("task", "domain")),
     "ewc": About("EWC", "Kirkpatrick et al. (2017)", ("task", "domain", "images")),
     "imm": About("IMM", "Lee et al. (2017)", ("task", "domain", "images")),
     "vcl": About("VCL", "Nguyen et al. (2018)", ("task", "domain", "images")),

@@ -18,6 +18,8 @@ HEAD = 4 * (200 + 1) * 2
         ("independent", 0, HIDDEN + HEAD),
         ("joint", HIDDEN, HEAD + EXAMPLES * (4 * INPUTS + 8)),
         ("rehearsal", HIDDEN, HEAD + 200 * (4 * INPUTS + 8)),
+        ("agem", HIDDEN, HEAD + 200 * (4 * INPUTS + 8)),
+        ("gem", HIDDEN, HEAD + 200 * (4 * INPUTS + 8)),
         ("ewc", 3 * HIDDEN, HEAD),  # weights, anchor, information
         ("imm", HIDDEN, HEAD + 2 * HIDDEN),  # a solution and an information a task
         ("vcl", 2 * HIDDEN, 2 * HEAD),  # a mean and a scale

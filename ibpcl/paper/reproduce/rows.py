@@ -29,7 +29,14 @@ OTHERS = (
 )
 
 # Labels of methods that are not in the paper's table.
-LABELS = {"si": "SI", "laplace": "online Laplace", "hat": "HAT", "ibp_vcl": "IBP-VCL"}
+LABELS = {
+    "agem": "A-GEM",
+    "gem": "GEM",
+    "si": "SI",
+    "laplace": "online Laplace",
+    "hat": "HAT",
+    "ibp_vcl": "IBP-VCL",
+}
 
 # The rows of the paper's figures of generative models.
 GENERATIVE_ROWS = (
