@@ -7,6 +7,7 @@ import os
 import re
 from pathlib import Path
 
+import claims_page
 import jupytext
 import paths
 import proofs
@@ -34,6 +35,7 @@ def generate(app, config):
     pages = {
         **proofs.derivations(results),
         **proofs.paper(results),
+        "paper/claims.md": claims_page.page(),
         **reference.api(),
         **reference.commands(),
     }

@@ -1,0 +1,205 @@
+"""The page "The paper, claim by claim", written from the package's table and the records.
+
+The numbers of "ours" are read from ``docs/results`` when the page is written.
+"""
+
+import re
+
+import records
+
+from ibpcl.experiments import tables
+from ibpcl.paper.claims_table import CLAIMS, PARTS, VERDICTS
+from ibpcl.paper.equation import STATUSES
+from ibpcl.paper.equations import EQUATIONS
+
+MARK = re.compile(r"\[\[([\w-]+) \| ([^|]+) \| ([^|]+) \| ([^|\]]+)\]\]( (?:percent|points|nats))?")
+# Headings of the parts, and the width of the columns in percent.
+HEADINGS = {"tables and figures": "Tables and figures", "claims": "Claims in the text"}
+WIDTHS = (27, 40, 13, 20)
+
+
+def entries(mark, lines):
+    """Return the entries that a mark names, in its order.
+
+    Parameters
+    ----------
+    mark : re.Match
+        A match of :data:`MARK`.
+    lines : dict
+        Maps the name of a record to its lines.
+
+    Returns
+    -------
+    entries : list of Entry
+
+    Raises
+    ------
+    ValueError
+        If the record has no such entry.
+    """
+    record, title, rows, columns, _ = mark.groups()
+    found = []
+    for row in rows.split("; "):
+        for column in columns.split("; "):
+            place = (title, row, column)
+            # A record whose columns are numbered is read with numbers for names.
+            values = [line[3:] for line in lines[record] if tuple(map(str, line[:3])) == place]
+            if not values:
+                raise ValueError(f"claims_page.entries: {record}.csv has no entry {place}")
+            unit = records.UNITS[values[0][0]]
+            found.append(tables.Entry(row, column, tuple(value for _, value in values), unit))
+    return found
+
+
+def filled(text, lines):
+    """Return a text in which the marks are replaced by the numbers of the records.
+
+    Parameters
+    ----------
+    text : str
+    lines : dict
+        Maps the name of a record to its lines.
+
+    Returns
+    -------
+    text : str
+        Each mark is replaced by its numbers. Their number of seeds follows in parentheses, after
+        the unit if there is one.
+    """
+
+    def numbers(mark):
+        found = entries(mark, lines)
+        values = [tables.spread(each.mean, each.deviation or None, each.unit) for each in found]
+        seeds = records.seeds({len(each.values) for each in found})
+        return f"{', '.join(values)}{mark[5] or ''} ({seeds})"
+
+    return MARK.sub(numbers, text)
+
+
+def named_records(text):
+    """Return the names of the records in the marks of a text, each once."""
+    return tuple(dict.fromkeys(mark[1] for mark in MARK.finditer(text)))
+
+
+def has_one_seed(text, lines):
+    """Return whether a number of the text rests on one seed."""
+    return any(
+        len(entry.values) == 1 for mark in MARK.finditer(text) for entry in entries(mark, lines)
+    )
+
+
+def read_records():
+    """Return the lines of every record that the table names, by record."""
+    names = dict.fromkeys(name for claim in CLAIMS for name in named_records(claim.ours))
+    return {name: records.read(name) for name in names}
+
+
+def list_table(rows, widths):
+    """Return a table of MyST Markdown whose first row is the header."""
+    lines = ["```{list-table}", ":header-rows: 1", f":widths: {' '.join(map(str, widths))}", ""]
+    for row in rows:
+        lines += [f"{'*' if i == 0 else ' '} - {cell}" for i, cell in enumerate(row)]
+    return "\n".join([*lines, "```"])
+
+
+def source(claim):
+    """Return the cell that names the command, the records, the tests and the section."""
+    parts = []
+    if claim.command:
+        parts.append(f"`{claim.command}`")
+    parts += [f"[{name}.csv](../results/{name}.csv)" for name in named_records(claim.ours)]
+    for path in claim.evidence:
+        name = path.rpartition("/")[2]
+        # Tests have no page on the site.
+        parts.append(f"`{path}`" if path.startswith("tests/") else f"[{name}](../figures/{name})")
+    if claim.page:
+        parts.append(f"[details](/{claim.page})")
+    return ", ".join(parts) or "none"
+
+
+def claim_row(claim, lines):
+    """Return the cells of a claim."""
+    measured = claim.verdict.startswith(("reproduced", "not reproduced"))
+    seeds = " (1 seed)" if measured and has_one_seed(claim.ours, lines) else ""
+    return (
+        f"**{claim.place}.** {claim.printed}",
+        filled(claim.ours, lines),
+        f"{claim.verdict}{seeds}",
+        source(claim),
+    )
+
+
+def summary():
+    """Return the table of counts by verdict, for tables and figures and for claims."""
+    rows = [("Verdict", "Tables and figures", "Claims", "Meaning")]
+    for verdict, meaning in VERDICTS.items():
+        counts = [
+            sum(claim.part == part and claim.verdict == verdict for claim in CLAIMS)
+            for part in PARTS
+        ]
+        rows.append((verdict, *map(str, counts), f"{meaning[0].upper()}{meaning[1:]}."))
+    totals = [str(sum(claim.part == part for claim in CLAIMS)) for part in PARTS]
+    return list_table(
+        [*rows, ("total", *totals, "Each row of a table counts once.")], (22, 13, 13, 52)
+    )
+
+
+def equations():
+    """Return the counts of the equations by status, and the table of the numbered ones."""
+    rows = [("Status", "All", "Numbered", "Meaning")]
+    for status, meaning in STATUSES.items():
+        found = [equation for equation in EQUATIONS if equation.status == status]
+        numbered = sum(equation.number is not None for equation in found)
+        rows.append((status, str(len(found)), str(numbered), f"{meaning[0].upper()}{meaning[1:]}."))
+    table = [("Equation", "The paper", "Status", "Checks")]
+    table += [
+        (
+            f"Eq. {equation.number}, {equation.section}",
+            f"${equation.tex}$",
+            equation.status,
+            ", ".join(f"`{name}`" for name in equation.checks),
+        )
+        for equation in EQUATIONS
+        if equation.number is not None
+    ]
+    return f"{list_table(rows, (15, 10, 12, 63))}\n\n{list_table(table, (14, 42, 12, 32))}"
+
+
+def page():
+    """Return the page as MyST Markdown.
+
+    Returns
+    -------
+    text : str
+    """
+    lines = read_records()
+    parts = [
+        "# The paper, claim by claim",
+        "This page has every table, figure, numbered equation and claim of Kumar, Chatterjee and "
+        "Rai (2021), with our result beside it and a verdict. The numbers under *Ours* are read "
+        "from the [records](/reproduction.md) when this site is built. *Ours* is this package's "
+        "NPBCL at its default settings, unless the row says otherwise.",
+        "## Summary",
+        summary(),
+        "Numbers are means, with the sample standard deviation if there is more than one seed. "
+        "**One seed is not evidence of a small difference.** A verdict with the words "
+        "\"(1 seed)\" rests on at least one number from a single seed and is preliminary. "
+        "Commands need the option `--data-dir DIR`; the linked sections list the options of each "
+        "run. Few rows are simply *reproduced*, because ours differs from the printed settings. A "
+        "row of the table of accuracies agrees on a data set if the two means differ by at "
+        "most two standard deviations, ours and the paper's combined.",
+    ]
+    for part in PARTS:
+        if part == "claims":
+            parts += [
+                "## Equations",
+                "The paper has 13 numbered equations. Checks compare each with an independent "
+                "computation; `ibpcl check --paper` runs them. [The paper, equation by "
+                "equation](/paper/index.rst) lists all formulas, and the "
+                "[errata](/paper/errata.rst) explain what is clarified or corrected.",
+                equations(),
+            ]
+        rows = [claim_row(claim, lines) for claim in CLAIMS if claim.part == part]
+        header = ("The paper", "Ours", "Verdict", "Command and record")
+        parts += [f"## {HEADINGS[part]}", list_table([header, *rows], WIDTHS)]
+    return "\n\n".join(parts) + "\n"

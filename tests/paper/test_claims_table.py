@@ -1,0 +1,218 @@
+"""The table of the paper's claims: its marks name entries of the records, and its verdicts follow
+from them.
+"""
+
+import importlib
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ibpcl.paper import numbers
+from ibpcl.paper.claims_table import BASELINES, CLAIMS, FINAL, METRICS, PARTS, SETS, VERDICTS
+from ibpcl.paper.equations import EQUATIONS
+from ibpcl.paper.reproduce import TARGETS
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+
+
+@pytest.fixture(scope="module")
+def page_module():
+    """Return the module of the site that writes the page."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(DOCS / "_ext"))
+        yield importlib.import_module("claims_page")
+
+
+@pytest.fixture(scope="module")
+def lines(page_module):
+    """Return the lines of the records that the table names."""
+    return page_module.read_records()
+
+
+def claims_of(beginning):
+    """Return the claims whose place starts with a text."""
+    return [claim for claim in CLAIMS if claim.place.startswith(beginning)]
+
+
+def values(lines, record, *place):
+    """Return the values of all seeds of an entry of a record."""
+    return np.array([line[4] for line in lines[record] if tuple(map(str, line[:3])) == place])
+
+
+def agrees(found, printed, deviation):
+    """Return whether two means differ by at most two combined standard deviations."""
+    return abs(found.mean() - printed) <= 2 * np.hypot(found.std(ddof=1), deviation)
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.place[:60])
+def test_every_field_of_a_claim_is_valid(claim):
+    assert claim.part in PARTS
+    assert claim.verdict in VERDICTS
+    assert claim.place and claim.printed and claim.ours.endswith(".")
+    for path in claim.evidence:
+        assert (ROOT / path).is_file(), path
+    if claim.page:
+        name, _, anchor = claim.page.partition("#")
+        # The errata are a generated page.
+        if anchor and not name.startswith("paper/"):
+            text = (DOCS / name).read_text(encoding="utf-8")
+            headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+            assert anchor in {
+                re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings
+            }
+    command = re.match(r"ibpcl (\w+) (.*)", claim.command)
+    if command and command[1] == "reproduce":
+        assert command[2].split()[0] in TARGETS
+
+
+def test_no_two_claims_are_the_same():
+    assert len({(claim.place, claim.printed) for claim in CLAIMS}) == len(CLAIMS)
+
+
+def test_the_claims_of_the_text_are_in_the_order_of_the_paper():
+    # "Abstract", "Sec. ..." and "Supplement ..." sort as the paper has them.
+    places = [claim.place for claim in CLAIMS if claim.part == "claims"]
+    assert places == sorted(places)
+
+
+def test_no_measured_number_is_typed_in_the_table(page_module):
+    for claim in CLAIMS:
+        words = page_module.MARK.sub("", claim.ours)
+        assert "[[" not in words, claim.place
+        assert not re.search(r"\d\.\d", words), claim.place
+        assert not re.search(r"\d percent", words), claim.place
+
+
+def test_every_mark_is_filled_from_its_record(page_module, lines):
+    marks = 0
+    for claim in CLAIMS:
+        text = page_module.filled(claim.ours, lines)
+        assert "[[" not in text
+        marks += len(page_module.MARK.findall(claim.ours))
+    assert marks > 80
+
+
+def test_a_mark_is_written_with_its_seeds(page_module):
+    lines = {
+        "made-up": [
+            ("A: x", "r", "c", "percent", 1.0),
+            ("A: x", "r", "c", "percent", 2.0),
+            ("A: x", "s", "c", "percent", 3.0),
+        ]
+    }
+    assert page_module.filled("[[made-up | A: x | r | c]]", lines) == "1.50 ± 0.71 (2 seeds)"
+    both = "got [[made-up | A: x | r; s | c]]."
+    assert page_module.filled(both, lines) == "got 1.50 ± 0.71, 3.00 (1 to 2 seeds)."
+    unit = "it is [[made-up | A: x | s | c]] percent."
+    assert page_module.filled(unit, lines) == "it is 3.00 percent (1 seed)."
+    assert page_module.has_one_seed(both, lines)
+    assert not page_module.has_one_seed("[[made-up | A: x | r | c]]", lines)
+    with pytest.raises(ValueError, match=r"made-up\.csv has no entry"):
+        page_module.filled("[[made-up | A: x | t | c]]", lines)
+
+
+def test_a_claim_without_a_record_is_not_called_reproduced(page_module):
+    for claim in CLAIMS:
+        if not page_module.named_records(claim.ours) and "reproduced" in claim.verdict:
+            assert claim.evidence, claim.place
+
+
+def test_the_verdicts_of_the_baselines_follow_from_the_records(lines):
+    for key, row, verdict in BASELINES:
+        matches = [
+            agrees(values(lines, "accuracy-tuned", FINAL, row, data), *printed)
+            for data, printed in zip(SETS.split("; "), numbers.ACCURACY[key][1:], strict=True)
+        ]
+        expected = (
+            "reproduced with other settings"
+            if all(matches)
+            else "reproduced in part"
+            if any(matches)
+            else "not reproduced"
+        )
+        assert verdict == expected, key
+
+
+@pytest.mark.parametrize(("key", "row"), [("npbcl", "ours"), ("npbcl-coreset", "ours, coreset")])
+def test_ours_agrees_with_the_papers_table_or_is_above_it(lines, key, row):
+    for data, (printed, deviation) in zip(SETS.split("; "), numbers.ACCURACY[key][1:], strict=True):
+        found = values(lines, "accuracy", FINAL, row, data)
+        assert len(found) == 5
+        assert agrees(found, printed, deviation) or found.mean() > printed
+
+
+def test_the_printed_settings_do_not_reach_the_printed_table(lines):
+    printed = dict(zip(SETS.split("; "), numbers.ACCURACY["npbcl"][1:], strict=True))
+    near = [
+        data
+        for data, (value, deviation) in printed.items()
+        if abs(values(lines, "ladder", f"{data}: accuracy", "paper", "accuracy").mean() - value)
+        <= 2 * deviation
+    ]
+    assert near == ["Fashion MNIST"]
+
+
+def test_old_tasks_gain_nothing_and_lose_nothing(lines):
+    found = values(lines, "metrics", METRICS, "ours", "BWT")
+    assert len(found) == 5
+    assert abs(found.mean()) <= 2 * found.std(ddof=1)
+
+
+def test_newer_tasks_use_fewer_weights_on_two_of_four_sets(lines):
+    title = "Weights that task t uses, percent of the network"
+    fewer = {
+        data
+        for data in SETS.split("; ")
+        if values(lines, "capacity", title, data, "5").mean()
+        < values(lines, "capacity", title, data, "1").mean()
+    }
+    assert fewer == {"Permuted MNIST", "Fashion MNIST"}
+
+
+def test_the_first_task_of_notmnist_alone_stays_below_the_papers_share(lines):
+    title = "Weights that task t uses, percent of the network"
+    share = numbers.FIRST_TASK_SHARE.value
+    assert values(lines, "capacity", title, "notMNIST", "1").mean() < share
+    assert values(lines, "capacity", title, "Permuted MNIST", "1").mean() > share
+
+
+def test_ours_has_the_highest_likelihood_of_letters_and_not_of_digits(lines):
+    def mean(data, row):
+        title = f"{data}: test images in the end"
+        return values(lines, "generative", title, row, "log p(x)").mean()
+
+    for data in ("MNIST", "notMNIST"):
+        assert mean(data, "ours") > max(mean(data, "VCL"), mean(data, "naive"))
+        assert abs(mean(data, "ours") - mean(data, "EWC")) < 2
+    assert mean("MNIST", "ours") < mean("MNIST", "EWC")
+
+
+def test_the_page_has_every_row_and_every_numbered_equation(page_module):
+    text = page_module.page()
+    assert "[[" not in text
+    for claim in CLAIMS:
+        assert f"**{claim.place}.** {claim.printed}" in text
+    for equation in EQUATIONS:
+        if equation.number is not None:
+            assert f"Eq. {equation.number}, {equation.section}" in text
+    headings = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    assert headings == ["Summary", "Tables and figures", "Equations", "Claims in the text"]
+
+
+def test_the_counts_of_the_summary_are_those_of_the_table(page_module):
+    rows = re.findall(r"^\* - (.*)\n  - (\d+)\n  - (\d+)$", page_module.summary(), re.MULTILINE)
+    found = {verdict: tuple(map(int, counts)) for verdict, *counts in rows}
+    assert set(found) == {*VERDICTS, "total"}
+    total = np.array(found.pop("total"))
+    assert total.sum() == len(CLAIMS)
+    np.testing.assert_array_equal(np.sum(list(found.values()), axis=0), total)
+
+
+def test_the_page_is_the_first_of_the_records():
+    text = (DOCS / "index.md").read_text(encoding="utf-8")
+    entries = text[text.index(":caption: Records") :].split("\n\n")[1]
+    assert entries.startswith("The paper, claim by claim <paper/claims>\n")
+    assert "(paper/claims.md)" in (DOCS / "reproduction.md").read_text(encoding="utf-8")
