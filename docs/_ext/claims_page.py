@@ -173,6 +173,7 @@ def page():
     text : str
     """
     lines = read_records()
+    numbered = sum(equation.number is not None for equation in EQUATIONS)
     parts = [
         "# The paper, claim by claim",
         "This page has every table, figure, numbered equation and claim of Kumar, Chatterjee and "
@@ -193,8 +194,8 @@ def page():
         if part == "claims":
             parts += [
                 "## Equations",
-                "The paper has 13 numbered equations. Checks compare each with an independent "
-                "computation; `ibpcl check --paper` runs them. [The paper, equation by "
+                f"The paper has {numbered} numbered equations. `ibpcl check --paper` runs the "
+                "checks of the last column. [The paper, equation by "
                 "equation](/paper/index.rst) lists all formulas, and the "
                 "[errata](/paper/errata.rst) explain what is clarified or corrected.",
                 equations(),
