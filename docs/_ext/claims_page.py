@@ -96,7 +96,14 @@ def read_records():
 
 def list_table(rows, widths):
     """Return a table of MyST Markdown whose first row is the header."""
-    lines = ["```{list-table}", ":header-rows: 1", f":widths: {' '.join(map(str, widths))}", ""]
+    lines = [
+        "```{list-table}",
+        # In site.css: the text starts at the top of a cell, and commands may wrap.
+        ":class: claims",
+        ":header-rows: 1",
+        f":widths: {' '.join(map(str, widths))}",
+        "",
+    ]
     for row in rows:
         lines += [f"{'*' if i == 0 else ' '} - {cell}" for i, cell in enumerate(row)]
     return "\n".join([*lines, "```"])
