@@ -144,4 +144,10 @@ SPACES = {
         "prior_sigma": LogUniform(0.1, 10.0),
         "start_sigma": LogUniform(1e-3, 0.1),
     },
+    "bgd": {
+        "epochs": EPOCHS,
+        "rate": LogUniform(0.1, 10.0),
+        "rate_end": Choice((1.0, 0.1)),
+        "start_sigma": LogUniform(1e-2, 0.1),
+    },
 }

@@ -214,7 +214,7 @@ class Fit(NamedTuple):
     tau: tuple[float, float] = (1.0, 1.0)
 
 
-def fit(vector, objective, rates, examples, plan, adapt=None):
+def fit(vector, objective, rates, examples, plan, adapt=None, update=None):
     """Minimize a loss that is estimated from minibatches.
 
     Parameters
@@ -233,6 +233,9 @@ def fit(vector, objective, rates, examples, plan, adapt=None):
     adapt : callable, optional
         ``adapt(step, vector, state, rates)`` is called after each step and returns new ``vector``,
         ``state`` (:class:`ibpcl.adam.State`) and ``rates``.
+    update : callable, optional
+        ``update(vector, gradient, state, rates, factor=...)`` takes a step and returns the new
+        ``vector`` and ``state``; :func:`ibpcl.adam.update` if not given.
 
     Returns
     -------
@@ -250,6 +253,7 @@ def fit(vector, objective, rates, examples, plan, adapt=None):
     per_epoch = math.ceil(examples / plan.batch)
     steps = plan.epochs * per_epoch
     state = adam.start(vector)
+    update = plan.backend.adam.update if update is None else update
     history = []
     mean = None
     averaged = round(plan.average * steps)  # number of last steps to average over
@@ -263,7 +267,7 @@ def fit(vector, objective, rates, examples, plan, adapt=None):
                 step = epoch * per_epoch + i
                 result = objective(vector, rows, step, steps)
                 _refuse_non_finite(result, f"{plan.phase}, epoch {epoch + 1}, step {step}")
-                vector, state = plan.backend.adam.update(
+                vector, state = update(
                     vector,
                     result.gradient,
                     state,

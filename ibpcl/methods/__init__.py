@@ -55,6 +55,7 @@ ABOUT = {
     "laplace": About("Laplace", "Ritter et al. (2018)", ("task", "domain", "images")),
     "hat": About("HAT", "Serra et al. (2018)", ("task",)),
     "ibp_vcl": About("IBPVCL", "Kessler et al. (2021)", ("task", "domain")),
+    "bgd": About("BGD", "Zeno et al. (2018)", ("task", "domain")),
 }
 # The learner's class of each method, in the module of the same name.
 METHODS = {name: about.learner for name, about in ABOUT.items()}

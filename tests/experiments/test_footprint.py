@@ -23,6 +23,7 @@ HEAD = 4 * (200 + 1) * 2
         ("ewc", 3 * HIDDEN, HEAD),  # weights, anchor, information
         ("imm", HIDDEN, HEAD + 2 * HIDDEN),  # a solution and an information a task
         ("vcl", 2 * HIDDEN, 2 * HEAD),  # a mean and a scale
+        ("bgd", 2 * HIDDEN, 2 * HEAD),
         ("hat", HIDDEN, HEAD + 4 * 200),  # the embedding
         # Ten units a later task, and how many there are.
         ("den", HIDDEN - 4 * (INPUTS + 1) * 10 - 4 * 60, HEAD + 4 * (INPUTS + 1) * 10 + 4 * 40 + 8),

@@ -14,6 +14,8 @@ OWN = {name: {} for name in METHODS if method(name).learner.context_type is Cont
 del OWN["independent"]
 # it keeps a trial where the others keep an epoch
 OWN |= {"rcl": {"trials": 4, "controller_units": 5}}
+# its rate is a factor of the variance, and 1 is Bayes' rule
+OWN |= {"bgd": {"rate": 1.0, "start_sigma": 0.05}}
 SMALL = {"hidden": (8,), "epochs": 4, "batch": 20, "rate": 0.02}
 
 

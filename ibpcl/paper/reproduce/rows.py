@@ -36,6 +36,7 @@ LABELS = {
     "laplace": "online Laplace",
     "hat": "HAT",
     "ibp_vcl": "IBP-VCL",
+    "bgd": "BGD",
 }
 
 # The rows of the paper's figures of generative models.

@@ -1,0 +1,418 @@
+r"""BGD, Bayesian gradient descent: Bayes' rule after every minibatch, without task boundaries.
+
+Zeno, Golan, Hoffer and Soudry (2018), "Task Agnostic Continual Learning Using Online Variational
+Bayes", Algorithm 1.  The posterior of every weight is Gaussian,
+:math:`\theta_i = \mu_i + \sigma_i \varepsilon_i`.  The posterior before a minibatch is the prior of
+its examples, whose loss is :math:`L(\theta) = -\sum_n \log p(y_n | x_n, \theta)`:
+
+.. math::
+
+    \mu_i \leftarrow \mu_i - \eta\, \sigma_i^2\, \mathbb E\Bigl[\frac{\partial L}{\partial
+        \theta_i}\Bigr], \qquad
+    \sigma_i \leftarrow \sigma_i \sqrt{1 + h_i^2} - \sigma_i h_i, \qquad
+    h_i = \frac12 \sigma_i\, \mathbb E\Bigl[\frac{\partial L}{\partial \theta_i}
+        \varepsilon_i\Bigr].
+
+The expectations are means over S samples of the weights.  With :math:`\eta = 1` both are the
+conditions :math:`(\mu' - \mu) / \sigma^2 + \mathbb E[L'] = 0` and :math:`\sigma' / \sigma^2 - 1 /
+\sigma' + \mathbb E[L' \varepsilon] = 0` of a minimum of :math:`\mathbb E_{q'}[L] + KL[q' \| q]`,
+with the expectations taken before the update.  A weight that is certain, with a small sigma, hardly
+moves any more.  So earlier tasks are protected without an anchor, a memory or knowledge of when a
+task ends.  Tasks matter only for the heads, if there is one for each.
+
+Every epoch counts the examples again, as in the paper, so more epochs give a smaller sigma.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ibpcl.continual.learner import Saved
+from ibpcl.inference.loop import Step, fit
+from ibpcl.inference.objectives import Data
+from ibpcl.methods.sequential import Context, SequentialSettings, accept, keep, of_task, start
+from ibpcl.methods.settings_docs import documented
+from ibpcl.methods.vcl import GaussianClassifier, predict_classes
+from ibpcl.models.elbo import Elbo, elbo, elbo_vjp
+from ibpcl.models.layers import ACTIVATIONS
+from ibpcl.models.starts import STARTS
+from ibpcl.noise import generator
+from ibpcl.options import option
+
+
+@documented
+@dataclass(frozen=True, init=False)
+class Settings(SequentialSettings):
+    """Settings of BGD for classification."""
+
+    method = "bgd"
+
+    epochs: int = option(
+        10, "Epochs per task; each counts the examples again, as further evidence."
+    )
+    batch: int = option(128, "Examples in a minibatch.")
+    rate: float = option(1.0, "Factor eta of the steps of the means; 1 is Bayes' rule.", at_least=0)
+    rate_end: float = option(
+        1.0, "Factor of eta at the last step of a task; it decays geometrically.", above=0
+    )
+    activation: str = option("relu", "Activation of hidden units.", choices=ACTIVATIONS)
+    samples: int = option(10, "Monte Carlo samples per training step.", at_least=1, at_most=1000)
+    prediction_samples: int = option(
+        100, "Monte Carlo samples per prediction.", at_least=1, at_most=100_000
+    )
+    start_sigma: float = option(0.02, "Initial standard deviation of a weight.", above=0)
+
+    # fixed settings, which the network and the predictions of VCL read
+    local = False
+    coreset = "none"
+
+
+class OnlineClassifier(GaussianClassifier):
+    """Classifier with Gaussian weights that are drawn, not their pre-activations.
+
+    Parameters
+    ----------
+    settings : Settings
+        Settings of the learner.
+
+    Attributes
+    ----------
+    kind : str
+        Kind of the tasks, ``"classification"``.
+    streams : dict of str to int
+        Number of the random key of each phase of a task.
+    stride : int
+        Number of keys reserved for a task.
+    given_masks : dict
+        Hard masks by layer; empty, because no layer is masked.
+    """
+
+    def start(self, context, network, task):
+        """Return fresh parameters of a network.
+
+        Parameters
+        ----------
+        context : ibpcl.methods.sequential.Context
+            Gives the random key of the task: ``learner.context`` of a learner.
+        network : ibpcl.models.network.Network
+            Network to initialize, from :meth:`network`.
+        task : ibpcl.continual.task.Task
+            The task; not used.
+
+        Returns
+        -------
+        vector : ndarray, shape (P,)
+            Random means, drawn as ``settings.start`` selects, and standard deviations
+            ``settings.start_sigma``.
+        """
+        means = STARTS[self.settings.start](generator(context.key()))
+        return network.initial(means, self.settings.start_sigma)
+
+
+def slopes(network, vector, x, y, noise, examples, backend):
+    r"""Return the expected loss of a minibatch and its gradient at means and log deviations.
+
+    The weights are :math:`\theta = \mu + \sigma \varepsilon`, so
+
+    .. math::
+
+        \frac{\partial\, \mathbb E[L]}{\partial \mu_i} = \mathbb E\Bigl[\frac{\partial L}{\partial
+            \theta_i}\Bigr], \qquad
+        \frac{\partial\, \mathbb E[L]}{\partial \log \sigma_i} = \sigma_i\, \mathbb
+            E\Bigl[\frac{\partial L}{\partial \theta_i} \varepsilon_i\Bigr]
+
+    (Zeno et al., 2018, Algorithm 1), where the expectations are means over the samples.
+
+    Parameters
+    ----------
+    network : ibpcl.models.network.Network
+        Network of layers that draw weights, from ``context.model.as_trained(network)``.
+    vector : ndarray, shape (P,)
+        Means and log standard deviations.
+    x : ndarray, shape (N, D)
+        Inputs of the minibatch.
+    y : ndarray, shape (N,)
+        Its labels.
+    noise : dict of str to dict
+        The samples of :math:`\varepsilon`, from ``network.noise``.
+    examples : int
+        Number of examples of the whole task, which scales ``parts`` only.
+    backend : ibpcl.inference.backend.Backend
+        The functions that compute.
+
+    Returns
+    -------
+    parts : ibpcl.models.elbo.Elbo
+        Expected log likelihood, in nats for the whole task; all divergences are 0.
+    gradient : ndarray, shape (P,)
+        Gradient of the loss, which is the *sum* over the minibatch, in nats.
+    """
+    parts, cache = elbo(network, vector, None, x, y, noise, examples, backend, {})
+    return parts, elbo_vjp(Elbo(-len(x) / examples), cache)
+
+
+def update(mu, log_sigma, dmu, dlog_sigma, rate=1.0):
+    r"""Return means and log standard deviations after one minibatch.
+
+    .. math::
+
+        \mu \leftarrow \mu - \eta\, \sigma^2\, \mathbb E[L'], \qquad
+        \sigma \leftarrow \sigma \sqrt{1 + h^2} - \sigma h, \qquad
+        h = \frac12 \sigma\, \mathbb E[L' \varepsilon]
+
+    Zeno et al. (2018), Algorithm 1.  In the logarithm the second rule is :math:`\log \sigma
+    \leftarrow \log \sigma - \operatorname{arsinh} h`, because :math:`\log(\sqrt{1 + h^2} - h) = -
+    \operatorname{arsinh} h`.  So sigma stays positive, and nothing cancels for a large h.
+
+    Parameters
+    ----------
+    mu, log_sigma : ndarray, shape (M,)
+        Means and log standard deviations of the weights.
+    dmu : ndarray, shape (M,)
+        :math:`\mathbb E[L']`, the gradient at the means, in nats of the minibatch.
+    dlog_sigma : ndarray, shape (M,)
+        :math:`\sigma\, \mathbb E[L' \varepsilon]`, the gradient at the log standard deviations.
+    rate : float
+        The factor :math:`\eta`, >= 0.
+
+    Returns
+    -------
+    mu, log_sigma : ndarray, shape (M,)
+        The new means and log standard deviations.
+
+    Examples
+    --------
+    >>> mu, log_sigma = update(np.array([1.0]), np.log([0.5]), np.array([2.0]), np.array([1.5]))
+    >>> mu, np.exp(log_sigma)  # 0.5 * (1.25 - 0.75)
+    (array([0.5]), array([0.25]))
+    """
+    return mu - rate * np.exp(2 * log_sigma) * dmu, log_sigma - np.arcsinh(dlog_sigma / 2)
+
+
+def train(context, network, vector, data):
+    """Update the posterior with every minibatch of some examples.
+
+    Parameters
+    ----------
+    context : ibpcl.methods.sequential.Context
+        Settings, and the state before the task, from :func:`ibpcl.methods.sequential.accept`.
+    network : ibpcl.models.network.Network
+        Network of the task, from ``context.next_network(task.outputs)``.
+    vector : ndarray, shape (P,)
+        Initial means and log standard deviations, from :func:`ibpcl.methods.sequential.start`.
+    data : ibpcl.inference.objectives.Data
+        Training examples, ``Data(task.x_train, task.targets)``.
+
+    Returns
+    -------
+    vector : ndarray, shape (P,)
+        The posterior after all minibatches.
+    history : list of ibpcl.inference.loop.Record
+        One row per epoch.
+
+    Raises
+    ------
+    NonFiniteError
+        If the loss or its gradient becomes infinite or NaN.
+    """
+    drawn = context.model.as_trained(network)
+    blocks = [network.layout.block(name) for name in ("mu", "log_sigma")]
+    plan = context.fit()
+    x = np.ascontiguousarray(data.x)
+    examples = len(x)
+
+    def objective(vector, rows, step, steps):
+        key = plan.key._replace(step=step)
+        noise = drawn.noise(key, plan.samples, len(rows), plan.backend, relaxed=False)
+        return Step(
+            *slopes(
+                drawn,
+                vector,
+                x.take(rows, axis=0),
+                data.y.take(rows, axis=0),
+                noise,
+                examples,
+                plan.backend,
+            )
+        )
+
+    def descend(vector, gradient, state, rate, factor):
+        moved = vector.copy()
+        old = (vector[block] for block in blocks)
+        slope = (gradient[block] for block in blocks)
+        for block, values in zip(blocks, update(*old, *slope, rate * factor), strict=True):
+            moved[block] = values
+        return moved, state
+
+    vector, history = fit(vector, objective, context.settings.rate, examples, plan, update=descend)
+    return vector, of_task(context, history)
+
+
+def learn_task(context, task):
+    """Learn one more task with BGD.
+
+    Parameters
+    ----------
+    context : ibpcl.methods.sequential.Context
+        Settings, and the state before the task: ``learner.context`` of a learner.
+    task : ibpcl.continual.task.Task
+        The next task.
+
+    Returns
+    -------
+    state : ibpcl.methods.sequential.State
+        State with the task added.
+    history : list of ibpcl.inference.loop.Record
+        One row per epoch.
+
+    Raises
+    ------
+    TypeError
+        If the task is of another kind than the model learns.
+    ValueError
+        If the task does not fit the network.
+    TrainingError
+        If the loss is not finite.
+    """
+    context = accept(context, task)
+    network = context.next_network(task.outputs)
+    vector = start(context, network, task)
+    vector, history = train(context, network, vector, Data(task.x_train, task.targets))
+    return keep(context, network, vector), history
+
+
+class BGD(Saved):
+    """Learner that applies Bayes' rule after every minibatch, with Gaussian posteriors.
+
+    Zeno et al. (2018), "Task Agnostic Continual Learning Using Online Variational Bayes".
+
+    Parameters
+    ----------
+    settings : Settings, optional
+        Hyperparameters; all defaults if not given.
+    seed : int, default 0
+        Seed of all random numbers, in 0 .. 2**64 - 1.  Equal seeds, settings and tasks give equal
+        results.
+    backend_name : {"numba", "numpy"}, default "numba"
+        Library that runs the numerical kernels: compiled loops, or plain NumPy.  NumPy also
+        replaces Numba where Numba is not available.
+
+    Attributes
+    ----------
+    settings : Settings
+        The hyperparameters.
+    seed : int
+        The seed.
+    backend : ibpcl.inference.backend.Backend
+        The numerical backend.
+    model : OnlineClassifier
+        Builds the network of a task and selects the parameters that tasks share.
+    knowledge : ibpcl.methods.sequential.State
+        Everything learned so far: means and log standard deviations.  ``knowledge.memory`` is
+        empty.
+    refined : dict of int to ndarray
+        Parameters used for predictions, by task: the posterior itself.
+    name : str
+        Name of the method, ``"bgd"``.
+    learned : int
+        Number of tasks learned so far.
+    inputs : int or None
+        Width D of the examples; None before the first task.
+    context : ibpcl.methods.sequential.Context
+        Inputs of every step of the method, for the current state.
+
+    Raises
+    ------
+    ValueError
+        If ``backend_name`` is neither "numba" nor "numpy".
+
+    Examples
+    --------
+    >>> from ibpcl.continual.task import Task
+    >>> task = Task("xor", [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0], [[0, 0]], [0])
+    >>> learner = BGD(Settings(hidden=(8,), epochs=1), backend_name="numpy")
+    >>> history = learner.learn(task, progress=False)
+    >>> learner.predict([[0.0, 1.0]], task_id=0).shape
+    (1, 2)
+    """
+
+    settings_type = Settings
+    model_type = OnlineClassifier
+    context_type = Context
+
+    def learn(self, task, progress=None):
+        """Learn the next task.
+
+        Parameters
+        ----------
+        task : ibpcl.continual.task.Task
+            A classification with inputs as wide as those of the earlier tasks.
+        progress : bool or ibpcl.inference.loop.Watch, optional
+            True shows progress bars, False hides them; by default they are shown on a terminal
+            only.  A Watch also receives every epoch.
+
+        Returns
+        -------
+        history : list of ibpcl.inference.loop.Record
+            One row per epoch, with the log likelihood in nats for the whole task.
+
+        Raises
+        ------
+        TypeError
+            If ``task`` is not a Task, or not a classification.
+        ValueError
+            If its inputs are wider or narrower than those of earlier tasks, or it does not fit the
+            single head.
+        TrainingError
+            If the loss is not finite.
+        """
+        return self.turn(learn_task, task, progress)
+
+    def predict(self, x, task_id):
+        """Return class probabilities for inputs of a learned task.
+
+        Parameters
+        ----------
+        x : array_like, shape (N, D)
+            Inputs, finite real numbers.
+        task_id : int
+            Number of a learned task, from 0 in the order of learning.
+
+        Returns
+        -------
+        probabilities : ndarray, shape (N, C)
+            Each row sums to 1.
+
+        Raises
+        ------
+        TypeError
+            If ``task_id`` is not an integer, or ``x`` does not hold real numbers.
+        ValueError
+            If the task was not learned, or ``x`` has another width or non-finite entries.
+        """
+        return self.predict_classes(x, task_id).probabilities
+
+    def predict_classes(self, x, task_id):
+        """Return class probabilities together with their uncertainty.
+
+        Parameters
+        ----------
+        x : array_like, shape (N, D)
+            Inputs, finite real numbers.
+        task_id : int
+            Number of a learned task, from 0 in the order of learning.
+
+        Returns
+        -------
+        predictions : ibpcl.models.likelihoods.Classes
+            Named tuple of ``probabilities`` (N, C), ``entropy`` (N,) and ``mutual_information``
+            (N,), both in nats.
+
+        Raises
+        ------
+        TypeError
+            If ``task_id`` is not an integer, or ``x`` does not hold real numbers.
+        ValueError
+            If the task was not learned, or ``x`` has another width or non-finite entries.
+        """
+        return predict_classes(self.context, self.refined, x, task_id)
