@@ -18,7 +18,8 @@ def sample(rng, size):
     s, k = _sizes(rng, size, 2)
     if size == "extreme":
         u = 10.0 ** rng.uniform(-30, -5, (s, k))
-        a, b = rng.uniform(0.5, 4, k), rng.uniform(0.3, 1, k)
+        a = rng.uniform(0.5, 4, k)
+        b = rng.uniform(0.3, 1, k)
         return {"u": u, "a": a, "b": b}
     a, b = rng.uniform(0.5, 4, (2, k))
     return {"u": rng.uniform(0.05, 0.95, (s, k)), "a": a, "b": b}
