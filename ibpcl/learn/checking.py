@@ -7,10 +7,9 @@ from pathlib import Path
 from ibpcl.classroom.assignment import IMPORTS, parts_library
 from ibpcl.classroom.handin import HandIn
 from ibpcl.classroom.judge import judge
-from ibpcl.classroom.reading import texts
 from ibpcl.classroom.slices import imports, sliced
 from ibpcl.errors import UserError
-from ibpcl.learn.chapters import Chapter, chapters
+from ibpcl.learn.chapters import chapters
 from ibpcl.learn.folder import functions_in
 from ibpcl.storage import write_text
 
@@ -85,7 +84,7 @@ def check_chapter(folder, chapter):
             verdicts |= judge_file(folder, chapter, stem)
     checked = [_checked(number, tasks, verdicts) for number, tasks in chapter.exercises.items()]
     for each in checked:
-        _record(folder, each)
+        _record(folder, each, chapter.exercises[each.exercise])
     folder.save()
     return checked
 
@@ -157,9 +156,8 @@ def _judged(folder, chapter, tasks, source, path):
         },
         library=library_of(folder),
     )
-    text, _ = texts.decoded(source.encode())
-    sha256 = hashlib.sha256(text.encode()).hexdigest()
-    handin = HandIn("", Path(path), Path(path).name, text, sha256)
+    sha256 = hashlib.sha256(source.encode()).hexdigest()
+    handin = HandIn("", Path(path), Path(path).name, source, sha256)
     result = judge(assignment, handin, "none", form="base", figures=False)
     if result.status != "graded":
         raise UserError(f"learn: {result.reason}")
@@ -255,7 +253,7 @@ def _checked(number, tasks, verdicts):
     return Checked(number, tasks[0].title, state, list(dict.fromkeys(lines)), found)
 
 
-def _record(folder, checked):
+def _record(folder, checked, tasks):
     """Write the verdict on an exercise into the record of progress."""
     entry = folder.entry(checked.exercise)
     checked.was_done = entry["state"] == DONE
@@ -264,15 +262,5 @@ def _record(folder, checked):
         return
     entry["state"] = checked.state
     entry["tries"] += 1
-    if checked.ok:
-        tasks = _tasks_of(checked)
-        if tasks[0].module:
-            entry["sha256"] = text_sha256(folder, tasks[0].module, tasks)
-
-
-def _tasks_of(checked):
-    chapter: Chapter
-    for chapter in chapters():
-        if checked.exercise in chapter.exercises:
-            return chapter.exercises[checked.exercise]
-    raise KeyError(checked.exercise)
+    if checked.ok and tasks[0].module:
+        entry["sha256"] = text_sha256(folder, tasks[0].module, tasks)

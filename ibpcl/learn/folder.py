@@ -7,6 +7,7 @@ import keyword
 from pathlib import Path
 
 from ibpcl import __version__
+from ibpcl.classroom.reading import texts
 from ibpcl.errors import UserError
 from ibpcl.storage import json_text, read_text, write_text
 
@@ -177,10 +178,10 @@ class Folder:
             If the file is not text.
         """
         try:
-            return read_text(self.file(stem))
+            return texts.decoded(self.file(stem).read_bytes())[0]
         except FileNotFoundError:
             return None
-        except (OSError, ValueError) as error:
+        except (OSError, texts.NotText) as error:
             raise UserError(f"learn: {self.file(stem)} cannot be read: {error}") from None
 
     def start(self, chapter):

@@ -102,6 +102,17 @@ def test_a_syntax_error_is_shown_with_its_line(student, capsys):
     assert "gaussian.py, line" in error and "def kl((" in error
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
+def test_files_of_other_editors_are_read_and_kept(student, gaussian, encoding):
+    text = "# a weight as a belief: naïve, à la Bayes\r\n" + gaussian.replace("\n", "\r\n")
+    student.file("gaussian").write_bytes(text.encode(encoding))
+    before = student.file("gaussian").read_bytes()
+    checked = {each.exercise: each for each in checking.check_chapter(student, chapter_of(2))}
+    assert checked["2.1"].ok and checked["2.3"].ok
+    student.start(chapter_of(2))
+    assert student.file("gaussian").read_bytes() == before
+
+
 def test_an_endless_loop_is_ended(student, gaussian, monkeypatch):
     monkeypatch.setattr(checking, "SECONDS_PER_CALL", 1)
     student.file("gaussian").write_text(
