@@ -112,6 +112,20 @@ class OwnPrimitives(Backend):
             self._copies[module] = self._copied(module)
         return self._copies[module]
 
+    def replace(self, module, functions):
+        """Replace functions of a module, in its copy too if there is one already.
+
+        Parameters
+        ----------
+        module : str
+            Name of a module of :mod:`ibpcl.primitives`.
+        functions : dict of str to callable
+            Replacements by name.
+        """
+        self._functions.setdefault(module, {}).update(functions)
+        if module in self._copies:
+            vars(self._copies[module]).update(functions)
+
     def _copied(self, module):
         """Return a copy of a primitive module with its replaced functions."""
         original = reference(module)

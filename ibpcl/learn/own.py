@@ -89,8 +89,7 @@ def load(student, functions):
     sources = {stem: student.source(stem) or "" for stem in functions}
     text = "\n".join(sliced(sources[stem], names) for stem, names in sorted(functions.items()))
     sha256 = hashlib.sha256(text.encode()).hexdigest()
-    replaced = {}
-    made = OwnPrimitives(replaced, str(student.path), sha256)
+    made = OwnPrimitives({}, str(student.path), sha256)
 
     def import_(name, *rest):
         """Import a module; the student's package and the primitives are the backend itself."""
@@ -110,5 +109,5 @@ def load(student, functions):
             module.__file__,
         )
         exec(compile(source, module.__file__, "exec"), vars(module))
-        replaced[stem] = {name: getattr(module, name) for name in names}
+        made.replace(stem, {name: getattr(module, name) for name in names})
     return made

@@ -89,6 +89,15 @@ def test_every_primitive_can_be_replaced():
             assert getattr(getattr(made, module), pair.f.__name__) is pair.f
 
 
+def test_the_order_of_the_files_does_not_matter(student):
+    student.file("gaussian").write_text(
+        "from my_ibpcl import activations\n\n\ndef kl():\n    return activations.relu()\n"
+    )
+    student.file("activations").write_text("def relu():\n    return 'mine'\n")
+    made = own.load(student, {"gaussian": ["kl"], "activations": ["relu"]})
+    assert made.gaussian.kl() == "mine"
+
+
 def test_a_right_folder_runs_and_the_report_names_its_functions(student, gaussian, tmp_path):
     student.file("gaussian").write_text(gaussian, encoding="utf-8")
     keys = [f"{key}={value}" for key, value in SMALL.items() if key != "hidden"]
