@@ -25,6 +25,10 @@ PREPARED = (
 )
 # Seconds within which a scheduler must answer.
 PATIENCE = 10
+# Up to these sizes in bytes, the C library of Linux keeps freed memory for the next array.  Dask
+# sets the first one to 64 KiB.  Then each large array gets new pages, which the system must clear
+# first: that was about a quarter of a run's time.
+KEPT_MEMORY = {"MALLOC_TRIM_THRESHOLD_": 2**30, "MALLOC_MMAP_THRESHOLD_": 2**25}
 
 
 @contextlib.contextmanager
@@ -61,6 +65,7 @@ def local(number, threads=None):
         # Dask checks only once, this long after a worker died, whether there is another one; if
         # not, it never replaces it.
         "distributed.deploy.lost-worker-timeout": "1000 days",
+        **{f"distributed.nanny.pre-spawn-environ.{name}": v for name, v in KEPT_MEMORY.items()},
     }
     # Failures are reported by this package in one line; Dask's own log would fill a page.
     with (

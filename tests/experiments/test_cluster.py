@@ -228,6 +228,21 @@ def chosen_threads():
     return threads._chosen["count"]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only there is the memory's keeping set")
+def test_workers_use_freed_memory_again(two_workers):
+    assert max(two_workers.executor._client.run(new_pages).values()) < 2000
+
+
+def new_pages():
+    """Return how many pages the system gave for a hundred arrays, each freed before the next."""
+    import resource
+
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(100):
+        np.ones(2**20, np.uint8)  # 256 pages
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+
 def test_a_run_that_is_not_wanted_any_more_stops_after_its_task(two_workers, planned, place):
     (cell,) = planned("withdrawn", 1)
     (place / "0-wait").touch()
