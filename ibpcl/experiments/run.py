@@ -12,8 +12,9 @@ from ibpcl.continual.loop import Progress, learn_stream
 from ibpcl.data.terrain import TerrainStream
 from ibpcl.errors import UserError
 from ibpcl.evaluation import structure
-from ibpcl.experiments import blended, generative, identity, page, run_figures
+from ibpcl.experiments import generative, identity, page, run_figures
 from ibpcl.experiments import result as results
+from ibpcl.experiments.blended import Blended
 from ibpcl.experiments.folder import (
     CONFIG,
     IMAGES,
@@ -28,7 +29,6 @@ from ibpcl.experiments.journal import HISTORY, RunJournal, forget
 from ibpcl.experiments.stored_learners import load
 from ibpcl.experiments.streams import make_stream, survey
 from ibpcl.methods import method
-from ibpcl.methods.online import LEARNERS
 
 
 class Report(NamedTuple):
@@ -134,14 +134,7 @@ class Run:
                 "needs one that does, such as npbcl"
             )
         made = learner(config.settings, config.seed, config.compute)
-        if config.stream == "blended":
-            return LEARNERS[config.method](made, self.stream[0], self._examples())
-        return made
-
-    def _examples(self):
-        """Return the number of examples of a task that a learner of a blended stream expects."""
-        known = self.config.boundaries == "known"
-        return len(self.stream[0].x_train) if known else self.stream.examples()
+        return Blended(made, self.stream, config) if config.stream == "blended" else made
 
     def load(self, strict=False):
         """Read the results from the folder, if it holds this run and the run is finished.
@@ -204,7 +197,6 @@ class Run:
         if self.folder is not None:
             begin(self.folder, self.config, fresh)
             kind = generative.Stage if self.config.generative else Progress
-            kind = blended.Segment if self.config.stream == "blended" else kind
             journal = RunJournal(self.folder, self.config.table, kind, start)
             journal.restore(learner)
             # A resumed run began in an earlier process.
@@ -216,8 +208,12 @@ class Run:
             finished_tasks.append(done)
             if on_task is not None:
                 on_task(Report(done, _density(learner, done.task), seen.names))
-        self.learner = learner.snapshot() if self.config.stream == "blended" else learner
-        self.result = self._measured(finished_tasks, seen, progress)
+        found = {}
+        if isinstance(learner, Blended):
+            found["blended"] = learner.measured()
+            learner = learner.learner
+        self.learner = learner
+        self.result = self._measured(finished_tasks, seen, progress, found)
         self.history = results.as_columns(
             [record for done in finished_tasks for record in done.history]
         )
@@ -234,11 +230,9 @@ class Run:
         """Return an iterator that learns one task per step."""
         if self.config.generative:
             return generative.learn_stages(learner, self.stream, self.config, progress, journal)
-        if self.config.stream == "blended":
-            return blended.learn_blended(learner, self.stream, self.config, progress, journal)
         return learn_stream(learner, self.stream, progress, journal)
 
-    def _measured(self, finished_tasks, seen, progress):
+    def _measured(self, finished_tasks, seen, progress, found):
         """Return the content of ``result.json``; keep the images of a generative model."""
         config = self.config
         learned = time.perf_counter()
@@ -248,11 +242,7 @@ class Run:
             )
         else:
             measured = results.accuracies(finished_tasks)
-        if config.stream == "blended":
-            measured["blended"] = blended.measured(
-                config, finished_tasks, self.learner, self.stream
-            )
-        values = results.collect(config, finished_tasks, self.learner, measured)
+        values = results.collect(config, finished_tasks, self.learner, measured | found)
         values |= {"image_shape": seen.image_shape, "unit_range": seen.unit_range}
         if config.generative:
             values["seconds"]["final"] = round(time.perf_counter() - learned, 3)
