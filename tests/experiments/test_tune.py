@@ -18,7 +18,7 @@ from ibpcl.errors import TrainingError, UserError
 from ibpcl.experiments import tune as tune_module
 from ibpcl.experiments.config import configure, keys
 from ibpcl.experiments.presets import PRESETS
-from ibpcl.experiments.record import Trial, record, recorded
+from ibpcl.experiments.record import Trial, record, recorded, write
 from ibpcl.experiments.search import DIGEST, HALVING, LEARNER_SEED, VALIDATION, plan, settings_of
 from ibpcl.experiments.search_spaces import SPACES, TRIALS, Choice
 from ibpcl.experiments.streams import make_stream
@@ -205,6 +205,15 @@ def test_a_search_that_was_stopped_goes_on_to_the_same_record(tmp_path, drawn, m
     )
     assert first == second
     assert len(tune(parts, 3)) == 3 and len(lines(parts.record)) == 4  # a longer record stays
+
+
+@pytest.mark.parametrize("method", SPACES)
+def test_whatever_is_drawn_is_read_from_the_record_again(method, tmp_path):
+    """Also a column in which some trials have a number and others a word."""
+    search = plan("split-glyphs", method, out=tmp_path)
+    trials = [Trial(n, settings_of(search, n), 0.9, -0.01, 1.5) for n in range(20)]
+    write(search, trials)
+    assert recorded(search) == trials
 
 
 def test_what_is_set_is_not_searched_and_stands_in_the_record(tmp_path, drawn):
