@@ -92,6 +92,16 @@ TUNED = {
             "prior_sigma": 0.19,
             "start_sigma": 0.017,
         },
+        "agem": {"epochs": 15, "rate": 0.0013, "rate_end": 0.1, "buffer": "random"},
+        "bgd": {"epochs": 10, "rate": 1.0, "rate_end": 1.0, "start_sigma": 0.02},
+        "gem": {"epochs": 50, "rate": 0.0036, "rate_end": 1.0, "buffer": "k_center"},
+        "pruning": {
+            "epochs": 15,
+            "rate": 0.0053,
+            "rate_end": 0.1,
+            "sparsity": 9.2e-05,
+            "margin": 0.0029,
+        },
     },
     "permuted-mnist": {
         "npbcl": {
