@@ -28,7 +28,8 @@ may follow, each after a bar. They give the number alone, because the sentence n
 
 Several names of rows or columns stand with "; " between them, and ``*`` stands for all rows or
 columns of the table. Then the smallest and the largest number are written, such as "0.05 to 0.21".
-A mark must not begin a line: Markdown would take that line for a block of HTML.
+A bar in a name has a backslash before it.  A mark must not begin a line: Markdown would take that
+line for a block of HTML.
 
 ``npbcl_search`` and ``npbcl_random_search`` are records as well. The experiment takes the place of
 the title. A row is named by its settings ("default" if it has none, and with ``data_seed=SEED`` if
@@ -322,9 +323,14 @@ def filled(text):
         text,
     )
     return VALUE.sub(
-        lambda match: match[1] + value(marked_lines(match[2]), *match[3].split(" | ")) + match[4],
+        lambda match: match[1] + value(marked_lines(match[2]), *fields(match[3])) + match[4],
         text,
     )
+
+
+def fields(text):
+    """Return the fields of a mark; a bar of a name is written with a backslash."""
+    return [field.replace("\\|", "|") for field in text.split(" | ")]
 
 
 def main(folders):
