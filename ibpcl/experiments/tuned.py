@@ -335,6 +335,14 @@ TUNED = {
             "prior_sigma": 0.8,
             "mask_kl_weight": 0.0021,
         },
+        "agem": {"epochs": 15, "rate": 0.0013, "rate_end": 0.1, "buffer": "random"},
+        "pruning": {
+            "epochs": 50,
+            "rate": 0.0012,
+            "rate_end": 1.0,
+            "sparsity": 0.00017,
+            "margin": 0.0035,
+        },
     },
 }
 
