@@ -102,6 +102,14 @@ TUNED = {
             "sparsity": 9.2e-05,
             "margin": 0.0029,
         },
+        "replay": {
+            "epochs": 50,
+            "rate": 0.00064,
+            "rate_end": 1.0,
+            "ratio": None,
+            "labels": "drawn",
+            "generator_epochs": 50,
+        },
     },
     "permuted-mnist": {
         "npbcl": {
