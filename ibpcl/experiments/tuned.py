@@ -351,6 +351,7 @@ TUNED = {
             "sparsity": 0.00017,
             "margin": 0.0035,
         },
+        "gem": {"epochs": 15, "rate": 0.0053, "rate_end": 0.1, "buffer": "k_center"},
     },
 }
 
