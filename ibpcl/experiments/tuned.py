@@ -265,6 +265,15 @@ TUNED = {
             "prior_sigma": 2.7,
             "mask_kl_weight": 0.00031,
         },
+        "agem": {"epochs": 15, "rate": 0.0013, "rate_end": 0.1, "buffer": "random"},
+        "gem": {"epochs": 15, "rate": 0.0013, "rate_end": 0.1, "buffer": "random"},
+        "pruning": {
+            "epochs": 50,
+            "rate": 0.0012,
+            "rate_end": 1.0,
+            "sparsity": 0.00017,
+            "margin": 0.0035,
+        },
     },
     "split-fashion-mnist": {
         "independent": {"epochs": 50, "rate": 0.00064, "start": "uniform"},
