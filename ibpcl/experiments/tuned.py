@@ -361,6 +361,7 @@ TUNED = {
             "margin": 0.0035,
         },
         "gem": {"epochs": 15, "rate": 0.0053, "rate_end": 0.1, "buffer": "k_center"},
+        "bgd": {"epochs": 10, "rate": 1.0, "rate_end": 1.0, "start_sigma": 0.02},
     },
 }
 
