@@ -9,12 +9,12 @@ from ibpcl.evaluation.metrics import accuracy
 from ibpcl.inference.loop import Watch, epoch_record, progress_bar
 from ibpcl.methods.online import LEARNERS, passes
 
-# What is saved besides the learner, and its type: see the attributes of Blended.
+# Attributes of Blended that are saved besides the learner, with the type of their elements.
 FOUND = {"scores": float, "ends": int, "alarms": int, "learned": int}
 
 
 class Blended:
-    """A learner of the segments of a blended stream, for :func:`ibpcl.continual.loop.learn_stream`.
+    """Learner of the segments of a blended stream, for :func:`ibpcl.continual.loop.learn_stream`.
 
     If the boundaries are known, it begins a new task with each segment.  If not, and if the method
     needs boundaries, it begins a new task where :mod:`ibpcl.continual.detection` finds one.
@@ -46,6 +46,11 @@ class Blended:
     learned : list of int
         For each segment, the number of the learned task that was current during most of it; its
         masks predict for the segment's task.
+
+    Raises
+    ------
+    ibpcl.errors.UserError
+        If a setting of the learner needs all examples of a task in advance.
     """
 
     def __init__(self, learner, stream, config):

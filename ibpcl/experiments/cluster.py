@@ -27,7 +27,7 @@ PREPARED = (
 PATIENCE = 10
 # Up to these sizes in bytes, the C library of Linux keeps freed memory for the next array.  Dask
 # sets the first one to 64 KiB.  Then each large array gets new pages, which the system must clear
-# first: that was about a quarter of a run's time.
+# first.
 KEPT_MEMORY = {"MALLOC_TRIM_THRESHOLD_": 2**30, "MALLOC_MMAP_THRESHOLD_": 2**25}
 
 

@@ -119,7 +119,8 @@ class Run:
         Returns
         -------
         learner : Learner
-            An instance of the configured method.
+            An instance of the configured method; on a blended stream, a
+            :class:`ibpcl.experiments.blended.Blended` with one inside.
 
         Raises
         ------
@@ -233,7 +234,9 @@ class Run:
         return learn_stream(learner, self.stream, progress, journal)
 
     def _measured(self, finished_tasks, seen, progress, found):
-        """Return the content of ``result.json``; keep the images of a generative model."""
+        """Return the content of ``result.json``, with what was found on a blended stream; keep the
+        images of a generative model.
+        """
         config = self.config
         learned = time.perf_counter()
         if config.generative:

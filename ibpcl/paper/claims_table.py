@@ -708,7 +708,7 @@ def _model_claims():
             "The first task uses "
             f"[[masks | {COLUMNS} | Split MNIST, columns in use; notMNIST, columns in use; "
             "Fashion MNIST, columns in use | task 1]] percent of the columns (Split MNIST, "
-            "notMNIST, Fashion MNIST), more than most later tasks.",
+            "notMNIST, Fashion MNIST).",
             "not reproduced",
             "ibpcl reproduce masks",
             page="reproduction.md#masks-sharing-capacity",

@@ -28,7 +28,6 @@ PACKAGES = (
     "verify",
     "exact",
     "experiments",
-    "exact",
     "learn",
     "paper",
 )

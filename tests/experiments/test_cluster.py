@@ -228,7 +228,7 @@ def chosen_threads():
     return threads._chosen["count"]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only there is the memory's keeping set")
+@pytest.mark.skipif(sys.platform != "linux", reason="freed memory is kept on Linux only")
 def test_workers_use_freed_memory_again(two_workers):
     assert max(two_workers.executor._client.run(new_pages).values()) < 2000
 
