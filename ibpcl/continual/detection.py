@@ -165,9 +165,8 @@ def update(sums, score, rule):
     if count >= rule.silent:
         # the unbiased variance of the earlier scores, and that of their mean
         sigma = math.sqrt(variance * known / (known - 1) * (1 + 1 / known))
-        t = (mean - score) / sigma if sigma > 0 else math.copysign(math.inf, mean - score)
-        if score == mean:
-            t = 0.0
+        # equal scores have no deviation: any other score is infinitely far from them
+        t = (mean - score) / (sigma or math.ulp(0.0))
         # the smaller tail keeps its digits
         z = math.copysign(-ndtri(stdtr(known - 1, -abs(t))), t)
         fall = max(0.0, fall + min(rule.clip, z) - rule.allowance)

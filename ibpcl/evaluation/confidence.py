@@ -314,6 +314,33 @@ def infer_tasks(predictions, rule):
     return np.argmin([doubt(prediction, rule) for prediction in predictions], axis=0)
 
 
+def classes_by_task(predictions, tasks):
+    """Return the class of each example that the classifier of its task predicts.
+
+    Parameters
+    ----------
+    predictions : sequence of ibpcl.models.likelihoods.Classes
+        Predictions of each task's classifier for the same N examples.
+    tasks : ndarray of int, shape (N,)
+        Index into ``predictions`` for each example, as from :func:`infer_tasks`.
+
+    Returns
+    -------
+    classes : ndarray of int, shape (N,)
+        The most probable classes.
+
+    Examples
+    --------
+    >>> from ibpcl.models.likelihoods import mean_over_samples
+    >>> heads = [mean_over_samples(np.log([p])) for p in ([[0.9, 0.1], [0.6, 0.4]],
+    ...     [[0.5, 0.5], [0.2, 0.8]])]
+    >>> classes_by_task(heads, np.array([0, 1]))
+    array([0, 1])
+    """
+    classes = np.stack([prediction.probabilities.argmax(axis=1) for prediction in predictions])
+    return classes[tasks, np.arange(len(tasks))]
+
+
 def _checked(probabilities, labels, caller):
     """Return class probabilities and labels as arrays, if they fit together."""
     probabilities, labels = scores_and_labels(np.asarray(probabilities, float), labels, caller)

@@ -4,7 +4,7 @@ import numpy as np
 
 from ibpcl.blas_threads import one_thread
 from ibpcl.continual import detection
-from ibpcl.evaluation.confidence import infer_tasks
+from ibpcl.evaluation.confidence import classes_by_task, infer_tasks
 from ibpcl.evaluation.metrics import accuracy
 from ibpcl.inference.loop import Watch, epoch_record, progress_bar
 from ibpcl.methods.online import LEARNERS, passes
@@ -215,5 +215,4 @@ class Blended:
             for k in range(self.learner.learned)
         ]
         chosen = infer_tasks(heads, "entropy")
-        labels = np.stack([head.probabilities.argmax(axis=1) for head in heads])
-        return float(np.mean(labels[chosen, np.arange(len(chosen))] == task.y_test))
+        return float(np.mean(classes_by_task(heads, chosen) == task.y_test))

@@ -215,16 +215,14 @@ def train(context, network, vector, data):
     NonFiniteError
         If the loss or its gradient becomes infinite or NaN.
     """
-    x = np.ascontiguousarray(data.x)
     plan = context.fit()
-    evaluate = objective_of(context, network, plan, len(x))
+    examples = len(data.x)
+    evaluate = objective_of(context, network, plan, examples)
 
     def objective(vector, rows, step, steps):
-        return evaluate(vector, x.take(rows, axis=0), data.y.take(rows, axis=0), step, steps)
+        return evaluate(vector, data.x[rows], data.y[rows], step, steps)
 
-    vector, history = fit(
-        vector, objective, context.settings.rate, len(x), plan, update=descent(network)
-    )
+    vector, history = fit(vector, objective, context.settings.rate, examples, plan, update=move)
     return vector, of_task(context, history)
 
 
@@ -257,31 +255,29 @@ def objective_of(context, network, plan, examples):
     return evaluate
 
 
-def descent(network):
-    """Return :func:`update` as a step on the whole vector of parameters.
+def move(vector, gradient, state, rate, factor):
+    r"""Return the parameters after :func:`update`, in the form of the updates of Adam.
 
     Parameters
     ----------
-    network : ibpcl.models.network.Network
-        Network of the task, from ``context.next_network(task.outputs)``.
+    vector : ndarray, shape (2 M,)
+        All means, then all log standard deviations.
+    gradient : ndarray, shape (2 M,)
+        Gradient, from :func:`slopes`.
+    state : object
+        Not used.
+    rate, factor : float
+        Their product is the factor :math:`\eta`.
 
     Returns
     -------
-    descend : callable
-        ``descend(vector, gradient, state, rate, factor)`` returns the new vector and ``state``,
-        unchanged.
+    vector : ndarray, shape (2 M,)
+        The new parameters.
+    state : object
+        As given.
     """
-    blocks = [network.layout.block(name) for name in ("mu", "log_sigma")]
-
-    def descend(vector, gradient, state, rate, factor):
-        moved = vector.copy()
-        old = (vector[block] for block in blocks)
-        slope = (gradient[block] for block in blocks)
-        for block, values in zip(blocks, update(*old, *slope, rate * factor), strict=True):
-            moved[block] = values
-        return moved, state
-
-    return descend
+    moved = update(*np.split(vector, 2), *np.split(gradient, 2), rate * factor)
+    return np.concatenate(moved), state
 
 
 def learn_task(context, task):

@@ -14,7 +14,6 @@ from dataclasses import replace
 import numpy as np
 
 from ibpcl.adam import State
-from ibpcl.continual import masks as hard_masks
 from ibpcl.continual.learner import under
 from ibpcl.errors import TrainingError, UserError
 from ibpcl.inference import objectives
@@ -230,9 +229,7 @@ class OnlineBGD(Online):
         plan = self.context.fit()
         steps = plan.epochs * -(-self.examples // plan.batch)
         self._objective = bgd.objective_of(self.context, self.network, plan, self.examples)
-        self.fitting = Fitting(
-            vector, self.context.settings.rate, plan, steps, bgd.descent(self.network)
-        )
+        self.fitting = Fitting(vector, self.context.settings.rate, plan, steps, bgd.move)
 
 
 class OnlineNPBCL(Online):
@@ -285,7 +282,7 @@ class OnlineNPBCL(Online):
         super().advance(step)
         if self.phase == "finetune" or self.fitting.step < self.fitting.steps:
             return False
-        self._tune(*self._cut())
+        self._tune(self._whole())
         return True
 
     def begin(self, examples):
@@ -314,8 +311,8 @@ class OnlineNPBCL(Online):
         try:
             return super().snapshot()
         except TrainingError:
-            layers = self.network.masked.items()
-            masks = {name: np.ones(layer.shape, bool) for name, layer in layers}
+            masked = self.network.masked
+            masks = {name: np.ones(layer.shape, bool) for name, layer in masked.items()}
             return self._learner(npbcl.keep(self.context, self.network, self._whole(), masks, None))
 
     def finished(self):
@@ -331,7 +328,8 @@ class OnlineNPBCL(Online):
         ibpcl.errors.TrainingError
             If no weight of a layer is on.
         """
-        vector, masks = (self._whole(), self._masks) if self.phase == "finetune" else self._cut()
+        vector = self._whole()
+        vector, masks = (vector, self._masks) if self.phase == "finetune" else self._cut(vector)
         return npbcl.keep(self.context, self.network, vector, masks, None)
 
     def state(self):
@@ -342,10 +340,7 @@ class OnlineNPBCL(Online):
         state : dict of str to ndarray
             Arrays by name, ready for a file.
         """
-        if self.phase != "finetune":
-            return super().state()
-        masks = {f"mask/{name}": np.packbits(mask) for name, mask in self._masks.items()}
-        return super().state() | masks | {"trained": self._trained}
+        return super().state() | ({"trained": self._trained} if self.phase == "finetune" else {})
 
     def _open(self, examples):
         self.examples = examples
@@ -356,44 +351,27 @@ class OnlineNPBCL(Online):
         self._prior = npbcl.masked_prior(self.context, self.network)
         start = npbcl.start(self.context, self.network, None)
         self.phase = "masked"
-        self._set(
-            npbcl.masked_training(
-                self.context,
-                self.network,
-                start,
-                self._prior,
-                self._data(),
-                objectives.begin_stream,
-            )[1:]
-        )
+        about = self.context, self.network, start, self._prior, self._data()
+        self._set(*npbcl.masked_training(*about, objectives.begin_stream)[1:])
         if not self.fitting.steps:
-            self._tune(*self._cut())
+            self._tune(self._whole())
 
-    def _cut(self):
-        """Return the parameters and the masks after masked training."""
-        vector = self._whole()
+    def _cut(self, vector):
+        """Return the parameters and the masks after masked training that ended at ``vector``."""
         masks = npbcl.cut_masks(self.context, self.network, vector, None)
         return npbcl.drop(self.context, self.network, vector, self._prior, masks), masks
 
-    def _tune(self, vector, masks):
-        """Begin fine-tuning."""
+    def _tune(self, trained):
+        """Begin fine-tuning after masked training that ended at ``trained``."""
+        vector, self._masks = self._cut(trained)
         self.phase = "finetune"
-        self._masks = masks
-        self._trained = vector
-        self._set(
-            npbcl.finetune(
-                self.context,
-                self.network,
-                vector,
-                self._prior,
-                self._data(),
-                masks,
-                objectives.begin_stream,
-            )
-        )
+        self._trained = trained
+        about = self.context, self.network, vector, self._prior, self._data(), self._masks
+        self._set(*npbcl.finetune(*about, objectives.begin_stream))
 
-    def _set(self, phase):
-        self._problem, self.fitting = phase
+    def _set(self, problem, fitting):
+        self._problem = problem
+        self.fitting = fitting
 
     def _objective(self, vector, x, y, step, steps):
         return self._problem.evaluate(vector, self._problem.subnet.columns(x), y, step, steps)
@@ -403,12 +381,7 @@ class OnlineNPBCL(Online):
 
     def _resume(self, state):
         if "trained" in state:
-            layers = self.network.masked.items()
-            masks = {
-                name: hard_masks.unpack(state[f"mask/{name}"], layer.shape)
-                for name, layer in layers
-            }
-            self._tune(np.array(state["trained"]), masks)
+            self._tune(np.array(state["trained"]))
 
 
 LEARNERS = {"naive": OnlineNaive, "bgd": OnlineBGD, "npbcl": OnlineNPBCL}

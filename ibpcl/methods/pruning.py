@@ -143,6 +143,23 @@ def by_layer(network, units):
     return np.split(units, np.cumsum(network.hidden)[:-1])
 
 
+def owners(context):
+    """Return the number of the task that first used each hidden unit.
+
+    Parameters
+    ----------
+    context : ibpcl.methods.sequential.Context
+        Settings, and the state with the tasks: ``learner.context`` of a learner.
+
+    Returns
+    -------
+    owner : ndarray of int16, shape (K,)
+        The K units of all hidden layers; ``FREE`` for a unit that no task uses.
+    """
+    free = np.full(sum(context.settings.hidden), FREE)
+    return context.state.memory.get("owner", free).copy()
+
+
 def used_units(context, task_id=None):
     """Return which hidden units are in use after a task.
 
@@ -159,7 +176,7 @@ def used_units(context, task_id=None):
         The K units of all hidden layers; all False before the first task.
     """
     last = context.state.learned - 1 if task_id is None else task_id
-    owner = context.state.memory.get("owner", np.full(sum(context.settings.hidden), FREE))
+    owner = owners(context)
     return (owner != FREE) & (owner <= last)
 
 
@@ -343,8 +360,9 @@ def largest_threshold(context, network, vector, means, task):
         ranks = np.linspace(0, len(candidates) - 1, MOST_THRESHOLDS)
         candidates = candidates[ranks.round().astype(int)]
     least = accuracy(PRUNE_NOTHING) - context.settings.margin
-    enough = [threshold for threshold in candidates if accuracy(threshold) >= least]
-    return max(enough, default=PRUNE_NOTHING)
+    falling = candidates[::-1]
+    enough = (threshold for threshold in falling if accuracy(threshold) >= least)
+    return next(enough, PRUNE_NOTHING)
 
 
 def learn_task(context, task):
@@ -382,11 +400,9 @@ def learn_task(context, task):
     means = mean_activations(network, vector, task.x_train)
     if threshold is None:
         threshold = largest_threshold(context, network, vector, means, task)
-    before = used_units(context)
-    after = before | (means > threshold)
-    owner = context.state.memory.get("owner", np.full(len(before), FREE))
-    owner = np.where(after & ~before, FREE.dtype.type(context.state.learned), owner)
-    return keep(context, network, cut(network, vector, after), {"owner": owner}), history
+    owner = owners(context)
+    owner[(owner == FREE) & (means > threshold)] = context.state.learned
+    return keep(context, network, cut(network, vector, owner != FREE), {"owner": owner}), history
 
 
 class Pruning(Saved):

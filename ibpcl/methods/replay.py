@@ -31,18 +31,14 @@ import numpy as np
 from ibpcl import noise
 from ibpcl.continual.learner import Saved, under
 from ibpcl.continual.task import Task
-from ibpcl.inference.objectives import Data
-from ibpcl.methods import GENERATIVE, method
+from ibpcl.methods import GENERATIVE, method, naive
 from ibpcl.methods.pooled import Group, keep_all, train_all
 from ibpcl.methods.sequential import (
     Context,
     PlainClassifier,
     SequentialSettings,
     accept,
-    keep,
     predict,
-    start,
-    train,
 )
 from ibpcl.methods.settings_docs import documented
 from ibpcl.options import option
@@ -275,19 +271,18 @@ def minibatch(context, task, draw, rows, step):
     whole = ends[-1]
     rng = noise.generator(context.key("replay")._replace(step=step))
     owner = np.searchsorted(ends, rows, side="right")
+    scales = np.full(t + 1, whole / len(rows))
+    if ratio is not None and t > 0:
+        scales[:t] *= (1 - ratio) * whole / (whole - sizes[t])
+        scales[t] *= ratio * whole / sizes[t]
     groups = []
-    for s, size in enumerate(sizes):
-        chosen = rows[owner == s] - (ends[s] - size)
-        if not len(chosen):
-            continue
-        scale = whole / len(rows)
-        if ratio is not None and t > 0:
-            scale *= ratio * whole / size if s == t else (1 - ratio) * whole / (whole - sizes[t])
+    for s in np.unique(owner):
+        chosen = rows[owner == s] - (ends[s] - sizes[s])
         if s == t:
             examples = task.x_train[chosen], task.y_train[chosen]
         else:
             examples = draw(s, chosen, rng)
-        groups.append(Group(*examples, s, scale))
+        groups.append(Group(*examples, s, scales[s]))
     return groups, whole
 
 
@@ -319,12 +314,9 @@ def learn_task(context, task, draw=None):
     TrainingError
         If a loss is not finite.
     """
-    context = accept(context, task)
     if context.settings.ratio == 1:
-        network = context.next_network(task.outputs)
-        data = Data(task.x_train, task.targets)
-        vector, history = train(context, network, start(context, network, task), data)
-        return keep(context, network, vector), history
+        return naive.learn_task(context, task)
+    context = accept(context, task)
     draw = draw or replayed(context)
     vector, history = train_all(
         context,

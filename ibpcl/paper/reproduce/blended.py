@@ -27,18 +27,15 @@ def blended(results):
     tables = []
     axes = pictures.panels(2 * len(results.benchmarks))
     for i, b in enumerate(results.benchmarks):
-        accuracies = []
-        for row in results.rows_on(b):
-            accuracies += [
-                results.entry(row, b, findings.final_accuracy, "accuracy", PERCENT),
-                results.entry(row, b, findings.backward_transfer, "transfer", POINTS),
-                results.entry(row, b, inferred_accuracy, "task inferred", PERCENT),
-            ]
-        tables.append(Table(f"{b.label}: all test images at the end, percent", tuple(accuracies)))
-        matrices = {
-            row.label: np.array([findings.matrix(m) for m in results.of(row, b)])
-            for row in results.rows_on(b)
-        }
+        rows = results.rows_on(b)
+        columns = (
+            (findings.final_accuracy, "accuracy", PERCENT),
+            (findings.backward_transfer, "transfer", POINTS),
+            (inferred_accuracy, "task inferred", PERCENT),
+        )
+        entries = tuple(results.entry(row, b, *column) for row in rows for column in columns)
+        tables.append(Table(f"{b.label}: all test images at the end, percent", entries))
+        matrices = {row.label: list(map(findings.matrix, results.of(row, b))) for row in rows}
         pictures.curves(matrices, axes[2 * i], b.label)
         if cells := results.of(DETECTING, b):
             tables.append(Table(f"{b.label}: detection of the tasks", _errors(cells)))

@@ -118,8 +118,7 @@ def inferred(results, chosen):
         Percent of the examples whose task is right, and whose task and class are right.
     """
     of_task = results.tasks == chosen
-    classes = np.stack([head.probabilities.argmax(axis=1) for head in results.heads])
-    right = of_task & (classes[chosen, np.arange(len(chosen))] == results.labels)
+    right = of_task & (confidence.classes_by_task(results.heads, chosen) == results.labels)
     return 100 * float(of_task.mean()), 100 * float(right.mean())
 
 

@@ -34,12 +34,13 @@ def panels(count, width=85, height=62, columns=2):
 
 
 def compare(table, ax, title=None):
-    """Draw one column of a table as dots with their deviation.
+    """Draw a table as dots with their deviation: a line per row, a mark per column.
 
     Parameters
     ----------
     table : iterable of Entry
-        Entries without a value are left out. Printed values are drawn as hollow diamonds.
+        At most four columns. Entries without a value are left out. Printed values of a single
+        column are drawn as hollow diamonds.
     ax : matplotlib.axes.Axes
     title : str, optional
 
@@ -48,22 +49,26 @@ def compare(table, ax, title=None):
     ax : matplotlib.axes.Axes
     """
     entries = [entry for entry in table if not math.isnan(entry.mean)]
-    for i, entry in enumerate(entries):
+    rows = list(dict.fromkeys(entry.row for entry in entries))
+    columns = list(dict.fromkeys(entry.column for entry in entries))
+    for column, color, marker in zip(columns, canvas.PALETTE, "osD^", strict=False):
+        shown = [entry for entry in entries if entry.column == column]
         ax.errorbar(
-            entry.mean,
-            i,
-            xerr=_or_none(entry.deviation),
-            fmt="o",
+            [entry.mean for entry in shown],
+            [rows.index(entry.row) for entry in shown],
+            xerr=[entry.deviation for entry in shown],
+            fmt=marker,
             markersize=4,
-            color=canvas.PALETTE[0],
+            color=color,
             elinewidth=1,
-            label="here" if i == 0 else None,
+            label=column if len(columns) > 1 else "here",
         )
-    theirs = [(i, entry.printed) for i, entry in enumerate(entries) if entry.printed is not None]
-    for n, (i, printed) in enumerate(theirs):
+    theirs = [entry for entry in entries if entry.printed is not None]
+    for n, entry in enumerate(theirs):
+        printed = entry.printed
         ax.errorbar(
             printed.value,
-            i - 0.22,
+            rows.index(entry.row) - 0.22,
             xerr=printed.deviation,
             fmt="D",
             markersize=4,
@@ -72,9 +77,9 @@ def compare(table, ax, title=None):
             elinewidth=1,
             label=printed.source if n == 0 else None,
         )
-    ax.set_yticks(range(len(entries)), [entry.row for entry in entries])
+    ax.set_yticks(range(len(rows)), rows)
     # The first row is on top.
-    ax.set_ylim(len(entries) - 0.4, -0.6)
+    ax.set_ylim(len(rows) - 0.4, -0.6)
     canvas.style(ax, entries[0].unit.name if entries else None, None, title, grid="x")
     return ax
 
@@ -269,7 +274,3 @@ def pixel_maps(rows, image_shape, task_names):
 def _drawn(ax):
     """Return the names of all lines in the figure so far, which keep their colours."""
     return [name for panel in ax.figure.axes for name in panel.get_legend_handles_labels()[1]]
-
-
-def _or_none(value):
-    return None if math.isnan(value) else value

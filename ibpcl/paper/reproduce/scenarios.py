@@ -6,14 +6,11 @@ task (domain-incremental), or nothing, so that it must name one of all classes s
 (class-incremental).
 """
 
-import numpy as np
-
 from ibpcl.evaluation import confidence
-from ibpcl.evaluation.figures import canvas
 from ibpcl.experiments import findings
 from ibpcl.experiments.benchmarks import BENCHMARKS
 from ibpcl.experiments.findings import Summary
-from ibpcl.experiments.tables import PERCENT, Entry, Table
+from ibpcl.experiments.tables import Entry, Table
 from ibpcl.paper.reproduce import measures, pictures
 from ibpcl.paper.reproduce.certainty import (
     IMAGES,
@@ -25,8 +22,28 @@ from ibpcl.paper.reproduce.certainty import (
 )
 from ibpcl.paper.reproduce.rows import REFERENCE, method_rows, target
 
-COLUMNS = ("task", "domain", "class", "class, inferred task")
-TASK, DOMAIN, CLASS, INFERRED = COLUMNS
+DOMAIN = "domain"
+INFERRED = "class, inferred task"
+NOTES = (
+    "Task: one head per task, and the task of a test image is known; chance is 50 %. Domain: one "
+    "head with two outputs, the first and the second class of every pair, and the task is unknown; "
+    "chance is 50 %.",
+    "Class: one softmax over all classes seen so far, and the task is unknown. Classes that no "
+    "task has shown yet have probability 0 and no gradient. After five tasks there are ten "
+    "classes, so chance is 10 %, and a learner that knows only the classes of the last task "
+    "reaches 20 %.",
+    "Class, inferred task: the learner of the column task, while the task is unknown. The head "
+    "whose prediction has the least entropy names the class; task and class must be right. After "
+    "five tasks, chance is 10 %, or 20 % if only the task is a guess.",
+    "Methods with one mask per task (ours) also infer the mask by the least entropy in the "
+    "columns domain and class. The row mask known shows the domain when the task of a test "
+    "image selects the mask.",
+    "p(x | task) and p(x | class): a generative model of the same images, one class after "
+    "another (`ibpcl reproduce knn`). It chooses the task whose two classes make the image "
+    "most probable, with the class of our head, or simply the most probable class.",
+    "The column class, inferred task and the domain with inferred masks count all test images "
+    "alike. All other values are means over the tasks.",
+)
 
 
 @remembered
@@ -47,9 +64,8 @@ def without_task(m):
     chosen = confidence.infer_tasks(results.heads, "entropy")
     if m.cell.benchmark.family == "task":
         return inferred(results, chosen)[1]
-    labels = np.stack([head.probabilities.argmax(axis=1) for head in results.heads])
-    right = labels[chosen, np.arange(len(chosen))] == results.labels
-    return 100 * float(right.mean())
+    classes = confidence.classes_by_task(results.heads, chosen)
+    return 100 * float((classes == results.labels).mean())
 
 
 def final_without_task(m):
@@ -87,91 +103,32 @@ def scenarios(results):
             tables.append(Table(f"{label}: final accuracy, percent", entries, "method"))
     axes = pictures.panels(max(1, len(tables)), height=26 + 4 * len(results.rows))
     for ax, table in zip(axes, tables, strict=False):
-        dots(table.entries, ax, table.title.partition(":")[0])
+        pictures.compare(table.entries, ax, table.title.partition(":")[0])
     pictures.one_legend(axes)
-    return Summary(tuple(tables), _notes(results), {"scenarios": axes})
+    return Summary(tuple(tables), NOTES, {"scenarios": axes})
 
 
 def _entries(results, families):
     """Return the entries of one data set, given by its benchmarks of each family."""
+    task = families.get("task")
+    domain = families.get("domain")
     columns = (
-        ("task", TASK, findings.final_accuracy),
-        ("domain", DOMAIN, final_without_task),
-        ("class", CLASS, findings.final_accuracy),
-        ("task", INFERRED, without_task),
+        (task, "task", findings.final_accuracy),
+        (domain, DOMAIN, final_without_task),
+        (families.get("class"), "class", findings.final_accuracy),
+        (task, INFERRED, without_task),
     )
     entries = []
     for row in (row for row in results.rows if row.key != IMAGES.key):
         entries += [
-            results.entry(row, families[family], number, column)
-            for family, column, number in columns
-            if family in families and results.of(row, families[family])
+            results.entry(row, benchmark, number, column)
+            for benchmark, column, number in columns
+            if benchmark and results.of(row, benchmark)
         ]
-        masked = results.of(row, families["domain"]) if "domain" in families else []
-        if masked and measures.has_masks(masked[0]):
-            values = tuple(map(findings.final_accuracy, masked))
-            entries.append(Entry(f"{row.label}, mask known", DOMAIN, values))
-    by_images = by_image_models(results, families["task"]) if "task" in families else []
+        if domain and any(map(measures.has_masks, results.of(row, domain))):
+            label = f"{row.label}, mask known"
+            entries.append(results.entry(row, domain, findings.final_accuracy, DOMAIN, label=label))
+    by_images = by_image_models(results, task) if task else []
     return entries + [
         Entry(label, INFERRED, tuple(right for _, right in pairs)) for label, pairs in by_images
     ]
-
-
-def _notes(results):
-    tasks = max(
-        (m.cell.config.tasks for m in results.measured if m.cell.row.key != IMAGES.key), default=5
-    )
-    return (
-        "Task: one head per task, and the task of a test image is known; chance is 50 %. Domain: "
-        "one head with two outputs, the first and the second class of every pair, and the task is "
-        "unknown; chance is 50 %.",
-        "Class: one softmax over all classes seen so far, and the task is unknown. Classes that no "
-        "task has shown yet have probability 0 and no gradient. At the end there are "
-        f"{2 * tasks} classes, so chance is {100 / (2 * tasks):.0f} %. A learner that knows only "
-        f"the classes of the last task reaches {100 / tasks:.0f} %.",
-        "Class, inferred task: the learner of the column task, while the task is unknown. The head "
-        "whose prediction has the least entropy names the class; task and class must be right. "
-        f"Chance is {100 / (2 * tasks):.0f} %, or {100 / tasks:.0f} % if only the task is a guess.",
-        "Methods with one mask per task (ours) also infer the mask by the least entropy in the "
-        "columns domain and class. The row mask known shows the domain when the task of a test "
-        "image selects the mask.",
-        "p(x | task) and p(x | class): a generative model of the same images, one class after "
-        "another (`ibpcl reproduce knn`). It chooses the task whose two classes make the image "
-        "most probable, with the class of our head, or simply the most probable class.",
-        "The column class, inferred task and the domain with inferred masks count all test images "
-        "alike. All other values are means over the tasks.",
-    )
-
-
-def dots(entries, ax, title):
-    """Draw a table with one line per row and one mark per scenario.
-
-    Parameters
-    ----------
-    entries : sequence of Entry
-        Their columns are among :data:`COLUMNS`.
-    ax : matplotlib.axes.Axes
-    title : str
-
-    Returns
-    -------
-    ax : matplotlib.axes.Axes
-    """
-    rows = list(dict.fromkeys(entry.row for entry in entries))
-    for column, color, marker in zip(COLUMNS, canvas.PALETTE, "osD^", strict=False):
-        shown = [entry for entry in entries if entry.column == column]
-        ax.errorbar(
-            [entry.mean for entry in shown],
-            [rows.index(entry.row) for entry in shown],
-            xerr=[np.nan_to_num(entry.deviation) for entry in shown],
-            fmt=marker,
-            markersize=4,
-            color=color,
-            elinewidth=1,
-            label=column,
-        )
-    ax.set_yticks(range(len(rows)), rows)
-    ax.set_ylim(len(rows) - 0.4, -0.6)
-    ax.set_xlim(-3, 103)
-    canvas.style(ax, PERCENT.name, None, title, grid="x")
-    return ax
