@@ -187,6 +187,15 @@ TUNED = {
             "prior_sigma": 0.4,
             "start_sigma": 0.024,
         },
+        "agem": {"epochs": 2, "rate": 0.0093, "rate_end": 0.1, "buffer": "random"},
+        "gem": {"epochs": 2, "rate": 0.0093, "rate_end": 0.1, "buffer": "random"},
+        "pruning": {
+            "epochs": 15,
+            "rate": 0.0012,
+            "rate_end": 1.0,
+            "sparsity": 0.00017,
+            "margin": 0.0035,
+        },
     },
     "split-mnist": {
         "independent": {"epochs": 15, "rate": 0.0053, "start": "he"},
@@ -273,6 +282,15 @@ TUNED = {
             "rate_end": 1.0,
             "sparsity": 0.00017,
             "margin": 0.0035,
+        },
+        "bgd": {"epochs": 10, "rate": 1.0, "rate_end": 1.0, "start_sigma": 0.02},
+        "replay": {
+            "epochs": 50,
+            "rate": 0.00064,
+            "rate_end": 1.0,
+            "ratio": None,
+            "labels": "drawn",
+            "generator_epochs": 50,
         },
     },
     "split-fashion-mnist": {
@@ -362,6 +380,14 @@ TUNED = {
         },
         "gem": {"epochs": 15, "rate": 0.0053, "rate_end": 0.1, "buffer": "k_center"},
         "bgd": {"epochs": 10, "rate": 1.0, "rate_end": 1.0, "start_sigma": 0.02},
+        "replay": {
+            "epochs": 50,
+            "rate": 0.00064,
+            "rate_end": 1.0,
+            "ratio": None,
+            "labels": "drawn",
+            "generator_epochs": 50,
+        },
     },
 }
 
