@@ -16,7 +16,6 @@ With w = 0 the boundaries are sharp, but still unannounced.  With w = 1 the mixt
 time.
 """
 
-import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -136,8 +135,7 @@ class BlendedStream:
             In the order of the stream; the same for the same arguments and seed.
         """
         # a cross-fade reaches at most the tasks before and after
-        reach = 1 if self.width > 0 else 0
-        near = {s: self.base[s] for s in range(max(0, t - reach), min(len(self), t + reach + 1))}
+        near = {s: self.base[s] for s in range(max(0, t - 1), min(len(self), t + 2))}
         own = near[t]
         examples = len(own.x_train)
         for done in range(passes):
@@ -169,4 +167,4 @@ class BlendedStream:
         examples : int
             The number by which a learner that does not know the tasks scales its likelihood.
         """
-        return round(math.fsum(len(self.base[t].x_train) for t in range(len(self))) / len(self))
+        return round(np.mean([len(self.base[t].x_train) for t in range(len(self))]))

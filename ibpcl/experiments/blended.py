@@ -90,7 +90,7 @@ class Blended:
             If the objective is NaN or infinite.
         """
         t = len(self.ends)
-        watch = progress if isinstance(progress, Watch) else Watch(progress)
+        watch = Watch.of(progress)
         if self.config.boundaries == "known" and t:
             self.online.begin(len(task.x_train))
         batch = self.online.learner.settings.batch

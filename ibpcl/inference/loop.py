@@ -168,6 +168,22 @@ class Watch(NamedTuple):
     on_epoch: Callable | None = None
     task: str = ""
 
+    @classmethod
+    def of(cls, progress):
+        """Return the observers that ``progress`` stands for.
+
+        Parameters
+        ----------
+        progress : bool, Watch or None
+            The value of ``bar``, or the observers themselves.
+
+        Returns
+        -------
+        watch : Watch
+            The observers.
+        """
+        return progress if isinstance(progress, cls) else cls(progress)
+
 
 class Fit(NamedTuple):
     """The settings of one training phase.
@@ -249,7 +265,7 @@ def fit(vector, objective, rates, examples, plan, adapt=None, update=None):
     ibpcl.errors.NonFiniteError
         If a part of the ELBO, the penalty or the gradient is NaN or infinite.
     """
-    watch = plan.progress if isinstance(plan.progress, Watch) else Watch(plan.progress)
+    watch = Watch.of(plan.progress)
     per_epoch = math.ceil(examples / plan.batch)
     fitting = Fitting(vector, rates, plan, plan.epochs * per_epoch, update)
     history = []

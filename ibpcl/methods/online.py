@@ -9,6 +9,7 @@ learning rates fall, and when NPBCL cuts its masks.
 - :class:`OnlineNPBCL` needs one: there the posterior becomes the prior, and the masks begin anew.
 """
 
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -162,9 +163,8 @@ class Online:
         return sequential.keep(self.context, self.network, self.fitting.fitted)
 
     def _learner(self, state):
-        """Return a new learner with a state."""
-        old = self.learner
-        learner = type(old)(old.settings, old.seed, old.backend)
+        """Return a copy of the learner with another state."""
+        learner = copy(self.learner)
         learner.become(state)
         return learner
 

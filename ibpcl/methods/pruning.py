@@ -21,6 +21,7 @@ examples is at most a margin m below that of the network before pruning.
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -248,9 +249,8 @@ def cut(network, vector, used):
     """
     vector = vector.copy()
     sides = [*by_layer(network, used), np.ones(network.outputs, bool)]
-    for (weight, _), before, after in zip(
-        network.weights(vector)[1:], sides[:-1], sides[1:], strict=True
-    ):
+    later = network.weights(vector)[1:]
+    for (weight, _), (before, after) in zip(later, pairwise(sides), strict=True):
         weight[np.ix_(~before, after)] = 0
     return vector
 
