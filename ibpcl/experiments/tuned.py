@@ -196,6 +196,7 @@ TUNED = {
             "sparsity": 0.00017,
             "margin": 0.0035,
         },
+        "bgd": {"epochs": 15, "rate": 3.6, "rate_end": 1.0, "start_sigma": 0.063},
     },
     "split-mnist": {
         "independent": {"epochs": 15, "rate": 0.0053, "start": "he"},
