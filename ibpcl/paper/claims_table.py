@@ -766,6 +766,7 @@ def _experiment_claims():
     shared = "What one mask for all tasks costs, points, seed by seed"
     first = "one mask: the first task's"
     joint = "one mask, learned jointly"
+    probe = "Split MNIST: linear classifier on 100 images"
     used = "Weights that task t uses, percent of the network"
     sharing = "Share of a task's weights that earlier tasks use too, percent"
     return (
@@ -1108,12 +1109,15 @@ def _experiment_claims():
             TEXT,
             "Supplement F.2",
             '"an alternative would be to train a linear classifier on the representations"',
-            "The measure is implemented: softmax regression on the last hidden layer, on further "
-            "tasks of the stream. It has no record yet.",
-            "not measured here",
+            "Softmax regression on the last hidden layer, on 100 images of a further pair of "
+            "digits. The difference from the untrained network, in points, is "
+            f"[[linear-probe | {probe} | ours | FWT]] with ours and "
+            f"[[linear-probe | {probe} | naive; EWC; VCL | FWT]] with naive training, EWC and VCL. "
+            "The paper reports no numbers.",
+            "not testable",
             "ibpcl reproduce linear-probe",
-            ("tests/evaluation/test_linear_probe.py",),
-            "reproduction.md#what-the-numbers-mean",
+            ("docs/figures/linear-probe.png", "tests/evaluation/test_linear_probe.py"),
+            "reproduction.md#forward-transfer-by-a-linear-classifier",
         ),
         Claim(
             TEXT,

@@ -51,6 +51,7 @@ def compare(table, ax, title=None):
     entries = [entry for entry in table if not math.isnan(entry.mean)]
     rows = list(dict.fromkeys(entry.row for entry in entries))
     columns = list(dict.fromkeys(entry.column for entry in entries))
+    theirs = [entry for entry in entries if entry.printed is not None]
     for column, color, marker in zip(columns, canvas.PALETTE, "osD^", strict=False):
         shown = [entry for entry in entries if entry.column == column]
         ax.errorbar(
@@ -61,9 +62,8 @@ def compare(table, ax, title=None):
             markersize=4,
             color=color,
             elinewidth=1,
-            label=column if len(columns) > 1 else "here",
+            label=column if len(columns) > 1 else "here" if theirs else None,
         )
-    theirs = [entry for entry in entries if entry.printed is not None]
     for n, entry in enumerate(theirs):
         printed = entry.printed
         ax.errorbar(
