@@ -288,14 +288,16 @@ def _network_figures():
             'Sec. 6.1, figure "Comparison with VCL"',
             "Accuracy of tasks 1 to 4 of Permuted MNIST while later tasks are learned, with "
             "random and k-center coresets. The figure has no numbers.",
-            "The figure for Permuted MNIST was not made. On Split MNIST, tasks 1 to 4 change by "
-            "[[forgetting | Split MNIST: change until the end, points | ours | "
-            "task 1; task 2; task 3; task 4]] points with ours and by "
-            "[[forgetting | Split MNIST: change until the end, points | VCL | "
-            "task 1; task 2; task 3; task 4]] with VCL.",
-            "not measured here",
+            "The same six lines. Until the end, tasks 1 to 4 change by "
+            "[[forgetting | Permuted MNIST: change until the end, points | ours | "
+            "task 1; task 2; task 3; task 4]] points with ours, by "
+            "[[forgetting | Permuted MNIST: change until the end, points | VCL | "
+            "task 1; task 2; task 3; task 4]] with VCL, and by "
+            "[[forgetting | Permuted MNIST: change until the end, points | VCL, k-center coreset | "
+            "task 1; task 2; task 3; task 4]] with VCL and a k-center coreset.",
+            "reproduced",
             "ibpcl reproduce forgetting",
-            ("docs/figures/forgetting_split-mnist.png",),
+            ("docs/figures/forgetting_permuted-mnist.png",),
             "reproduction.md#forgetting-task-by-task",
         ),
         Claim(
