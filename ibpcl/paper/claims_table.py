@@ -410,10 +410,10 @@ def _generative_figures():
             FIGURES,
             "Supplement G.1, figure with reconstructions and t-SNE plot, MNIST",
             '"reconstruction quality is good despite heavy constraints on the model"',
-            "With our default settings, reconstructions of the first seed are hard to tell from the "
-            "images. The reconstruction score is "
-            "[[likelihood | MNIST: test images in the end, nats per image, mean over tasks | ours | "
-            "reconstruction]] nats per image. The map shows groups of encoders.",
+            "With our default settings, the reconstructions of the first seed resemble the images "
+            "closely. The reconstruction score is "
+            "[[likelihood | MNIST: test images in the end, nats per image, mean over tasks | "
+            "ours | reconstruction]] nats per image. The map shows groups of encoders.",
             "reproduced with other settings",
             "ibpcl reproduce samples --datasets mnist",
             (
@@ -838,8 +838,8 @@ def _experiment_claims():
             f"[[expansion | Final mean accuracy, percent: growing and fixed | {growing} | "
             "Split MNIST]], Permuted MNIST "
             f"[[expansion | Final mean accuracy, percent: growing and fixed | {growing} | "
-            "Permuted MNIST]]. The growing network is not measurably worse on Split MNIST, nor with "
-            "the one seed on Permuted MNIST, but it ends with more than 200 units.",
+            "Permuted MNIST]]. The growing network is not measurably worse on Split MNIST, nor "
+            "with the one seed on Permuted MNIST, but it ends with more than 200 units.",
             "reproduced in part",
             "ibpcl reproduce expansion",
             page="reproduction.md#a-network-that-grows",
