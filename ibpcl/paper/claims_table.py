@@ -294,7 +294,7 @@ def _network_figures():
             "task 1; task 2; task 3; task 4]] with VCL, and by "
             "[[forgetting | Permuted MNIST: change until the end, points | VCL, k-center coreset | "
             "task 1; task 2; task 3; task 4]] with VCL and a k-center coreset.",
-            "reproduced",
+            "reproduced with other settings",
             "ibpcl reproduce forgetting",
             ("docs/figures/forgetting_permuted-mnist.png",),
             "reproduction.md#forgetting-task-by-task",
