@@ -334,7 +334,7 @@ def classes_by_task(predictions, tasks):
     >>> from ibpcl.models.likelihoods import mean_over_samples
     >>> heads = [mean_over_samples(np.log([p])) for p in ([[0.9, 0.1], [0.6, 0.4]],
     ...     [[0.5, 0.5], [0.2, 0.8]])]
-    >>> classes_by_task(heads, np.array([0, 1]))
+    >>> classes_by_task(heads, np.array([1, 1]))
     array([0, 1])
     """
     classes = np.stack([prediction.probabilities.argmax(axis=1) for prediction in predictions])

@@ -340,7 +340,7 @@ class OnlineNPBCL(Online):
         state : dict of str to ndarray
             Arrays by name, ready for a file.
         """
-        return super().state() | ({"trained": self._trained} if self.phase == "finetune" else {})
+        return super().state() | ({"uncut": self._uncut} if self.phase == "finetune" else {})
 
     def _open(self, examples):
         self.examples = examples
@@ -365,7 +365,7 @@ class OnlineNPBCL(Online):
         """Begin fine-tuning after masked training that ended at ``trained``."""
         vector, self._masks = self._cut(trained)
         self.phase = "finetune"
-        self._trained = trained
+        self._uncut = trained
         about = self.context, self.network, vector, self._prior, self._data(), self._masks
         self._set(*npbcl.finetune(*about, objectives.begin_stream))
 
@@ -380,8 +380,8 @@ class OnlineNPBCL(Online):
         return self._problem.subnet.write_back(self.fitting.fitted, self._problem.rest)
 
     def _resume(self, state):
-        if "trained" in state:
-            self._tune(np.array(state["trained"]))
+        if "uncut" in state:
+            self._tune(np.array(state["uncut"]))
 
 
 LEARNERS = {"naive": OnlineNaive, "bgd": OnlineBGD, "npbcl": OnlineNPBCL}

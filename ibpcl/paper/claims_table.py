@@ -951,8 +951,8 @@ def _experiment_claims():
             f"[[shared-mask | {shared} | {joint}, at the end | Split MNIST; notMNIST]] points "
             "(Split MNIST, notMNIST); with the first task's mask, by "
             f"[[shared-mask | {shared} | {first}, at the end | Split MNIST; notMNIST; "
-            "Permuted MNIST]] points (these and Permuted MNIST). The paper does not say how its "
-            "mask is learned.",
+            "Permuted MNIST]] points (these and Permuted MNIST). How its mask is learned is not "
+            "printed.",
             "reproduced in part",
             "ibpcl reproduce shared-mask",
             page="reproduction.md#one-mask-for-all-tasks",
@@ -1043,8 +1043,8 @@ def _experiment_claims():
             'sharing of already existing connections"',
             "With a fixed alpha and with increments of 5 and 20 per task, all tasks together use, "
             f"in percent of the weights, [[alpha | {in_use} | {increments} | all tasks]] on Split "
-            f"MNIST. Of the last task's weights, [[alpha | {in_use} | {increments} | new in last]] "
-            "percent are new. So small increments discourage new connections, but do not encourage "
+            f"MNIST. New weights are [[alpha | {in_use} | {increments} | new in last]] percent of "
+            "those of the last task. So small increments discourage new connections, but do not encourage "
             "sharing. For autoencoders on letters, large increments lead to more sharing, because "
             "they fill the network.",
             "reproduced in part",
@@ -1131,7 +1131,7 @@ def _experiment_claims():
             "digits. The difference from the untrained network, in points, is "
             f"[[linear-probe | {probe} | ours | FWT]] with ours and "
             f"[[linear-probe | {probe} | naive; EWC; VCL | FWT]] with naive training, EWC and VCL. "
-            "The paper reports no numbers.",
+            "The paper has no results for it.",
             "not testable",
             "ibpcl reproduce linear-probe",
             ("docs/figures/linear-probe.png", "tests/evaluation/test_linear_probe.py"),

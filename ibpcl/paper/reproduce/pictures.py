@@ -52,6 +52,7 @@ def compare(table, ax, title=None):
     rows = list(dict.fromkeys(entry.row for entry in entries))
     columns = list(dict.fromkeys(entry.column for entry in entries))
     theirs = [entry for entry in entries if entry.printed is not None]
+    ours = "here" if theirs else None
     for column, color, marker in zip(columns, canvas.PALETTE, "osD^", strict=False):
         shown = [entry for entry in entries if entry.column == column]
         ax.errorbar(
@@ -62,7 +63,7 @@ def compare(table, ax, title=None):
             markersize=4,
             color=color,
             elinewidth=1,
-            label=column if len(columns) > 1 else "here" if theirs else None,
+            label=column if len(columns) > 1 else ours,
         )
     for n, entry in enumerate(theirs):
         printed = entry.printed
