@@ -951,8 +951,8 @@ def _experiment_claims():
             f"[[shared-mask | {shared} | {joint}, at the end | Split MNIST; notMNIST]] points "
             "(Split MNIST, notMNIST); with the first task's mask, by "
             f"[[shared-mask | {shared} | {first}, at the end | Split MNIST; notMNIST; "
-            "Permuted MNIST]] points (these and Permuted MNIST). How its mask is learned is not "
-            "printed.",
+            "Permuted MNIST]] points (these and Permuted MNIST). The paper leaves open how its "
+            "mask is learned.",
             "reproduced in part",
             "ibpcl reproduce shared-mask",
             page="reproduction.md#one-mask-for-all-tasks",
@@ -1044,9 +1044,9 @@ def _experiment_claims():
             "With a fixed alpha and with increments of 5 and 20 per task, all tasks together use, "
             f"in percent of the weights, [[alpha | {in_use} | {increments} | all tasks]] on Split "
             f"MNIST. New weights are [[alpha | {in_use} | {increments} | new in last]] percent of "
-            "those of the last task. So small increments discourage new connections, but do not encourage "
-            "sharing. For autoencoders on letters, large increments lead to more sharing, because "
-            "they fill the network.",
+            "those of the last task. So small increments discourage new connections, but do not "
+            "encourage sharing. For autoencoders on letters, large increments lead to more "
+            "sharing, because they fill the network.",
             "reproduced in part",
             "ibpcl reproduce alpha",
             ("tests/methods/test_npbcl.py", "tests/methods/test_npbcl_images.py"),
