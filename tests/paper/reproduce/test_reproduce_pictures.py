@@ -2,10 +2,13 @@
 other.
 """
 
+import math
+
 import numpy as np
 import pytest
 
 from ibpcl.evaluation import figures
+from ibpcl.experiments.tables import Entry, Printed
 from ibpcl.paper.reproduce import pictures
 from ibpcl.paper.reproduce.rows import REFERENCE, method_rows
 
@@ -106,3 +109,24 @@ def test_what_the_paper_prints_has_the_colour_and_the_marker_of_its_row_but_holl
     (mark,) = (line for line in part.lines if line.get_markerfacecolor() == "white")
     assert (mark.get_color(), mark.get_marker()) == looks(part)[LABELS[3]][:2]
     assert mark.get_linestyle() == "None"
+
+
+def test_a_table_has_a_line_for_each_row_and_a_mark_for_each_column():
+    table = [
+        Entry("a", "x", (1.0, 3.0)),
+        Entry("a", "y", (5.0,)),
+        Entry("b", "y", (6.0,)),
+        Entry("c", "x", (math.nan,)),
+    ]
+    ax = pictures.compare(table, pictures.panels(1)[0])
+    marks = {group.get_label(): group.lines[0].get_xydata().tolist() for group in ax.containers}
+    assert marks == {"x": [[2.0, 0.0]], "y": [[5.0, 0.0], [6.0, 1.0]]}
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["a", "b"]
+
+
+def test_the_legend_of_one_column_names_what_is_beside_printed_numbers():
+    alone = pictures.compare([Entry("a", "x", (1.0,))], pictures.panels(1)[0])
+    assert alone.get_legend_handles_labels()[1] == []
+    printed = Printed(2.0, None, "Sec. 6")
+    beside = pictures.compare([Entry("a", "x", (1.0,), printed=printed)], pictures.panels(1)[0])
+    assert beside.get_legend_handles_labels()[1] == ["here", "paper"]
