@@ -389,7 +389,7 @@ for name in (*SETTINGS, "npbcl"):
 # first.
 #
 # Three small tasks and one seed do not rank methods. `ibpcl compare` uses several
-# seeds, and `docs/reproduction.md` has the paper's streams with the same search for
+# seeds, and `docs/accuracy.md` has the paper's streams with the same search for
 # every method.
 #
 # ## Five more, in brief

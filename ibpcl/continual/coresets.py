@@ -181,7 +181,7 @@ def reselect(caller, task, earlier, selection, size, rng):
     .. warning::
         The new task has many more examples than the old coreset.  A random choice therefore keeps
         almost no example of earlier tasks: of 50 old and 12,000 new examples, 50 drawn at random
-        contain 0.2 old ones on average.  docs/reproduction.md shows the counts.
+        contain 0.2 old ones on average.  docs/parts.md shows the counts.
 
     Parameters
     ----------

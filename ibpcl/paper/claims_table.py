@@ -114,7 +114,7 @@ def _accuracy_table():
             "paper's. Ours is above the paper on Fashion MNIST, whose split differs.",
             "reproduced with other settings",
             "ibpcl reproduce accuracy --methods npbcl",
-            page="reproduction.md#accuracy",
+            page="accuracy.md#final-accuracy",
         ),
         Claim(
             FIGURES,
@@ -136,7 +136,7 @@ def _accuracy_table():
             f"[[accuracy | {FINAL} | ours, coreset | {SETS}]].",
             "reproduced with other settings",
             "ibpcl reproduce accuracy --methods npbcl-coreset",
-            page="reproduction.md#accuracy",
+            page="accuracy.md#final-accuracy",
         ),
     ]
     others = [
@@ -147,7 +147,7 @@ def _accuracy_table():
             f"[[accuracy-tuned | {FINAL} | {row} | {SETS}]], with settings from our own search.",
             verdict,
             f"ibpcl reproduce accuracy --tuned --methods {key}",
-            page="reproduction.md#accuracy-training-time-and-storage",
+            page="accuracy.md#training-time-and-storage",
         )
         for key, row, verdict in BASELINES
     ]
@@ -169,7 +169,7 @@ def _metrics_table():
             "zero within their deviation.",
             "reproduced with other settings",
             "ibpcl reproduce metrics --methods npbcl",
-            page="reproduction.md#other-metrics",
+            page="accuracy.md#other-metrics",
         )
     ]
     for key, row, ending, verdict in (
@@ -193,7 +193,7 @@ def _metrics_table():
                 f"[[metrics-tuned | {METRICS} | {row} | BWT]] points. {ending}",
                 verdict,
                 f"ibpcl reproduce metrics --tuned --methods {key}",
-                page="reproduction.md#other-metrics",
+                page="accuracy.md#other-metrics",
             )
         )
     return tuple(rows)
@@ -253,7 +253,7 @@ def _network_figures():
             "reproduced with other settings",
             "ibpcl reproduce structure",
             ("docs/figures/structure_evolution.png",),
-            "reproduction.md#the-structure-of-a-small-network",
+            "network.md#the-structure-of-a-small-network",
         ),
         Claim(
             FIGURES,
@@ -263,7 +263,7 @@ def _network_figures():
             "true by construction",
             "ibpcl reproduce structure",
             ("docs/figures/structure_schematics.png",),
-            "reproduction.md#the-structure-of-a-small-network",
+            "network.md#the-structure-of-a-small-network",
         ),
         Claim(
             FIGURES,
@@ -280,7 +280,7 @@ def _network_figures():
             "reproduced with other settings",
             "ibpcl reproduce curves --tuned",
             ("docs/figures/curves-split-notmnist.png",),
-            "reproduction.md#accuracy",
+            "accuracy.md#final-accuracy",
         ),
         Claim(
             FIGURES,
@@ -297,7 +297,7 @@ def _network_figures():
             "reproduced with other settings",
             "ibpcl reproduce forgetting",
             ("docs/figures/forgetting_permuted-mnist.png",),
-            "reproduction.md#forgetting-task-by-task",
+            "forgetting.md#forgetting-task-by-task",
         ),
         Claim(
             FIGURES,
@@ -350,7 +350,7 @@ def _network_figures():
             "not testable",
             "ibpcl reproduce sharing",
             ("docs/figures/sharing.png",),
-            "reproduction.md#masks-sharing-capacity",
+            "network.md#masks-sharing-capacity",
         ),
         Claim(
             FIGURES,
@@ -365,7 +365,7 @@ def _network_figures():
             "reproduced in part",
             "ibpcl reproduce capacity",
             ("docs/figures/capacity.png",),
-            "reproduction.md#masks-sharing-capacity",
+            "network.md#masks-sharing-capacity",
         ),
         Claim(
             FIGURES,
@@ -384,7 +384,7 @@ def _network_figures():
                 "docs/figures/masks-pixels_split-fashion-mnist.png",
                 "docs/figures/masks_split-mnist.png",
             ),
-            "reproduction.md#masks-sharing-capacity",
+            "network.md#masks-sharing-capacity",
         ),
     )
 
@@ -475,7 +475,7 @@ def _generative_figures():
             f"the two: [[fashion-resplit | {FINAL} | ours | Fashion, re-split; Fashion MNIST]].",
             "reproduced in part",
             "ibpcl reproduce accuracy --datasets fashion-resplit,fashion",
-            page="reproduction.md#fashion-mnist-split-again",
+            page="accuracy.md#fashion-mnist-split-again",
         ),
         Claim(
             FIGURES,
@@ -504,7 +504,7 @@ def _model_claims():
             f"[[accuracy-tuned | {FINAL} | online Laplace | {SETS}]].",
             "reproduced with other settings",
             "ibpcl reproduce accuracy --tuned",
-            page="reproduction.md#accuracy",
+            page="accuracy.md#final-accuracy",
         ),
         Claim(
             TEXT,
@@ -534,7 +534,7 @@ def _model_claims():
             "none of them forgets.",
             "not reproduced",
             "ibpcl reproduce expansion",
-            page="reproduction.md#a-network-that-grows",
+            page="network.md#a-network-that-grows",
         ),
         Claim(
             TEXT,
@@ -546,7 +546,7 @@ def _model_claims():
             "[[claims | Split MNIST: what is changed | alpha 10; alpha 30; alpha 200 | accuracy]].",
             "reproduced with other settings",
             "ibpcl reproduce claims",
-            page="reproduction.md#ablations",
+            page="parts.md#ablations",
         ),
         Claim(
             TEXT,
@@ -568,7 +568,7 @@ def _model_claims():
             "The default keeps 200 units and learns which weights are on.",
             "reproduced with other settings",
             "ibpcl reproduce expansion",
-            page="reproduction.md#a-network-that-grows",
+            page="network.md#a-network-that-grows",
         ),
         Claim(
             TEXT,
@@ -581,7 +581,7 @@ def _model_claims():
             "MNIST). These changes are no larger than the spread of ours over five seeds.",
             "not reproduced",
             "ibpcl reproduce claims",
-            page="reproduction.md#ablations",
+            page="parts.md#ablations",
         ),
         Claim(
             TEXT,
@@ -614,7 +614,7 @@ def _model_claims():
             "reproduced with other settings",
             "ibpcl reproduce links",
             ("tests/paper/test_equations.py",),
-            "reproduction.md#the-likelihood-of-two-classes",
+            "parts.md#the-likelihood-of-two-classes",
         ),
         Claim(
             TEXT,
@@ -636,23 +636,24 @@ def _model_claims():
             "[[claims | Split MNIST: what is changed | last posterior as prior | transfer]], "
             "[[claims | notMNIST: what is changed | last posterior as prior | transfer]] and "
             "[[claims | Permuted MNIST: what is changed | last posterior as prior | transfer]] "
-            "points. The masked prior helps new tasks on Permuted MNIST, with one seed. On "
-            "notMNIST the interval contains 0. There is no forgetting to reduce.",
+            "points. The masked prior helps new tasks on Permuted MNIST, with one seed. On Split "
+            "MNIST and notMNIST the intervals contain 0. There is no forgetting to reduce.",
             "reproduced in part",
             "ibpcl reproduce claims",
-            page="reproduction.md#ablations",
+            page="parts.md#ablations",
         ),
         Claim(
             TEXT,
             "Sec. 4.1",
             'the initial prior may be "a zero mean normal distribution or uniform distribution"',
-            "Both are settings. With a flat prior the accuracy on notMNIST changes by "
-            f"[[claims | {ABLATION} | flat initial prior | notMNIST]] points, and backward "
-            "transfer is "
+            "Both are settings. With a flat prior the accuracy on Split MNIST and notMNIST changes "
+            f"by [[claims | {ABLATION} | flat initial prior | Split MNIST; notMNIST]] points, and "
+            "backward transfer is "
+            "[[claims | Split MNIST: what is changed | flat initial prior | transfer]] and "
             "[[claims | notMNIST: what is changed | flat initial prior | transfer]] points.",
             "reproduced with other settings",
             "ibpcl reproduce claims",
-            page="reproduction.md#ablations",
+            page="parts.md#ablations",
         ),
         Claim(
             TEXT,
@@ -690,7 +691,7 @@ def _model_claims():
             "MNIST.",
             "not reproduced",
             "ibpcl reproduce claims",
-            page="reproduction.md#ablations",
+            page="parts.md#ablations",
         ),
         Claim(
             TEXT,
@@ -703,7 +704,7 @@ def _model_claims():
             "Permuted MNIST]] on Permuted MNIST.",
             "reproduced with other settings",
             "ibpcl reproduce claims",
-            page="reproduction.md#ablations",
+            page="parts.md#ablations",
         ),
         Claim(
             TEXT,
@@ -724,7 +725,7 @@ def _model_claims():
             "notMNIST, Fashion MNIST).",
             "not reproduced",
             "ibpcl reproduce masks",
-            page="reproduction.md#masks-sharing-capacity",
+            page="network.md#masks-sharing-capacity",
         ),
         Claim(
             TEXT,
@@ -748,7 +749,7 @@ def _model_claims():
             f"notMNIST is [[claims | {ABLATION} | no fine-tuning, equal epochs | notMNIST]].",
             "reproduced with other settings",
             "ibpcl reproduce claims",
-            page="reproduction.md#ablations",
+            page="parts.md#ablations",
         ),
         Claim(
             TEXT,
@@ -764,7 +765,7 @@ def _model_claims():
             "not reproduced",
             "ibpcl reproduce expansion",
             ("tests/methods/test_npbcl.py",),
-            "reproduction.md#a-network-that-grows",
+            "network.md#a-network-that-grows",
         ),
     )
 
@@ -794,7 +795,7 @@ def _experiment_claims():
             "which do not forget either.",
             "reproduced in part",
             "ibpcl reproduce metrics --tuned",
-            page="reproduction.md#other-metrics",
+            page="accuracy.md#other-metrics",
         ),
         Claim(
             TEXT,
@@ -804,7 +805,7 @@ def _experiment_claims():
             f"[[metrics | {METRICS} | ours | BWT]], VCL [[metrics-tuned | {METRICS} | VCL | BWT]].",
             "reproduced with other settings",
             "ibpcl reproduce metrics --tuned",
-            page="reproduction.md#other-metrics",
+            page="accuracy.md#other-metrics",
         ),
         Claim(
             TEXT,
@@ -816,7 +817,7 @@ def _experiment_claims():
             "gain on notMNIST and Permuted MNIST.",
             "not reproduced",
             "ibpcl reproduce accuracy --methods npbcl,npbcl-coreset",
-            page="reproduction.md#accuracy",
+            page="accuracy.md#final-accuracy",
         ),
         Claim(
             TEXT,
@@ -827,7 +828,7 @@ def _experiment_claims():
             f"[[metrics | {METRICS} | ours | BWT]] points. Old tasks do not gain.",
             "not reproduced",
             "ibpcl reproduce metrics --methods npbcl",
-            page="reproduction.md#other-metrics",
+            page="accuracy.md#other-metrics",
         ),
         Claim(
             TEXT,
@@ -842,7 +843,7 @@ def _experiment_claims():
             "with the one seed on Permuted MNIST, but it ends with more than 200 units.",
             "reproduced in part",
             "ibpcl reproduce expansion",
-            page="reproduction.md#a-network-that-grows",
+            page="network.md#a-network-that-grows",
         ),
         Claim(
             TEXT,
@@ -856,7 +857,7 @@ def _experiment_claims():
             "reproduced in part",
             "ibpcl reproduce over-training",
             ("docs/figures/over-training-over_training.png",),
-            "reproduction.md#more-epochs-per-task",
+            "forgetting.md#more-epochs-per-task",
         ),
         Claim(
             TEXT,
@@ -871,7 +872,7 @@ def _experiment_claims():
             "reproduced in part",
             "ibpcl reproduce over-training",
             ("docs/figures/over-training-over_training.png",),
-            "reproduction.md#more-epochs-per-task",
+            "forgetting.md#more-epochs-per-task",
         ),
         Claim(
             TEXT,
@@ -898,7 +899,7 @@ def _experiment_claims():
             "Split MNIST; notMNIST; Fashion MNIST; Permuted MNIST | density]].",
             "reproduced with other settings",
             "ibpcl reproduce masks",
-            page="reproduction.md#masks-sharing-capacity",
+            page="network.md#masks-sharing-capacity",
         ),
         Claim(
             TEXT,
@@ -911,7 +912,7 @@ def _experiment_claims():
             "reproduced in part",
             "ibpcl reproduce masks",
             ("tests/primitives/test_stick_breaking.py",),
-            "reproduction.md#masks-sharing-capacity",
+            "network.md#masks-sharing-capacity",
         ),
         Claim(
             TEXT,
@@ -926,7 +927,7 @@ def _experiment_claims():
             "does not imply forward transfer.",
             "reproduced in part",
             "ibpcl reproduce capacity",
-            page="reproduction.md#masks-sharing-capacity",
+            page="network.md#masks-sharing-capacity",
         ),
         Claim(
             TEXT,
@@ -941,7 +942,7 @@ def _experiment_claims():
             "reproduced in part",
             "ibpcl reproduce sharing",
             ("docs/figures/sharing.png",),
-            "reproduction.md#masks-sharing-capacity",
+            "network.md#masks-sharing-capacity",
         ),
         Claim(
             TEXT,
@@ -955,7 +956,7 @@ def _experiment_claims():
             "mask is learned.",
             "reproduced in part",
             "ibpcl reproduce shared-mask",
-            page="reproduction.md#one-mask-for-all-tasks",
+            page="parts.md#one-mask-for-all-tasks",
         ),
         Claim(
             TEXT,
@@ -966,7 +967,7 @@ def _experiment_claims():
             "Permuted MNIST]] points (Split MNIST, notMNIST, Permuted MNIST).",
             "reproduced with other settings",
             "ibpcl reproduce shared-mask",
-            page="reproduction.md#one-mask-for-all-tasks",
+            page="parts.md#one-mask-for-all-tasks",
         ),
         Claim(
             TEXT,
@@ -979,7 +980,7 @@ def _experiment_claims():
             "Negative transfer was not measured.",
             "reproduced in part",
             "ibpcl reproduce capacity",
-            page="reproduction.md#masks-sharing-capacity",
+            page="network.md#masks-sharing-capacity",
         ),
         Claim(
             TEXT,
@@ -1023,7 +1024,7 @@ def _experiment_claims():
             "points (Split MNIST, notMNIST, Permuted MNIST). There is no forgetting to mitigate.",
             "not reproduced",
             "ibpcl reproduce claims",
-            page="reproduction.md#ablations",
+            page="parts.md#ablations",
         ),
         Claim(
             TEXT,
@@ -1061,7 +1062,7 @@ def _experiment_claims():
             "tasks | Split MNIST; Permuted MNIST | density]].",
             "reproduced with other settings",
             "ibpcl reproduce masks",
-            page="reproduction.md#masks-sharing-capacity",
+            page="network.md#masks-sharing-capacity",
         ),
         Claim(
             TEXT,
@@ -1077,7 +1078,7 @@ def _experiment_claims():
             "reproduced in part",
             "ibpcl reproduce sharing",
             ("docs/figures/sharing.png",),
-            "reproduction.md#masks-sharing-capacity",
+            "network.md#masks-sharing-capacity",
         ),
         Claim(
             TEXT,
@@ -1090,7 +1091,7 @@ def _experiment_claims():
             "reproduced with other settings",
             "ibpcl reproduce long-stream",
             ("docs/figures/long-stream.png",),
-            "reproduction.md#a-long-stream",
+            "network.md#a-long-stream",
         ),
         Claim(
             TEXT,
@@ -1101,7 +1102,7 @@ def _experiment_claims():
             "A full network does not forget here; new tasks are learned slightly worse.",
             "not reproduced",
             "ibpcl reproduce long-stream",
-            page="reproduction.md#a-long-stream",
+            page="network.md#a-long-stream",
         ),
         Claim(
             TEXT,
@@ -1111,7 +1112,7 @@ def _experiment_claims():
             f"and VCL [[metrics-tuned | {METRICS} | naive; rehearsal; EWC; VCL | BWT]].",
             "reproduced with other settings",
             "ibpcl reproduce metrics --tuned",
-            page="reproduction.md#other-metrics",
+            page="accuracy.md#other-metrics",
         ),
         Claim(
             TEXT,
@@ -1135,7 +1136,7 @@ def _experiment_claims():
             "not testable",
             "ibpcl reproduce linear-probe",
             ("docs/figures/linear-probe.png", "tests/evaluation/test_linear_probe.py"),
-            "reproduction.md#forward-transfer-by-a-linear-classifier",
+            "accuracy.md#forward-transfer-by-a-linear-classifier",
         ),
         Claim(
             TEXT,
