@@ -84,8 +84,12 @@ def lines_of(path):
     empty = [None] * len(columns["table"])
     cells = [columns[name].tolist() if name in columns else empty for name in (*COLUMNS, *MAKER)]
     return [
-        # NaN is an empty cell of a column of numbers.
-        (*line[: len(COLUMNS)], *(None if x in (None, "") or x != x else x for x in line[5:]))
+        # Names can be numbers, such as those of tasks. NaN is an empty cell of a column of numbers.
+        (
+            *map(str, line[:3]),
+            *line[3 : len(COLUMNS)],
+            *(None if x in (None, "") or x != x else x for x in line[5:]),
+        )
         for line in zip(*cells, strict=True)
     ]
 
@@ -257,12 +261,12 @@ def without_sign_of_0(text):
 
 def names(lines, place, given):
     """Return the names of rows (place 1) or columns (2) for which a field of a mark stands."""
-    return dict.fromkeys(str(line[place]) for line in lines) if given == "*" else given.split("; ")
+    return dict.fromkeys(line[place] for line in lines) if given == "*" else given.split("; ")
 
 
 def by_seed(lines, row, column):
     """Return the values of an entry by seed, and their unit."""
-    found = [line for line in lines if (str(line[1]), str(line[2])) == (row, column)]
+    found = [line for line in lines if line[1:3] == (row, column)]
     titles = {line[0] for line in found}
     if len(titles) != 1:
         raise ValueError(f"records.by_seed: {len(titles)} tables have {row!r}, {column!r}")
@@ -278,7 +282,7 @@ def number(lines, row, column, forms):
     for form in forms:
         first, _, name = form.partition(" ")
         if first in ("minus", "over"):
-            rows = {str(line[1]) for line in lines}
+            rows = {line[1] for line in lines}
             other = by_seed(lines, *((name, column) if name in rows else (row, name)))[0]
             if first == "minus":
                 found = {seed: found[seed] - other[seed] for seed in found if seed in other}

@@ -36,6 +36,7 @@ from ibpcl.paper.reproduce.rows import (
 # Columns of the tables of training effort; steps and seconds are totals over all tasks.
 TOOK = (
     ("accuracy", findings.final_accuracy, PERCENT),
+    ("transfer", findings.backward_transfer, POINTS),
     ("epochs a task", measures.epochs, WHOLE),
     ("steps", measures.steps, WHOLE),
     ("seconds", measures.train_seconds, SECONDS),
@@ -91,10 +92,11 @@ def final(results):
             tables.append(table)
             notes.append(note)
     notes.append(
-        "Epochs and steps count training: a step is one minibatch update. For RCL they include all "
-        "networks that it tries; updates on coresets before prediction do not count. Seconds are "
-        "the number of tasks times the training time of the median task, on this machine with its "
-        "current load. Stored is the size of the learner after the last task."
+        "Transfer is backward transfer, in points. Epochs and steps count training: a step is one "
+        "minibatch update. For RCL they include all networks that it tries; updates on coresets "
+        "before prediction do not count. Seconds are the number of tasks times the training time "
+        "of the median task, on this machine with its current load. Stored is the size of the "
+        "learner after the last task."
     )
     axes = pictures.compared(results, entries, 18)
     if REFERENCE in results.rows or REFERENCE_HE in results.rows:

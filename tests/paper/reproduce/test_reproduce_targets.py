@@ -345,6 +345,7 @@ def test_what_an_accuracy_took_stands_beside_it(tmp_path, tiny, capsys):
         folder = tmp_path / "accuracy" / cell["folder"]
         label = {"npbcl": "ours"}.get(cell["row"], cell["row"])
         result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+        assert took[label, "transfer"] == pytest.approx(100 * result["backward_transfer"])
         epochs = 5 if label == "ours" else 4
         with np.load(folder / "learner.npz") as arrays:
             stored = sum(
