@@ -155,11 +155,13 @@ def markdown(lines, beginning):
     if not values:
         raise ValueError(f"records.markdown: no table begins with {beginning!r}")
     rows, columns = (list(dict.fromkeys(key[i] for key in values)) for i in range(2))
-    cells = {}
-    mixed = len({len(found) for found in values.values()}) > 1
-    for (row, column, unit), found in values.items():
-        cells[row, column] = cell(tables.Entry(row, column, tuple(found), UNITS[unit]), mixed)
-    count = seeds({len(found) for found in values.values()})
+    entries = {
+        (row, column): tables.Entry(row, column, tuple(found), UNITS[unit])
+        for (row, column, unit), found in values.items()
+    }
+    counts = tables.seed_counts(entries.values())
+    cells = {place: cell(entry, len(counts) > 1) for place, entry in entries.items()}
+    count = seeds(counts)
     # a name stands before a colon
     corner = f"{beginning[:-1]}, {count}" if beginning.endswith(":") else count
     lines = [

@@ -47,14 +47,18 @@ class Unit(NamedTuple):
     paired : bool
         Whether the values are differences between runs with the same seed. They are written with
         an interval instead of a standard deviation.
+    measured : bool
+        Whether there is one value per seed. False for numbers of the paper.
     """
 
     name: str
     written: str
     paired: bool = False
+    measured: bool = True
 
 
 PERCENT = Unit("percent", "{:.2f}")
+PRINTED_PERCENT = Unit("percent, as printed", "{:.2f}", measured=False)
 SHARE = Unit("percent of the weights", "{:.1f}")
 POINTS = Unit("points", "{:+.2f}")
 FINE_POINTS = Unit("points", "{:+.3f}")
@@ -257,8 +261,29 @@ def cell(entry, mark_one_seed=False):
     """
     paired = entry.unit.paired
     text = interval(entry) if paired else spread(entry.mean, entry.deviation, entry.unit)
-    alone = mark_one_seed and len(entry.values) == 1 and text != "-"
+    alone = mark_one_seed and entry.unit.measured and len(entry.values) == 1 and text != "-"
     return f"{text} (1 seed)" if alone else text
+
+
+def seed_counts(entries):
+    """Return the different numbers of seeds of entries, without those of the paper.
+
+    Parameters
+    ----------
+    entries : iterable of Entry
+        The entries.
+
+    Returns
+    -------
+    counts : set of int
+
+    Examples
+    --------
+    >>> printed = Entry("ours", "paper", (99.8,), PRINTED_PERCENT)
+    >>> seed_counts([Entry("ours", "MNIST", (99.5, 99.7)), printed])
+    {2}
+    """
+    return {len(entry.values) for entry in entries if entry.unit.measured}
 
 
 def grid(table):
@@ -284,7 +309,7 @@ def grid(table):
         for axis in ("row", "column")
     )
     at = {(entry.row, entry.column): entry for entry in table.entries}
-    mixed = len({len(entry.values) for entry in table.entries}) > 1
+    mixed = len(seed_counts(table.entries)) > 1
     lines = []
     for row in rows:
         entries = [at.get((row, column)) for column in columns]
@@ -326,7 +351,7 @@ def caption(table):
     caption : str
         Such as ``Accuracy (mean ± sd over 5 seeds)``.
     """
-    counts = {len(entry.values) for entry in table.entries}
+    counts = seed_counts(table.entries)
     paired = any(entry.unit.paired for entry in table.entries)
     if counts <= {1}:
         return f"{table.title} ({ONE_SEED if paired else 'one seed'})"

@@ -14,6 +14,7 @@ from ibpcl.experiments.tables import (
     FINE_POINTS,
     PERCENT,
     POINTS,
+    PRINTED_PERCENT,
     SHARE,
     Entry,
     Printed,
@@ -153,3 +154,15 @@ def test_columns_that_do_not_fit_follow_below():
     found = [name for part in parts for name in re.findall(r"column \d+", part)]
     assert found == [f"column {i}" for i in range(12)]
     assert all(part.split("\n")[1].startswith("r ") for part in parts)
+
+
+def test_a_number_of_the_paper_is_no_seed():
+    entries = (
+        Entry("ours", "3-NN", (1.0, 2.0)),
+        Entry("ours", "3-NN paper", (0.37,), PRINTED_PERCENT),
+    )
+    table = Table("Errors", entries)
+    assert grid(table)[1] == [["ours", "1.50 ± 0.71", "0.37"]]
+    assert caption(table) == "Errors (mean ± sd over 2 seeds)"
+    once = Entry("ours", "3-NN", (1.0,))
+    assert caption(Table("Errors", (once, entries[1]))) == caption(Table("Errors", (once,)))

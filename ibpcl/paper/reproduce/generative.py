@@ -11,7 +11,15 @@ from ibpcl.experiments.findings import Summary
 from ibpcl.experiments.folder import IMAGES
 from ibpcl.experiments.generative import labelled
 from ibpcl.experiments.streams import make_stream
-from ibpcl.experiments.tables import NATS, NUMBER, PERCENT, SHARE, Entry, Table
+from ibpcl.experiments.tables import (
+    NATS,
+    NUMBER,
+    PERCENT,
+    PRINTED_PERCENT,
+    SHARE,
+    Entry,
+    Table,
+)
 from ibpcl.methods.npbcl_settings import IMAGE_PRESETS
 from ibpcl.paper import numbers as paper
 from ibpcl.paper.reproduce import measures, pictures
@@ -374,7 +382,7 @@ def _beside_printed(results, b):
             entries.append(Entry(row.label, f"{k}-NN", values))
             printed = _printed_error(row, b, k)
             if printed is not None:
-                entries.append(Entry(row.label, f"{k}-NN paper", (printed.value,)))
+                entries.append(Entry(row.label, f"{k}-NN paper", (printed.value,), PRINTED_PERCENT))
     return Table(
         f"{b.label}: k-NN error as in the paper's table, percent", tuple(entries), "method"
     )
