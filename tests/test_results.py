@@ -223,6 +223,22 @@ def test_cells_with_one_seed_are_marked_where_others_have_more():
     assert records.markdown(lines, "B:").splitlines()[::2] == ["| B, 1 seed | c |", "| s | 99.21 |"]
 
 
+def test_a_table_beside_the_paper_has_its_columns_and_its_numbers():
+    lines = [
+        ("A", "ours", "notMNIST", "percent", 97.0),
+        ("A", "ours", "Split MNIST", "percent", 99.9),
+        ("A", "HAT", "notMNIST", "percent", 96.0),
+    ]
+    assert records.markdown(lines, "A", "beside the paper").splitlines() == [
+        "| 1 seed | Split MNIST | paper | notMNIST | paper |",
+        "| :-- | --: | --: | --: | --: |",
+        "| ours | 99.90 | 99.82 ± 0.1 | 97.00 | 97.15 ± 0.2 |",
+        "| HAT |  |  | 96.00 |  |",
+    ]
+    with pytest.raises(ValueError, match="unknown form"):
+        records.markdown(lines, "A", "beside")
+
+
 def line(title, row, column, value, seed, unit="percent"):
     return (title, row, column, unit, value, seed, "0123456789ab", "a cpu", "numpy 2")
 

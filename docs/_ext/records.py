@@ -11,7 +11,8 @@ and writes every table again that a page marks::
 
 The tables of ``results/ladder.csv`` whose titles begin with "Split MNIST:" are written between the
 marks, side by side. Where some entries of a table have one seed and others more, the former are
-marked.
+marked. With ``| beside the paper`` after the title, the columns are data sets, in the order of the
+paper, and beside each are the numbers of its table of accuracies.
 
 A number in a sentence is written between ``<!-- value: ladder | Split MNIST: accuracy | paper |
 accuracy -->`` and ``<!-- end -->``: that of the row "paper" and the column "accuracy" of the table
@@ -55,6 +56,9 @@ import numpy as np
 
 from ibpcl import storage
 from ibpcl.experiments import paired, tables
+from ibpcl.experiments.benchmarks import BENCHMARKS
+from ibpcl.paper import numbers
+from ibpcl.paper.reproduce.rows import FOUR, TWO_LAYERS, method_rows
 
 DOCS = Path(__file__).resolve().parent.parent
 MARKED = re.compile(r"(<!-- table: ([\w-]+) \| (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -67,6 +71,9 @@ PAIRED = re.compile(
     r".*?(<!-- end -->)",
     re.DOTALL,
 )
+BESIDE = "beside the paper"
+# The data sets of the paper's table of accuracies: label and name, in its order.
+PAPERS_COLUMNS = {BENCHMARKS[name].label: name for name in FOUR}
 DECIMALS = re.compile(r"(\d) decimals?$")
 COLUMNS = ("table", "row", "column", "unit", "value")
 # What made a value; empty in lines that are older than these columns.
@@ -146,8 +153,13 @@ def merge(old, new):
     return [line for entry in (lines | measured).values() for line in entry]
 
 
-def markdown(lines, beginning):
-    """Return a Markdown table of all tables whose titles start with ``beginning``, side by side."""
+def markdown(lines, beginning, form=None):
+    """Return a Markdown table of all tables whose titles start with ``beginning``, side by side.
+
+    With the form "beside the paper", the numbers of its table of accuracies are beside ours.
+    """
+    if form not in (None, BESIDE):
+        raise ValueError(f"records.markdown: unknown form {form!r} of a table")
     values = {}
     for title, row, column, unit, value in lines:
         if title.startswith(beginning):
@@ -164,11 +176,25 @@ def markdown(lines, beginning):
     count = seeds(counts)
     # a name stands before a colon
     corner = f"{beginning[:-1]}, {count}" if beginning.endswith(":") else count
-    lines = [
-        [corner, *columns],
-        *([row, *(cells.get((row, column), "") for column in columns)] for row in rows),
-    ]
+    if form == BESIDE:
+        columns = [name for name in PAPERS_COLUMNS if name in columns]
+    lines = [[corner], *([row] for row in rows)]
+    for column in columns:
+        found = [cells.get((row, column), "") for row in rows]
+        for line, text in zip(lines, (column, *found), strict=True):
+            line.append(text)
+        if form == BESIDE:
+            theirs = [printed(row, column) for row in rows]
+            for line, text in zip(lines, ("paper", *theirs), strict=True):
+                line.append(text)
     return f"{tables.markdown_lines(lines)}\n"
+
+
+def printed(label, column):
+    """Return an accuracy of the paper as text, empty if it has none, by the labels of a record."""
+    keys = {row.label: row.key for row in method_rows(*TWO_LAYERS)}
+    found = numbers.accuracy(keys.get(label, label), PAPERS_COLUMNS[column])
+    return "" if found is None else f"{found.value:.2f} ± {found.deviation:g}"
 
 
 def cell(entry, mixed):
@@ -316,7 +342,10 @@ def seeds(counts):
 def filled(text):
     """Return the text of a page with every marked table and number taken from its record."""
     text = MARKED.sub(
-        lambda match: match[1] + "\n" + markdown(read(match[2]), match[3]) + "\n" + match[4], text
+        lambda match: (
+            match[1] + "\n" + markdown(read(match[2]), *fields(match[3])) + "\n" + match[4]
+        ),
+        text,
     )
     text = PAIRED.sub(
         lambda match: (
