@@ -421,6 +421,7 @@ CONSTANTS = {
         "their fraction: 0.8 by default": "setting",
         "the weight 0.0021": "setting",
     },
+    "parts.md": {"the weight 0.0021": "setting"},
     "regression.md": {
         "about 2.5 km": "resolution of the data",
         "less 1.014 and divided by 1.722": "constants of ibpcl/data/terrain.py",
