@@ -47,7 +47,6 @@ ELSEWHERE = (
     "| | oracle | inferred |",
     "| outcome |",
     "| verdict |",
-    "| printed |",
 )
 NUMBER = re.compile(r"^[+-]?\d+\.\d+( ± \d+\.\d+)?$")
 
@@ -168,17 +167,18 @@ def test_the_table_of_presets_has_every_difference_and_no_other_value(
             assert cell == written, (key, name)
 
 
-def test_the_printed_errors_of_neighbours_on_the_page_are_the_papers():
-    text = (DOCS / "unsupervised.md").read_text(encoding="utf-8")
-    rows = text[text.index("| printed |") :].split("\n\n")[0].splitlines()[2:]
+def test_the_papers_errors_of_neighbours_stand_beside_ours():
+    keys = {"naive": "naive", "EWC": "ewc", "VCL": "vcl", "ours": "npbcl"}
     found = {
-        cells[0]: cells[1:]
-        for cells in ([cell.strip() for cell in row.strip("|").split("|")] for row in rows)
+        (title.partition(":")[0], row, column.removesuffix("-NN paper")): value
+        for title, row, column, _, value in records.read("knn")
+        if column.endswith(" paper")
     }
-    labels = {"naive": "naive", "EWC": "ewc", "VCL": "vcl", "ours": "npbcl"}
+    places = [(data, k) for data in ("MNIST", "notMNIST") for k in paper_numbers.KNN_NEIGHBOURS]
     assert found == {
-        label: [f"{value:.2f}" for value in paper_numbers.KNN[key][1:]]
-        for label, key in labels.items()
+        (data, row, str(k)): value
+        for row, key in keys.items()
+        for (data, k), value in zip(places, paper_numbers.KNN[key][1:], strict=True)
     }
 
 

@@ -8,7 +8,8 @@ import re
 import records
 
 from ibpcl.experiments import tables
-from ibpcl.paper.claims_table import CLAIMS, PARTS, VERDICTS
+from ibpcl.paper.claim import PARTS, VERDICTS
+from ibpcl.paper.claims_table import CLAIMS
 from ibpcl.paper.equation import STATUSES
 from ibpcl.paper.equations import EQUATIONS
 
@@ -42,8 +43,7 @@ def entries(mark, lines):
     for row in rows.split("; "):
         for column in columns.split("; "):
             place = (title, row, column)
-            # A record whose columns are numbered is read with numbers for names.
-            values = [line[3:] for line in lines[record] if tuple(map(str, line[:3])) == place]
+            values = [line[3:] for line in lines[record] if line[:3] == place]
             if not values:
                 raise ValueError(f"claims_page.entries: {record}.csv has no entry {place}")
             unit = records.UNITS[values[0][0]]
@@ -184,19 +184,23 @@ def page():
     numbered = sum(equation.number is not None for equation in EQUATIONS)
     parts = [
         "# The paper, claim by claim",
-        "This page has every table, figure, numbered equation and claim of Kumar, Chatterjee and "
-        "Rai (2021), with our result beside it and a verdict. The numbers under *Ours* are read "
-        "from the [records](/reproduction.md) when this site is built. *Ours* is this package's "
-        "NPBCL at its default settings, unless the row says otherwise.",
+        "This page has every table, figure and numbered equation of Kumar, Chatterjee and Rai "
+        "(2021), and every claim about its method and results, with ours beside it and a verdict. "
+        "The numbers under *Ours* are read from the [records](/reproduction.md) when this site is "
+        "built. *Ours* is this package's NPBCL at its default settings, unless the row states "
+        "otherwise.",
         "## Summary",
         summary(),
         "Numbers are means, with the sample standard deviation if there is more than one seed. "
+        "Numbers in square brackets are the 95 % interval of a difference, seed by seed. "
         "**One seed is not evidence of a small difference.** A verdict with the words "
         "\"(1 seed)\" rests on at least one number from a single seed and is preliminary. "
         "Commands need the option `--data-dir DIR`; the linked sections list the options of each "
         "run. Few rows are simply *reproduced*, because ours differs from the printed settings. A "
         "row of the table of accuracies agrees on a data set if the two means differ by at "
-        "most two standard deviations, ours and the paper's combined.",
+        "most two standard deviations, ours and the paper's combined. The paper's code and its "
+        "text also disagree in places; [the baselines](/baselines.md) and [the "
+        "errata](/paper/errata.rst) list them.",
     ]
     for part in PARTS:
         if part == "claims":

@@ -1,0 +1,128 @@
+"""One row of the table of the paper's claims, its verdicts, and the marks in its text.
+
+No measured number is typed in the table. Where one belongs, a mark ``[[record | table | row |
+column]]`` names its place in ``docs/results/<record>.csv``. Rows and columns can be lists,
+separated by semicolons.
+"""
+
+from typing import NamedTuple
+
+VERDICTS = {
+    "reproduced": "our result agrees with the paper",
+    "reproduced with other settings": "our result agrees, with settings that the paper does not "
+    "print",
+    "reproduced in part": "our result agrees on some data sets, or with one half of the statement",
+    "not reproduced": "our result disagrees with the paper, or does not show the effect",
+    "corrected": "the statement or formula is wrong; ours is right, and the errata show it",
+    "true by construction": "it follows from the definition of the model or from the program, so "
+    "there is nothing to measure",
+    "not testable": "the paper gives no result to compare with, or names no quantity that could be "
+    "measured",
+}
+PARTS = ("tables and figures", "claims")
+FIGURES, TEXT = PARTS
+
+# Rows, columns and titles of the records. All lists of data sets have this order.
+SETS = "Split MNIST; notMNIST; Permuted MNIST; Fashion MNIST"
+THREE = "Split MNIST; notMNIST; Permuted MNIST"
+ORDER = "Split MNIST, notMNIST, Permuted MNIST and Fashion MNIST"
+ORDER_OF_THREE = "Split MNIST, notMNIST and Permuted MNIST"
+FINAL = "Final mean accuracy, percent"
+METRICS = "Permuted MNIST: Acc and FWT in percent, BWT in points"
+ABLATION = "Change of the final accuracy, points, seed by seed"
+COLUMNS = "Columns of the first layer's masks, percent"
+DENSITY = "Density of the masks, percent of the weights; mean over tasks"
+SHARING = "Share of a task's weights that earlier tasks use too, percent"
+GROWING = "Final mean accuracy, percent: growing and fixed"
+IN_THE_END = "{}: test images in the end, nats per image, mean over tasks"
+QUARTER = "{}: test images in the end"
+
+
+class Claim(NamedTuple):
+    """One table, figure or claim of the paper.
+
+    Attributes
+    ----------
+    part : str
+        The section of the page, one of :data:`PARTS`.
+    place : str
+        Where it is in the paper: section, and the caption of a table or figure.
+    printed : str
+        The paper's sentence, in quotation marks, or its numbers.
+    ours : str
+        Our result in words, with marks in place of numbers.
+    verdict : str
+        A key of :data:`VERDICTS`.
+    command : str
+        The command that measures it. Empty if nothing is measured.
+    evidence : tuple of str
+        Files that support the result, besides the records of the marks: tests and figures, with
+        paths from the root of the repository.
+    page : str
+        The section of the site with the details, ``page.md#anchor``. Empty if there is none.
+    """
+
+    part: str
+    place: str
+    printed: str
+    ours: str
+    verdict: str
+    command: str = ""
+    evidence: tuple = ()
+    page: str = ""
+
+
+def entry(record, table, rows, columns):
+    """Return the mark for entries of a record.
+
+    Parameters
+    ----------
+    record, table : str
+        Name of the record and title of the table.
+    rows, columns : str
+        One name each, or several with "; " between them.
+
+    Returns
+    -------
+    mark : str
+
+    Examples
+    --------
+    >>> entry("ladder", "Split MNIST: accuracy", "paper", "accuracy")
+    '[[ladder | Split MNIST: accuracy | paper | accuracy]]'
+    """
+    return f"[[{record} | {table} | {rows} | {columns}]]"
+
+
+def final(rows, record="accuracy"):
+    """Return the mark for final mean accuracies on the four data sets.
+
+    Parameters
+    ----------
+    rows : str
+        Labels of methods.
+    record : str
+        "accuracy", or "accuracy-tuned" for methods with the settings of a search.
+
+    Returns
+    -------
+    mark : str
+    """
+    return entry(record, FINAL, rows, SETS)
+
+
+def ablation(rows, sets=THREE):
+    """Return the mark for changes of the final accuracy by changed settings.
+
+    Parameters
+    ----------
+    rows : str
+        What is changed.
+    sets : str
+        The data sets.
+
+    Returns
+    -------
+    mark : str
+    """
+    return entry("claims", ABLATION, rows, sets)
