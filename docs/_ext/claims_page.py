@@ -198,9 +198,8 @@ def page():
         "Commands need the option `--data-dir DIR`; the linked sections list the options of each "
         "run. Few rows are simply *reproduced*, because ours differs from the printed settings. A "
         "row of the table of accuracies agrees on a data set if the two means differ by at "
-        "most two standard deviations, ours and the paper's combined. The paper's code and its "
-        "text also disagree in places; [the baselines](/baselines.md) and [the "
-        "errata](/paper/errata.rst) list them.",
+        "most two standard deviations, ours and the paper's combined. The "
+        "[errata](/paper/errata.rst) list the places where the paper is wrong or ambiguous.",
     ]
     for part in PARTS:
         if part == "claims":
