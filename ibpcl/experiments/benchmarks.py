@@ -67,10 +67,11 @@ class Benchmark(NamedTuple):
         Keys of the run that override those of the experiment.
     examples : int
         Approximate number of training examples per task, for estimates of the time.
-    family : {"task", "domain", "class", "blended", "vae", "probe"}
+    family : {"task", "domain", "class", "blended", "vae", "probe", "regression"}
         "task": one head per task; "domain": one head for all tasks; "class": one softmax over all
         classes so far; "blended": one head for tasks that fade into one another; "vae": images
-        without labels; "probe": one head per task, and the stream has further tasks.
+        without labels; "probe": one head per task, and the stream has further tasks;
+        "regression": targets are numbers.
     """
 
     name: str
@@ -191,6 +192,7 @@ BENCHMARKS = {
             10000,
             "blended",
         ),
+        Benchmark("terrain", "Terrain", "terrain", {}, 1400, "regression"),
     )
 }
 # The beginning of the names of each family.
@@ -201,6 +203,7 @@ BEFORE = {
     "blended": "blended",
     "vae": "vae",
     "probe": "probe",
+    "regression": "regression",
 }
 
 
@@ -208,13 +211,13 @@ def benchmark(name, family="task"):
     """Return the benchmark of a family with a given name.
 
     The beginning that all names of a family share (``split-``, ``domain-``, ``class-``,
-    ``blended-``, ``vae-``, ``probe-``) and the ending ``-mnist`` may be left out.
+    ``blended-``, ``vae-``, ``probe-``, ``regression-``) and the ending ``-mnist`` may be left out.
 
     Parameters
     ----------
     name : str
         The name; underscores count as dashes.
-    family : {"task", "domain", "class", "blended", "vae", "probe"}
+    family : {"task", "domain", "class", "blended", "vae", "probe", "regression"}
         The family to search.
 
     Returns

@@ -111,9 +111,9 @@ def figures_of(values, history, learner, stream=None, images=None):
         for name, side in (("accuracy_curves", "ylabel"), ("accuracy_matrix", "xlabel")):
             label = getattr(drawn[name], f"get_{side}")()
             getattr(drawn[name], f"set_{side}")(label.replace("accuracy", "$R^2$"))
-        drawn["reliability"] = _reliability(values)
+        drawn["reliability"] = reliability(values)
         if stream is not None:
-            drawn["intervals"] = _intervals(values, learner, stream)
+            drawn["intervals"] = intervals(values, learner, stream)
     for name, axes in drawn.items():
         canvas.entitle(
             axes,
@@ -243,8 +243,19 @@ def few_labels(results, ax=None):
     )
 
 
-def _reliability(values):
-    """Draw the coverage as predicted and after recalibration, side by side, with one legend."""
+def reliability(values):
+    """Draw the coverage as predicted and after recalibration, side by side, with one legend.
+
+    Parameters
+    ----------
+    values : dict
+        The content of ``result.json`` of a regression.
+
+    Returns
+    -------
+    axes : ndarray of Axes, shape (2,)
+        The two charts.
+    """
     coverage = values["coverage"]
     axes = canvas.new_axes(width=180, height=75, columns=2)
     for ax, kind in zip(axes, ("as_predicted", "recalibrated"), strict=True):
@@ -256,8 +267,23 @@ def _reliability(values):
     return axes
 
 
-def _intervals(values, learner, stream):
-    """Draw one latitude of the terrain in metres, with recalibrated intervals of 50 and 90%."""
+def intervals(values, learner, stream):
+    """Draw one latitude of the terrain in metres, with recalibrated intervals of 50 and 90%.
+
+    Parameters
+    ----------
+    values : dict
+        The content of ``result.json`` of a run on the terrain.
+    learner : Learner
+        The learner after its last task.
+    stream : ibpcl.data.terrain.TerrainStream
+        The tasks.
+
+    Returns
+    -------
+    ax : Axes
+        The chart.
+    """
     levels = values["coverage"]["levels"]
     scales = values["coverage"]["scales"]
     parts = []

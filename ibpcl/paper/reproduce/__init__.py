@@ -31,6 +31,7 @@ TARGETS = {
     "without-task-names": "beyond the paper: accuracy when the task must be inferred",
     "calibration": "beyond the paper: calibration, and certainty on other tasks",
     "links": "the likelihood of two classes: softmax, logistic or probit",
+    "regression": "beyond the paper: heights of terrain, with intervals, strip by strip",
     "generative": "generative: the printed settings beside ours, VCL at our weights",
     "likelihood": "generative: log p(x) of every task after every later one",
     "knn": "generative: k-NN error of the codes, with three choices of encoder",

@@ -90,7 +90,7 @@ class Target(NamedTuple):
         ``summarize(results)`` turns :class:`ibpcl.experiments.findings.Results` into a
         :class:`ibpcl.experiments.findings.Summary`.
     family : str
-        The family of the benchmarks: "task", "domain", "blended", "vae" or "probe".
+        The family of the benchmarks: "task", "domain", "blended", "vae", "probe" or "regression".
     shown : tuple of str or None
         The keys of the rows that run unless the user names others; None runs all rows.
     also : tuple of str

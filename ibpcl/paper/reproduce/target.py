@@ -21,6 +21,7 @@ from ibpcl.paper.reproduce import (
     ladder,
     long_stream,
     probe,
+    regression,
     scenarios,
     structure,
     variants,
@@ -53,6 +54,7 @@ KINDS = {
     "without-task-names": certainty.without_task_names,
     "calibration": certainty.calibration,
     "links": certainty.links,
+    "regression": regression.regression,
     "generative": generative.as_printed,
     "likelihood": generative.likelihood,
     "knn": generative.neighbours,
@@ -160,7 +162,8 @@ def _fits(row, b):
     """Return whether the method of a row can learn a benchmark."""
     if b.family == "vae":
         return row.method in GENERATIVE
-    return row.method in ABOUT and (b.family == "task" or "domain" in ABOUT[row.method].can)
+    needed = "regression" if b.family == "regression" else "domain"
+    return row.method in ABOUT and (b.family == "task" or needed in ABOUT[row.method].can)
 
 
 def _of(row, choice):

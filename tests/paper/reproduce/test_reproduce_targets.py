@@ -14,6 +14,7 @@ from ibpcl.cli import main
 from ibpcl.cli.making_runs import assignments, listed
 from ibpcl.data import registry
 from ibpcl.data.overlap import blank, duplicates_of_training
+from ibpcl.data.terrain import TerrainStream
 from ibpcl.errors import TrainingError, UserError
 from ibpcl.evaluation import linear_probe, metrics, structure
 from ibpcl.experiments import cells, findings
@@ -69,6 +70,7 @@ DATA = {
     "sharing": "glyphs,permuted_glyphs",
     "structure": "tiny-glyphs",
     "domain": "domain-glyphs",
+    "regression": "terrain",
 }
 
 # The targets with a table of differences that follows from another table.
@@ -143,6 +145,32 @@ def test_a_quick_look_from_beginning_to_end(target, tmp_path, tiny, capsys):
     for one in differences:
         assert one["caption"].endswith("(1 seed: no interval)") and one["caption"] in markdown
         assert all(entry["interval"] == [None, None] for entry in one["entries"])
+
+
+def test_intervals_by_height_add_up_to_those_of_all_test_cells(tmp_path, tiny, capsys):
+    code, _, _ = typed(capsys, tmp_path, tiny, "regression", "--seeds", "2")
+    assert code == 0
+    table = json.loads((tmp_path / "regression" / "table.json").read_text(encoding="utf-8"))
+    strips, heights = (
+        {(entry["row"], entry["column"]): np.array(entry["values"]) for entry in one["entries"]}
+        for one in table["tables"]
+    )
+    cells = {row: values for (row, column), values in heights.items() if column == "cells"}
+    stream = TerrainStream(3)
+    sizes = np.array([len(stream[t].y_test) for t in range(3)])
+    np.testing.assert_array_equal(sum(cells.values()), [sizes.sum()] * 2)
+    for level in (0.5, 0.9):
+        predicted, scaled = (
+            sum(
+                values * heights[row, f"{100 * level:.0f} % interval, {kind}"] / 100
+                for row, values in cells.items()
+            )
+            for kind in ("as predicted", "recalibrated")
+        )
+        share = strips[f"{100 * level:.0f} % interval holds, as predicted", "all"]
+        np.testing.assert_allclose(100 * predicted / sizes.sum(), share)
+        # A strip's scale is its k-th smallest error, k = ceil(p (N + 1)), so k intervals hold.
+        np.testing.assert_allclose(scaled, np.ceil(level * (sizes + 1)).sum())
 
 
 def test_with_one_head_are_compared_who_can(tmp_path, tiny, capsys):
