@@ -306,7 +306,7 @@ def _introduction():
             "On a map of heights, learned in five strips one after another, R² of all test cells "
             f"is {entry('regression', 'Terrain: test cells', 'R², percent', 'all')} percent.",
             DEFINED,
-            "ibpcl run terrain",
+            "ibpcl reproduce regression --seeds 3",
             page="regression.md",
         ),
         Claim(
