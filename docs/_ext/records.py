@@ -95,10 +95,17 @@ def lines_of(path):
         (
             *map(str, line[:3]),
             *line[3 : len(COLUMNS)],
-            *(None if x in (None, "") or x != x else x for x in line[5:]),
+            *map(_maker, line[len(COLUMNS) :]),
         )
         for line in zip(*cells, strict=True)
     ]
+
+
+def _maker(value):
+    """Return one of MAKER's values; a column of seeds with empty cells is read as floats."""
+    if value is None or value == "" or value != value:
+        return None
+    return int(value) if isinstance(value, float) else value
 
 
 def search_lines(path):

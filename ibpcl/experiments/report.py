@@ -1,5 +1,6 @@
 """Reports of tables: text, Markdown, JSON, CSV and figures from a finished comparison."""
 
+import re
 import textwrap
 import warnings
 from pathlib import Path
@@ -152,24 +153,26 @@ def write(report, facts, measured):
     """
     report.folder.mkdir(parents=True, exist_ok=True)
     pictures = [f"{name}.png" for name in report.summary.pictures]
-    runs = [_run(m, report.folder) for m in measured]
+    described = [_run(m, report.folder) for m in measured]
     storage.write_json(
         report.folder / "table.json",
-        {**facts, **_tables(report), "pictures": pictures, "cells": runs},
+        {**facts, **_tables(report), "pictures": pictures, "cells": described},
     )
-    makers = _makers(measured)
-    lines = [
-        (table.title, entry.row, entry.column, entry.unit.name, value, seed, *makers[seed])
-        for table in report.summary.tables
-        if not table.derived
-        for entry in table.entries
-        for value, seed in zip(entry.values, _seeds(entry, measured), strict=True)
-    ]
+    lines = []
+    for table in report.summary.tables:
+        for entry in () if table.derived else table.entries:
+            runs = _runs(table.title, entry, measured)
+            makers = _makers(runs)
+            place = (table.title, entry.row, entry.column, entry.unit.name)
+            lines += [
+                (*place, value, seed, *makers.get(seed, makers[None]))
+                for value, seed in zip(entry.values, _seeds(entry, runs), strict=True)
+            ]
     storage.write_csv(
         report.folder / "values.csv",
         {name: [line[i] for line in lines] for i, name in enumerate(VALUES)},
     )
-    seconds = {run["folder"]: run["seconds"] for run in runs}  # rows may share a run
+    seconds = {run["folder"]: run["seconds"] for run in described}  # rows may share a run
     remarks = [
         *remarks_of(report),
         f"{len(seconds)} runs, {duration(sum(seconds.values()))} in all; the longest took "
@@ -194,6 +197,26 @@ def _seeds(entry, measured):
     seeds = sorted({m.cell.seed for m in measured})
     count = len(entry.values)
     return seeds if len(seeds) == count else [None] * count
+
+
+def _runs(title, entry, measured):
+    """Return the runs of the row and of the benchmark that the words of an entry name.
+
+    Words that name no row, or no benchmark, leave all of them. A difference of two rows does, too.
+    """
+    if not entry.unit.paired:
+        measured = _named(measured, lambda m: m.cell.row.label, (entry.row, title))
+    return _named(measured, lambda m: m.cell.benchmark.label, (entry.column, title))
+
+
+def _named(measured, name, texts):
+    """Return the runs with the longest name that occurs in the first text that has any."""
+    names = {name(m) for m in measured}
+    for text in texts:
+        found = [each for each in names if re.search(rf"(?<!\w){re.escape(each)}(?!\w)", text)]
+        if found:
+            return [m for m in measured if name(m) == max(found, key=len)]
+    return measured
 
 
 def _makers(measured):

@@ -109,6 +109,7 @@ IMAGE_PRESETS = {
         "latent_prior": "learned",
         "first_columns": "sticks",
         "hold_used": False,
+        "reset_unused": False,
         "warm_up": 0.0,
         "weight_kl_weight": 1.0,
         "mask_kl_weight": 1.0,
@@ -135,6 +136,7 @@ IMAGE_PRESETS = {
         "output": "shared",
         "first_columns": "sticks",
         "hold_used": False,
+        "reset_unused": False,
         "beta": 128 / 6000,
         "warm_up": 0.0,
         "weight_kl_weight": 1.0,
@@ -220,6 +222,11 @@ class MaskedSettings(Training):
     stick_kl_weight: float = option(
         1.0, "Factor of the KL divergence of the sticks; 1 in the ELBO (Eq. 8).", at_least=0
     )
+    reset_unused: bool = option(
+        True,
+        "Reset weights that a mask drops to their prior, where the ELBO is largest (not in the "
+        "paper).",
+    )
     expand: bool = option(False, "Grow the hidden layers while they are trained (Sec. 4.6).")
     growth: str = option(
         "empty_columns",
@@ -296,11 +303,6 @@ class Settings(MaskedSettings):
         True,
         "Weights that no task uses yet have the prior p0; if false, they have the last posterior "
         "(Eq. 11).",
-    )
-    reset_unused: bool = option(
-        True,
-        "Reset weights that a mask drops to their prior, where the ELBO is largest (not in the "
-        "paper).",
     )
     unused_prior: str = option(
         "none",
@@ -526,7 +528,7 @@ class ImageSettings(MaskedSettings):
     )
 
     # Settings that only tasks with labels can choose; fixed for images.
-    masked_prior = reset_unused = True
+    masked_prior = True
     shared_mask = False
     likelihood_epochs = finetune_average = 0
     unused_prior = "gaussian"

@@ -60,7 +60,7 @@ ROWS = {
     "curves": "npbcl,independent",
     "forgetting": "npbcl,npbcl-coreset,independent",
     "domain": "npbcl,naive,ewc",
-    "linear-probe": "npbcl,naive,hat",
+    "linear-probe": "npbcl,naive,den,rcl,hat,pruning,independent",
     "alpha": "npbcl-fixed,npbcl-increment-5",
     "coresets": "npbcl,npbcl-random-reselected,npbcl-k-center,npbcl-earlier",
     "scenarios": "npbcl,independent",
@@ -98,6 +98,8 @@ def test_a_quick_look_from_beginning_to_end(target, tmp_path, tiny, capsys):
     assert (code, err) == (0, [])
     folder = tmp_path / f"{target}-quick"
     table = json.loads((folder / "table.json").read_text(encoding="utf-8"))
+    if rows:
+        assert {cell["row"] for cell in table["cells"]} == set(ROWS[target].split(","))
     assert table["quick"] and table["target"] == target and table["preset"] == "default"
     markdown = (folder / "table.md").read_text(encoding="utf-8")
     assert "QUICK RUN" in out and markdown.startswith("# QUICK RUN")
@@ -145,6 +147,32 @@ def test_a_quick_look_from_beginning_to_end(target, tmp_path, tiny, capsys):
     for one in differences:
         assert one["caption"].endswith("(1 seed: no interval)") and one["caption"] in markdown
         assert all(entry["interval"] == [None, None] for entry in one["entries"])
+
+
+def test_every_value_names_the_program_of_its_own_runs(tmp_path, tiny, capsys):
+    arguments = ["accuracy", "--seeds", "2", "--datasets", "glyphs,permuted-glyphs"]
+    arguments += ["--methods", "npbcl,npbcl-coreset"]
+    assert typed(capsys, tmp_path, tiny, *arguments)[0] == 0
+    table = json.loads((tmp_path / "accuracy" / "table.json").read_text(encoding="utf-8"))
+    labels = {"split-glyphs": "glyphs", "permuted-glyphs": "Permuted glyphs"}
+    commits = {}
+    for cell in table["cells"]:
+        path = tmp_path / "accuracy" / cell["folder"] / "result.json"
+        result = storage.read_sealed_json(path)
+        commit = f"{len(commits)}a"
+        result["versions"]["commit"] = commit
+        storage.write_sealed_json(path, {k: v for k, v in result.items() if k != "seal"})
+        commits[labels[cell["settings"]["experiment"]], cell["row"], cell["seed"]] = commit
+    assert typed(capsys, tmp_path, tiny, *arguments)[0] == 0
+    lines = storage.read_csv(tmp_path / "accuracy" / "values.csv")
+    rows = {"ours": "npbcl", "ours, coreset": "npbcl-coreset"}
+    for place, row, column, seed, commit in zip(
+        *(lines[name].tolist() for name in ("table", "row", "column", "seed", "commit")),
+        strict=True,
+    ):
+        label = "Permuted glyphs" if "Permuted glyphs" in place + column else "glyphs"
+        assert commit == commits[label, rows[row], seed]
+    assert len(set(lines["commit"].tolist())) == 8
 
 
 def test_intervals_by_height_add_up_to_those_of_all_test_cells(tmp_path, tiny, capsys):
