@@ -224,7 +224,7 @@ def differences(lines, title, reference, column=None):
     reference : str
         The row that is subtracted from the others.
     column : str, optional
-        The column of the record to compare; all in percent or points if not given.
+        The column of the record to compare; all in percent, points or nats if not given.
     """
     pattern = re.compile("(.+)".join(map(re.escape, title.split("*"))) + "$" * ("*" in title))
     units = {unit.name for unit in paired.UNITS}

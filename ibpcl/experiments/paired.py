@@ -6,6 +6,8 @@ from ibpcl.experiments.tables import (
     FINE_DIFFERENCE,
     FINE_POINTS,
     LEVEL,
+    NATS,
+    NATS_DIFFERENCE,
     PERCENT,
     POINTS,
     Entry,
@@ -13,7 +15,12 @@ from ibpcl.experiments.tables import (
 )
 
 # The unit of a difference, for each unit of scores that are compared.
-UNITS = {PERCENT: DIFFERENCE, POINTS: DIFFERENCE, FINE_POINTS: FINE_DIFFERENCE}
+UNITS = {
+    PERCENT: DIFFERENCE,
+    POINTS: DIFFERENCE,
+    FINE_POINTS: FINE_DIFFERENCE,
+    NATS: NATS_DIFFERENCE,
+}
 # The row of our method in comparisons and targets.
 OURS = "npbcl"
 
@@ -61,7 +68,7 @@ def difference(entry, other):
     Parameters
     ----------
     entry, other : ibpcl.experiments.tables.Entry
-        Scores of two rows, in percent or points.
+        Scores of two rows, in a unit of :data:`UNITS`.
 
     Returns
     -------
@@ -96,7 +103,7 @@ def differences(table, compared, title, columns=None):
     title : str
         Title of the new table.
     columns : sequence of str, optional
-        The columns to compare; all in percent or points if not given.
+        The columns to compare; all in a unit of :data:`UNITS` if not given.
 
     Returns
     -------

@@ -14,8 +14,8 @@ VERDICTS = {
     "reproduced in part": "our result agrees on some data sets, or with one half of the statement",
     "not reproduced": "our result disagrees with the paper, or does not show the effect",
     "corrected": "the statement or formula is wrong; ours is right, and the errata show it",
-    "true by construction": "it follows from the definition of the model or from the program, so "
-    "there is nothing to measure",
+    "true by construction": "it follows from the definition of the model or from the program; "
+    "numbers are only examples",
     "not testable": "the paper gives no result to compare with, or names no quantity that could be "
     "measured",
 }

@@ -4,18 +4,23 @@ from them.
 
 import importlib
 import re
+import shlex
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from ibpcl.cli.execution import parsed
+from ibpcl.cli.making_runs import listed
+from ibpcl.evaluation.statistics import paired_difference
 from ibpcl.experiments import tables
+from ibpcl.experiments.benchmarks import benchmark, select
 from ibpcl.paper import numbers
 from ibpcl.paper.claim import FINAL, IN_THE_END, METRICS, PARTS, SETS, VERDICTS
 from ibpcl.paper.claims_table import CLAIMS
 from ibpcl.paper.equations import EQUATIONS
-from ibpcl.paper.figure_claims import ACCURACIES
-from ibpcl.paper.reproduce import TARGETS
+from ibpcl.paper.figure_claims import ACCURACIES, UNSETTLED
+from ibpcl.paper.reproduce.target import KINDS
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -61,9 +66,12 @@ def test_every_field_of_a_claim_is_valid(claim):
             assert anchor in {
                 re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings
             }
-    command = re.match(r"ibpcl (\w+) (.*)", claim.command)
-    if command and command[1] == "reproduce":
-        assert command[2].split()[0] in TARGETS
+    if claim.command.startswith("ibpcl reproduce "):
+        options = parsed(shlex.split(claim.command)[1:])
+        kind = KINDS[options.target]
+        for name in listed(options.datasets) or ():
+            assert benchmark(name, kind.family)
+        assert select(kind.rows(False), listed(options.methods))
 
 
 def test_no_two_claims_are_the_same():
@@ -119,6 +127,21 @@ def test_a_claim_without_a_record_is_not_called_reproduced(page_module):
     for claim in CLAIMS:
         if not page_module.named_records(claim.ours) and "reproduced" in claim.verdict:
             assert claim.evidence, claim.place
+
+
+def test_the_leads_that_are_called_unsettled_are_those_whose_intervals_contain_zero(lines):
+    found = {}
+    for _, record, row, *_ in ACCURACIES:
+        for data in SETS.split("; "):
+            if record == "accuracy-tuned":
+                place = (f"{data}: accuracy, percent, and what it took", row, "accuracy")
+                ours = values(lines, record, place[0], "ours", "accuracy")
+                scores = values(lines, record, *place)
+                shared = min(len(ours), len(scores))
+                difference = paired_difference(scores[:shared] - ours[:shared])
+                if difference.low <= 0 <= difference.high:
+                    found.setdefault(row, []).append(data)
+    assert {row: list(sets) for row, sets in UNSETTLED.items()} == found
 
 
 @pytest.mark.parametrize(("key", "record", "row", "sets", "words"), ACCURACIES)

@@ -5,7 +5,7 @@ import numpy as np
 from ibpcl import checkpoints
 from ibpcl.evaluation import codes, figures
 from ibpcl.evaluation.figures import canvas
-from ibpcl.experiments import findings, run_figures
+from ibpcl.experiments import findings, paired, run_figures
 from ibpcl.experiments.benchmarks import Row
 from ibpcl.experiments.findings import Summary
 from ibpcl.experiments.folder import IMAGES
@@ -104,12 +104,12 @@ def likelihood(results):
             for row in rows
             for column, number, unit in IN_THE_END
         )
-        tables.append(
-            Table(
-                f"{b.label}: test images in the end, nats per image, mean over tasks",
-                tuple(entries),
-            )
+        in_the_end = Table(
+            f"{b.label}: test images in the end, nats per image, mean over tasks", tuple(entries)
         )
+        compared = paired.reference(rows)
+        title = f"{b.label}: difference from {compared}, nats per image"
+        tables += [in_the_end, *paired.differences(in_the_end, compared, title)]
         tables += [
             Table(
                 f"{b.label}, {row.label}: log p(x), nats per image",
