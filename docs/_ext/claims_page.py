@@ -200,6 +200,9 @@ def page():
         "row of the table of accuracies agrees on a data set if the two means differ by at "
         "most two standard deviations, ours and the paper's combined. The "
         "[errata](/paper/errata.rst) list the places where the paper is wrong or ambiguous.",
+        "Acc, FWT (forward transfer), BWT (backward transfer) and other measures are defined "
+        "under [What the numbers mean](/reproduction.md#what-the-numbers-mean), and the words of "
+        "the method, such as sticks and coresets, in the [glossary](/glossary.md).",
     ]
     for part in PARTS:
         if part == "claims":

@@ -405,6 +405,8 @@ def _network_figures():
                 "docs/figures/masks-pixels_split-notmnist.png",
                 "docs/figures/masks-pixels_split-fashion-mnist.png",
                 "docs/figures/masks_split-mnist.png",
+                "docs/figures/masks_split-notmnist.png",
+                "docs/figures/masks_split-fashion-mnist.png",
             ),
             "network.md#masks-sharing-capacity",
         ),

@@ -613,6 +613,17 @@ def _experiments():
         Claim(
             TEXT,
             "Sec. 6.1",
+            'five tasks on each data set: pairs of classes, or "a fixed random permutation is '
+            'applied to the pixels of the images of all classes"',
+            "The same pairs, and five permutations, with a head for each task. The paper does not "
+            "print its permutations; ours follow from a seed.",
+            DEFINED,
+            evidence=("tests/data/test_tasks.py",),
+            page="data.md",
+        ),
+        Claim(
+            TEXT,
+            "Sec. 6.1",
             '"we use the same architecture for each of the baselines, except for DEN and RCL that '
             'grows the structure with two hidden layers"; supplement B.1: baselines from official '
             "code",
@@ -1095,6 +1106,18 @@ def _supplement():
             PART,
             "ibpcl reproduce long-stream --set train_limit=5000 --set test_limit=1000",
             page="network.md#a-long-stream",
+        ),
+        Claim(
+            TEXT,
+            "Supplement F.2",
+            "the definitions of Acc, FWT and BWT",
+            "The sum of Acc has N (N + 1) / 2 terms, and the paper divides it by N (N - 1) / 2. "
+            "The divisors of FWT and BWT are right. The column Acc of the table does not follow "
+            "the definition; it repeats the final means.",
+            "corrected",
+            "ibpcl check --paper",
+            ("tests/evaluation/test_metrics.py",),
+            "paper/errata.rst",
         ),
         Claim(
             TEXT,
