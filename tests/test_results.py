@@ -350,6 +350,9 @@ def test_forms_of_a_mark_give_a_number_alone():
         ("r", "c", "minus d", "seeds 0"): "-3.00",
         ("t", "c", "minus s", "with error"): "5.50 ± 2.00",
         ("t", "c", "over s", "1 decimal"): "-2.7",
+        # 3.5 and 7.5: 5.5 -/+ 12.706 * 2.828 / sqrt(2)
+        ("t", "c", "minus s", "interval"): "+5.50 [-19.91, +30.91]",
+        ("t", "c", "minus s", "interval", "seeds 1"): "+7.50",
         ("r; s; t", "c", "mean"): "-2.50 to 4.00",
         ("*", "c", "size", "1 decimal"): "1.5 to 4.0",
         ("r", "c; d", "mean"): "-2.50 to 5.00",

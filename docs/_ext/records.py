@@ -23,6 +23,7 @@ may follow, each after a bar. They give the number alone, because the sentence n
   the mean with its standard error;
 - ``minus NAME``: the mean difference from another row, or from another column, over the seeds that
   both have (``NAME`` is first looked up among the rows); ``over NAME``: the quotient of the means;
+- ``interval``, after a ``minus``: the mean difference with its interval, paired over the seeds;
 - ``size``: without the sign;
 - ``seeds 0, 1, 5`` or ``seeds 8 to 16``: of these seeds alone;
 - ``1 decimal``, ``0 decimals`` and so on, instead of the decimals of the unit.
@@ -72,6 +73,7 @@ PAIRED = re.compile(
     re.DOTALL,
 )
 BESIDE = "beside the paper"
+FORMS = ("mean", "deviation", "with error", "size", "interval")
 # The data sets of the paper's table of accuracies: label and name, in its order.
 PAPERS_COLUMNS = {BENCHMARKS[name].label: name for name in FOUR}
 DECIMALS = re.compile(r"(\d) decimals?$")
@@ -277,6 +279,11 @@ def value(lines, title, row, column, *forms):
         found, unit = by_seed(lines, *entries[0])
         entry = tables.Entry("", "", tuple(found.values()), unit)
         return f"{tables.cell(entry)} ({seeds({len(found)})})"
+    if "interval" in forms:
+        ((row, column),) = entries
+        found, _ = chosen(lines, row, column, forms)
+        unit = paired.UNITS[by_seed(lines, row, column)[1]]
+        return tables.interval(tables.Entry(row, column, tuple(found.values()), unit))
     numbers = [number(lines, *entry, forms) for entry in entries]
     written = by_seed(lines, *entries[0])[1].written.replace("+", "")
     for form in forms:
@@ -311,8 +318,8 @@ def by_seed(lines, row, column):
     return dict(zip(given, (line[4] for line in found), strict=True)), UNITS[found[0][3]]
 
 
-def number(lines, row, column, forms):
-    """Return the number of an entry that the forms of a mark describe, and its error if wanted."""
+def chosen(lines, row, column, forms):
+    """Return the values of an entry by seed, or their differences, and the divisor of ``over``."""
     found, divisor = by_seed(lines, row, column)[0], 1
     for form in forms:
         first, _, name = form.partition(" ")
@@ -327,10 +334,16 @@ def number(lines, row, column, forms):
             ends = [int(seed) for seed in re.split(", | to ", name)]
             given = range(ends[0], ends[1] + 1) if " to " in name else ends
             found = {seed: found[seed] for seed in given}
-        elif form not in ("mean", "deviation", "with error", "size") and not DECIMALS.match(form):
-            raise ValueError(f"records.number: unknown form {form!r} of a number")
+        elif form not in FORMS and not DECIMALS.match(form):
+            raise ValueError(f"records.chosen: unknown form {form!r} of a number")
     if not found:
-        raise ValueError(f"records.number: no common seed: {row!r}, {column!r}, {forms}")
+        raise ValueError(f"records.chosen: no common seed: {row!r}, {column!r}, {forms}")
+    return found, divisor
+
+
+def number(lines, row, column, forms):
+    """Return the number of an entry that the forms of a mark describe, and its error if wanted."""
+    found, divisor = chosen(lines, row, column, forms)
     values = list(found.values())
     mean = float(np.mean(values)) / divisor
     result = abs(mean) if "size" in forms else mean
