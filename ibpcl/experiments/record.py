@@ -1,7 +1,8 @@
 """The record of a search: a CSV file with one line per trial, in the order of the trials.
 
 The file is written completely or not at all, and several processes may add to it. Its content does
-not depend on the order in which trials ended, except for their seconds.
+not depend on the order in which trials ended, except for their seconds. Each line names the program
+that made it.
 """
 
 from typing import NamedTuple
@@ -10,7 +11,7 @@ import numpy as np
 
 from ibpcl import storage
 from ibpcl.errors import UserError
-from ibpcl.experiments import values
+from ibpcl.experiments import program, values
 from ibpcl.experiments.search import DIGEST, HALVING, settings_of
 from ibpcl.experiments.search_spaces import MOST
 
@@ -19,6 +20,8 @@ OLD = 3600.0
 # Columns of a record before those of the settings; TASKS only in a search with halving.
 SCORES = ("trial", "accuracy", "backward_transfer", "seconds")
 TASKS = "tasks_learned"
+# The last columns. Lines that are older than these columns have none.
+MAKER = ("commit", "processor", "versions")
 
 
 class Trial(NamedTuple):
@@ -39,6 +42,8 @@ class Trial(NamedTuple):
     tasks : int or None
         Number of tasks that were learned, in a search with halving; the scores of a stopped trial
         are over these tasks. None in a search without halving.
+    maker : tuple of str
+        Commit of the program, processor and versions of packages; empty if they are unknown.
     """
 
     number: int
@@ -47,6 +52,19 @@ class Trial(NamedTuple):
     backward_transfer: float
     seconds: float
     tasks: int | None = None
+    maker: tuple[str, ...] = ("",) * len(MAKER)
+
+
+def this_program():
+    """Return the ``maker`` of a new trial.
+
+    Returns
+    -------
+    maker : tuple of str
+        Commit of the program, processor and versions of packages.
+    """
+    found = program.versions()
+    return found["commit"] or "unknown", program.processor(), program.described(found)
 
 
 def recorded(search):
@@ -74,7 +92,7 @@ def recorded(search):
     except ValueError as error:
         raise UserError(f"{error}; delete the file to search again") from error
     names = [*_scores(search), *search.fixed, *search.space]
-    if set(columns) | {DIGEST} != set(names):
+    if set(columns) - set(MAKER) | {DIGEST} != set(names):
         raise _another(search, f"has the columns {', '.join(columns)}, not {', '.join(names)}")
     done = []
     for line, number in enumerate(columns["trial"].tolist()):
@@ -95,9 +113,11 @@ def recorded(search):
                     else "differs in keys that have no column, such as those of a TOML file",
                 )
         tasks = int(columns[TASKS][line]) if TASKS in columns else None
-        done.append(
-            Trial(number, settings, *(float(columns[name][line]) for name in SCORES[1:]), tasks)
-        )
+        scores = (float(columns[name][line]) for name in SCORES[1:])
+        maker = (columns[name][line] if name in columns else "" for name in MAKER)
+        # A column of empty cells is read as numbers, NaN.
+        known = tuple("" if text != text else str(text) for text in maker)
+        done.append(Trial(number, settings, *scores, tasks, known))
     return done
 
 
@@ -162,6 +182,7 @@ def write(search, trials):
     rows = [
         dict(zip(names, (trial.number, *trial[2 : 2 + len(names) - 1]), strict=True))
         | {key: _cell(value) for key, value in (search.fixed | trial.settings).items()}
+        | dict(zip(MAKER, trial.maker, strict=True))
         for trial in trials
     ]
     search.record.parent.mkdir(parents=True, exist_ok=True)

@@ -24,7 +24,7 @@ from ibpcl.experiments.cells import effort
 from ibpcl.experiments.folder import AtWorkError, at_work
 from ibpcl.experiments.halving import rounds, survivors
 from ibpcl.experiments.journal import unusable
-from ibpcl.experiments.record import Trial, is_recorded, record, recorded
+from ibpcl.experiments.record import Trial, is_recorded, record, recorded, this_program
 from ibpcl.experiments.run import run
 from ibpcl.experiments.search import HALVING, LEARNER_SEED, configuration, settings_of
 from ibpcl.experiments.search_spaces import MOST, TRIALS
@@ -195,9 +195,8 @@ def _attempt(search, number, configs, folders, tasks, after_task):
                 for config, folder in zip(configs, folders, strict=True)
             ]
         except TrainingError:
-            return Trial(
-                number, settings, math.nan, math.nan, math.nan, 0 if halving else None
-            ), math.nan
+            failed = (math.nan, math.nan, math.nan, 0 if halving else None)
+            return Trial(number, settings, *failed, this_program()), math.nan
     accuracies, transfers, seconds, likelihoods = np.array(scores, float).T
     return Trial(
         number,
@@ -205,6 +204,7 @@ def _attempt(search, number, configs, folders, tasks, after_task):
         *(round(float(values.mean()), DIGITS) for values in (accuracies, transfers)),
         round(math.fsum(seconds), 1),
         (tasks or configs[0].tasks) if halving else None,
+        this_program(),
     ), likelihoods.mean()
 
 

@@ -18,7 +18,7 @@ from ibpcl.errors import TrainingError, UserError
 from ibpcl.experiments import tune as tune_module
 from ibpcl.experiments.config import configure, keys
 from ibpcl.experiments.presets import PRESETS
-from ibpcl.experiments.record import Trial, record, recorded, write
+from ibpcl.experiments.record import MAKER, Trial, record, recorded, this_program, write
 from ibpcl.experiments.search import DIGEST, HALVING, LEARNER_SEED, VALIDATION, plan, settings_of
 from ibpcl.experiments.search_spaces import SPACES, TRIALS, Choice
 from ibpcl.experiments.streams import make_stream
@@ -289,6 +289,19 @@ def test_a_record_without_the_digest_is_gone_on_with(tmp_path, drawn):
     storage.write_csv(search.record, columns)  # as those of docs/search are
     assert [trial.number for trial in tune(search, 2)] == [0, 1]
     assert len({line[DIGEST] for line in lines(search.record)}) == 1
+
+
+def test_each_line_names_the_program_that_made_it_and_old_ones_need_not(tmp_path, drawn):
+    search = plan("split-glyphs", "naive", texts=TINY, out=tmp_path)
+    tune(search, 1)
+    columns = storage.read_csv(search.record)
+    for name in MAKER:
+        del columns[name]
+    storage.write_csv(search.record, columns)
+    first, second = tune(search, 2)
+    assert first.maker == ("", "", "") and second.maker == this_program()
+    assert [line["versions"] for line in lines(search.record)] == ["", this_program()[2]]
+    assert recorded(search) == [first, second]
 
 
 def test_two_processes_share_the_trials(tmp_path, drawn, monkeypatch):
