@@ -12,11 +12,23 @@ import pytest
 
 from ibpcl.cli.execution import parsed
 from ibpcl.cli.making_runs import listed
+from ibpcl.evaluation.codes import WAYS
 from ibpcl.evaluation.statistics import paired_difference
 from ibpcl.experiments import tables
 from ibpcl.experiments.benchmarks import benchmark, select
 from ibpcl.paper import numbers
-from ibpcl.paper.claim import FINAL, IN_THE_END, METRICS, PARTS, SETS, VERDICTS
+from ibpcl.paper.claim import (
+    ABLATION,
+    FINAL,
+    GROWING,
+    IN_THE_END,
+    METRICS,
+    PARTS,
+    SETS,
+    SHARING,
+    THREE,
+    VERDICTS,
+)
 from ibpcl.paper.claims_table import CLAIMS
 from ibpcl.paper.equations import EQUATIONS
 from ibpcl.paper.figure_claims import ACCURACIES, UNSETTLED
@@ -241,6 +253,118 @@ def test_errors_of_neighbours_with_sampled_codes_are_near_chance_on_digits(lines
         place = f"{row}, oracle", "3-NN"
         assert values(lines, "knn", "MNIST: k-NN error, sampled codes, percent", *place).min() > 80
         assert values(lines, "knn", "MNIST: k-NN error, mean codes, percent", *place).max() < 3
+
+
+def interval(differences):
+    """Return the ends of the interval of differences between runs with the same seed."""
+    found = paired_difference(differences)
+    return found.low, found.high
+
+
+def contains_zero(differences):
+    """Return whether the interval of differences contains zero."""
+    low, high = interval(differences)
+    return low <= 0 <= high
+
+
+def changed(lines, row, data):
+    """Return the changes of the final accuracy by an ablation, of all seeds."""
+    return values(lines, "claims", ABLATION, row, data)
+
+
+def test_ablations_say_what_the_rows_on_secs_3_and_4_say(lines):
+    for data in ("Split MNIST", "notMNIST"):
+        spread = values(lines, "accuracy", FINAL, "ours", data).std(ddof=1)
+        assert abs(changed(lines, "masks without sticks", data).mean()) <= spread
+        assert contains_zero(changed(lines, "last posterior as prior", data))
+        assert contains_zero(changed(lines, "no fine-tuning, equal epochs", data))
+        assert changed(lines, "no fine-tuning", data).mean() < 0
+        for alpha in ("alpha 30", "alpha 200"):
+            assert contains_zero(changed(lines, alpha, data))
+    assert changed(lines, "last posterior as prior", "Permuted MNIST").mean() < 0
+    assert interval(changed(lines, "alpha 10", "notMNIST"))[1] < 0
+    for data in THREE.split("; "):
+        place = f"{data}: what is changed"
+        for row in ("nothing", "random coreset", "last posterior as prior"):
+            assert abs(values(lines, "claims", place, row, "transfer").mean()) < 0.1
+
+
+def test_growing_methods_take_longer_than_ours_but_for_den_on_letters(lines):
+    def seconds(data, row):
+        place = f"{data}: accuracy, percent, and what it took"
+        return values(lines, "accuracy-tuned", place, row, "seconds").mean()
+
+    faster = {
+        (row, data)
+        for row in ("DEN", "RCL")
+        for data in SETS.split("; ")
+        if seconds(data, row) < seconds(data, "ours")
+    }
+    assert faster == {("DEN", "notMNIST")}
+
+
+def test_vcl_is_below_methods_that_it_should_supersede(lines):
+    def accuracy(row, data):
+        return values(lines, "accuracy-tuned", FINAL, row, data).mean()
+
+    sets = SETS.split("; ")
+    for data in sets:
+        below = {
+            row
+            for row in ("EWC", "SI", "online Laplace")
+            if accuracy("VCL", data) < accuracy(row, data)
+        }
+        assert below >= {"EWC", "online Laplace"} and (data == "Permuted MNIST" or "SI" in below)
+        ours = values(lines, "accuracy", FINAL, "ours", data).mean()
+        assert ours > max(accuracy(row, data) for row in ("EWC", "SI", "online Laplace"))
+
+
+def test_growth_and_longer_training_do_what_the_rows_on_sec_6_say(lines):
+    growing, fixed, small, greedy = (
+        values(lines, "expansion", GROWING, row, "Split MNIST")
+        for row in ("50 units, growing", "200 units", "50 units, fixed", "50 units, greedy")
+    )
+    assert contains_zero(growing - fixed) and contains_zero(greedy - growing)
+    assert interval(small - fixed)[1] < 0
+    for data in ("Split MNIST", "Permuted MNIST"):
+        found = values(lines, "expansion", GROWING, "50 units, growing", data).mean()
+        for row in ("DEN", "RCL", "EWC", "VCL"):
+            assert found > values(lines, "accuracy-tuned", FINAL, row, data).mean()
+    title = "Final mean accuracy, percent: more epochs a task"
+    falling = [
+        values(lines, "over-training", title, f"VCL, {epochs} epochs", "Split MNIST").mean()
+        for epochs in (5, 10, 20, 40)
+    ]
+    assert falling == sorted(falling, reverse=True)
+    title = "Backward transfer, points: more epochs a task"
+    for epochs in (5, 10, 20, 40):
+        for data in ("Split MNIST", "Permuted MNIST"):
+            found = values(lines, "over-training", title, f"ours, {epochs} epochs", data)
+            assert abs(found.mean()) < 0.05
+
+
+def test_tasks_share_more_than_by_chance_but_most_on_permuted_mnist(lines):
+    def share(data, column):
+        return values(lines, "sharing", SHARING, data, column).mean()
+
+    relative = {data: share(data, "with one") / share(data, "chance") for data in SETS.split("; ")}
+    assert min(relative, key=relative.get) == "Permuted MNIST" and min(relative.values()) > 1
+    assert max(SETS.split("; "), key=lambda data: share(data, "with one")) == "Permuted MNIST"
+
+
+def test_codes_of_ours_are_better_with_the_probable_encoder_and_worse_with_one(lines):
+    for data in ("MNIST", "notMNIST"):
+        title = f"{data}: k-NN error, mean codes, percent"
+        ours, vcl = (
+            [values(lines, "knn", title, f"{row}, {way}", "3-NN").mean() for way in WAYS[1:]]
+            for row in ("ours", "VCL")
+        )
+        assert ours[0] < vcl[0] and ours[1] > vcl[1]
+
+
+def test_transfer_by_a_linear_classifier_is_below_zero(lines):
+    title = "Split MNIST: linear classifier on 100 images"
+    assert interval(values(lines, "linear-probe", title, "ours", "FWT"))[1] < 0
 
 
 def test_the_page_has_every_row_and_every_numbered_equation(page_module):
