@@ -1022,7 +1022,7 @@ def _supplement():
                 "new in last",
             )
             + ". So small increments discourage new connections, but do not encourage sharing. For "
-            "autoencoders on letters, the share of new weights is "
+            "autoencoders on drawn letters, the share of new weights is "
             + entry(
                 "alpha",
                 in_use.format("glyphs, images without labels:"),
