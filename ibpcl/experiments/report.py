@@ -206,7 +206,8 @@ def _runs(title, entry, measured):
     """
     if not entry.unit.paired:
         measured = _named(measured, lambda m: m.cell.row.label, (entry.row, title))
-    return _named(measured, lambda m: m.cell.benchmark.label, (entry.column, title))
+    places = (entry.column, entry.row, title)
+    return _named(measured, lambda m: m.cell.benchmark.label, places)
 
 
 def _named(measured, name, texts):

@@ -899,12 +899,12 @@ def _supplement():
             "Supplement B.1",
             '"Similar to VCL, we initialize our models with maximum-likelihood training for the '
             'first task"',
-            "The preset `paper` does this. Without it, and with fewer samples per step, the "
-            "accuracy at the printed settings goes from "
+            "The preset `paper` does this. With it, and without it and with fewer samples per "
+            "step, the accuracy at the printed settings is "
             + entry("ladder", "Split MNIST: accuracy", "paper; + start", "accuracy")
-            + " on Split MNIST, and from "
+            + " on Split MNIST and "
             + entry("ladder", "notMNIST: accuracy", "paper; + start", "accuracy")
-            + " on notMNIST, the second number of each pair. Our default does not need it.",
+            + " on notMNIST. Our default does not need it.",
             DEFINED,
             "ibpcl reproduce ladder --datasets mnist,notmnist",
             page="ladder.md#what-was-measured",
