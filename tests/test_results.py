@@ -169,16 +169,21 @@ def test_the_table_of_presets_has_every_difference_and_no_other_value(
 
 def test_the_papers_errors_of_neighbours_stand_beside_ours():
     keys = {"naive": "naive", "EWC": "ewc", "VCL": "vcl", "ours": "npbcl"}
+    # On MNIST, the printed settings have no record yet.
+    printed = {"ours, as printed": "npbcl", "ours, as printed longer": "npbcl"}
     found = {
         (title.partition(":")[0], row, column.removesuffix("-NN paper")): value
         for title, row, column, _, value in records.read("knn")
         if column.endswith(" paper")
     }
+    measured = {(data, row) for data, row, _ in found}
+    assert measured >= {(data, row) for data in ("MNIST", "notMNIST") for row in keys}
     places = [(data, k) for data in ("MNIST", "notMNIST") for k in paper_numbers.KNN_NEIGHBOURS]
     assert found == {
         (data, row, str(k)): value
-        for row, key in keys.items()
+        for row, key in (keys | printed).items()
         for (data, k), value in zip(places, paper_numbers.KNN[key][1:], strict=True)
+        if (data, row) in measured
     }
 
 
