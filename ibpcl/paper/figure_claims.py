@@ -387,6 +387,10 @@ def _network_figures():
             'used at most for the first task" on notMNIST and Permuted MNIST',
             "The first task uses, in percent, on notMNIST and Permuted MNIST "
             + entry("capacity", "Weights that task t uses, percent of the network", both, "1")
+            + ". With the printed settings it is "
+            + entry(
+                "capacity-printed", "Weights that task t uses, percent of the network", both, "1"
+            )
             + ". At the printed alpha and width, the prior alone expects the printed share, before "
             "any data (errata).",
             PART,
