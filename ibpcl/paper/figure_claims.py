@@ -519,7 +519,7 @@ def _generative_figures():
             "the two: "
             f"{entry('fashion-resplit', FINAL, 'ours', 'Fashion, re-split; Fashion MNIST')}.",
             PART,
-            "ibpcl reproduce accuracy --datasets fashion-resplit,fashion",
+            "ibpcl reproduce accuracy --tuned --datasets fashion-resplit,fashion",
             page="accuracy.md#fashion-mnist-split-again",
         ),
         Claim(

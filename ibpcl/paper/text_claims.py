@@ -90,8 +90,8 @@ def _introduction():
             '"letting each task select the number of nodes in each hidden layer"',
             "With the printed settings, the first and the fifth task use, in percent of the 200 "
             f"units: {_columns('task 1; task 5')} on {ORDER}. On notMNIST, every task takes about "
-            "as many weights as the prior expects. With our default, which has another link, most units are in "
-            "use from the first task on, unless the network may grow.",
+            "as many weights as the prior expects. With our default, which has another link, most "
+            "units are in use from the first task on, unless the network may grow.",
             PART,
             PRINTED_MASKS,
             page="network.md#the-network-at-the-printed-settings",
