@@ -731,9 +731,9 @@ def _experiments():
                 epochs.format("VCL"),
                 "Split MNIST",
             )
-            + " percent. The means of backward transfer and of the final accuracy fall, by less than "
-            "three seeds can show. On Permuted MNIST, with one seed, it falls until 20 epochs and rises "
-            "again.",
+            + " percent. The means of backward transfer and of the final accuracy fall, by less "
+            "than three seeds can show. On Permuted MNIST, with one seed, the accuracy falls until "
+            "20 epochs and rises again.",
             PART,
             "ibpcl reproduce over-training",
             ("docs/figures/over-training-over_training.png",),
