@@ -12,6 +12,7 @@ import pytest
 
 from ibpcl.cli.execution import parsed
 from ibpcl.cli.making_runs import listed
+from ibpcl.evaluation import codes
 from ibpcl.evaluation.codes import WAYS
 from ibpcl.evaluation.statistics import paired_difference
 from ibpcl.experiments import tables
@@ -63,7 +64,9 @@ def agrees(found, printed, deviation):
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.place[:60])
-def test_every_field_of_a_claim_is_valid(claim):
+def test_every_field_of_a_claim_is_valid(claim, monkeypatch):
+    # The rows of a target do not depend on an extra that may be missing.
+    monkeypatch.setattr(codes, "require_tsne", lambda: None)
     assert claim.part in PARTS
     assert claim.verdict in VERDICTS
     assert claim.place and claim.printed and claim.ours.endswith(".")
