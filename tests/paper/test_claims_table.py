@@ -72,6 +72,8 @@ def test_every_field_of_a_claim_is_valid(claim, monkeypatch):
     assert claim.place and claim.printed and claim.ours.endswith(".")
     for path in claim.evidence:
         assert (ROOT / path).is_file(), path
+        # The page links tests as code, and shows figures.
+        assert path.startswith("tests/") or re.match(r"docs/figures/.*\.png$", path), path
     if claim.page:
         name, _, anchor = claim.page.partition("#")
         # The errata are a generated page.
