@@ -42,9 +42,9 @@ A table of differences from one row, paired over seeds, is written between::
     <!-- paired: ladder | *: accuracy | + default | accuracy -->
     <!-- end -->
 
-The last field names a column; without it, all columns in percent or points are compared. A title
-with a star stands for several tables, whose differing words become the columns. Old lines of a
-record, without seeds, are those of the seeds 0, 1, and so on.
+The last field names a column; without it, all columns in percent, points or nats are compared. A
+title with a star stands for several tables, whose differing words become the columns. Old lines of
+a record, without seeds, are those of the seeds 0, 1, and so on.
 """
 
 import csv

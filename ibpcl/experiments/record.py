@@ -56,7 +56,7 @@ class Trial(NamedTuple):
 
 
 def this_program():
-    """Return the ``maker`` of a new trial.
+    """Return the program that makes a new trial, as the trial's ``maker``.
 
     Returns
     -------

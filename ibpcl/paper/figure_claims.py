@@ -75,8 +75,6 @@ ACCURACIES = (
         "MNIST.",
     ),
 )
-
-
 # Methods of the paper's table whose difference from ours, seed by seed, may be zero: the 95 percent
 # interval contains it.
 UNSETTLED = {
@@ -297,8 +295,7 @@ def _network_figures():
             f"Fashion MNIST with {entry(TUNED, FINAL, 'RCL', 'Fashion MNIST')}. Ours has the "
             "highest mean on all four sets. Compared seed by seed, the interval of a "
             f"difference contains zero for {_unsettled()}, and for no other. "
-            "The curves of Permuted MNIST are still "
-            "missing.",
+            "The curves of Permuted MNIST are still missing.",
             PART,
             "ibpcl reproduce curves --tuned",
             (

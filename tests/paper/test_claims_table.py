@@ -155,8 +155,7 @@ def test_the_leads_that_are_called_unsettled_are_those_whose_intervals_contain_z
                 ours = values(lines, record, place[0], "ours", "accuracy")
                 scores = values(lines, record, *place)
                 shared = min(len(ours), len(scores))
-                difference = paired_difference(scores[:shared] - ours[:shared])
-                if difference.low <= 0 <= difference.high:
+                if contains_zero(scores[:shared] - ours[:shared]):
                     found.setdefault(row, []).append(data)
     assert {row: list(sets) for row, sets in UNSETTLED.items()} == found
 

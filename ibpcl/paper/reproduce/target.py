@@ -61,7 +61,7 @@ KINDS = {
     "samples": generative.samples,
     "tsne": generative.maps,
 }
-# What a method must be able to do for a family of benchmarks: elsewhere, "domain".
+# The ability of a method that a family of benchmarks needs; the others need "domain".
 NEEDED = {"task": "task", "probe": "task", "regression": "regression"}
 QUICK_NOTE = (
     "QUICK RUN: small data, few samples; rankings may be indicative, do not quote the numbers."
