@@ -9,7 +9,8 @@ with :math:`\mu` and :math:`\sigma` of the biases.  The activation is f(x) = x f
 
 The means m and variances v are two matrix products, :math:`x (B \odot \mu)` and :math:`x^2 (B \odot
 \sigma^2)`.  They are computed by BLAS; for images without the zeros; and for few columns both in
-one pass over x.
+one pass over x.  If the mask uses few inputs and units, only these are computed
+(:mod:`ibpcl.kernels.used_part`).
 
 The backward pass starts from the gradients at the pre-activations, :math:`g_s = f' \odot dh_s`.  It
 computes :math:`dm = \sum_s g_s`, summed over the samples that share their inputs, and :math:`2\, dv
@@ -19,13 +20,14 @@ to standard deviations; with variances the last step is simpler, :math:`d \log\s
 \odot 2\, d(\sigma^2)`.
 """
 
+import math
 from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.kernels import blas
+from ibpcl.kernels import blas, used_part
 from ibpcl.kernels.compilation import (
     compiled,
     cube,
@@ -316,7 +318,7 @@ def _gather(job, places, dmoments, variances, dkept):
 
 @lru_cache(maxsize=16)
 def _known(bits, shape):
-    """Return where a mask is on and which columns are, given its bits.
+    """Return where a mask is on, which columns are, and its used part, given its bits.
 
     The result is cached, because the mask is the same in all steps of a fit.
     """
@@ -325,7 +327,7 @@ def _known(bits, shape):
         .view(bool)
         .reshape(shape)
     )
-    return np.flatnonzero(mask), mask.any(axis=0)
+    return np.flatnonzero(mask), mask.any(axis=0), used_part.of(mask)
 
 
 def _moments_of(mu, log_sigma, mask, places):
@@ -366,12 +368,16 @@ def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, activation
     places = None
     heard = None
     if mask is not None:
-        places, heard = _known(np.packbits(mask).tobytes(), mask.shape)
+        places, heard, part = _known(np.packbits(mask).tobytes(), mask.shape)
+        if part is not None:
+            return used_part.sample(
+                sample, part, eps, x, mu, log_sigma, bias_mu, bias_log_sigma, activation
+            )
         bias_mu = bias_mu * heard
         bias_variance = bias_variance * heard
     weights = _moments_of(mu, log_sigma, mask, places)
     (_, D, K), of_images = weights.shape, x.ndim == 2
-    rows = x.reshape(x.size // D if D else x.shape[0], D)
+    rows = x.reshape(math.prod(x.shape[:-1]), D)
     # If samples share their inputs, they share means and variances, and R = S.  Otherwise each row
     # has its own, and R = 1.
     noise = eps.reshape(len(eps) if of_images else 1, len(rows), K)
@@ -403,6 +409,8 @@ def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, activation
 @twin_of(reference)
 def sample_vjp(dh, cache, needs_dx=True):
     """Pull the gradient back: the compiled :func:`ibpcl.primitives.local_linear.sample_vjp`."""
+    if isinstance(cache, used_part.Cache):
+        return used_part.sample_vjp(sample_vjp, dh, cache, needs_dx)
     x, back, weights, mask, places, heard, bias_variance, noise, slope, h, lean, apart = cache
     if apart is not None:
         pull_activation_back, active = apart
