@@ -271,7 +271,8 @@ def pose(network, vector, prior, x, plan, rates, weighted, masks=None, rest=None
         Learning rate of each.
     """
     if rest is None:
-        subnet = subnetwork.cut(network, {})._replace(masks=masks)
+        heard = subnetwork.without_silent(network, masks) if masks else masks
+        subnet = subnetwork.cut(network, {})._replace(masks=heard)
     else:
         subnet = subnetwork.usable(network, x, masks)
     element_rates = np.zeros(network.layout.size, np.float32)

@@ -111,10 +111,12 @@ def sample(layer, part, eps, x, mu, log_sigma, bias_mu, bias_log_sigma, activati
         Input of :func:`sample_vjp`.
     """
     inputs, units, mask = part
-    weights = [one[np.ix_(inputs, units)] if one.ndim == 2 else one for one in (mu, log_sigma)]
+    weights = (mu, log_sigma)
+    if mu.ndim == 2:
+        weights = [_pick(one.take(inputs, axis=0), units) for one in weights]
     own, inner = layer(
-        eps[..., units],
-        x[..., inputs],
+        _pick(eps, units),
+        _pick(x, inputs),
         *weights,
         bias_mu[units],
         bias_log_sigma[units],
@@ -124,8 +126,7 @@ def sample(layer, part, eps, x, mu, log_sigma, bias_mu, bias_log_sigma, activati
     at_zero = np.zeros(1, np.float32)
     if activation is not None:
         at_zero = getattr(activations, activation)(at_zero)[0]
-    h = np.full(eps.shape, at_zero, np.float32)
-    h[..., units] = own
+    h = _spread(own, eps.shape, units, at_zero)
     return h, Cache(part, x.shape, mu.shape, len(bias_mu), inner)
 
 
@@ -150,18 +151,28 @@ def sample_vjp(layer_vjp, dh, cache, needs_dx=True):
         ``bias_log_sigma``; 0 outside the part.
     """
     inputs, units, _ = cache.part
-    dx, *dweights, dbias_mu, dbias_log_sigma = layer_vjp(dh[..., units], cache.inner, needs_dx)
+    dx, *dweights, dbias_mu, dbias_log_sigma = layer_vjp(_pick(dh, units), cache.inner, needs_dx)
     if len(cache.weights) == 2:
-        dweights = [_spread(one, cache.weights, np.ix_(inputs, units)) for one in dweights]
+        whole = np.zeros((2, *cache.weights), np.float32)
+        whole[np.ix_((0, 1), inputs, units)] = dweights
+        dweights = whole
     return (
-        _spread(dx, cache.shape, (..., inputs)) if needs_dx else None,
+        _spread(dx, cache.shape, inputs) if needs_dx else None,
         *dweights,
-        *(_spread(one, cache.units, units) for one in (dbias_mu, dbias_log_sigma)),
+        *(_spread(one, (cache.units,), units) for one in (dbias_mu, dbias_log_sigma)),
     )
 
 
-def _spread(values, shape, places):
-    """Return an array of a given shape with values at some places and 0 elsewhere."""
-    out = np.zeros(shape, np.float32)
-    out[places] = values
+def _pick(values, places):
+    """Return some columns, not copied if these are all."""
+    # unlike an index, take returns rows that are contiguous
+    return values if len(places) == values.shape[-1] else values.take(places, axis=-1)
+
+
+def _spread(values, shape, places, elsewhere=0):
+    """Return an array of a given shape with values in some columns and a constant elsewhere."""
+    if len(places) == shape[-1]:
+        return values
+    out = np.full(shape, elsewhere, np.float32)
+    out[..., places] = values
     return out

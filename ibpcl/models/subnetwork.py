@@ -31,6 +31,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ibpcl.models.codes import Codes
+from ibpcl.models.layers import Gaussian
 from ibpcl.models.masked import Masked
 from ibpcl.models.network import INPUTS
 
@@ -268,6 +269,46 @@ def live_units(network, masks):
         for name, mask in masks.items()
         if network.layers[name].activation in ZERO_AT_ZERO
     }
+
+
+def without_silent(network, masks):
+    """Return hard masks without the weights that read a unit that outputs zero.
+
+    Such a weight does not affect the outputs, and the likelihood has no gradient at it.  A layer
+    without a mask gets one if it reads such units.  A unit that reads only them outputs its bias;
+    its weights stay on, because otherwise its bias would be switched off.
+
+    Parameters
+    ----------
+    network : ibpcl.models.network.Network
+        The network.
+    masks : dict of str to ndarray of bool, shape (D, K)
+        Hard masks by layer.
+
+    Returns
+    -------
+    masks : dict of str to ndarray of bool, shape (D, K)
+        The new masks, with which the network has the same outputs.
+
+    Examples
+    --------
+    >>> from ibpcl.models.likelihoods import Softmax
+    >>> from ibpcl.models.network import classifier
+    >>> network = classifier(1, (3,), Softmax(), 2, Masked)
+    >>> mask = np.array([[True, False, True]])
+    >>> without_silent(network, {"hidden0": mask})["head"][:, 0].tolist()
+    [True, False, True]
+    """
+    speaking = live_units(network, masks)
+    heard = dict(masks)
+    for name, layer in network.layers.items():
+        units = speaking.get(network.sources[name])
+        if units is None or units.all() or type(layer) not in (Masked, Gaussian):
+            continue
+        mask = masks.get(name, np.ones((layer.inputs, layer.units), bool))
+        kept = mask & units[:, None]
+        heard[name] = np.where(kept.any(axis=0), kept, mask)
+    return heard
 
 
 def usable(network, x, masks=None):

@@ -86,6 +86,31 @@ def test_the_usable_part_of_an_autoencoder_computes_the_same(activation):
     assert_same_part(model, vector, prior, x, x, masks, part, NUMPY)
 
 
+@pytest.mark.parametrize("who", ["numpy", "numba"])
+@pytest.mark.parametrize("activation", ["leaky_relu", "tanh", "softplus"])
+def test_without_weights_from_silent_units_everything_is_the_same(activation, who):
+    model, vector, prior, x, masks = autoencoders.network(activation=activation)
+    masks["encoder0"][:, [0, 2]] = masks["decoder1"][:, 1] = False
+    # a unit that reads only silent units, and still outputs its bias
+    masks["encoder1"][:, 1] = np.arange(5) == 2
+    heard = subnetwork.without_silent(model, masks)
+    if activation == "softplus":  # units without weights output log 2
+        assert heard.keys() == masks.keys() and all(heard[name] is masks[name] for name in masks)
+        return
+    assert not heard["encoder1"][0].any() and not heard["pixels"][1].any()
+    assert heard["encoder1"][2].tolist() == [False, True, *[False] * (len(masks["mean"]) - 2)]
+    assert heard["pixels"].sum() == (len(heard["pixels"]) - 1) * 6
+    part = subnetwork.cut(model, {})._replace(masks=heard)
+    whole = model.noise(Key(0, 0, 0, 0), 2, len(x), NUMPY, np.float64, relaxed=False)
+    results = []
+    for chosen in (part.masks, masks):
+        parts, cache = elbo(model, vector, prior, x, x, whole, 70, backend(who), chosen)
+        results.append((parts, elbo_vjp(Elbo(1.0, -1.0, kl_latent=-1.0), cache)))
+    (found, gradient), (expected, exact) = results
+    assert found == pytest.approx(expected, rel=1e-12)
+    np.testing.assert_allclose(gradient, exact, rtol=1e-9, atol=1e-9)
+
+
 def test_a_learned_noise_stays_where_masks_are_given():
     model = classifier(3, (2,), Gaussian(0.25, True), 1, Masked)
     vector = model.initial(lambda layer, own: None, 0.1, (2.0,))
