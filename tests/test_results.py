@@ -242,6 +242,17 @@ def test_a_table_beside_the_paper_has_its_columns_and_its_numbers():
     ]
     with pytest.raises(ValueError, match="unknown form"):
         records.markdown(lines, "A", "beside")
+    # of other metrics, the paper prints final means (as Acc) and BWT, the latter as a fraction
+    metrics = [
+        ("A", "VCL", "final mean", "percent", 96.7),
+        ("A", "VCL", "Acc", "percent", 97.0),
+        ("A", "VCL", "BWT", "fine points", -0.4),
+    ]
+    assert records.markdown(metrics, "A", "beside the paper").splitlines() == [
+        "| 1 seed | final mean | paper | Acc | BWT | paper |",
+        "| :-- | --: | --: | --: | --: | --: |",
+        "| VCL | 96.70 | 97.35 | 97.00 | -0.400 | -0.400 |",
+    ]
 
 
 def line(title, row, column, value, seed, unit="percent"):

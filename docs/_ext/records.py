@@ -11,8 +11,9 @@ and writes every table again that a page marks::
 
 The tables of ``results/ladder.csv`` whose titles begin with "Split MNIST:" are written between the
 marks, side by side. Where some entries of a table have one seed and others more, the former are
-marked. With ``| beside the paper`` after the title, the columns are data sets, in the order of the
-paper, and beside each are the numbers of its table of accuracies.
+marked. With ``| beside the paper`` after the title, the numbers of the paper's table of accuracies
+or of other metrics are beside ours. In a table of accuracies, the columns are then data sets, in
+the order of the paper.
 
 A number in a sentence is written between ``<!-- value: ladder | Split MNIST: accuracy | paper |
 accuracy -->`` and ``<!-- end -->``: that of the row "paper" and the column "accuracy" of the table
@@ -76,6 +77,9 @@ BESIDE = "beside the paper"
 FORMS = ("mean", "deviation", "with error", "size", "interval")
 # The data sets of the paper's table of accuracies: label and name, in its order.
 PAPERS_COLUMNS = {BENCHMARKS[name].label: name for name in FOUR}
+# Columns of the table of other metrics beside which the paper's numbers are shown: the paper's
+# column, which names its final means "Acc", the factor to our unit, and how a number is written.
+PAPERS_METRICS = {"final mean": ("Acc", 1, "{:.2f}"), "BWT": ("BWT", 100, "{:+.3f}")}
 DECIMALS = re.compile(r"(\d) decimals?$")
 COLUMNS = ("table", "row", "column", "unit", "value")
 # What made a value; empty in lines that are older than these columns.
@@ -165,7 +169,8 @@ def merge(old, new):
 def markdown(lines, beginning, form=None):
     """Return a Markdown table of all tables whose titles start with ``beginning``, side by side.
 
-    With the form "beside the paper", the numbers of its table of accuracies are beside ours.
+    With the form "beside the paper", the numbers of its table of accuracies or of other metrics
+    are beside ours.
     """
     if form not in (None, BESIDE):
         raise ValueError(f"records.markdown: unknown form {form!r} of a table")
@@ -186,13 +191,13 @@ def markdown(lines, beginning, form=None):
     # a name stands before a colon
     corner = f"{beginning[:-1]}, {count}" if beginning.endswith(":") else count
     if form == BESIDE:
-        columns = [name for name in PAPERS_COLUMNS if name in columns]
+        columns = [name for name in PAPERS_COLUMNS if name in columns] or columns
     lines = [[corner], *([row] for row in rows)]
     for column in columns:
         found = [cells.get((row, column), "") for row in rows]
         for line, text in zip(lines, (column, *found), strict=True):
             line.append(text)
-        if form == BESIDE:
+        if form == BESIDE and column in PAPERS_COLUMNS | PAPERS_METRICS:
             theirs = [printed(row, column) for row in rows]
             for line, text in zip(lines, ("paper", *theirs), strict=True):
                 line.append(text)
@@ -200,9 +205,13 @@ def markdown(lines, beginning, form=None):
 
 
 def printed(label, column):
-    """Return an accuracy of the paper as text, empty if it has none, by the labels of a record."""
-    keys = {row.label: row.key for row in method_rows(*TWO_LAYERS)}
-    found = numbers.accuracy(keys.get(label, label), PAPERS_COLUMNS[column])
+    """Return a number of the paper as text, empty if it has none, by the labels of a record."""
+    key = {row.label: row.key for row in method_rows(*TWO_LAYERS)}.get(label, label)
+    if column in PAPERS_METRICS:
+        name, scale, written = PAPERS_METRICS[column]
+        found = numbers.metric(key, name, scale)
+        return "" if found is None else written.format(found.value)
+    found = numbers.accuracy(key, PAPERS_COLUMNS[column])
     return "" if found is None else f"{found.value:.2f} ± {found.deviation:g}"
 
 

@@ -220,9 +220,10 @@ def _introduction():
                 "dead pixels",
                 "logit, 1; log, 1/784",
             )
-            + " with the paper's link and weight of the masks' divergence, and with ours. With the "
-            "paper's, irrelevant weights are on; with ours, such weights are off by definition. On "
-            "notMNIST, masks do not follow the images with either.",
+            + " with the paper's link and weight of the masks' divergence, and with the link log and "
+            "the weight 1/784, which is close to our default. With the paper's, irrelevant weights "
+            "are on; with the other, such weights are off by definition. On notMNIST, masks do not "
+            "follow the images with either.",
             PART,
             "ibpcl reproduce mask-kl",
             page="parts.md#the-masks-divergence-and-their-link",
@@ -257,8 +258,8 @@ def _introduction():
                 "density",
             )
             + " percent, with and without the dependence on sticks. Independent masks share as "
-            "much as their density, so sticks make tasks share a little more than by chance, but "
-            "not more in total. With the printed settings, tasks share "
+            "much as their density. So tasks share about twice as much as by chance in both cases, "
+            "and in total less with sticks. With the printed settings, tasks share "
             f"{entry('sharing-printed', SHARING, SETS, 'with one')} percent on {ORDER}, where "
             f"independent masks would share {entry('sharing-printed', SHARING, SETS, 'chance')}.",
             PRINTED,
@@ -582,7 +583,7 @@ def _considerations():
             "of equal searches, the mean of VCL is below those of EWC and Laplace on all four "
             "sets, and below that of SI on three. Ours, which is Bayesian, is above them.",
             PART,
-            "ibpcl reproduce accuracy --tuned --methods vcl,ewc,si,laplace",
+            "ibpcl reproduce accuracy --tuned --methods vcl,ewc,si,laplace,npbcl",
             page="accuracy.md#final-accuracy",
         ),
         Claim(
@@ -1078,7 +1079,7 @@ def _supplement():
             )
             + ": the large increment leads to more sharing, because it fills the network.",
             PART,
-            "ibpcl reproduce alpha",
+            "ibpcl reproduce alpha --datasets mnist,glyphs",
             ("tests/methods/test_npbcl.py", "tests/methods/test_npbcl_images.py"),
             "method.md#alpha",
         ),
