@@ -220,10 +220,10 @@ def _introduction():
                 "dead pixels",
                 "logit, 1; log, 1/784",
             )
-            + " with the paper's link and weight of the masks' divergence, and with the link log and "
-            "the weight 1/784, which is close to our default. With the paper's, irrelevant weights "
-            "are on; with the other, such weights are off by definition. On notMNIST, masks do not "
-            "follow the images with either.",
+            + " with the paper's link and weight of the masks' divergence, and with the link log "
+            "and weight 1/784, near our default. With the paper's, irrelevant weights are on; with "
+            "the other, they are off by definition. On notMNIST, masks do not follow the images "
+            "with either.",
             PART,
             "ibpcl reproduce mask-kl",
             page="parts.md#the-masks-divergence-and-their-link",
