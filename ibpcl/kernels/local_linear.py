@@ -370,7 +370,7 @@ def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, activation
     if mask is not None:
         places, heard, part = _known(np.packbits(mask).tobytes(), mask.shape)
         if part is not None:
-            return used_part.sample(
+            return used_part.draw(
                 sample, part, eps, x, mu, log_sigma, bias_mu, bias_log_sigma, activation
             )
         bias_mu = bias_mu * heard
@@ -410,7 +410,7 @@ def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, activation
 def sample_vjp(dh, cache, needs_dx=True):
     """Pull the gradient back: the compiled :func:`ibpcl.primitives.local_linear.sample_vjp`."""
     if isinstance(cache, used_part.Cache):
-        return used_part.sample_vjp(sample_vjp, dh, cache, needs_dx)
+        return used_part.pull_back(sample_vjp, dh, cache, needs_dx)
     x, back, weights, mask, places, heard, bias_variance, noise, slope, h, lean, apart = cache
     if apart is not None:
         pull_activation_back, active = apart

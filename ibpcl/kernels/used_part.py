@@ -39,7 +39,7 @@ class Part(NamedTuple):
 
 
 class Cache(NamedTuple):
-    """Cache of :func:`sample`.
+    """Cache of :func:`draw`.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ def of(mask):
     return Part(inputs, units, mask[np.ix_(inputs, units)])
 
 
-def sample(layer, part, eps, x, mu, log_sigma, bias_mu, bias_log_sigma, activation=None):
+def draw(layer, part, eps, x, mu, log_sigma, bias_mu, bias_log_sigma, activation=None):
     """Draw the outputs of a layer, computing only a part of it.
 
     Parameters
@@ -108,7 +108,7 @@ def sample(layer, part, eps, x, mu, log_sigma, bias_mu, bias_log_sigma, activati
     h : ndarray, shape (S, N, K)
         The outputs.
     cache : Cache
-        Input of :func:`sample_vjp`.
+        Input of :func:`pull_back`.
     """
     inputs, units, mask = part
     weights = (mu, log_sigma)
@@ -130,7 +130,7 @@ def sample(layer, part, eps, x, mu, log_sigma, bias_mu, bias_log_sigma, activati
     return h, Cache(part, x.shape, mu.shape, len(bias_mu), inner)
 
 
-def sample_vjp(layer_vjp, dh, cache, needs_dx=True):
+def pull_back(layer_vjp, dh, cache, needs_dx=True):
     """Pull the gradient back to the arguments of the whole layer.
 
     Parameters
@@ -140,7 +140,7 @@ def sample_vjp(layer_vjp, dh, cache, needs_dx=True):
     dh : ndarray, shape (S, N, K)
         Gradient at the outputs.
     cache : Cache
-        From :func:`sample`.
+        From :func:`draw`.
     needs_dx : bool
         Whether to compute the gradient at the inputs.
 
