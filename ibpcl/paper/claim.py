@@ -35,7 +35,7 @@ DENSITY = "Density of the masks, percent of the weights; mean over tasks"
 SHARING = "Share of a task's weights that earlier tasks use too, percent"
 GROWING = "Final mean accuracy, percent: growing and fixed"
 IN_THE_END = "{}: test images in the end, nats per image, mean over tasks"
-QUARTER = "{}: test images in the end"
+VARIANTS = "{}: test images in the end"
 
 
 class Claim(NamedTuple):
