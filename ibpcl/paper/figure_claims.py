@@ -345,9 +345,9 @@ def _network_figures():
             + entry(
                 "likelihood", IN_THE_END.format("notMNIST"), "naive; EWC; VCL; ours", "log p(x)"
             )
-            + ". Ours has the highest mean on both. With two seeds, the intervals of its leads over "
-            "EWC and VCL exclude zero on notMNIST, where the numbers are loose lower bounds, and "
-            "not on MNIST. Rounding alone changes ours by two nats on notMNIST. With "
+            + ". Ours has the highest mean on both. With two seeds, the intervals of its leads "
+            "over EWC and VCL exclude zero on notMNIST, where the numbers are loose lower bounds, "
+            "and not on MNIST. Rounding alone changes ours by two nats on notMNIST. With "
             "the printed settings and our number of epochs (the paper prints none), ours has "
             f"{entry('likelihood', IN_THE_END.format('MNIST'), 'ours, as printed', 'log p(x)')} "
             "on MNIST and "
