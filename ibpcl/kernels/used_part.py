@@ -148,7 +148,7 @@ def pull_back(layer_vjp, dh, cache, needs_dx=True):
     -------
     gradients : tuple
         Those at ``x`` (None if it is not needed), ``mu``, ``log_sigma``, ``bias_mu`` and
-        ``bias_log_sigma``; 0 outside the part.
+        ``bias_log_sigma``, each of the shape of its argument; 0 outside the part.
     """
     inputs, units, _ = cache.part
     dx, *dweights, dbias_mu, dbias_log_sigma = layer_vjp(_pick(dh, units), cache.inner, needs_dx)
