@@ -226,6 +226,7 @@ def _rounding(code, place):
 def _casts(code, tree):
     """Return the casts to small types in a tree."""
     guards = []
+    own = _own_names(tree)
     for parent in ast.walk(tree):
         for field, value in ast.iter_fields(parent):
             for index, child in enumerate(value) if isinstance(value, list) else ((None, value),):
@@ -243,6 +244,8 @@ def _casts(code, tree):
                 )
                 if not isinstance(name, str) or not (is_code or name in CASTS):
                     continue
+                if name in own and not isinstance(child, ast.Constant):
+                    continue
                 new = (
                     ast.Attribute(child.value, "float64", ast.Load())
                     if isinstance(child, ast.Attribute)
@@ -258,6 +261,16 @@ def _casts(code, tree):
                     )
                 )
     return guards
+
+
+def _own_names(tree):
+    """Return the names of variables, attributes and arguments that a tree assigns."""
+    stored = [node for node in ast.walk(tree) if isinstance(getattr(node, "ctx", None), ast.Store)]
+    return {
+        *(node.id for node in stored if isinstance(node, ast.Name)),
+        *(node.attr for node in stored if isinstance(node, ast.Attribute)),
+        *(node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)),
+    }
 
 
 class _Side(NamedTuple):

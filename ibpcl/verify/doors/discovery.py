@@ -167,13 +167,13 @@ def _classes(everything, module, targets):
     objects = {name: value for name, value in everything.items() if type(value) in usable.values()}
     made = {}
     for name, kind in usable.items():
-        instance = next((value for value in objects.values() if type(value) is kind), None)
-        made[name] = Target(
-            name,
-            "class" if instance is None else "object",
-            kind if instance is None else instance,
-            aliases=tuple(key for key, value in objects.items() if type(value) is kind),
-        )
+        instances = {key: value for key, value in objects.items() if type(value) is kind}
+        if not instances:
+            made[name] = Target(name, "class", kind)
+        elif len(instances) == 1:
+            made[name] = Target(name, "object", *instances.values(), aliases=tuple(instances))
+        else:
+            made.update({key: Target(key, "object", value) for key, value in instances.items()})
     return made
 
 

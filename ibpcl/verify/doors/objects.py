@@ -140,7 +140,7 @@ class Opened:
             words.same(path[-1], name)
             or (len(path) > 1 and words.plain(path[-2]) in words.PARAMETER_HOLDERS)
             for path in new
-            for name in ("W", "b")
+            for name in words.LEARNED
             if isinstance(path[-1], str)
         )
 

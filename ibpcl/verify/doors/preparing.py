@@ -112,7 +112,7 @@ def prepared(before, after):
                 if isinstance(value, (list, int)) and not is_holder and isinstance(old, dict):
                     leaves.put(old, (step,), type(value)())
                 keep = is_holder or (
-                    isinstance(step, str) and any(words.same(step, name) for name in ("W", "b"))
+                    isinstance(step, str) and any(words.same(step, name) for name in words.LEARNED)
                 )
             else:
                 keep = (

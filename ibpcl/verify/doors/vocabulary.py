@@ -227,6 +227,8 @@ GENERIC = {
     "aprev",
 }
 
+# Names of parameters, of which others are synonyms (see `same`).
+LEARNED = ("W", "b", "gamma", "beta")
 PARAMETER_HOLDERS = {
     "params",
     "parameters",

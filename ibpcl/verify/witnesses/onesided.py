@@ -1,23 +1,33 @@
 r"""Valid gradients at a kink: the range of derivatives that the forward has nearby.
 
 At a kink the derivatives on the two sides differ, and a gradient may return any value between them:
-0, 0.5 or 1 for a ReLU at zero.  With :math:`\varphi = w^\top f`, the one-sided derivatives are
+0, 0.5 or 1 for a ReLU at zero.  The one-sided derivatives of output m are
 
-.. math:: \varphi'_\pm = \lim_{h \to 0} \frac{\varphi(x \pm h e_i) - \varphi(x)}{\pm h} .
+.. math:: f'_{m\pm} = \lim_{h \to 0} \frac{f_m(x \pm h e_i) - f_m(x)}{\pm h} .
+
+Each output may choose on its own.  An example is pooling with overlapping windows: where several
+inputs are largest, each window passes its gradient to one of them.  So with cotangent w, a gradient
+is valid if it is between the sums of the smallest and of the largest values of
+:math:`w_m f'_{m\pm}`.
 
 Where several kinks meet, as in a layer of ReLUs whose inputs are all zero, every combination of
 sides is valid.  Derivatives at random neighbouring points show some of these combinations.  Since a
 few points may miss the ends of the range, it is then widened by its width on both sides.
+
+A forward that computes in float32 gets larger steps, and the rounding error of its differences is
+added to the range.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.verify.witnesses.differences import unit_direction
+from ibpcl.verify.witnesses.differences import resolution, unit_direction
 
 STEP = 1e-6  # of the one-sided differences, relative to the size of the input
-ASIDE = 1e-5  # distance of the neighbouring points, relative to the size of the input
+COARSE_STEP = 1e-3  # the same for a forward that computes in float32
+ASIDE = 10  # distance of the neighbouring points, in steps
+ASIDE_STEP = {STEP: 0.01, COARSE_STEP: 0.1}  # of the differences there, in steps
 NEIGHBOURS = 8  # number of neighbouring points
 ROOM = 1e-3  # allowed error of these differences, relative to the size of the derivatives
 JUMP = 1.5  # growth of a one-sided difference, when its step is halved, that indicates a jump
@@ -66,45 +76,54 @@ def allowed_at(problem, j, entry, rows, rng):
     func = problem.function_of(j)
     direction = unit_direction(x.shape, entry)
     size = np.sqrt(np.mean(x**2)) if x.size else 0.0
-    h = STEP * max(abs(x.flat[entry]), size or 1.0)
+    size = max(abs(x.flat[entry]), size or 1.0)
     with np.errstate(all="ignore"):
-        middle = rows @ func(x)
+        outputs = [func(x + shift * COARSE_STEP * size * direction) for shift in (0.0, -1.0, 1.0)]
+        spacing = resolution(*outputs, moved=outputs[1] != outputs[2])
+        step = STEP if np.all(spacing < np.finfo(np.float32).eps) else COARSE_STEP
+        h = step * size
         sides = []
         for sign in (-1.0, 1.0):
             wide, narrow = (
-                (rows @ func(x + sign * step * direction) - middle) / (sign * step)
-                for step in (h, h / 2)
+                (func(x + sign * part * direction) - outputs[0]) / (sign * part)
+                for part in (h, h / 2)
             )
-            if not np.all(np.isfinite(narrow)) or np.any(
-                np.abs(narrow) > JUMP * np.abs(wide) + 1e-3 * np.max(np.abs(narrow))
+            slopes = np.abs(rows @ narrow)
+            if not np.all(np.isfinite(slopes)) or np.any(
+                slopes > JUMP * np.abs(rows @ wide) + 1e-3 * np.max(slopes)
             ):
                 return None
             sides.append(2 * narrow - wide)
-        seen = sides + [
-            _slope_aside(problem, j, direction, rows, h, rng) for _ in range(NEIGHBOURS)
+        slopes = sides + [
+            _slope_aside(problem, j, direction, step, h, rng) for _ in range(NEIGHBOURS)
         ]
-    seen = np.array([values for values in seen if np.all(np.isfinite(values))])
-    low = seen.min(axis=0)
-    high = seen.max(axis=0)
-    room = ROOM * (np.max(np.abs(seen)) + 1e-12)
+    slopes = np.array([values for values in slopes if np.all(np.isfinite(values))])
+    smallest, largest = slopes.min(axis=0), slopes.max(axis=0)
+    up, down = np.maximum(rows, 0), np.minimum(rows, 0)
+    low = up @ smallest + down @ largest
+    high = up @ largest + down @ smallest
+    seen = slopes @ rows.T
+    rounding = np.max(np.abs(rows) @ (spacing * np.abs(outputs[0]))) / (ASIDE_STEP[step] * h)
+    room = ROOM * (np.max(np.abs(seen)) + 1e-12) + rounding
     if any(len(_distinct(seen[:, row], room)) > 2 for row in range(len(rows))):
         low, high = low - (high - low), high + (high - low)
-    return Range(low - room, high + room, np.array(sides))
+    return Range(low - room, high + room, np.array(sides) @ rows.T)
 
 
-def _slope_aside(problem, j, direction, rows, h, rng):
-    """Return the derivative along a direction at a random neighbour of the point."""
+def _slope_aside(problem, j, direction, step, h, rng):
+    """Return the derivatives of the outputs along a direction, at a random neighbour."""
     point = list(problem.point)
     for k in problem.wrt:
         value = np.asarray(point[k])
         size = np.sqrt(np.mean(value**2)) if value.size else 0.0
-        point[k] = value + ASIDE * (size or 1.0) * rng.uniform(0.5, 1.0, value.shape) * rng.choice(
+        distance = ASIDE * step * (size or 1.0)
+        point[k] = value + distance * rng.uniform(0.5, 1.0, value.shape) * rng.choice(
             [-1.0, 1.0], value.shape
         )
     func = problem.at(point).function_of(j)
     x = np.asarray(point[j])
-    step = 0.01 * h
-    return (rows @ func(x + step * direction) - rows @ func(x - step * direction)) / (2 * step)
+    h = ASIDE_STEP[step] * h
+    return (func(x + h * direction) - func(x - h * direction)) / (2 * h)
 
 
 def _distinct(values, room):
