@@ -219,7 +219,7 @@ def _options(name, inputs, extras, method=False):
     if words.is_cotangent(name):
         others = ((key,) for key in inputs if (key,) not in alike)
         return ["dout", *alike, *others, *(["kept"] if method else []), "out"]
-    if word in words.OUTPUTS:
+    if words.is_output(name):
         return ["out", *alike, "dout", *cache]
     others = [(key,) for key in inputs if (key,) not in alike]
     return [*alike, *cache, *others, "out", "dout"] if alike else [*cache, "dout", *others, "out"]

@@ -177,7 +177,7 @@ KEPT_OUTPUTS = {
     "yhat",
     "ypred",
 }
-RATES = {"learningrate", "lr", "eta", "rate", "stepsize"}
+RATES = {"learningrate", "learnrate", "lrate", "lr", "eta", "rate", "stepsize"}
 LABELS = {
     "ytrue",
     "target",
@@ -487,6 +487,28 @@ def is_prediction(name):
     """
     word = plain(name)
     return word in PREDICTIONS or "pred" in word or "logit" in word
+
+
+def is_output(name):
+    """Return whether an argument's name is usual for the output of the forward.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+
+    Returns
+    -------
+    bool
+        True for ``out``, ``y`` and the like, and for names such as ``tanh_output``.
+
+    Examples
+    --------
+    >>> is_output("out"), is_output("softmax_output"), is_output("output_gradient")
+    (True, True, False)
+    """
+    word = plain(name)
+    return word in OUTPUTS or word.endswith(("output", "activation"))
 
 
 def is_label(name):

@@ -327,3 +327,94 @@ def test_what_cannot_be_called_is_answered_in_one_line(call, words):
     with pytest.raises(FormError, match=r"ibpcl\.check") as caught:
         call()
     assert words in str(caught.value) and "\n" not in str(caught.value)
+
+
+class LazyNorm:
+    """Layer normalization that makes gamma and beta in its first forward."""
+
+    def __init__(self, outside=False):
+        self.gamma = self.beta = None
+        self.outside = outside
+
+    def forward(self, x):
+        if self.gamma is None:
+            self.gamma, self.beta = np.ones(x.shape[-1]), np.zeros(x.shape[-1])
+        self.deviation = x.std(axis=-1, keepdims=True)
+        self.normal = (x - x.mean(axis=-1, keepdims=True)) / self.deviation
+        return self.gamma * self.normal + self.beta
+
+    def backward(self, dout):
+        self.grad_gamma = (dout * self.normal).sum(axis=0)
+        self.grad_beta = dout.sum(axis=0)
+        g = dout if self.outside else dout * self.gamma
+        g = g - g.mean(-1, keepdims=True) - self.normal * (g * self.normal).mean(-1, keepdims=True)
+        return g * (self.gamma if self.outside else 1) / self.deviation
+
+
+def test_parameters_that_the_first_forward_makes_are_checked():
+    right = check(LazyNorm(), (X,))
+    assert right.ok and [item.name for item in right.inputs] == ["x", "gamma", "beta"]
+    # gamma is 1 in the beginning, which would hide this mistake
+    assert not check(LazyNorm(outside=True), (X,)).ok
+
+
+class FirstLayer:
+    """A layer that updates its weights in the backward and returns nothing."""
+
+    def __init__(self):
+        self.W = np.random.default_rng(0).normal(size=(4, 3))
+
+    def forward(self, x):
+        self.x = x
+        return x @ self.W
+
+    def backprop(self, d_out, learn_rate):
+        self.W -= learn_rate * (self.x.T @ d_out)
+
+
+def test_a_backward_that_only_updates_is_judged_by_its_updates():
+    report = check(FirstLayer(), (X,))
+    assert report.ok and [item.name for item in report.inputs] == ["W"]
+
+
+class Pool:
+    """Max-pooling over overlapping windows; every window takes its first largest entry."""
+
+    def __init__(self, dtype=float, at_ties=1.0):
+        self.dtype, self.at_ties = dtype, at_ties
+
+    def forward(self, x):
+        self.x = x
+        half = len(x) // 2  # named like a type of NumPy
+        self.windows = [x[half + k : half + k + 2] for k in range(-half, len(x) - half - 1)]
+        return np.array([window.max() for window in self.windows], self.dtype)
+
+    def backward(self, dout):
+        dx = np.zeros(self.x.shape)
+        for k, window in enumerate(self.windows):
+            factor = self.at_ties if window[0] == window[1] else 1.0
+            dx[k + np.argmax(window)] += factor * dout[k]
+        return dx
+
+
+@pytest.mark.parametrize("dtype", [float, np.float32])
+def test_pooling_may_choose_any_of_equal_inputs(dtype):
+    assert check(Pool(dtype), (np.full(5, 2.50239),)).ok
+
+
+@pytest.mark.parametrize("dtype", [float, np.float32])
+def test_pooling_at_equal_inputs_may_not_pass_more_than_the_gradient(dtype):
+    assert not check(Pool(dtype, at_ties=3.0), (np.full(5, 2.50239),)).ok
+    assert check(Pool(), (X.ravel(),)).ok
+
+
+def tanh(x):
+    return np.tanh(x)
+
+
+def tanh_backward(grad_output, tanh_output):
+    return grad_output * (1 - tanh_output**2)
+
+
+def test_an_argument_named_after_a_function_and_output_is_the_output():
+    assert check(tanh, tanh_backward, (X,)).ok

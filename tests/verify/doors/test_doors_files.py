@@ -355,3 +355,31 @@ def test_a_guess_is_no_excuse_for_a_gradient_that_raises(file):
     ]
     assert "SystemExit: 2 (line 4" in words[0] and "product_backward raises ValueError" in words[1]
     assert not any("\n" in text for text in words)
+
+
+TWO_OBJECTS = """
+import numpy as np
+
+class Scale:
+    def __init__(self, w, bug=False):
+        self.w, self.bug = np.array(w, float), bug
+
+    def forward(self, x):
+        self.x = x
+        return x * self.w
+
+    def backward(self, dout):
+        self.dw = (dout * self.x).sum(0)
+        return dout * (self.w.sum() if self.bug else self.w)
+
+good = Scale([1.0, 2.0, 3.0])
+bad = Scale([1.0, 2.0, 3.0], bug=True)
+"""
+
+
+def test_every_object_of_a_class_is_checked_by_its_name(file):
+    path = file(TWO_OBJECTS)
+    shapes = {"x": (4, 3)}
+    assert verdicts(path, shapes=shapes) == {"good": "ok", "bad": "wrong"}
+    assert verdicts(path, ["bad"], shapes) == {"bad": "wrong"}
+    assert verdicts(path, ["good"], shapes) == {"good": "ok"}
