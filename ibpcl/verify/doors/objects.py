@@ -137,10 +137,9 @@ class Opened:
         before = leaves.arrays_in(self.holder)
         new = [path for path in leaves.arrays_in(after) if path not in before]
         return any(
-            words.same(path[-1], name)
+            words.is_learned(path[-1])
             or (len(path) > 1 and words.plain(path[-2]) in words.PARAMETER_HOLDERS)
             for path in new
-            for name in words.LEARNED
             if isinstance(path[-1], str)
         )
 
@@ -424,7 +423,8 @@ class Opened:
             if item.name not in wrt
             and isinstance(item.value, np.ndarray)
             and item.value.ndim
-            and words.plain(item.paths[0][-1]) in ("w", "weights", "weight", "b", "bias")
+            and isinstance(item.paths[0][-1], str)
+            and words.is_learned(item.paths[0][-1])
         ]
         if missing:
             yield f"no gradient was found for {', '.join(missing)}"

@@ -111,9 +111,7 @@ def prepared(before, after):
             if step not in known:
                 if isinstance(value, (list, int)) and not is_holder and isinstance(old, dict):
                     leaves.put(old, (step,), type(value)())
-                keep = is_holder or (
-                    isinstance(step, str) and any(words.same(step, name) for name in words.LEARNED)
-                )
+                keep = is_holder or (isinstance(step, str) and words.is_learned(step))
             else:
                 keep = (
                     earlier is None

@@ -227,8 +227,6 @@ GENERIC = {
     "aprev",
 }
 
-# Names of parameters, of which others are synonyms (see `same`).
-LEARNED = ("W", "b", "gamma", "beta")
 PARAMETER_HOLDERS = {
     "params",
     "parameters",
@@ -487,6 +485,28 @@ def is_prediction(name):
     """
     word = plain(name)
     return word in PREDICTIONS or "pred" in word or "logit" in word
+
+
+def is_learned(name):
+    """Return whether an attribute's name is usual for a learned parameter.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+
+    Returns
+    -------
+    bool
+        True for weights, biases, ``gamma`` and ``beta``, also with a number.
+
+    Examples
+    --------
+    >>> is_learned("W0"), is_learned("bias"), is_learned("scale"), is_learned("mean")
+    (True, True, True, False)
+    """
+    word = plain(name).rstrip("0123456789")
+    return any(same(word, parameter) for parameter in ("W", "b", "gamma", "beta"))
 
 
 def is_output(name):

@@ -418,3 +418,24 @@ def tanh_backward(grad_output, tanh_output):
 
 def test_an_argument_named_after_a_function_and_output_is_the_output():
     assert check(tanh, tanh_backward, (X,)).ok
+
+
+class Unsummed(FirstLayer):
+    """The gradient of the biases has a row for every example."""
+
+    def __init__(self):
+        super().__init__()
+        self.W0 = np.zeros((1, 3))
+
+    def forward(self, x):
+        return super().forward(x) + self.W0
+
+    def backprop(self, d_out):
+        self.dW, self.dW0 = self.x.T @ d_out, d_out
+        return d_out @ self.W.T
+
+
+def test_a_parameter_without_a_gradient_of_its_size_is_named():
+    report = check(Unsummed(), (X,))
+    assert [item.name for item in report.inputs] == ["x", "W"]
+    assert any("W0" in note for note in report.notes)
