@@ -17,7 +17,7 @@ from ibpcl.verify.doors.pair import Adapted, Pair
 from ibpcl.verify.doors.pairs import chosen
 from ibpcl.verify.doors.preparing import initialized, kept_output, plain_steps, prepared
 from ibpcl.verify.doors.refusals import FormError, raised
-from ibpcl.verify.doors.signatures import parameters_of, returned_names
+from ibpcl.verify.doors.signatures import method_parameters, returned_names
 from ibpcl.verify.doors.ways import Way, is_ambiguous, split, ways_of
 
 MOST_WAYS = 6  # of calling a backward that are compared
@@ -169,8 +169,8 @@ class Opened:
         """
         ways = []
         errors = []
-        parameters = parameters_of(self.backward, skip=1)
-        names = returned_names(self.backward)
+        parameters = method_parameters(self.kind, self.methods.backward)
+        names = returned_names(getattr(self.kind, self.methods.backward))
         runs = []
 
         def call(way, dout, out, extras):

@@ -439,3 +439,23 @@ def test_a_parameter_without_a_gradient_of_its_size_is_named():
     report = check(Unsummed(), (X,))
     assert [item.name for item in report.inputs] == ["x", "W"]
     assert any("W0" in note for note in report.notes)
+
+
+class Loss:
+    """Static methods; the gradients are returned in an order of their own."""
+
+    @staticmethod
+    def loss(y, y_pred, mean, log_var):
+        return ((y - y_pred) ** 2).sum() / 2 + (mean**2).sum() / 2 + np.exp(log_var).sum()
+
+    @staticmethod
+    def grad(y, y_pred, mean, log_var):
+        dy_pred = y_pred - y
+        dlog_var = np.exp(log_var)
+        dmean = mean
+        return dy_pred, dlog_var, dmean
+
+
+def test_names_in_the_return_of_a_static_method_decide():
+    report = check(Loss(), tuple(RNG.normal(size=(4, 3, 3))))
+    assert report.ok and len(report.inputs) == 3
