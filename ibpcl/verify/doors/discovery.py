@@ -21,6 +21,8 @@ LOSS_METHODS = (
 )
 # Forwards of a gradient function whose name contains no other word, such as `gradient`.
 OBJECTIVES = ("f", "loss", "cost", "objective", "func", "fun", "function", "J")
+# Words of a name that do not tell what is computed, as in `compute_cost` and `compute_gradient`.
+FILLERS = frozenset({"compute", "calculate", "calc", "get", "eval", "evaluate"})
 
 
 def targets_in(module):
@@ -116,11 +118,30 @@ def _forward_of(name, marks, plain, marked, kind):
                 return alone or next(
                     (other for other in OBJECTIVES if (other,) in plain and other != name), None
                 )
+        if any(part in FILLERS for part in parts):
+            return _objective_of(name, marks, plain)
     if marks is words.DERIVATIVE_WORDS and name.startswith("d") and len(name) > 1:
         rest = name[1:]
         if tuple(words.tokens(rest)) in plain and plain[tuple(words.tokens(rest))] == rest:
             return rest
     return None
+
+
+def _objective_of(name, marks, plain):
+    """Return the name of the objective of a function such as `compute_gradient`, or None.
+
+    One with the same filler is taken first: `compute_cost` before `calculate_cost` and `cost`.
+    """
+    parts = words.tokens(name)
+    computed = _without(parts, marks | FILLERS)
+    fillers = FILLERS.intersection(parts)
+    found = [
+        (fillers != FILLERS.intersection(other), order, its_name)
+        for other, its_name in plain.items()
+        for order, objective in enumerate(OBJECTIVES)
+        if _without(other, FILLERS) == (*computed, objective)
+    ]
+    return min(found)[-1] if found else None
 
 
 def _without(parts, marks):

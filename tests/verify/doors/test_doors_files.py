@@ -73,10 +73,28 @@ def test_pairs_are_found_by_their_names(file, forward, gradient):
     assert verdicts(path, [gradient]) == verdicts(path, [forward]) == {forward: "ok"}
 
 
+@pytest.mark.parametrize(
+    ("cost", "gradient"),
+    [
+        ("compute_cost", "compute_gradient"),
+        ("calculate_loss", "calculate_gradient"),
+        ("compute_logistic_loss", "compute_logistic_gradient"),
+        ("cost", "compute_gradient"),
+    ],
+)
+def test_costs_and_their_gradients_are_pairs(file, cost, gradient):
+    path = file(
+        f"def {cost}(w):\n    return (w**2).sum()\ndef {gradient}(w):\n    return 2 * w\n"
+        "def compute_accuracy(w):\n    return 0.0\n"
+    )
+    assert verdicts(path, shapes={"w": (4,)}) == {cost: "ok"}
+
+
 def test_functions_that_only_sound_alike_are_no_pair(file):
     path = file(
         "def data(x):\n    return x\ndef dat(x):\n    return x\ndef descent(x):\n    return x\n"
         "def gradient_descent(x):\n    return x\ndef train(x):\n    return x\n"
+        "def compute_data(x):\n    return x\ndef compute_gradient(x):\n    return x\n"
     )
     assert list(discovery.targets_in(loading.load(path).module)) == ["descent"]
     with pytest.raises(UserError, match="nothing to check"):
