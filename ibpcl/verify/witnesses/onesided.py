@@ -98,10 +98,12 @@ def allowed_at(problem, j, entry, rows, rng):
             _slope_aside(problem, j, direction, step, h, rng) for _ in range(NEIGHBOURS)
         ]
     slopes = np.array([values for values in slopes if np.all(np.isfinite(values))])
-    smallest, largest = slopes.min(axis=0), slopes.max(axis=0)
-    up, down = np.maximum(rows, 0), np.minimum(rows, 0)
-    low = up @ smallest + down @ largest
-    high = up @ largest + down @ smallest
+    smallest = slopes.min(axis=0)
+    largest = slopes.max(axis=0)
+    positive = np.maximum(rows, 0)
+    negative = np.minimum(rows, 0)
+    low = positive @ smallest + negative @ largest
+    high = positive @ largest + negative @ smallest
     seen = slopes @ rows.T
     rounding = np.max(np.abs(rows) @ (spacing * np.abs(outputs[0]))) / (ASIDE_STEP[step] * h)
     room = ROOM * (np.max(np.abs(seen)) + 1e-12) + rounding
