@@ -21,7 +21,7 @@ LOSS_METHODS = (
 )
 # Forwards of a gradient function whose name contains no other word, such as `gradient`.
 OBJECTIVES = ("f", "loss", "cost", "objective", "func", "fun", "function", "J")
-# Words of a name that do not tell what is computed, as in `compute_cost` and `compute_gradient`.
+# Verbs in a name that do not distinguish functions: `compute` in `compute_cost`.
 FILLERS = frozenset({"compute", "calculate", "calc", "get", "eval", "evaluate"})
 
 
