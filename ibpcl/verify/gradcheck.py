@@ -273,9 +273,7 @@ def _check(problem, report, wrt, rtol, seed, mode, candidates):
             for j in problem.wrt
         ]
         return
-    report.notes = list(
-        filter(None, [form.in_native_precision(problem, w[0]), *_blind_spots(problem)])
-    )
+    report.notes = list(filter(None, [form.in_native_precision(problem, w[0])]))
     truths, verdicts = _judged(problem, problem.wrt, report, w, rng, rtol, mode)
     clean, truths = _forgiven(problem, verdicts, truths, report, w, rng, rtol, mode)
     report.inputs = [verdicts[j] for j in problem.wrt]
@@ -312,7 +310,9 @@ def _check(problem, report, wrt, rtol, seed, mode, candidates):
             both.update(verdicts_there)
         there, hidden = _forgiven(there, elsewhere, hidden, report, w, rng, rtol, "directional")
         fresh = [j for j in right if elsewhere[j].kind not in NOT_WRONG]
+        _tested_elsewhere(there, w[0], [verdicts[j] for j in right if elsewhere[j].ok])
         report.inputs = [elsewhere[j] if j in fresh else verdicts[j] for j in problem.wrt]
+    report.notes += _blind_spots(problem, near)
     if wrong:
         evidence = Evidence(clean, w, truths, rng, rtol, candidates)
         wrong = _unless_rounded(report, problem, evidence, wrong)
@@ -592,24 +592,60 @@ def _blame(problem, report, side_effects):
             verdict.hint = item.hint
 
 
-def _blind_spots(problem):
-    """Return warnings about inputs that hide certain mistakes."""
+def _tested_elsewhere(there, w, verdicts):
+    """Remove the warning about a zero gradient if the gradient is right and not zero elsewhere."""
+    gradients = dict(zip((there.names[j] for j in there.wrt), there.gradients(w), strict=True))
+    for verdict in verdicts:
+        if verdict.numbers.pop("zero", False):
+            if np.any(gradients[verdict.name]):
+                verdict.words = ""
+            else:
+                verdict.numbers["zero"] = True
+
+
+def _blind_spots(problem, near):
+    """Return warnings about inputs that hide certain mistakes.
+
+    A pattern that is gone at the point nearby, where right gradients are compared once more, hides
+    nothing.
+    """
     notes = []
     for j in problem.wrt:
-        x = np.asarray(problem.point[j])
+        x, other = (np.asarray(at.point[j]) for at in (problem, problem if near is None else near))
         name = problem.names[j]
-        if x.ndim == 2 and x.shape[0] == x.shape[1] > 1 and np.array_equal(x, x.T):
+        if (
+            x.ndim == 2
+            and x.shape[0] == x.shape[1] > 1
+            and np.array_equal(x, x.T)
+            and np.array_equal(other, other.T)
+        ):
             notes.append(f"{name} is symmetric: a missing transpose can't be seen there")
-        elif x.size and np.all(x == 1):
+        elif x.size and np.all(x == 1) and np.all(other == 1):
             notes.append(
                 f"{name} is 1 everywhere: a missing factor or power of it can't be seen there"
             )
-        if 1 in x.shape and x.size > 1:
-            axes = ", ".join(str(axis) for axis, n in enumerate(x.shape) if n == 1)
+        single = [
+            axis for axis, n in enumerate(x.shape) if n == 1 and _is_free(problem, j, x, axis)
+        ]
+        if single and x.size > 1:
+            axes = ", ".join(map(str, single))
             notes.append(
                 f"{name} has size 1 along axis {axes}: a missing sum or mean over it can't be seen"
             )
     return notes
+
+
+def _is_free(problem, j, x, axis):
+    """Return whether an axis of size 1 may be longer, and the outputs are then longer as well.
+
+    The size-1 axis of a bias that is added to every row of a batch is not free.
+    """
+    try:
+        with np.errstate(all="ignore"):
+            longer = problem.at(problem.with_input(j, np.repeat(x, 2, axis))).vector()
+    except Exception:  # a function that needs its shapes may raise anything
+        return False
+    return longer.size != problem.vector().size
 
 
 def assert_correct(f, f_vjp, inputs, wrt=None, **options):

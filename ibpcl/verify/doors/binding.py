@@ -137,7 +137,7 @@ def rate_for(dout):
     return 1 / size if size > 0 and np.isfinite(1 / size) else 1.0
 
 
-def calls_of(parameters, inputs, extras, method=False, outputs=1):
+def calls_of(parameters, inputs, extras, method=False, outputs=1, returned=None):
     """Return the possible ways to call a gradient function, the most plausible first.
 
     Parameters
@@ -153,6 +153,8 @@ def calls_of(parameters, inputs, extras, method=False, outputs=1):
         needs.
     outputs : int
         Number of outputs; each of several outputs has a separate cotangent.
+    returned : str, list or None
+        Names of the forward's results in its source.
 
     Returns
     -------
@@ -170,13 +172,15 @@ def calls_of(parameters, inputs, extras, method=False, outputs=1):
             if method
             else [Call(way) for way in roles]
         )
-    options = [_options(name, inputs, extras, method) for name in parameters.required]
+    results = _results(returned, extras)
+    options = [_options(name, inputs, extras, method, results) for name in parameters.required]
     if outputs > 1:
         arriving = [n for n, name in enumerate(parameters.required) if words.is_cotangent(name)]
         for k, n in enumerate(arriving[:outputs]):
             options[n] = [("dout", k)]
     optional = _optional(parameters, inputs)
-    if not method and outputs == 1 and _are_decisive(parameters.required, inputs):
+    caches = [name for name in parameters.required if words.plain(name) in words.CACHES and extras]
+    if not method and outputs == 1 and not caches and _are_decisive(parameters.required, inputs):
         options = [item[:1] for item in options]
     calls = []
     for roles in itertools.islice(itertools.product(*options), 50 * MOST):
@@ -184,7 +188,21 @@ def calls_of(parameters, inputs, extras, method=False, outputs=1):
             keywords = tuple(item for item in optional if item[1] not in roles)
             calls.append(Call(roles, keywords))
     calls = calls[:MOST]
-    return sorted(calls, key=lambda call: _penalty(call, parameters, inputs, extras, method))
+    return sorted(calls, key=lambda call: _penalty(call, options, extras, method))
+
+
+def _results(returned, extras):
+    """Return the roles of the forward's results by their names in its source, as ``plain``."""
+    if isinstance(returned, str):
+        return {words.plain(returned): "out"}
+    if not isinstance(returned, list) or len(returned) != extras + 1:
+        return {}
+    roles = ["out", *range(extras)] if extras > 1 else ["out", "cache"]
+    return {
+        words.plain(name): role
+        for name, role in zip(returned, roles, strict=False)
+        if isinstance(name, str)
+    }
 
 
 def _are_decisive(names, inputs):
@@ -202,8 +220,17 @@ def _holds_cache(roles):
     return any(role == "cache" or isinstance(role, int) for role in roles)
 
 
-def _options(name, inputs, extras, method=False):
+def _options(name, inputs, extras, method, results):
     """Return the possible roles of a required parameter, the likeliest first."""
+    found = _by_name(name, inputs, extras, method)
+    role = results.get(words.plain(name))
+    if role is None or role not in found or (words.plain(name),) in found[:1]:
+        return found
+    return [role, *(other for other in found if other != role)]
+
+
+def _by_name(name, inputs, extras, method):
+    """Return the possible roles of a parameter by its name alone."""
     word = words.plain(name)
     exact = [(key,) for key in inputs if words.plain(key) == word]
     alike = [(key,) for key in inputs if words.same(key, name) and (key,) not in exact]
@@ -244,12 +271,9 @@ def _optional(parameters, inputs):
     return roles
 
 
-def _penalty(call, parameters, inputs, extras, method):
+def _penalty(call, options, extras, method):
     """Return how implausible a call is: it should use the cache, and keep the usual order."""
-    cost = 0
-    for name, role in zip(parameters.required, call.positional, strict=True):
-        options = _options(name, inputs, extras, method)
-        cost += options.index(role) if role in options else 0
+    cost = sum(roles.index(role) for roles, role in zip(options, call.positional, strict=True))
     if not call.takes_cotangent and (extras or method) and not (method and not call.positional):
         cost += 1
     if extras and not _holds_cache(call.roles) and not method:

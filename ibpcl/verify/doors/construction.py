@@ -87,26 +87,34 @@ def constructed(kind, inputs, given_arguments=None):
             holder = again if set_up(again, shape, {}) and runs(again, inputs) else holder
         return holder, inputs
     errors = []
+    unfit = None
     for options in settings(kind, missing, shape):
         try:
             holder = made(kind, {**given, **options})
         except FormError as error:
             errors.append(error)
             continue
+        unfit = unfit or (holder, {**given, **options})
         if x is None or runs(holder, inputs):
             return holder, inputs
         for variant in (0, 1):
             holder = made(kind, {**given, **options})
             if set_up(holder, shape, options, variant) and runs(holder, inputs):
                 return holder, inputs
-    raise (
-        errors[0]
-        if errors
-        else FormError(
-            f"check: {kind.__name__}({', '.join(wanted)}) could not be made with guessed "
-            f"arguments; give an object instead: ibpcl.check({kind.__name__}(...), x)"
-        )
-    )
+    raise errors[0] if unfit is None else _refused(kind, *unfit, inputs)
+
+
+def _refused(kind, holder, arguments, inputs):
+    """Return the error of an object whose forward raises for the inputs."""
+    title = f"{_called(kind, arguments)}.{methods_of(kind).forward}"
+    values = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
+    named = inputs if isinstance(inputs, dict) else {}
+    try:
+        getattr(holder, methods_of(kind).forward)(*(() if named else values), **named)
+        why = f"check: {title} works once, but not on a copy of the object"
+    except Exception as error:  # code under check may raise anything
+        why = f"check: {raised(error, title)}"
+    return FormError(f"{why}; {_objects(kind)}")
 
 
 def _large(kind):
@@ -287,12 +295,21 @@ def made(kind, arguments):
     try:
         return repeated(lambda: kind(**arguments))
     except (Exception, SystemExit) as error:
-        shown = ", ".join(f"{name}={_short(value)}" for name, value in arguments.items())
         raise FormError(
-            f"check: {raised(error, f'{kind.__name__}({shown})')}; give an object instead: "
-            f"ibpcl.check({kind.__name__}(...), x), or make one in the file: "
-            f"layer = {kind.__name__}(...)"
+            f"check: {raised(error, _called(kind, arguments))}; {_objects(kind)}"
         ) from error
+
+
+def _called(kind, arguments):
+    shown = ", ".join(f"{name}={_short(value)}" for name, value in arguments.items())
+    return f"{kind.__name__}({shown})"
+
+
+def _objects(kind):
+    return (
+        f"give an object instead: ibpcl.check({kind.__name__}(...), x), or make one in the file: "
+        f"layer = {kind.__name__}(...)"
+    )
 
 
 def _short(value):

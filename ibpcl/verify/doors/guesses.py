@@ -46,6 +46,8 @@ SCALARS = {
     "learning_rate": 0.1,
 }
 STRIDED = {"pool_param": {"pool_height": 2, "pool_width": 2, "stride": 2}}
+# an argument that a docstring calls a probability
+PROBABLE = r"^\s*{}\b\s*(?::|-|\().*probabilit"
 LISTED = r"\b{}\b\s*:\s*(?::class:)?.{{0,30}}\blist of"  # an argument that a docstring calls a list
 MOST = 200  # combinations that are tried
 
@@ -80,8 +82,11 @@ def candidates(function, skip=0, hint="", given=()):
         name for name in parameters.optional if words.is_label(name) or words.plain(name) == "y"
     ]
     for name in [*parameters.required, *optional, *_without_default(function, skip, parameters)]:
+        word = words.plain(name)
+        if re.search(PROBABLE.format(re.escape(name)), text, re.IGNORECASE | re.MULTILINE):
+            word = "probabilities"
         values = _values(
-            name, shapes.get(name), annotations.get(name), context, rng, first=not options
+            name, word, shapes.get(name), annotations.get(name), context, rng, first=not options
         )
         if re.search(LISTED.format(re.escape(name)), text):
             values = [[rng.normal(size=(3, 4)), rng.normal(size=(3, 4))], *values]
@@ -113,9 +118,8 @@ def _without_default(function, skip, parameters):
     return [p.name for p in every if p.kind is p.KEYWORD_ONLY and p.default is p.empty]
 
 
-def _values(name, shape, annotation, context, rng, first):
-    """Return the candidates for one parameter."""
-    word = words.plain(name)
+def _values(name, word, shape, annotation, context, rng, first):
+    """Return the candidates for one parameter; ``word`` is its name, or "probabilities"."""
     if name in STRIDED or schemes.is_settings(name):
         return [STRIDED.get(name, dict(schemes.SETTINGS))]
     if annotation in (float, "float"):
@@ -133,6 +137,8 @@ def _values(name, shape, annotation, context, rng, first):
             else ()
         )
         return [*(_drawn(rng, size, word) for size in sizes), SCALARS[name]]
+    if words.is_fraction(name):
+        return [0.5]
     labels = [
         np.eye(4)[[0, 3, 1]],
         np.array([0, 3, 1]),
@@ -186,6 +192,7 @@ def _drawn(rng, shape, word):
         "probs",
         "prob",
         "yhat",
+        "phat",
         "ypred",
         "pred",
         "preds",
@@ -229,6 +236,27 @@ def _is_series(context):
             "transformer",
         )
     )
+
+
+def is_setting(name):
+    """Return whether a number with this name is usually a setting, which has no gradient.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+
+    Returns
+    -------
+    bool
+        True for names such as ``momentum``, ``reg`` and ``p_dropout``.
+
+    Examples
+    --------
+    >>> is_setting("momentum"), is_setting("gamma"), is_setting("p_dropout")
+    (True, False, True)
+    """
+    return words.is_fraction(name) or (name in SCALARS and name not in ("gamma", "beta", "alpha"))
 
 
 def documented(function):

@@ -71,8 +71,8 @@ def load(path):
     if not file.is_file():
         raise UserError(f"check: there is no file {path}")
     is_notebook = file.suffix == ".ipynb"
-    module = _module(file)
     tree = _parsed(file, path, is_notebook)
+    module = _module(file, _levels(tree))
     flags = _future_flags(tree)
     failures = []
     first = None
@@ -155,8 +155,18 @@ def _future_flags(tree):
     return flags
 
 
-def _module(file):
-    """Return an empty module for a file, prepared for imports from its folder and package."""
+def _levels(tree):
+    """Return the most dots before a relative import, as in ``from ..layers import Dense``."""
+    return max(
+        (node.level for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)), default=0
+    )
+
+
+def _module(file, levels):
+    """Return an empty module for a file, prepared for imports from its folder and package.
+
+    The package has as many folders as the relative imports need, also without ``__init__.py``.
+    """
     spec = (
         importlib.util.spec_from_file_location(f"checked_{file.stem}", file)
         if file.suffix == ".py"
@@ -171,7 +181,7 @@ def _module(file):
         sys.path.insert(0, str(file.parent))
     parts = []
     folder = file.parent
-    while (folder / "__init__.py").is_file():
+    while (folder / "__init__.py").is_file() or len(parts) < levels:
         parts.insert(0, folder.name)
         folder = folder.parent
     if parts:

@@ -8,6 +8,7 @@ from ibpcl.verify.doors import leaves, reading, state
 from ibpcl.verify.doors import vocabulary as words
 from ibpcl.verify.doors.arguments import Arguments, is_moved
 from ibpcl.verify.doors.pair import Adapted, Pair
+from ibpcl.verify.doors.pairs import fits
 from ibpcl.verify.doors.refusals import FormError, raised
 from ibpcl.verify.doors.signatures import returned_names
 
@@ -51,24 +52,22 @@ def pair_of_loss(function, given, keywords=()):
         f"{title}_vjp, ({', '.join(given)},))"
     )
 
-    def run(called, values):
+    def run(called, values, held=()):
         copy = leaves.duplicate(holder)
         made = arguments.rebuilt(values[: len(arguments.spread)])
-        for item, value in zip(
-            parameters, values[len(arguments.spread) :] if holder is not None else [], strict=True
-        ):
-            for path in item.paths:
-                leaves.put(copy, path, value)
+        others = list(zip(held, values[len(arguments.spread) :], strict=True))
         if holder is None:
             return _with_globals(
                 called,
-                dict(zip(held_in_module, values[len(arguments.spread) :], strict=False)),
+                {leaf.name: value for leaf, value in others},
                 lambda: arguments.passed_to(called, made),
             ), copy
+        for item, value in others:
+            for path in item.paths:
+                leaves.put(copy, path, value)
         return arguments.passed_to(lambda *a, **k: called(copy, *a, **k), made), copy
 
     parameters = []
-    held_in_module = []
     plain = [leaf.value for leaf in arguments.spread]
     try:
         result, after = run(source, [leaves.duplicate(value) for value in plain])
@@ -91,55 +90,59 @@ def pair_of_loss(function, given, keywords=()):
     parameter_leaves = [
         reading.Leaf(item.name, item.paths[0], item.value) for item in parameters
     ] or _globals_of(source)
-    paths = reading.assigned(
-        [entry for entry in entries if entry.name or np.ndim(entry.value) or not parameter_leaves],
-        moved + parameter_leaves,
-        beside_others=True,
-    )
-    if not paths:
+    candidates = [
+        entry for entry in entries if entry.name or np.ndim(entry.value) or not parameter_leaves
+    ]
+    owners = moved + parameter_leaves
+    readings = reading.alternatives(candidates, owners) or [
+        reading.assigned(candidates, owners, beside_others=True)
+    ]
+    if not readings[0]:
         raise FormError(f"check: {title} returns no gradient of {', '.join(given)}; {usage}")
-    by_name = {leaf.name: leaf for leaf in moved + parameter_leaves}
-    values_at = {entry.path: entry.value for entry in entries}
-    matched = [(by_name[name], values_at[path]) for name, path in paths.items()]
-    modes = reading.modes_of(result[position], matched, takes_cotangent=False)
-    mode = modes[0] if modes else "loss"
-    parameters = [item for item in parameters if item.name in paths]
-    held_in_module = (
-        [leaf.name for leaf in parameter_leaves if leaf.name in paths] if holder is None else []
-    )
-    shapes = {name: np.shape(by_name[name].value) for name in paths}
 
-    def forward(called, *values):
-        returned, _ = run(called, values)
-        return reading.reduced(mode, returned[position]), values
+    def pair_of(paths):
+        by_name = {leaf.name: leaf for leaf in owners}
+        values_at = {entry.path: entry.value for entry in entries}
+        matched = [(by_name[name], values_at[path]) for name, path in paths.items()]
+        modes = reading.modes_of(result[position], matched, takes_cotangent=False)
+        mode = modes[0] if modes else "loss"
+        held = [item for item in parameters or parameter_leaves if item.name in paths]
+        shapes = {name: np.shape(by_name[name].value) for name in paths}
 
-    def backward(called, dout, values):
-        returned, _ = run(called, values)
-        return tuple(
-            None
-            if reading.at(returned, path) is None
-            else reading.pulled(mode, dout, reading.at(returned, path), shapes[name])
-            for name, path in paths.items()
+        def forward(called, *values):
+            returned, _ = run(called, values, held)
+            return reading.reduced(mode, returned[position]), values
+
+        def backward(called, dout, values):
+            returned, _ = run(called, values, held)
+            return tuple(
+                None
+                if reading.at(returned, path) is None
+                else reading.pulled(mode, dout, reading.at(returned, path), shapes[name])
+                for name, path in paths.items()
+            )
+
+        every = [*arguments.spread, *held]
+        owner = type(holder) if holder is not None else None
+        left = [leaf.name for leaf in moved if leaf.name not in paths]
+        notes = (
+            (f"no gradient is returned for {', '.join(left)}, which is treated as data",)
+            if left
+            else ()
+        )
+        return Pair(
+            Adapted(source, forward, owner),
+            Adapted(source, backward, owner),
+            tuple(leaf.name for leaf in every),
+            (source, source),
+            None,
+            tuple(leaf.value for leaf in every),
+            tuple(paths),
+            notes,
         )
 
-    every = [*arguments.spread, *(leaf for leaf in parameter_leaves if leaf.name in paths)]
-    owner = type(holder) if holder is not None else None
-    left = [leaf.name for leaf in moved if leaf.name not in paths]
-    notes = (
-        (f"no gradient is returned for {', '.join(left)}, which is treated as data",)
-        if left
-        else ()
-    )
-    return Pair(
-        Adapted(source, forward, owner),
-        Adapted(source, backward, owner),
-        tuple(leaf.name for leaf in every),
-        (source, source),
-        None,
-        tuple(leaf.value for leaf in every),
-        tuple(paths),
-        notes,
-    )
+    pairs = [pair_of(paths) for paths in readings]
+    return next((pair for pair in pairs if len(pairs) > 1 and fits(pair)), pairs[0])
 
 
 def _globals_of(function):

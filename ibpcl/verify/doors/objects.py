@@ -177,7 +177,9 @@ class Opened:
             runs.append(self._run(way, dout))
             return runs[-1][0]
 
-        for way in ways_of(self.result, parameters, self.arguments, call, names, method=True):
+        for way in ways_of(
+            self.result, parameters, self.arguments, call, names, method=True, forward=self.forward
+        ):
             if isinstance(way, Exception):
                 errors.append(way)
                 continue

@@ -7,6 +7,7 @@ import numpy as np
 
 from ibpcl.errors import UserError
 from ibpcl.verify.doors import construction, guesses, leaves
+from ibpcl.verify.doors import vocabulary as words
 from ibpcl.verify.doors.contexts import is_function, pair_of_function
 from ibpcl.verify.doors.discovery import loss_method, takes_inputs
 from ibpcl.verify.doors.forms import opened
@@ -38,12 +39,15 @@ class Ready(NamedTuple):
         The inputs; None for a pair.
     guessed : str
         The guessed inputs in words; empty if none were guessed.
+    wrt : sequence of int or str, or None
+        The inputs to differentiate if the two functions have the standard form; None for all.
     """
 
     forward: object
     gradient: object
     inputs: object
     guessed: str
+    wrt: object = None
 
 
 def with_inputs(target, inputs, wrt, guessed):
@@ -99,7 +103,7 @@ def with_inputs(target, inputs, wrt, guessed):
     if target.kind in ("class", "object") and methods_of(type(f)) is None:
         f = getattr(f, loss_method(type(f)))
     pair = opened(f, g, inputs, wrt)
-    return Ready(f, g, inputs, guessed) if pair is None else Ready(pair, None, None, guessed)
+    return Ready(f, g, inputs, guessed, wrt) if pair is None else Ready(pair, None, None, guessed)
 
 
 def with_guesses(target, given, missing, path, wrt):
@@ -183,14 +187,23 @@ def with_guesses(target, given, missing, path, wrt):
         tried += 1
         if quality == 2:
             fitting = not isinstance(ready.forward, Pair) or fits(ready.forward)
+            column = None if fitting or first is not None else _one_column(guess, function, hint)
+            if column is not None:
+                narrow = _narrow(target, {**given, **column}, wrt, guesses.described(column))
+                if narrow is not None:
+                    return narrow
             if first is None and fitting:
-                return ready
+                return _without_settings(ready)
             if first is not None and fitting and _ranks(ready) != _ranks(first):
                 raise Disagreeing(
                     f"right for the guessed inputs {ready.guessed}, wrong for {first.guessed}: "
                     "provide suitable inputs by check_inputs() or --shape"
                 )
             first = first or ready
+        if quality == 0:
+            error = error or FormError(
+                f"check: {target.name} returns NaN, infinity or no number for {ready.guessed}"
+            )
         finite = finite or (ready if quality == 1 else None)
         if tried >= OPENED:
             break
@@ -205,6 +218,47 @@ def with_guesses(target, given, missing, path, wrt):
         f"works{why}; let a function check_inputs() in the file return a dict with {several}, or "
         f"pass {sizes}, such as --shape {missing[0]}=3,4"
     ) from error
+
+
+def _without_settings(ready):
+    """Return a target of which settings, such as a rate of dropout, need no gradient."""
+    if isinstance(ready.forward, Pair) or ready.wrt is not None:
+        return ready
+    out, cache = ready.forward(
+        **{name: leaves.duplicate(value) for name, value in ready.inputs.items()}
+    )
+    gradients = ready.gradient(_ones(out), cache)
+    moved = [name for name, value in ready.inputs.items() if leaves.is_array(value)]
+    learned = [name for name in moved if not guesses.is_setting(name)]
+    count = len(gradients) if isinstance(gradients, (tuple, list, dict)) else 1
+    if not len(learned) == count < len(moved):
+        return ready
+    left = ", ".join(name for name in moved if name not in learned)
+    return ready._replace(wrt=learned, guessed=f"{ready.guessed} ({left} has no gradient)")
+
+
+def _one_column(guess, function, hint):
+    """Return a guess with one column per array, for a binary loss; None for other functions.
+
+    A binary loss has one output per example, so its mean over the examples may be written as a mean
+    over all entries.
+    """
+    tokens = words.tokens(f"{hint}_{function.__name__}")
+    arrays = {name: value for name, value in guess.items() if np.ndim(value) == 2}
+    if not {"binary", "bce", "logistic"} & set(tokens) or len(arrays) < 2:
+        return None
+    return {**guess, **{name: value[:, :1] for name, value in arrays.items()}}
+
+
+def _narrow(target, inputs, wrt, guessed):
+    """Return a target with guessed columns as inputs if its gradient fits there, else None."""
+    try:
+        with np.errstate(all="ignore"):
+            ready = with_inputs(target, inputs, wrt, guessed)
+            works = _quality(ready) == 2 and isinstance(ready.forward, Pair) and fits(ready.forward)
+    except Exception:  # code under check may raise anything
+        return None
+    return ready if works else None
 
 
 def _ranks(ready):

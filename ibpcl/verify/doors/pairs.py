@@ -61,7 +61,7 @@ def pair_of(f, g, given, keywords=()):
     ways = []
     errors = []
     try:
-        for way in ways_of(result, parameters, arguments, call, names):
+        for way in ways_of(result, parameters, arguments, call, names, forward=f):
             if isinstance(way, Exception):
                 errors.append(way)
             else:

@@ -215,7 +215,12 @@ def alternatives(entries, found_leaves):
         return []
     shape = np.shape(entries[0].value)
     fitting = [leaf for leaf in found_leaves if np.shape(leaf.value) == shape]
-    fitting.sort(key=lambda leaf: not words.is_prediction(leaf.keys[0]))
+    fitting.sort(
+        key=lambda leaf: (
+            not words.is_prediction(leaf.keys[0]),
+            words.is_label(leaf.keys[0]) or words.plain(leaf.keys[0]) in ("y", "ys"),
+        )
+    )
     return [{leaf.name: entries[0].path} for leaf in fitting]
 
 

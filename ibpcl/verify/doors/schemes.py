@@ -39,7 +39,8 @@ NUMBERS = {
     "lambda": 0.1,
 }
 _STATE = (
-    r"(prev)?[hc](prev|0|init|t|tm1)?|(prev)?(hidden|state|cell)(prev|0|t)?|a0|aprev|initialstate"
+    r"(prev)?[hc](prevt|prev|0|init|t|tm1)?|(prev)?(hidden|state|cell)(prevt|prev|0|t)?|a0|aprev"
+    r"|initialstate"
 )
 _IN = r"w[xi][a-z]*|wax|u|win|winput|wx\w*|wih"
 _OUT = r"wh[a-z]*|waa|wrec|whh|wa|wh\w*"
@@ -93,7 +94,13 @@ SCHEMES = (
         (r"gamma|beta", (3,)),
         (r"g|groups", 3),
     ],
-    [(r"x|inputs?|images?", (2, 3, 4, 4)), (r"gamma|beta", (1, 3, 1, 1)), (r"g|groups", 3)],
+    [
+        (r"x|inputs?|images?", (2, 3, 4, 4)),
+        (r"w|weights?|filters?|kernel", (2, 3, 3, 3)),
+        (r"b|bias", (2, 1)),
+        (r"gamma|beta", (1, 3, 1, 1)),
+        (r"g|groups", 3),
+    ],
     _recurrent((3, 4), 1),
     _recurrent((3, 2, 4), 1),
     _recurrent((3, 4), 4),

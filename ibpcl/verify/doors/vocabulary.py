@@ -484,7 +484,31 @@ def is_prediction(name):
         True for names such as ``y_pred`` and ``logits``.
     """
     word = plain(name)
-    return word in PREDICTIONS or "pred" in word or "logit" in word
+    return word in PREDICTIONS or word.endswith("hat") or "pred" in word or "logit" in word
+
+
+def is_fraction(name):
+    """Return whether an argument's name is usual for a probability of dropping or keeping a unit.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+
+    Returns
+    -------
+    bool
+        True for names such as ``p_dropout``, ``drop_prob`` and ``keep_rate``.
+
+    Examples
+    --------
+    >>> [is_fraction(name) for name in ("p_dropout", "drop_prob", "keep_rate", "p", "dropped")]
+    [True, True, True, False, False]
+    """
+    parts = tokens(name)
+    return "dropout" in parts or bool(
+        {"drop", "keep"} & set(parts) and {"p", "prob", "rate"} & set(parts)
+    )
 
 
 def is_learned(name):

@@ -6,6 +6,7 @@ import numpy as np
 
 from ibpcl.verify.doors import binding, leaves, reading
 from ibpcl.verify.doors.arguments import is_moved
+from ibpcl.verify.doors.signatures import returned_names
 from ibpcl.verify.doors.vocabulary import is_cotangent
 
 
@@ -81,7 +82,7 @@ def splits_of(result, parameters):
     return [1, 0] if leaves.is_array(result[1]) and not beside_a_loss else [1]
 
 
-def ways_of(result, parameters, arguments, call, names, method=False):
+def ways_of(result, parameters, arguments, call, names, method=False, forward=None):
     """Yield every way to call a gradient function that gives gradients.
 
     Parameters
@@ -100,6 +101,8 @@ def ways_of(result, parameters, arguments, call, names, method=False):
     method : bool
         Whether the forward is a method, so that its object stores everything that the gradient
         needs.
+    forward : callable, optional
+        The forward, whose source names its results.
 
     Yields
     ------
@@ -107,12 +110,13 @@ def ways_of(result, parameters, arguments, call, names, method=False):
         A way that works, or the exception of one that raises.
     """
     moved = [leaf for leaf in arguments.spread if is_moved(leaf)]
+    returned = None if forward is None else returned_names(forward)
     for outputs in splits_of(result, parameters):
         out, extras = split(result, outputs)
         if not _differentiable(out):
             continue
         for way in binding.calls_of(
-            parameters, list(arguments.given), len(extras), method, max(outputs, 1)
+            parameters, list(arguments.given), len(extras), method, max(outputs, 1), returned
         ):
             dout = cotangent(out, 0)
             try:

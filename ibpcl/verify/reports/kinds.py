@@ -46,7 +46,10 @@ HINTS = {
     "constant_factor": (
         "compare the constants of the forward with those of its derivative, one after another"
     ),
-    "mean": "dout already contains the weight of every output: sum, do not average",
+    "mean": (
+        "dout already contains the weight of every output: sum, do not average (a course may let "
+        "each layer divide by the batch size; then its loss must not divide, too)"
+    ),
     "transposed": (
         "write down the shape of every factor: for y = x @ W, dW = x.T @ dy and dx = dy @ W.T"
     ),

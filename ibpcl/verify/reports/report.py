@@ -215,7 +215,9 @@ class Report(Judged):
             else self.verdict.upper()
             + (f" for {len(wrong)} of {len(self.inputs)} inputs" if wrong else "")
         )
-        lines = [f"{self.title}: {verdict}, score {self.score:.2f}"]
+        weak = sum(item.ok and bool(item.numbers.get("zero")) for item in self.inputs)
+        weakly = f" ({weak} of {len(self.inputs)} inputs hardly tested)" if weak else ""
+        lines = [f"{self.title}: {verdict}{weakly}, score {self.score:.2f}"]
         right = [item for item in self.inputs if item.ok and not item.words]
         for names, first, *rest in _grouped([item for item in self.inputs if item not in right]):
             lines += _wrapped(f"  {names}  {first}", "      ")
@@ -233,7 +235,7 @@ class Report(Judged):
         witnesses = "" if len(right) == len(self.inputs) else self._witnesses()
         lines += [
             line
-            for note in [witnesses, *self.notes]
+            for note in [witnesses, *_joined(self.notes, [item.name for item in self.inputs])]
             if note
             for line in _wrapped(f"  {note}", "    ")
         ]
@@ -370,6 +372,15 @@ def _grouped(items):
             (", ".join(item.name for item in several), f"{several[0].kind}: {first}", *rest, *hint)
         )
     return rows
+
+
+def _joined(notes, names):
+    """Return notes in which those that differ only by the name at their end are one note."""
+    groups = {}
+    for note in notes:
+        name = next((name for name in names if note.endswith(f" {name}")), "")
+        groups.setdefault(note.removesuffix(name), []).append(name)
+    return [head + ", ".join(several) for head, several in groups.items()]
 
 
 def _apart(got, expected):

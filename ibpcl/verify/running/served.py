@@ -17,7 +17,6 @@ from ibpcl.errors import UserError, nearest
 from ibpcl.verify.doors import discovery, loading
 from ibpcl.verify.doors.inputs import is_input, ready, refuse_shapes
 from ibpcl.verify.doors.opening import Disagreeing
-from ibpcl.verify.doors.pair import Pair
 from ibpcl.verify.doors.refusals import FormError, raised
 from ibpcl.verify.doors.target import Target
 from ibpcl.verify.forwards import roles
@@ -328,12 +327,11 @@ def verdict_on(loaded, target, options):
             pair = ready(
                 module, target, options.path, options.shapes, options.seed % 2**32, options.wrt
             )
-            wrt = None if isinstance(pair.forward, Pair) else options.wrt
             report = check(
                 pair.forward,
                 pair.gradient,
                 pair.inputs,
-                wrt,
+                pair.wrt,
                 seed=options.seed % 2**32,
                 timeout=options.timeout,
                 partial=True,

@@ -288,8 +288,8 @@ def measure(problem, j, entries, rng, rtol=None, method=None):
             gap = np.abs(values - jacobian) / np.where(size > 0, size, 1.0)
             return by_complex_step(usable, float(np.max(gap[clean], initial=0.0)))
         notes = (
-            f"forward is not complex-safe in {name}: the complex step and real differences "
-            "disagree, as they do when np.abs or a cast drops the imaginary part",
+            "forward is not complex-safe: the complex step and real differences disagree, as they "
+            f"do when np.abs or a cast drops the imaginary part of {name}",
         )
     return Truth(
         values,

@@ -7,6 +7,7 @@ import pytest
 
 from ibpcl.errors import UserError
 from ibpcl.verify.doors import discovery, loading, notebooks, schemes
+from ibpcl.verify.doors.inputs import ready
 from ibpcl.verify.running import served
 
 
@@ -226,6 +227,133 @@ def test_guesses_that_disagree_decide_nothing(file):
     assert verdicts(path, ["total"], {"x": (2, 3)}) == {"total": "wrong"}
 
 
+LABEL_FIRST = """
+import numpy as np
+def stable_bce_cost(Y, Z):
+    m = Y.shape[1]
+    cost = np.sum(np.logaddexp(0, Z) - Z * Y) / m
+    dZ_last = (1 / (1 + np.exp(-Z)) - Y) / m
+    return cost, dZ_last
+def bce_cost(Y, P_hat):
+    '''Args:
+        Y: the labels
+        P_hat: estimated probabilities of the last layer
+    '''
+    m = Y.shape[1]
+    cost = np.sum(-Y * np.log(P_hat) - (1 - Y) * np.log(1 - P_hat)) / m
+    dP = ((1 - Y) / (1 - P_hat) - Y / P_hat) / m
+    return cost, dP
+"""
+
+
+def test_an_unnamed_gradient_belongs_to_the_input_for_which_it_is_right(file):
+    assert verdicts(file(LABEL_FIRST)) == {"stable_bce_cost": "ok", "bce_cost": "ok"}
+    wrong = LABEL_FIRST.replace("- Y) / m", "+ Y) / m").replace("- Y / P_hat)", "+ Y / P_hat)")
+    path = file(wrong)
+    assert set(verdicts(path).values()) == {"wrong"}
+    loaded = loading.load(str(path))
+    for target in discovery.targets_in(loaded.module).values():
+        options = types.SimpleNamespace(
+            shapes={}, wrt=None, seed=0, timeout=20.0, path=str(path), figures=False
+        )
+        report = served.verdict_on(loaded, target, options)["report"]
+        assert [item["name"] for item in report["inputs"]] in (["Z"], ["P_hat"])
+
+
+SETTINGS = """
+import numpy as np
+def dropout_forward(X, p_dropout):
+    mask = np.random.binomial(1, p_dropout, size=X.shape) / p_dropout
+    return X * mask, mask
+def dropout_backward(dout, mask):
+    return dout * mask
+def scale_forward(X, scale):
+    return X * scale, (X, scale)
+def scale_backward(dout, cache):
+    return dout * cache[1]
+"""
+
+
+def test_a_setting_needs_no_gradient_but_a_parameter_does(file):
+    assert verdicts(file(SETTINGS)) == {"dropout_forward": "ok", "scale_forward": "wrong"}
+    assert (
+        verdicts(file(SETTINGS.replace("dout * mask", "2 * dout * mask")))["dropout_forward"]
+        == "wrong"
+    )
+
+
+CACHE_AS_INPUT = """
+import numpy as np
+def norm_forward(x, cache):
+    mean, scale = cache
+    out = (x - x.mean(0)) * scale
+    cache = (scale, len(x))
+    return out, cache, x.mean(0)
+def norm_backward(dout, cache):
+    scale, n = cache
+    return (dout - dout.mean(0)) * scale
+def check_inputs():
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(3, 4)), (np.zeros(4), 2.0 + np.arange(4.0))
+"""
+
+
+def test_a_cache_of_the_forward_is_passed_even_if_an_input_has_its_name(file):
+    assert verdicts(file(CACHE_AS_INPUT)) == {"norm_forward": "ok"}
+    wrong = CACHE_AS_INPUT.replace("dout - dout.mean(0)", "dout")
+    assert verdicts(file(wrong)) == {"norm_forward": "wrong"}
+
+
+CELL = """
+import numpy as np
+class Cell:
+    def __init__(self, input_size, hidden_size):
+        self.W = np.random.randn(hidden_size, input_size)
+        self.V = np.random.randn(hidden_size, hidden_size)
+        self.dW, self.dV = np.zeros_like(self.W), np.zeros_like(self.V)
+    def forward(self, x, h_prev_t):
+        h_t = np.tanh(x @ self.W.T + h_prev_t @ self.V.T)
+        return h_t
+    def backward(self, delta, h_t, h_prev_l, h_prev_t):
+        dz = (1 - h_t**2) * delta
+        self.dW += dz.T @ h_prev_l
+        self.dV += dz.T @ h_prev_t
+        return dz @ self.W, dz @ self.V
+"""
+
+
+def test_a_backward_gets_the_output_by_its_name_in_the_forward(file):
+    assert verdicts(file(CELL)) == {"Cell": "ok"}
+    assert verdicts(file(CELL.replace("dz.T @ h_prev_t", "dz.T @ h_t"))) == {"Cell": "wrong"}
+
+
+def test_a_class_whose_forward_never_runs_is_refused_with_the_forwards_error(file):
+    path = file(CELL.replace("h_t = np", "assert x.ndim == 7, 'seven axes'\n        h_t = np"))
+    with pytest.raises(UserError, match=r"hidden_size=5.*forward raises AssertionError"):
+        loaded = loading.load(str(path))
+        target = discovery.targets_in(loaded.module)["Cell"]
+        ready(loaded.module, target, str(path), {"x": (3, 4), "h_prev_t": (3, 5)}, 0, None)
+
+
+BINARY = """
+import numpy as np
+class BinaryCrossEntropy:
+    def forward(self, p, t):
+        self.p, self.t = p, t
+        return -np.mean(t * np.log(p) + (1 - t) * np.log(1 - p))
+    def backward(self):
+        return (self.p - self.t) / (self.p * (1 - self.p)) / self.t.shape[0]
+"""
+
+
+def test_a_binary_loss_may_have_one_column(file):
+    assert verdicts(file(BINARY)) == {"BinaryCrossEntropy": "ok"}
+    assert verdicts(file(BINARY.replace("t.shape[0]", "t.shape[0] / 2"))) == {
+        "BinaryCrossEntropy": "wrong"
+    }
+    assert verdicts(file(BINARY.replace("BinaryCrossEntropy", "Loss"))) == {"Loss": "wrong"}
+
+
 def test_schemes_give_inputs_that_fit_together():
     step = next(
         found
@@ -262,6 +390,17 @@ def test_relative_imports_find_the_files_beside(tmp_path):
         "def f(x):\n    return twice(x)\ndef f_prime(x):\n    return 2 + 0 * x\n"
     )
     assert verdicts(package / "layer.py") == {"f": "ok"}
+
+
+def test_relative_imports_from_folders_above_need_no_package(tmp_path):
+    folder = tmp_path / "net" / "layers" / "dense"
+    folder.mkdir(parents=True)
+    (folder.parent / "tools.py").write_text("def twice(x):\n    return 2 * x\n")
+    (folder / "layer.py").write_text(
+        "from ..tools import twice\n"
+        "def f(x):\n    return twice(x)\ndef f_prime(x):\n    return 2 + 0 * x\n"
+    )
+    assert verdicts(folder / "layer.py") == {"f": "ok"}
 
 
 def notebook(*cells):
