@@ -616,3 +616,21 @@ def test_a_forward_that_returns_no_floats_is_not_judged(step):
     """Any gradient would fit: such an output has none."""
     with pytest.raises(TypeError, match="f returns"):
         check(lambda x: (step(x), None), lambda dout, cache: 100.0 * dout, (np.linspace(-1, 1, 4),))
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_probabilities_that_are_data_still_sum_to_one_at_the_second_point(axis):
+    def forward(z, y):
+        z = z - z.max(axis=axis, keepdims=True)
+        log_p = z - np.log(np.exp(z).sum(axis=axis, keepdims=True))
+        return -(y * log_p).sum(), (np.exp(log_p), y)
+
+    def backward(dout, cache):
+        p, y = cache
+        return dout * (p - y)  # right only if y sums to one
+
+    rng = np.random.default_rng(2)
+    y = rng.uniform(0.2, 0.8, (3, 4))
+    inputs = rng.normal(size=(3, 4)), y / y.sum(axis=axis, keepdims=True)
+    assert check(forward, backward, inputs, wrt=["z"]).ok
+    assert not check(forward, backward, (inputs[0], y), wrt=["z"]).ok

@@ -325,7 +325,7 @@ def neighbour(problem, rng):
     the point, only the differentiated inputs move.  Numbers between 0 and 1 stay there, positive
     and negative numbers keep their sign, and others get normal noise.  Integers do not move, nor do
     masks and one-hot labels (zeros and ones) that are not differentiated.  Symmetric matrices that
-    are not differentiated stay symmetric.
+    are not differentiated stay symmetric, and probabilities still sum to one.
 
     Parameters
     ----------
@@ -385,4 +385,9 @@ def _moved(value, strength, rng, differentiated):
         and np.array_equal(array, array.T)
     ):
         moved = mirrored(moved, "lower")  # a covariance stays symmetric
+    if not differentiated and np.all((array >= 0) & (array <= 1)):
+        for axis in range(array.ndim):
+            if array.shape[axis] > 1 and np.allclose(array.sum(axis=axis), 1):
+                moved = moved / moved.sum(axis=axis, keepdims=True)  # probabilities sum to one
+                break
     return moved if isinstance(value, np.ndarray) else moved[()]

@@ -55,24 +55,30 @@ def _of_implied_loss(holder, given, keywords, methods, label):
     """Return the pair of a backward that contains its loss: the first usual loss that fits."""
     inputs = {name: value for name, value in given.items() if name != label}
     out = split(Opened(holder, inputs, keywords, methods).result, 1)[0]
-    target = given[label] if label in given else implied.guessed_label(out)
-    for words_of_loss, loss in implied.LOSSES.items():
-        try:
-            with np.errstate(all="ignore"):
-                pair = Opened(
-                    holder, {**inputs, label: target}, keywords, methods, (label, loss)
-                ).pair()
-                if fits(pair):
-                    note = (
-                        f"the loss inside {methods.backward} is assumed to be "
-                        f"{words_of_loss.format(y=label)}"
-                    )
-                    return replace(pair, notes=(*pair.notes, note))
-        except FormError:  # this loss does not fit the output
-            continue
+    for labels in implied.labels_for(out, given.get(label)):
+        for words_of_loss, loss in implied.LOSSES.items():
+            try:
+                with np.errstate(all="ignore"):
+                    pair = Opened(
+                        holder,
+                        {**inputs, label: labels.values},
+                        keywords,
+                        methods,
+                        (label, lambda out, y, loss=loss, of=labels: loss(*of.arguments(out, y))),
+                    ).pair()
+                    fitting = fits(pair)
+            except FormError:  # this loss does not fit the output
+                continue
+            if fitting:
+                note = (
+                    f"the loss inside {methods.backward} is assumed to be "
+                    f"{words_of_loss.format(y=label)}"
+                ) + (f" ({labels.words})" if labels.words else "")
+                return replace(pair, notes=(*pair.notes, note))
     title = f"{type(holder).__name__}.{methods.backward}"
     raise FormError(
         f"check: {title} takes {label}, which {methods.forward} does not take, but its gradients "
         "do not fit any of the usual losses; let a method return loss, gradients, or let "
-        f"{title} take dout, then call ibpcl.check(layer, x)"
+        f"{title} take dout, then call ibpcl.check(layer, x)",
+        in_gradient=True,
     )

@@ -101,7 +101,12 @@ def constructed(kind, inputs, given_arguments=None):
             holder = made(kind, {**given, **options})
             if set_up(holder, shape, options, variant) and runs(holder, inputs):
                 return holder, inputs
-    raise errors[0] if unfit is None else _refused(kind, *unfit, inputs)
+    if unfit is not None:
+        raise _refused(kind, *unfit, inputs)
+    if isinstance(errors[0].__cause__, (NameError, NotImplementedError, SystemExit)):
+        raise errors[0]
+    # The exception is no mistake of the class, whose arguments were guessed.
+    raise FormError(str(errors[0]))
 
 
 def _refused(kind, holder, arguments, inputs):

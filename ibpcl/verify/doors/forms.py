@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from ibpcl.verify.doors import frameworks, leaves
+from ibpcl.verify.doors import vocabulary as words
 from ibpcl.verify.doors.arguments import Arguments, named
 from ibpcl.verify.doors.classes import pair_of_object
 from ibpcl.verify.doors.construction import constructed
@@ -89,8 +90,17 @@ def _without_gradient(f, inputs, names):
             "out = layer.forward(x) and dx = layer.backward(dout), and is called as "
             "ibpcl.check(layer, x)"
         )
-    given, keywords = named(inputs, parameters_of(getattr(f, methods.forward)), names)
-    return pair_of_object(f, given, keywords, methods)
+    parameters = parameters_of(getattr(f, methods.forward))
+    given, keywords = named(inputs, parameters, names)
+    try:
+        return pair_of_object(f, given, keywords, methods)
+    except FormError as error:
+        flag = next((name for name in parameters.optional if words.is_training(name)), None)
+        if flag is None or flag in given or not error.in_gradient:
+            raise
+    # The forward keeps what the backward needs only in training.
+    pair = pair_of_object(f, {**given, flag: True}, [*keywords, flag], methods)
+    return replace(pair, notes=(*pair.notes, f"the forward is called with {flag}=True"))
 
 
 def _is_standard(f, f_vjp, given, keywords):

@@ -5,6 +5,8 @@ else in the code.  The usual losses are tried, and the gradient is judged for th
 If none of them fits, no verdict is possible.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ibpcl.verify.doors import vocabulary as words
@@ -62,24 +64,78 @@ def label_of(parameters, given):
     )
 
 
-def guessed_label(out, seed=0):
-    """Return random labels that are valid for every usual loss.
+class Labels(NamedTuple):
+    """Labels for a loss inside a backward, and their meaning.
+
+    Attributes
+    ----------
+    values : ndarray
+        The labels.
+    columns : bool
+        Whether every column is one example, instead of every row.
+    words : str
+        The meaning, for a note; empty for labels in the shape of the output, one row per example.
+    """
+
+    values: np.ndarray
+    columns: bool = False
+    words: str = ""
+
+    def arguments(self, out, values):
+        """Return the output and labels of its shape, with one row per example.
+
+        Parameters
+        ----------
+        out : ndarray
+            The output.
+        values : ndarray
+            The labels, as the backward takes them.
+
+        Returns
+        -------
+        out, values : ndarray
+            The arguments of a function in :data:`LOSSES`.
+        """
+        out = np.asarray(out).T if self.columns else out
+        if np.ndim(values) == np.ndim(out):
+            return out, np.asarray(values).T if self.columns else values
+        return out, np.eye(np.shape(out)[-1])[np.asarray(values, dtype=int)]
+
+
+def labels_for(out, given=None, seed=0):
+    """Return labels that a backward may expect, the likeliest first.
 
     Parameters
     ----------
     out : ndarray
         The output.
+    given : ndarray, optional
+        The labels if the user has given them.  Their meaning is then to be found alone.
     seed : int
-        Seed for the labels.
+        Seed for random labels.
 
     Returns
     -------
-    ndarray
-        In the shape of the output, in (0, 1); rows of a matrix sum to one.
+    list of Labels
+        Labels in the shape of the output, in (0, 1), and integer classes.  Each may have one
+        example per row or per column.
     """
-    drawn = np.random.default_rng(seed).uniform(0.2, 0.8, size=np.shape(out))
-    return (
-        drawn / drawn.sum(axis=-1, keepdims=True)
-        if drawn.ndim > 1 and drawn.shape[-1] > 1
-        else drawn
-    )
+    shape = np.shape(out)
+    rng = np.random.default_rng(seed)
+    drawn = rng.uniform(0.2, 0.8, size=shape)
+    if len(shape) != 2:
+        return [Labels(drawn if given is None else given)]
+    readings = []
+    for columns in (False, True):
+        n, k = shape[::-1] if columns else shape
+        axis = 0 if columns else 1
+        dense = drawn / drawn.sum(axis=axis, keepdims=True) if k > 1 else drawn
+        classes = rng.integers(0, k, n)
+        side = "one example per column" if columns else ""
+        for values, words_of in (
+            (dense, side),
+            (classes, ", ".join(filter(None, ("integer classes", side)))),
+        ):
+            if given is None or np.shape(given) == values.shape:
+                readings.append(Labels(values if given is None else given, columns, words_of))
+    return readings or [Labels(given)]

@@ -210,6 +210,9 @@ def _run(statement, module, file, flags, is_notebook):
         except ModuleNotFoundError as error:
             if not _add_ancestor(error.name, file):
                 return error
+        except ImportError as error:
+            if not _fill(error.name):
+                return error
         except TimeUp as up:
             if not is_notebook:
                 raise
@@ -219,6 +222,27 @@ def _run(statement, module, file, flags, is_notebook):
         else:
             return None
     return None
+
+
+def _fill(name):
+    """Run the ``__init__.py`` of an empty package; return whether there was one to run.
+
+    Statements that raise are skipped, as in the file itself.
+    """
+    package = sys.modules.get(name)
+    folders = list(getattr(package, "__path__", ()))
+    file = Path(folders[0], "__init__.py") if folders else None
+    if file is None or hasattr(package, "__file__") or not file.is_file():
+        return False
+    package.__file__ = str(file)
+    package.__package__ = name
+    try:
+        tree = _parsed(file, file, False)
+    except UserError:
+        return False
+    for statement in tree.body:
+        _run(statement, package, file, _future_flags(tree), False)
+    return True
 
 
 def _add_ancestor(name, file):

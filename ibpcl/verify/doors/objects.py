@@ -17,7 +17,7 @@ from ibpcl.verify.doors.pair import Adapted, Pair
 from ibpcl.verify.doors.pairs import chosen
 from ibpcl.verify.doors.preparing import initialized, kept_output, plain_steps, prepared
 from ibpcl.verify.doors.refusals import FormError, raised
-from ibpcl.verify.doors.signatures import method_parameters, returned_names
+from ibpcl.verify.doors.signatures import method_parameters, returned_names, store_of
 from ibpcl.verify.doors.ways import Way, is_ambiguous, split, ways_of
 
 MOST_WAYS = 6  # of calling a backward that are compared
@@ -96,6 +96,12 @@ class Opened:
         self.loss = loss
         self.arguments = Arguments(given, tuple(keywords))
         self.forward, self.backward = (method_of(self.kind, name) for name in methods)
+        self.store = store_of(self.backward)
+        every = method_parameters(self.kind, methods.backward)
+        self.received = every._replace(
+            required=[name for name in every.required if name != self.store],
+            optional=[name for name in every.optional if name != self.store],
+        )
         self.holder = holder
         self.draws = False
         after, self.result = self._probe(holder)
@@ -169,8 +175,8 @@ class Opened:
         """
         ways = []
         errors = []
-        parameters = method_parameters(self.kind, self.methods.backward)
         names = returned_names(getattr(self.kind, self.methods.backward))
+        names = names if self.store is None else [names, None]
         runs = []
 
         def call(way, dout, out, extras):
@@ -178,7 +184,13 @@ class Opened:
             return runs[-1][0]
 
         for way in ways_of(
-            self.result, parameters, self.arguments, call, names, method=True, forward=self.forward
+            self.result,
+            self.received,
+            self.arguments,
+            call,
+            names,
+            method=True,
+            forward=self.forward,
         ):
             if isinstance(way, Exception):
                 errors.append(way)
@@ -241,8 +253,16 @@ class Opened:
         before = leaves.arrays_in(copy)
         values = {path: np.array(value) for path, value in before.items()}
         positional, named = call.arguments(dout, out, extras, made, kept_output(copy))
-        returned = self.backward(copy, *positional, **named)
+        returned = self._gradients(self.backward, copy, positional, named)
         return returned, before, leaves.arrays_in(copy), values
+
+    def _gradients(self, source, holder, positional, named):
+        """Call a backward; return its result, and the dict in which it stores gradients."""
+        if self.store is None:
+            return source(holder, *positional, **named)
+        stored = {}
+        by_name = dict(zip(self.received.required, positional, strict=False))
+        return source(holder, **by_name, **named, **{self.store: stored}), stored
 
     def _seeded(self, function):
         """Call a function with the same draws from NumPy's global generator each time."""
@@ -351,7 +371,7 @@ class Opened:
             rate = way.call.rate(dout)
             for step in plain_steps(holder):
                 step.rate = rate
-            result = source(holder, *positional, **named)
+            result = self._gradients(source, holder, positional, named)
             gradients = []
             for name in wrt:
                 if name in places.updated:

@@ -25,6 +25,8 @@ FRACTIONS = (
     "lambda",
     "reg",
 )
+# Weights of a penalty, which is part of the loss and not of the output of a layer.
+PENALTIES = r"(lambda|weight|kernel|bias)?_?(regulariz\w*|reg|penalty)?_?l[12](_?(reg|lambda)\w*)?"
 OUT = (
     r"n?_?(num_?)?(out|output|outputs|units|neurons|nodes|nout)\w*"
     r"|fan_?out|n_?hidden|hidden\w*|n_?filters?"
@@ -150,6 +152,8 @@ def guesses_for(name, shape, size, annotation, source, rng):
         return [2, (2, 2)] if "pool" in word else [3, (3, 3)]
     if word in ("rng", "randomstate", "generator"):
         return [np.random.default_rng(0)]
+    if re.fullmatch(PENALTIES, text):
+        return [0.0]
     if any(part in word for part in FRACTIONS) or word == "p" or annotation in (float, "float"):
         return [0.5]
     if "eps" in word:
@@ -162,4 +166,4 @@ def guesses_for(name, shape, size, annotation, source, rng):
         return [7]
     if annotation in (bool, "bool"):
         return [True]
-    return [5] if re.fullmatch(OUT, text) else [int(size), tuple(shape[1:])]
+    return [5, int(size)] if re.fullmatch(OUT, text) else [int(size), tuple(shape[1:])]

@@ -511,6 +511,27 @@ def is_fraction(name):
     )
 
 
+def is_training(name):
+    """Return whether an argument's name is usual for a switch between training and prediction.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+
+    Returns
+    -------
+    bool
+        True for names such as ``training`` and ``is_train``.
+
+    Examples
+    --------
+    >>> [is_training(name) for name in ("training", "is_train", "train_mode", "trained")]
+    [True, True, True, False]
+    """
+    return plain(name) in ("training", "train", "istraining", "istrain", "trainmode", "fortraining")
+
+
 def is_learned(name):
     """Return whether an attribute's name is usual for a learned parameter.
 

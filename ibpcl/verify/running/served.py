@@ -22,6 +22,7 @@ from ibpcl.verify.doors.target import Target
 from ibpcl.verify.forwards import roles
 from ibpcl.verify.forwards.checking import check_group
 from ibpcl.verify.gradcheck import check
+from ibpcl.verify.running.printing import first_lines
 from ibpcl.verify.running.trap import Trap, limit
 from ibpcl.verify.witnesses.clock import TimeUp
 
@@ -166,7 +167,7 @@ def verdict_on_group(group, options):
     """
     start = time.perf_counter()
     try:
-        with Trap() as trap, limit(options.timeout):
+        with Trap() as trap, limit(options.timeout), first_lines():
             report = check_group(group)
     except TimeUp as up:
         return {"state": "undecided", "words": str(up)}
@@ -323,7 +324,7 @@ def verdict_on(loaded, target, options):
     start = time.perf_counter()
     module = loaded.module
     try:
-        with Trap() as trap, limit(options.timeout):
+        with Trap() as trap, limit(options.timeout), first_lines() as printed:
             pair = ready(
                 module, target, options.path, options.shapes, options.seed % 2**32, options.wrt
             )
@@ -339,6 +340,10 @@ def verdict_on(loaded, target, options):
     except TimeUp as up:
         return {"state": "undecided", "words": str(up)}
     if trap.error is None:
+        if printed.hidden:
+            report.notes.append(
+                f"{printed.hidden} more lines that the code prints during the check are not shown"
+            )
         if pair.guessed:
             report.notes.append(
                 f"the inputs were guessed: {pair.guessed}; provide your own by check_inputs() or "

@@ -459,3 +459,91 @@ class Loss:
 def test_names_in_the_return_of_a_static_method_decide():
     report = check(Loss(), tuple(RNG.normal(size=(4, 3, 3))))
     assert report.ok and len(report.inputs) == 3
+
+
+class Stored:
+    """Keeps its input only in training, and stores gradients in a dict that it is given."""
+
+    def __init__(self, n_in=4, n_out=5):
+        self.params = {"layer/W": np.random.default_rng(0).normal(size=(n_in, n_out))}
+
+    def forward(self, x, training=False):
+        if training:
+            self.x = x
+        return x @ self.params["layer/W"]
+
+    def backward(self, gradients, dout):
+        gradients["layer/W"] = self.x.T @ dout
+        return dout @ self.params["layer/W"].T
+
+
+class StoredWrong(Stored):
+    def backward(self, gradients, dout):
+        gradients["layer/W"] = 2 * self.x.T @ dout
+        return dout @ self.params["layer/W"].T
+
+
+def test_gradients_are_read_from_a_dict_that_the_backward_fills():
+    report = check(Stored(), X)
+    assert report.ok and [item.name for item in report.inputs] == ["x", 'params["layer/W"]']
+    assert any("training=True" in note for note in report.notes)
+    wrong = check(StoredWrong(), X)
+    assert wrong["x"].ok and wrong['params["layer/W"]'].kind == "constant_factor"
+
+
+class Penalized:
+    def __init__(self, n_in, n_out, l1, lambda_l2):
+        self.w = np.random.default_rng(0).normal(size=(n_in, n_out))
+        self.l1, self.l2 = l1, lambda_l2
+
+    def forward(self, x):
+        self.x = x
+        return x @ self.w
+
+    def backward(self, dout):
+        self.dw = self.x.T @ dout + self.l1 * np.sign(self.w) + 2 * self.l2 * self.w
+        return dout @ self.w.T
+
+
+def test_a_guessed_layer_has_no_penalty_in_its_gradient():
+    assert check(Penalized, X).ok
+    assert check(Penalized, {"n_in": 4, "n_out": 5, "l1": 0.5, "lambda_l2": 0, "x": X})["x"].ok
+    assert not check(Penalized, {"n_in": 4, "n_out": 5, "l1": 0.5, "lambda_l2": 0, "x": X}).ok
+
+
+def softmax_of_columns(z):
+    e = np.exp(z - z.max(axis=0))
+    return e / e.sum(axis=0)
+
+
+class OfColumns:
+    """Softmax with its loss inside the backward; one example per column."""
+
+    dense = True
+
+    def forward(self, z):
+        self.p = softmax_of_columns(z)
+        return self.p
+
+    def backward(self, Y):
+        onehot = Y if self.dense else np.eye(len(self.p))[:, Y]
+        return (self.p - onehot) / self.p.shape[1]
+
+
+class OfIntegers(OfColumns):
+    dense = False
+
+
+class OfWrongColumns(OfColumns):
+    def backward(self, Y):
+        return (self.p - 2 * Y) / self.p.shape[1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"), [(OfColumns, "one example per column"), (OfIntegers, "integer classes")]
+)
+def test_a_loss_inside_the_backward_may_have_examples_in_columns_and_integer_labels(kind, words):
+    report = check(kind(), X)
+    assert report.ok and any(words in note for note in report.notes)
+    with pytest.raises(TypeError, match="usual losses"):
+        check(OfWrongColumns(), X)

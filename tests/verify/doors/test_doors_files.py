@@ -8,7 +8,7 @@ import pytest
 from ibpcl.errors import UserError
 from ibpcl.verify.doors import discovery, loading, notebooks, schemes
 from ibpcl.verify.doors.inputs import ready
-from ibpcl.verify.running import served
+from ibpcl.verify.running import printing, served
 
 
 def verdicts(path, names=(), shapes=None):
@@ -540,3 +540,43 @@ def test_every_object_of_a_class_is_checked_by_its_name(file):
     assert verdicts(path, shapes=shapes) == {"good": "ok", "bad": "wrong"}
     assert verdicts(path, ["bad"], shapes) == {"bad": "wrong"}
     assert verdicts(path, ["good"], shapes) == {"good": "ok"}
+
+
+def test_an_init_that_fails_in_part_still_gives_the_names_that_it_defines(tmp_path):
+    package = tmp_path / "halfnet"
+    package.mkdir()
+    (package / "__init__.py").write_text("import no_such_module\nfrom .tools import twice\n")
+    (package / "tools.py").write_text("def twice(x):\n    return 2 * x\n")
+    (package / "layer.py").write_text(
+        "from halfnet import twice\n"
+        "def f(x):\n    return twice(x)\ndef f_prime(x):\n    return 2 + 0 * x\n"
+    )
+    assert verdicts(package / "layer.py") == {"f": "ok"}
+
+
+PICKY = """
+class Picky:
+    def __init__(self, n, w):
+        if w.shape != (n, n + 7):
+            raise ValueError('n and w do not fit')
+        self.w = w
+    def forward(self, x):
+        self.x = x
+        return x @ self.w
+    def backward(self, dout):
+        return dout @ self.w.T
+"""
+
+
+def test_a_constructor_that_refuses_guessed_arguments_is_not_wrong(file):
+    assert verdicts(file(PICKY)) == {"Picky": "refused"}
+    made = PICKY + "\nimport numpy as np\npicky = Picky(4, np.ones((4, 11)))\n"
+    assert verdicts(file(made)) == {"Picky": "ok"}
+
+
+def test_only_the_first_lines_that_the_code_prints_are_shown(file, capsys):
+    path = file(
+        "def f(x):\n    print('called')\n    return x**2\ndef f_prime(x):\n    return 2 * x\n"
+    )
+    assert verdicts(path) == {"f": "ok"}
+    assert capsys.readouterr().out.count("called") == printing.LINES
