@@ -67,7 +67,21 @@ def opened(f, f_vjp, inputs, wrt=None, names=None):
     if _is_standard(f, f_vjp, given, keywords):
         _refuse_what_raises(f, f_vjp, given, keywords)
         return None
-    return _chosen(pair_of(f, f_vjp, given, keywords), wrt)
+    shared = _shared_defaults(f, f_vjp, given)
+    return _chosen(pair_of(f, f_vjp, {**given, **shared}, [*keywords, *shared]), wrt)
+
+
+def _shared_defaults(f, f_vjp, given):
+    """Return arguments that the gradient function requires and that have a default in the forward.
+
+    A stride is an example: ``conv(x, w, stride=1)`` with ``conv_backward(dout, x, w, stride)``.
+    """
+    optional = parameters_of(f).optional
+    return {
+        name: inspect.signature(f).parameters[name].default
+        for name in parameters_of(f_vjp).required
+        if name in optional and name not in given
+    }
 
 
 def _without_gradient(f, inputs, names):

@@ -174,7 +174,7 @@ def _values(name, word, shape, annotation, context, rng, first):
 
 def _usual(context, rng, word):
     """Return candidates for an input about which nothing is known."""
-    shapes = [(2, 3, 4, 4), (2, 4, 4, 3), (4, 4, 2)] if _is_image(context) else []
+    shapes = [(2, 3, 4, 4), (2, 4, 4, 3), (4, 4, 2), (2, 4, 4)] if _is_image(context) else []
     shapes += [(3, 5, 4)] if _is_series(context) else []
     shapes += [(3, 4), (4,), (4, 1), (), (1, 4), (4, 4), (2, 3, 4, 4), (2, 4, 4, 3), (3, 5, 4)]
     indices = (

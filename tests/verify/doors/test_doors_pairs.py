@@ -249,3 +249,16 @@ def test_a_parameter_in_a_global_is_found_and_left_as_it_was():
     report = check(with_a_global, X)
     assert report.ok and [item.name for item in report.inputs] == ["GLOBAL"]
     assert np.array_equal(GLOBAL, before)
+
+
+def test_a_default_of_the_forward_is_passed_to_a_gradient_that_requires_it():
+    def strided(x, step=2):
+        return x[::step] ** 2
+
+    def backward(dout, x, step):
+        dx = np.zeros_like(x)
+        dx[::step] = 2 * x[::step] * dout
+        return dx
+
+    assert check(strided, backward, X).ok
+    assert not check(strided, lambda dout, x, step: 2 * backward(dout, x, step), X).ok
