@@ -28,7 +28,8 @@ targets:
                - a function with its gradient in the same file: f and f_vjp,
                  f_forward and f_backward, f and grad_f, f and f_prime ...
                - a class with the methods forward and backward
-               - a function that returns (loss, gradient)
+               - a function that returns (loss, gradient), or its output and
+                 a function of dout that returns the gradients
                Without :NAME, everything in the file is checked. Inputs come
                from check_inputs() in the file or from --shape, or are guessed.
                The file runs with your permissions and without a sandbox; to

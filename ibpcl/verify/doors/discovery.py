@@ -5,6 +5,7 @@ import inspect
 
 from ibpcl.verify.doors import frameworks
 from ibpcl.verify.doors import vocabulary as words
+from ibpcl.verify.doors.closures import returns_closure
 from ibpcl.verify.doors.contexts import is_function
 from ibpcl.verify.doors.methods import methods_of
 from ibpcl.verify.doors.signatures import method_parameters, parameters_of, returned_names, tree_of
@@ -50,7 +51,11 @@ def targets_in(module):
     targets.update(_pairs(own_functions, functions, taken))
     taken |= {alias for target in targets.values() for alias in (target.name, *target.aliases)}
     for name, value in own_functions.items():
-        if name not in taken and inspect.isfunction(value) and returns_gradients(value):
+        if (
+            name not in taken
+            and inspect.isfunction(value)
+            and (returns_gradients(value) or returns_closure(value))
+        ):
             targets[name] = Target(name, "loss", value)
     targets.update(_classes(everything, module, targets))
     order = {name: n for n, name in enumerate(everything)}

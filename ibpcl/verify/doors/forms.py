@@ -9,6 +9,7 @@ from ibpcl.verify.doors import frameworks, leaves
 from ibpcl.verify.doors import vocabulary as words
 from ibpcl.verify.doors.arguments import Arguments, named
 from ibpcl.verify.doors.classes import pair_of_object
+from ibpcl.verify.doors.closures import pair_of_closure, returns_closure
 from ibpcl.verify.doors.construction import constructed
 from ibpcl.verify.doors.contexts import is_function, pair_of_function
 from ibpcl.verify.doors.loss_and_gradient import pair_of_loss
@@ -96,6 +97,8 @@ def _without_gradient(f, inputs, names):
         f, inputs = constructed(f, inputs)
     if inspect.isroutine(f) or (callable(f) and methods_of(type(f)) is None):
         given, keywords = named(inputs, parameters_of(f), names)
+        if returns_closure(f):
+            return pair_of_closure(f, given, keywords)
         return pair_of_loss(f, given, keywords)
     methods = methods_of(type(f))
     if methods is None:

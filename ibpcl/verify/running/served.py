@@ -15,6 +15,7 @@ from types import SimpleNamespace
 
 from ibpcl.errors import UserError, nearest
 from ibpcl.verify.doors import discovery, loading
+from ibpcl.verify.doors.closures import returns_closure
 from ibpcl.verify.doors.inputs import is_input, ready, refuse_shapes
 from ibpcl.verify.doors.opening import Disagreeing
 from ibpcl.verify.doors.refusals import FormError, raised
@@ -393,6 +394,7 @@ def without_report(trap, loaded, target, options):
         target.kind == "loss"
         and isinstance(error, FormError)
         and not discovery.returns_gradients(target.forward)
+        and not returns_closure(target.forward)
     ):
         name = target.name
         return {

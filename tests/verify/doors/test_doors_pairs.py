@@ -262,3 +262,33 @@ def test_a_default_of_the_forward_is_passed_to_a_gradient_that_requires_it():
 
     assert check(strided, backward, X).ok
     assert not check(strided, lambda dout, x, step: 2 * backward(dout, x, step), X).ok
+
+
+def linear_with_pull(x, w):
+    def pull(dout):
+        return dout @ w.T, x.T @ dout
+
+    return x @ w, pull
+
+
+def squared_with_pull(scale, x):
+    pull = lambda dout: 2 * scale * x * dout  # noqa: E731
+    return scale * x**2, pull
+
+
+def halved_with_pull(x, w):
+    def pull(dout):
+        return dout @ w.T, 0.5 * x.T @ dout
+
+    return x @ w, pull
+
+
+def test_a_function_may_return_its_output_with_a_function_for_the_gradient():
+    report = check(linear_with_pull, (X, W))
+    assert report.ok and [item.name for item in report.inputs] == ["x", "w"]
+    only = check(squared_with_pull, (X + 3, X))
+    assert only.ok and [item.name for item in only.inputs] == ["x"]
+    wrong = check(halved_with_pull, (X, W))
+    assert wrong["x"].ok and wrong["w"].kind == "constant_factor"
+    with pytest.raises(FormError, match="matmul"):
+        check(linear_with_pull, (X, X))
