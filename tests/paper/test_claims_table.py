@@ -349,6 +349,18 @@ def test_growth_and_longer_training_do_what_the_rows_on_sec_6_say(lines):
             for row in (f"VCL, {epochs} epochs" for epochs in (5, 10, 20, 40))
         ]
         assert rising == sorted(rising)
+
+    def permuted(method, epochs, what="Final mean accuracy, percent"):
+        title = f"{what}: more epochs a task"
+        return values(lines, "over-training", title, f"{method}, {epochs} epochs", "Permuted MNIST")
+
+    assert interval(permuted("ours", 40) - permuted("ours", 5))[1] < 0
+    assert interval(permuted("VCL", 20) - permuted("VCL", 5))[1] < 0
+    assert permuted("VCL", 5).mean() > permuted("VCL", 10).mean() > permuted("VCL", 20).mean()
+    assert permuted("VCL", 40).mean() > permuted("VCL", 20).mean()
+    learned = "Accuracy as learned, percent"
+    assert interval(permuted("VCL", 20, learned) - permuted("VCL", 5, learned))[1] < 0
+    assert contains_zero(permuted("VCL", 40, learned) - permuted("VCL", 5, learned))
     title = "Backward transfer, points: more epochs a task"
     for epochs in (5, 10, 20, 40):
         for data in ("Split MNIST", "Permuted MNIST"):
