@@ -737,8 +737,8 @@ def _experiments():
                 "Split MNIST",
             )
             + " percent. The means of backward transfer and of the final accuracy fall, by less "
-            "than three seeds can show. On Permuted MNIST, the final accuracy falls until 20 epochs "
-            "and rises again, but longer training does not improve the individual tasks.",
+            "than three seeds can show. On Permuted MNIST, the final accuracy falls until 20 "
+            "epochs and rises again, but longer training does not improve the individual tasks.",
             PART,
             "ibpcl reproduce over-training",
             (

@@ -22,6 +22,8 @@ LOSS_METHODS = (
 )
 # Forwards of a gradient function whose name contains no other word, such as `gradient`.
 OBJECTIVES = ("f", "loss", "cost", "objective", "func", "fun", "function", "J")
+# Words for an objective, which the name of its gradient may lack: `logistic_loss`, `logistic_grad`.
+OBJECTIVE_WORDS = frozenset({"loss", "cost", "objective", "function", "func", "fun", "fn", "f"})
 # Verbs in a name that do not distinguish functions: `compute` in `compute_cost`.
 FILLERS = frozenset({"compute", "calculate", "calc", "get", "eval", "evaluate"})
 
@@ -123,8 +125,8 @@ def _forward_of(name, marks, plain, marked, kind):
                 return alone or next(
                     (other for other in OBJECTIVES if (other,) in plain and other != name), None
                 )
-        if any(part in FILLERS for part in parts):
-            return _objective_of(name, marks, plain)
+        if found := _objective_of(name, marks, plain):
+            return found
     if marks is words.DERIVATIVE_WORDS and name.startswith("d") and len(name) > 1:
         rest = name[1:]
         if tuple(words.tokens(rest)) in plain and plain[tuple(words.tokens(rest))] == rest:
@@ -138,13 +140,14 @@ def _objective_of(name, marks, plain):
     One with the same filler is taken first: `compute_cost` before `calculate_cost` and `cost`.
     """
     parts = words.tokens(name)
-    computed = _without(parts, marks | FILLERS)
+    rest = _without(parts, marks | FILLERS | OBJECTIVE_WORDS)
     fillers = FILLERS.intersection(parts)
     found = [
-        (fillers != FILLERS.intersection(other), order, its_name)
+        (fillers != FILLERS.intersection(other), len(other), its_name)
         for other, its_name in plain.items()
-        for order, objective in enumerate(OBJECTIVES)
-        if _without(other, FILLERS) == (*computed, objective)
+        if _without(other, FILLERS | OBJECTIVE_WORDS) == rest
+        and OBJECTIVE_WORDS.intersection(other)
+        and its_name != name
     ]
     return min(found)[-1] if found else None
 

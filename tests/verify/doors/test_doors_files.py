@@ -78,6 +78,9 @@ def test_pairs_are_found_by_their_names(file, forward, gradient):
     ("cost", "gradient"),
     [
         ("compute_cost", "compute_gradient"),
+        ("costFunctionReg", "gradReg"),
+        ("logistic_loss", "logistic_grad"),
+        ("objective_function", "gradient_function"),
         ("calculate_loss", "calculate_gradient"),
         ("compute_logistic_loss", "compute_logistic_gradient"),
         ("cost", "compute_gradient"),
