@@ -64,3 +64,23 @@ def test_mistyped_constant_is_named():
 
     report = check(lambda x: (1.2345 * x**2, x), backward, (X,))
     assert report["x"].kind == "constant_factor"
+
+
+def test_a_guard_in_a_file_beside_is_found_and_named(tmp_path, monkeypatch):
+    (tmp_path / "losses_beside.py").write_text(
+        "import numpy as np\ndef entropy(p, y):\n    return -np.sum(y * np.log(p + 1e-7))\n"
+    )
+    (tmp_path / "layers_beside.py").write_text(
+        "import numpy as np\nfrom losses_beside import entropy\n"
+        "def f(z, y):\n    p = np.exp(z) / np.exp(z).sum()\n    return entropy(p, y), (p, y)\n"
+        "def f_vjp(dout, cache):\n    p, y = cache\n    return dout * (p - y)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    import layers_beside as layers
+
+    y = np.array([0.0, 1.0, 0.0])
+    inputs = np.array([0.3, -1.0, 0.8]), y
+    report = check(layers.f, layers.f_vjp, inputs, wrt=["z"])
+    assert report.ok and "line 3 of losses_beside.py" in report.text()
+    wrong = check(layers.f, lambda d, c: 1.001 * layers.f_vjp(d, c), inputs, wrt=["z"])
+    assert wrong["z"].verdict == "wrong"

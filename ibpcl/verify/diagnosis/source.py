@@ -2,7 +2,8 @@
 
 The checker explains a wrong gradient in two ways.  It changes the student's code in one place and
 runs it again, and it holds single values of the forward constant.  Both work on the syntax trees of
-the function and of the functions in the same file that it calls, so every finding has a line.
+the function and of the functions in its file, and in files beside it, that it calls.  So every
+finding has a line.
 """
 
 import ast
@@ -14,6 +15,7 @@ import sys
 import textwrap
 import types
 from functools import cached_property, lru_cache
+from pathlib import Path
 
 import numpy as np
 
@@ -48,10 +50,11 @@ _VALUES = (
 
 
 class Code:
-    """The source of a function and of the helpers in its file that it calls.
+    """The source of a function and of the helpers that it calls, in its file or in files beside it.
 
-    Methods of classes in the same file are helpers if they are called on ``self`` or if
-    ``executed`` contains them.
+    Methods of classes there are helpers if they are called on ``self`` or if ``executed`` contains
+    them.  A function of another file is no helper if one of its global names
+    has another meaning in the function's own file.
 
     Parameters
     ----------
@@ -99,10 +102,10 @@ class Code:
         self.trees = {}
         self.owners = {}
         self.executed = executed
+        self.file = self.function.__code__.co_filename
         self._add(self.function, owner or (type(self.bound) if self.bound is not None else None))
         self.name = next(iter(self.trees))
         self.owners.pop(self.name, None)
-        self.file = self.function.__code__.co_filename
         self.places = [place for tree in self.trees.values() for place in _places(tree)]
         for number, place in enumerate(self.places):
             place.node.place = number  # survives a deep copy
@@ -119,6 +122,9 @@ class Code:
                 f"Code: {function.__qualname__} calls super(), so it cannot be compiled again"
             )
         tree = _parsed(function)
+        if function.__code__.co_filename != self.file:
+            for node in ast.walk(tree):
+                node.file = function.__code__.co_filename
         self.trees[tree.name if tree.name == "lambda_" else key] = tree
         if tree.name != "lambda_":
             tree.name = key
@@ -127,20 +133,31 @@ class Code:
         closure = dict(inspect.getclosurevars(function).nonlocals)
         self.scope.update(closure)
         visible = {**function.__globals__, **closure}
-        classes = [
-            value
-            for value in visible.values()
-            if isinstance(value, type) and value.__module__ == function.__module__
-        ]
+        classes = [value for value in visible.values() if isinstance(value, type)]
         for node in ast.walk(tree):
             for called, kind in _called(node, visible, owner, classes, self.executed):
-                if (
-                    called.__module__ == function.__module__
-                    and called is not function
-                    and called.__code__.co_filename == function.__code__.co_filename
-                ):
+                if called is not function and self._is_helper(called, function):
                     with contextlib.suppress(ValueError):
                         self._add(called, kind)
+
+    def _is_helper(self, called, function):
+        """Return whether a function belongs to the same file, or to one beside it that fits."""
+        file = called.__code__.co_filename
+        if file == function.__code__.co_filename:
+            return called.__module__ == function.__module__
+        folder = Path(self.file).parent
+        if not Path(file).is_relative_to(folder) or "site-packages" in Path(file).parts:
+            return False
+        known = {**self.function.__globals__, **self.scope}
+        needed = {
+            name: called.__globals__[name]
+            for name in called.__code__.co_names
+            if name in called.__globals__
+        }
+        if any(known.get(name, value) is not value for name, value in needed.items()):
+            return False
+        self.scope.update(needed)
+        return True
 
     def compile(self):
         """Return the function compiled from the present trees, in a copy of its namespace.
@@ -206,8 +223,10 @@ class Code:
         -------
         str
         """
-        text = linecache.getline(self.file, node.lineno).strip()
-        place = notebooks.place(self.file, node.lineno)
+        file = getattr(node, "file", self.file)
+        text = linecache.getline(file, node.lineno).strip()
+        place = notebooks.place(file, node.lineno)
+        place += "" if file == self.file else f" of {Path(file).name}"
         return f"{place}: {text}" if text else place
 
 

@@ -127,6 +127,7 @@ SCHEMES = (
         (r"b2", (2, 1)),
         (r"y", (2, 3)),
     ],
+    [(r"x|a|z|logits?|scores?|inputs?", (3,)), (r"y|t|labels?|targets?|ytrue", "binary")],
     [(r"x|scores|logits|ypred", (3, 2, 5)), (r"y|targets?|labels?", "grid"), (r"mask", "ones")],
     [(r"q|query|queries", (3, 4)), (r"k|keys?", (5, 4)), (r"v|values?", (5, 2)), (r"mask", None)],
 )
@@ -199,6 +200,8 @@ def _value(name, scheme, rng):
         if re.fullmatch(pattern, word):
             if shape is CLASSES:
                 return np.array([0, 3, 1])
+            if shape == "binary":
+                return np.array([1, 0, 1])
             if isinstance(shape, str):
                 return rng.integers(0, 4, (3, 2)) if shape == "grid" else np.ones((3, 2))
             return rng.normal(size=shape) if isinstance(shape, tuple) else shape

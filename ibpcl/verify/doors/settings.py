@@ -8,6 +8,7 @@ import numpy as np
 
 from ibpcl.verify.doors import vocabulary as words
 
+UNITS = 5  # of a guessed recurrent cell
 MOST = 40  # combinations of arguments that are tried for each size
 # Parts of the names of arguments between 0 and 1.
 FRACTIONS = (
@@ -52,6 +53,7 @@ def settings(kind, missing, shape):
         A value for each argument.
     """
     rng = np.random.default_rng(1)
+    yield from _recurrent(missing, shape[-1] if shape else 4, rng)
     source = vars(inspect.getmodule(kind) or kind)
     annotations = getattr(kind.__init__, "__annotations__", {})
     for last in dict.fromkeys(
@@ -68,6 +70,27 @@ def settings(kind, missing, shape):
         ]
         for values in itertools.islice(itertools.product(*options), MOST):
             yield dict(zip(missing, values, strict=True))
+
+
+def _recurrent(missing, size, rng):
+    """Yield weights of recurrent cells with one, four or three gates, if all names are theirs."""
+    for gates in (1, 4, 3):
+        width = gates * UNITS
+        shapes = [
+            (r"w(x|i)\w*", (size, width)),
+            (r"w?(h|rec)\w*", (UNITS, width)),
+            (r"b\w*", (width,)),
+        ]
+        found = [
+            next(
+                (n for n, (name, _) in enumerate(shapes) if re.fullmatch(name, words.plain(word))),
+                None,
+            )
+            for word in missing
+        ]
+        if None in found or not {0, 1} <= set(found):
+            return
+        yield {name: rng.normal(size=shapes[n][1]) for name, n in zip(missing, found, strict=True)}
 
 
 def guesses_for(name, shape, size, annotation, source, rng):

@@ -547,3 +547,38 @@ def test_a_loss_inside_the_backward_may_have_examples_in_columns_and_integer_lab
     assert report.ok and any(words in note for note in report.notes)
     with pytest.raises(TypeError, match="usual losses"):
         check(OfWrongColumns(), X)
+
+
+class GivenWeights:
+    """A recurrent cell with four gates, whose weights are arguments of the constructor."""
+
+    def __init__(self, Wx, Wh, b):
+        self.params = [Wx, Wh, b]
+        self.grads = [np.zeros_like(array) for array in self.params]
+
+    def forward(self, x, h_prev, c_prev):
+        Wx, Wh, b = self.params
+        n = h_prev.shape[1]
+        z = x @ Wx + h_prev @ Wh + b
+        f, i, o = (1 / (1 + np.exp(-z[:, k * n : (k + 1) * n])) for k in (0, 2, 3))
+        g = np.tanh(z[:, n : 2 * n])
+        c_next = f * c_prev + i * g
+        self.cache = x, h_prev, c_prev, i, f, g, o, c_next
+        return o * np.tanh(c_next), c_next
+
+    def backward(self, dh_next, dc_next):
+        Wx, Wh, _ = self.params
+        x, h_prev, c_prev, i, f, g, o, c_next = self.cache
+        t = np.tanh(c_next)
+        dc = dc_next + dh_next * o * (1 - t**2)
+        gates = dc * c_prev * f * (1 - f), dc * i * (1 - g**2)
+        gates += dc * g * i * (1 - i), dh_next * t * o * (1 - o)
+        dz = np.hstack(gates)
+        self.grads = [x.T @ dz, h_prev.T @ dz, dz.sum(axis=0)]
+        return dz @ Wx.T, dz @ Wh.T, dc * f
+
+
+def test_weights_of_a_recurrent_cell_are_guessed_with_the_sizes_of_its_gates():
+    state = np.random.default_rng(7).normal(size=(2, 3, 5))
+    report = check(GivenWeights, (X, *state))
+    assert report.ok and len(report.inputs) == 6
