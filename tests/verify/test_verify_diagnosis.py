@@ -487,3 +487,22 @@ def test_regularizer_missing_in_forward_is_an_extra_term():
     assert "too many" in report["w"].words
     assert "0.01 * w" in report["w"].words
     assert "dw += 2 * 0.01 * w" in report["w"].numbers["where"]
+
+
+def test_a_scale_that_multiplies_after_the_sums_is_named():
+    def norm(x, gamma):
+        centered = x - x.mean(axis=1, keepdims=True)
+        scale = 1 / np.sqrt((centered**2).mean(axis=1, keepdims=True) + 1e-5)
+        h = centered * scale
+        return gamma * h, (h, scale, gamma)
+
+    def late(dout, cache):
+        h, scale, gamma = cache
+        mean = dout.mean(axis=1, keepdims=True)
+        dx = gamma * scale * (dout - mean - h * (dout * h).mean(axis=1, keepdims=True))
+        return dx, (dout * h).sum(axis=0)
+
+    rng = np.random.default_rng(1)
+    report = check(norm, late, (rng.normal(size=(3, 4)), rng.normal(size=4)))
+    assert report["x"].kind == "elementwise_factor" and "gamma comes too late" in report["x"].words
+    assert report["gamma"].ok

@@ -36,7 +36,7 @@ from ibpcl.verify.diagnosis.matches import (
 from ibpcl.verify.diagnosis.numbers import Numbers, mistyped
 from ibpcl.verify.diagnosis.paths import forgotten_path, watched_forward
 from ibpcl.verify.diagnosis.suspects import Suspects
-from ibpcl.verify.diagnosis.whole import digits_of, few_entries, whole_gradient
+from ibpcl.verify.diagnosis.whole import digits_of, few_entries, late_factor, whole_gradient
 from ibpcl.verify.edits import LATE, edits_of
 from ibpcl.verify.reports.kinds import Finding
 from ibpcl.verify.reports.words import constant_name
@@ -193,6 +193,7 @@ class Search:
             self._take(forgotten_path(forward, [j for j in self.shaped if j not in self.found]))
         if self._open():
             self._take(_mistyped(self.evidence, [j for j in self._open() if j in self.shaped]))
+        self._each(lambda j: late_factor(self.evidence, j))
         self._each(lambda j: digits_of(self.evidence, j, 5e-3))
         # a missing factor or term, a few wrong entries, then changes that are less likely
         views = background(self.evidence, forward) if self._open() else []

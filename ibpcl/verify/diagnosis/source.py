@@ -2,8 +2,7 @@
 
 The checker explains a wrong gradient in two ways.  It changes the student's code in one place and
 runs it again, and it holds single values of the forward constant.  Both work on the syntax trees of
-the function and of the functions in its file, and in files beside it, that it calls.  So every
-finding has a line.
+the function and of the functions of the user's files that it calls, so every finding has a line.
 """
 
 import ast
@@ -23,6 +22,8 @@ from ibpcl.verify.doors import notebooks
 from ibpcl.verify.doors.pair import Adapted
 
 WATCH = "__watch__"
+# Folders whose functions are no helpers: this package, Python and its libraries.
+LIBRARIES = (Path(__file__).parents[2], sys.prefix, sys.base_prefix)
 MOST_ITEMS = 20  # largest number of items read from a cache, a list or an object
 LAYOUT = (
     "zeros",
@@ -50,7 +51,7 @@ _VALUES = (
 
 
 class Code:
-    """The source of a function and of the helpers that it calls, in its file or in files beside it.
+    """The source of a function and of the helpers that it calls, in its file or in other files.
 
     Methods of classes there are helpers if they are called on ``self`` or if ``executed`` contains
     them.  A function of another file is no helper if one of its global names
@@ -141,12 +142,11 @@ class Code:
                         self._add(called, kind)
 
     def _is_helper(self, called, function):
-        """Return whether a function belongs to the same file, or to one beside it that fits."""
+        """Return whether a function belongs to the same file, or to another one that fits."""
         file = called.__code__.co_filename
         if file == function.__code__.co_filename:
             return called.__module__ == function.__module__
-        folder = Path(self.file).parent
-        if not Path(file).is_relative_to(folder) or "site-packages" in Path(file).parts:
+        if "site-packages" in Path(file).parts or any(map(Path(file).is_relative_to, LIBRARIES)):
             return False
         known = {**self.function.__globals__, **self.scope}
         needed = {

@@ -228,6 +228,49 @@ def few_entries(evidence, j):
     return "few_entries", words
 
 
+def late_factor(evidence, j):
+    """Return the mistake of a gradient that multiplies by a factor after the sums, not before.
+
+    If ``y = g * h(x)``, the gradient of ``x`` is that of ``h`` for the cotangent ``g * dout``.  In
+    a normalization, ``dout`` is summed over the features, so ``g`` cannot be taken out of the sum.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Measurements on the pair.
+    j : int
+        Position of the input.
+
+    Returns
+    -------
+    tuple of str or None
+        (kind, words), None if no other input is such a factor.
+    """
+    shape = np.shape(evidence.problem.call()[0])
+    for k in evidence.problem.wrt:
+        factor = evidence.problem.point[k]
+        if k == j or np.size(factor) < 2 or np.ndim(factor) > len(shape):
+            continue
+        arrays = []
+        try:
+            for point, cotangent in evidence.trials:
+                at = evidence.problems[point]
+                scale = np.broadcast_to(at.point[k], shape).ravel()
+                unit = at.at(at.with_input(k, np.ones_like(at.point[k])))
+                gradients = unit.gradients(scale * evidence.w[cotangent])
+                arrays.append(np.asarray(gradients[at.wrt.index(j)], dtype=float))
+        except Exception:  # the factor does not fit, or code under check raises
+            continue
+        if evidence.explains(j, arrays):
+            name = evidence.problem.names[k]
+            return (
+                "elementwise_factor",
+                f"the factor {name} comes too late: it must multiply dout before the sums "
+                f"(`dout * {name}`), not their result",
+            )
+    return None
+
+
 def axis_sets(ndim):
     """Yield every non-empty set of axes, small sets first.
 

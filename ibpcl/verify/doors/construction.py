@@ -132,8 +132,11 @@ def _large(kind):
         p.name
         for p in every
         if isinstance(p.default, int)
-        and p.default > 20
-        and re.search("dim|size|hidden|in|out|class|unit|feature|shape", p.name)
+        and p.default > (2 if "head" in p.name else 20)
+        and re.search(
+            "dim|size|hidden|in|out|class|unit|feature|shape|model|ff|embed|channel|vocab|head",
+            p.name,
+        )
         and not re.search("seed|iter|epoch|batch|step", p.name)
     ] + [p.name for p in every if p.name == "input_dim" and isinstance(p.default, tuple)]
 

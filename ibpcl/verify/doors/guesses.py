@@ -174,8 +174,9 @@ def _values(name, word, shape, annotation, context, rng, first):
 
 def _usual(context, rng, word):
     """Return candidates for an input about which nothing is known."""
-    shapes = [(2, 3, 4, 4), (2, 4, 4, 3), (4, 4, 2), (2, 4, 4)] if _is_image(context) else []
-    shapes += [(3, 5, 4)] if _is_series(context) else []
+    images = [(2, 3, 4, 4), (2, 4, 4, 3), (4, 4, 2), (2, 4, 4), (2, 3, 6, 6)]
+    shapes = images if _is_image(context) else []
+    shapes = shapes + ([(3, 5, 4)] if _is_series(context) else [])
     shapes += [(3, 4), (4,), (4, 1), (), (1, 4), (4, 4), (2, 3, 4, 4), (2, 4, 4, 3), (3, 5, 4)]
     indices = (
         [np.array([0, 3, 1])]
@@ -343,6 +344,9 @@ def described(inputs):
     """
     words_of = []
     for name, value in inputs.items():
+        if isinstance(value, dict) and schemes.is_settings(name):
+            words_of.append(f"{name} (the usual settings)")
+            continue
         integers = isinstance(value, np.ndarray) and value.dtype.kind == "i"
         sign = " " if isinstance(value, np.ndarray) else " = "
         words_of.append(f"{name}{sign}{_shapes(value)}{' of integers' if integers else ''}")

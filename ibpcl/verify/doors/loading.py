@@ -208,7 +208,7 @@ def _run(statement, module, file, flags, is_notebook):
             else:
                 exec(compiled, vars(module))
         except ModuleNotFoundError as error:
-            if not _add_ancestor(error.name, file):
+            if not _add_ancestor(error.name, file, _imported(statement)):
                 return error
         except ImportError as error:
             if not _fill(error.name):
@@ -245,12 +245,36 @@ def _fill(name):
     return True
 
 
-def _add_ancestor(name, file):
-    """Make a module importable from a folder above the file; return whether it was found."""
+def _imported(statement):
+    """Return the full names of the modules that a statement imports."""
+    if isinstance(statement, ast.Import):
+        return [alias.name for alias in statement.names]
+    return [statement.module] if isinstance(statement, ast.ImportFrom) and statement.module else []
+
+
+def _add_ancestor(name, file, imported):
+    """Make a module importable from a folder above the file; return whether it was found.
+
+    A folder that has the whole path of an imported module comes before one that has only its first
+    part: ``net/net.py`` does not hide ``net/layers/dense.py``.
+    """
     top = (name or "").partition(".")[0]
-    for folder in list(file.parents)[1 : 1 + ANCESTORS]:
-        exists = (folder / f"{top}.py").is_file() or any((folder / top).glob("*.py"))
-        if top and exists and str(folder) not in sys.path:
+    folders = [
+        folder
+        for folder in list(file.parents)[1 : 1 + ANCESTORS]
+        if top and ((folder / f"{top}.py").is_file() or any((folder / top).glob("*")))
+    ]
+    paths = [Path(*other.split(".")) for other in imported if other.partition(".")[0] == top]
+    folders.sort(
+        key=lambda folder: (
+            not any(
+                (folder / path).is_dir() or (folder / path).with_suffix(".py").is_file()
+                for path in paths
+            )
+        )
+    )
+    for folder in folders:
+        if str(folder) not in sys.path:
             sys.path.append(str(folder))
             return True
     return False

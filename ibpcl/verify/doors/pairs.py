@@ -8,7 +8,7 @@ right shapes, and right numbers if any reading does.
 
 import numpy as np
 
-from ibpcl.verify.doors import leaves, reading
+from ibpcl.verify.doors import leaves, reading, schemes
 from ibpcl.verify.doors.arguments import Arguments, is_moved
 from ibpcl.verify.doors.pair import Adapted, Pair
 from ibpcl.verify.doors.refusals import FormError, raised
@@ -132,7 +132,11 @@ def _pair(f, g, arguments, way):
     notes = [reading.MODES[way.mode].format(name=_name(g))] if reading.MODES[way.mode] else []
     if way.mode == "elementwise" and "out" in way.call.roles:
         notes = [f"{_name(g)} is called with the output of {_name(f)}, not with its input"]
-    left = [leaf.name for leaf in every if is_moved(leaf) and leaf.name not in wrt]
+    left = [
+        leaf.name
+        for leaf in every
+        if is_moved(leaf) and leaf.name not in wrt and not schemes.is_settings(leaf.keys[0])
+    ]
     if left:
         notes.append(f"no gradient is returned for {', '.join(left)}, which is treated as data")
     return Pair(

@@ -583,3 +583,15 @@ def test_only_the_first_lines_that_the_code_prints_are_shown(file, capsys):
     )
     assert verdicts(path) == {"f": "ok"}
     assert capsys.readouterr().out.count("called") == printing.LINES
+
+
+def test_a_file_with_the_name_of_its_package_does_not_hide_the_package(tmp_path):
+    folder = tmp_path / "deepnet_shadow" / "layers"
+    folder.mkdir(parents=True)
+    (folder.parent / "deepnet_shadow.py").write_text("from deepnet_shadow.layers import tools\n")
+    (folder / "tools.py").write_text("def twice(x):\n    return 2 * x\n")
+    (folder / "layer.py").write_text(
+        "from deepnet_shadow.layers.tools import twice\n"
+        "def f(x):\n    return twice(x)\ndef f_prime(x):\n    return 2 + 0 * x\n"
+    )
+    assert verdicts(folder / "layer.py") == {"f": "ok"}
