@@ -610,8 +610,8 @@ def _tested_elsewhere(there, w, verdicts):
 def _blind_spots(problem, near):
     """Return warnings about inputs that hide certain mistakes.
 
-    A pattern that is gone at the point nearby, where right gradients are compared once more, hides
-    nothing.
+    Right gradients are compared once more at a point nearby. A pattern that the point nearby does
+    not have hides nothing.
     """
     notes = []
     for j in problem.wrt:

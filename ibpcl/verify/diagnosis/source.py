@@ -22,7 +22,7 @@ from ibpcl.verify.doors import notebooks
 from ibpcl.verify.doors.pair import Adapted
 
 WATCH = "__watch__"
-# Folders whose functions are no helpers: this package, Python and its libraries.
+# Folders whose functions are not read: this package, Python and its libraries.
 LIBRARIES = (Path(__file__).parents[2], sys.prefix, sys.base_prefix)
 MOST_ITEMS = 20  # largest number of items read from a cache, a list or an object
 LAYOUT = (
@@ -54,7 +54,7 @@ class Code:
     """The source of a function and of the helpers that it calls, in its file or in other files.
 
     Methods of classes there are helpers if they are called on ``self`` or if ``executed`` contains
-    them.  A function of another file is no helper if one of its global names
+    them.  A function of another file is left out if one of its global names
     has another meaning in the function's own file.
 
     Parameters

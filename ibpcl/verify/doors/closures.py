@@ -1,7 +1,7 @@
 """Functions that return their output with a function for the gradient: ``out, pull = f(x, w)``.
 
-``pull(dout)`` returns the gradients of ``sum(dout * out)``.  It is a closure, which keeps all that
-it needs, so there is no cache.
+``pull(dout)`` returns the gradients of ``sum(dout * out)``.  It is a closure: it keeps everything
+that it needs, without a cache.
 """
 
 import ast

@@ -110,7 +110,7 @@ def labels_for(out, given=None, seed=0):
     out : ndarray
         The output.
     given : ndarray, optional
-        The labels if the user has given them.  Their meaning is then to be found alone.
+        The labels, if the user has given them.  Only their meaning is then searched.
     seed : int
         Seed for random labels.
 
@@ -124,6 +124,8 @@ def labels_for(out, given=None, seed=0):
     rng = np.random.default_rng(seed)
     drawn = rng.uniform(0.2, 0.8, size=shape)
     if len(shape) != 2:
+        if len(shape) > 2 and shape[-1] > 1:
+            drawn = drawn / drawn.sum(axis=-1, keepdims=True)
         return [Labels(drawn if given is None else given)]
     readings = []
     for columns in (False, True):

@@ -202,7 +202,7 @@ def with_guesses(target, given, missing, path, wrt):
             first = first or ready
         if quality == 0:
             error = error or FormError(
-                f"check: {target.name} returns NaN, infinity or no number for {ready.guessed}"
+                f"check: {target.name} returns values that are not finite for {ready.guessed}"
             )
         finite = finite or (ready if quality == 1 else None)
         if tried >= OPENED:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from ibpcl import check
+from ibpcl.verify.doors import implied
 from ibpcl.verify.doors.construction import constructed
 from ibpcl.verify.doors.refusals import FormError
 
@@ -582,3 +583,9 @@ def test_weights_of_a_recurrent_cell_are_guessed_with_the_sizes_of_its_gates():
     state = np.random.default_rng(7).normal(size=(2, 3, 5))
     report = check(GivenWeights, (X, *state))
     assert report.ok and len(report.inputs) == 6
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (2, 3, 4)])
+def test_labels_in_the_shape_of_the_output_are_probabilities(shape):
+    labels = implied.labels_for(np.zeros(shape))[0].values
+    assert labels.shape == shape and np.allclose(labels.sum(axis=-1), 1)
