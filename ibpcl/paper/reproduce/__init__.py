@@ -36,6 +36,7 @@ TARGETS = {
     "likelihood": "generative: log p(x) of every task after every later one",
     "knn": "generative: k-NN error of the codes, with three choices of encoder",
     "samples": "generative: samples and reconstructions after every task",
+    "letters": "generative: all methods that learn images, on five drawn letters",
     "tsne": "generative: maps of the codes (extra `analysis`)",
 }
-GENERATIVE_TARGETS = ("generative", "likelihood", "knn", "samples", "tsne")
+GENERATIVE_TARGETS = ("generative", "likelihood", "knn", "samples", "letters", "tsne")

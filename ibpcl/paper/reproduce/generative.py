@@ -7,9 +7,11 @@ from ibpcl.evaluation import codes, figures
 from ibpcl.evaluation.figures import canvas
 from ibpcl.experiments import findings, paired, run_figures
 from ibpcl.experiments.benchmarks import Row
+from ibpcl.experiments.config import keys
 from ibpcl.experiments.findings import Summary
 from ibpcl.experiments.folder import IMAGES
 from ibpcl.experiments.generative import labelled
+from ibpcl.experiments.presets import PRESETS
 from ibpcl.experiments.streams import make_stream
 from ibpcl.experiments.tables import (
     NATS,
@@ -42,8 +44,7 @@ CODES = (("samples", "sampled codes"), ("means", "mean codes"))
 # and with ours.
 BASELINES = tuple(row for row in GENERATIVE_ROWS if row.method != "vae_npbcl")
 OURS = next(row for row in GENERATIVE_ROWS if row.key == "npbcl")
-PRINTED_ROWS = (
-    *BASELINES,
+VCL_CHANGED = (
     Row("vcl-0.001", "VCL, divergence 0.001", "vae_vcl", {"weight_kl_weight": 0.001}),
     Row(
         "vcl-schedule",
@@ -51,11 +52,42 @@ PRINTED_ROWS = (
         "vae_vcl",
         {"weight_kl_weight": 0.001, "rate": 0.01, "warm_up": 0.3},
     ),
+)
+UNWEIGHTED = Row("unweighted", "unweighted", "vae_npbcl", IMAGE_PRESETS["unweighted"])
+PRINTED_ROWS = (
+    *BASELINES,
+    *VCL_CHANGED,
     AS_PRINTED,
     PRINTED_LONGER,
-    Row("unweighted", "unweighted", "vae_npbcl", IMAGE_PRESETS["unweighted"]),
+    UNWEIGHTED,
     Row("weights-1", "ours, weights' divergence 1", "vae_npbcl", {"weight_kl_weight": 1.0}),
     Row("not-held", "ours, used weights not held", "vae_npbcl", {"hold_used": False}),
+    OURS,
+)
+# The networks of the digits: the defaults of all settings that the experiment with five letters has
+# values of its own for.
+LARGE = {
+    name: keys("vae_npbcl")[name].default for name in PRESETS["vae-glyphs"].methods["vae_npbcl"]
+}
+# All methods that learn images, and ours with other settings. Five letters take minutes.
+LETTER_ROWS = (
+    Row("naive", "naive", "vae_naive"),
+    Row("ewc", "EWC", "vae_ewc"),
+    *(
+        Row(f"ewc-{decay}", f"EWC, decay {decay}", "vae_ewc", {"decay": decay})
+        for decay in (0.9, 0.5)
+    ),
+    Row("si", "SI", "vae_si"),
+    Row("imm", "IMM (mode)", "vae_imm"),
+    Row("laplace", "online Laplace", "vae_laplace"),
+    Row("vcl", "VCL", "vae_vcl"),
+    *VCL_CHANGED,
+    *(
+        Row(f"{key}-large", f"{label}, large", "vae_npbcl", {**LARGE, **IMAGE_PRESETS[key]})
+        for key, label in (("paper", AS_PRINTED.label), ("unweighted", "unweighted"))
+    ),
+    AS_PRINTED,
+    UNWEIGHTED,
     OURS,
 )
 
@@ -155,17 +187,9 @@ def as_printed(results):
     tables = []
     drawn = {}
     for b in results.benchmarks:
-        entries = []
-        for row in results.rows_on(b):
-            entries += [
-                results.entry(row, b, number, column, unit) for column, number, unit in IN_THE_END
-            ]
-            if row.method == "vae_npbcl":
-                entries += [
-                    results.entry(row, b, lambda m: measures.used_by_task(m).mean(), "used", SHARE),
-                    results.entry(row, b, measures.pairwise_sharing, "shared", SHARE),
-                ]
-        tables.append(Table(f"{b.label}: test images in the end", tuple(entries)))
+        tables.append(
+            Table(f"{b.label}: test images in the end", tuple(_end_and_use_entries(results, b)))
+        )
         tables.append(_beside_printed(results, b))
         tables += [
             Table(
@@ -190,6 +214,50 @@ def as_printed(results):
         ),
         drawn,
     )
+
+
+@target(("vae-glyphs",), lambda quick: LETTER_ROWS, family="vae")
+def letters(results):
+    """Compare all methods that learn images, and settings of ours, on five drawn letters."""
+    tables = []
+    for b in results.benchmarks:
+        tables += [
+            Table(f"{b.label}: test images in the end", tuple(_end_and_use_entries(results, b))),
+            Table(
+                f"{b.label}: 3-NN error, mean codes, percent",
+                tuple(
+                    results.entry(row, b, lambda m, way=way: _error(m, way), way, PERCENT)
+                    for row in results.rows_on(b)
+                    for way in codes.WAYS
+                ),
+            ),
+        ]
+    return Summary(
+        tuple(tables),
+        (
+            "Columns are those of the targets generative and knn. Rows named large have the "
+            "networks of the digits, and their other defaults; the other rows have the defaults "
+            "of vae-glyphs.",
+        ),
+        {},
+    )
+
+
+def _error(m, way, neighbours=3):
+    """Return the k-NN error of the mean codes with a choice of encoder, in percent."""
+    knn = m.values["knn"]
+    return 100 * knn[way]["means"][knn["neighbours"].index(neighbours)]
+
+
+def _end_and_use_entries(results, b):
+    """Yield the entries of a table of test images in the end; ours have the weights in use too."""
+    for row in results.rows_on(b):
+        yield from (
+            results.entry(row, b, number, column, unit) for column, number, unit in IN_THE_END
+        )
+        if row.method == "vae_npbcl":
+            yield results.entry(row, b, lambda m: measures.used_by_task(m).mean(), "used", SHARE)
+            yield results.entry(row, b, measures.pairwise_sharing, "shared", SHARE)
 
 
 @target(BOTH, generative_rows, family="vae")

@@ -59,6 +59,7 @@ KINDS = {
     "likelihood": generative.likelihood,
     "knn": generative.neighbours,
     "samples": generative.samples,
+    "letters": generative.letters,
     "tsne": generative.maps,
 }
 # The ability of a method that a family of benchmarks needs; the others need "domain".
