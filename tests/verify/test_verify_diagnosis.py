@@ -506,3 +506,39 @@ def test_a_scale_that_multiplies_after_the_sums_is_named():
     report = check(norm, late, (rng.normal(size=(3, 4)), rng.normal(size=4)))
     assert report["x"].kind == "elementwise_factor" and "gamma comes too late" in report["x"].words
     assert report["gamma"].ok
+
+
+def test_outputs_of_different_shapes_have_a_diagnosis():
+    def two(x, w):
+        return (x @ w, x.sum(axis=1)), (x, w)
+
+    def backward(dy, ds, cache):
+        x, w = cache
+        return np.tanh(dy @ w.T) + np.sqrt(np.abs(ds))[:, None], x.T @ dy
+
+    report = check(two, backward, POINT[:2])
+    assert report["x"].kind == "wrong" and "in the checker" not in report["x"].words
+
+
+def test_two_outputs_in_a_tuple_may_have_two_gradients_as_arguments():
+    def two(x, w):
+        return (x @ w, x.sum(axis=1)), (x, w)
+
+    def backward(dy, ds, cache):
+        x, w = cache
+        return dy @ w.T + ds[:, None], x.T @ dy
+
+    assert check(two, backward, POINT[:2]).ok
+
+
+def test_a_product_without_the_incoming_gradient_lacks_a_factor():
+    def scaled(x):
+        y = np.exp(3 * x)
+        return y, y
+
+    def backward(dout, cache):
+        return 3 * cache
+
+    report = check(scaled, backward, POINT[:1])
+    assert report["x"].kind == "elementwise_factor"
+    assert "`dout` beside `3 * cache`" in report["x"].words

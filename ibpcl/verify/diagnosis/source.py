@@ -54,8 +54,9 @@ class Code:
     """The source of a function and of the helpers that it calls, in its file or in other files.
 
     Methods of classes there are helpers if they are called on ``self`` or if ``executed`` contains
-    them.  A function of another file is left out if one of its global names
-    has another meaning in the function's own file.
+    them.  A helper may be called by another name, or as an attribute of its module, as in
+    ``layers.affine_backward(dout, cache)``.  A function of another file is left out if one of its
+    global names has another meaning in the function's own file.
 
     Parameters
     ----------
@@ -102,6 +103,7 @@ class Code:
         self.scope = {}
         self.trees = {}
         self.owners = {}
+        self.aliases = {}
         self.executed = executed
         self.file = self.function.__code__.co_filename
         self._add(self.function, owner or (type(self.bound) if self.bound is not None else None))
@@ -115,7 +117,7 @@ class Code:
 
     def _add(self, function, owner=None):
         """Add a function or a method, and the functions of its file that it calls."""
-        key = function.__name__ if owner is None else f"{owner.__name__}__{function.__name__}"
+        key = _key(function, owner)
         if key in self.trees:
             return
         if "__class__" in function.__code__.co_freevars:
@@ -140,6 +142,8 @@ class Code:
                 if called is not function and self._is_helper(called, function):
                     with contextlib.suppress(ValueError):
                         self._add(called, kind)
+                        if isinstance(node, ast.Name) and node.id != called.__name__:
+                            self.aliases[node.id] = _key(called, kind)
 
     def _is_helper(self, called, function):
         """Return whether a function belongs to the same file, or to another one that fits."""
@@ -173,6 +177,7 @@ class Code:
         """Return the function that compiled trees define, bound and adapted like the original."""
         namespace = {**self.function.__globals__, **self.scope, **extra}
         exec(compiled, namespace)
+        namespace.update((alias, namespace[key]) for alias, key in self.aliases.items())
         made = namespace[self.name]
         made.__defaults__ = made.__defaults__ or self.function.__defaults__
         made = types.MethodType(made, self.bound) if self.bound is not None else made
@@ -182,7 +187,7 @@ class Code:
         return made
 
     def _with_methods(self, made, namespace):
-        """Return a function during whose calls classes have the methods of the trees."""
+        """Return a function during whose calls classes and modules have the trees' functions."""
 
         def function(*arguments, **options):
             with contextlib.ExitStack() as stack:
@@ -281,18 +286,26 @@ class Place:
         return ast.unparse(self.node)
 
 
+def _key(function, owner):
+    """Return the name under which a function, perhaps of a class or a module, is compiled."""
+    holder = "" if owner is None else f"{owner.__name__.replace('.', '_')}__"
+    return holder + function.__name__
+
+
 def _called(node, visible, owner, classes, executed):
-    """Yield (function, its class or None) for the functions that an expression may call."""
+    """Yield (function, its class, module or None) for the functions that an expression may call."""
     if isinstance(node, ast.Name):
         value = visible.get(node.id)
         if isinstance(value, types.FunctionType):
             yield value, None
     elif isinstance(node, ast.Attribute):
         holder = visible.get(node.value.id) if isinstance(node.value, ast.Name) else None
-        if isinstance(node.value, ast.Name) and node.value.id == "self" and owner is not None:
+        if isinstance(node.value, ast.Name) and node.value.id == "self" and isinstance(owner, type):
             kinds = owner.__mro__
+        elif inspect.ismodule(holder):
+            kinds = (holder,)
         elif holder is not None:
-            kinds = () if inspect.ismodule(holder) else getattr(type(holder), "__mro__", ())
+            kinds = getattr(type(holder), "__mro__", ())
         else:
             kinds = [
                 kind

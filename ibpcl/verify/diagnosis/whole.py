@@ -244,9 +244,12 @@ def late_factor(evidence, j):
     Returns
     -------
     tuple of str or None
-        (kind, words), None if no other input is such a factor.
+        (kind, words), None if no other input is such a factor, or if there are several outputs.
     """
-    shape = np.shape(evidence.problem.call()[0])
+    outputs, *_ = evidence.problem.call()
+    if len(outputs) > 1:
+        return None
+    shape = np.shape(outputs[0])
     for k in evidence.problem.wrt:
         factor = evidence.problem.point[k]
         if k == j or np.size(factor) < 2 or np.ndim(factor) > len(shape):

@@ -37,6 +37,9 @@ class Way(NamedTuple):
 def split(result, outputs):
     """Split the result of a forward into the output and everything else.
 
+    Several outputs may also stand in a tuple of their own: ``((y, s), cache)`` and ``(y, s,
+    cache)`` are split alike.
+
     Parameters
     ----------
     result : object
@@ -53,7 +56,15 @@ def split(result, outputs):
     """
     if outputs == 0 or not isinstance(result, tuple):
         return result, ()
+    if outputs > 1 and _outputs_in_tuple(result) == outputs:
+        return result[0], tuple(result[1:])
     return (result[0] if outputs == 1 else tuple(result[:outputs])), tuple(result[outputs:])
+
+
+def _outputs_in_tuple(result):
+    """Return the number of outputs in the tuple that a result begins with, 0 if there is none."""
+    first = result[0]
+    return len(first) if isinstance(first, tuple) and _differentiable(first) else 0
 
 
 def splits_of(result, parameters):
@@ -74,7 +85,7 @@ def splits_of(result, parameters):
     if not isinstance(result, tuple) or len(result) < 2:
         return [0]
     cotangents = sum(map(is_cotangent, parameters.required))
-    if cotangents > 1 and cotangents <= len(result):
+    if cotangents > 1 and (cotangents <= len(result) or cotangents == _outputs_in_tuple(result)):
         return [cotangents, 1]
     beside_a_loss = (
         np.ndim(result[0]) == 0 and leaves.is_array(result[1]) and np.ndim(result[1]) > 0
@@ -136,7 +147,10 @@ def ways_of(result, parameters, arguments, call, names, method=False, forward=No
                 modes = reading.modes_of(
                     out[0] if isinstance(out, tuple) else out, matched, way.takes_cotangent
                 )
+                several = isinstance(out, tuple) and len(out) > 1
                 for mode in modes:
+                    if several and mode in ("mean", "sum"):
+                        continue  # which of the outputs?
                     fitting = mode != "vjp" or all(
                         np.shape(leaf.value) == np.shape(g) for leaf, g in matched
                     )

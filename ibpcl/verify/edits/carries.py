@@ -223,14 +223,18 @@ def of_derivative_at_dout(place, values, scope, entries, dout):
     ------
     Edit
     """
-    uses = [node for node in ast.walk(place.node) if isinstance(node, ast.Name) and node.id == dout]
     shape = np.shape(scope.get(dout))
-    if not uses or np.shape(value_at(place.node, values)) != shape:
+    if not _uses(dout, place.node) or np.shape(value_at(place.node, values)) != shape:
         return
     arrays = {name: value for name, value in scope.items() if name != dout and is_numeric(value)}
     arrays.update(entries)
     for name, value in list(arrays.items())[:MOST_ARGUMENTS]:
         if np.shape(value) == shape and np.ndim(value):
+            if _is_factor(dout, place.node):
+                new = ast.BinOp(place.node, ast.Mult(), ast.parse(name, mode="eval").body)
+                words = _without_factor(place.node, name)
+                yield Edit(1.5, "elementwise_factor", words, place.node, (in_place(place, new),))
+                continue
             inner = _renamed(place.node, dout, name)
             new = ast.BinOp(ast.Name(dout, ast.Load()), ast.Mult(), inner)
             yield Edit(
@@ -240,6 +244,30 @@ def of_derivative_at_dout(place, values, scope, entries, dout):
                 place.node,
                 (in_place(place, new),),
             )
+
+
+def _is_factor(name, node):
+    """Return whether an expression is a product, one factor of which is a variable.
+
+    Then ``name * F(other)`` is ``F(name) * other``: only a factor is missing.
+    """
+    if isinstance(node, ast.UnaryOp):
+        return isinstance(node.op, ast.USub) and _is_factor(name, node.operand)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Div)):
+        inside = [_uses(name, side) for side in (node.left, node.right)]
+        if isinstance(node.op, ast.Mult) and inside == [False, True]:
+            return _is_factor(name, node.right)
+        return inside == [True, False] and _is_factor(name, node.left)
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _uses(name, node):
+    return any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(node))
+
+
+def _without_factor(old, name):
+    """Return the description of a product without one of its factors."""
+    return lambda: f"an elementwise factor is missing: `{name}` beside `{ast.unparse(old)}`"
 
 
 def _at_dout(old, new, name):

@@ -3,9 +3,11 @@
 import json
 import types
 
+import numpy as np
 import pytest
 
 from ibpcl.errors import UserError
+from ibpcl.verify import gradcheck
 from ibpcl.verify.doors import discovery, loading, notebooks, schemes
 from ibpcl.verify.doors.inputs import ready
 from ibpcl.verify.running import printing, served
@@ -595,3 +597,37 @@ def test_a_file_with_the_name_of_its_package_does_not_hide_the_package(tmp_path)
         "def f(x):\n    return twice(x)\ndef f_prime(x):\n    return 2 + 0 * x\n"
     )
     assert verdicts(folder / "layer.py") == {"f": "ok"}
+
+
+LAYERS = """
+import numpy as np
+
+def swish(x):
+    s = 1 / (1 + np.exp(-x))
+    return x * s, (x, s)
+
+def swish_backward(dout, cache):
+    x, s = cache
+    return dout * s
+"""
+CALLS = {
+    "attribute": ("import swish_layers as layers", "layers.swish", "layers.swish_backward"),
+    "other-name": ("from swish_layers import swish as f, swish_backward as b", "f", "b"),
+}
+
+
+@pytest.mark.parametrize("way", CALLS)
+def test_a_mistake_in_another_file_is_named_however_its_function_is_called(way, file):
+    opening, forward, backward = CALLS[way]
+    file(LAYERS, "swish_layers.py")
+    path = file(
+        f"{opening}\n\ndef net(x, w):\n    y, cache = {forward}(x @ w)\n"
+        "    return y, (x, w, cache)\n\ndef net_backward(dout, cache):\n    x, w, inner = cache\n"
+        f"    da = {backward}(dout, inner)\n    return da @ w.T, x.T @ da\n"
+    )
+    loaded = loading.load(str(path))
+    report = gradcheck.check(
+        loaded.module.net, loaded.module.net_backward, {"x": np.eye(3) + 1, "w": np.eye(3) - 2}
+    )
+    assert {one.kind for one in report.inputs} == {"missing_term"}, str(report)
+    assert "swish_layers.py" in report["x"].numbers["where"]

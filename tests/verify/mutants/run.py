@@ -188,7 +188,10 @@ def make(seed=0):
 
 
 def judge(mutant, seed=0):
-    """Let the checker look at one mutant and return the :class:`Verdict`."""
+    """Let the checker look at one mutant and return the :class:`Verdict`.
+
+    A diagnosis that raises is an error of the checker, and no mutant that merely has no name.
+    """
     subject = mutant.subject
     f_vjp = mutant.mutated()
     with Trap() as trap, np.errstate(all="ignore"):
@@ -200,6 +203,9 @@ def judge(mutant, seed=0):
         return Verdict(mutant, "same")
     with np.errstate(all="ignore"):
         report = check(subject.f, f_vjp, subject.inputs, subject.names, seed=seed)
+    failed = [item.words for item in report.inputs if "in the checker" in item.words]
+    if failed:
+        raise AssertionError(f"{mutant}: {failed}")
     blamed = [j for j, item in enumerate(report.inputs) if not item.ok]
     if not set(wrong) <= set(blamed):
         return Verdict(mutant, "missed", words=str(report))

@@ -30,9 +30,12 @@ class Subject:
         self.names = [name for name in self.inputs if name not in pairs.CONSTANT]
         self._values = {}
 
-    def f(self, *values):
-        """Call the forward with the choices of its variant."""
-        return self.pair.f(*values, **self.pair.choices)
+    @cached_property
+    def f(self):
+        """The forward, with the choices of its variant."""
+        forward = self.pair.f
+        choices = self.pair.choices
+        return (lambda *values: forward(*values, **choices)) if choices else forward
 
     @cached_property
     def cotangents(self):
