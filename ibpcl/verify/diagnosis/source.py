@@ -19,11 +19,10 @@ from pathlib import Path
 import numpy as np
 
 from ibpcl.verify.doors import notebooks
+from ibpcl.verify.doors.loading import is_library
 from ibpcl.verify.doors.pair import Adapted
 
 WATCH = "__watch__"
-# Folders whose functions are not read: this package, Python and its libraries.
-LIBRARIES = (Path(__file__).parents[2], sys.prefix, sys.base_prefix)
 MOST_ITEMS = 20  # largest number of items read from a cache, a list or an object
 LAYOUT = (
     "zeros",
@@ -150,7 +149,7 @@ class Code:
         file = called.__code__.co_filename
         if file == function.__code__.co_filename:
             return called.__module__ == function.__module__
-        if "site-packages" in Path(file).parts or any(map(Path(file).is_relative_to, LIBRARIES)):
+        if is_library(file):
             return False
         known = {**self.function.__globals__, **self.scope}
         needed = {

@@ -122,8 +122,10 @@ def _forward_of(name, marks, plain, marked, kind):
                 return plain[base]
             if not base:
                 alone = marked.get(()) if marks is words.BACKWARD_WORDS else None
-                return alone or next(
-                    (other for other in OBJECTIVES if (other,) in plain and other != name), None
+                return (
+                    alone
+                    or next((o for o in OBJECTIVES if (o,) in plain and o != name), None)
+                    or _objective_of(name, marks, plain)
                 )
         if found := _objective_of(name, marks, plain):
             return found

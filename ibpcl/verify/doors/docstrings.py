@@ -64,10 +64,41 @@ def documented_shapes(function):
         match = re.search(
             rf"(?<![\w]){re.escape(name)}\b\s*[:\-(]?[^\n()]*?(?:\n[^\n()]*?)?\(([^()\n]*)\)", text
         )
+        if is_documented_number(name, text):
+            match = None
         sizes = _sizes(match.group(1), symbols, image) if match else None
         if sizes is not None:
             shapes[name] = sizes
     return shapes
+
+
+def is_documented_number(name, text):
+    """Return whether a docstring calls an argument a number, as in ``alpha : float``.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument.
+    text : str
+        The docstring.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> [is_documented_number(name, "beta: float, noise; x: array") for name in ("beta", "x")]
+    [True, False]
+    """
+    return bool(
+        re.search(
+            rf"(?<!\w){re.escape(name)}\s*(?::|-|\()\s*(?:a\s+|the\s+)?"
+            r"(?:positive\s+|real\s+)?(?:float|scalar|number)\b(?!\s*array)",
+            text,
+            re.IGNORECASE,
+        )
+    )
 
 
 def _sizes(text, symbols, image):

@@ -12,7 +12,7 @@ import numpy as np
 
 from ibpcl.verify.doors import schemes
 from ibpcl.verify.doors import vocabulary as words
-from ibpcl.verify.doors.docstrings import documented_shapes
+from ibpcl.verify.doors.docstrings import documented_shapes, is_documented_number
 from ibpcl.verify.doors.signatures import parameters_of
 
 SCALARS = {
@@ -52,7 +52,7 @@ LISTED = r"\b{}\b\s*:\s*(?::class:)?.{{0,30}}\blist of"  # an argument that a do
 MOST = 200  # combinations that are tried
 
 
-def candidates(function, skip=0, hint="", given=()):
+def candidates(function, skip=0, hint="", given=(), beside=None):
     """Return candidates for each required parameter of a function, the likeliest first.
 
     Parameters
@@ -65,6 +65,8 @@ def candidates(function, skip=0, hint="", given=()):
         Further names, such as that of its class.
     given : sequence of ndarray
         Other inputs, whose sizes are tried.
+    beside : callable, optional
+        The gradient function.  Its docstring is read too.
 
     Returns
     -------
@@ -72,12 +74,12 @@ def candidates(function, skip=0, hint="", given=()):
         The candidates by parameter.
     """
     parameters = parameters_of(function, skip)
-    shapes = documented_shapes(function)
+    shapes = _shapes_beside(function, beside)
     annotations = getattr(function, "__annotations__", {})
     context = " ".join(words.tokens(f"{hint}_{getattr(function, '__name__', '')}"))
     rng = np.random.default_rng(0)
     options = {}
-    text = inspect.getdoc(function) or ""
+    text = "\n".join(inspect.getdoc(one) or "" for one in (function, beside) if one is not None)
     optional = [
         name for name in parameters.optional if words.is_label(name) or words.plain(name) == "y"
     ]
@@ -91,12 +93,21 @@ def candidates(function, skip=0, hint="", given=()):
         if re.search(LISTED.format(re.escape(name)), text):
             values = [[rng.normal(size=(3, 4)), rng.normal(size=(3, 4))], *values]
         elif (
-            re.search(rf"\b{re.escape(name)}\b\s*:\s*(int|integer)\b", text, re.IGNORECASE)
+            re.search(rf"\b{re.escape(name)}\b\s*:\s*(int|integer)s?\b", text, re.IGNORECASE)
             and name not in SCALARS
         ):
-            values = [3, 2, 1, *values]
+            indices = [rng.integers(0, 3, shapes[name])] if name in shapes else []
+            values = [*indices, 3, 2, 1, *values]
+        elif is_documented_number(name, text) and not words.is_label(name):
+            values = [SCALARS.get(name, float(rng.uniform(0.5, 1.0))), *values]
         options[name] = [*(_fitting(name, given, rng) if name not in shapes else []), *values]
     return options
+
+
+def _shapes_beside(function, beside):
+    """Return the documented shapes of a function, and of arguments that its gradient documents."""
+    shapes = {} if beside is None else documented_shapes(beside)
+    return {**shapes, **documented_shapes(function)}
 
 
 def _fitting(name, given, rng):
@@ -149,6 +160,8 @@ def _values(name, word, shape, annotation, context, rng, first):
     ]
     if words.is_label(name) or (word in ("y", "ys") and not first):
         if shape is not None:
+            if len(shape) == 2 and shape not in [value.shape for value in labels]:
+                labels.append(rng.integers(0, 2, shape).astype(float))
             labels.sort(key=lambda value: value.shape != shape)
         return [*([rng.integers(0, 3, shape)] if shape and len(shape) == 1 else []), *labels]
     if shape is not None:
@@ -260,13 +273,15 @@ def is_setting(name):
     return words.is_fraction(name) or (name in SCALARS and name not in ("gamma", "beta", "alpha"))
 
 
-def documented(function):
+def documented(function, beside=None):
     """Return the names of arguments whose shape, or whose type "list", a docstring gives.
 
     Parameters
     ----------
     function : callable
         The function.
+    beside : callable, optional
+        Its gradient function.
 
     Returns
     -------
@@ -279,7 +294,7 @@ def documented(function):
         for name in parameters_of(function).every
         if re.search(LISTED.format(re.escape(name)), text)
     ]
-    return {*documented_shapes(function), *listed}
+    return {*_shapes_beside(function, beside), *listed}
 
 
 def combinations(options, documented=()):
@@ -310,6 +325,44 @@ def combinations(options, documented=()):
         ranked = sorted(ranked, key=sum)
     for ranks in itertools.islice(ranked, MOST):
         yield {name: options[name][rank] for name, rank in zip(names, ranks, strict=True)}
+
+
+def reshaped(guess, message):
+    """Return guesses with the size that an error message of ``reshape`` asks for.
+
+    Parameters
+    ----------
+    guess : dict of str to object
+        The guess that raised.
+    message : str
+        Message of the exception.
+
+    Returns
+    -------
+    list of dict
+        One guess for each array that had the size in the message; empty for other messages.
+
+    Examples
+    --------
+    >>> guess = {"x": np.zeros((3, 4))}
+    >>> reshaped(guess, "cannot reshape array of size 12 into shape (2,1)")[0]["x"].shape
+    (2, 1)
+    """
+    match = re.search(
+        r"cannot reshape array of size (\d+) into shape \((\d+(?:, ?\d+)*),?\)", message
+    )
+    if match is None:
+        return []
+    size = int(match.group(1))
+    shape = tuple(map(int, match.group(2).split(",")))
+    if np.prod(shape) < 2:
+        return []
+    rng = np.random.default_rng(0)
+    return [
+        {**guess, name: rng.normal(size=shape)}
+        for name, value in guess.items()
+        if isinstance(value, np.ndarray) and value.size == size and value.dtype.kind == "f"
+    ]
 
 
 def _has_axes(value, first):

@@ -8,14 +8,20 @@ import types
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy
+
 from ibpcl.errors import UserError
 from ibpcl.verify.doors import notebooks
 from ibpcl.verify.doors.refusals import raised
 from ibpcl.verify.running.trap import limit
 from ibpcl.verify.witnesses.clock import TimeUp
 
+# Folders with files that are not the user's: this package, Python and its libraries.
+LIBRARIES = (Path(__file__).parents[2], sys.prefix, sys.base_prefix)
 ANCESTORS = 5  # folders above a file in which its imports are searched
 CELL_SECONDS = 10.0  # time limit for a statement of a notebook; longer ones train something
+# Libraries with the functions of NumPy. NumPy takes their place if they are not installed.
+LIKE_NUMPY = ("autograd.numpy", "cupy", "jax.numpy")
 # Statements that are run even after another one has raised.
 DEFINITIONS = (
     ast.FunctionDef,
@@ -50,7 +56,8 @@ def load(path):
     """Run a file, or the code cells of a notebook, as a module.
 
     A statement that raises is skipped, because a missing data set should not prevent the check of a
-    derivation.  After it, only definitions, imports and assignments are run.
+    derivation.  After it, only definitions, imports and assignments are run.  The same holds for
+    the files beside it that it imports.
 
     Parameters
     ----------
@@ -73,8 +80,18 @@ def load(path):
     is_notebook = file.suffix == ".ipynb"
     tree = _parsed(file, path, is_notebook)
     module = _module(file, _levels(tree))
-    flags = _future_flags(tree)
     failures = []
+    first = _run_all(tree, module, file, path, is_notebook, failures)
+    return Loaded(module, failures, first)
+
+
+def _run_all(tree, module, file, path, is_notebook, failures, inside=""):
+    """Run the statements of a file, and return the first error.
+
+    Sentences about statements that raise are appended to ``failures``; they name the file
+    ``inside``, if there is one.
+    """
+    flags = _future_flags(tree)
     first = None
     for statement in tree.body:
         if (first is not None and not isinstance(statement, DEFINITIONS)) or (
@@ -82,6 +99,13 @@ def load(path):
         ):
             continue
         error = _run(statement, module, file, flags, is_notebook)
+        if error is not None and _run_imported(statement, module, failures):
+            error = _run(statement, module, file, flags, is_notebook)
+        if isinstance(error, ModuleNotFoundError) and _stands_in(statement, module):
+            names = " and ".join(_imported(statement))
+            where = notebooks.place(file, statement.lineno) + inside
+            failures.append(f"{where}: NumPy takes the place of {names}, which is not installed")
+            continue
         if isinstance(error, SystemExit):
             where = notebooks.place(file, statement.lineno)
             raise UserError(
@@ -89,11 +113,30 @@ def load(path):
                 'of a program under `if __name__ == "__main__":`'
             )
         if error is not None:
-            failures.append(
-                f"{notebooks.place(file, statement.lineno)} was skipped: {raised(error, 'it')}"
-            )
+            where = notebooks.place(file, statement.lineno) + inside
+            failures.append(f"{where} was skipped: {raised(error, 'it')}")
             first = first or error
-    return Loaded(module, failures, first)
+    return first
+
+
+def is_library(file):
+    """Return whether a file belongs to Python, an installed package or this package.
+
+    Parameters
+    ----------
+    file : str or Path
+        The file.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> is_library(numpy.__file__), is_library("homework/layers.py")
+    (True, False)
+    """
+    return "site-packages" in Path(file).parts or any(map(Path(file).is_relative_to, LIBRARIES))
 
 
 def source_of(path):
@@ -222,6 +265,52 @@ def _run(statement, module, file, flags, is_notebook):
         else:
             return None
     return None
+
+
+def _run_imported(statement, module, failures):
+    """Run the files of an import that failed, without their statements that raise.
+
+    Return whether there was such a file.  Installed packages are left out.
+    """
+    names = _imported(statement)
+    if isinstance(statement, ast.ImportFrom) and statement.level:
+        dots = "." * statement.level
+        names = [dots + name for name in names]
+    ran = False
+    for name in names:
+        try:
+            full = importlib.util.resolve_name(name, module.__package__)
+            spec = None if full in sys.modules else importlib.util.find_spec(full)
+        except Exception:  # a package above it may fail as well
+            continue
+        if spec is None or not str(spec.origin).endswith(".py") or is_library(spec.origin):
+            continue
+        made = importlib.util.module_from_spec(spec)
+        file = Path(spec.origin)
+        try:
+            tree = _parsed(file, file, False)
+        except UserError:
+            continue
+        sys.modules[full] = made
+        above, _, last = full.rpartition(".")
+        if above in sys.modules:
+            setattr(sys.modules[above], last, made)
+        inner = []
+        _run_all(tree, made, file, file.name, False, inner, f" of {file.name}")
+        failures += [one for one in inner if one not in failures]
+        ran = True
+    return ran
+
+
+def _stands_in(statement, module):
+    """Import NumPy under the names of libraries like it; return whether that was all."""
+    if not isinstance(statement, ast.Import) or not all(
+        alias.asname and alias.name in LIKE_NUMPY for alias in statement.names
+    ):
+        return False
+    for alias in statement.names:
+        setattr(module, alias.asname, numpy)
+    return True
 
 
 def _fill(name):

@@ -1,6 +1,7 @@
 """Targets of a file with their inputs, as pairs that can be checked."""
 
 import inspect
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -155,14 +156,18 @@ def with_guesses(target, given, missing, path, wrt):
         arrays += [
             value for value in leaves.arrays_in(target.forward).values() if 0 < np.ndim(value) < 3
         ][:4]
-    options = guesses.candidates(function, skip, hint, arrays)
+    beside = target.gradient if inspect.isroutine(target.gradient) else None
+    options = guesses.candidates(function, skip, hint, arrays, beside)
     options = {name: values for name, values in options.items() if name not in given}
     error = None
     finite = None
     tried = 0
     first = None
+    resized = None
     failed = None
-    for guess in guesses.combinations(options, guesses.documented(function)):
+    wanted = []
+    combinations = guesses.combinations(options, guesses.documented(function, beside))
+    for guess in _interleaved(combinations, wanted):
         named = {**given, **guess}
         try:
             with np.errstate(all="ignore"):
@@ -176,12 +181,14 @@ def with_guesses(target, given, missing, path, wrt):
         except (UserError, TypeError, ValueError) as reason:
             if isinstance(reason.__cause__, (NameError, SystemExit)):  # other inputs do not help
                 raise
+            wanted += guesses.reshaped(guess, str(reason))
             error = error or reason
             failed = failed or (reason if getattr(reason, "in_gradient", False) else None)
             continue
         except Exception as reason:  # code under check may raise anything
             if isinstance(reason, NameError):
                 raise FormError(f"check: {raised(reason, target.name)}") from reason
+            wanted += guesses.reshaped(guess, str(reason))
             error = error or FormError(f"check: {raised(reason, target.name)}")
             continue
         tried += 1
@@ -204,11 +211,13 @@ def with_guesses(target, given, missing, path, wrt):
             error = error or FormError(
                 f"check: {target.name} returns values that are not finite for {ready.guessed}"
             )
+        if quality == 1 and resized is None and _fits_resized(ready):
+            resized = ready
         finite = finite or (ready if quality == 1 else None)
         if tried >= OPENED:
             break
-    if first is not None or (finite is not None and failed is None):
-        return first or finite
+    if resized or first or (finite and failed is None):
+        return resized or first or finite
     error = failed or error
     sizes = " ".join(f"--shape {name}=SIZES" for name in missing)
     several = "it" if len(missing) == 1 else "them"
@@ -218,6 +227,28 @@ def with_guesses(target, given, missing, path, wrt):
         f"works{why}; let a function check_inputs() in the file return a dict with {several}, or "
         f"pass {sizes}, such as --shape {missing[0]}=3,4"
     ) from error
+
+
+def _fits_resized(ready):
+    """Return whether the numbers of gradients are right that have the sizes of their inputs."""
+    if not isinstance(ready.forward, Pair):
+        return False
+    pair = ready.forward
+    shapes = dict(zip(pair.names, map(np.shape, pair.inputs), strict=True))
+
+    def backward(dout, cache):
+        gradients = zip(pair.wrt, pair.backward(dout, cache), strict=True)
+        return tuple(np.reshape(gradient, shapes[name]) for name, gradient in gradients)
+
+    return fits(replace(pair, backward=backward))
+
+
+def _interleaved(combinations, wanted):
+    """Yield combinations, and before the next one those that the caller has put into a list."""
+    for guess in combinations:
+        yield guess
+        while wanted:
+            yield wanted.pop(0)
 
 
 def _without_settings(ready):

@@ -103,6 +103,37 @@ def entries_of(result, names=None):
     return entries
 
 
+def unpacked(entries, found_leaves):
+    """Return the entries of a result, where one vector may hold the gradients of several numbers.
+
+    ``np.array([dalpha, dbeta])`` is the gradient of the numbers ``alpha`` and ``beta``.
+
+    Parameters
+    ----------
+    entries : list of Entry
+        Arrays of the result.
+    found_leaves : sequence of Leaf
+        Arrays and numbers that may have a gradient.
+
+    Returns
+    -------
+    list of Entry
+        One entry for each number if the result is a vector with as many entries as there are
+        numbers, and no input has its shape.  Otherwise ``entries``.
+    """
+    numbers = [leaf for leaf in found_leaves if np.ndim(leaf.value) == 0]
+    if len(entries) != 1 or len(numbers) < 2:
+        return entries
+    entry = entries[0]
+    shape = np.shape(entry.value)
+    if shape != (len(numbers),) or any(np.shape(leaf.value) == shape for leaf in found_leaves):
+        return entries
+    return [
+        Entry((*entry.path, n), f"d{leaf.keys[-1]}", value)
+        for n, (leaf, value) in enumerate(zip(numbers, entry.value, strict=True))
+    ]
+
+
 def _is_plain_list(value):
     """Return whether a list is one array, such as ``[0.1, 0.2]``."""
     return (

@@ -129,6 +129,12 @@ SCHEMES = (
     ],
     [(r"x|a|z|logits?|scores?|inputs?", (3,)), (r"y|t|labels?|targets?|ytrue", "binary")],
     [(r"x|scores|logits|ypred", (3, 2, 5)), (r"y|targets?|labels?", "grid"), (r"mask", "ones")],
+    [
+        (r"x|inputs?", (3, 4)),
+        (r"w|weights?", (4, 5)),
+        (r"b|bias", (5,)),
+        (r"gamma|beta", (5,)),
+    ],
     [(r"q|query|queries", (3, 4)), (r"k|keys?", (5, 4)), (r"v|values?", (5, 2)), (r"mask", None)],
     [
         (r"q|query|queries", (2, 3, 4)),

@@ -135,7 +135,7 @@ def ways_of(result, parameters, arguments, call, names, method=False, forward=No
             except Exception as error:  # another way may work
                 yield error
                 continue
-            entries = reading.entries_of(gradients, names)
+            entries = reading.unpacked(reading.entries_of(gradients, names), moved)
             values = {entry.path: entry.value for entry in entries}
             by_name = {leaf.name: leaf for leaf in moved}
             for paths in reading.alternatives(entries, moved) or [

@@ -206,13 +206,12 @@ def choose(loaded, targets, options, groups=()):
     failure = f"; {loaded.failures[0]}" if loaded.failures else ""
     if not options.names:
         if not targets and not groups:
-            if loaded.failures:
-                raise UserError(f"check: {path} cannot be imported: {loaded.failures[0]}")
+            skipped = f" ({loaded.failures[0]})" if loaded.failures else ""
             raise UserError(
-                f"check: {path} has nothing to check: expected a function f with an f_vjp beside "
-                "it, forward and backward functions, a class with both, a function that "
-                "returns loss, gradient, or functions of a distribution, such as log_density and "
-                f"sample; then `ibpcl check {path}` checks all of them"
+                f"check: {path} has nothing to check{skipped}: expected a function f with an "
+                "f_vjp beside it, forward and backward functions, a class with both, a function "
+                "that returns loss, gradient, or functions of a distribution, such as log_density "
+                f"and sample; then `ibpcl check {path}` checks all of them"
             )
         refuse_shapes(list(targets.values()), options.shapes)
         return list(targets.values())

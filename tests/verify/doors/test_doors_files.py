@@ -34,6 +34,16 @@ def verdicts(path, names=(), shapes=None):
     return found
 
 
+def ready_report(path):
+    """Check a file with one target in this process, and return the report."""
+    loaded = loading.load(str(path))
+    (target,) = discovery.targets_in(loaded.module).values()
+    options = types.SimpleNamespace(
+        path=str(path), names=[], shapes={}, wrt=None, seed=0, timeout=20.0, figures=False
+    )
+    return served.verdict_on(loaded, target, options)["report"]
+
+
 @pytest.fixture
 def file(tmp_path):
     def write(text, name="mine.py"):
@@ -380,7 +390,7 @@ def test_a_statement_that_raises_costs_itself_only(file):
     assert len(failures) == 2 and "line 2" in failures[0] and "line 3" in failures[1]
     with pytest.raises(UserError, match="SystemExit"):
         loading.load(file("import sys\nsys.exit(0)\n"))
-    with pytest.raises(UserError, match=r"cannot be imported.*line 1"):
+    with pytest.raises(UserError, match=r"nothing to check .line 1"):
         verdicts(file("import no_such_module\n"))
 
 
@@ -631,3 +641,100 @@ def test_a_mistake_in_another_file_is_named_however_its_function_is_called(way, 
     )
     assert {one.kind for one in report.inputs} == {"missing_term"}, str(report)
     assert "swish_layers.py" in report["x"].numbers["where"]
+
+
+def test_an_imported_file_is_read_without_its_statements_that_raise(file):
+    file(
+        "import numpy as np\nimport no_such_extension\nno_such_extension.install()\n"
+        "def scale(x):\n    return 3 * x\n",
+        "tools_with_extension.py",
+    )
+    path = file(
+        "from tools_with_extension import *\n"
+        "def f(x):\n    return scale(x)\ndef f_prime(x):\n    return 3 + 0 * x\n"
+    )
+    assert verdicts(path) == {"f": "ok"}
+
+
+def test_the_file_of_a_skipped_statement_is_named(file):
+    file("import no_such_extension\n", "extended_tools.py")
+    (failure,) = loading.load(file("import extended_tools\nx = 3\n", "imports.py")).failures
+    assert failure.startswith("line 1 of extended_tools.py was skipped")
+
+
+def test_numpy_takes_the_place_of_a_missing_library_like_it(file):
+    path = file(
+        "import no_cupy as np\ndef f(x):\n    return np.sin(x)\ndef f_prime(x):\n"
+        "    return np.cos(x)\n"
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loading, "LIKE_NUMPY", ("no_cupy",))
+        assert verdicts(path) == {"f": "ok"}
+        assert "NumPy takes the place of no_cupy" in loading.load(path).failures[0]
+
+
+EVIDENCE = '''
+import numpy as np
+
+def evidence(alpha, beta, Phi, Y):
+    """:param alpha: float
+    :param beta: float
+    :param Phi: array of shape (N, M)
+    :param Y: array of shape (N, 1)
+    """
+    C = alpha * Phi @ Phi.T + beta * np.eye(len(Phi))
+    fit = Y.T @ np.linalg.solve(C, Y)
+    return -0.5 * np.log(np.linalg.det(C)) - 0.5 * fit[0, 0]
+
+def grad_evidence(alpha, beta, Phi, Y):
+    inverse = np.linalg.inv(alpha * Phi @ Phi.T + beta * np.eye(len(Phi)))
+    inner = inverse @ (Y @ Y.T) @ inverse - inverse
+    return np.array([0.5 * np.trace(inner @ Phi @ Phi.T), 0.5 * np.trace(inner)])
+'''
+
+
+def test_one_vector_may_hold_the_gradients_of_documented_numbers(file):
+    assert verdicts(file(EVIDENCE)) == {"evidence": "ok"}
+    assert verdicts(file(EVIDENCE.replace("- inverse\n", "+ inverse\n"), "wrong.py")) == {
+        "evidence": "wrong"
+    }
+
+
+def test_a_gradient_documents_the_inputs_of_its_forward(file):
+    text = (
+        "import numpy as np\nB = np.array([[3.0, -1.0], [-1.0, 3.0]])\ndef f(x):\n"
+        "    return x @ B @ x\ndef grad_f(x):\n"
+        "    ''':param x: input array with shape (2, )'''\n    return 2 * B @ x\n"
+    )
+    assert verdicts(file(text)) == {"f": "ok"}
+
+
+def test_a_size_is_learned_from_the_message_of_reshape(file):
+    text = (
+        "def f(x):\n    x = x.reshape(2, 1)\n    return (x**3).sum()\n"
+        "def grad_f(x):\n    return (3 * x.reshape(2, 1) ** 2).reshape(x.shape)\n"
+    )
+    assert verdicts(file(text)) == {"f": "ok"}
+
+
+COST = """
+import numpy as np
+
+def costFunction(theta, X, y):
+    h = 1 / (1 + np.exp(-X @ theta))
+    return -(y @ np.log(h) + (1 - y) @ np.log(1 - h)) / len(y)
+
+def gradient(theta, X, y):
+    h = 1 / (1 + np.exp(-X @ theta))
+    return (h - y) @ X / len(y)
+"""
+
+
+def test_a_gradient_without_a_name_belongs_to_the_only_objective(file):
+    assert verdicts(file(COST)) == {"costFunction": "ok"}
+
+
+def test_right_numbers_in_another_shape_are_seen_before_other_inputs_are_guessed(file):
+    row = COST.replace("(h - y) @ X / len(y)", "(h - y).reshape(1, -1) @ X / len(y)")
+    report = ready_report(file(row))
+    assert report["verdict"] == "wrong" and "right numbers in the wrong shape" in str(report)
