@@ -365,6 +365,34 @@ def reshaped(guess, message):
     ]
 
 
+def positive(guess):
+    """Return a guess with probabilities in place of arrays that have negative entries.
+
+    Parameters
+    ----------
+    guess : dict of str to object
+        A guess for which the output is not finite, for example because of a logarithm.
+
+    Returns
+    -------
+    list of dict
+        At most one guess; empty if no array has negative entries.
+
+    Examples
+    --------
+    >>> [changed] = positive({"activation": np.array([[-1.0, 1.0]]), "label": np.array([0.0, 1.0])})
+    >>> changed["activation"].sum().round(12), changed["label"]
+    (np.float64(1.0), array([0., 1.]))
+    """
+    rng = np.random.default_rng(0)
+    changed = {
+        name: _drawn(rng, value.shape, "probabilities")
+        for name, value in guess.items()
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f" and np.any(value < 0)
+    }
+    return [{**guess, **changed}] if changed else []
+
+
 def _has_axes(value, first):
     """Return whether a value has as many axes as the first candidate, which follows a docstring."""
     return not isinstance(first, list) and np.ndim(value) == np.ndim(first)

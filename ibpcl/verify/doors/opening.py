@@ -208,6 +208,7 @@ def with_guesses(target, given, missing, path, wrt):
                 )
             first = first or ready
         if quality == 0:
+            wanted += guesses.positive(guess)
             error = error or FormError(
                 f"check: {target.name} returns values that are not finite for {ready.guessed}"
             )

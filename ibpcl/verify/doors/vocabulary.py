@@ -57,6 +57,7 @@ FORWARD_METHODS = (
     "value",
     "call",
     "__call__",
+    "_forward",
 )
 BACKWARD_METHODS = (
     "backward",
@@ -88,6 +89,12 @@ BACKWARD_METHODS = (
     "loss_gradient",
     "loss_grad",
     "delta",
+    *(
+        f"{method}_{ending}"
+        for method in ("function", "func", "fn", "f", "activation", "activate", "value")
+        for ending in ("prime", "derivative", "deriv", "grad", "gradient")
+    ),
+    "_backward",
 )
 
 COTANGENTS = {

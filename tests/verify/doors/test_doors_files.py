@@ -738,3 +738,23 @@ def test_right_numbers_in_another_shape_are_seen_before_other_inputs_are_guessed
     row = COST.replace("(h - y) @ X / len(y)", "(h - y).reshape(1, -1) @ X / len(y)")
     report = ready_report(file(row))
     assert report["verdict"] == "wrong" and "right numbers in the wrong shape" in str(report)
+
+
+def test_a_class_may_have_a_function_and_its_prime(file):
+    text = (
+        "import numpy as np\nclass Tanh:\n    def function(self, x):\n        return np.tanh(x)\n"
+        "    def function_prime(self, x):\n        return 1 - np.tanh(x) ** 2\n"
+    )
+    assert verdicts(file(text)) == {"Tanh": "ok"}
+    assert verdicts(file(text.replace("** 2", ""), "wrong.py")) == {"Tanh": "wrong"}
+
+
+def test_probabilities_are_guessed_if_the_output_is_not_finite(file):
+    text = (
+        "import numpy as np\n"
+        "def loss(activation, label):\n"
+        "    return -(label * np.log(activation) + (1 - label) * np.log(1 - activation))\n"
+        "def loss_prime(activation, label):\n"
+        "    return -label / activation + (1 - label) / (1 - activation)\n"
+    )
+    assert verdicts(file(text)) == {"loss": "ok"}
