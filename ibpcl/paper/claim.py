@@ -111,7 +111,7 @@ def final(rows, record="accuracy"):
     return entry(record, FINAL, rows, SETS)
 
 
-def ablation(rows, sets=THREE):
+def ablation(rows, sets=SETS):
     """Return the mark for changes of the final accuracy by changed settings.
 
     Parameters
