@@ -32,6 +32,7 @@ SIZES = {
     "q": 5,
     "hidden": 6,
 }
+LARGEST = 64  # sizes above this are slow to check
 IMAGE_SIZES = {"n": 2, "c": 3, "h": 4, "w": 4, "f": 2, "hh": 3, "ww": 3}
 
 
@@ -57,19 +58,34 @@ def documented_shapes(function):
     """
     text = inspect.getdoc(function) or ""
     names = parameters_of(function).every
-    symbols = {}
+    symbols = _global_sizes(function)
     shapes = {}
     image = bool(re.search(r"\(\s*N\s*,\s*C\s*,\s*H\s*,\s*W\s*\)", text))
     for name in names:
         match = re.search(
             rf"(?<![\w]){re.escape(name)}\b\s*[:\-(]?[^\n()]*?(?:\n[^\n()]*?)?\(([^()\n]*)\)", text
         )
-        if is_documented_number(name, text):
-            match = None
-        sizes = _sizes(match.group(1), symbols, image) if match else None
+        if match is None or is_documented_number(name, text) or _reaches_another(match, names):
+            continue
+        sizes = _sizes(match.group(1), symbols, image)
         if sizes is not None:
             shapes[name] = sizes
     return shapes
+
+
+def _global_sizes(function):
+    """Return the whole numbers among the global variables of a function, such as a hidden size."""
+    return {
+        name: value
+        for name, value in getattr(function, "__globals__", {}).items()
+        if type(value) is int and 0 < value <= LARGEST
+    }
+
+
+def _reaches_another(match, names):
+    """Return whether a match goes on to the next line, and another argument is described there."""
+    _, _, after = match.group(0).partition("\n")
+    return any(re.match(rf"\W*(?:param\s+)?{re.escape(name)}\s*[:(]", after) for name in names)
 
 
 def is_documented_number(name, text):
@@ -123,7 +139,7 @@ def _sizes(text, symbols, image):
             else known.get(words.plain(part), _size_of(part, len(parts), len(symbols)))
         )
         sizes.append(int(part) if part.isdecimal() else symbols.setdefault(part, default))
-    return tuple(sizes) if all(0 < size < 30 for size in sizes) else None
+    return tuple(sizes) if all(0 < size <= LARGEST for size in sizes) else None
 
 
 def _size_of(symbol, axes, known):

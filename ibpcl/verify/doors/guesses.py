@@ -113,15 +113,24 @@ def _shapes_beside(function, beside):
 def _fitting(name, given, rng):
     """Return candidates with the sizes of other inputs."""
     sizes = list(dict.fromkeys(size for value in given for size in np.shape(value)[::-1]))
-    if not sizes or words.is_label(name):
+    if not sizes or words.is_label(name) or _are_indices(name):
         return []
     word = words.plain(name)
     shapes = [(size,) for size in sizes]
     matrices = [(3, size) for size in sizes] + [(size, 5) for size in sizes]
+    if "state" in word or "hidden" in word or word.startswith("hprev"):
+        shapes = [(size, 1) for size in sizes] + shapes
     shapes = (
-        shapes + matrices if word.startswith(("b", "gamma", "mu", "sigma")) else matrices + shapes
+        shapes + matrices
+        if word.startswith(("b", "gamma", "mu", "sigma")) or len(shapes) > len(sizes)
+        else matrices + shapes
     )
     return [rng.normal(size=shape) for shape in shapes[:12]]
+
+
+def _are_indices(name):
+    """Return whether a name says that an argument holds integers, such as ``token_ids``."""
+    return not {"index", "indices", "idx", "ids", "tokens"}.isdisjoint(words.tokens(name))
 
 
 def _without_default(function, skip, parameters):
@@ -166,6 +175,8 @@ def _values(name, word, shape, annotation, context, rng, first):
         return [*([rng.integers(0, 3, shape)] if shape and len(shape) == 1 else []), *labels]
     if shape is not None:
         return [_drawn(rng, shape, word), *([] if len(shape) > 3 else _usual(context, rng, word))]
+    if _are_indices(name):
+        return [np.array([0, 3, 1]), rng.integers(0, 3, (3, 2)), *_usual(context, rng, word)]
     image = _is_image(context)
     weights = re.fullmatch(r"(w|weights?|kernel|u|v|theta)(\d*)|w([a-z])|w([a-z])([a-z])", word)
     if weights and not first:

@@ -89,7 +89,7 @@ def pair_of_loss(function, given, keywords=()):
         ]
     parameter_leaves = [
         reading.Leaf(item.name, item.paths[0], item.value) for item in parameters
-    ] or _globals_of(source)
+    ] or globals_of(source)
     candidates = [
         entry for entry in entries if entry.name or np.ndim(entry.value) or not parameter_leaves
     ]
@@ -145,8 +145,18 @@ def pair_of_loss(function, given, keywords=()):
     return next((pair for pair in pairs if len(pairs) > 1 and fits(pair)), pairs[0])
 
 
-def _globals_of(function):
-    """Return the global arrays that a function reads, which may be parameters."""
+def globals_of(function):
+    """Return the global arrays that a function reads, which may be parameters.
+
+    Parameters
+    ----------
+    function : callable
+        The function.
+
+    Returns
+    -------
+    list of ibpcl.verify.doors.reading.Leaf
+    """
     code = getattr(function, "__code__", None)
     scope = getattr(function, "__globals__", {})
     return [

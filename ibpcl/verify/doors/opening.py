@@ -13,6 +13,7 @@ from ibpcl.verify.doors.contexts import is_function, pair_of_function
 from ibpcl.verify.doors.discovery import loss_method, takes_inputs
 from ibpcl.verify.doors.forms import opened
 from ibpcl.verify.doors.frameworks import forward_of
+from ibpcl.verify.doors.loss_and_gradient import globals_of
 from ibpcl.verify.doors.methods import methods_of
 from ibpcl.verify.doors.pair import Pair
 from ibpcl.verify.doors.pairs import fits
@@ -156,6 +157,8 @@ def with_guesses(target, given, missing, path, wrt):
         arrays += [
             value for value in leaves.arrays_in(target.forward).values() if 0 < np.ndim(value) < 3
         ][:4]
+    if target.kind == "loss":
+        arrays += [leaf.value for leaf in globals_of(function)]
     beside = target.gradient if inspect.isroutine(target.gradient) else None
     options = guesses.candidates(function, skip, hint, arrays, beside)
     options = {name: values for name, values in options.items() if name not in given}

@@ -57,6 +57,7 @@ def serve(request):
 
     send("ready")
     options = SimpleNamespace(**json.loads(request))
+    sys.argv = [options.path]  # a program may read its options
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # warnings of the file's syntax and imports

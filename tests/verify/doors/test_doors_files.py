@@ -10,7 +10,7 @@ from ibpcl.errors import UserError
 from ibpcl.verify import gradcheck
 from ibpcl.verify.doors import discovery, loading, notebooks, schemes
 from ibpcl.verify.doors.inputs import ready
-from ibpcl.verify.running import printing, served
+from ibpcl.verify.running import printing, served, user
 
 
 def verdicts(path, names=(), shapes=None):
@@ -758,3 +758,48 @@ def test_probabilities_are_guessed_if_the_output_is_not_finite(file):
         "    return -label / activation + (1 - label) / (1 - activation)\n"
     )
     assert verdicts(file(text)) == {"loss": "ok"}
+
+
+CHARACTERS = '''
+import argparse
+import numpy as np
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--steps", type=int, default=3)
+hidden_size = 7
+steps = parser.parse_args().steps
+rng = np.random.default_rng(0)
+W = rng.normal(size=(hidden_size, 5))
+U = rng.normal(size=(hidden_size, hidden_size))
+
+def loss_and_gradients(input_indices, previous_state):
+    """Args:
+    input_indices: list[int] of length T
+    previous_state: ndarray (hidden_size, 1)
+    """
+    state = [previous_state]
+    for n in input_indices:
+        state.append(np.tanh(W[:, [n]] + U @ state[-1]))
+    loss = (state[-1] ** 2).sum()
+    dW = np.zeros_like(W)
+    dU = np.zeros_like(U)
+    d = 2 * state[-1]
+    for t in reversed(range(len(input_indices))):
+        d = d * (1 - state[t + 1] ** 2)
+        dW[:, [input_indices[t]]] += d
+        dU += d @ state[t].T
+        d = U.T @ d
+    return loss, dW, dU
+'''
+
+
+def test_indices_and_global_sizes_give_inputs_of_a_network_over_characters(file, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["mine.py"])
+    assert verdicts(file(CHARACTERS)) == {"loss_and_gradients": "ok"}
+    wrong = CHARACTERS.replace("state[t + 1] ** 2", "state[t] ** 2")
+    assert verdicts(file(wrong, "wrong.py")) == {"loss_and_gradients": "wrong"}
+
+
+def test_a_file_may_read_its_command_line(file):
+    (checked,) = user.FileRun(str(file(CHARACTERS)))
+    assert checked.verdict == "ok", checked.words
