@@ -10,7 +10,7 @@ import re
 
 import numpy as np
 
-from ibpcl.verify.doors import schemes
+from ibpcl.verify.doors import schemes, switches
 from ibpcl.verify.doors import vocabulary as words
 from ibpcl.verify.doors.docstrings import documented_shapes, is_documented_number
 from ibpcl.verify.doors.signatures import parameters_of
@@ -84,6 +84,10 @@ def candidates(function, skip=0, hint="", given=(), beside=None):
         name for name in parameters.optional if words.is_label(name) or words.plain(name) == "y"
     ]
     for name in [*parameters.required, *optional, *_without_default(function, skip, parameters)]:
+        read = switches.strings_of(function, name) or _dicts(switches.keys_of(function, name))
+        if read:
+            options[name] = read
+            continue
         word = words.plain(name)
         if re.search(PROBABLE.format(re.escape(name)), text, re.IGNORECASE | re.MULTILINE):
             word = "probabilities"
@@ -102,6 +106,11 @@ def candidates(function, skip=0, hint="", given=(), beside=None):
             values = [SCALARS.get(name, float(rng.uniform(0.5, 1.0))), *values]
         options[name] = [*(_fitting(name, given, rng) if name not in shapes else []), *values]
     return options
+
+
+def _dicts(keys):
+    """Return dicts of parameters with these keys, whose shapes fit together."""
+    return [dict(inputs) for inputs in itertools.islice(schemes.fitting(keys), 6)] if keys else []
 
 
 def _shapes_beside(function, beside):
@@ -324,12 +333,31 @@ def combinations(options, documented=()):
         One candidate for each parameter.
     """
     names = list(options)
-    if any(len(options[name]) > 1 for name in names):
-        for inputs in schemes.fitting(names):
+    strings = {name: options[name] for name in names if isinstance(options[name][0], str)}
+    dicts = {
+        name: list(options[name][0])
+        for name in names
+        if isinstance(options[name][0], dict) and not schemes.is_settings(name)
+    }
+    others = [name for name in names if name not in strings]
+    if any(len(options[name]) > 1 or name in dicts for name in others):
+        flat = [key for name in others for key in dicts.get(name, [name])]
+        for inputs in schemes.fitting(flat):
             if all(
-                _has_axes(inputs[name], options[name][0]) for name in names if name in documented
+                _has_axes(inputs[name], options[name][0])
+                for name in others
+                if name in documented and name not in dicts
             ):
-                yield inputs
+                for words_of in itertools.product(*strings.values()):
+                    texts = dict(zip(strings, words_of, strict=True))
+                    yield {
+                        name: texts[name]
+                        if name in texts
+                        else {key: inputs[key] for key in dicts[name]}
+                        if name in dicts
+                        else inputs[name]
+                        for name in names
+                    }
     ranked = itertools.product(*(range(len(options[name])) for name in names))
     total = int(np.prod([len(options[name]) for name in names])) if names else 1
     if total <= 20_000:
@@ -411,6 +439,8 @@ def _has_axes(value, first):
 
 def _shapes(value):
     """Return the shape of an array, or of the arrays in a list, as text."""
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key} {_shapes(item)}' for key, item in value.items())}}}"
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(_shapes, value))}]"
     return str(np.shape(value)) if isinstance(value, np.ndarray) else repr(value)
@@ -440,6 +470,6 @@ def described(inputs):
             words_of.append(f"{name} (the usual settings)")
             continue
         integers = isinstance(value, np.ndarray) and value.dtype.kind == "i"
-        sign = " " if isinstance(value, np.ndarray) else " = "
+        sign = " " if isinstance(value, (np.ndarray, dict)) else " = "
         words_of.append(f"{name}{sign}{_shapes(value)}{' of integers' if integers else ''}")
     return ", ".join(words_of)

@@ -5,11 +5,13 @@ else in the code.  The usual losses are tried, and the gradient is judged for th
 If none of them fits, no verdict is possible.
 """
 
+import inspect
 from typing import NamedTuple
 
 import numpy as np
 
 from ibpcl.verify.doors import vocabulary as words
+from ibpcl.verify.doors.signatures import parameters_of
 
 TINY = 1e-300
 
@@ -62,6 +64,37 @@ def label_of(parameters, given):
         ),
         None,
     )
+
+
+def losses_in(function, label):
+    """Yield the losses in the file of a function: those of an output and labels.
+
+    Parameters
+    ----------
+    function : callable
+        The gradient function.
+    label : str
+        Name of its argument with the labels.
+
+    Yields
+    ------
+    name : str
+        Name of the loss, for a note.
+    loss : callable
+        ``loss(out, labels)``.
+    """
+    for name, value in getattr(function, "__globals__", {}).items():
+        if not inspect.isfunction(value) or {"loss", "cost"}.isdisjoint(words.tokens(name)):
+            continue
+        required = parameters_of(value).required
+        labels = [n for n, one in enumerate(required) if words.same(one, label)]
+        if len(required) == 2 and len(labels) == 1:
+            yield (
+                f"{name}({', '.join(required)})",
+                (lambda out, y, value=value: value(y, out))
+                if labels == [0]
+                else lambda out, y, value=value: value(out, y),
+            )
 
 
 class Labels(NamedTuple):

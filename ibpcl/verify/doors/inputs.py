@@ -12,10 +12,11 @@ from ibpcl.verify.doors.methods import methods_of
 from ibpcl.verify.doors.opening import with_guesses, with_inputs
 from ibpcl.verify.doors.refusals import raised
 from ibpcl.verify.doors.signatures import method_parameters, parameters_of
+from ibpcl.verify.doors.switches import strings_of
 from ibpcl.verify.running.trap import Trap
 
 
-def ready(module, target, path, shapes, seed, wrt):
+def ready(module, target, path, shapes, seed, wrt, chosen=None):
     """Return a target with its inputs.
 
     Parameters
@@ -32,6 +33,8 @@ def ready(module, target, path, shapes, seed, wrt):
         Seed for drawn inputs.
     wrt : sequence of int or str, or None
         The inputs to differentiate; None for all.
+    chosen : dict of str to str, optional
+        Values of string arguments, from :func:`other_choices`.
 
     Returns
     -------
@@ -56,7 +59,7 @@ def ready(module, target, path, shapes, seed, wrt):
         if not drawn and len(given) >= len(parameters.required):
             return with_inputs(target, given, wrt, "")
         given = dict(zip(parameters.every, given, strict=False))
-    values = {**given, **drawn}
+    values = {**(chosen or {}), **given, **drawn}
     relevant = {name: values[name] for name in _ordered(values, known)}
     missing = [
         name for name in [*parameters.required, *_required_keywords(target)] if name not in relevant
@@ -64,6 +67,36 @@ def ready(module, target, path, shapes, seed, wrt):
     if not missing:
         return with_inputs(target, relevant, wrt, "")
     return with_guesses(target, relevant, missing, path, wrt)
+
+
+def other_choices(module, target, path):
+    """Return values of string arguments that :func:`ready` does not guess first.
+
+    ``activation`` is such an argument if the source compares it with ``"relu"`` and ``"tanh"``.
+
+    Parameters
+    ----------
+    module : module
+        The user's file as a module.
+    target : Target
+        The target.
+    path : str
+        Path of the file, for messages.
+
+    Returns
+    -------
+    list of dict of str to str
+        One further value of one argument each; empty if the file provides the argument.
+    """
+    given = given_inputs(module, target, path)
+    if not inspect.isfunction(target.forward) or not isinstance(given, dict):
+        return []
+    return [
+        {name: text}
+        for name in takes_inputs(target).required
+        if name not in given
+        for text in strings_of(target.forward, name)[1:]
+    ]
 
 
 def _ordered(values, known):

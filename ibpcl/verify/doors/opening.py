@@ -182,14 +182,14 @@ def with_guesses(target, given, missing, path, wrt):
                 )
                 quality = _quality(ready)
         except (UserError, TypeError, ValueError) as reason:
-            if isinstance(reason.__cause__, (NameError, SystemExit)):  # other inputs do not help
+            if _is_final(reason.__cause__):
                 raise
             wanted += guesses.reshaped(guess, str(reason))
             error = error or reason
             failed = failed or (reason if getattr(reason, "in_gradient", False) else None)
             continue
         except Exception as reason:  # code under check may raise anything
-            if isinstance(reason, NameError):
+            if _is_final(reason):
                 raise FormError(f"check: {raised(reason, target.name)}") from reason
             wanted += guesses.reshaped(guess, str(reason))
             error = error or FormError(f"check: {raised(reason, target.name)}")
@@ -231,6 +231,12 @@ def with_guesses(target, given, missing, path, wrt):
         f"works{why}; let a function check_inputs() in the file return a dict with {several}, or "
         f"pass {sizes}, such as --shape {missing[0]}=3,4"
     ) from error
+
+
+def _is_final(error):
+    """Return whether an exception says that no other inputs help, such as an unknown name."""
+    unknown = isinstance(error, NameError) and not isinstance(error, UnboundLocalError)
+    return unknown or isinstance(error, SystemExit)
 
 
 def _fits_resized(ready):

@@ -6,9 +6,12 @@ names leave several readings, they are tried.  The first one is used that gives 
 right shapes, and right numbers if any reading does.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
-from ibpcl.verify.doors import leaves, reading, schemes
+from ibpcl.verify.doors import implied, leaves, reading, schemes
+from ibpcl.verify.doors import vocabulary as words
 from ibpcl.verify.doors.arguments import Arguments, is_moved
 from ibpcl.verify.doors.pair import Adapted, Pair
 from ibpcl.verify.doors.refusals import FormError, raised
@@ -44,12 +47,79 @@ def pair_of(f, g, given, keywords=()):
     FormError
         If ``f`` raises, or no way to call ``g`` is found.
     """
-    arguments = Arguments(given, tuple(keywords))
     parameters = parameters_of(g)
+    label = implied.label_of(parameters, given)
+    if label is None or any(map(words.is_cotangent, parameters.required)):
+        return _of_loss(f, g, given, keywords)
+    # the label may also be a name for the output
     try:
-        result = arguments.passed_to(f, _copies(given))
+        plain = _of_loss(f, g, given, keywords)
+    except FormError:
+        return _of_implied_loss(f, g, given, keywords, label)
+    if fits(plain):
+        return plain
+    try:
+        return _of_implied_loss(f, g, given, keywords, label)
+    except FormError:
+        return plain
+
+
+def _of_implied_loss(f, g, given, keywords, label):
+    """Return the pair of a gradient that begins with a loss of the output and labels.
+
+    A loss that stands in the file is taken first, then the first usual loss that fits.  If none
+    fits, the gradient is judged with the loss in the file.
+    """
+    own = list(implied.losses_in(g, label))
+    out = split(_result(f, g, given, keywords), 1)[0]
+    every = [
+        *((words_of, loss, labels) for words_of, loss in own for labels in implied.labels_for(out)),
+        *(
+            (words_of, lambda out, y, loss=loss, of=labels: loss(*of.arguments(out, y)), labels)
+            for labels in implied.labels_for(out)
+            for words_of, loss in implied.LOSSES.items()
+        ),
+    ]
+    first = None
+    for words_of, loss, labels in every:
+        try:
+            with np.errstate(all="ignore"):
+                pair = _of_loss(f, g, {**given, label: labels.values}, keywords, (label, loss))
+                fitting = fits(pair)
+        except FormError:  # the loss does not fit the output
+            continue
+        note = f"the loss inside {_name(g)} is assumed to be {words_of.format(y=label)}"
+        pair = replace(pair, notes=(*pair.notes, note))
+        if fitting:
+            return pair
+        first = first or (pair if own else None)
+    if first is not None:
+        return first
+    raise FormError(
+        f"check: {_name(g)} takes {label}, which {_name(f)} does not take, but its gradients do "
+        f"not fit any of the usual losses; put the loss into the file as cost(output, {label}), "
+        f"or let {_name(g)} take dout",
+        in_gradient=True,
+    )
+
+
+def _result(f, g, given, keywords):
+    """Return the result of a forward; an exception becomes a FormError."""
+    try:
+        return Arguments(given, tuple(keywords)).passed_to(f, _copies(given))
     except (Exception, SystemExit) as error:
         raise FormError(f"check: {raised(error, _name(f))}; {usage(f, g, given)}") from error
+
+
+def _of_loss(f, g, given, keywords, loss=None):
+    """Return the pair of two functions; with ``loss = (label, function)``, that of a loss.
+
+    ``function(out, labels)`` is then the loss of the output, whose gradient ``g`` returns.
+    """
+    arguments = Arguments(given, tuple(keywords))
+    parameters = parameters_of(g)
+    shown = {name: value for name, value in given.items() if loss is None or name != loss[0]}
+    result = _result(f, g, shown, keywords)
 
     def call(way, dout, out, extras):
         positional, named = way.arguments(
@@ -61,11 +131,12 @@ def pair_of(f, g, given, keywords=()):
     ways = []
     errors = []
     try:
-        for way in ways_of(result, parameters, arguments, call, names, forward=f):
+        data = () if loss is None else (loss[0],)
+        for way in ways_of(result, parameters, arguments, call, names, forward=f, data=data):
             if isinstance(way, Exception):
                 errors.append(way)
-            else:
-                ways.append(way)
+            elif loss is None or not way.call.takes_cotangent:
+                ways.append(way if loss is None else way._replace(mode="loss"))
                 if (
                     way.fitting
                     and way.call.takes_cotangent
@@ -84,7 +155,7 @@ def pair_of(f, g, given, keywords=()):
         raise FormError(f"check: {why}; {usage(f, g, given)}", in_gradient=True) from (
             errors[0] if errors else None
         )
-    made = [(way, _pair(f, g, arguments, way)) for way in ways]
+    made = [(way, _pair(f, g, arguments, way, loss)) for way in ways]
     return chosen(made)
 
 
@@ -107,15 +178,19 @@ def chosen(made):
     return next((pair for pair in right if fits(pair)), right[0] if right else made[0][1])
 
 
-def _pair(f, g, arguments, way):
+def _pair(f, g, arguments, way, loss=None):
     wrt = tuple(way.paths)
     shapes = {leaf.name: np.shape(leaf.value) for leaf in arguments.spread}
 
     def forward(source, *values):
         made = arguments.rebuilt(values)
-        result = arguments.passed_to(source, made)
-        out, extras = split(result, way.outputs)
-        return reading.reduced(way.mode, out), (made, out, extras)
+        if loss is None:
+            out, extras = split(arguments.passed_to(source, made), way.outputs)
+            return reading.reduced(way.mode, out), (made, out, extras)
+        label, of_output = loss
+        shown = {name: value for name, value in made.items() if name != label}
+        out, extras = split(arguments.passed_to(source, shown), way.outputs)
+        return of_output(out, made[label]), (made, out, extras)
 
     def backward(source, dout, cache):
         made, out, extras = cache
@@ -129,13 +204,17 @@ def _pair(f, g, arguments, way):
         )
 
     every = arguments.spread
-    notes = [reading.MODES[way.mode].format(name=_name(g))] if reading.MODES[way.mode] else []
+    mode_words = reading.MODES[way.mode] if loss is None else ""
+    notes = [mode_words.format(name=_name(g))] if mode_words else []
     if way.mode == "elementwise" and "out" in way.call.roles:
         notes = [f"{_name(g)} is called with the output of {_name(f)}, not with its input"]
     left = [
         leaf.name
         for leaf in every
-        if is_moved(leaf) and leaf.name not in wrt and not schemes.is_settings(leaf.keys[0])
+        if is_moved(leaf)
+        and leaf.name not in wrt
+        and not schemes.is_settings(leaf.keys[0])
+        and (loss is None or leaf.keys[0] != loss[0])
     ]
     if left:
         notes.append(f"no gradient is returned for {', '.join(left)}, which is treated as data")

@@ -184,6 +184,8 @@ def assigned(entries, found_leaves, ordered=False, beside_others=False):
         entry
         for entry in entries
         if entry.path not in used
+        # a dict may also hold the gradients of layers inside, such as "dA1"
+        and not (used and _keyed(entry) and words.looks_like_gradient(entry.name))
         and (
             not used
             or not beside_others

@@ -110,14 +110,35 @@ SCHEMES = (
     _recurrent((3, 2, 4), 1),
     _recurrent((3, 4), 4),
     _recurrent((3, 2, 4), 4),
+    *(
+        [
+            (r"x|xt", (4, *examples)),
+            (_STATE, (5, examples[0])),
+            (r"wy\w*", (2, 5)),
+            (r"by", (2, 1)),
+            *weights,
+            (r"b\w*", (5, 1)),
+        ]
+        for examples in ((1,), (3,), (3, 2))
+        for weights in ([(_IN, (5, 4)), (_OUT, (5, 5))], [(r"w[fiucog]", (5, 9))])
+    ),
     [
-        (r"x|xt", (4, 1)),
-        (_STATE, (5, 1)),
-        (_IN, (5, 4)),
-        (_OUT, (5, 5)),
-        (r"b\w*", (5, 1)),
-        (r"wy\w*", (3, 5)),
-        (r"by", (3, 1)),
+        (r"x|a|aprev|inputs?", (4, 3)),
+        (r"w1", (5, 4)),
+        (r"b1", (5, 1)),
+        (r"w2", (2, 5)),
+        (r"b2", (2, 1)),
+        (r"w3", (1, 2)),
+        (r"b3", (1, 1)),
+        (r"y", "row"),
+    ],
+    [
+        (r"x|a|aprev|inputs?", (4, 3)),
+        (r"w1", (5, 4)),
+        (r"b1", (5, 1)),
+        (r"w2", (1, 5)),
+        (r"b2", (1, 1)),
+        (r"y", "row"),
     ],
     [
         (r"x|a|aprev|inputs?", (4, 3)),
@@ -214,6 +235,8 @@ def _value(name, scheme, rng):
                 return np.array([0, 3, 1])
             if shape == "binary":
                 return np.array([1, 0, 1])
+            if shape == "row":
+                return np.array([[1, 0, 1]])
             if isinstance(shape, str):
                 return rng.integers(0, 4, (3, 2)) if shape == "grid" else np.ones((3, 2))
             return rng.normal(size=shape) if isinstance(shape, tuple) else shape

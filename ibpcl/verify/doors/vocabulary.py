@@ -5,6 +5,8 @@ All comparisons use :func:`plain`: without case, underscores and primes at the e
 """
 
 import re
+from difflib import SequenceMatcher
+from functools import lru_cache
 
 FORWARD_WORDS = {"forward", "forwards", "fwd", "fprop", "forwardprop"}
 BACKWARD_WORDS = {"vjp", "backward", "backwards", "bwd", "bprop", "backprop", "back", "pullback"}
@@ -25,6 +27,10 @@ DERIVATIVE_WORDS = {
     "jac",
     "jacobian",
 }
+# Words in which a slip of spelling is recognized, and the least similarity of the slip.
+LONG_WORDS = ("forward", "backward", "gradient", "derivative")
+SIMILAR = 0.85
+KNOWN_WORDS = FORWARD_WORDS | BACKWARD_WORDS | DERIVATIVE_WORDS
 JVP_WORDS = {"jvp", "pushforward", "tangent"}
 HVP_WORDS = {"hvp", "hessp"}
 HVP_PHRASES = (
@@ -328,6 +334,8 @@ def plain(name):
 def tokens(name):
     """Return the words of a name in snake case or camel case.
 
+    Slips in the spelling of :data:`LONG_WORDS` are corrected.
+
     Parameters
     ----------
     name : str
@@ -342,9 +350,26 @@ def tokens(name):
     --------
     >>> tokens("conv_backward_naive"), tokens("sigmoidPrime"), tokens("ReLUGrad")
     (['conv', 'backward', 'naive'], ['sigmoid', 'prime'], ['re', 'lu', 'grad'])
+    >>> tokens("linear_backword")
+    ['linear', 'backward']
     """
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
-    return [word.lower() for word in spaced.split("_") if word]
+    return [_spelled(word.lower()) for word in spaced.split("_") if word]
+
+
+@lru_cache(maxsize=4096)
+def _spelled(word):
+    """Return the long word that a word is nearly equal to, else the word itself."""
+    if len(word) < 6 or word in KNOWN_WORDS:
+        return word
+    return next(
+        (
+            known
+            for known in LONG_WORDS
+            if word[0] == known[0] and SequenceMatcher(None, word, known).ratio() >= SIMILAR
+        ),
+        word,
+    )
 
 
 def same(a, b):

@@ -93,7 +93,7 @@ def splits_of(result, parameters):
     return [1, 0] if leaves.is_array(result[1]) and not beside_a_loss else [1]
 
 
-def ways_of(result, parameters, arguments, call, names, method=False, forward=None):
+def ways_of(result, parameters, arguments, call, names, method=False, forward=None, data=()):
     """Yield every way to call a gradient function that gives gradients.
 
     Parameters
@@ -114,13 +114,15 @@ def ways_of(result, parameters, arguments, call, names, method=False, forward=No
         needs.
     forward : callable, optional
         The forward, whose source names its results.
+    data : collection of str
+        Names of arguments without a gradient, such as labels.
 
     Yields
     ------
     Way or Exception
         A way that works, or the exception of one that raises.
     """
-    moved = [leaf for leaf in arguments.spread if is_moved(leaf)]
+    moved = [leaf for leaf in arguments.spread if is_moved(leaf) and leaf.keys[0] not in data]
     returned = None if forward is None else returned_names(forward)
     for outputs in splits_of(result, parameters):
         out, extras = split(result, outputs)

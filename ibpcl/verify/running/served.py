@@ -16,7 +16,7 @@ from types import SimpleNamespace
 from ibpcl.errors import UserError, nearest
 from ibpcl.verify.doors import discovery, loading
 from ibpcl.verify.doors.closures import returns_closure
-from ibpcl.verify.doors.inputs import is_input, ready, refuse_shapes
+from ibpcl.verify.doors.inputs import is_input, other_choices, ready, refuse_shapes
 from ibpcl.verify.doors.opening import Disagreeing
 from ibpcl.verify.doors.refusals import FormError, raised
 from ibpcl.verify.doors.target import Target
@@ -326,18 +326,10 @@ def verdict_on(loaded, target, options):
     module = loaded.module
     try:
         with Trap() as trap, limit(options.timeout), first_lines() as printed:
-            pair = ready(
-                module, target, options.path, options.shapes, options.seed % 2**32, options.wrt
-            )
-            report = check(
-                pair.forward,
-                pair.gradient,
-                pair.inputs,
-                pair.wrt,
-                seed=options.seed % 2**32,
-                timeout=options.timeout,
-                partial=True,
-            )
+            pair, report = _checked(module, target, options)
+            for chosen in other_choices(module, target, options.path):
+                if report.ok:
+                    pair, report = _checked_too(module, target, options, chosen, pair, report)
     except TimeUp as up:
         return {"state": "undecided", "words": str(up)}
     if trap.error is None:
@@ -359,6 +351,38 @@ def verdict_on(loaded, target, options):
             content["figures"] = report.figures if options.figures else ""
         return content
     return without_report(trap, loaded, target, options)
+
+
+def _checked(module, target, options, chosen=None):
+    """Return a target as a pair, and the report on it."""
+    seed = options.seed % 2**32
+    pair = ready(module, target, options.path, options.shapes, seed, options.wrt, chosen)
+    report = check(
+        pair.forward,
+        pair.gradient,
+        pair.inputs,
+        pair.wrt,
+        seed=seed,
+        timeout=options.timeout,
+        partial=True,
+    )
+    return pair, report
+
+
+def _checked_too(module, target, options, chosen, pair, report):
+    """Check a target with another value of a string argument; return the worse of two results."""
+    words = ", ".join(f"{name} = {text!r}" for name, text in chosen.items())
+    try:
+        other, second = _checked(module, target, options, chosen)
+    except UserError as error:
+        reason = str(error).removeprefix("check: ").partition("; ")[0]
+        report.notes.append(f"not checked with {words}: {reason}")
+        return pair, report
+    if second.ok:
+        report.notes.append(f"also checked with {words}")
+        return pair, report
+    second.notes.append(f"checked with {words}")
+    return other, second
 
 
 def without_report(trap, loaded, target, options):

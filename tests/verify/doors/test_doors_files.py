@@ -803,3 +803,76 @@ def test_indices_and_global_sizes_give_inputs_of_a_network_over_characters(file,
 def test_a_file_may_read_its_command_line(file):
     (checked,) = user.FileRun(str(file(CHARACTERS)))
     assert checked.verdict == "ok", checked.words
+
+
+NETWORK = """
+import numpy as np
+
+def sigmoid(Z):
+    return 1 / (1 + np.exp(-Z))
+
+def dense(A, W, b, activation):
+    Z = W @ A + b
+    if activation == "sigmoid":
+        out = sigmoid(Z)
+    elif activation == "tanh":
+        out = np.tanh(Z)
+    return out, (A, W, out)
+
+def dense_backward(dA, cache, activation):
+    A, W, out = cache
+    if activation == "sigmoid":
+        dZ = dA * out * (1 - out)
+    elif activation == "tanh":
+        dZ = dA * (1 - out**2)
+    return W.T @ dZ, dZ @ A.T, dZ.sum(axis=1, keepdims=True)
+
+def compute_cost(AL, Y):
+    m = Y.shape[1]
+    return -np.squeeze(Y @ np.log(AL).T + (1 - Y) @ np.log(1 - AL).T) / m
+
+def model_forward(X, parameters):
+    A = X
+    caches = []
+    for l in range(1, len(parameters) // 2 + 1):
+        A, cache = dense(A, parameters["W" + str(l)], parameters["b" + str(l)], "sigmoid")
+        caches.append(cache)
+    return A, caches
+
+def model_backward(AL, Y, caches):
+    grads = {}
+    dA = -(Y / AL - (1 - Y) / (1 - AL)) / Y.shape[1]
+    for l in reversed(range(len(caches))):
+        grads[f"dA{l}"], grads[f"dW{l + 1}"], grads[f"db{l + 1}"] = dense_backward(
+            dA, caches[l], "sigmoid"
+        )
+        dA = grads[f"dA{l}"]
+    return grads
+
+def rnn_cell_forward(xt, a_prev, parameters):
+    a_next = np.tanh(parameters["Wax"] @ xt + parameters["Waa"] @ a_prev + parameters["ba"])
+    y = parameters["Wya"] @ a_next + parameters["by"]
+    return a_next, y, (a_next, a_prev, xt, parameters)
+
+def rnn_cell_backward(da_next, cache):
+    a_next, a_prev, xt, parameters = cache
+    dz = (1 - a_next**2) * da_next
+    return {
+        "dxt": parameters["Wax"].T @ dz,
+        "dWax": dz @ xt.T,
+        "da_prev": parameters["Waa"].T @ dz,
+        "dWaa": dz @ a_prev.T,
+        "dba": dz.sum(axis=1, keepdims=True),
+    }
+"""
+
+
+def test_a_network_with_dicts_of_parameters_is_checked_with_the_loss_in_its_file(file):
+    right = {"dense": "ok", "model_forward": "ok", "rnn_cell_forward": "ok"}
+    assert {**verdicts(file(NETWORK)), **right} == verdicts(file(NETWORK))
+    # the second activation is checked as well
+    wrong = NETWORK.replace("dz @ a_prev.T", "dz @ a_next.T").replace("(1 - out**2)", "(1 - out)")
+    found = verdicts(file(wrong, "wrong.py"))
+    assert found["rnn_cell_forward"] == found["dense"] == "wrong" and found["model_forward"] == "ok"
+    sign = file(NETWORK.replace("-(Y / AL", "(Y / AL"), "sign.py")
+    assert verdicts(sign, ["model_forward"]) == {"model_forward": "wrong"}
