@@ -56,6 +56,7 @@ def targets_in(module):
         if (
             name not in taken
             and inspect.isfunction(value)
+            and parameters_of(value).required
             and (returns_gradients(value) or returns_closure(value))
         ):
             targets[name] = Target(name, "loss", value)

@@ -17,6 +17,7 @@ from ibpcl.errors import UserError
 
 TIMED = ("%%time", "%%timeit", "%%capture", "%%prun")  # cells whose other lines are Python
 ASSIGNED = re.compile(r"^(\s*[\w.,\s]+?=)\s*([%!].*)$")  # files = !ls
+RUN = re.compile(r"%run\s+(?:-\w+\s+)*['\"]?(?:[^'\"]*[/\\])?(\w+)\.py\b")  # %run tools.py
 # Names whose calls only display something.
 DISPLAYED = (
     "plt",
@@ -156,6 +157,8 @@ def place(path, line):
 def without_commands(source):
     r"""Return the source of a cell with ``pass`` instead of IPython's commands.
 
+    ``%run tools.py`` becomes an import of the names in ``tools``.
+
     Parameters
     ----------
     source : str
@@ -173,6 +176,8 @@ def without_commands(source):
     x = (7
       % 4)
     files = None
+    >>> without_commands("%run '/home/me/tools.py'")
+    'from tools import *'
     """
     if is_python(source):
         return source
@@ -195,7 +200,10 @@ def without_commands(source):
                 text.endswith("?") and not text.startswith("#")
             )
             assignment = ASSIGNED.match(line)
-            if command:
+            program = RUN.match(text)
+            if program:
+                lines[n] = f"{indent}from {program.group(1)} import *"
+            elif command:
                 lines[n] = f"{indent}pass"
             elif assignment:
                 lines[n] = f"{assignment.group(1)} None"

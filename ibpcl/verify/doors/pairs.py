@@ -135,8 +135,12 @@ def _of_loss(f, g, given, keywords, loss=None):
         for way in ways_of(result, parameters, arguments, call, names, forward=f, data=data):
             if isinstance(way, Exception):
                 errors.append(way)
-            elif loss is None or not way.call.takes_cotangent:
-                ways.append(way if loss is None else way._replace(mode="loss"))
+            elif loss is not None:
+                place = parameters.required.index(loss[0])
+                if not way.call.takes_cotangent and way.call.positional[place] == (loss[0],):
+                    ways.append(way._replace(mode="loss"))
+            else:
+                ways.append(way)
                 if (
                     way.fitting
                     and way.call.takes_cotangent

@@ -10,6 +10,7 @@ import os
 import sys
 import time
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -330,6 +331,7 @@ def verdict_on(loaded, target, options):
             for chosen in other_choices(module, target, options.path):
                 if report.ok:
                     pair, report = _checked_too(module, target, options, chosen, pair, report)
+            report = _accepting_averages(module, target, options, pair, report)
     except TimeUp as up:
         return {"state": "undecided", "words": str(up)}
     if trap.error is None:
@@ -357,16 +359,20 @@ def _checked(module, target, options, chosen=None):
     """Return a target as a pair, and the report on it."""
     seed = options.seed % 2**32
     pair = ready(module, target, options.path, options.shapes, seed, options.wrt, chosen)
-    report = check(
+    return pair, _report(pair, options)
+
+
+def _report(pair, options):
+    """Return the report on a pair."""
+    return check(
         pair.forward,
         pair.gradient,
         pair.inputs,
         pair.wrt,
-        seed=seed,
+        seed=options.seed % 2**32,
         timeout=options.timeout,
         partial=True,
     )
-    return pair, report
 
 
 def _checked_too(module, target, options, chosen, pair, report):
@@ -383,6 +389,67 @@ def _checked_too(module, target, options, chosen, pair, report):
         return pair, report
     second.notes.append(f"checked with {words}")
     return other, second
+
+
+def _accepting_averages(module, target, options, pair, report):
+    """Return a report that accepts averages over the examples if a whole network needs them.
+
+    Some courses divide the gradients of the parameters by the number of examples in every layer,
+    and nowhere else.  Then the gradient of the network is right, although that of a layer alone is
+    not.  The report is then that of the gradients times the number of examples.
+    """
+    wrong = [item for item in report.inputs if not item.ok]
+    if not wrong or any(item.kind != "mean" for item in wrong) or target.kind != "pair":
+        return report
+    for other in discovery.targets_in(module).values():
+        if other.kind != "pair" or not _calls(other.gradient, target.gradient):
+            continue
+        try:
+            whole = _checked(module, other, options)[1]
+            summed = _report(_summed(pair, report), options)
+        except UserError:
+            continue
+        if whole.ok and summed.ok:
+            summed.title = report.title
+            names = ", ".join(item.name for item in wrong)
+            summed.notes = [
+                *report.notes,
+                f"{names}: divided by the number of examples; {other.gradient.__name__}, which "
+                f"calls {target.gradient.__name__}, is right as a whole",
+            ]
+            return summed
+    return report
+
+
+def _summed(pair, report):
+    """Return a pair whose averaged gradients are multiplied by the number of examples."""
+    factors = [
+        1 if item.ok else round(item.numbers["expected"] / item.numbers["got"])
+        for item in report.inputs
+    ]
+    is_pair = pair.gradient is None
+    gradient = pair.forward.backward if is_pair else pair.gradient
+
+    def backward(dout, cache):
+        result = gradient(dout, cache)
+        gradients = result if isinstance(result, (tuple, list)) else (result,)
+        return tuple(factor * one for factor, one in zip(factors, gradients, strict=True))
+
+    if is_pair:
+        return pair._replace(forward=replace(pair.forward, backward=backward))
+    return pair._replace(gradient=backward)
+
+
+def _calls(function, called, deepest=3):
+    """Return whether a function calls another one, perhaps through functions of its file."""
+    code = getattr(function, "__code__", None)
+    scope = getattr(function, "__globals__", {})
+    inner = [scope.get(name) for name in getattr(code, "co_names", ()) if name in scope]
+    return function is not called and any(
+        one is called
+        or (deepest > 0 and inspect.isfunction(one) and _calls(one, called, deepest - 1))
+        for one in inner
+    )
 
 
 def without_report(trap, loaded, target, options):

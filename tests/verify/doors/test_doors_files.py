@@ -876,3 +876,32 @@ def test_a_network_with_dicts_of_parameters_is_checked_with_the_loss_in_its_file
     assert found["rnn_cell_forward"] == found["dense"] == "wrong" and found["model_forward"] == "ok"
     sign = file(NETWORK.replace("-(Y / AL", "(Y / AL"), "sign.py")
     assert verdicts(sign, ["model_forward"]) == {"model_forward": "wrong"}
+
+
+def test_averages_in_each_layer_are_right_if_the_network_is(file):
+    averaged = (
+        NETWORK.replace("dZ @ A.T, dZ.sum", "dZ @ A.T / A.shape[1], dZ.sum")
+        .replace(
+            "keepdims=True)\n\ndef compute_cost", "keepdims=True) / A.shape[1]\n\ndef compute_cost"
+        )
+        .replace("(1 - AL)) / Y.shape[1]", "(1 - AL))")
+    )
+    path = file(averaged)
+    assert verdicts(path) == {"dense": "ok", "model_forward": "ok", "rnn_cell_forward": "ok"}
+    # the network lacks a factor now, and the layer alone is wrong
+    path = file(
+        averaged.replace("dZ.sum(axis=1, keepdims=True) / A.shape[1]", "dZ.sum(axis=1)"), "b.py"
+    )
+    found = verdicts(path)
+    assert found["dense"] == found["model_forward"] == "wrong"
+
+
+def test_a_notebook_may_run_another_file(file):
+    cells = [
+        "%run '/home/me/rooted_tools.py'",
+        "def f(x):\n    return root(x)",
+        "def f_prime(x):\n    return 2 * x",
+    ]
+    file("def root(x):\n    return x**2\n", "rooted_tools.py")
+    notebook = {"cells": [{"cell_type": "code", "source": source} for source in cells]}
+    assert verdicts(file(json.dumps(notebook), "mine.ipynb")) == {"f": "ok"}
