@@ -80,6 +80,8 @@ def constructed(kind, inputs, given_arguments=None):
     missing = [name for name in wanted if name not in given]
     x = first_array(inputs)
     shape = np.shape(x) if x is not None else (3, 4)
+    if x is not None and x.dtype.kind in "iu" and x.size:  # indices into a table of this size
+        shape = (*shape, int(x.max()) + 1)
     if not missing:
         holder = made(kind, given)
         if x is not None and not runs(holder, inputs):

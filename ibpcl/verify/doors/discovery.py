@@ -8,6 +8,7 @@ from ibpcl.verify.doors import vocabulary as words
 from ibpcl.verify.doors.closures import returns_closure
 from ibpcl.verify.doors.contexts import is_function
 from ibpcl.verify.doors.methods import methods_of
+from ibpcl.verify.doors.pair import Adapted
 from ibpcl.verify.doors.signatures import method_parameters, parameters_of, returned_names, tree_of
 from ibpcl.verify.doors.target import Target
 
@@ -53,6 +54,11 @@ def targets_in(module):
     targets.update(_pairs(own_functions, functions, taken))
     taken |= {alias for target in targets.values() for alias in (target.name, *target.aliases)}
     for name, value in own_functions.items():
+        gradient = flagged(value) if name not in taken and inspect.isfunction(value) else None
+        if gradient is not None:
+            targets[name] = Target(name, "pair", value, gradient)
+            taken.add(name)
+    for name, value in own_functions.items():
         if (
             name not in taken
             and inspect.isfunction(value)
@@ -63,6 +69,48 @@ def targets_in(module):
     targets.update(_classes(everything, module, targets))
     order = {name: n for n, name in enumerate(everything)}
     return dict(sorted(targets.items(), key=lambda item: order.get(item[0], len(order))))
+
+
+def flagged(function):
+    """Return the derivative of a function that has a flag for it, as in ``relu(x, deriv=False)``.
+
+    Parameters
+    ----------
+    function : callable
+        The function.
+
+    Returns
+    -------
+    Adapted or None
+        The function with the flag set, without the flag among its parameters.  None if it has no
+        such flag.
+
+    Examples
+    --------
+    >>> def square(x, derivative=False):
+    ...     return 2 * x if derivative else x * x
+    >>> flagged(square)(3), flagged(abs)
+    (6, None)
+    """
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
+    flag = next(
+        (
+            name
+            for name, parameter in signature.parameters.items()
+            if parameter.default is False
+            and not words.DERIVATIVE_WORDS.isdisjoint(words.tokens(name))
+        ),
+        None,
+    )
+    if flag is None:
+        return None
+    gradient = Adapted(function, lambda source, *arguments: source(*arguments, **{flag: True}))
+    others = [one for name, one in signature.parameters.items() if name != flag]
+    gradient.__signature__ = signature.replace(parameters=others)
+    return gradient
 
 
 def _is_own(value, module):

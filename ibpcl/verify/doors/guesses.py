@@ -212,11 +212,12 @@ def _usual(context, rng, word):
     shapes = shapes + ([(3, 5, 4)] if _is_series(context) else [])
     shapes += [(3, 4), (4,), (4, 1), (), (1, 4), (4, 4), (2, 3, 4, 4), (2, 4, 4, 3), (3, 5, 4)]
     indices = (
-        [np.array([0, 3, 1])]
+        [np.array([0, 3, 1]), np.array([[0, 3], [1, 1], [2, 0]])]
         if re.search("embed|lookup|token|index|gather|word|onehot", context)
         else []
     )
-    return [*(_drawn(rng, size, word) for size in dict.fromkeys(shapes)), *indices]
+    drawn = [_drawn(rng, size, word) for size in dict.fromkeys(shapes)]
+    return [*indices, *drawn] if "embed" in context else [*drawn, *indices]
 
 
 def _drawn(rng, shape, word):
@@ -346,7 +347,7 @@ def combinations(options, documented=()):
             if all(
                 _has_axes(inputs[name], options[name][0])
                 for name in others
-                if name in documented and name not in dicts
+                if name not in dicts and (name in documented or _is_integers(options[name][0]))
             ):
                 for words_of in itertools.product(*strings.values()):
                     texts = dict(zip(strings, words_of, strict=True))
@@ -433,8 +434,19 @@ def positive(guess):
 
 
 def _has_axes(value, first):
-    """Return whether a value has as many axes as the first candidate, which follows a docstring."""
-    return not isinstance(first, list) and np.ndim(value) == np.ndim(first)
+    """Return whether a value has the axes of the first candidate, and integers if that has them.
+
+    The first candidate follows a docstring, or a name such as ``embedding``.
+    """
+    return (
+        not isinstance(first, list)
+        and np.ndim(value) == np.ndim(first)
+        and _is_integers(value) >= _is_integers(first)
+    )
+
+
+def _is_integers(value):
+    return isinstance(value, np.ndarray) and value.dtype.kind == "i"
 
 
 def _shapes(value):

@@ -4,6 +4,7 @@ import inspect
 from typing import NamedTuple
 
 from ibpcl.verify.doors import vocabulary as words
+from ibpcl.verify.doors.pair import Adapted
 
 
 class Methods(NamedTuple):
@@ -69,8 +70,15 @@ def method_of(kind, name):
         If the class has no attribute of this name.
     """
     method = inspect.getattr_static(kind, name)
-    if isinstance(method, staticmethod):
-        return lambda holder, *arguments, **options: method.__func__(*arguments, **options)
-    if isinstance(method, classmethod):
-        return lambda holder, *arguments, **options: method.__func__(kind, *arguments, **options)
-    return method
+    if not isinstance(method, (staticmethod, classmethod)):
+        return method
+    first = (kind,) if isinstance(method, classmethod) else ()
+    adapted = Adapted(
+        method.__func__,
+        lambda source, holder, *arguments, **options: source(*first, *arguments, **options),
+    )
+    signature = inspect.signature(method.__func__)
+    holder = inspect.Parameter("holder", inspect.Parameter.POSITIONAL_ONLY)
+    others = list(signature.parameters.values())[len(first) :]
+    adapted.__signature__ = signature.replace(parameters=[holder, *others])
+    return adapted

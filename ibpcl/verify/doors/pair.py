@@ -36,9 +36,9 @@ class Adapted:
         self.owner = owner
         self.__name__ = getattr(source, "__name__", "f")
 
-    def __call__(self, *arguments):
+    def __call__(self, *arguments, **options):
         """Call the user's function with the checker's arguments."""
-        return self.call(self.source, *arguments)
+        return self.call(self.source, *arguments, **options)
 
     def around(self, source):
         """Return the same adapter for another version of the user's function.

@@ -142,7 +142,11 @@ def guesses_for(name, shape, size, annotation, source, rng):
         return (
             [(3, 3)]
             if "kernel" in word or "filter" in word
-            else [tuple(shape[1:]) if len(shape) > 1 else tuple(shape), tuple(shape)]
+            else [
+                tuple(shape[1:]) if len(shape) > 1 else tuple(shape),
+                tuple(shape),
+                5 if word.startswith("out") else int(size),
+            ]
         )
     if word.endswith(("dims", "sizes", "layers", "units")) and word.startswith(
         ("hidden", "layer", "dims", "sizes")

@@ -84,6 +84,7 @@ BACKWARD_METHODS = (
     "gradient",
     "grad",
     "derivative",
+    "first_derivative",
     "deriv",
     "prime",
     "fn_prime",

@@ -905,3 +905,48 @@ def test_a_notebook_may_run_another_file(file):
     file("def root(x):\n    return x**2\n", "rooted_tools.py")
     notebook = {"cells": [{"cell_type": "code", "source": source} for source in cells]}
     assert verdicts(file(json.dumps(notebook), "mine.ipynb")) == {"f": "ok"}
+
+
+def test_a_function_may_have_a_flag_for_its_derivative(file):
+    text = (
+        "import numpy as np\n"
+        "def sigmoid(x, deriv=False):\n    s = 1 / (1 + np.exp(-x))\n"
+        "    return s * (1 - s) if deriv else s\n"
+        "def tanh(x, derivative=False):\n    if derivative:\n        return (1 - np.tanh(x)) ** 2\n"
+        "    return np.tanh(x)\n"
+        "def train(x, grad=True):\n    return x\n"
+    )
+    assert verdicts(file(text)) == {"sigmoid": "ok", "tanh": "wrong"}
+
+
+STATIC = """
+import numpy as np
+
+class Tanh:
+    @staticmethod
+    def function(x):
+        return np.tanh(x)
+
+    @staticmethod
+    def first_derivative(x):
+        t = np.tanh(x)
+        return np.square(1 - t)
+"""
+
+
+def test_a_mistake_in_a_static_method_has_a_line(file):
+    report = ready_report(file(STATIC))
+    assert "`np.square(1 - t)` should be `1 - t ** 2`" in str(report)
+    assert "line 12" in str(report)
+
+
+def test_an_embedding_takes_indices(file):
+    text = (
+        "import numpy as np\nclass Embedding:\n    def __init__(self, vocabulary, width):\n"
+        "        self.weights = np.random.randn(vocabulary, width)\n"
+        "    def forward(self, inputs):\n        self.inputs = inputs.astype(int)\n"
+        "        return self.weights[self.inputs]\n"
+        "    def backward(self, dout):\n        self.dweights = np.zeros_like(self.weights)\n"
+        "        np.add.at(self.dweights, self.inputs, dout)\n"
+    )
+    assert verdicts(file(text)) == {"Embedding": "ok"}
