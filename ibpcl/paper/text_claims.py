@@ -1085,9 +1085,16 @@ def _supplement():
                 "images, fixed; images, +5 per task; images, +20 per task",
                 "new in last",
             )
+            + ", and on notMNIST "
+            + entry(
+                "alpha",
+                in_use.format("notMNIST, images without labels:"),
+                "images, fixed; images, +5 per task; images, +20 per task",
+                "new in last",
+            )
             + ": the large increment leads to more sharing, because it fills the network.",
             PART,
-            "ibpcl reproduce alpha --datasets mnist,glyphs",
+            "ibpcl reproduce alpha --datasets mnist,glyphs,notmnist",
             ("tests/methods/test_npbcl.py", "tests/methods/test_npbcl_images.py"),
             "method.md#alpha",
         ),
