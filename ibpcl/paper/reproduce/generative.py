@@ -64,8 +64,8 @@ PRINTED_ROWS = (
     Row("not-held", "ours, used weights not held", "vae_npbcl", {"hold_used": False}),
     OURS,
 )
-# The networks of the digits: the defaults of all settings that the experiment with five letters has
-# values of its own for.
+# The networks of the digits: the defaults of all settings that the experiment with five letters
+# changes.
 LARGE = {
     name: keys("vae_npbcl")[name].default for name in PRESETS["vae-glyphs"].methods["vae_npbcl"]
 }

@@ -83,7 +83,7 @@ def _global_sizes(function):
 
 
 def _reaches_another(match, names):
-    """Return whether a match goes on to the next line, and another argument is described there."""
+    """Return whether a match includes a second line that describes another argument."""
     _, _, after = match.group(0).partition("\n")
     return any(re.match(rf"\W*(?:param\s+)?{re.escape(name)}\s*[:(]", after) for name in names)
 
@@ -101,6 +101,7 @@ def is_documented_number(name, text):
     Returns
     -------
     bool
+        True if the word after the name is "float", "scalar" or "number".
 
     Examples
     --------

@@ -130,6 +130,7 @@ def is_library(file):
     Returns
     -------
     bool
+        False for the user's files.
 
     Examples
     --------

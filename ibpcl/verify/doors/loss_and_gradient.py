@@ -156,6 +156,7 @@ def globals_of(function):
     Returns
     -------
     list of ibpcl.verify.doors.reading.Leaf
+        One for each floating-point array, in the order of the bytecode's names.
     """
     code = getattr(function, "__code__", None)
     scope = getattr(function, "__globals__", {})

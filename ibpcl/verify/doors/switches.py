@@ -28,7 +28,7 @@ def keys_of(function, name, deepest=DEEPEST):
     Returns
     -------
     list of str
-        The keys in the order of the source; empty if the argument is no dict.
+        The keys in the order of the source; empty if the argument is not a dict.
 
     Examples
     --------

@@ -37,8 +37,8 @@ class Way(NamedTuple):
 def split(result, outputs):
     """Split the result of a forward into the output and everything else.
 
-    Several outputs may also stand in a tuple of their own: ``((y, s), cache)`` and ``(y, s,
-    cache)`` are split alike.
+    Several outputs may also be in an inner tuple: ``((y, s), cache)`` and ``(y, s, cache)`` are
+    split alike.
 
     Parameters
     ----------

@@ -659,7 +659,7 @@ def test_an_imported_file_is_read_without_its_statements_that_raise(file):
 def test_the_file_of_a_skipped_statement_is_named(file):
     file("import no_such_extension\n", "extended_tools.py")
     (failure,) = loading.load(file("import extended_tools\nx = 3\n", "imports.py")).failures
-    assert failure.startswith("line 1 of extended_tools.py was skipped")
+    assert "line 1 of extended_tools.py" in failure
 
 
 def test_numpy_takes_the_place_of_a_missing_library_like_it(file):
