@@ -878,6 +878,13 @@ def test_a_network_with_dicts_of_parameters_is_checked_with_the_loss_in_its_file
     assert verdicts(sign, ["model_forward"]) == {"model_forward": "wrong"}
 
 
+def test_an_unusual_loss_in_the_file_is_the_one_that_is_used(file):
+    start, end = NETWORK.index("    m = Y.shape[1]"), NETWORK.index("def model_forward")
+    unusual = NETWORK[:start] + "    return np.sum((AL - Y) ** 4)\n\n" + NETWORK[end:]
+    unusual = unusual.replace("-(Y / AL - (1 - Y) / (1 - AL)) / Y.shape[1]", "4 * (AL - Y) ** 3")
+    assert verdicts(file(unusual), ["model_forward"]) == {"model_forward": "ok"}
+
+
 def test_averages_in_each_layer_are_right_if_the_network_is(file):
     averaged = (
         NETWORK.replace("dZ @ A.T, dZ.sum", "dZ @ A.T / A.shape[1], dZ.sum")
@@ -888,6 +895,10 @@ def test_averages_in_each_layer_are_right_if_the_network_is(file):
     )
     path = file(averaged)
     assert verdicts(path) == {"dense": "ok", "model_forward": "ok", "rnn_cell_forward": "ok"}
+    # averaged twice: the network is wrong, so its layer is, too
+    twice = file(averaged.replace("(1 - AL))\n", "(1 - AL)) / Y.shape[1]\n"), "twice.py")
+    found = verdicts(twice)
+    assert found["dense"] == found["model_forward"] == "wrong"
     # the network lacks a factor now, and the layer alone is wrong
     path = file(
         averaged.replace("dZ.sum(axis=1, keepdims=True) / A.shape[1]", "dZ.sum(axis=1)"), "b.py"
