@@ -180,6 +180,8 @@ def _parsed(file, path, is_notebook):
     except SyntaxError as error:
         where = f" in line {error.lineno}: {(error.text or '').strip()}" if error.lineno else ""
         raise UserError(f"check: {path} is not Python: SyntaxError{where} ({error.msg})") from error
+    except UserError:
+        raise
     except (OSError, ValueError) as error:
         raise UserError(f"check: {path} cannot be read: {error}") from error
 

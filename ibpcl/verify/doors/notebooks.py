@@ -70,7 +70,7 @@ def read(path):
     Raises
     ------
     UserError
-        If the file is not a notebook.
+        If the file cannot be read, or is not a notebook.
     """
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8-sig"))
@@ -80,10 +80,12 @@ def read(path):
             for cell in listed
             if cell["cell_type"] == "code"
         ]
-    except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
-        raise UserError(
-            f"check: {path} is not a notebook ({type(error).__name__}: {error})"
-        ) from error
+    except OSError as error:
+        raise UserError(f"check: {path} cannot be read: {error}") from error
+    except ValueError as error:
+        raise UserError(f"check: {path} is not a notebook: it is not JSON ({error})") from error
+    except (KeyError, IndexError, TypeError, AttributeError) as error:
+        raise UserError(f"check: {path} is not a notebook of format 3 or 4") from error
     cells = []
     line = 1
     for number, source in enumerate(sources, 1):

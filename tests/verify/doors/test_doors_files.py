@@ -497,9 +497,12 @@ def test_commands_of_ipython_are_taken_out_where_statements_begin(cell, expected
     assert notebooks.without_commands(cell) == expected
 
 
-def test_a_file_that_is_no_notebook_is_refused(file):
-    with pytest.raises(UserError, match="not a notebook"):
-        loading.load(str(file("print(1)", "broken.ipynb")))
+@pytest.mark.parametrize("content", ["print(1)", '{"cells": [', '{"cells": 3}', "{}", "[1, 2]"])
+def test_a_file_that_is_no_notebook_is_refused_once_and_in_words(file, content):
+    with pytest.raises(UserError, match="not a notebook") as refusal:
+        loading.load(str(file(content, "broken.ipynb")))
+    assert str(refusal.value).count("check:") == 1
+    assert "Error" not in str(refusal.value)
 
 
 RAISING = """
