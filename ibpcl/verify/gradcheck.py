@@ -18,7 +18,7 @@ from ibpcl.verify.reports.report import InputVerdict, Report
 from ibpcl.verify.running import state as form
 from ibpcl.verify.running.restoring import State
 from ibpcl.verify.witnesses.clock import Clock, TimeUp
-from ibpcl.verify.witnesses.contract import breaches
+from ibpcl.verify.witnesses.contract import breaches, scaled
 from ibpcl.verify.witnesses.curves import Curves
 from ibpcl.verify.witnesses.problem import make_problem
 
@@ -276,6 +276,8 @@ def _check(problem, report, wrt, rtol, seed, mode, candidates):
         ]
         return
     report.notes = list(filter(None, [form.in_native_precision(problem, w[0])]))
+    if not side_effects:
+        problem = _unlimited(problem, report, w[0])
     truths, verdicts = _judged(problem, problem.wrt, report, w, rng, rtol, mode)
     clean, truths = _forgiven(problem, verdicts, truths, report, w, rng, rtol, mode)
     report.inputs = [verdicts[j] for j in problem.wrt]
@@ -354,6 +356,18 @@ def _check(problem, report, wrt, rtol, seed, mode, candidates):
         ):
             curves = report.curves[verdict.name] = Curves(problem, j, w[0], rng)
             verdict.numbers["taylor_slope"] = curves.taylor().slope
+
+
+def _unlimited(problem, report, w):
+    """Return the pair without limits of its gradient, such as clipping, and note them."""
+    if not scaled(problem, w):
+        return problem
+    from ibpcl.verify.diagnosis.limits import without_limits  # reads the source
+
+    problem, habit = without_limits(problem, w)
+    if habit is not None:
+        report.habits.append(_habit(problem, habit))
+    return problem
 
 
 def _at_made_kinks(problem, report, w, rng):
@@ -487,9 +501,7 @@ def _add_habit(report, problem, finding, error):
 
 def _contract(problem, report, w):
     """Put violations of the contract of a vector-Jacobian product first in the verdicts."""
-    findings, habits = breaches(problem, w[0])
-    report.habits += [_habit(problem, item) for item in habits]
-    for item in findings:
+    for item in breaches(problem, w[0]):
         for j in item.inputs:
             verdict = report.inputs[problem.wrt.index(j)]
             if verdict.verdict != "wrong":

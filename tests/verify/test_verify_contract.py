@@ -39,6 +39,62 @@ def test_a_clipped_gradient_is_right_with_a_note():
     assert [habit["kind"] for habit in report.habits] == ["not_linear"]
 
 
+def matrix_product(x, w):
+    return x @ w, (x, w)
+
+
+def clipped_twice(dout, cache):
+    x, w = cache
+    dx = np.clip(dout @ w.T, -0.01, 0.01)
+    dw = (x.T @ dout).clip(-0.01, 0.01)
+    return dx, dw
+
+
+def clipped_in_place(dout, cache):
+    x, w = cache
+    dx, dw = dout @ w.T, x.T @ dout
+    for gradient in (dx, dw):
+        np.clip(gradient, -0.01, 0.01, out=gradient)
+    return dx, dw
+
+
+def with_a_largest_norm(dout, cache):
+    x, w = cache
+    dx, dw = dout @ w.T, x.T @ dout
+    norm = np.sqrt((dx**2).sum() + (dw**2).sum())
+    if norm > 0.1:
+        dx *= 0.1 / norm
+        dw = dw * 0.1 / norm
+    return dx, dw
+
+
+def with_a_coefficient(dout, cache):
+    x, w = cache
+    dx, dw = dout @ w.T, x.T @ dout
+    c = min(1.0, 0.1 / (np.linalg.norm(dw) + 1e-6))
+    return c * dx, c * dw
+
+
+@pytest.mark.parametrize(
+    "backward", [clipped_twice, clipped_in_place, with_a_largest_norm, with_a_coefficient]
+)
+def test_a_limited_gradient_is_judged_without_its_limits(backward):
+    report = check(matrix_product, backward, (X, X.T.copy()))
+    assert report.ok
+    (habit,) = report.habits
+    assert habit["kind"] == "not_linear" and habit["inputs"] == ["x", "w"]
+
+
+def wrong_and_clipped(dout, cache):
+    x, w = cache
+    return np.clip(dout @ w.T, -0.01, 0.01), 2 * np.clip(x.T @ dout, -0.01, 0.01)
+
+
+def test_a_mistake_beside_a_limit_is_named():
+    report = check(matrix_product, wrong_and_clipped, (X, X.T.copy()))
+    assert report["x"].ok and report["w"].kind == "constant_factor"
+
+
 def test_an_output_that_is_a_number_stays_one():
     def vector_only(dout, x):
         assert np.ndim(dout) == 0

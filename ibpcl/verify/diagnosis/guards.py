@@ -462,7 +462,14 @@ def changed(function, executed, change):
         return compiled(*arguments, **options)
 
     changed_function.__name__ = getattr(function, "__name__", "f")
-    changed_function.changes = (plain, executed, change)
+    base, known, first = getattr(plain, "changes", (plain, frozenset(), None))
+
+    def both(code):
+        if first is not None:
+            first(code)
+        change(code)
+
+    changed_function.changes = (base, known | executed, both)
     return changed_function
 
 

@@ -13,24 +13,12 @@ from ibpcl.verify.doors.refusals import FormError, raised
 from ibpcl.verify.doors.settings import guesses_for, settings
 from ibpcl.verify.doors.signatures import method_parameters, parameters_of
 
-# Methods that create the parameters of a layer.
-SET_UP = (
-    "set_input_shape",
-    "_setup",
-    "build",
-    "initialize",
-    "init",
-    "setup",
-    "init_weights",
-    "init_params",
-    "initialize_weights",
-    "initialize_parameters",
-    "init_parameters",
-    "reset_parameters",
-    "_init_params",
-    "_init_weights",
-    "initialize_params",
-    "_initialize",
+# Names of methods that create the parameters of a layer, or compute their shapes.
+SET_UP = re.compile(
+    r"_*(build|init|initiali[sz]e|set_?up)"
+    r"|_*(build|create|init|initiali[sz]e|make|reset|set_?up)_?(weights?|params?|parameters)"
+    r"|_*(build|compute|init|initiali[sz]e|set|set_?up)_?(in(put)?_)?(dims?|dimensions|shapes?)",
+    re.IGNORECASE,
 )
 
 
@@ -86,7 +74,7 @@ def constructed(kind, inputs, given_arguments=None):
         holder = made(kind, given)
         if x is not None and not runs(holder, inputs):
             again = made(kind, given)
-            holder = again if set_up(again, shape, {}) and runs(again, inputs) else holder
+            holder = again if set_up(again, inputs, {}) and runs(again, inputs) else holder
         return holder, inputs
     errors = []
     unfit = None
@@ -101,7 +89,7 @@ def constructed(kind, inputs, given_arguments=None):
             return holder, inputs
         for variant in (0, 1):
             holder = made(kind, {**given, **options})
-            if set_up(holder, shape, options, variant) and runs(holder, inputs):
+            if set_up(holder, inputs, options, variant) and runs(holder, inputs):
                 return holder, inputs
     if unfit is not None:
         raise _refused(kind, *unfit, inputs)
@@ -210,15 +198,15 @@ class PlainStep:
     __call__ = step = update
 
 
-def set_up(holder, shape, options, variant=0):
+def set_up(holder, inputs, options, variant=0):
     """Call the methods in which a layer creates its parameters.
 
     Parameters
     ----------
     holder : object
         The layer.
-    shape : tuple of int
-        Shape of the input, for guessed arguments.
+    inputs : dict, sequence, ndarray or None
+        Inputs of its forward. A method may take them, or get its sizes from their shape.
     options : dict of str to object
         Known arguments by name.
     variant : {0, 1}
@@ -230,28 +218,86 @@ def set_up(holder, shape, options, variant=0):
         Whether any such method was called without an error.
     """
     kind = type(holder)
+    x = first_array(inputs)
+    shape = np.shape(x) if x is not None else (3, 4)
+    known = {**_by_name(kind, inputs), **options}
     called = False
-    for name in SET_UP:
-        if not inspect.isfunction(getattr(kind, name, None)):
-            continue
-        parameters = method_parameters(kind, name)
+    for name in set_up_methods(kind):
         values = [
             PlainStep()
             if "opt" in words.plain(other)
-            else options.get(
+            else known.get(
                 other,
                 guesses_for(
                     other, shape, shape[-1] if shape else 4, None, {}, np.random.default_rng(1)
                 )[variant and -1],
             )
-            for other in parameters.required
+            for other in method_parameters(kind, name).required
         ]
-        try:
-            repeated(lambda name=name, values=values: getattr(holder, name)(*values))
-        except Exception:  # it may need other arguments
-            continue
-        called = True
+        called |= _called_on(holder, name, values)
     return called
+
+
+def _by_name(kind, inputs):
+    """Return the inputs of the forward of a class by their names."""
+    if inputs is None or isinstance(inputs, dict):
+        return inputs or {}
+    values = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
+    return dict(zip(forward_names(kind), values, strict=False))
+
+
+def _called_on(holder, name, values):
+    """Call a method of a layer; return whether it worked."""
+    try:
+        repeated(lambda: getattr(holder, name)(*values))
+    except Exception as error:  # it may need other arguments
+        return _is_given_generator(holder, holder, error) and _called_on(holder, name, values)
+    return True
+
+
+def _is_given_generator(holder, copy, error):
+    """Give a layer the generator of random numbers that its network would give it.
+
+    Returns whether the error of the layer, or of a copy of it, was that this attribute is missing.
+    """
+    name = getattr(error, "name", None) or ""
+    if getattr(error, "obj", None) is not copy or "rng" not in words.plain(name):
+        return False
+    setattr(holder, name, np.random.RandomState(0))
+    return True
+
+
+def set_up_methods(kind):
+    """Return the names of the methods in which a layer creates its parameters.
+
+    Parameters
+    ----------
+    kind : type
+        The class of the layer.
+
+    Returns
+    -------
+    list of str
+        The methods that compute shapes first, then in the order of their definitions.
+
+    Examples
+    --------
+    >>> class Layer:
+    ...     def init_weights(self): ...
+    ...     def set_input_shape(self, shape): ...
+    ...     def reset(self): ...
+    >>> set_up_methods(Layer)
+    ['set_input_shape', 'init_weights']
+    """
+    names = dict.fromkeys(name for base in reversed(kind.__mro__) for name in vars(base))
+    return sorted(
+        (
+            name
+            for name in names
+            if SET_UP.fullmatch(name) and inspect.isfunction(getattr(kind, name, None))
+        ),
+        key=lambda name: not re.search("shape|dim", name, re.IGNORECASE),
+    )
 
 
 def runs(holder, inputs):
@@ -260,7 +306,8 @@ def runs(holder, inputs):
     Parameters
     ----------
     holder : object
-        The object; the forward is called on a copy.
+        The object; the forward is called on a copy.  If it lacks a generator of random numbers, it
+        gets one.
     inputs : dict, sequence or ndarray
         Inputs of the forward.
 
@@ -274,11 +321,12 @@ def runs(holder, inputs):
         return True
     values = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
     named = inputs if isinstance(inputs, dict) else {}
+    copy = leaves.duplicate(holder)
     try:
         with np.errstate(all="ignore"):
-            getattr(leaves.duplicate(holder), methods.forward)(*(() if named else values), **named)
-    except Exception:  # other sizes may fit
-        return False
+            getattr(copy, methods.forward)(*(() if named else values), **named)
+    except Exception as error:  # other sizes may fit
+        return _is_given_generator(holder, copy, error) and runs(holder, inputs)
     return True
 
 

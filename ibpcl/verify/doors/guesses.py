@@ -13,7 +13,7 @@ import numpy as np
 from ibpcl.verify.doors import schemes, switches
 from ibpcl.verify.doors import vocabulary as words
 from ibpcl.verify.doors.docstrings import documented_shapes, is_documented_number
-from ibpcl.verify.doors.signatures import parameters_of
+from ibpcl.verify.doors.signatures import parameters_of, returned_names
 
 SCALARS = {
     "reg": 0.1,
@@ -83,6 +83,7 @@ def candidates(function, skip=0, hint="", given=(), beside=None):
     optional = [
         name for name in parameters.optional if words.is_label(name) or words.plain(name) == "y"
     ]
+    differentiated = _differentiated(beside)
     for name in [*parameters.required, *optional, *_without_default(function, skip, parameters)]:
         read = switches.strings_of(function, name) or _dicts(switches.keys_of(function, name))
         if read:
@@ -92,7 +93,13 @@ def candidates(function, skip=0, hint="", given=(), beside=None):
         if re.search(PROBABLE.format(re.escape(name)), text, re.IGNORECASE | re.MULTILINE):
             word = "probabilities"
         values = _values(
-            name, word, shapes.get(name), annotations.get(name), context, rng, first=not options
+            name,
+            word,
+            shapes.get(name),
+            annotations.get(name),
+            context,
+            rng,
+            first=not options or word in differentiated,
         )
         if re.search(LISTED.format(re.escape(name)), text):
             values = [[rng.normal(size=(3, 4)), rng.normal(size=(3, 4))], *values]
@@ -106,6 +113,18 @@ def candidates(function, skip=0, hint="", given=(), beside=None):
             values = [SCALARS.get(name, float(rng.uniform(0.5, 1.0))), *values]
         options[name] = [*(_fitting(name, given, rng) if name not in shapes else []), *values]
     return options
+
+
+def _differentiated(beside):
+    """Return the names of the arguments whose gradients a function returns, without marks."""
+    returned = [] if beside is None else returned_names(beside)
+    listed = returned if isinstance(returned, list) else [returned]
+    return {
+        words.plain(base)
+        for name in listed
+        if isinstance(name, str)
+        for base in words.gradient_bases(name)
+    }
 
 
 def _dicts(keys):
@@ -348,6 +367,10 @@ def combinations(options, documented=()):
                 _has_axes(inputs[name], options[name][0])
                 for name in others
                 if name not in dicts and (name in documented or _is_integers(options[name][0]))
+            ) and not any(
+                _is_integers(inputs[name]) and not any(map(_is_integers, options[name]))
+                for name in others
+                if name not in dicts
             ):
                 for words_of in itertools.product(*strings.values()):
                     texts = dict(zip(strings, words_of, strict=True))

@@ -12,7 +12,7 @@ import numpy as np
 from ibpcl.verify.doors import draws, leaves, reading, state
 from ibpcl.verify.doors import vocabulary as words
 from ibpcl.verify.doors.arguments import Arguments, is_moved
-from ibpcl.verify.doors.methods import method_of
+from ibpcl.verify.doors.methods import after_backward, followed, method_of
 from ibpcl.verify.doors.pair import Adapted, Pair
 from ibpcl.verify.doors.pairs import chosen
 from ibpcl.verify.doors.preparing import initialized, kept_output, plain_steps, prepared
@@ -97,6 +97,9 @@ class Opened:
         self.arguments = Arguments(given, tuple(keywords))
         self.forward, self.backward = (method_of(self.kind, name) for name in methods)
         self.store = store_of(self.backward)
+        after = after_backward(self.kind)
+        if after is not None and self.store is None:
+            self.backward = followed(self.backward, methods, after)
         every = method_parameters(self.kind, methods.backward)
         self.received = every._replace(
             required=[name for name in every.required if name != self.store],

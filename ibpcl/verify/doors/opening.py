@@ -1,5 +1,6 @@
 """Targets of a file with their inputs, as pairs that can be checked."""
 
+import difflib
 import inspect
 from dataclasses import replace
 from typing import NamedTuple
@@ -22,6 +23,7 @@ from ibpcl.verify.doors.second_order import hvp_pair, jvp_pair
 
 # Guesses that run and are compared, to find one whose gradients have the right shapes.
 OPENED = 12
+ALIKE = 0.8  # of a misspelt attribute to the right one, as difflib measures it
 
 
 class Disagreeing(Exception):
@@ -95,12 +97,11 @@ def with_inputs(target, inputs, wrt, guessed):
         return Ready(pair_of_function(f, given), None, None, guessed)
     if target.kind == "class":
         f, inputs = construction.constructed(f, inputs)
-        x = construction.first_array(inputs)
         if methods_of(type(f)) is not None:
             try:
                 return Ready(opened(f, g, inputs, wrt), None, None, guessed)
             except FormError:  # its sizes may have to be set before
-                if not construction.set_up(f, np.shape(x) if x is not None else (3, 4), {}):
+                if not construction.set_up(f, inputs, {}):
                     raise
     if target.kind in ("class", "object") and methods_of(type(f)) is None:
         f = getattr(f, loss_method(type(f)))
@@ -236,7 +237,12 @@ def with_guesses(target, given, missing, path, wrt):
 def _is_final(error):
     """Return whether an exception says that no other inputs help, such as an unknown name."""
     unknown = isinstance(error, NameError) and not isinstance(error, UnboundLocalError)
-    return unknown or isinstance(error, SystemExit)
+    misspelt = (
+        isinstance(error, AttributeError)
+        and isinstance(error.obj, (np.ndarray, np.generic))
+        and difflib.get_close_matches(error.name, dir(error.obj), cutoff=ALIKE)
+    )
+    return unknown or bool(misspelt) or isinstance(error, SystemExit)
 
 
 def _fits_resized(ready):

@@ -1,12 +1,10 @@
 """Objects in the state before a forward call: with parameters, without traces of earlier calls."""
 
-import inspect
-
 import numpy as np
 
 from ibpcl.verify.doors import draws, leaves
 from ibpcl.verify.doors import vocabulary as words
-from ibpcl.verify.doors.construction import SET_UP, PlainStep
+from ibpcl.verify.doors.construction import PlainStep, set_up_methods
 from ibpcl.verify.doors.signatures import parameters_of
 
 
@@ -68,9 +66,9 @@ def initialized(before, after):
     for step, value in leaves.children(before):
         if value is None and isinstance(getattr(after, step, None), (int, str, tuple)):
             setattr(made, step, getattr(after, step))
-    for name in SET_UP:
-        method = getattr(made, name, None)
-        if inspect.ismethod(method) and not parameters_of(method).required:
+    for name in set_up_methods(type(before)):
+        method = getattr(made, name)
+        if not parameters_of(method).required:
             try:
                 draws.repeated(method)
             except Exception:  # the caller tries another way

@@ -144,6 +144,13 @@ def _match(own, path):
 
     None means that it does not fit.
     """
+    cost = _cost(own, path)
+    if cost is None and len(own) > 1 and words.plain(own[-2]) in words.WEIGHT_HOLDERS:
+        cost = _cost(own[:-2] + own[-1:], path)
+    return cost
+
+
+def _cost(own, path):
     left = _stripped(own)
     right = _stripped(path)
     if len(left) != len(right) or (not left and len(own) == len(path) and own[:-1] != path[:-1]):

@@ -252,6 +252,7 @@ PARAMETER_HOLDERS = {
     "values",
     "theta",
 }
+WEIGHT_HOLDERS = {"p", "w", "wts", "weights", "vars", "variables", "trainable"}
 GRADIENT_HOLDERS = {
     "grads",
     "gradients",
@@ -283,6 +284,7 @@ _PREFIXES = (
     "derivative",
     "deriv",
     "partial",
+    "del",
     "dj",
     "de",
     "dloss",
@@ -449,6 +451,8 @@ def gradient_bases(name):
         for suffix in _SUFFIXES
         if word.endswith(suffix) and len(word) > len(suffix)
     ]
+    quotient = re.fullmatch(r"d[a-z]d(\w+)", word)  # df_dx
+    bases += [quotient.group(1)] if quotient else []
     return list(dict.fromkeys(bases))
 
 

@@ -3,6 +3,7 @@
 :class:`ibpcl.verify.running.user.FileRun` starts the process and reads its messages.
 """
 
+import ast
 import contextlib
 import inspect
 import json
@@ -506,6 +507,12 @@ def without_report(trap, loaded, target, options):
             "state": "refused",
             "words": f"check: {title}: {raised(cause, 'it')}, and {loaded.failures[0]}",
         }
+    setter = _setter_of(module, cause.name) if isinstance(cause, NameError) else None
+    if setter is not None:
+        return {
+            "state": "refused",
+            "words": f"check: {title}: {raised(cause, 'it')}, which {setter}() must set before",
+        }
     if (
         cause is not None
         and trap_of(cause).frames(Path(module.__file__))
@@ -520,6 +527,23 @@ def without_report(trap, loaded, target, options):
         path = options.path if words.startswith("check_inputs") else title
         return {"state": "refused", "words": f"check: {path}: {words}"}
     return {"state": "undecided", "words": f"the checker itself failed: {trap}"}
+
+
+def _setter_of(module, name):
+    """Return the name of a function that declares a global name, or None."""
+    try:
+        tree = ast.parse(inspect.getsource(module))
+    except (OSError, SyntaxError):  # a part of the file is not Python
+        return None
+    return next(
+        (
+            function.name
+            for function in ast.walk(tree)
+            if isinstance(function, ast.FunctionDef)
+            and any(isinstance(node, ast.Global) and name in node.names for node in function.body)
+        ),
+        None,
+    )
 
 
 def trap_of(error):

@@ -1,18 +1,13 @@
 """The contract of a vector-Jacobian product: linear in ``dout``, for every memory layout of it."""
 
-import ast
-
 import numpy as np
 
-from ibpcl.verify.diagnosis.source import Code
 from ibpcl.verify.reports.kinds import Finding
 
 # About 1e-8 and 1e8: powers of two, which multiply without rounding.
 SCALES = (2.0**-27, 2.0**27)
 # Allowed difference, relative to the largest entry.
 ROOM = 1e-9
-# Functions that limit a gradient on purpose.
-LIMITS = ("clip", "minimum", "maximum", "min", "max")
 
 
 def breaches(problem, w):
@@ -27,35 +22,33 @@ def breaches(problem, w):
 
     Returns
     -------
-    findings : list of Finding
+    list of Finding
         Violations, of kind "not_linear" or "layout".
-    habits : list of Finding
-        A gradient that is limited on purpose, for example by ``np.clip``, if it is linear without
-        the limit.
+    """
+    findings = {
+        j: Finding("not_linear", words, inputs=(j,)) for j, words in scaled(problem, w).items()
+    }
+    for j, words in _by_layout(problem, w, problem.gradients(w)).items():
+        findings.setdefault(j, Finding("layout", words, inputs=(j,)))
+    return list(findings.values())
+
+
+def scaled(problem, w):
+    """Return a sentence for each input whose gradient is not linear in the scale of ``dout``.
+
+    Parameters
+    ----------
+    problem : Problem
+        The pair and the point.
+    w : ndarray, shape (M,)
+        A cotangent of all outputs.
+
+    Returns
+    -------
+    dict of int to str
+        By input; empty if all gradients are linear.
     """
     first = problem.gradients(w)
-    findings = {}
-    habits = []
-    for j, words in _by_scale(problem, w, first).items():
-        findings[j] = Finding("not_linear", words, inputs=(j,))
-    if findings:
-        limit = _limit(problem, w, first)
-        if limit:
-            return [], [
-                Finding(
-                    "not_linear",
-                    f"the gradient is limited: {limit}; it is right as long as the limit is "
-                    "not reached",
-                    inputs=tuple(findings),
-                )
-            ]
-    for j, words in _by_layout(problem, w, first).items():
-        findings.setdefault(j, Finding("layout", words, inputs=(j,)))
-    return list(findings.values()), habits
-
-
-def _by_scale(problem, w, first):
-    """Return a sentence for each input whose gradient is not linear in the scale of ``dout``."""
     words_by_input = {}
     with np.errstate(all="ignore"):
         zero = _attempt(problem, np.zeros_like(w))
@@ -160,68 +153,3 @@ def _locked(array):
     if np.ndim(array):
         array.flags.writeable = False
     return array
-
-
-def _limit(problem, w, first):
-    """Return the line of a clip without which the gradient is linear in ``dout``, or ""."""
-    from ibpcl.verify.edits.edit import in_place, name_of  # for gradients that are not linear only
-
-    try:
-        code = Code(problem.f_vjp)
-    except (ValueError, SyntaxError):
-        return ""
-    puts = []
-    lines = []
-    for place in code.places:
-        node = place.node
-        if (
-            isinstance(node, ast.Call)
-            and name_of(node.func) in LIMITS
-            and len(node.args) > 1
-            and not isinstance(place.parent, ast.Expr)
-        ):
-            puts.append(in_place(place, node.args[0]))
-            lines.append(code.line(node))
-    puts += [
-        put
-        for tree in code.trees.values()
-        for put in _clipping_statements(tree, code, lines, name_of)
-    ]
-    for put, line in zip(puts, lines, strict=False):
-        parent, field, index, new = put
-        old = getattr(parent, field) if index is None else getattr(parent, field)[index]
-        _set(parent, field, index, ast.fix_missing_locations(new))
-        try:
-            changed = problem.with_gradient(code.compile())
-            again = _attempt(changed, w)
-            if len(again) == len(first) and not _by_scale(changed, w, again):
-                return line
-        except Exception:  # a modified function may raise anything
-            continue
-        finally:
-            _set(parent, field, index, old)
-    return ""
-
-
-def _clipping_statements(tree, code, lines, name_of):
-    """Return the edits that remove statements like ``np.clip(dW, -5, 5, out=dW)``."""
-    puts = []
-    for parent in ast.walk(tree):
-        for field in ("body", "orelse"):
-            statements = getattr(parent, field, None)
-            for index, statement in enumerate(statements if isinstance(statements, list) else ()):
-                if (
-                    isinstance(statement, ast.Expr)
-                    and isinstance(statement.value, ast.Call)
-                    and name_of(statement.value.func) in LIMITS
-                ):
-                    puts.append((parent, field, index, ast.copy_location(ast.Pass(), statement)))
-                    lines.append(code.line(statement))
-    return puts
-
-
-def _set(parent, field, index, node):
-    if index is None:
-        setattr(parent, field, node)
-    else:
-        getattr(parent, field)[index] = node

@@ -589,3 +589,67 @@ def test_weights_of_a_recurrent_cell_are_guessed_with_the_sizes_of_its_gates():
 def test_labels_in_the_shape_of_the_output_are_probabilities(shape):
     labels = implied.labels_for(np.zeros(shape))[0].values
     assert labels.shape == shape and np.allclose(labels.sum(axis=-1), 1)
+
+
+class SetUpByItsNetwork:
+    """Its network gives it shapes, a generator and weights, and asks for gradients at the end."""
+
+    factor = 1.0
+
+    def __init__(self, units=5):
+        self.units = units
+        self.shapes, self.p, self.g = {}, {}, {}
+
+    def compute_shapes(self, A):
+        self.shapes["W"] = (A.shape[1], self.units)
+
+    def initialize_parameters(self):
+        self.p["W"] = self.np_rng.normal(size=self.shapes["W"])
+        self.p["b"] = np.zeros(self.units)
+
+    def forward(self, A):
+        self.A = A
+        return A @ self.p["W"] + self.p["b"]
+
+    def backward(self, dX):
+        self.dZ = dX
+        return dX @ self.p["W"].T
+
+    def compute_gradients(self):
+        self.g["dW"] = self.A.T @ self.dZ
+        self.g["db"] = self.dZ.sum(axis=0)
+
+
+class WrongAtTheEnd(SetUpByItsNetwork):
+    def compute_gradients(self):
+        self.g["dW"] = self.A.T @ self.dZ
+        self.g["db"] = 3 * self.dZ.sum(axis=0)
+
+
+def test_a_layer_is_set_up_and_asked_for_gradients_as_by_its_network():
+    report = check(SetUpByItsNetwork, X)
+    assert report.ok and [item.name for item in report.inputs] == ["A", 'p["W"]', 'p["b"]']
+    wrong = check(WrongAtTheEnd, X)
+    assert wrong["A"].ok and wrong['p["W"]'].ok
+    assert wrong['p["b"]'].kind == "constant_factor"
+
+
+class WeightsInADict(SetUpByItsNetwork):
+    def __init__(self):
+        self.weights = {"W": RNG.normal(size=(4, 5)), "b": np.zeros(5)}
+        self.grads = {}
+
+    def forward(self, x):
+        self.x = x
+        return x @ self.weights["W"] + self.weights["b"]
+
+    def backward(self, dout):
+        self.grads["W"], self.grads["b"] = self.x.T @ dout, dout.sum(axis=0)
+        return dout @ self.weights["W"].T
+
+    compute_gradients = None
+
+
+def test_gradients_in_a_dict_belong_to_weights_of_the_same_names_in_another():
+    report = check(WeightsInADict(), X)
+    assert report.ok and len(report.inputs) == 3

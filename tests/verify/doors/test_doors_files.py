@@ -964,3 +964,45 @@ def test_an_embedding_takes_indices(file):
         "        np.add.at(self.dweights, self.inputs, dout)\n"
     )
     assert verdicts(file(text)) == {"Embedding": "ok"}
+
+
+def test_a_name_that_another_function_sets_is_no_mistake(file):
+    source = """
+import numpy as np
+def configure(slope):
+    global SLOPE
+    SLOPE = slope
+def leaky(x, deriv=False):
+    if deriv:
+        return np.where(x > 0, 1.0, SLOPE)
+    return np.where(x > 0, x, SLOPE * x)
+def other(x, deriv=False):
+    return np.ones_like(x) if deriv else x + MISSING
+"""
+    path = file(source)
+    assert verdicts(path, ["leaky"]) == {"leaky": "refused"}
+    assert verdicts(path, ["other"]) == {"other": "wrong"}
+
+
+def test_a_misspelt_attribute_of_an_array_is_a_mistake_and_not_a_missing_input(file):
+    source = """
+def loss(w, x):
+    n = x.shapep[0]
+    value = (x @ w).sum() / n
+    dw = x.sum(axis=0) / n
+    return value, dw
+"""
+    assert verdicts(file(source)) == {"loss": "wrong"}
+
+
+def test_an_argument_called_y_is_no_label_if_its_gradient_is_returned(file):
+    source = """
+def valley(x, y):
+    return (1 - x) ** 2 + 5 * (y - x**2) ** 2
+def grad_valley(x, y):
+    df_dx = -2 * (1 - x) - 20 * x * (y - x**2)
+    del_y = 10 * (y - x**2)
+    return df_dx, del_y
+"""
+    report = ready_report(file(source))
+    assert report["verdict"] == "ok" and [one["name"] for one in report["inputs"]] == ["x", "y"]
