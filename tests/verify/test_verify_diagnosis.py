@@ -542,3 +542,61 @@ def test_a_product_without_the_incoming_gradient_lacks_a_factor():
     report = check(scaled, backward, POINT[:1])
     assert report["x"].kind == "elementwise_factor"
     assert "`dout` beside `3 * cache`" in report["x"].words
+
+
+def windows(x, n):
+    return np.lib.stride_tricks.sliding_window_view(x, (n, n))
+
+
+def correlation(x, w):
+    return np.einsum("abij,ij->ab", windows(x, 3), w), (x, w)
+
+
+def correlation_without_a_flip(dy, cache):
+    x, w = cache
+    dw = np.einsum("abij,ab->ij", windows(x, 3), dy)
+    padded = np.pad(dy, 2)
+    dx = np.einsum("abij,ij->ab", windows(padded, 3), w)
+    return dx, dw
+
+
+def convolution(x, w):
+    return np.einsum("abij,ij->ab", windows(x, 3), w[::-1, ::-1]), (x, w)
+
+
+def convolution_with_a_flip(dy, cache):
+    x, w = cache
+    dw = np.einsum("abij,ab->ij", windows(x, 3), dy)[::-1, ::-1]
+    padded = np.pad(dy, 2)
+    dx = np.einsum("abij,ij->ab", windows(padded, 3), np.rot90(w, 2))
+    return dx, dw
+
+
+def filtered(x, w):
+    return np.convolve(x, w, "valid"), (x, w)
+
+
+def filtered_without_a_flip(dy, cache):
+    x, w = cache
+    return np.convolve(dy, w), np.convolve(x[::-1], dy, "valid")
+
+
+@pytest.mark.parametrize(
+    ("f", "g", "words"),
+    [
+        (correlation, correlation_without_a_flip, "`w` should be `w[::-1, ::-1]`"),
+        (convolution, convolution_with_a_flip, "must not be flipped"),
+    ],
+)
+def test_a_kernel_that_is_flipped_wrongly_is_named(f, g, words):
+    report = check(f, g, (RNG.standard_normal((6, 5)), RNG.standard_normal((3, 3))))
+    assert report["w"].ok
+    assert report["x"].kind == "shifted" and words in report["x"].words
+
+
+def test_a_window_along_one_axis_is_flipped_along_it():
+    report = check(
+        filtered, filtered_without_a_flip, (RNG.standard_normal(9), RNG.standard_normal(3))
+    )
+    assert report["w"].ok
+    assert report["x"].kind == "shifted" and "`w` should be `w[::-1]`" in report["x"].words

@@ -174,6 +174,11 @@ def calls_of(parameters, inputs, extras, method=False, outputs=1, returned=None)
         )
     results = _results(returned, extras)
     options = [_options(name, inputs, extras, method, results) for name in parameters.required]
+    if not any(map(words.is_cotangent, parameters.required)):  # eta, the gradient or the rate
+        options = [
+            ["dout", "rate"] if words.plain(name) == "eta" else item
+            for name, item in zip(parameters.required, options, strict=True)
+        ]
     if outputs > 1:
         arriving = [n for n, name in enumerate(parameters.required) if words.is_cotangent(name)]
         for k, n in enumerate(arriving[:outputs]):
@@ -240,7 +245,8 @@ def _by_name(name, inputs, extras, method):
     if word in words.CACHES and extras:
         return cache
     if not exact and not alike and (words.is_label(name) or word == "y") and method:
-        return []  # a label that the forward does not take: the loss is inside
+        # a label that the forward does not take: the loss is inside; or y = f(x)
+        return ["out"] if word == "y" else []
     if exact:
         return [*exact, *(["dout"] if words.is_cotangent(name) else []), "out"]
     if words.is_cotangent(name):
@@ -263,7 +269,7 @@ def _optional(parameters, inputs):
         elif (
             words.is_cotangent(name)
             and not any(words.is_cotangent(other) for other in parameters.required)
-            and word not in ("d", "g", "v")
+            and word not in words.UNCLEAR
         ):
             roles.append((name, "dout"))
         elif word in words.RATES:

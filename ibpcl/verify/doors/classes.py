@@ -1,5 +1,6 @@
 """Pairs from a class with a forward and a backward method, or from an object of such a class."""
 
+import contextlib
 from dataclasses import replace
 
 import numpy as np
@@ -44,7 +45,19 @@ def pair_of_object(holder, given, keywords=(), methods=None):
     )
     if label is None:
         return Opened(holder, given, keywords, methods).pair()
-    return _of_implied_loss(holder, given, keywords, methods, label)
+    plain = None
+    if label == "y" and backward.required == [label]:  # y may also be the output, y = f(x)
+        inputs = {name: value for name, value in given.items() if name != label}
+        with contextlib.suppress(FormError):
+            plain = Opened(holder, inputs, keywords, methods).pair()
+    if plain is not None and fits(plain):
+        return plain
+    try:
+        return _of_implied_loss(holder, given, keywords, methods, label)
+    except FormError:
+        if plain is None:
+            raise
+        return plain
 
 
 def _names(holder, method):

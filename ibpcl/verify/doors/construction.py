@@ -20,6 +20,7 @@ SET_UP = re.compile(
     r"|_*(build|compute|init|initiali[sz]e|set|set_?up)_?(in(put)?_)?(dims?|dimensions|shapes?)",
     re.IGNORECASE,
 )
+VARIANTS = 3  # guesses for the arguments of such a method
 
 
 def constructed(kind, inputs, given_arguments=None):
@@ -73,8 +74,7 @@ def constructed(kind, inputs, given_arguments=None):
     if not missing:
         holder = made(kind, given)
         if x is not None and not runs(holder, inputs):
-            again = made(kind, given)
-            holder = again if set_up(again, inputs, {}) and runs(again, inputs) else holder
+            holder = _set_up_to_run(kind, given, inputs, {}) or holder
         return holder, inputs
     errors = []
     unfit = None
@@ -87,10 +87,9 @@ def constructed(kind, inputs, given_arguments=None):
         unfit = unfit or (holder, {**given, **options})
         if x is None or runs(holder, inputs):
             return holder, inputs
-        for variant in (0, 1):
-            holder = made(kind, {**given, **options})
-            if set_up(holder, inputs, options, variant) and runs(holder, inputs):
-                return holder, inputs
+        holder = _set_up_to_run(kind, {**given, **options}, inputs, options)
+        if holder is not None:
+            return holder, inputs
     if unfit is not None:
         raise _refused(kind, *unfit, inputs)
     if isinstance(errors[0].__cause__, (NameError, NotImplementedError, SystemExit)):
@@ -198,6 +197,15 @@ class PlainStep:
     __call__ = step = update
 
 
+def _set_up_to_run(kind, arguments, inputs, options):
+    """Return an object that its methods have set up so that its forward runs, or None."""
+    for variant in range(VARIANTS):
+        holder = made(kind, arguments)
+        if set_up(holder, inputs, options, variant) and runs(holder, inputs):
+            return holder
+    return None
+
+
 def set_up(holder, inputs, options, variant=0):
     """Call the methods in which a layer creates its parameters.
 
@@ -209,8 +217,8 @@ def set_up(holder, inputs, options, variant=0):
         Inputs of its forward. A method may take them, or get its sizes from their shape.
     options : dict of str to object
         Known arguments by name.
-    variant : {0, 1}
-        Whether to use the first (0) or the last (1) guess for each unknown argument.
+    variant : int
+        Which guess to use for each unknown argument; 0 for the first.
 
     Returns
     -------
@@ -226,16 +234,19 @@ def set_up(holder, inputs, options, variant=0):
         values = [
             PlainStep()
             if "opt" in words.plain(other)
-            else known.get(
-                other,
-                guesses_for(
-                    other, shape, shape[-1] if shape else 4, None, {}, np.random.default_rng(1)
-                )[variant and -1],
-            )
+            else known[other]
+            if other in known
+            else _guess(other, shape, variant)
             for other in method_parameters(kind, name).required
         ]
         called |= _called_on(holder, name, values)
     return called
+
+
+def _guess(name, shape, variant):
+    size = shape[-1] if shape else 4
+    guesses = guesses_for(name, shape, size, None, {}, np.random.default_rng(1))
+    return guesses[min(variant, len(guesses) - 1)]
 
 
 def _by_name(kind, inputs):
@@ -290,13 +301,19 @@ def set_up_methods(kind):
     ['set_input_shape', 'init_weights']
     """
     names = dict.fromkeys(name for base in reversed(kind.__mro__) for name in vars(base))
+    methods = [name for name in names if inspect.isfunction(getattr(kind, name, None))]
     return sorted(
-        (
-            name
-            for name in names
-            if SET_UP.fullmatch(name) and inspect.isfunction(getattr(kind, name, None))
-        ),
+        (name for name in methods if SET_UP.fullmatch(name) or _takes_a_shape(kind, name)),
         key=lambda name: not re.search("shape|dim", name, re.IGNORECASE),
+    )
+
+
+def _takes_a_shape(kind, name):
+    """Return whether a method of a layer takes the shape of the input, and nothing else."""
+    return [words.plain(one) for one in method_parameters(kind, name).required] in (
+        ["shape"],
+        ["inputshape"],
+        ["inshape"],
     )
 
 

@@ -207,6 +207,7 @@ class Opened:
                 places.returned
                 and way.fitting
                 and way.call.takes_cotangent
+                and words.has_clear_cotangent(self.received.required)
                 and not errors
                 and self._is_large(way)
                 and not is_ambiguous(way, self.arguments)

@@ -144,6 +144,7 @@ def _of_loss(f, g, given, keywords, loss=None):
                 if (
                     way.fitting
                     and way.call.takes_cotangent
+                    and words.has_clear_cotangent(parameters.required)
                     and not errors
                     and not is_ambiguous(way, arguments)
                 ):

@@ -102,6 +102,14 @@ BACKWARD_METHODS = (
         for ending in ("prime", "derivative", "deriv", "grad", "gradient")
     ),
     "_backward",
+    "compute_gradients",
+    "compute_gradient",
+    "compute_grads",
+    "compute_grad",
+    "calculate_gradients",
+    "calculate_gradient",
+    "_compute_gradients",
+    "_compute_gradient",
 )
 
 COTANGENTS = {
@@ -164,6 +172,8 @@ COTANGENTS = {
     "dprev",
     "dld",
 }
+# Names of a cotangent that may also be that of an output or an input.
+UNCLEAR = ("d", "g", "v")
 CACHES = {
     "cache",
     "ctx",
@@ -505,6 +515,22 @@ def is_cotangent(name):
         or word.endswith(("grad", "gradient"))
         or bool(re.fullmatch(rf"d[A-Z_]\w*|d[a-z]\d*|d(?!{_NOT_GRADIENTS})[a-z]\w+", str(name)))
     )
+
+
+def has_clear_cotangent(names):
+    """Return whether a cotangent is among the names of parameters, by a name that is not unclear.
+
+    Parameters
+    ----------
+    names : iterable of str
+        The names.
+
+    Returns
+    -------
+    bool
+        False for names such as ``v``, which may also be that of an output.
+    """
+    return any(is_cotangent(name) and plain(name) not in UNCLEAR for name in names)
 
 
 def is_prediction(name):

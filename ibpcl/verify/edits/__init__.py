@@ -18,7 +18,7 @@ from ibpcl.verify.edits.carries import (
 )
 from ibpcl.verify.edits.edit import Edit, Slot, in_place, is_numeric, name_of, replaced
 from ibpcl.verify.edits.indices import of_index, of_number, of_subscript
-from ibpcl.verify.edits.layout import of_axes, of_blocks, of_flattening, of_strides
+from ibpcl.verify.edits.layout import of_axes, of_blocks, of_flattening, of_kernels, of_strides
 from ibpcl.verify.edits.names import of_names
 from ibpcl.verify.edits.rules import LATE, by_rule
 
@@ -104,6 +104,7 @@ def _of_expression(place, values):
         yield from of_index(place)
     if place.inside == "formula":
         yield from by_rule(place, values)
+        yield from of_kernels(place, values)
         if isinstance(node, ast.Constant):
             yield from of_number(place)
         elif isinstance(node, ast.Subscript):

@@ -6,11 +6,21 @@ from itertools import permutations
 
 import numpy as np
 
-from ibpcl.verify.edits.edit import Edit, in_place, is_numeric, name_of, parsed, value_at
+from ibpcl.verify.edits.edit import (
+    Edit,
+    in_place,
+    is_numeric,
+    name_of,
+    parsed,
+    replaced,
+    value_at,
+)
 
 MOST_AXES = 4  # arrays with more axes are left out: there are too many orders
 MOST_STRIDE = 8  # larger integers are not taken for strides
 FLATTENING = ("reshape", "ravel", "flatten")
+FLIPS = ("flip", "fliplr", "flipud", "rot90")
+LARGEST_WINDOW = 7
 
 
 def of_strides(node, place, scope):
@@ -129,6 +139,68 @@ def of_blocks(place):
         node,
         (in_place(place, new),),
     )
+
+
+def of_kernels(place, values):
+    """Yield a kernel flipped along its window axes, or not flipped.
+
+    The gradient of a correlation with respect to its input is a convolution: the kernel is flipped
+    along both axes of the window.
+
+    Parameters
+    ----------
+    place : Place or Slot
+        An expression.
+    values : dict
+        The recorded value of each place, by its number.
+
+    Yields
+    ------
+    Edit
+    """
+    node = place.node
+    if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+        return
+    inner = _unflipped(node)
+    value = value_at(inner or node, values)
+    if not is_numeric(value):
+        return
+    if inner is not None:
+        yield replaced(1, "shifted", place, inner, "a kernel must not be flipped here")
+    text = ast.unparse(inner or node)
+    if not isinstance(inner or node, (ast.Name, ast.Attribute, ast.Subscript)):
+        return
+    for axes in _windows(np.shape(value)):
+        index = [":"] * axes[0] + ["::-1"] * len(axes)
+        new = parsed(f"{text}[{', '.join(index)}]")
+        if ast.unparse(new) != ast.unparse(node):
+            along = "both axes" if len(axes) > 1 else "the axis"
+            why = f"a kernel must be flipped along {along} of its window"
+            yield replaced(3.5 + np.ndim(value) / 100, "shifted", place, new, why)
+
+
+def _windows(shape):
+    """Yield the axes that may be those of the window of a kernel."""
+    if len(shape) % 2:  # one axis, with or without two axes of channels
+        for axis in sorted({0, len(shape) - 1}):
+            if 1 < shape[axis] <= LARGEST_WINDOW:
+                yield (axis,)
+        return
+    for axis in range(len(shape) - 1):
+        if 1 < shape[axis] == shape[axis + 1] <= LARGEST_WINDOW:
+            yield (axis, axis + 1)
+
+
+def _unflipped(node):
+    """Return the array that an expression flips, or None."""
+    if isinstance(node, ast.Call) and name_of(node.func) in FLIPS and node.args:
+        return node.args[0]
+    if not isinstance(node, ast.Subscript):
+        return None
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    whole = all(isinstance(part, ast.Slice) and not (part.lower or part.upper) for part in parts)
+    steps = [ast.unparse(part.step) for part in parts if whole and part.step]
+    return node.value if steps and set(steps) == {"-1"} else None
 
 
 def of_flattening(place, values):

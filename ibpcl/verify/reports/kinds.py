@@ -62,7 +62,9 @@ HINTS = {
     ),
     "elementwise_factor": "chain rule: every function on the path contributes its derivative once",
     "swapped": "return the gradients in the order of the inputs",
-    "shifted": "check the bounds of the slices, and the direction of cumulative sums",
+    "shifted": (
+        "check the bounds of the slices, the direction of cumulative sums, and flipped kernels"
+    ),
     "few_entries": (
         "look for special entries: borders, masks, ties, repeated indices, in-place writes"
     ),

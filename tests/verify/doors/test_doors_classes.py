@@ -653,3 +653,49 @@ class WeightsInADict(SetUpByItsNetwork):
 def test_gradients_in_a_dict_belong_to_weights_of_the_same_names_in_another():
     report = check(WeightsInADict(), X)
     assert report.ok and len(report.inputs) == 3
+
+
+class ShapedByItsOutput:
+    """A method for the shape of the output creates the parameters; ``eta`` is the cotangent."""
+
+    def __init__(self, units):
+        self.units = units
+
+    def OutShape(self, shape):
+        self.weights = RNG.normal(size=(shape[1], self.units))
+        return [shape[0], self.units]
+
+    def forward(self, x):
+        self.x = x
+        return x @ self.weights
+
+    def backward(self, eta):
+        self.w_gradient = self.x.T @ eta
+        return eta @ self.weights.T
+
+
+class ComputesGradients(ShapedByItsOutput):
+    backward = None
+
+    def _compute_gradients(self, grads):
+        return ShapedByItsOutput.backward(self, grads)
+
+
+@pytest.mark.parametrize("kind", [ShapedByItsOutput, ComputesGradients])
+def test_a_layer_may_get_its_parameters_with_the_shape_of_its_output(kind):
+    report = check(kind, X)
+    assert report.ok and [item.name for item in report.inputs] == ["x", "weights"]
+
+
+@pytest.mark.parametrize("name", ["values", "v", "s", "y"])
+@pytest.mark.parametrize("one", [1, 2])
+def test_a_derivative_may_take_the_output_by_any_name(name, one):
+    scope = {"np": np}
+    exec(
+        f"class Logistic:\n"
+        f"    def activate(self, x):\n        return 1 / (1 + np.exp(-x))\n"
+        f"    def derivative(self, {name}):\n        return {name} * ({one} - {name})\n",
+        scope,
+    )
+    report = check(scope["Logistic"](), X)
+    assert report.ok == (one == 1)
