@@ -203,6 +203,7 @@ def _values(name, word, shape, annotation, context, rng, first):
         return [*([rng.integers(0, 3, shape)] if shape and len(shape) == 1 else []), *labels]
     if shape is not None:
         return [_drawn(rng, shape, word), *([] if len(shape) > 3 else _usual(context, rng, word))]
+    is_matrix = len(name) == 1 and name.isupper()
     if _are_indices(name):
         return [np.array([0, 3, 1]), rng.integers(0, 3, (3, 2)), *_usual(context, rng, word)]
     image = _is_image(context)
@@ -221,15 +222,16 @@ def _values(name, word, shape, annotation, context, rng, first):
             else [(5,), (5, 1), (1, 5), (4,), (6,), ()]
         )
         return [rng.normal(size=size) if size else float(rng.normal()) for size in sizes]
-    return _usual(context, rng, word)
+    return _usual(context, rng, word, is_matrix)
 
 
-def _usual(context, rng, word):
-    """Return candidates for an input about which nothing is known."""
+def _usual(context, rng, word, is_matrix=False):
+    """Return candidates for an input about which nothing is known, or which is a matrix."""
     images = [(2, 3, 4, 4), (2, 4, 4, 3), (4, 4, 2), (2, 4, 4), (2, 3, 6, 6)]
     shapes = images if _is_image(context) else []
     shapes = shapes + ([(3, 5, 4)] if _is_series(context) else [])
     shapes += [(3, 4), (4,), (4, 1), (), (1, 4), (4, 4), (2, 3, 4, 4), (2, 4, 4, 3), (3, 5, 4)]
+    shapes.sort(key=lambda shape: is_matrix and len(shape) < 2)
     indices = (
         [np.array([0, 3, 1]), np.array([[0, 3], [1, 1], [2, 0]])]
         if re.search("embed|lookup|token|index|gather|word|onehot", context)

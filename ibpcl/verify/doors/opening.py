@@ -198,11 +198,13 @@ def with_guesses(target, given, missing, path, wrt):
         tried += 1
         if quality == 2:
             fitting = not isinstance(ready.forward, Pair) or fits(ready.forward)
-            column = None if fitting or first is not None else _one_column(guess, function, hint)
-            if column is not None:
-                narrow = _narrow(target, {**given, **column}, wrt, guesses.described(column))
-                if narrow is not None:
-                    return narrow
+            if not fitting:
+                special = first is None and _of_one_column(
+                    target, given, guess, wrt, f"{hint}_{function.__name__}"
+                )
+                special = special or _of_symmetric(target, given, guess, wrt, ready)
+                if special:
+                    return special
             if first is None and fitting:
                 return _without_settings(ready)
             if first is not None and fitting and _ranks(ready) != _ranks(first):
@@ -284,21 +286,45 @@ def _without_settings(ready):
     return ready._replace(wrt=learned, guessed=f"{ready.guessed} ({left} has no gradient)")
 
 
-def _one_column(guess, function, hint):
-    """Return a guess with one column per array, for a binary loss; None for other functions.
+def _of_one_column(target, given, guess, wrt, name):
+    """Return a binary loss with one column per array if its gradient fits there, else None.
 
-    A binary loss has one output per example, so its mean over the examples may be written as a mean
-    over all entries.
+    It has one output per example, so its mean over the examples may be written as a mean over all
+    entries.
     """
-    tokens = words.tokens(f"{hint}_{function.__name__}")
-    arrays = {name: value for name, value in guess.items() if np.ndim(value) == 2}
-    if not {"binary", "bce", "logistic"} & set(tokens) or len(arrays) < 2:
+    arrays = {one: value for one, value in guess.items() if np.ndim(value) == 2}
+    if {"binary", "bce", "logistic"}.isdisjoint(words.tokens(name)) or len(arrays) < 2:
         return None
-    return {**guess, **{name: value[:, :1] for name, value in arrays.items()}}
+    columns = {**guess, **{one: value[:, :1] for one, value in arrays.items()}}
+    return _special(target, {**given, **columns}, wrt, guesses.described(columns))
 
 
-def _narrow(target, inputs, wrt, guessed):
-    """Return a target with guessed columns as inputs if its gradient fits there, else None."""
+def _of_symmetric(target, given, guess, wrt, ready):
+    """Return a quadratic form with a symmetric matrix if its gradient fits there, else None.
+
+    The form x^T A x has the gradient 2 A x only if A is symmetric. The value must be the same for A
+    and for (A + A^T) / 2: otherwise, symmetry would hide a missing transpose.
+    """
+    square = {
+        name: (value + value.T) / 2
+        for name, value in guess.items()
+        if np.ndim(value) == 2
+        and len(set(value.shape)) == 1 < value.shape[0]
+        and name not in ready.forward.wrt
+    }
+    if not square:
+        return None
+    made = {**guess, **square}
+    described = f"{guesses.described(made)} ({', '.join(square)} symmetric)"
+    special = _special(target, {**given, **made}, wrt, described)
+    if special is None:
+        return None
+    one, other = (pair.forward(*pair.inputs)[0] for pair in (ready.forward, special.forward))
+    return special if np.allclose(one, other, rtol=1e-9) else None
+
+
+def _special(target, inputs, wrt, guessed):
+    """Return a target with special inputs if its gradient fits there, else None."""
     try:
         with np.errstate(all="ignore"):
             ready = with_inputs(target, inputs, wrt, guessed)

@@ -41,6 +41,10 @@ class Leaf(NamedTuple):
     value: object
 
 
+# Names of the argument to which an unnamed gradient most likely belongs.
+UNKNOWNS = ("x", "w", "theta", "params", "weights", "z")
+
+
 class Entry(NamedTuple):
     """An array in the result of a gradient function.
 
@@ -252,6 +256,7 @@ def alternatives(entries, found_leaves):
         key=lambda leaf: (
             not words.is_prediction(leaf.keys[0]),
             words.is_label(leaf.keys[0]) or words.plain(leaf.keys[0]) in ("y", "ys"),
+            words.plain(leaf.keys[0]) not in UNKNOWNS,
         )
     )
     return [{leaf.name: entries[0].path} for leaf in fitting]

@@ -361,6 +361,8 @@ def _of_class(name, kind):
                 group.parts[role] = Part(f"{name}.{key}", role, value, names_of(value)[1:], kind)
         elif role == "support" and isinstance(value, (tuple, list, range)):
             group.values[role] = value
+    if "fit" in methods and set(group.parts) == {"transform", "inverse"}:  # a scaler, PCA
+        group.parts = {}
     try:
         names_of(kind)
     except CallError:

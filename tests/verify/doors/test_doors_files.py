@@ -1006,3 +1006,40 @@ def grad_valley(x, y):
 """
     report = ready_report(file(source))
     assert report["verdict"] == "ok" and [one["name"] for one in report["inputs"]] == ["x", "y"]
+
+
+def test_the_matrix_of_a_quadratic_form_may_be_symmetric(file):
+    source = """
+def quadratic(A, b, x):
+    loss = 0.5 * x @ A @ x - b @ x
+    grad = A @ x - {factor} * b
+    return loss, grad
+"""
+    right = ready_report(file(source.format(factor=1), "right.py"))
+    assert right["verdict"] == "ok" and [one["name"] for one in right["inputs"]] == ["x"]
+    assert verdicts(file(source.format(factor=2), "wrong.py")) == {"quadratic": "wrong"}
+
+
+def test_symmetry_does_not_hide_a_missing_transpose(file):
+    source = """
+def squares(A, b, x):
+    r = A @ x - b
+    loss = 0.5 * r @ r
+    grad = A @ r
+    return loss, grad
+"""
+    assert verdicts(file(source)) == {"squares": "wrong"}
+
+
+def test_a_class_that_is_fitted_is_no_distribution(file):
+    source = """
+class Scaler:
+    def fit(self, x):
+        self.mean = x.mean(axis=0)
+    def transform(self, x):
+        return x - self.mean
+    def inverse_transform(self, z):
+        return z + self.mean
+"""
+    with pytest.raises(UserError, match="nothing to check"):
+        verdicts(file(source))
