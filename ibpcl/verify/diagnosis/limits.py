@@ -1,7 +1,7 @@
 """Limits of a gradient, such as clipping, which are part of training and not of the derivative.
 
-A gradient that is limited on purpose is not linear in ``dout``.  If it is linear without its limits,
-it is judged without them.
+A gradient that is limited on purpose is not linear in ``dout``.  If it is linear without its
+limits, it is judged without them.
 """
 
 import ast
