@@ -20,6 +20,8 @@ SET_UP = re.compile(
     r"|_*(build|compute|init|initiali[sz]e|set|set_?up)_?(in(put)?_)?(dims?|dimensions|shapes?)",
     re.IGNORECASE,
 )
+# Attributes of a layer that its network sets.
+INPUT_SIZE = re.compile(r"_*(in|input|prev)_?(shape|size|dims?|features|units)", re.IGNORECASE)
 VARIANTS = 3  # guesses for the arguments of such a method
 
 
@@ -201,9 +203,28 @@ def _set_up_to_run(kind, arguments, inputs, options):
     """Return an object that its methods have set up so that its forward runs, or None."""
     for variant in range(VARIANTS):
         holder = made(kind, arguments)
-        if set_up(holder, inputs, options, variant) and runs(holder, inputs):
+        sized = _is_given_sizes(holder, inputs, variant)
+        if (set_up(holder, inputs, options, variant) or sized) and runs(holder, inputs):
             return holder
     return None
+
+
+def _is_given_sizes(holder, inputs, variant):
+    """Give a layer the sizes of its input that its network would set; return whether it has any."""
+    shape = _shape_of(inputs)
+    missing = [
+        name
+        for name, value in getattr(holder, "__dict__", {}).items()
+        if value is None and INPUT_SIZE.fullmatch(name)
+    ]
+    for name in missing:
+        setattr(holder, name, _guess(name, shape, variant))
+    return bool(missing)
+
+
+def _shape_of(inputs):
+    x = first_array(inputs)
+    return np.shape(x) if x is not None else (3, 4)
 
 
 def set_up(holder, inputs, options, variant=0):
@@ -226,8 +247,7 @@ def set_up(holder, inputs, options, variant=0):
         Whether any such method was called without an error.
     """
     kind = type(holder)
-    x = first_array(inputs)
-    shape = np.shape(x) if x is not None else (3, 4)
+    shape = _shape_of(inputs)
     known = {**_by_name(kind, inputs), **options}
     called = False
     for name in set_up_methods(kind):

@@ -142,6 +142,8 @@ def guesses_for(name, shape, size, annotation, source, rng):
         return (
             [(3, 3)]
             if "kernel" in word or "filter" in word
+            else [(2, 2)]
+            if "pool" in word
             else [
                 tuple(shape[1:]) if len(shape) > 1 else tuple(shape),
                 tuple(shape),
@@ -152,7 +154,7 @@ def guesses_for(name, shape, size, annotation, source, rng):
         ("hidden", "layer", "dims", "sizes")
     ):
         return [[6, 5], [int(size), 6, 5], 2]
-    if "activation" in word or word in ("act", "func", "fn", "nonlinearity"):
+    if "activation" in word or word in ("act", "func", "fn", "function", "nonlinearity"):
         return (
             ["tanh", "sigmoid"]
             if annotation in (str, "str")

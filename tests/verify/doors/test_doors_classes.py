@@ -699,3 +699,19 @@ def test_a_derivative_may_take_the_output_by_any_name(name, one):
     )
     report = check(scope["Logistic"](), X)
     assert report.ok == (one == 1)
+
+
+class SizedByItsNetwork(ShapedByItsOutput):
+    OutShape = None
+
+    def __init__(self, units):
+        self.units = units
+        self.input_shape = None
+
+    def initialize(self):
+        self.weights = RNG.normal(size=(self.input_shape[0], self.units))
+
+
+def test_a_layer_may_get_the_shape_of_its_input_from_its_network():
+    report = check(SizedByItsNetwork, X)
+    assert report.ok and len(report.inputs) == 2
