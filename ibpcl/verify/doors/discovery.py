@@ -3,7 +3,7 @@
 import ast
 import inspect
 
-from ibpcl.verify.doors import frameworks
+from ibpcl.verify.doors import frameworks, tapes
 from ibpcl.verify.doors import vocabulary as words
 from ibpcl.verify.doors.closures import returns_closure
 from ibpcl.verify.doors.contexts import is_function
@@ -67,6 +67,8 @@ def targets_in(module):
         ):
             targets[name] = Target(name, "loss", value)
     targets.update(_classes(everything, module, targets))
+    operations = tapes.targets_in(module)
+    targets.update({name: one for name, one in operations.items() if name not in targets})
     order = {name: n for n, name in enumerate(everything)}
     return dict(sorted(targets.items(), key=lambda item: order.get(item[0], len(order))))
 
@@ -369,6 +371,8 @@ def takes_inputs(target):
         if is_function(kind):
             return parameters_of(kind.forward, skip=1)
         return method_parameters(kind, methods.forward if methods else loss_method(kind))
+    if target.kind == "operation":
+        return parameters_of(target.forward.source)
     if target.kind == "framework":
         return frameworks.forward_parameters(target.forward)
     return parameters_of(target.forward)

@@ -9,10 +9,11 @@ from ibpcl.verify.doors import vocabulary as words
 from ibpcl.verify.doors.discovery import takes_inputs
 from ibpcl.verify.doors.implied import label_of
 from ibpcl.verify.doors.methods import methods_of
-from ibpcl.verify.doors.opening import with_guesses, with_inputs
+from ibpcl.verify.doors.opening import Ready, with_guesses, with_inputs
 from ibpcl.verify.doors.refusals import raised
 from ibpcl.verify.doors.signatures import method_parameters, parameters_of
 from ibpcl.verify.doors.switches import strings_of
+from ibpcl.verify.doors.tapes import pair_of_operation
 from ibpcl.verify.running.trap import Trap
 
 
@@ -46,6 +47,8 @@ def ready(module, target, path, shapes, seed, wrt, chosen=None):
     UserError
         If inputs are missing and cannot be guessed, or the form of the code is not recognized.
     """
+    if target.kind == "operation":
+        return Ready(pair_of_operation(target.forward), None, None, "")
     given = given_inputs(module, target, path)
     parameters = takes_inputs(target)
     rng = np.random.default_rng(seed)

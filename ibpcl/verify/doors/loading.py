@@ -22,6 +22,30 @@ ANCESTORS = 5  # folders above a file in which its imports are searched
 CELL_SECONDS = 10.0  # time limit for a statement of a notebook; longer ones train something
 # Libraries with the functions of NumPy. NumPy takes their place if they are not installed.
 LIKE_NUMPY = ("autograd.numpy", "cupy", "jax.numpy")
+# Names that NumPy has removed, and what they were.
+REMOVED = {
+    "float": float,
+    "int": int,
+    "bool": bool,
+    "object": object,
+    "complex": complex,
+    "str": str,
+    "float_": numpy.float64,
+    "complex_": numpy.complex128,
+    "Inf": numpy.inf,
+    "infty": numpy.inf,
+    "NaN": numpy.nan,
+    "product": numpy.prod,
+    "cumproduct": numpy.cumprod,
+    "alltrue": numpy.all,
+    "sometrue": numpy.any,
+    "row_stack": numpy.vstack,
+    "in1d": numpy.isin,
+    "mat": numpy.asmatrix,
+    "round_": numpy.round,
+    "asfarray": lambda a: numpy.asarray(a, float),
+    "msort": lambda a: numpy.sort(a, axis=0),
+}
 # Statements that are run even after another one has raised.
 DEFINITIONS = (
     ast.FunctionDef,
@@ -80,9 +104,27 @@ def load(path):
     is_notebook = file.suffix == ".ipynb"
     tree = _parsed(file, path, is_notebook)
     module = _module(file, _levels(tree))
-    failures = []
+    failures = _restored(tree, file)
     first = _run_all(tree, module, file, path, is_notebook, failures)
     return Loaded(module, failures, first)
+
+
+def _restored(tree, file):
+    """Give NumPy back the names that it has removed; return a sentence for each that a file uses."""
+    missing = [name for name in REMOVED if not hasattr(numpy, name)]
+    for name in missing:
+        setattr(numpy, name, REMOVED[name])
+    old = {
+        node.attr: node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and node.attr in missing
+        and getattr(node.value, "id", "") in ("np", "numpy")
+    }
+    return [
+        f"{notebooks.place(file, node.lineno)}: NumPy has removed np.{name}; it keeps its meaning here"
+        for name, node in old.items()
+    ]
 
 
 def _run_all(tree, module, file, path, is_notebook, failures, inside=""):
@@ -239,8 +281,26 @@ def _module(file, levels):
             if name not in sys.modules:
                 package = types.ModuleType(name)
                 package.__path__ = [str(folder.joinpath(*parts[: n + 1]))]
+                package.__getattr__ = _filling(package)
                 sys.modules[name] = package
+    name = ".".join([*parts, file.stem])
+    known = getattr(sys.modules.get(name), "__name__", "checked_")
+    if known.startswith("checked_") and name not in sys.stdlib_module_names:
+        sys.modules[name] = module  # other files of the project import this one
     return module
+
+
+def _filling(package):
+    """Return a function that looks up a missing name of an empty package after running it."""
+
+    def missing(name):
+        if not name.startswith("__"):
+            _fill(package.__name__)
+            if name in vars(package):
+                return vars(package)[name]
+        raise AttributeError(f"module {package.__name__!r} has no attribute {name!r}")
+
+    return missing
 
 
 def _run(statement, module, file, flags, is_notebook):

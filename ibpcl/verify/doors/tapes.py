@@ -1,0 +1,408 @@
+"""Operations of a user's own automatic differentiation, such as a class ``Value`` or ``Tensor``.
+
+An object of such a class holds a number or an array, and records how it was computed.
+``out.backward()`` goes through the record in reverse and adds gradients to the attribute ``grad``
+of every object.  Each operation, such as ``Value.__mul__`` or ``Tensor.relu``, becomes a pair: its
+forward is the value of the result, and its backward returns the gradients of the objects that it
+takes.  The record itself is checked with an expression in which a result is used twice.
+"""
+
+import ast
+import inspect
+from typing import NamedTuple
+
+import numpy as np
+
+from ibpcl.verify.doors import vocabulary as words
+from ibpcl.verify.doors.pair import Adapted, Pair
+from ibpcl.verify.doors.pairs import fits
+from ibpcl.verify.doors.refusals import FormError, raised
+from ibpcl.verify.doors.signatures import method_parameters, parameters_of, tree_of
+from ibpcl.verify.doors.target import Target
+
+BACKWARDS = ("backward", "backprop", "backpropagate", "backward_pass")
+VALUES = ("data", "value", "val", "array", "_data", "_value", "x", "v")
+GRADIENTS = ("grad", "gradient", "_grad", "grads", "derivative", "adjoint")
+BINARY = ("__add__", "__sub__", "__mul__", "__truediv__", "__matmul__")
+REFLECTED = ("__radd__", "__rsub__", "__rmul__", "__rtruediv__")  # a number stands on the left
+PRODUCTS = ("matmul", "dot", "mm")
+OTHERS = ("other", "o", "b", "y", "rhs", "tensor", "that", "right")
+EXPONENTS = ("n", "p", "k", "power", "exponent")
+# Methods without arguments through which no gradient passes.
+SILENT = ("detach", "clone", "copy", "zerograd", "zerosgrad", "item", "numpy", "tonumpy")
+NUMBER = 1.5
+EXPONENT = 3
+EQUAL = ((3, 4), (3, 4))
+MATRICES = ((3, 4), (4, 5))
+ROWS = ((3, 4), (4,))
+ENTRIES = 6  # single numbers for which an operation is checked
+
+
+class Operation(NamedTuple):
+    """An operation on the objects of a class that records how they were computed.
+
+    Attributes
+    ----------
+    kind : type
+        The class.
+    name : str
+        Name in the report.
+    source : callable
+        The user's function: an unbound method, or a function of the module.
+    arity : int
+        Number of objects that it takes.
+    constant : float or None
+        A number that it takes after them.
+    shapes : tuple of tuple
+        Shapes of the objects, if they hold arrays.
+    is_pass : bool
+        Whether ``source`` is the backward pass.  The operation is then a given expression.
+    """
+
+    kind: type
+    name: str
+    source: object
+    arity: int
+    constant: float | None = None
+    shapes: tuple = EQUAL
+    is_pass: bool = False
+
+    def result(self, source, nodes):
+        """Return the resulting object, with ``source`` in the place of the user's function."""
+        if self.is_pass:
+            first, second = nodes
+            product = first * second
+            return (product + first) * product
+        return source(*nodes) if self.constant is None else source(*nodes, self.constant)
+
+
+class Record(NamedTuple):
+    """How the objects of a class are made and read.
+
+    Attributes
+    ----------
+    kind : type
+        The class.
+    value, gradient, backward : str
+        Names of the attributes with the value and the gradient, and of the backward pass.
+    options : dict of str to bool
+        Options of the constructor.
+    holds_arrays : bool
+        Whether an object may hold an array.
+    start : str
+        What the backward pass takes: "array" or "object" for the gradient of its output, "" for
+        nothing.
+    is_of_sums : bool
+        Whether the backward pass begins at single numbers only.
+    """
+
+    kind: type
+    value: str
+    gradient: str
+    backward: str
+    options: dict
+    holds_arrays: bool
+    start: str = ""
+    is_of_sums: bool = False
+
+    def made(self, value):
+        """Return an object that holds a value."""
+        held = np.array(value) if self.holds_arrays else np.asarray(value).item()
+        return self.kind(held, **self.options)
+
+    def read(self, holder):
+        """Return the value of an object as an array."""
+        value = np.asarray(getattr(holder, self.value))
+        return value if value.dtype.kind in "fc" else value.astype(float)
+
+    def gradient_of(self, holder):
+        """Return the gradient of an object after a backward pass; zero if there is none."""
+        found = getattr(holder, self.gradient)
+        found = getattr(found, self.value) if isinstance(found, self.kind) else found
+        return np.zeros(self.read(holder).shape) if found is None else np.asarray(found)
+
+    def nodes(self, values):
+        """Return new objects: one tuple of them, or one for each entry of the values."""
+        if self.holds_arrays:
+            return [tuple(map(self.made, values))]
+        return [tuple(map(self.made, entries)) for entries in zip(*values, strict=True)]
+
+
+def targets_in(module):
+    """Return the operations of the classes of a module that record how values were computed.
+
+    Parameters
+    ----------
+    module : module
+        The module.
+
+    Returns
+    -------
+    dict of str to Target
+        The targets by name.
+    """
+    targets = {}
+    for kind in list(vars(module).values()):
+        if not inspect.isclass(kind) or kind.__module__ != module.__name__:
+            continue
+        record = record_of(kind)
+        for one in [] if record is None else _candidates(record, module):
+            if one.name not in targets and _values(record, one) is not None:
+                targets[one.name] = Target(one.name, "operation", one)
+    return targets
+
+
+def record_of(kind):
+    """Return how the objects of a class are made and read.
+
+    Parameters
+    ----------
+    kind : type
+        The class.
+
+    Returns
+    -------
+    Record or None
+        None if the objects do not record how they were computed.
+    """
+    backward = next(
+        (
+            name
+            for name in BACKWARDS
+            if inspect.isfunction(getattr(kind, name, None))
+            and not method_parameters(kind, name).required
+        ),
+        None,
+    )
+    if backward is None:
+        return None
+    parameters = parameters_of(kind.__init__, skip=1)
+    options = {name: True for name in parameters.every if words.plain(name) == "requiresgrad"}
+    for given in (np.array([0.25, 0.5]), 0.25) if _is_for_arrays(kind, options) else (0.25,):
+        try:
+            holder = kind(given, **options)
+        except Exception:  # it may take another kind of value
+            continue
+        value = next((name for name in VALUES if _holds(holder, name, given)), None)
+        gradient = next((name for name in GRADIENTS if hasattr(holder, name)), None)
+        if value is not None and gradient is not None:
+            record = Record(kind, value, gradient, backward, options, np.ndim(given) > 0)
+            return record._replace(
+                start=_start_of(record, given), is_of_sums=_is_of_sums(record, given)
+            )
+    return None
+
+
+def _is_for_arrays(kind, options):
+    """Return whether a class is meant for arrays: it makes them, or has operations of them."""
+    annotations = getattr(kind.__init__, "__annotations__", {})
+    if any("array" in str(one) for one in annotations.values()) or any(
+        hasattr(kind, name) for name in ("__matmul__", "shape", "sum", "T", *PRODUCTS)
+    ):
+        return True
+    try:
+        holder = kind([0.25, 0.5], **options)
+    except Exception:  # it takes numbers only
+        return False
+    return any(isinstance(getattr(holder, name, None), np.ndarray) for name in VALUES)
+
+
+def _holds(holder, name, given):
+    try:
+        value = getattr(holder, name)
+        return np.shape(value) == np.shape(given) and bool(np.all(np.asarray(value) == given))
+    except Exception:  # code under check may raise anything
+        return False
+
+
+def _start_of(record, given):
+    """Return what a backward pass takes, found by the gradient of an object itself."""
+    optional = method_parameters(record.kind, record.backward).optional
+    if not optional or not words.is_cotangent(optional[0]):
+        return ""
+    for start, wrapped in (("array", np.asarray), ("object", record.made)):
+        try:
+            holder = record.made(given)
+            getattr(holder, record.backward)(wrapped(3 * np.asarray(given)))
+            if np.array_equal(record.gradient_of(holder), 3 * np.asarray(given)):
+                return start
+        except Exception:  # it may take the other, or neither
+            continue
+    return ""
+
+
+def _is_of_sums(record, given):
+    """Return whether a backward pass raises at an object with several numbers."""
+    try:
+        getattr(record.made(given), record.backward)()
+    except Exception:  # it may ask for a single number
+        return _source(record.kind, "sum") is not None
+    return False
+
+
+def _candidates(record, module):
+    """Yield the operations that a class and its module may have."""
+    kind = record.kind
+    for name in dict.fromkeys(name for base in kind.__mro__[:-1] for name in vars(base)):
+        source = _source(kind, name)
+        if source is None or name in BACKWARDS:
+            continue
+        title = f"{kind.__name__}.{name}"
+        required = parameters_of(source, skip=1).required
+        is_public = not name.startswith("_")
+        is_product = words.plain(name) in PRODUCTS
+        if name in BINARY or (is_public and len(required) == 1 and required[0] in OTHERS):
+            yield Operation(kind, title, source, 2, shapes=MATRICES if is_product else EQUAL)
+            if record.holds_arrays and not is_product:
+                yield Operation(kind, f"{title} (broadcast)", source, 2, shapes=ROWS)
+        elif name in REFLECTED:
+            yield Operation(kind, title, source, 1, NUMBER)
+        elif name == "__pow__" or (is_public and len(required) == 1 and required[0] in EXPONENTS):
+            yield Operation(kind, title, source, 1, EXPONENT)
+        elif name == "__neg__" or (
+            is_public and not required and words.plain(name) not in SILENT
+        ):
+            yield Operation(kind, title, source, 1)
+    if _source(kind, "__add__") and _source(kind, "__mul__"):
+        source = _source(kind, record.backward)
+        title = f"{kind.__name__}.{record.backward}"
+        yield Operation(kind, title, source, 2, is_pass=True)
+    for name, source in vars(module).items():
+        if inspect.isfunction(source) and source.__module__ == module.__name__:
+            required = parameters_of(source).required
+            if 0 < len(required) < 3 and _records(source, kind):
+                shapes = MATRICES if words.plain(name) in PRODUCTS else EQUAL
+                yield Operation(kind, name, source, len(required), shapes=shapes)
+
+
+def _source(kind, name):
+    """Return a method of the user's class, or the function behind a property; None for others."""
+    if not any(name in vars(base) for base in kind.__mro__[:-1]):
+        return None
+    found = inspect.getattr_static(kind, name)
+    found = found.fget if isinstance(found, property) else found
+    return found if inspect.isfunction(found) else None
+
+
+def _records(function, kind):
+    """Return whether a function makes an object of a class, and defines a function for it."""
+    tree = tree_of(function)
+    nodes = [] if tree is None else [node for node in ast.walk(tree) if node is not tree]
+    return any(
+        isinstance(node, ast.Call) and getattr(node.func, "id", None) == kind.__name__
+        for node in nodes
+    ) and any(isinstance(node, (ast.FunctionDef, ast.Lambda)) for node in nodes)
+
+
+def _values(record, one):
+    """Return values for which an operation makes a new object, of both signs if possible.
+
+    None if it works for no values: it may be another kind of method.
+    """
+    rng = np.random.default_rng(5)
+    shapes = one.shapes[: one.arity] if record.holds_arrays else [(ENTRIES,)] * one.arity
+    sizes = [rng.uniform(0.3, 0.9, shape) for shape in shapes]
+    signs = [rng.choice([-1.0, 1.0], shape) for shape in shapes]
+    for values in ([a * b for a, b in zip(sizes, signs, strict=True)], sizes):
+        try:
+            with np.errstate(all="ignore"):
+                if all(
+                    isinstance(out, record.kind)
+                    and not any(out is node for node in nodes)
+                    and np.all(np.isfinite(record.read(out)))
+                    for nodes in record.nodes(values)
+                    for out in [one.result(one.source, nodes)]
+                ):
+                    return values
+        except Exception:  # it may need positive values, or be no operation
+            continue
+    return None
+
+
+def pair_of_operation(one):
+    """Return the pair of an operation.
+
+    Parameters
+    ----------
+    one : Operation
+        The operation.
+
+    Returns
+    -------
+    Pair
+        The forward and its gradient.
+
+    Raises
+    ------
+    FormError
+        If the backward pass raises.
+    """
+    record = record_of(one.kind)
+    product = f"{one.kind.__name__}.__mul__"
+    weighted = record.start or _source(one.kind, "__mul__") is not None
+    if weighted and not record.start and one.name != product:
+        times = Operation(one.kind, product, _source(one.kind, "__mul__"), 2)
+        weighted = fits(_pair(record, times, True))
+    return _pair(record, one, bool(weighted))
+
+
+def _pair(record, one, weighted):
+    """Return the pair of an operation.
+
+    With ``weighted``, the backward pass gets the cotangent, or begins with the product of the
+    output and the cotangent.  Otherwise, it begins at the output with ones, and the forward is the
+    sum of the output's entries.
+    """
+    values = _values(record, one)
+
+    def forward(source, *arrays):
+        outs = [one.result(source, nodes) for nodes in record.nodes(arrays)]
+        out = record.read(outs[0]) if record.holds_arrays else np.array(list(map(record.read, outs)))
+        return (out if weighted else out.sum()), arrays
+
+    def backward(source, dout, arrays):
+        sets = record.nodes(arrays)
+        weights = [dout] if record.holds_arrays or not weighted else np.ravel(dout)
+        start = source if one.is_pass else getattr(one.kind, record.backward)
+        for n, nodes in enumerate(sets):
+            _go_back(record, start, one.result(source, nodes), weights[n] if weighted else None)
+        by_input = zip(*sets, strict=True)
+        if record.holds_arrays:
+            gradients = [record.gradient_of(*nodes) for nodes in by_input]
+        else:
+            gradients = [np.array(list(map(record.gradient_of, nodes))) for nodes in by_input]
+        return tuple(one if weighted else one * dout for one in gradients)
+
+    try:
+        out, cache = forward(one.source, *values)
+        backward(one.source, np.ones(np.shape(out)), cache)
+    except Exception as error:
+        raise FormError(f"check: {raised(error, one.name)}", in_gradient=True) from error
+    names = ("a", "b") if one.is_pass else tuple(parameters_of(one.source).every[: one.arity])
+    notes = ["the expression is (c + a) * c with c = a * b"] if one.is_pass else []
+    if not weighted:
+        notes.append(f"the gradient is that of the sum: out.{record.backward}() begins with ones")
+    elif not record.start:
+        notes.append(f"the backward pass begins at out * dout, by (out * dout).{record.backward}()")
+    return Pair(
+        Adapted(one.source, forward, one.kind),
+        Adapted(one.source, backward, one.kind),
+        names,
+        (one.source, one.source),
+        None,
+        tuple(values),
+        names,
+        tuple(notes),
+    )
+
+
+def _go_back(record, start, out, weight):
+    """Run the backward pass from an output, with the gradient ``weight`` of it, or with ones."""
+    if weight is None:
+        start(out)
+    elif record.start:
+        start(out, np.asarray(weight) if record.start == "array" else record.made(weight))
+    else:
+        product = out * record.made(weight)
+        product = product.sum() if record.is_of_sums else product
+        start(product)
