@@ -574,3 +574,11 @@ def test_the_tables_of_the_searches_are_what_their_records_say():
             assert shown == [first, highest, str(columns["epochs"][best])], (experiment, method)
             found.add(f"{experiment}-{method}.csv")
     assert found == {path.name for path in (DOCS / "search").glob("*.csv")}
+
+
+def test_every_line_of_a_record_names_its_seed_and_its_program():
+    for path in sorted((DOCS / "results").glob("*.csv")):
+        with open(path, newline="", encoding="utf-8") as file:
+            for line in csv.DictReader(file):
+                assert line["commit"] and line["processor"] and line["versions"], (path.name, line)
+                assert line["seed"] or line["column"].endswith("paper"), (path.name, line)
