@@ -427,9 +427,7 @@ def _places(tree):
     def visit(node, statement, inside, around):
         for field, value in ast.iter_fields(node):
             for index, child in enumerate(value) if isinstance(value, list) else ((None, value),):
-                if not isinstance(child, ast.AST) or isinstance(
-                    child, (ast.arguments, ast.Lambda, ast.FunctionDef)
-                ):
+                if not isinstance(child, ast.AST) or isinstance(child, ast.arguments):
                     continue
                 # a target of an assignment has no value, but its indices have
                 if field in ("target", "targets"):

@@ -68,6 +68,10 @@ def targets_in(module):
             targets[name] = Target(name, "loss", value)
     targets.update(_classes(everything, module, targets))
     operations = tapes.targets_in(module)
+    if operations:  # a class that is applied to recorded objects is not checked by itself
+        applied = [name for name, one in targets.items() if one.kind == "class"]
+        for name in [name for name in applied if tapes.is_applied(targets[name].forward)]:
+            del targets[name]
     targets.update({name: one for name, one in operations.items() if name not in targets})
     order = {name: n for n, name in enumerate(everything)}
     return dict(sorted(targets.items(), key=lambda item: order.get(item[0], len(order))))

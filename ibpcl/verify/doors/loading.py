@@ -110,8 +110,8 @@ def load(path):
 
 
 def _restored(tree, file):
-    """Give NumPy back the names that it has removed; return a sentence for each that a file uses."""
-    missing = [name for name in REMOVED if not hasattr(numpy, name)]
+    """Give NumPy back the names that it has removed; return a sentence for each one in a file."""
+    missing = [name for name in REMOVED if name not in vars(numpy)]
     for name in missing:
         setattr(numpy, name, REMOVED[name])
     old = {
@@ -122,7 +122,7 @@ def _restored(tree, file):
         and getattr(node.value, "id", "") in ("np", "numpy")
     }
     return [
-        f"{notebooks.place(file, node.lineno)}: NumPy has removed np.{name}; it keeps its meaning here"
+        f"{notebooks.place(file, node.lineno)}: NumPy has removed np.{name}; here it still works"
         for name, node in old.items()
     ]
 
@@ -283,10 +283,10 @@ def _module(file, levels):
                 package.__path__ = [str(folder.joinpath(*parts[: n + 1]))]
                 package.__getattr__ = _filling(package)
                 sys.modules[name] = package
-    name = ".".join([*parts, file.stem])
-    known = getattr(sys.modules.get(name), "__name__", "checked_")
-    if known.startswith("checked_") and name not in sys.stdlib_module_names:
-        sys.modules[name] = module  # other files of the project import this one
+    for name in {file.stem, ".".join([*parts, file.stem])}:
+        known = getattr(sys.modules.get(name), "__name__", "checked_")
+        if known.startswith("checked_") and name not in sys.stdlib_module_names:
+            sys.modules[name] = module  # other files of the project import this one
     return module
 
 

@@ -8,12 +8,18 @@ takes.  The record itself is checked with an expression in which a result is use
 """
 
 import ast
+import contextlib
 import inspect
+import sys
+import types
+from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from ibpcl.verify.doors import vocabulary as words
+from ibpcl.verify.doors.loading import is_library
 from ibpcl.verify.doors.pair import Adapted, Pair
 from ibpcl.verify.doors.pairs import fits
 from ibpcl.verify.doors.refusals import FormError, raised
@@ -35,6 +41,11 @@ EXPONENT = 3
 EQUAL = ((3, 4), (3, 4))
 MATRICES = ((3, 4), (4, 5))
 ROWS = ((3, 4), (4,))
+COLUMNS = ((6, 1), (6, 1))  # of a binary loss, which has one output per example
+# NumPy with float64 in the place of smaller types, in which differences would be too coarse.
+DOUBLE = types.ModuleType("numpy")
+DOUBLE.__getattr__ = lambda name: getattr(np, name)
+DOUBLE.float32 = DOUBLE.float16 = DOUBLE.single = DOUBLE.half = np.float64
 ENTRIES = 6  # single numbers for which an operation is checked
 
 
@@ -57,6 +68,8 @@ class Operation(NamedTuple):
         Shapes of the objects, if they hold arrays.
     is_pass : bool
         Whether ``source`` is the backward pass.  The operation is then a given expression.
+    applied : type or None
+        The class of which ``source`` is the backward, if the operation is ``applied.apply(...)``.
     """
 
     kind: type
@@ -66,9 +79,23 @@ class Operation(NamedTuple):
     constant: float | None = None
     shapes: tuple = EQUAL
     is_pass: bool = False
+    applied: type | None = None
+
+    @property
+    def names(self):
+        """Names of the objects that it takes."""
+        if self.is_pass:
+            return ("a", "b")
+        if self.applied is None:
+            every = parameters_of(self.source).every
+        else:
+            every = method_parameters(self.applied, "forward").required or ["x", "y"]
+        return tuple(every[: self.arity])
 
     def result(self, source, nodes):
         """Return the resulting object, with ``source`` in the place of the user's function."""
+        if self.applied is not None:
+            return self.applied.apply(*nodes)
         if self.is_pass:
             first, second = nodes
             product = first * second
@@ -94,6 +121,8 @@ class Record(NamedTuple):
         nothing.
     is_of_sums : bool
         Whether the backward pass begins at single numbers only.
+    is_widened : bool
+        Whether the objects would hold float32 if the user's code got it.
     """
 
     kind: type
@@ -104,6 +133,7 @@ class Record(NamedTuple):
     holds_arrays: bool
     start: str = ""
     is_of_sums: bool = False
+    is_widened: bool = False
 
     def made(self, value):
         """Return an object that holds a value."""
@@ -143,13 +173,29 @@ def targets_in(module):
     """
     targets = {}
     for kind in list(vars(module).values()):
-        if not inspect.isclass(kind) or kind.__module__ != module.__name__:
-            continue
-        record = record_of(kind)
+        record = record_of(kind) if inspect.isclass(kind) and _is_users(kind) else None
         for one in [] if record is None else _candidates(record, module):
             if one.name not in targets and _values(record, one) is not None:
                 targets[one.name] = Target(one.name, "operation", one)
     return targets
+
+
+def is_applied(kind):
+    """Return whether a class is an operation that is called by ``kind.apply(...)``.
+
+    Parameters
+    ----------
+    kind : type
+        The class.
+
+    Returns
+    -------
+    bool
+        True if ``forward`` and ``backward`` are methods of objects that ``apply`` makes.
+    """
+    return all(
+        inspect.isfunction(getattr(kind, name, None)) for name in ("forward", "backward")
+    ) and (inspect.ismethod(getattr(kind, "apply", None)))
 
 
 def record_of(kind):
@@ -178,6 +224,7 @@ def record_of(kind):
         return None
     parameters = parameters_of(kind.__init__, skip=1)
     options = {name: True for name in parameters.every if words.plain(name) == "requiresgrad"}
+    is_widened = _uses_double(kind)
     for given in (np.array([0.25, 0.5]), 0.25) if _is_for_arrays(kind, options) else (0.25,):
         try:
             holder = kind(given, **options)
@@ -186,7 +233,11 @@ def record_of(kind):
         value = next((name for name in VALUES if _holds(holder, name, given)), None)
         gradient = next((name for name in GRADIENTS if hasattr(holder, name)), None)
         if value is not None and gradient is not None:
-            record = Record(kind, value, gradient, backward, options, np.ndim(given) > 0)
+            if not is_widened and _use_double():
+                return record_of(kind)
+            record = Record(
+                kind, value, gradient, backward, options, np.ndim(given) > 0, is_widened=is_widened
+            )
             return record._replace(
                 start=_start_of(record, given), is_of_sums=_is_of_sums(record, given)
             )
@@ -205,6 +256,47 @@ def _is_for_arrays(kind, options):
     except Exception:  # it takes numbers only
         return False
     return any(isinstance(getattr(holder, name, None), np.ndarray) for name in VALUES)
+
+
+def _is_users(kind):
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    return file is not None and not is_library(Path(file).resolve())
+
+
+def _use_double():
+    """Let the user's modules get float64 for float32 from NumPy; return whether any asks for it."""
+    modules = [
+        module
+        for module in list(sys.modules.values())
+        if getattr(module, "__file__", None) and not is_library(Path(module.__file__).resolve())
+    ]
+    if not any(map(_asks_for_float32, modules)):
+        return False
+    for module in modules:
+        for name, value in list(vars(module).items()):
+            if value is np:
+                setattr(module, name, DOUBLE)
+            for function in vars(value).values() if inspect.isclass(value) else [value]:
+                if inspect.isfunction(function) and function.__defaults__:
+                    function.__defaults__ = tuple(map(_doubled, function.__defaults__))
+    return True
+
+
+def _asks_for_float32(module):
+    try:
+        return any(
+            value is np for value in vars(module).values()
+        ) and "float32" in inspect.getsource(module)
+    except Exception:  # a file that is not there, or values that do not compare
+        return False
+
+
+def _doubled(default):
+    return np.float64 if any(default is small for small in (np.float32, np.float16)) else default
+
+
+def _uses_double(kind):
+    return any(value is DOUBLE for value in vars(sys.modules[kind.__module__]).values())
 
 
 def _holds(holder, name, given):
@@ -242,6 +334,25 @@ def _is_of_sums(record, given):
 
 def _candidates(record, module):
     """Yield the operations that a class and its module may have."""
+    if record.kind.__module__ == module.__name__:
+        yield from _methods(record)
+    for name, source in vars(module).items():
+        if getattr(source, "__module__", None) != module.__name__:
+            continue
+        shapes = MATRICES if words.plain(name) in PRODUCTS else EQUAL
+        shapes = COLUMNS if {"binary", "bce", "logistic"} & set(words.tokens(name)) else shapes
+        if inspect.isclass(source) and is_applied(source):
+            arity = len(method_parameters(source, "forward").required)
+            yield Operation(
+                record.kind, name, source.backward, arity or 2, shapes=shapes, applied=source
+            )
+        elif inspect.isfunction(source) and _records(source, record.kind):
+            arity = len(parameters_of(source).required)
+            yield Operation(record.kind, name, source, arity, shapes=shapes)
+
+
+def _methods(record):
+    """Yield the methods of a class that may be operations."""
     kind = record.kind
     for name in dict.fromkeys(name for base in kind.__mro__[:-1] for name in vars(base)):
         source = _source(kind, name)
@@ -249,7 +360,7 @@ def _candidates(record, module):
             continue
         title = f"{kind.__name__}.{name}"
         required = parameters_of(source, skip=1).required
-        is_public = not name.startswith("_")
+        is_public = not name.startswith("_") and "grad" not in words.tokens(name)
         is_product = words.plain(name) in PRODUCTS
         if name in BINARY or (is_public and len(required) == 1 and required[0] in OTHERS):
             yield Operation(kind, title, source, 2, shapes=MATRICES if is_product else EQUAL)
@@ -259,20 +370,12 @@ def _candidates(record, module):
             yield Operation(kind, title, source, 1, NUMBER)
         elif name == "__pow__" or (is_public and len(required) == 1 and required[0] in EXPONENTS):
             yield Operation(kind, title, source, 1, EXPONENT)
-        elif name == "__neg__" or (
-            is_public and not required and words.plain(name) not in SILENT
-        ):
+        elif name == "__neg__" or (is_public and not required and words.plain(name) not in SILENT):
             yield Operation(kind, title, source, 1)
     if _source(kind, "__add__") and _source(kind, "__mul__"):
         source = _source(kind, record.backward)
         title = f"{kind.__name__}.{record.backward}"
         yield Operation(kind, title, source, 2, is_pass=True)
-    for name, source in vars(module).items():
-        if inspect.isfunction(source) and source.__module__ == module.__name__:
-            required = parameters_of(source).required
-            if 0 < len(required) < 3 and _records(source, kind):
-                shapes = MATRICES if words.plain(name) in PRODUCTS else EQUAL
-                yield Operation(kind, name, source, len(required), shapes=shapes)
 
 
 def _source(kind, name):
@@ -299,11 +402,15 @@ def _values(record, one):
 
     None if it works for no values: it may be another kind of method.
     """
+    if not 0 < one.arity < 3:
+        return None
     rng = np.random.default_rng(5)
     shapes = one.shapes[: one.arity] if record.holds_arrays else [(ENTRIES,)] * one.arity
     sizes = [rng.uniform(0.3, 0.9, shape) for shape in shapes]
     signs = [rng.choice([-1.0, 1.0], shape) for shape in shapes]
-    for values in ([a * b for a, b in zip(sizes, signs, strict=True)], sizes):
+    both = [[a * b for a, b in zip(sizes, signs, strict=True)], sizes]
+    # with labels, the other input may be a probability
+    for values in both[::-1] if any(map(words.is_label, one.names)) else both:
         try:
             with np.errstate(all="ignore"):
                 if all(
@@ -338,34 +445,81 @@ def pair_of_operation(one):
         If the backward pass raises.
     """
     record = record_of(one.kind)
-    product = f"{one.kind.__name__}.__mul__"
-    weighted = record.start or _source(one.kind, "__mul__") is not None
-    if weighted and not record.start and one.name != product:
-        times = Operation(one.kind, product, _source(one.kind, "__mul__"), 2)
-        weighted = fits(_pair(record, times, True))
-    return _pair(record, one, bool(weighted))
+    if one.is_pass:
+        return _pair(record, one, bool(record.start) or _is_right(record, "__mul__"), False)
+    whole = next((other for other in _methods(record) if other.is_pass), None)
+    works = whole is not None and fits(pair_of_operation(whole))
+    weighted = bool(record.start) or works
+    once = _pair(record, one, weighted, False)
+    # another operation shows whether the record allows for two uses
+    adds = whole is not None and any(
+        source is not one.source
+        and fits(_pair(record, Operation(one.kind, name, source, 2), weighted, True))
+        for name in ("__add__", "__mul__")
+        for source in [_source(one.kind, name)]
+    )
+    twice = _pair(record, one, weighted, True) if adds else once
+    if adds and fits(once) and not fits(twice):
+        twice = replace(twice, notes=(_on_reuse(record, once, twice), *twice.notes))
+    return twice
 
 
-def _pair(record, one, weighted):
+def _on_reuse(record, once, twice):
+    """Return why gradients may be right if the objects are used once, and wrong for two uses."""
+    gradients = []
+    for pair in (once, twice):
+        out, cache = pair.forward(*pair.inputs)
+        gradients.append(pair.backward(np.ones(np.shape(out)), cache))
+    if all(map(np.allclose, *gradients)):
+        return (
+            "used once, its gradient is right; the gradient of a second use replaces that of the "
+            f"first instead of being added: self.{record.gradient} += ..."
+        )
+    return (
+        "used once, its gradient is right; used twice, it is wrong: two objects may share one "
+        f"array in {record.gradient}, which += changes in place"
+    )
+
+
+def _is_right(record, name):
+    """Return whether a method of two objects has the right gradients, used once."""
+    one = Operation(record.kind, name, _source(record.kind, name), 2)
+    return fits(_pair(record, one, False, False))
+
+
+def _pair(record, one, weighted, doubled):
     """Return the pair of an operation.
 
     With ``weighted``, the backward pass gets the cotangent, or begins with the product of the
     output and the cotangent.  Otherwise, it begins at the output with ones, and the forward is the
-    sum of the output's entries.
+    sum of the output's entries.  With ``doubled``, the operation is done twice with the same
+    objects, and its results are added, so that the gradients must accumulate.
     """
     values = _values(record, one)
 
+    def result(source, nodes):
+        out = one.result(source, nodes)
+        if source is not one.source and not one.is_pass:
+            value = record.read(one.result(one.source, nodes))
+            if not np.array_equal(record.read(out), value):
+                raise ValueError("the value of an operation must not change with its gradient")
+        return out + one.result(source, nodes) if doubled else out
+
     def forward(source, *arrays):
-        outs = [one.result(source, nodes) for nodes in record.nodes(arrays)]
-        out = record.read(outs[0]) if record.holds_arrays else np.array(list(map(record.read, outs)))
+        outs = [result(source, nodes) for nodes in record.nodes(arrays)]
+        out = (
+            record.read(outs[0]) if record.holds_arrays else np.array(list(map(record.read, outs)))
+        )
         return (out if weighted else out.sum()), arrays
 
     def backward(source, dout, arrays):
         sets = record.nodes(arrays)
         weights = [dout] if record.holds_arrays or not weighted else np.ravel(dout)
         start = source if one.is_pass else getattr(one.kind, record.backward)
-        for n, nodes in enumerate(sets):
-            _go_back(record, start, one.result(source, nodes), weights[n] if weighted else None)
+        with _in_place(one, source):
+            for n, nodes in enumerate(sets):
+                weight = weights[n] if weighted else None
+                _go_back(record, start, result(source, nodes), weight)
         by_input = zip(*sets, strict=True)
         if record.holds_arrays:
             gradients = [record.gradient_of(*nodes) for nodes in by_input]
@@ -375,25 +529,51 @@ def _pair(record, one, weighted):
 
     try:
         out, cache = forward(one.source, *values)
-        backward(one.source, np.ones(np.shape(out)), cache)
+        gradients = backward(one.source, np.ones(np.shape(out)), cache)
     except Exception as error:
         raise FormError(f"check: {raised(error, one.name)}", in_gradient=True) from error
-    names = ("a", "b") if one.is_pass else tuple(parameters_of(one.source).every[: one.arity])
+    names = one.names
+    labels = [
+        n for n, name in enumerate(names) if words.is_label(name) and not np.any(gradients[n])
+    ]
+    learned = [n for n in range(one.arity) if n not in labels]
     notes = ["the expression is (c + a) * c with c = a * b"] if one.is_pass else []
+    notes += (
+        ["it is done twice with the same objects, and the results are added"] if doubled else []
+    )
+    notes += [f"no gradient reaches {names[n]}, which is treated as data" for n in labels]
+    if record.is_widened:
+        notes.append("it was computed with float64 in the place of float32")
     if not weighted:
         notes.append(f"the gradient is that of the sum: out.{record.backward}() begins with ones")
     elif not record.start:
         notes.append(f"the backward pass begins at out * dout, by (out * dout).{record.backward}()")
     return Pair(
-        Adapted(one.source, forward, one.kind),
-        Adapted(one.source, backward, one.kind),
+        Adapted(one.source, forward, one.applied or one.kind),
+        Adapted(
+            one.source,
+            lambda *arguments: tuple(backward(*arguments)[n] for n in learned),
+            one.applied or one.kind,
+        ),
         names,
         (one.source, one.source),
         None,
         tuple(values),
-        names,
+        tuple(names[n] for n in learned),
         tuple(notes),
     )
+
+
+@contextlib.contextmanager
+def _in_place(one, source):
+    """Put a version of the backward of an applied class into it, for the calls inside."""
+    if one.applied is not None:
+        one.applied.backward = source
+    try:
+        yield
+    finally:
+        if one.applied is not None:
+            one.applied.backward = one.source
 
 
 def _go_back(record, start, out, weight):

@@ -1,0 +1,272 @@
+"""Operations of a user's own automatic differentiation."""
+
+import sys
+import types
+
+import pytest
+
+from ibpcl.verify.doors import discovery, loading
+from ibpcl.verify.running import served
+
+NUMBERS = """
+import math
+
+class Value:
+    def __init__(self, data, children=()):
+        self.data = data
+        self.grad = 0.0
+        self.children = children
+        self.pull = lambda: None
+
+    def __add__(self, other):
+        out = Value(self.data + other.data, (self, other))
+        def pull():
+            self.grad += out.grad
+            other.grad += out.grad
+        out.pull = pull
+        return out
+
+    def __mul__(self, other):
+        out = Value(self.data * other.data, (self, other))
+        def pull():
+            self.grad += other.data * out.grad
+            other.grad += self.data * out.grad
+        out.pull = pull
+        return out
+
+    def __rsub__(self, number):
+        out = Value(number - self.data, (self,))
+        def pull():
+            self.grad -= out.grad
+        out.pull = pull
+        return out
+
+    def __pow__(self, n):
+        out = Value(self.data**n, (self,))
+        def pull():
+            self.grad += n * self.data ** (n - 1) * out.grad
+        out.pull = pull
+        return out
+
+    def tanh(self):
+        t = math.tanh(self.data)
+        out = Value(t, (self,))
+        def pull():
+            self.grad += (1 - t**2) * out.grad
+        out.pull = pull
+        return out
+
+    def log(self):
+        out = Value(math.log(self.data), (self,))
+        def pull():
+            self.grad += out.grad / self.data
+        out.pull = pull
+        return out
+
+    def zero_grad(self):
+        self.grad = 0.0
+
+    def backward(self):
+        order, seen = [], set()
+        def visit(node):
+            if node not in seen:
+                seen.add(node)
+                for child in node.children:
+                    visit(child)
+                order.append(node)
+        visit(self)
+        self.grad = 1.0
+        for node in reversed(order):
+            node.pull()
+"""
+
+ARRAYS = """
+import numpy as np
+
+def summed(grad, shape):
+    while grad.ndim > len(shape):
+        grad = grad.sum(axis=0)
+    return grad
+
+class Tensor:
+    def __init__(self, data, requires_grad=False, parents=()):
+        self.data = np.asarray(data, dtype=np.float32)
+        self.requires_grad = requires_grad
+        self.grad = None
+        self.parents = parents
+
+    def receive(self, grad):
+        if self.requires_grad:
+            self.grad = grad if self.grad is None else self.grad + grad
+
+    def __add__(self, other):
+        return Tensor(self.data + other.data, True, (
+            (self, lambda g: summed(g, self.data.shape)),
+            (other, lambda g: summed(g, other.data.shape)),
+        ))
+
+    def __mul__(self, other):
+        return Tensor(self.data * other.data, True, (
+            (self, lambda g: summed(g * other.data, self.data.shape)),
+            (other, lambda g: summed(g * self.data, other.data.shape)),
+        ))
+
+    def __matmul__(self, other):
+        return Tensor(self.data @ other.data, True, (
+            (self, lambda g: g @ other.data.T),
+            (other, lambda g: self.data.T @ g),
+        ))
+
+    @property
+    def T(self):
+        return Tensor(self.data.T, True, ((self, lambda g: g.T),))
+
+    def sum(self):
+        return Tensor(self.data.sum(), True, ((self, lambda g: g * np.ones_like(self.data)),))
+
+    def relu(self):
+        return Tensor(np.maximum(self.data, 0), True, ((self, lambda g: g * (self.data > 0)),))
+
+    def backward(self, grad=None):
+        grad = np.ones_like(self.data) if grad is None else grad
+        self.receive(grad)
+        for parent, pull in self.parents:
+            parent.backward(pull(grad))
+
+class Function:
+    @classmethod
+    def apply(cls, *tensors):
+        made = cls()
+        out = made.forward(*(one.data for one in tensors))
+        return Tensor(out, True, tuple(
+            (one, lambda g, n=n: made.backward(g)[n]) for n, one in enumerate(tensors)))
+
+class SquaredError(Function):
+    def forward(self, prediction, target):
+        self.r = prediction - target
+        return np.mean(self.r**2)
+
+    def backward(self, dout):
+        return dout * 2 * self.r / self.r.size, 0 * self.r
+"""
+
+
+@pytest.fixture
+def reports(tmp_path, monkeypatch):
+    def check(source):
+        path = tmp_path / "engine.py"
+        path.write_text(source, encoding="utf-8")
+        options = types.SimpleNamespace(
+            path=str(path), names=[], shapes={}, wrt=None, seed=0, timeout=20.0, figures=False
+        )
+        loaded = loading.load(str(path))
+        found = {}
+        for target in discovery.targets_in(loaded.module).values():
+            content = served.verdict_on(loaded, target, options)
+            found[target.name] = content.get("report", content)
+        return found
+
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    yield check
+    for name in ("engine", "checked_engine"):
+        sys.modules.pop(name, None)
+
+
+def wrong(found):
+    return {name for name, one in found.items() if one.get("verdict", one.get("state")) != "ok"}
+
+
+def test_every_operation_on_single_numbers_is_checked(reports):
+    found = reports(NUMBERS)
+    methods = ("__add__", "__mul__", "__rsub__", "__pow__", "tanh", "log", "backward")
+    assert set(found) == {f"Value.{name}" for name in methods}
+    assert not wrong(found)
+
+
+def test_every_operation_on_arrays_is_checked_in_double_precision(reports):
+    found = reports(ARRAYS)
+    names = {"__add__", "__add__ (broadcast)", "__mul__", "__mul__ (broadcast)", "__matmul__"}
+    names |= {"T", "sum", "relu", "backward"}
+    assert set(found) == {f"Tensor.{name}" for name in names} | {"SquaredError"}
+    assert not wrong(found)
+    assert [one["name"] for one in found["SquaredError"]["inputs"]] == ["prediction"]
+    assert any("float64" in note for note in found["Tensor.relu"]["notes"])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "names", "kind"),
+    [
+        ("(1 - t**2) * out.grad", "(1 - t) * out.grad", {"tanh"}, "elementwise_factor"),
+        ("self.grad += (1 - t**2) * out.grad", "self.grad += 1 - t**2", {"tanh"}, None),
+        ("self.grad -= out.grad", "self.grad += out.grad", {"__rsub__"}, "sign"),
+        ("n * self.data ** (n - 1)", "self.data ** (n - 1)", {"__pow__"}, "constant_factor"),
+        ("reversed(order)", "order", {"backward"}, None),
+        ("if node not in seen:", "if True:", {"backward"}, None),
+    ],
+)
+def test_a_mistake_is_found_in_its_operation_alone(reports, old, new, names, kind):
+    assert NUMBERS.count(old) == 1
+    found = reports(NUMBERS.replace(old, new))
+    assert wrong(found) == {f"Value.{name}" for name in names}
+    for name in names:
+        kinds = {one["kind"] for one in found[f"Value.{name}"]["inputs"]} - {"ok"}
+        assert kind is None or kinds == {kind}
+
+
+@pytest.mark.parametrize(
+    ("old", "name"),
+    [
+        ("self.grad += (1 - t**2) * out.grad", "tanh"),
+        ("self.grad += out.grad / self.data", "log"),
+        ("self.grad += other.data * out.grad", "__mul__"),
+    ],
+)
+def test_a_gradient_that_replaces_an_earlier_one_is_named(reports, old, name):
+    found = reports(NUMBERS.replace(old, old.replace("+=", "=")))
+    assert f"Value.{name}" in wrong(found)
+    # a product is used twice in the expression of Value.backward
+    assert wrong(found) - {"Value.backward"} == {f"Value.{name}"}
+    assert any("+=" in note for note in found[f"Value.{name}"]["notes"])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "name"),
+    [
+        ("lambda g: g @ other.data.T", "lambda g: g @ other.data.T * 2", "Tensor.__matmul__"),
+        ("lambda g: g.T)", "lambda g: 0 * g.T)", "Tensor.T"),
+        ("(self.data > 0)", "(self.data > -0.5)", "Tensor.relu"),
+        (
+            "lambda g: summed(g, other.data.shape)",
+            "lambda g: g.sum(axis=0)",
+            "Tensor.__add__",
+        ),
+        ("dout * 2 * self.r", "dout * self.r", "SquaredError"),
+    ],
+)
+def test_a_mistake_in_an_operation_on_arrays_is_found(reports, old, new, name):
+    assert ARRAYS.count(old) == 1
+    assert name in wrong(reports(ARRAYS.replace(old, new)))
+
+
+def test_a_missing_sum_over_a_broadcast_axis_is_found(reports):
+    found = reports(ARRAYS.replace("summed(g * self.data, other.data.shape)", "g * self.data"))
+    assert wrong(found) == {"Tensor.__mul__ (broadcast)"}
+    (other,) = [
+        one for one in found["Tensor.__mul__ (broadcast)"]["inputs"] if one["name"] == "other"
+    ]
+    assert other["kind"] == "not_summed"
+
+
+def test_a_class_with_values_alone_has_no_operations(reports):
+    source = """
+class Point:
+    def __init__(self, x):
+        self.x = x
+        self.grad = 0.0
+    def __add__(self, other):
+        return Point(self.x + other.x)
+def area(x, x_grad):
+    dx = 2 * x
+    return x**2, dx
+"""
+    assert not any(name.startswith("Point") for name in reports(source))
