@@ -233,7 +233,7 @@ def record_of(kind):
         value = next((name for name in VALUES if _holds(holder, name, given)), None)
         gradient = next((name for name in GRADIENTS if hasattr(holder, name)), None)
         if value is not None and gradient is not None:
-            if not is_widened and _use_double():
+            if not is_widened and _use_double(kind):
                 return record_of(kind)
             record = Record(
                 kind, value, gradient, backward, options, np.ndim(given) > 0, is_widened=is_widened
@@ -263,12 +263,17 @@ def _is_users(kind):
     return file is not None and not is_library(Path(file).resolve())
 
 
-def _use_double():
-    """Let the user's modules get float64 for float32 from NumPy; return whether any asks for it."""
+def _use_double(kind):
+    """Let a project get float64 for float32 from NumPy; return whether it asks for it."""
+    home = sys.modules[kind.__module__]
+    parts = [part for part in (home.__package__ or "").split(".") if part]
+    project = Path(home.__file__).resolve().parents[len(parts)]
     modules = [
         module
         for module in list(sys.modules.values())
-        if getattr(module, "__file__", None) and not is_library(Path(module.__file__).resolve())
+        if getattr(module, "__file__", None)
+        and Path(module.__file__).resolve().is_relative_to(project)
+        and not is_library(Path(module.__file__).resolve())
     ]
     if not any(map(_asks_for_float32, modules)):
         return False
