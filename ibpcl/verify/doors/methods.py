@@ -61,12 +61,13 @@ def after_backward(kind):
     Examples
     --------
     >>> class Layer:
+    ...     def forward(self, x): ...
     ...     def backward(self, dout): ...
     ...     def compute_gradients(self): ...
     >>> after_backward(Layer)
     'compute_gradients'
     """
-    used = methods_of(kind)
+    used = methods_of(kind) or ()
     return next(
         (
             name
