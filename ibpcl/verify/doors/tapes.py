@@ -34,6 +34,8 @@ REFLECTED = ("__radd__", "__rsub__", "__rmul__", "__rtruediv__")  # a number sta
 PRODUCTS = ("matmul", "dot", "mm")
 OTHERS = ("other", "o", "b", "y", "rhs", "tensor", "that", "right")
 EXPONENTS = ("n", "p", "k", "power", "exponent")
+# Words in the names of methods that show or write something.
+SHOWING = {"plot", "draw", "show", "print", "save", "dump", "write", "visualize", "render"}
 # Methods without arguments through which no gradient passes.
 SILENT = ("detach", "clone", "copy", "zerograd", "zerosgrad", "item", "numpy", "tonumpy")
 NUMBER = 1.5
@@ -365,7 +367,12 @@ def _methods(record):
             continue
         title = f"{kind.__name__}.{name}"
         required = parameters_of(source, skip=1).required
-        is_public = not name.startswith("_") and "grad" not in words.tokens(name)
+        is_public = (
+            not name.startswith("_")
+            and SHOWING.isdisjoint(words.tokens(name))
+            and "grad" not in words.tokens(name)
+            and _returns_something(source)
+        )
         is_product = words.plain(name) in PRODUCTS
         if name in BINARY or (is_public and len(required) == 1 and required[0] in OTHERS):
             yield Operation(kind, title, source, 2, shapes=MATRICES if is_product else EQUAL)
@@ -381,6 +388,13 @@ def _methods(record):
         source = _source(kind, record.backward)
         title = f"{kind.__name__}.{record.backward}"
         yield Operation(kind, title, source, 2, is_pass=True)
+
+
+def _returns_something(function):
+    tree = tree_of(function)
+    return tree is None or any(
+        isinstance(node, ast.Return) and node.value is not None for node in ast.walk(tree)
+    )
 
 
 def _source(kind, name):

@@ -270,3 +270,14 @@ def area(x, x_grad):
     return x**2, dx
 """
     assert not any(name.startswith("Point") for name in reports(source))
+
+
+def test_methods_that_show_or_write_are_not_called(reports, tmp_path):
+    source = NUMBERS.replace(
+        "    def zero_grad(self):",
+        f"    def save(self):\n        open({str(tmp_path / 'saved')!r}, 'w').close()\n"
+        "        return Value(0.0)\n\n    def note(self):\n"
+        f"        open({str(tmp_path / 'noted')!r}, 'w').close()\n\n    def zero_grad(self):",
+    )
+    assert not wrong(reports(source))
+    assert not (tmp_path / "saved").exists() and not (tmp_path / "noted").exists()
