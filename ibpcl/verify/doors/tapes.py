@@ -120,7 +120,7 @@ class Record(NamedTuple):
         Whether an object may hold an array.
     start : str
         What the backward pass takes: "array" or "object" for the gradient of its output, "" for
-        nothing.
+        nothing; "kept" if it begins with the gradient that its output holds.
     is_of_sums : bool
         Whether the backward pass begins at single numbers only.
     is_widened : bool
@@ -176,10 +176,22 @@ def targets_in(module):
     targets = {}
     for kind in list(vars(module).values()):
         record = record_of(kind) if inspect.isclass(kind) and _is_users(kind) else None
-        for one in [] if record is None else _candidates(record, module):
-            if one.name not in targets and _values(record, one) is not None:
-                targets[one.name] = Target(one.name, "operation", one)
+        every = [] if record is None else list(_candidates(record, module))
+        works = [one for one in every if _values(record, one) is not None]
+        if any(_reaches(record, one) for one in works):
+            for one in works:
+                targets.setdefault(one.name, Target(one.name, "operation", one))
     return targets
+
+
+def _reaches(record, one):
+    """Return whether any gradient reaches an object that an operation takes."""
+    try:
+        pair = _pair(record, one, record.start != "", False)
+        out, cache = pair.forward(*pair.inputs)
+        return any(map(np.any, pair.backward(np.ones(np.shape(out)), cache)))
+    except Exception:  # code under check may raise anything
+        return True
 
 
 def is_applied(kind):
@@ -317,17 +329,22 @@ def _holds(holder, name, given):
 def _start_of(record, given):
     """Return what a backward pass takes, found by the gradient of an object itself."""
     optional = method_parameters(record.kind, record.backward).optional
-    if not optional or not words.is_cotangent(optional[0]):
+    weight = 3 * np.asarray(given)
+    if optional and words.is_cotangent(optional[0]):
+        for start, wrapped in (("array", np.asarray), ("object", record.made)):
+            try:
+                holder = record.made(given)
+                getattr(holder, record.backward)(wrapped(weight))
+                if np.array_equal(record.gradient_of(holder), weight):
+                    return start
+            except Exception:  # it may take the other, or neither
+                continue
+    try:
+        holder = record.made(given)
+        getattr(holder, record.backward)()
+        return "" if np.any(record.gradient_of(holder)) else "kept"
+    except Exception:  # it may ask for a single number
         return ""
-    for start, wrapped in (("array", np.asarray), ("object", record.made)):
-        try:
-            holder = record.made(given)
-            getattr(holder, record.backward)(wrapped(3 * np.asarray(given)))
-            if np.array_equal(record.gradient_of(holder), 3 * np.asarray(given)):
-                return start
-        except Exception:  # it may take the other, or neither
-            continue
-    return ""
 
 
 def _is_of_sums(record, given):
@@ -435,6 +452,7 @@ def _values(record, one):
                 if all(
                     isinstance(out, record.kind)
                     and not any(out is node for node in nodes)
+                    and not (record.holds_arrays and _are_integers(record, out))
                     and np.all(np.isfinite(record.read(out)))
                     for nodes in record.nodes(values)
                     for out in [one.result(one.source, nodes)]
@@ -443,6 +461,10 @@ def _values(record, one):
         except Exception:  # it may need positive values, or be no operation
             continue
     return None
+
+
+def _are_integers(record, holder):
+    return np.asarray(getattr(holder, record.value)).dtype.kind not in "fc"
 
 
 def pair_of_operation(one):
@@ -464,23 +486,27 @@ def pair_of_operation(one):
         If the backward pass raises.
     """
     record = record_of(one.kind)
-    if one.is_pass:
-        return _pair(record, one, bool(record.start) or _is_right(record, "__mul__"), False)
-    whole = next((other for other in _methods(record) if other.is_pass), None)
-    works = whole is not None and fits(pair_of_operation(whole))
-    weighted = bool(record.start) or works
-    once = _pair(record, one, weighted, False)
-    # another operation shows whether the record allows for two uses
-    adds = whole is not None and any(
-        source is not one.source
-        and fits(_pair(record, Operation(one.kind, name, source, 2), weighted, True))
-        for name in ("__add__", "__mul__")
-        for source in [_source(one.kind, name)]
+    times, plus = (
+        Operation(one.kind, name, _source(one.kind, name), 2) for name in ("__mul__", "__add__")
     )
-    twice = _pair(record, one, weighted, True) if adds else once
-    if adds and fits(once) and not fits(twice):
-        twice = replace(twice, notes=(_on_reuse(record, once, twice), *twice.notes))
-    return twice
+    given = record.start != ""
+    if one.is_pass:
+        return _pair(record, one, given or _is_right(record, times, False, False), False)
+    whole = [other for other in _methods(record) if other.is_pass]
+    # with a wrong record, only a backward pass of one step shows what an operation does
+    weighted = given or any(
+        _is_right(record, other, _is_right(record, times, False, False), False) for other in whole
+    )
+    # another operation shows whether the record allows for two uses
+    doubled = bool(whole) and any(
+        other.source is not one.source and _is_right(record, other, weighted, True)
+        for other in (plus, times)
+    )
+    pair = _pair(record, one, weighted, doubled)
+    if doubled and not fits(pair) and _is_right(record, one, weighted, False):
+        once = _pair(record, one, weighted, False)
+        return replace(pair, notes=(_on_reuse(record, once, pair), *pair.notes))
+    return pair
 
 
 def _on_reuse(record, once, twice):
@@ -500,10 +526,12 @@ def _on_reuse(record, once, twice):
     )
 
 
-def _is_right(record, name):
-    """Return whether a method of two objects has the right gradients, used once."""
-    one = Operation(record.kind, name, _source(record.kind, name), 2)
-    return fits(_pair(record, one, False, False))
+def _is_right(record, one, weighted, doubled):
+    """Return whether an operation has the right gradients; False if its backward pass raises."""
+    try:
+        return fits(_pair(record, one, weighted, doubled))
+    except FormError:
+        return False
 
 
 def _pair(record, one, weighted, doubled):
@@ -565,6 +593,8 @@ def _pair(record, one, weighted, doubled):
         notes.append("it was computed with float64 in the place of float32")
     if not weighted:
         notes.append(f"the gradient is that of the sum: out.{record.backward}() begins with ones")
+    elif record.start == "kept":
+        notes.append(f"out.{record.gradient} is set to dout before out.{record.backward}()")
     elif not record.start:
         notes.append(f"the backward pass begins at out * dout, by (out * dout).{record.backward}()")
     return Pair(
@@ -597,11 +627,14 @@ def _in_place(one, source):
 
 def _go_back(record, start, out, weight):
     """Run the backward pass from an output, with the gradient ``weight`` of it, or with ones."""
-    if weight is None:
+    if record.start == "kept":
+        ones = np.ones(np.shape(record.read(out)))
+        setattr(out, record.gradient, ones if weight is None else np.array(weight))
         start(out)
+    elif weight is None:
+        start(out.sum() if record.is_of_sums else out)
     elif record.start:
         start(out, np.asarray(weight) if record.start == "array" else record.made(weight))
     else:
         product = out * record.made(weight)
-        product = product.sum() if record.is_of_sums else product
-        start(product)
+        start(product.sum() if record.is_of_sums else product)

@@ -281,3 +281,38 @@ def test_methods_that_show_or_write_are_not_called(reports, tmp_path):
     )
     assert not wrong(reports(source))
     assert not (tmp_path / "saved").exists() and not (tmp_path / "noted").exists()
+
+
+@pytest.mark.parametrize(
+    "replacements",
+    [
+        {"        self.grad = 1.0\n        for": "        for"},  # the caller sets it before
+        {"backward(self)": "backward(self, grad=1.0)", "self.grad = 1.0\n": "self.grad = grad\n"},
+    ],
+)
+def test_the_gradient_of_the_output_may_come_from_the_caller(reports, replacements):
+    source = NUMBERS
+    for old, new in replacements.items():
+        assert source.count(old) == 1
+        source = source.replace(old, new)
+    found = reports(source)
+    assert len(found) == 7 and not wrong(found)
+
+
+def test_a_backward_pass_may_begin_at_single_numbers_only(reports):
+    source = ARRAYS.replace(
+        "        grad = np.ones_like(self.data) if grad is None else grad\n        self.receive(grad)\n",
+        "        if self.data.size > 1:\n            raise ValueError('not a scalar')\n"
+        "        self.pass_on(np.ones_like(self.data))\n\n"
+        "    def pass_on(self, grad):\n        self.receive(grad)\n",
+    )
+    source = source.replace("backward(self, grad=None)", "backward(self)")
+    source = source.replace("parent.backward(pull", "parent.pass_on(pull")
+    found = reports(source)
+    assert len(found) == 10 and not wrong(found)
+
+
+def test_a_product_that_raises_spoils_no_other_operation(reports):
+    found = reports(ARRAYS.replace("summed(g * other.data, self", "summed(g * other, self"))
+    names = {"__mul__", "__mul__ (broadcast)", "backward"}
+    assert wrong(found) == {f"Tensor.{name}" for name in names}
