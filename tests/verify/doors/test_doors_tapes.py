@@ -301,7 +301,8 @@ def test_the_gradient_of_the_output_may_come_from_the_caller(reports, replacemen
 
 def test_a_backward_pass_may_begin_at_single_numbers_only(reports):
     source = ARRAYS.replace(
-        "        grad = np.ones_like(self.data) if grad is None else grad\n        self.receive(grad)\n",
+        "        grad = np.ones_like(self.data) if grad is None else grad\n"
+        "        self.receive(grad)\n",
         "        if self.data.size > 1:\n            raise ValueError('not a scalar')\n"
         "        self.pass_on(np.ones_like(self.data))\n\n"
         "    def pass_on(self, grad):\n        self.receive(grad)\n",
