@@ -18,6 +18,7 @@ def squares(x):
         lambda d, x: 2 * x * d * (d / d),  # NaN for dout = 0
         # right for small dout only
         lambda d, x: np.where(np.abs(d) < 1e4, 2 * x * d, 0.0),
+        lambda d, x: 2 * x * d if np.max(np.abs(d)) < 1e4 else 0 * d,
         # right for large dout only
         lambda d, x: np.where(np.abs(d) > 1e-6, 2 * x * d, 0.0),
     ],
@@ -75,8 +76,23 @@ def with_a_coefficient(dout, cache):
     return c * dx, c * dw
 
 
+def with_a_conditional_coefficient(dout, cache):
+    x, w = cache
+    dx, dw = dout @ w.T, x.T @ dout
+    norm = np.linalg.norm(dw)
+    c = 1.0 if norm < 0.1 else 0.1 / norm
+    return c * dx, c * dw
+
+
 @pytest.mark.parametrize(
-    "backward", [clipped_twice, clipped_in_place, with_a_largest_norm, with_a_coefficient]
+    "backward",
+    [
+        clipped_twice,
+        clipped_in_place,
+        with_a_largest_norm,
+        with_a_coefficient,
+        with_a_conditional_coefficient,
+    ],
 )
 def test_a_limited_gradient_is_judged_without_its_limits(backward):
     report = check(matrix_product, backward, (X, X.T.copy()))

@@ -42,8 +42,7 @@ def without_limits(problem, w):
         code = Code(problem.f_vjp)
     except (ValueError, SyntaxError):
         return problem, None
-    choices = _choices(_limits(code))
-    for choice in choices:
+    for choice in _choices(_limits(code)):
 
         def change(code, choice=choice):
             limits = _limits(code)
@@ -87,7 +86,7 @@ def _limits(code):
         if isinstance(node, ast.Call) and name_of(node.func) in CALLS:
             alternatives = _limited(node)
         elif isinstance(node, ast.IfExp):
-            alternatives = [node.orelse, node.body]
+            alternatives = _without_rescaling(node)
         if alternatives and not isinstance(place.parent, ast.Expr):
             found.append((node, [in_place(place, new) for new in alternatives]))
     for tree in code.trees.values():
@@ -106,6 +105,19 @@ def _limited(node):
         isinstance(node.func.value, ast.Name) and node.func.value.id in ("np", "numpy", "math")
     )
     return node.args[:2] if module and len(node.args) > 1 else [] if module else [node.func.value]
+
+
+def _without_rescaling(node):
+    """Return the plain branch of a conditional expression whose other branch is a product."""
+    return [
+        kept
+        for kept, other in ((node.orelse, node.body), (node.body, node.orelse))
+        if isinstance(kept, (ast.Name, ast.Attribute, ast.Constant)) and _is_product(other)
+    ]
+
+
+def _is_product(node):
+    return isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Div))
 
 
 def _is_call(statement):
@@ -130,14 +142,9 @@ def _rescales(statement):
 def _multiplies(statement):
     if isinstance(statement, ast.For):
         return not statement.orelse and all(map(_multiplies, statement.body))
-    factors = (ast.Mult, ast.Div)
     if isinstance(statement, ast.AugAssign):
-        return isinstance(statement.op, factors)
-    return (
-        isinstance(statement, ast.Assign)
-        and isinstance(statement.value, ast.BinOp)
-        and isinstance(statement.value.op, factors)
-    )
+        return isinstance(statement.op, (ast.Mult, ast.Div))
+    return isinstance(statement, ast.Assign) and _is_product(statement.value)
 
 
 def _put(item):

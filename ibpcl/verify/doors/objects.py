@@ -5,6 +5,7 @@ The copy is the cache.  Gradients are read from the result of the backward, from
 the update of the parameters.
 """
 
+import inspect
 from typing import NamedTuple
 
 import numpy as np
@@ -98,7 +99,7 @@ class Opened:
         self.forward, self.backward = (method_of(self.kind, name) for name in methods)
         self.store = store_of(self.backward)
         after = after_backward(self.kind)
-        if after is not None and self.store is None:
+        if after is not None and self.store is None and inspect.isfunction(self.backward):
             self.backward = followed(self.backward, methods, after)
         every = method_parameters(self.kind, methods.backward)
         self.received = every._replace(
