@@ -180,7 +180,8 @@ def targets_in(module):
         works = [one for one in every if _values(record, one) is not None]
         if any(_reaches(record, one) for one in works):
             for one in works:
-                targets.setdefault(one.name, Target(one.name, "operation", one))
+                alias = one.name.rpartition(".")[2]
+                targets.setdefault(one.name, Target(one.name, "operation", one, aliases=(alias,)))
     return targets
 
 

@@ -225,6 +225,14 @@ def choose(loaded, targets, options, groups=()):
         if target is None and name in in_groups:
             continue
         value = getattr(module, name, None)
+        operations = [
+            one
+            for one in targets.values()
+            if one.kind == "operation" and one.forward.kind is value is not None
+        ]
+        if target is None and operations:
+            chosen += operations
+            continue
         if target is None and callable(value):
             target = asked_for(module, name, value, path)
         if target is None:

@@ -153,15 +153,15 @@ class SquaredError(Function):
 
 @pytest.fixture
 def reports(tmp_path, monkeypatch):
-    def check(source):
+    def check(source, *names):
         path = tmp_path / "engine.py"
         path.write_text(source, encoding="utf-8")
         options = types.SimpleNamespace(
-            path=str(path), names=[], shapes={}, wrt=None, seed=0, timeout=20.0, figures=False
+            path=str(path), names=names, shapes={}, wrt=None, seed=0, timeout=20.0, figures=False
         )
         loaded = loading.load(str(path))
         found = {}
-        for target in discovery.targets_in(loaded.module).values():
+        for target in served.choose(loaded, discovery.targets_in(loaded.module), options):
             content = served.verdict_on(loaded, target, options)
             found[target.name] = content.get("report", content)
         return found
@@ -181,6 +181,11 @@ def test_every_operation_on_single_numbers_is_checked(reports):
     methods = ("__add__", "__mul__", "__rsub__", "__pow__", "tanh", "log", "backward")
     assert set(found) == {f"Value.{name}" for name in methods}
     assert not wrong(found)
+
+
+def test_operations_are_chosen_by_their_class_or_their_name(reports):
+    assert len(reports(NUMBERS, "Value")) == 7
+    assert set(reports(NUMBERS, "tanh", "Value.log")) == {"Value.tanh", "Value.log"}
 
 
 def test_every_operation_on_arrays_is_checked_in_double_precision(reports):
@@ -269,7 +274,7 @@ def area(x, x_grad):
     dx = 2 * x
     return x**2, dx
 """
-    assert not any(name.startswith("Point") for name in reports(source))
+    assert set(reports(source)) == {"area"}
 
 
 def test_methods_that_show_or_write_are_not_called(reports, tmp_path):
