@@ -206,7 +206,28 @@ def _set_up_to_run(kind, arguments, inputs, options):
         sized = _is_given_sizes(holder, inputs, variant)
         if (set_up(holder, inputs, options, variant) or sized) and runs(holder, inputs):
             return holder
+    for columns in ((), (1,)):
+        holder = made(kind, arguments)
+        if _is_given_weights(holder, inputs, columns) and runs(holder, inputs):
+            return holder
     return None
+
+
+def _is_given_weights(holder, inputs, columns):
+    """Give a linear model the weights that its ``fit`` would set; return whether it has any."""
+    if not hasattr(holder, "fit"):
+        return False
+    rng = np.random.default_rng(1)
+    missing = [
+        name
+        for name, value in getattr(holder, "__dict__", {}).items()
+        if value is None and words.is_learned(name)
+    ]
+    for name in missing:
+        is_bias = words.plain(name) in ("b", "bias", "intercept")
+        shape = () if is_bias else (_shape_of(inputs)[-1], *columns)
+        setattr(holder, name, np.array(rng.normal(size=shape)))
+    return bool(missing)
 
 
 def _is_given_sizes(holder, inputs, variant):

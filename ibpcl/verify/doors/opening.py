@@ -207,6 +207,8 @@ def with_guesses(target, given, missing, path, wrt):
                     return special
             if first is None and fitting:
                 return _without_settings(ready)
+            if first is not None and fitting and _is_of_number(ready) > _is_of_number(first):
+                return _without_settings(ready)
             if first is not None and fitting and _ranks(ready) != _ranks(first):
                 raise Disagreeing(
                     f"right for the guessed inputs {ready.guessed}, wrong for {first.guessed}: "
@@ -332,6 +334,11 @@ def _special(target, inputs, wrt, guessed):
     except Exception:  # code under check may raise anything
         return None
     return ready if works else None
+
+
+def _is_of_number(ready):
+    """Return whether the output of a pair is one number, as that of an objective."""
+    return np.ndim(ready.forward.forward(*ready.forward.inputs)[0]) == 0
 
 
 def _ranks(ready):

@@ -71,6 +71,15 @@ SCHEMES = (
         (r"b|bias(es)?", (5,)),
         (r"y|t|labels?|targets?|ytrue", (3, 5)),
     ],
+    *(
+        [
+            (r"x|tx|a|phi|inputs?|features|data", (3, 4)),
+            (r"w|weights?|theta|beta|coefs?", (4, *columns)),
+            (r"b|bias|intercept", 0.3),
+            (r"y|t|labels?|targets?|ytrue", (3, *columns)),
+        ]
+        for columns in ((), (1,))
+    ),
     [
         (r"x|inputs?", (3, 4)),
         (r"w[01]|w", (4, 6)),

@@ -83,6 +83,8 @@ BACKWARD_METHODS = (
     "input_grad",
     "gradient",
     "grad",
+    "gradients",
+    "grads",
     "derivative",
     "first_derivative",
     "deriv",

@@ -7,7 +7,7 @@ import numpy as np
 from ibpcl.verify.doors import binding, leaves, reading
 from ibpcl.verify.doors.arguments import is_moved
 from ibpcl.verify.doors.signatures import returned_names
-from ibpcl.verify.doors.vocabulary import is_cotangent
+from ibpcl.verify.doors.vocabulary import is_cotangent, looks_like_gradient
 
 
 class Way(NamedTuple):
@@ -140,9 +140,13 @@ def ways_of(result, parameters, arguments, call, names, method=False, forward=No
             entries = reading.unpacked(reading.entries_of(gradients, names), moved)
             values = {entry.path: entry.value for entry in entries}
             by_name = {leaf.name: leaf for leaf in moved}
-            for paths in reading.alternatives(entries, moved) or [
+            readings = reading.alternatives(entries, moved) or [
                 reading.assigned(entries, moved, ordered=way.takes_cotangent)
-            ]:
+            ]
+            named = [entry for entry in entries if entry.name and looks_like_gradient(entry.name)]
+            if 0 < len(named) < len(entries):  # others may be no gradients, as in `grad, error`
+                readings += reading.alternatives(named, moved) or [reading.assigned(named, moved)]
+            for paths in readings:
                 if not paths and not method:
                     continue
                 matched = [(by_name[name], values[path]) for name, path in paths.items()]

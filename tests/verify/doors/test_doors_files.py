@@ -1043,3 +1043,60 @@ class Scaler:
 """
     with pytest.raises(UserError, match="nothing to check"):
         verdicts(file(source))
+
+
+def test_an_objective_is_judged_where_it_is_one_number(file):
+    source = """
+import numpy as np
+def fun(x, a):
+    return a * np.sum(x**4)
+def jac(x, a):
+    return {factor} * a * x**3
+class Quadratic:
+    def __call__(self, x):
+        return 0.5 * x @ x
+    def grad(self, x):
+        return x
+"""
+    right = verdicts(file(source.format(factor=4), "right.py"))
+    assert right == {"fun": "ok", "Quadratic": "ok"}
+    assert verdicts(file(source.format(factor=3), "wrong.py"))["fun"] == "wrong"
+
+
+def test_a_gradient_may_be_returned_beside_an_error(file):
+    source = """
+import numpy as np
+def compute_loss(y, tx, w):
+    e = y - tx.dot(w)
+    return 0.5 * np.mean(e**2)
+def compute_gradient(y, tx, w):
+    e = y - tx.dot(w)
+    grad = {sign}tx.T.dot(e) / len(e)
+    return grad, e
+"""
+    report = ready_report(file(source.format(sign="-"), "right.py"))
+    assert report["verdict"] == "ok" and [one["name"] for one in report["inputs"]] == ["w"]
+    assert verdicts(file(source.format(sign=""), "wrong.py")) == {"compute_loss": "wrong"}
+
+
+def test_a_model_gets_the_weights_that_its_fit_would_set(file):
+    source = """
+import numpy as np
+class Logistic:
+    def __init__(self, rate=0.1):
+        self.rate, self.w, self.b = rate, None, None
+    def output(self, X):
+        return 1 / (1 + np.exp(-(X @ self.w + self.b)))
+    def loss(self, X, y):
+        p = self.output(X)
+        return -np.mean(y * np.log(p) + (1 - y) * np.log(1 - p))
+    def gradients(self, X, y):
+        p = self.output(X)
+        return X.T @ (p - y) / len(y), np.{reduce}(p - y)
+    def fit(self, X, y):
+        self.w, self.b = np.zeros(X.shape[1]), 0.0
+"""
+    report = ready_report(file(source.format(reduce="mean"), "right.py"))
+    assert report["verdict"] == "ok" and [one["name"] for one in report["inputs"]] == ["w", "b"]
+    wrong = ready_report(file(source.format(reduce="sum"), "wrong.py"))
+    assert [one["kind"] for one in wrong["inputs"]] == ["ok", "constant_factor"]
