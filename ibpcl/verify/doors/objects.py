@@ -133,11 +133,10 @@ class Opened:
         inputs = {name: value for name, value in made.items() if name != label}
         result = self.arguments.passed_to(lambda *a, **k: function(copy, *a, **k), inputs)
         result = kept_output(copy) if result is None else result
-        return (
-            result
-            if loss is None
-            else (loss(split(result, 1)[0], made[label]), split(result, 1)[0])
-        )
+        if loss is None:
+            return result
+        out, extras = split(result, 1)
+        return loss(out, made[label]), out, *extras
 
     def _copies(self):
         return {name: leaves.duplicate(value) for name, value in self.arguments.given.items()}

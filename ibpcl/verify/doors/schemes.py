@@ -37,6 +37,13 @@ NUMBERS = {
     "l2": 0.1,
     "weightdecay": 0.1,
     "lambda": 0.1,
+    "lmbda": 0.1,
+    "lamda": 0.1,
+    "reglambda": 0.1,
+    "plambda": 0.1,
+    "paramlambda": 0.1,
+    "lbd": 0.1,
+    "regparam": 0.1,
 }
 _STATE = (
     r"(prev)?[hc](prevt|prev|0|init|t|tm1)?|(prev)?(hidden|state|cell)(prevt|prev|0|t)?|a0|aprev"
@@ -59,6 +66,18 @@ def _recurrent(x, width, h=(3, 5)):
 
 
 SCHEMES = (
+    *(
+        [  # all weights of a network with one hidden layer in a vector, with columns of biases
+            (r"(initial)?(nn)?(params?|thetas?|parameters|weights)", (5 * 5 + 4 * 6,)),
+            (r"(n|num)?in(put)?s?(layer)?(size|dim|units)?", 4),
+            (r"(n|num)?(hidden|hid)(layer)?(size|dim|units)?", 5),
+            (r"(n|num)(labels|classes)|(n|num)?out(put)?s?(layer)?(size|dim|units)?", 4),
+            (r"x|features", (3, 4)),
+            (r"y\w*|classes", labels),
+            (r"learningrate|regularization|l|lb", 0.1),  # the weight of the penalty
+        ]
+        for labels in (CLASSES, "onehot")
+    ),
     [
         (r"x|a|inputs?|features|aprev|h", (3, 4)),
         (r"w|weights?|theta|kernel", (4, 5)),
@@ -242,6 +261,8 @@ def _value(name, scheme, rng):
         if re.fullmatch(pattern, word):
             if shape is CLASSES:
                 return np.array([0, 3, 1])
+            if shape == "onehot":
+                return np.eye(4)[[0, 3, 1]]
             if shape == "binary":
                 return np.array([1, 0, 1])
             if shape == "row":

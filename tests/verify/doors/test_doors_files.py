@@ -1100,3 +1100,63 @@ class Logistic:
     assert report["verdict"] == "ok" and [one["name"] for one in report["inputs"]] == ["w", "b"]
     wrong = ready_report(file(source.format(reduce="sum"), "wrong.py"))
     assert [one["kind"] for one in wrong["inputs"]] == ["ok", "constant_factor"]
+
+
+def test_all_weights_of_a_network_may_be_one_vector(file):
+    source = """
+import numpy as np
+def sigmoid(z):
+    return 1 / (1 + np.exp(-z))
+def network(nn_params, input_layer_size, hidden_layer_size, num_labels, X, y, lambda_):
+    cut = hidden_layer_size * (input_layer_size + 1)
+    U = nn_params[:cut].reshape(hidden_layer_size, input_layer_size + 1)
+    V = nn_params[cut:].reshape(num_labels, hidden_layer_size + 1)
+    m = len(X)
+    Y = {labels}
+    one = np.ones((m, 1))
+    A = np.hstack([one, X])
+    H = np.hstack([one, sigmoid(A @ U.T)])
+    P = sigmoid(H @ V.T)
+    J = -np.sum(Y * np.log(P) + (1 - Y) * np.log(1 - P)) / m
+    J += lambda_ / (2 * m) * (np.sum(U[:, 1:] ** 2) + np.sum(V[:, 1:] ** 2))
+    D = P - Y
+    E = ((D @ V) * H * (1 - H))[:, 1:]
+    gU, gV = E.T @ A / m, D.T @ H / m
+    gU[:, 1:] += lambda_ / m * U[:, 1:]
+    gV[:, 1:] += {factor} * lambda_ / m * V[:, 1:]
+    grad = np.concatenate([gU.ravel(), gV.ravel()])
+    return J, grad
+"""
+    for labels in ("np.eye(num_labels)[y]", "np.asarray(y) * 1.0 + 0 * X[:, :num_labels]"):
+        right = source.format(labels=labels, factor=1)
+        assert verdicts(file(right, "right.py"), ["network"]) == {"network": "ok"}
+    wrong = source.format(labels="np.eye(num_labels)[y]", factor=2)
+    assert verdicts(file(wrong, "wrong.py"), ["network"]) == {"network": "wrong"}
+
+
+def test_a_backward_with_a_loss_inside_may_take_the_cache_of_the_forward(file):
+    source = """
+import numpy as np
+class Net:
+    def __init__(self, sizes):
+        self.params = {{}}
+        for n in range(1, len(sizes)):
+            self.params[f"W{{n}}"] = np.random.randn(sizes[n - 1], sizes[n])
+        self.count = len(sizes) - 1
+    def forward(self, X):
+        cache = [X]
+        for n in range(1, self.count + 1):
+            z = cache[-1] @ self.params[f"W{{n}}"]
+            cache.append(np.tanh(z) if n < self.count else z)
+        return cache[-1], cache
+    def backward(self, y, cache):
+        d = {factor} * (cache[-1] - y) / len(y)
+        grads = {{}}
+        for n in range(self.count, 0, -1):
+            grads[f"dW{{n}}"] = cache[n - 1].T @ d
+            d = d @ self.params[f"W{{n}}"].T * (1 - cache[n - 1] ** 2)
+        return grads
+"""
+    report = ready_report(file(source.format(factor=2), "right.py"))
+    assert report["verdict"] == "ok" and len(report["inputs"]) > 1
+    assert verdicts(file(source.format(factor=7), "wrong.py")) == {"Net": "refused"}
