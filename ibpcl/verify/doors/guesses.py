@@ -430,6 +430,39 @@ def reshaped(guess, message):
     ]
 
 
+def indexed(guess, message):
+    """Return a guess with integers in place of inputs and labels that the code uses as indices.
+
+    Parameters
+    ----------
+    guess : dict of str to object
+        The guess that raised.
+    message : str
+        Message of the exception.
+
+    Returns
+    -------
+    list of dict
+        At most one guess; empty for other messages.
+
+    Examples
+    --------
+    >>> guess = {"inputs": np.zeros((3, 4)), "h": np.zeros(5)}
+    >>> indexed(guess, "arrays used as indices must be of integer (or boolean) type")[0]["inputs"]
+    array([0, 3, 1])
+    """
+    if not re.search("indices must be (of )?integer|only integers, slices", message):
+        return []
+    changed = {
+        name: np.array([0, 3, 1])
+        for name, value in guess.items()
+        if (words.plain(name) in words.GENERIC or words.is_label(name))
+        and isinstance(value, np.ndarray)
+        and value.dtype.kind == "f"
+    }
+    return [{**guess, **changed}] if changed else []
+
+
 def positive(guess):
     """Return a guess with probabilities in place of arrays that have negative entries.
 

@@ -186,6 +186,7 @@ def with_guesses(target, given, missing, path, wrt):
             if _is_final(reason.__cause__):
                 raise
             wanted += guesses.reshaped(guess, str(reason))
+            wanted += guesses.indexed(guess, str(reason))
             error = error or reason
             failed = failed or (reason if getattr(reason, "in_gradient", False) else None)
             continue
@@ -193,6 +194,7 @@ def with_guesses(target, given, missing, path, wrt):
             if _is_final(reason):
                 raise FormError(f"check: {raised(reason, target.name)}") from reason
             wanted += guesses.reshaped(guess, str(reason))
+            wanted += guesses.indexed(guess, str(reason))
             error = error or FormError(f"check: {raised(reason, target.name)}")
             continue
         tried += 1

@@ -1160,3 +1160,46 @@ class Net:
     report = ready_report(file(source.format(factor=2), "right.py"))
     assert report["verdict"] == "ok" and len(report["inputs"]) > 1
     assert verdicts(file(source.format(factor=7), "wrong.py")) == {"Net": "refused"}
+
+
+TEXT_MODEL = """
+import numpy as np
+text = open("missing.txt").read()
+letters = sorted(set(text))
+size = len(letters)
+hidden_size = 6
+U = np.random.randn(hidden_size, size) * 0.1
+V = np.random.randn(size, hidden_size) * 0.1
+def loss_fun(inputs, targets):
+    loss, dU, dV = 0, np.zeros_like(U), np.zeros_like(V)
+    for n in range(len(inputs)):
+        x = np.zeros(size)
+        x[inputs[n]] = 1
+        h = np.tanh(U @ x)
+        p = np.exp(V @ h) / np.exp(V @ h).sum()
+        loss += -np.log(p[targets[n]])
+        p[targets[n]] -= 1
+        dV += np.outer(p, h)
+        dU += np.outer((1 - h**2) * (V.T @ p), x)
+    return loss, dU, dV
+while True:
+    pass
+"""
+
+
+def test_a_model_of_characters_needs_neither_its_text_nor_its_training(file):
+    path = file(TEXT_MODEL)
+    loaded = loading.load(str(path))
+    assert len(loaded.failures) == 1 and "missing.txt" in loaded.failures[0]
+    assert verdicts(path) == {"loss_fun": "ok"}
+    wrong = TEXT_MODEL.replace("(1 - h**2) * (V.T", "(V.T")
+    assert verdicts(file(wrong, "wrong.py")) == {"loss_fun": "wrong"}
+
+
+def test_a_statement_that_does_not_end_is_skipped(file, monkeypatch):
+    monkeypatch.setattr(loading, "SECONDS", 0.2)
+    path = file(
+        "while True:\n    pass\ndef f(x):\n    return x**2\ndef f_prime(x):\n    return 2 * x"
+    )
+    assert "line 1" in loading.load(str(path)).failures[0]
+    assert verdicts(path) == {"f": "ok"}
