@@ -95,7 +95,20 @@ class Operation(NamedTuple):
         return tuple(every[: self.arity])
 
     def result(self, source, nodes):
-        """Return the resulting object, with ``source`` in the place of the user's function."""
+        """Return the resulting object, with ``source`` in the place of the user's function.
+
+        Parameters
+        ----------
+        source : callable
+            Takes the place of the user's function.
+        nodes : tuple of object
+            The objects that the operation takes.
+
+        Returns
+        -------
+        object
+            The resulting object.
+        """
         if self.applied is not None:
             return self.applied.apply(*nodes)
         if self.is_pass:
@@ -138,23 +151,67 @@ class Record(NamedTuple):
     is_widened: bool = False
 
     def made(self, value):
-        """Return an object that holds a value."""
+        """Return an object that holds a value.
+
+        Parameters
+        ----------
+        value : ndarray or float
+            The value.
+
+        Returns
+        -------
+        object
+            A new object without a record.
+        """
         held = np.array(value) if self.holds_arrays else np.asarray(value).item()
         return self.kind(held, **self.options)
 
     def read(self, holder):
-        """Return the value of an object as an array."""
+        """Return the value of an object as an array.
+
+        Parameters
+        ----------
+        holder : object
+            The object.
+
+        Returns
+        -------
+        ndarray
+            Its value, as floating-point or complex numbers.
+        """
         value = np.asarray(getattr(holder, self.value))
         return value if value.dtype.kind in "fc" else value.astype(float)
 
     def gradient_of(self, holder):
-        """Return the gradient of an object after a backward pass; zero if there is none."""
+        """Return the gradient of an object after a backward pass; zero if there is none.
+
+        Parameters
+        ----------
+        holder : object
+            The object.
+
+        Returns
+        -------
+        ndarray
+            Its gradient.
+        """
         found = getattr(holder, self.gradient)
         found = getattr(found, self.value) if isinstance(found, self.kind) else found
         return np.zeros(self.read(holder).shape) if found is None else np.asarray(found)
 
     def nodes(self, values):
-        """Return new objects: one tuple of them, or one for each entry of the values."""
+        """Return new objects: one tuple of them, or one for each entry of the values.
+
+        Parameters
+        ----------
+        values : sequence of ndarray
+            The values of the objects that an operation takes.
+
+        Returns
+        -------
+        list of tuple
+            One tuple for each call of the operation.
+        """
         if self.holds_arrays:
             return [tuple(map(self.made, values))]
         return [tuple(map(self.made, entries)) for entries in zip(*values, strict=True)]
