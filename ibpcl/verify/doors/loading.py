@@ -114,14 +114,15 @@ def load(path):
 
 def _restored(tree, file):
     """Give NumPy back the names that it has removed; return a sentence for each one in a file."""
-    missing = [name for name in REMOVED if name not in vars(numpy)]
-    for name in missing:
-        setattr(numpy, name, REMOVED[name])
+    for name, meaning in REMOVED.items():
+        if name not in vars(numpy):
+            setattr(numpy, name, meaning)
     old = {
         node.attr: node
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute)
-        and node.attr in missing
+        and node.attr in REMOVED
+        and vars(numpy)[node.attr] is REMOVED[node.attr]
         and getattr(node.value, "id", "") in ("np", "numpy")
     }
     return [

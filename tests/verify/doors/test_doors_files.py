@@ -1,6 +1,7 @@
 """Files and notebooks: search for targets, sources of inputs, and code that cannot be run."""
 
 import json
+import sys
 import types
 
 import numpy as np
@@ -1203,3 +1204,65 @@ def test_a_statement_that_does_not_end_is_skipped(file, monkeypatch):
     )
     assert "line 1" in loading.load(str(path)).failures[0]
     assert verdicts(path) == {"f": "ok"}
+
+
+def test_names_that_numpy_has_removed_keep_their_meaning(file):
+    path = file("""
+import numpy as np
+def f(x):
+    return np.asarray(x, dtype=np.float) ** 2
+def f_prime(x):
+    return 2 * np.array(x, dtype=np.float)
+""")
+    assert "np.float" in loading.load(str(path)).failures[0]
+    assert verdicts(path) == {"f": "ok"}
+
+
+def test_a_derivative_of_the_output_may_name_it_as_it_likes(file):
+    source = """
+import numpy as np
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+def sigmoid_derivative(values):
+    return values * ({one} - values)
+"""
+    assert verdicts(file(source.format(one=1), "right.py")) == {"sigmoid": "ok"}
+    assert verdicts(file(source.format(one=2), "wrong.py")) == {"sigmoid": "wrong"}
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """Write the files of a package; its modules are forgotten afterwards."""
+    monkeypatch.setattr("sys.path", list(sys.path))
+    before = set(sys.modules)
+
+    def write(**sources):
+        folder = tmp_path / "studentpackage"
+        folder.mkdir()
+        for name, source in sources.items():
+            (folder / f"{name}.py").write_text(source, encoding="utf-8")
+        return folder
+
+    yield write
+    for name in set(sys.modules) - before:
+        del sys.modules[name]
+
+
+def test_the_names_of_a_package_are_those_of_its_init(project):
+    folder = project(
+        __init__="from .layers import f\ndef doubled(x):\n    return 2 * x\n",
+        layers="import studentpackage\ndef f(x):\n    return x**2\n"
+        "def f_prime(x):\n    return studentpackage.doubled(x)\n",
+    )
+    assert verdicts(folder / "layers.py") == {"f": "ok"}
+
+
+def test_other_files_of_a_project_see_the_classes_of_the_checked_file(project):
+    folder = project(
+        numbers_="class Number:\n    def __init__(self, x):\n        self.x = x\n"
+        "def f(x):\n    from operations import square\n    return square(Number(x))\n"
+        "def f_prime(x):\n    return 2 * x\n",
+        operations="from numbers_ import Number\ndef square(one):\n"
+        "    assert isinstance(one, Number)\n    return one.x**2\n",
+    )
+    assert verdicts(folder / "numbers_.py") == {"f": "ok"}

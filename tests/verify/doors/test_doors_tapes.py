@@ -319,6 +319,12 @@ def test_a_backward_pass_may_begin_at_single_numbers_only(reports):
     assert len(found) == 10 and not wrong(found)
 
 
+def test_the_type_may_be_a_default_of_the_constructor(reports):
+    source = ARRAYS.replace("parents=()):", "parents=(), dtype=np.float32):")
+    found = reports(source.replace("dtype=np.float32)\n", "dtype=dtype)\n"))
+    assert len(found) == 10 and not wrong(found)
+
+
 def test_a_product_that_raises_spoils_no_other_operation(reports):
     found = reports(ARRAYS.replace("summed(g * other.data, self", "summed(g * other, self"))
     names = {"__mul__", "__mul__ (broadcast)", "backward"}
