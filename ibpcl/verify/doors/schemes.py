@@ -73,7 +73,7 @@ SCHEMES = (
             (r"(n|num)?(hidden|hid)(layer)?(size|dim|units)?", 5),
             (r"(n|num)(labels|classes)|(n|num)?out(put)?s?(layer)?(size|dim|units)?", 4),
             (r"x|features", (3, 4)),
-            (r"y\w*|classes", labels),
+            (r"y|yonehot|onehot|ytrue|classes", labels),
             (r"learningrate|regularization|l|lb", 0.1),  # the weight of the penalty
         ]
         for labels in (CLASSES, "onehot")

@@ -1272,3 +1272,16 @@ def test_other_files_of_a_project_see_the_classes_of_the_checked_file(project):
         "    assert isinstance(one, Number)\n    return one.x**2\n",
     )
     assert verdicts(folder / "numbers_.py") == {"f": "ok"}
+
+
+def test_a_prediction_is_guessed_as_a_probability_and_not_as_a_label(file):
+    source = """
+import numpy as np
+class BinaryCrossEntropy:
+    def forward(self, y_pred, y_true):
+        self.p, self.y = np.clip(y_pred, 1e-7, 1 - 1e-7), y_true
+        return -np.mean(y_true * np.log(self.p) + (1 - y_true) * np.log(1 - self.p))
+    def backward(self):
+        self.dinputs = -(self.y / self.p - (1 - self.y) / (1 - self.p)) / len(self.y)
+"""
+    assert verdicts(file(source)) == {"BinaryCrossEntropy": "ok"}
