@@ -13,7 +13,7 @@ import numpy as np
 
 from ibpcl.verify.diagnosis.bench import Recording
 from ibpcl.verify.diagnosis.source import Code, executed_by
-from ibpcl.verify.edits.edit import in_place, name_of
+from ibpcl.verify.edits.edit import in_place, name_of, put
 
 LARGEST = 1e-3  # an epsilon above this is a constant of the model
 # Factors that make guards smaller.  The second is used if the function fails with the first.
@@ -427,12 +427,7 @@ def _apply(code, side, chosen, scale):
     """Put scaled guards into the trees of a function."""
     guards = guards_of(code, side.values, side.casts)
     for number in chosen:
-        parent, field, index, new = guards[number].put(scale)
-        ast.fix_missing_locations(new)
-        if index is None:
-            setattr(parent, field, new)
-        else:
-            getattr(parent, field)[index] = new
+        put(*guards[number].put(scale))
 
 
 def changed(function, executed, change):

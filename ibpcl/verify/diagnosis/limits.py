@@ -9,7 +9,7 @@ from itertools import product
 
 from ibpcl.verify.diagnosis.guards import changed
 from ibpcl.verify.diagnosis.source import Code
-from ibpcl.verify.edits.edit import in_place, name_of
+from ibpcl.verify.edits.edit import in_place, name_of, put
 from ibpcl.verify.reports.kinds import Finding
 from ibpcl.verify.witnesses.contract import scaled
 
@@ -47,7 +47,7 @@ def without_limits(problem, w):
         def change(code, choice=choice):
             limits = _limits(code)
             for number, alternative in choice:
-                _put(limits[number][1][alternative])
+                put(*limits[number][1][alternative])
 
         try:
             again = problem.with_gradient(changed(problem.f_vjp, frozenset(), change))
@@ -101,10 +101,12 @@ def _limits(code):
 
 def _limited(node):
     """Return the values that a call may limit, the likeliest first."""
-    module = isinstance(node.func, ast.Name) or (
+    of_module = isinstance(node.func, ast.Name) or (
         isinstance(node.func.value, ast.Name) and node.func.value.id in ("np", "numpy", "math")
     )
-    return node.args[:2] if module and len(node.args) > 1 else [] if module else [node.func.value]
+    if not of_module:  # dW.clip(-5, 5)
+        return [node.func.value]
+    return node.args[:2] if len(node.args) > 1 else []
 
 
 def _without_rescaling(node):
@@ -145,12 +147,3 @@ def _multiplies(statement):
     if isinstance(statement, ast.AugAssign):
         return isinstance(statement.op, (ast.Mult, ast.Div))
     return isinstance(statement, ast.Assign) and _is_product(statement.value)
-
-
-def _put(item):
-    parent, field, index, new = item
-    ast.fix_missing_locations(new)
-    if index is None:
-        setattr(parent, field, new)
-    else:
-        getattr(parent, field)[index] = new

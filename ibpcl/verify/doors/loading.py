@@ -113,7 +113,7 @@ def load(path):
 
 
 def _restored(tree, file):
-    """Give NumPy back the names that it has removed; return a sentence for each one in a file."""
+    """Restore names that NumPy has removed; return sentences about those that a file uses."""
     for name, meaning in REMOVED.items():
         if name not in vars(numpy):
             setattr(numpy, name, meaning)
@@ -153,7 +153,7 @@ def _run_all(tree, module, file, path, is_notebook, failures, inside=""):
             vars(module)["open"] = _open_or_text
             error = _run(statement, module, file, flags, is_notebook)
             where = notebooks.place(file, statement.lineno) + inside
-            failures.append(f"{where}: there is no file {name}; a short text takes its place")
+            failures.append(f"{where}: {name} is missing; a short text takes its place")
         if isinstance(error, ModuleNotFoundError) and _stands_in(statement, module):
             names = " and ".join(_imported(statement))
             where = notebooks.place(file, statement.lineno) + inside

@@ -119,7 +119,7 @@ class Operation(NamedTuple):
 
 
 class Record(NamedTuple):
-    """How the objects of a class are made and read.
+    """Names of the attributes and methods by which objects of a class are made and read.
 
     Attributes
     ----------
@@ -267,7 +267,7 @@ def is_applied(kind):
     """
     return all(
         inspect.isfunction(getattr(kind, name, None)) for name in ("forward", "backward")
-    ) and (inspect.ismethod(getattr(kind, "apply", None)))
+    ) and inspect.ismethod(getattr(kind, "apply", None))
 
 
 def record_of(kind):
@@ -331,7 +331,11 @@ def _is_for_arrays(kind, options):
 
 
 def _is_users(kind):
-    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    return _is_of_user(sys.modules.get(kind.__module__))
+
+
+def _is_of_user(module):
+    file = getattr(module, "__file__", None)
     return file is not None and not is_library(Path(file).resolve())
 
 
@@ -343,9 +347,7 @@ def _use_double(kind):
     modules = [
         module
         for module in list(sys.modules.values())
-        if getattr(module, "__file__", None)
-        and Path(module.__file__).resolve().is_relative_to(project)
-        and not is_library(Path(module.__file__).resolve())
+        if _is_of_user(module) and Path(module.__file__).resolve().is_relative_to(project)
     ]
     if not any(map(_asks_for_float32, modules)):
         return False
@@ -630,7 +632,7 @@ def _pair(record, one, weighted, doubled):
             gradients = [record.gradient_of(*nodes) for nodes in by_input]
         else:
             gradients = [np.array(list(map(record.gradient_of, nodes))) for nodes in by_input]
-        return tuple(one if weighted else one * dout for one in gradients)
+        return tuple(gradients) if weighted else tuple(dout * array for array in gradients)
 
     try:
         out, cache = forward(one.source, *values)
