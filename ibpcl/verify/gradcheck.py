@@ -18,7 +18,7 @@ from ibpcl.verify.reports.report import InputVerdict, Report
 from ibpcl.verify.running import state as form
 from ibpcl.verify.running.restoring import State
 from ibpcl.verify.witnesses.clock import Clock, TimeUp
-from ibpcl.verify.witnesses.contract import breaches, scaled
+from ibpcl.verify.witnesses.contract import breaches, nonlinear_inputs
 from ibpcl.verify.witnesses.curves import Curves
 from ibpcl.verify.witnesses.problem import make_problem
 
@@ -360,7 +360,7 @@ def _check(problem, report, wrt, rtol, seed, mode, candidates):
 
 def _unlimited(problem, report, w):
     """Return the pair without limits of its gradient, such as clipping, and note them."""
-    if not scaled(problem, w):
+    if not nonlinear_inputs(problem, w):
         return problem
     from ibpcl.verify.diagnosis.limits import without_limits  # reads the source
 

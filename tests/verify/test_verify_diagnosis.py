@@ -585,7 +585,7 @@ def filtered_without_a_flip(dy, cache):
     ("f", "g", "words"),
     [
         (correlation, correlation_without_a_flip, "`w` should be `w[::-1, ::-1]`"),
-        (convolution, convolution_with_a_flip, "must not be flipped"),
+        (convolution, convolution_with_a_flip, "`np.rot90(w, 2)` should be `w`"),
     ],
 )
 def test_a_kernel_that_is_flipped_wrongly_is_named(f, g, words):

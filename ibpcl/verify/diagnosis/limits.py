@@ -11,7 +11,7 @@ from ibpcl.verify.diagnosis.guards import changed
 from ibpcl.verify.diagnosis.source import Code
 from ibpcl.verify.edits.edit import in_place, name_of, put
 from ibpcl.verify.reports.kinds import Finding
-from ibpcl.verify.witnesses.contract import scaled
+from ibpcl.verify.witnesses.contract import nonlinear_inputs
 
 CALLS = ("clip", "minimum", "maximum", "min", "max")
 MOST_SHOWN = 2  # lines in a note
@@ -35,7 +35,7 @@ def without_limits(problem, w):
     habit : Finding or None
         A note that names the limits; None if the problem is the same.
     """
-    bent = scaled(problem, w)
+    bent = nonlinear_inputs(problem, w)
     if not bent:
         return problem, None
     try:
@@ -51,7 +51,7 @@ def without_limits(problem, w):
 
         try:
             again = problem.with_gradient(changed(problem.f_vjp, frozenset(), change))
-            if scaled(again, w):
+            if nonlinear_inputs(again, w):
                 continue
         except Exception:  # a modified function may raise anything
             continue

@@ -11,6 +11,8 @@ import numpy as np
 from ibpcl.verify.doors import leaves
 from ibpcl.verify.doors import vocabulary as words
 
+# Names of the argument to which an unnamed gradient most likely belongs.
+UNKNOWNS = ("x", "w", "theta", "params", "weights", "z")
 # Meanings of a result, with a note for the report.
 MODES = {
     "vjp": "",
@@ -39,10 +41,6 @@ class Leaf(NamedTuple):
     name: str
     keys: tuple
     value: object
-
-
-# Names of the argument to which an unnamed gradient most likely belongs.
-UNKNOWNS = ("x", "w", "theta", "params", "weights", "z")
 
 
 class Entry(NamedTuple):

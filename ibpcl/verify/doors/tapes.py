@@ -623,10 +623,10 @@ def _pair(record, one, weighted, doubled):
         sets = record.nodes(arrays)
         weights = [dout] if record.holds_arrays or not weighted else np.ravel(dout)
         start = source if one.is_pass else getattr(one.kind, record.backward)
-        with _in_place(one, source):
+        with _with_backward(one, source):
             for n, nodes in enumerate(sets):
                 weight = weights[n] if weighted else None
-                _go_back(record, start, result(source, nodes), weight)
+                _run_backward(record, start, result(source, nodes), weight)
         by_input = zip(*sets, strict=True)
         if record.holds_arrays:
             gradients = [record.gradient_of(*nodes) for nodes in by_input]
@@ -674,7 +674,7 @@ def _pair(record, one, weighted, doubled):
 
 
 @contextlib.contextmanager
-def _in_place(one, source):
+def _with_backward(one, source):
     """Put a version of the backward of an applied class into it, for the calls inside."""
     if one.applied is not None:
         one.applied.backward = source
@@ -685,7 +685,7 @@ def _in_place(one, source):
             one.applied.backward = one.source
 
 
-def _go_back(record, start, out, weight):
+def _run_backward(record, start, out, weight):
     """Run the backward pass from an output, with the gradient ``weight`` of it, or with ones."""
     if record.start == "kept":
         ones = np.ones(np.shape(record.read(out)))

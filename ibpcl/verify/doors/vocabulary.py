@@ -264,6 +264,7 @@ PARAMETER_HOLDERS = {
     "values",
     "theta",
 }
+# Dicts of parameters, whose gradients may be in a dict of another name.
 WEIGHT_HOLDERS = {"p", "w", "wts", "weights", "vars", "variables", "trainable"}
 GRADIENT_HOLDERS = {
     "grads",
@@ -520,7 +521,7 @@ def is_cotangent(name):
 
 
 def has_clear_cotangent(names):
-    """Return whether a cotangent is among the names of parameters, by a name that is not unclear.
+    """Return whether one of several names is used for a cotangent only.
 
     Parameters
     ----------
@@ -530,7 +531,7 @@ def has_clear_cotangent(names):
     Returns
     -------
     bool
-        False for names such as ``v``, which may also be that of an output.
+        False if all of them, such as ``v`` and ``y``, may also be the name of an output.
     """
     return any(is_cotangent(name) and plain(name) not in UNCLEAR for name in names)
 

@@ -26,14 +26,15 @@ def breaches(problem, w):
         Violations, of kind "not_linear" or "layout".
     """
     findings = {
-        j: Finding("not_linear", words, inputs=(j,)) for j, words in scaled(problem, w).items()
+        j: Finding("not_linear", words, inputs=(j,))
+        for j, words in nonlinear_inputs(problem, w).items()
     }
     for j, words in _by_layout(problem, w, problem.gradients(w)).items():
         findings.setdefault(j, Finding("layout", words, inputs=(j,)))
     return list(findings.values())
 
 
-def scaled(problem, w):
+def nonlinear_inputs(problem, w):
     """Return a sentence for each input whose gradient is not linear in the scale of ``dout``.
 
     Parameters
