@@ -11,6 +11,7 @@ from ibpcl.verify.arguments import check_numbers
 from ibpcl.verify.diagnosis.evidence import Evidence, neighbour
 from ibpcl.verify.diagnosis.symmetric import mirrored
 from ibpcl.verify.diagnosis.uses import inspect_uses
+from ibpcl.verify.doors.expressions import kind_of
 from ibpcl.verify.doors.forms import opened
 from ibpcl.verify.judging import judge, kink_verdict
 from ibpcl.verify.reports.kinds import HINTS, UNFIT, Finding
@@ -128,8 +129,8 @@ def check(
     if mode not in ("auto", "full", "directional"):
         raise ValueError(f"check: mode must be 'auto', 'full' or 'directional', got {mode!r}")
     check_numbers(rtol, seed, timeout)
-    # check(layer, x): the second argument holds the inputs
-    if inputs is None and not callable(f_vjp):
+    # check(layer, x), check(loss, model): the second argument holds the inputs
+    if inputs is None and (not callable(f_vjp) or kind_of(f_vjp) is not None):
         f_vjp, inputs = None, f_vjp
     before = State(*filter(inspect.isroutine, (f, f_vjp)), draws=True)
     pair = opened(f, f_vjp, inputs, wrt, names)
@@ -143,19 +144,22 @@ def check(
         wrt = pair.wrt
     elif not isinstance(inputs, (tuple, list, dict)):  # one bare array
         inputs = (inputs,)
-    report = check_pair(
-        f,
-        f_vjp,
-        inputs,
-        wrt,
-        names=names,
-        rtol=rtol,
-        seed=seed,
-        mode=mode,
-        candidates=candidates,
-        timeout=timeout,
-        partial=partial,
-    )
+    try:
+        report = check_pair(
+            f,
+            f_vjp,
+            inputs,
+            wrt,
+            names=names,
+            rtol=rtol,
+            seed=seed,
+            mode=mode,
+            candidates=candidates,
+            timeout=timeout,
+            partial=partial,
+        )
+    finally:
+        before.restore(arrays=True)
     report.notes += pair.notes if pair is not None else ()
     return report
 

@@ -4,6 +4,7 @@ import threading
 
 import numpy as np
 
+from ibpcl.verify import check
 from ibpcl.verify.running.restoring import State
 
 
@@ -65,3 +66,44 @@ def test_what_two_names_hold_is_still_one_object():
     assert CALLS["layers"][0] is LAYER and MODEL["layer"] is LAYER
     forward(2.0)
     assert {"`LAYER`", "`CALLS`"} <= {holder.name for holder in state.changed()}
+
+
+class Linear:
+    def __init__(self):
+        self.w = np.array([0.5, -0.3])
+        self.dw = np.zeros(2)
+        self.calls = []
+
+
+def test_a_check_leaves_every_object_in_its_place():
+    layer = Linear()
+    holder = {"layers": [layer]}
+    parameters = [layer.w, layer.dw]  # as an optimizer holds them
+
+    def product(x):
+        holder["layers"][0].calls.append(x)
+        return holder["layers"][0].w * x, x
+
+    def product_vjp(dout, x):
+        holder["layers"][0].dw += dout * x
+        return dout * holder["layers"][0].w
+
+    assert check(product, product_vjp, (np.array([1.0, 2.0]),)).ok
+    assert holder["layers"][0] is layer and layer.calls == []
+    assert layer.w is parameters[0] and layer.dw is parameters[1]
+    np.testing.assert_array_equal(layer.w, [0.5, -0.3])
+    np.testing.assert_array_equal(layer.dw, [0.0, 0.0])
+
+
+def test_gradients_that_a_call_has_returned_keep_their_values():
+    layer = Linear()
+
+    def used(x):
+        layer.dw += x
+        return layer.dw
+
+    state = State(used)
+    returned = used(1.0)
+    state.restore()
+    np.testing.assert_array_equal(returned, [1.0, 1.0])
+    np.testing.assert_array_equal(layer.dw, [0.0, 0.0])

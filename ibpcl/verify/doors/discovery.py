@@ -3,7 +3,7 @@
 import ast
 import inspect
 
-from ibpcl.verify.doors import frameworks, tapes
+from ibpcl.verify.doors import frameworks, operations, tapes
 from ibpcl.verify.doors import vocabulary as words
 from ibpcl.verify.doors.closures import returns_closure
 from ibpcl.verify.doors.contexts import is_function
@@ -67,12 +67,12 @@ def targets_in(module):
         ):
             targets[name] = Target(name, "loss", value)
     targets.update(_classes(everything, module, targets))
-    operations = tapes.targets_in(module)
-    if operations:  # a class that is applied to recorded objects is not checked by itself
+    recorded = tapes.targets_in(module)
+    if recorded:  # a class that is applied to recorded objects is not checked by itself
         applied = [name for name, one in targets.items() if one.kind == "class"]
-        for name in [name for name in applied if tapes.is_applied(targets[name].forward)]:
+        for name in [name for name in applied if operations.is_applied(targets[name].forward)]:
             del targets[name]
-    targets.update({name: one for name, one in operations.items() if name not in targets})
+    targets.update({name: one for name, one in recorded.items() if name not in targets})
     order = {name: n for n, name in enumerate(everything)}
     return dict(sorted(targets.items(), key=lambda item: order.get(item[0], len(order))))
 

@@ -12,6 +12,7 @@ from ibpcl.verify.doors.classes import pair_of_object
 from ibpcl.verify.doors.closures import pair_of_closure, returns_closure
 from ibpcl.verify.doors.construction import constructed
 from ibpcl.verify.doors.contexts import is_function, pair_of_function
+from ibpcl.verify.doors.expressions import kind_of, pair_of_expression
 from ibpcl.verify.doors.loss_and_gradient import pair_of_loss
 from ibpcl.verify.doors.methods import methods_of
 from ibpcl.verify.doors.pair import Adapted, Pair
@@ -95,6 +96,9 @@ def _without_gradient(f, inputs, names):
             given, _ = named(inputs, parameters_of(f.forward, skip=1), names)
             return pair_of_function(f, given)
         f, inputs = constructed(f, inputs)
+    kind = kind_of(inputs) if callable(f) else None
+    if kind is not None:
+        return pair_of_expression(f, inputs, kind, names)
     if inspect.isroutine(f) or (callable(f) and methods_of(type(f)) is None):
         given, keywords = named(inputs, parameters_of(f), names)
         if returns_closure(f):

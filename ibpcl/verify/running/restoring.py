@@ -60,7 +60,7 @@ class State:
     ----------
     holders : list of Holder
         The values and variables that keep state.
-    saved : tuple
+    saved : list of object
         Copies of their content.
     """
 
@@ -71,43 +71,63 @@ class State:
             for holder in _holders(functions)
             if draws or not isinstance(holder.value, GENERATORS)
         ]
-        self.saved = self._copy()
+        known = {}
+        self.saved = self._copies(known)
+        # Every object that was copied, with its copy.  The originals are restored in place,
+        # because others may refer to them, as an optimizer refers to the arrays of its layers.
+        self._pairs = [
+            (original, known[id(original)])
+            for originals in known.pop("alive", [])
+            for original in originals or ()
+            if id(original) in known
+        ]
+        self._originals = {id(copied): original for original, copied in self._pairs}
+        self._generators = None
+        if draws:
+            self._generators = (np.random.get_state(), random.getstate())  # noqa: NPY002
 
-    def _copy(self):
+    def _copies(self, known):
         values = [
             h.value if h.namespace is None else h.namespace.get(_bare(h.name)) for h in self.holders
         ]
-        generators = None
-        if self.draws:
-            generators = (np.random.get_state(), random.getstate())  # noqa: NPY002
-        known = {}
-        return [_copied(value, known) for value in values], generators
+        return [_copied(value, known) for value in values]
 
-    def restore(self):
-        """Restore the state at the time when this object was created."""
-        values, generators = self.saved
-        # If one holder refers to another, it must refer to the original, not to a copy.
-        known = {
-            id(value): holder.value
-            for holder, value in zip(self.holders, values, strict=True)
-            if holder.namespace is None
-        }
-        for holder, value in zip(self.holders, values, strict=True):
+    def restore(self, arrays=False):
+        """Restore the state at the time when this object was created.
+
+        Parameters
+        ----------
+        arrays : bool
+            Whether the original arrays in objects come back.  Otherwise, the objects get new
+            arrays, so that gradients which a call has returned keep their values.
+        """
+        held = {id(holder.value) for holder in self.holders}
+        new = {}
+
+        def part(value):
+            original = self._originals.get(id(value), value)
+            if arrays or not isinstance(original, np.ndarray) or id(original) in held:
+                return original
+            if id(value) not in new:
+                new[id(value)] = np.array(value) if value.dtype != object else _mapped(part, value)
+            return new[id(value)]
+
+        for original, copied in self._pairs:
+            if part(copied) is original:
+                _put_back(original, copied, part)
+        for holder, value in zip(self.holders, self.saved, strict=True):
             if holder.namespace is not None:
-                holder.namespace[_bare(holder.name)] = _copied(value, known)
-            # a value that could not be copied is its own copy
-            elif value is not holder.value:
-                _put_back(holder.value, value, known)
-        if generators is not None:
-            np.random.set_state(generators[0])  # noqa: NPY002
-            random.setstate(generators[1])
+                holder.namespace[_bare(holder.name)] = part(value)
+        if self._generators is not None:
+            np.random.set_state(self._generators[0])  # noqa: NPY002
+            random.setstate(self._generators[1])
 
     def changed(self):
         """Return the holders whose content has changed."""
-        now = self._copy()[0]
+        now = self._copies({})
         return [
             holder
-            for holder, before, after in zip(self.holders, self.saved[0], now, strict=True)
+            for holder, before, after in zip(self.holders, self.saved, now, strict=True)
             if not _equal(before, after)
         ]
 
@@ -243,26 +263,34 @@ def _copied(value, known):
     return copied
 
 
-def _put_back(now, saved, known):
-    """Give a value the content of its copy."""
+def _put_back(now, saved, part):
+    """Give a value the content of its copy; ``part`` maps copies of parts to the parts."""
     if isinstance(now, np.random.Generator):
         now.bit_generator.state = saved.bit_generator.state
     elif isinstance(now, np.random.RandomState):
         now.set_state(saved.get_state())
     elif isinstance(now, list):
-        now[:] = [_copied(item, known) for item in saved]
+        now[:] = map(part, saved)
     elif isinstance(now, dict):
-        content = {key: _copied(item, known) for key, item in saved.items()}
+        content = {part(key): part(item) for key, item in saved.items()}
         now.clear()
         now.update(content)
     elif isinstance(now, set):
+        content = set(map(part, saved))
         now.clear()
-        now.update(saved)
+        now.update(content)
     elif isinstance(now, np.ndarray):
         if now.flags.writeable and now.shape == saved.shape:
-            now[...] = saved
-    else:
-        _put_back(vars(now), vars(saved), known)
+            now[...] = saved if saved.dtype != object else _mapped(part, saved)
+    elif hasattr(now, "__dict__") and not isinstance(now, (type, types.ModuleType)):
+        _put_back(vars(now), vars(saved), part)
+
+
+def _mapped(part, array):
+    mapped = np.empty(array.shape, object)
+    for index, item in np.ndenumerate(array):
+        mapped[index] = part(item)
+    return mapped
 
 
 def _equal(a, b, depth=0):

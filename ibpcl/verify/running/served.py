@@ -225,12 +225,8 @@ def choose(loaded, targets, options, groups=()):
         if target is None and name in in_groups:
             continue
         value = getattr(module, name, None)
-        operations = [
-            one
-            for one in targets.values()
-            if one.kind == "operation" and one.forward.kind is value is not None
-        ]
-        if target is None and operations:
+        operations = _operations(targets, target, name, value)
+        if operations:
             chosen += operations
             continue
         if target is None and callable(value):
@@ -246,6 +242,16 @@ def choose(loaded, targets, options, groups=()):
         chosen.append(target)
     refuse_shapes(chosen, options.shapes)
     return list({target.name: target for target in chosen}.values())
+
+
+def _operations(targets, target, name, value):
+    """Return the operations of a class of recorded objects, or of one method, by their name."""
+    every = [one for one in targets.values() if one.kind == "operation"]
+    if target is None:
+        return [one for one in every if one.forward.kind is value is not None]
+    if target.kind != "operation" or " (" in name:  # one choice of its arguments, or another form
+        return []
+    return [one for one in every if one.forward.base == target.forward.base]
 
 
 def asked_for(module, name, value, path):

@@ -152,6 +152,43 @@ class SquaredError(Function):
 """
 
 
+# Methods that take an axis, a shape, an order or an index.
+SETTINGS = """
+    def mean(self, axis=None, keepdims=False):
+        out = self.data.mean(axis=axis, keepdims=keepdims)
+        size = self.data.size / out.size
+        def pull(g):
+            g = g if axis is None or keepdims else np.expand_dims(g, axis)
+            return np.broadcast_to(g, self.data.shape) / size
+        return Tensor(out, True, ((self, pull),))
+
+    def reshape(self, *shape):
+        return Tensor(self.data.reshape(*shape), True, (
+            (self, lambda g: g.reshape(self.data.shape)),))
+
+    def transpose(self, axes=(1, 0)):
+        return Tensor(self.data.transpose(axes), True, (
+            (self, lambda g: g.transpose(np.argsort(axes))),))
+
+    def __getitem__(self, index):
+        def pull(g):
+            full = np.zeros_like(self.data)
+            np.add.at(full, index, g)
+            return full
+        return Tensor(self.data[index], True, ((self, pull),))
+
+    @staticmethod
+    def stack(tensors, axis=0):
+        return Tensor(np.stack([one.data for one in tensors], axis), True, tuple(
+            (one, lambda g, n=n: np.take(g, n, axis)) for n, one in enumerate(tensors)))
+
+    def argmax(self, axis=None):
+        return Tensor(self.data.argmax(axis), True)
+
+    def relu(self):"""
+LARGE = ARRAYS.replace("\n    def relu(self):", SETTINGS)
+
+
 @pytest.fixture
 def reports(tmp_path, monkeypatch):
     def check(source, *names):
@@ -344,3 +381,95 @@ def test_a_version_of_an_operation_with_another_value_mends_no_gradient(tmp_path
     out, cache = pair.forward(*pair.inputs)
     with pytest.raises(ValueError, match="value of an operation"):
         pair.backward.around(module.Value.log)(np.ones(out.shape), cache)
+
+
+def test_operations_are_checked_with_an_axis_a_shape_an_order_or_an_index(reports):
+    found = reports(LARGE)
+    assert not wrong(found)
+    mean = {"", " (axis=0)", " (axis=1)", " (axis=1, keepdims=True)"}
+    index = {" (1)", " (1:3)", " (:, 1)", " ([0, 0, 2])"}
+    assert {f"Tensor.mean{one}" for one in mean} <= set(found)
+    assert {f"Tensor.__getitem__{one}" for one in index} <= set(found)
+    assert {"Tensor.reshape (4, 3)", "Tensor.transpose (2, 0, 1)", "Tensor.stack"} <= set(found)
+    assert not any("argmax" in name for name in found)
+    assert [one["name"] for one in found["Tensor.stack"]["inputs"]] == ["tensors[0]", "tensors[1]"]
+
+
+def test_a_name_stands_for_all_choices_of_an_operation(reports):
+    assert len(reports(LARGE, "Tensor.mean")) == len(reports(LARGE, "mean")) == 4
+    assert set(reports(LARGE, "Tensor.mean (axis=1)")) == {"Tensor.mean (axis=1)"}
+    assert set(reports(LARGE, "reshape")) == {"Tensor.reshape (4, 3)"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "names"),
+    [
+        ("g if axis is None or keepdims else np.expand_dims(g, axis)", "g", {"mean (axis=1)"}),
+        ("np.argsort(axes)", "axes", {"transpose (2, 0, 1)"}),
+        ("np.add.at(full, index, g)", "full[index] = g", {"__getitem__ ([0, 0, 2])"}),
+        ("np.take(g, n, axis)", "np.take(g, 0, axis)", {"stack"}),
+        ("(self, lambda g: g.reshape(self.data.shape)),", "", {"reshape (4, 3)"}),
+    ],
+)
+def test_a_mistake_with_one_choice_of_an_argument_is_found(reports, old, new, names):
+    assert LARGE.count(old) == 1
+    assert wrong(reports(LARGE.replace(old, new))) == {f"Tensor.{name}" for name in names}
+
+
+APPLIED = """
+import numpy as np
+
+class Context:
+    pass
+
+class Function:
+    @classmethod
+    def apply(cls, *args):
+        from engine_of_tensors import Tensor
+        ctx = Context()
+        tensors = [one for one in args if isinstance(one, Tensor)]
+        out = cls.forward(ctx, *args)
+        return Tensor(out, True, tuple(
+            (one, lambda g, n=n: cls.backward(ctx, g)[n]) for n, one in enumerate(tensors)))
+
+class Sum(Function):
+    @staticmethod
+    def forward(ctx, x, axis, keepdims):
+        ctx.shape, ctx.axis, ctx.keepdims = x.data.shape, axis, keepdims
+        return x.data.sum(axis, keepdims=keepdims)
+
+    @staticmethod
+    def backward(ctx, grad):
+        grad = grad if ctx.keepdims else np.expand_dims(grad, ctx.axis)
+        return (np.broadcast_to(grad, ctx.shape),)
+
+class CrossEntropy(Function):
+    @staticmethod
+    def forward(ctx, logits, y_true):
+        powers = np.exp(logits.data - logits.data.max(1, keepdims=True))
+        ctx.p, ctx.y = powers / powers.sum(1, keepdims=True), y_true.data
+        return -np.mean(np.sum(ctx.y * np.log(ctx.p), axis=1))
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * (ctx.p - ctx.y) / len(ctx.p), 0 * ctx.y
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "names"),
+    [
+        ("", "", set()),
+        ("if ctx.keepdims else", "if True else", {"Sum (axis=1)"}),
+        ("(ctx.p - ctx.y) / len(ctx.p)", "(ctx.p - ctx.y)", {"CrossEntropy"}),
+    ],
+)
+def test_operations_may_import_their_class_in_apply(reports, tmp_path, old, new, names):
+    (tmp_path / "engine_of_tensors.py").write_text(ARRAYS, encoding="utf-8")
+    try:
+        found = reports(APPLIED.replace(old, new))
+    finally:
+        sys.modules.pop("engine_of_tensors", None)
+    sums = {f"Sum ({one})" for one in ("axis=0", "axis=1", "axis=1, keepdims=True")}
+    assert set(found) == {"CrossEntropy", *sums}
+    assert wrong(found) == names

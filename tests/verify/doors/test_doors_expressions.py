@@ -1,0 +1,181 @@
+"""Functions of objects that record how they were computed, checked from Python."""
+
+import re
+
+import numpy as np
+import pytest
+
+import ibpcl
+from ibpcl.verify.doors.refusals import FormError
+
+
+class Value:
+    def __init__(self, data, children=()):
+        self.data = data
+        self.grad = 0.0
+        self.children = children
+        self.pull = lambda: None
+
+    def __add__(self, other):
+        other = other if isinstance(other, Value) else Value(other)
+        out = Value(self.data + other.data, (self, other))
+
+        def pull():
+            self.grad += out.grad
+            other.grad += out.grad
+
+        out.pull = pull
+        return out
+
+    def __mul__(self, other):
+        other = other if isinstance(other, Value) else Value(other)
+        out = Value(self.data * other.data, (self, other))
+
+        def pull():
+            self.grad += other.data * out.grad
+            other.grad += self.data * out.grad
+
+        out.pull = pull
+        return out
+
+    def tanh(self):
+        out = Value(np.tanh(self.data), (self,))
+
+        def pull():
+            self.grad += (1 - out.data**2) * out.grad
+
+        out.pull = pull
+        return out
+
+    def backward(self):
+        order, seen = [], set()
+
+        def visit(node):
+            if node not in seen:
+                seen.add(node)
+                for child in node.children:
+                    visit(child)
+                order.append(node)
+
+        visit(self)
+        self.grad = 1.0
+        for node in reversed(order):
+            node.pull()
+
+
+class Tensor:
+    """An array whose backward takes the gradient of the output, in single precision."""
+
+    def __init__(self, data, parents=()):
+        self.data = np.asarray(data, dtype=np.float32)
+        self.grad = None
+        self.parents = parents
+
+    def __mul__(self, other):
+        return Tensor(
+            self.data * other.data,
+            ((self, lambda g: g * other.data), (other, lambda g: (g * self.data).sum(axis=0))),
+        )
+
+    def sum(self, axis=None):
+        return Tensor(
+            self.data.sum(axis),
+            ((self, lambda g: np.broadcast_to(np.expand_dims(g, axis or ()), self.data.shape)),),
+        )
+
+    def backward(self, grad=None):
+        grad = np.ones_like(self.data) if grad is None else grad
+        self.grad = grad if self.grad is None else self.grad + grad
+        for parent, pull in self.parents:
+            parent.backward(pull(grad))
+
+
+class Neuron:
+    def __init__(self):
+        self.weights = [Value(0.4), Value(-0.8)]
+        self.bias = Value(0.1)
+
+    def __call__(self, x):
+        return (self.weights[0] * x[0] + self.weights[1] * x[1] + self.bias).tanh()
+
+    def parameters(self):
+        return [*self.weights, self.bias]
+
+
+def names(report):
+    return [one.name for one in report.inputs]
+
+
+def half(value):
+    """An operation with half the gradient."""
+    out = Value(value.data**2, (value,))
+
+    def pull():
+        value.grad += value.data * out.grad
+
+    out.pull = pull
+    return out
+
+
+def replaced(value):
+    """An operation whose gradient replaces that of an earlier use."""
+    out = Value(3 * value.data, (value,))
+
+    def pull():
+        value.grad = 3 * out.grad
+
+    out.pull = pull
+    return out
+
+
+def test_any_expression_of_the_objects_is_checked():
+    a, b = Value(0.7), Value(-1.2)
+    report = ibpcl.check(lambda a, b: (a * b + a).tanh() * b, (a, b))
+    assert report.ok and names(report) == ["a", "b"]
+    report = ibpcl.check(lambda a, b: half(a) * b, {"a": a, "b": b})
+    assert report["a"].kind == "constant_factor" and report["b"].ok
+    assert ibpcl.check(Value.tanh, Value(0.5)).ok
+
+
+def test_a_model_is_checked_with_all_its_parameters():
+    neuron = Neuron()
+    before = neuron.parameters()
+
+    def loss(model, x=(0.5, -0.3)):
+        error = model(x) + -1.0
+        return error * error
+
+    report = ibpcl.check(loss, neuron)
+    assert report.ok and names(report) == [f"model.parameters()[{n}]" for n in range(3)]
+    # the function may also reach the objects through its closure
+    report = ibpcl.check(lambda *w: loss(neuron), neuron.parameters())
+    assert report.ok and not any("weak" in one.words for one in report.inputs)
+    assert all(one is other for one, other in zip(neuron.parameters(), before, strict=True))
+    assert [one.data for one in before] == [0.4, -0.8, 0.1] and {one.grad for one in before} == {0}
+
+
+def test_objects_may_lie_in_lists_beside_other_inputs():
+    def loss(x, n):
+        return (x[0] * x[1] + x[0]) * n
+
+    report = ibpcl.check(loss, ([Value(0.3), Value(0.9)], 2))
+    assert report.ok and names(report) == ["x[0]", "x[1]"]
+
+
+def test_a_gradient_that_replaces_that_of_an_earlier_use_is_named():
+    report = ibpcl.check(replaced, Value(0.5))
+    assert not report.ok and any("+=" in note for note in report.notes)
+    assert "instead of being added" in " ".join(report.notes)
+
+
+def test_arrays_of_single_precision_are_checked_in_double_precision():
+    a, b = Tensor(np.linspace(-1, 1, 6).reshape(3, 2)), Tensor([0.3, -0.7])
+    report = ibpcl.check(lambda a, b: (a * b).sum(axis=1), (a, b))
+    assert report.ok and max(one.error for one in report.inputs) < 1e-9
+    assert a.data.dtype == np.float32 and a.grad is None
+    assert Tensor(1.0).data.dtype == np.float32  # as before, outside of the check
+
+
+def test_a_function_that_returns_something_else_is_refused():
+    with pytest.raises(FormError, match=re.escape("must return a Value, got float")):
+        ibpcl.check(lambda a: a.data * 2.0, Value(0.3))
