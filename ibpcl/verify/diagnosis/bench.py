@@ -5,7 +5,7 @@ import linecache
 import numpy as np
 
 from ibpcl.verify.diagnosis.evidence import close
-from ibpcl.verify.diagnosis.source import Code, executed_by
+from ibpcl.verify.diagnosis.source import SHELL, Code, executed_by
 from ibpcl.verify.witnesses.problem import copied, gradients_in_order, shaped_like
 
 # approximate seconds to compile a function, and to run one expression of it
@@ -15,7 +15,6 @@ RUNNING = 2e-6
 QUICK = 0.15
 EDITING = 0.8
 FILLING = 0.4
-SHELL = "<gradient without source>"
 OTHER = object()  # stands for a value that is neither an array nor a number
 
 

@@ -353,7 +353,7 @@ def neighbour(problem, rng):
             try:
                 value = near.vector()
                 near.gradients(np.ones(outputs))
-            except (*refusals(), ArithmeticError, LookupError, AssertionError):
+            except (*refusals(), ArithmeticError, LookupError):
                 continue
         if value.shape == outputs and np.all(np.isfinite(value)):
             return near

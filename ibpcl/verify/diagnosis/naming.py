@@ -352,7 +352,7 @@ class Search:
             "any single path of the forward held constant"
             + (
                 f"; a single mistake can only be in {' or in '.join(lines)}"
-                if 0 < len(lines) <= 3
+                if 0 < len(lines) <= 3 and all(lines)
                 else ""
             )
             + ("" if linear else "; it is not linear in dout, as every right gradient is")

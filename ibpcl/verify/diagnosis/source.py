@@ -5,6 +5,8 @@ runs it again, and it holds single values of the forward constant.  Both work on
 the function and of the functions of the user's files that it calls, so every finding has a line.
 """
 
+import __future__
+
 import ast
 import contextlib
 import copy
@@ -23,6 +25,7 @@ from ibpcl.verify.doors.loading import is_library
 from ibpcl.verify.doors.pair import Adapted
 
 WATCH = "__watch__"
+SHELL = "<gradient without source>"  # the file of a function around such a gradient
 MOST_ITEMS = 20  # largest number of items read from a cache, a list or an object
 LAYOUT = (
     "zeros",
@@ -170,7 +173,12 @@ class Code:
         callable
             Bound and adapted like the original.
         """
-        return self._made(compile(ast.Module(list(self.trees.values()), []), self.file, "exec"))
+        return self._made(self._compiled(list(self.trees.values())))
+
+    def _compiled(self, trees):
+        """Return compiled trees.  Annotations are not evaluated: their names may be missing."""
+        flag = __future__.annotations.compiler_flag
+        return compile(ast.Module(trees, []), self.file, "exec", flag, dont_inherit=True)
 
     def _made(self, compiled, **extra):
         """Return the function that compiled trees define, bound and adapted like the original."""
@@ -213,7 +221,7 @@ class Code:
     def _watched(self):
         """The trees compiled with a call of the hook around every place."""
         trees = [_Watching().visit(copy.deepcopy(tree)) for tree in self.trees.values()]
-        return compile(ast.fix_missing_locations(ast.Module(trees, [])), self.file, "exec")
+        return self._compiled([ast.fix_missing_locations(tree) for tree in trees])
 
     def line(self, node):
         """Return the source line of a node, as in "line 12: dw = x.T @ dout".
@@ -226,8 +234,11 @@ class Code:
         Returns
         -------
         str
+            Empty in a gradient function without source.
         """
         file = getattr(node, "file", self.file)
+        if file == SHELL:
+            return ""
         text = linecache.getline(file, node.lineno).strip()
         place = notebooks.place(file, node.lineno)
         place += "" if file == self.file else f" of {Path(file).name}"

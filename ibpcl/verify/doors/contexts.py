@@ -3,6 +3,7 @@
 import inspect
 
 from ibpcl.verify.doors import vocabulary as words
+from ibpcl.verify.doors.pair import Adapted
 from ibpcl.verify.doors.pairs import pair_of
 from ibpcl.verify.doors.signatures import parameters_of
 
@@ -88,12 +89,22 @@ def pair_of_function(kind, given):
         If the forward raises, or the backward cannot be called.
     """
 
-    def f(*values):
+    (forward, first), (backward, second) = (
+        _function(kind, name) for name in ("forward", "backward")
+    )
+
+    def with_context(source, *values):
         context = Context()
-        return kind.forward(context, *values), context
+        return source(*first, context, *values), context
 
-    def g(dout, cache):
-        return kind.backward(cache, dout)
-
+    f = Adapted(forward, with_context)
+    g = Adapted(backward, lambda source, dout, cache: source(*second, cache, dout))
+    g.__signature__ = inspect.signature(lambda dout, cache: None)
     f.__name__, g.__name__ = f"{kind.__name__}.forward", f"{kind.__name__}.backward"
     return pair_of(f, g, given)
+
+
+def _function(kind, name):
+    """Return the function behind a static or class method, and what it takes before a context."""
+    method = inspect.getattr_static(kind, name)
+    return method.__func__, (kind,) if isinstance(method, classmethod) else ()

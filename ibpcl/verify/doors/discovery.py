@@ -25,6 +25,8 @@ LOSS_METHODS = (
 OBJECTIVES = ("f", "loss", "cost", "objective", "func", "fun", "function", "J")
 # Words for an objective, which the name of its gradient may lack: `logistic_loss`, `logistic_grad`.
 OBJECTIVE_WORDS = frozenset({"loss", "cost", "objective", "function", "func", "fun", "fn", "f"})
+# Words in flags that do not ask for a derivative: `requires_grad`, `zero_grad`.
+SWITCHES = frozenset({"requires", "require", "needs", "need", "retain", "zero", "clip", "no"})
 # Verbs in a name that do not distinguish functions: `compute` in `compute_cost`.
 FILLERS = frozenset({"compute", "calculate", "calc", "get", "eval", "evaluate"})
 
@@ -108,6 +110,7 @@ def flagged(function):
             for name, parameter in signature.parameters.items()
             if parameter.default is False
             and not words.DERIVATIVE_WORDS.isdisjoint(words.tokens(name))
+            and SWITCHES.isdisjoint(words.tokens(name))
         ),
         None,
     )
@@ -280,7 +283,20 @@ def is_concrete(kind):
     if methods is None:
         return loss_method(kind) is not None
     return not inspect.isabstract(kind) and all(
-        _does_something(getattr(kind, name)) for name in methods
+        _does_something(getattr(kind, name)) and not _is_left_to_others(kind, name)
+        for name in methods
+    )
+
+
+def _is_left_to_others(kind, name):
+    """Return whether a method calls a forward or backward that only derived classes have."""
+    nodes = ast.walk(tree_of(getattr(kind, name)) or ast.Module([], []))
+    return any(
+        isinstance(node, ast.Attribute)
+        and getattr(node.value, "id", "") in ("self", "cls")
+        and node.attr in ("forward", "backward")
+        and not hasattr(kind, node.attr)
+        for node in nodes
     )
 
 

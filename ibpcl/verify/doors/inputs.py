@@ -67,6 +67,11 @@ def ready(module, target, path, shapes, seed, wrt, chosen=None):
     missing = [
         name for name in [*parameters.required, *_required_keywords(target)] if name not in relevant
     ]
+    if parameters.known and parameters.open_ended and not parameters.every and not relevant:
+        raise UserError(
+            f"check: {path}:{target.name}: it takes any number of inputs; let a function "
+            f"check_inputs() in the file return them as a tuple, or as {{{target.name!r}: (...)}}"
+        )
     if not missing:
         return with_inputs(target, relevant, wrt, "")
     return with_guesses(target, relevant, missing, path, wrt)

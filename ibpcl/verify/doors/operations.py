@@ -230,9 +230,10 @@ def _choices(plain, parameters, n_objects, holds_arrays):
     The objects are the first ``n_objects`` of the parameters.
     """
     required = parameters.required[n_objects:]
-    if not required:
+    action = words.plain(plain.name.rpartition(".")[2])
+    if not required and action not in LISTS:
         yield plain
-    for one in _with_settings(plain, parameters, required) if holds_arrays else ():
+    for one in _with_settings(plain, action, parameters, required) if holds_arrays else ():
         if one.applied is not None and one.arguments:  # `apply` may take objects alone by position
             names = required[: len(one.arguments)]
             by_name = dict(zip(names, one.arguments, strict=False))
@@ -240,10 +241,9 @@ def _choices(plain, parameters, n_objects, holds_arrays):
         yield one
 
 
-def _with_settings(plain, parameters, required):
+def _with_settings(plain, action, parameters, required):
     """Yield an operation with each choice of an axis, a shape, an order or an index."""
     others = required + parameters.optional
-    action = words.plain(plain.name.rpartition(".")[2])
 
     def chosen(text, *arguments, shapes=plain.shapes, keywords=plain.keywords):
         return plain._replace(

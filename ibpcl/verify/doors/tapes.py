@@ -41,7 +41,10 @@ GRADIENTS = ("grad", "gradient", "_grad", "grads", "derivative", "adjoint")
 # NumPy with float64 in the place of smaller types, in which differences would be too coarse.
 DOUBLE = types.ModuleType("numpy")
 DOUBLE.__getattr__ = lambda name: getattr(np, name)
+SMALL = (np.float32, np.float16)
 DOUBLE.float32 = DOUBLE.float16 = DOUBLE.single = DOUBLE.half = np.float64
+# Words for functions of positive numbers.
+POSITIVE = frozenset({"log", "log2", "log10", "ln", "sqrt", "rsqrt"})
 ENTRIES = 6  # single numbers for which an operation is checked
 
 
@@ -162,6 +165,8 @@ def targets_in(module):
         record = record_of(kind) if is_users(kind) else None
         every = [] if record is None else list(operations_of(*_described(record), module))
         works = [one for one in every if _values(record, one) is not None]
+        # if nothing works, sums and products show why
+        works = works or [one for one in every if _is_broken(record, one)]
         if any(_reaches(record, one) for one in works):
             for one in works:
                 aliases = (one.base, one.base.rpartition(".")[2])
@@ -313,6 +318,8 @@ def for_double(kind):
         for name, value in list(vars(module).items()):
             if value is np:
                 changes.append((module, name, DOUBLE))
+            elif any(value is small for small in SMALL):
+                changes.append((module, name, np.float64))
             for function in vars(value).values() if inspect.isclass(value) else [value]:
                 if inspect.isfunction(function) and function.__defaults__:
                     doubled = tuple(map(_doubled, function.__defaults__))
@@ -323,15 +330,14 @@ def for_double(kind):
 def _asks_for_float32(source):
     try:
         used = source if inspect.ismodule(source) else sys.modules[source.__module__]
-        return any(value is np for value in vars(used).values()) and "float32" in inspect.getsource(
-            source
-        )
+        numpy = any(value is np or value is np.float32 for value in vars(used).values())
+        return numpy and "float32" in inspect.getsource(source)
     except Exception:  # a file that is not there, or values that do not compare
         return False
 
 
 def _doubled(default):
-    return np.float64 if any(default is small for small in (np.float32, np.float16)) else default
+    return np.float64 if any(default is small for small in SMALL) else default
 
 
 def _uses_double(kind):
@@ -392,8 +398,9 @@ def _values(record, one):
     if labels:  # the other input may be a probability
         classes = [_labels(a.shape) if n in labels else a for n, a in enumerate(sizes)]
         choices = [classes, sizes, signed]
-    else:
-        choices = [signed, sizes]
+    else:  # a logarithm may cut negative numbers off
+        is_positive = not POSITIVE.isdisjoint(words.tokens(one.base.rpartition(".")[2]))
+        choices = [sizes, signed] if is_positive else [signed, sizes]
     for values in choices:
         try:
             with np.errstate(all="ignore"):
@@ -409,6 +416,22 @@ def _values(record, one):
         except Exception:  # it may need positive values, or be no operation
             continue
     return None
+
+
+def _halves(record, one):
+    shapes = one.shapes[: one.arity] if record.holds_arrays else [(ENTRIES,)] * one.arity
+    return [np.full(shape, 0.5) for shape in shapes]
+
+
+def _is_broken(record, one):
+    """Return whether a sum or product of a class raises."""
+    if not one.name.endswith(("__add__", "__mul__")):
+        return False
+    try:
+        one.result(one.source, record.nodes(_halves(record, one))[0])
+    except Exception:  # code under check may raise anything
+        return True
+    return False
 
 
 def _labels(shape):
@@ -558,7 +581,7 @@ def _pair(record, one, weighted, doubled):
     sum of the output's entries.  With ``doubled``, the operation is done twice with the same
     objects, and its results are added, so that the gradients must accumulate.
     """
-    values = _values(record, one)
+    values = _values(record, one) or _halves(record, one)
 
     def result(source, nodes):
         out = one.result(source, nodes)
@@ -594,7 +617,8 @@ def _pair(record, one, weighted, doubled):
         out, cache = forward(one.source, *values)
         gradients = backward(one.source, np.ones(np.shape(out)), cache)
     except Exception as error:
-        if record.is_widened and isinstance(error, TypeError):  # compiled for float32 alone?
+        # compiled code may be made for float32 alone
+        if record.is_widened and isinstance(error, TypeError) and "cast" in str(error):
             raise FormError(
                 f"check: with float64 in the place of float32, {raised(error, one.name)}"
             ) from None

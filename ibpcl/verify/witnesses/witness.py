@@ -151,7 +151,9 @@ def refusals():
     """Return the exceptions with which a forward rejects complex numbers."""
     # a compiled forward, if there is one
     compiled = getattr(sys.modules.get("numba"), "TypingError", None)
-    return tuple(filter(None, (TypeError, ValueError, NotImplementedError, compiled)))
+    return tuple(
+        filter(None, (TypeError, ValueError, NotImplementedError, AssertionError, compiled))
+    )
 
 
 def columns(problem, j, entries, method):

@@ -1285,3 +1285,80 @@ class BinaryCrossEntropy:
         self.dinputs = -(self.y / self.p - (1 - self.y) / (1 - self.p)) / len(self.y)
 """
     assert verdicts(file(source)) == {"BinaryCrossEntropy": "ok"}
+
+
+def test_a_flag_that_asks_for_no_derivative_makes_no_function_a_target(file):
+    text = """
+import numpy as np
+
+def ones(shape, requires_grad=False):
+    return np.ones(shape)
+
+def square(x, derivative=False):
+    return 2 * x if derivative else x * x
+"""
+    assert verdicts(file(text)) == {"square": "ok"}
+
+
+OPEN = """
+import numpy as np
+
+class Product:
+    def forward(self, *inputs):
+        self.left, self.right = inputs
+        return self.left * self.right
+
+    def backward(self, dout):
+        return dout * self.right, dout * self.left
+"""
+
+
+def test_a_forward_with_any_number_of_inputs_is_refused_until_they_are_given(file):
+    assert verdicts(file(OPEN)) == {"Product": "refused"}
+    given = "\ndef check_inputs():\n    return (np.array([1.0, 2.0]), np.array([0.5, -0.3]))\n"
+    assert verdicts(file(OPEN + given)) == {"Product": "ok"}
+    wrong = OPEN.replace("dout * self.right,", "dout * self.left,")
+    assert verdicts(file(wrong + given)) == {"Product": "wrong"}
+
+
+CONTEXT = """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from typing import Tuple
+
+class Function:
+    @classmethod
+    def _forward(cls, ctx, *inputs):
+        return cls.forward(ctx, *inputs)
+
+    @classmethod
+    def _backward(cls, ctx, dout):
+        return cls.backward(ctx, dout)
+
+class Exp(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return np.exp(x)
+
+    @staticmethod
+    def backward(ctx, dout: np.ndarray) -> Tuple[np.ndarray]:
+        (x,) = ctx.saved_values
+        return dout * np.exp(x)
+"""
+
+
+def test_a_base_class_whose_functions_others_define_is_no_target(file):
+    assert verdicts(file(CONTEXT)) == {"Exp": "ok"}
+
+
+def test_annotations_may_name_what_only_a_type_checker_imports(file):
+    report = ready_report(file(CONTEXT.replace("dout * np.exp(x)", "dout * np.exp(2 * x)")))
+    (verdict,) = report["inputs"]
+    assert verdict["kind"] == "constant_factor"
+    assert verdict["numbers"]["where"].endswith("return dout * np.exp(2 * x)")

@@ -473,3 +473,41 @@ def test_operations_may_import_their_class_in_apply(reports, tmp_path, old, new,
     sums = {f"Sum ({one})" for one in ("axis=0", "axis=1", "axis=1, keepdims=True")}
     assert set(found) == {"CrossEntropy", *sums}
     assert wrong(found) == names
+
+
+def test_single_precision_may_be_imported_by_its_name(reports):
+    source = ARRAYS.replace(
+        "import numpy as np", "import numpy as np\nfrom numpy import float32", 1
+    ).replace("dtype=np.float32", "dtype=float32")
+    found = reports(source)
+    assert len(found) == 10 and not wrong(found)
+
+
+def test_a_class_may_refuse_complex_numbers_by_an_assertion(reports):
+    line = "        self.requires_grad = requires_grad"
+    check = "        assert 'float' in np.asarray(data).dtype.name\n"
+    found = reports(ARRAYS.replace(line, check + line).replace(", dtype=np.float32", ""))
+    assert len(found) == 10 and not wrong(found)
+
+
+def test_a_logarithm_that_cuts_off_is_checked_at_positive_numbers(reports):
+    method = """
+    def log(self):
+        return Tensor(np.log(np.maximum(self.data, 1e-12)), True, (
+            (self, lambda g: g / np.maximum(self.data, 1e-12)),))
+
+    def relu(self):"""
+    assert not wrong(reports(ARRAYS.replace("\n    def relu(self):", method), "log"))
+
+
+def test_operators_that_raise_are_named_if_no_operation_works(reports):
+    found = reports(NUMBERS.replace("Value(", "Valeu(").replace("class Valeu(", "class Value("))
+    assert wrong(found) == set(found) == {"Value.__add__", "Value.__mul__"}
+
+
+def test_compiled_code_for_single_precision_alone_is_not_judged(reports):
+    source = ARRAYS.replace(
+        "g * (self.data > 0)",
+        "np.add(g * (self.data > 0), 0, dtype='f', casting='safe')",
+    )
+    assert reports(source, "relu")["Tensor.relu"]["state"] == "refused"
