@@ -71,9 +71,11 @@ def targets_in(module):
     targets.update(_classes(everything, module, targets))
     recorded = tapes.targets_in(module)
     if recorded:  # a class that is applied to recorded objects is not checked by itself
-        applied = [name for name, one in targets.items() if one.kind == "class"]
-        for name in [name for name in applied if operations.is_applied(targets[name].forward)]:
-            del targets[name]
+        rules = {one.forward.rule.kind for one in recorded.values() if one.forward.rule}
+        classes = {name: one.forward for name, one in targets.items() if one.kind == "class"}
+        for name, kind in classes.items():
+            if kind in rules or operations.is_applied(kind):
+                del targets[name]
     targets.update({name: one for name, one in recorded.items() if name not in targets})
     order = {name: n for n, name in enumerate(everything)}
     return dict(sorted(targets.items(), key=lambda item: order.get(item[0], len(order))))

@@ -123,7 +123,7 @@ class _Call(NamedTuple):
         """Let the objects hold arrays, with new gradients, for the calls inside."""
         with _changed(self.changes):
             states = [
-                (one, name, getattr(new, name))
+                (one, name, getattr(new, name, None))
                 for one, new in zip(
                     self.recorded.values(), map(self.record.made, arrays), strict=True
                 )
@@ -208,7 +208,7 @@ def _named(f, inputs, names):
 @contextlib.contextmanager
 def _changed(states):
     """Set attributes for the calls inside: (object, name, value)."""
-    before = [(holder, name, getattr(holder, name)) for holder, name, _ in states]
+    before = [(holder, name, getattr(holder, name, None)) for holder, name, _ in states]
     try:
         for holder, name, value in states:
             setattr(holder, name, value)

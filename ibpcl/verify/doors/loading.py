@@ -1,6 +1,7 @@
 """A user's file as a module: a Python file or a notebook, without statements that raise."""
 
 import ast
+import contextlib
 import importlib.util
 import io
 import linecache
@@ -298,6 +299,9 @@ def _module(file, levels):
         known = getattr(sys.modules.get(name), "__name__", "checked_")
         if known.startswith("checked_") and name not in sys.stdlib_module_names:
             sys.modules[name] = module  # other files of the project import this one
+            above, _, last = name.rpartition(".")
+            if above:
+                setattr(sys.modules[above], last, module)
     return module
 
 
@@ -307,6 +311,9 @@ def _filling(package):
     def missing(name):
         if not name.startswith("__"):
             _fill(package.__name__)
+            if name not in vars(package):  # its import was skipped, or came too early
+                with contextlib.suppress(Exception):
+                    importlib.import_module(f"{package.__name__}.{name}")
             if name in vars(package):
                 return vars(package)[name]
         raise AttributeError(f"module {package.__name__!r} has no attribute {name!r}")

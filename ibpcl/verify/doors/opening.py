@@ -211,7 +211,12 @@ def with_guesses(target, given, missing, path, wrt):
                 return _without_settings(ready)
             if first is not None and fitting and _is_of_number(ready) > _is_of_number(first):
                 return _without_settings(ready)
-            if first is not None and fitting and _ranks(ready) != _ranks(first):
+            if (
+                first is not None
+                and fitting
+                and _ranks(ready) != _ranks(first)
+                and _n_gradients(ready) >= _n_gradients(first)
+            ):
                 raise Disagreeing(
                     f"right for the guessed inputs {ready.guessed}, wrong for {first.guessed}: "
                     "provide suitable inputs by check_inputs() or --shape"
@@ -341,6 +346,11 @@ def _special(target, inputs, wrt, guessed):
 def _is_of_number(ready):
     """Return whether the output of a pair is one number, as that of an objective."""
     return np.ndim(ready.forward.forward(*ready.forward.inputs)[0]) == 0
+
+
+def _n_gradients(ready):
+    """Return for how many inputs and parameters there is a gradient."""
+    return len(ready.forward.wrt) if isinstance(ready.forward, Pair) else 0
 
 
 def _ranks(ready):

@@ -20,26 +20,31 @@ BINARY = ("__add__", "__sub__", "__mul__", "__truediv__", "__matmul__")
 REFLECTED = ("__radd__", "__rsub__", "__rmul__", "__rtruediv__")  # a number stands on the left
 PRODUCTS = ("matmul", "dot", "mm")
 OTHERS = ("other", "o", "b", "y", "rhs", "tensor", "that", "right")
-EXPONENTS = ("n", "p", "k", "power", "exponent")
-AXIS = ("axis", "dim")
+EXPONENTS = ("n", "p", "k", "power", "exponent", "scalar")
+AXIS = ("axis", "dim", "axes")
 KEPT = ("keepdims", "keepdim")
 # Parameters of an operation that hold no objects.
-SETTINGS = (*AXIS, *KEPT, "axes", "dims", "dim0", "dim1", "shape", "newshape", "size")
+SETTINGS = (*AXIS, *KEPT, "scalar", "dims", "dim0", "dim1", "shape", "newshape", "size")
 SETTINGS += ("idx", "idxs", "index", "indices", "item", "key")
 LISTS = ("concatenate", "concat", "cat", "stack", "hstack", "vstack")
 # Words in the names of methods that show or write something.
 SHOWING = {"plot", "draw", "show", "print", "save", "dump", "write", "visualize", "render"}
 # Methods without arguments through which no gradient passes.
 SILENT = ("detach", "clone", "copy", "zerograd", "zerosgrad", "item", "numpy", "tonumpy")
-SILENT += ("argmax", "argmin", "argsort")
+SILENT += ("argmax", "argmin", "argsort", "data", "value", "array")
 NUMBER = 1.5
 EXPONENT = 3
 EQUAL = ((3, 4), (3, 4))
 MATRICES = ((3, 4), (4, 5))
 ROWS = ((3, 4), (4,))
+BATCH = ((2, 3, 4), (4, 5))
 COLUMNS = ((6, 1), (6, 1))  # of a binary loss, which has one output per example
 CUBE = ((2, 3, 4),)  # with a third axis, a permutation differs from its inverse
 ORDER = (2, 0, 1)
+# Images and kernels, with the channels last and first.
+CONVOLUTIONS = (((2, 5, 5, 3), (3, 3, 3, 4)), ((2, 3, 5, 5), (4, 3, 3, 3)))
+# Names of the methods with the value and the gradient in a class of one operation.
+RULES = (("compute", "gradient"), ("forward", "backward"))
 # Indices, as a user writes them.  A row that is chosen twice gets two gradients.
 INDICES = {
     "1": 1,
@@ -47,6 +52,40 @@ INDICES = {
     ":, 1": (slice(None), 1),
     "[0, 0, 2]": np.array([0, 0, 2]),
 }
+
+
+class Rule(NamedTuple):
+    """A class that holds the value and the gradient of one operation.
+
+    Attributes
+    ----------
+    kind : type
+        The class.
+    forward, backward : str
+        Names of its methods.
+    call : callable
+        What the user calls: ``kind.apply``, or a function that makes an object of the class.
+    """
+
+    kind: type
+    forward: str
+    backward: str
+    call: object
+
+    @property
+    def value(self):
+        """The user's function for the value."""
+        return getattr(self.kind, self.forward)
+
+    @property
+    def gradient(self):
+        """The user's function for the gradient."""
+        return getattr(self.kind, self.backward)
+
+    @property
+    def parameters(self):
+        """Parameters of the value, without the object or a context."""
+        return parameters_of(self.value, skip=1)
 
 
 class Operation(NamedTuple):
@@ -72,8 +111,8 @@ class Operation(NamedTuple):
         Whether it takes the objects as one list.
     is_pass : bool
         Whether ``source`` is the backward pass.  The operation is then a given expression.
-    applied : type or None
-        The class of which ``source`` is the backward, if the operation is ``applied.apply(...)``.
+    rule : Rule or None
+        The class of which ``source`` is the gradient, if there is one for the operation.
     """
 
     kind: type
@@ -85,7 +124,7 @@ class Operation(NamedTuple):
     keywords: Mapping = MappingProxyType({})
     is_of_list: bool = False
     is_pass: bool = False
-    applied: type | None = None
+    rule: Rule | None = None
 
     @property
     def base(self):
@@ -93,14 +132,21 @@ class Operation(NamedTuple):
         return self.name.partition(" (")[0]
 
     @property
+    def aliases(self):
+        """Other names by which a user may ask for it."""
+        called = "apply" if self.rule is None else self.rule.call.__name__
+        short = self.base.rpartition(".")[2]
+        return (self.base, short) if called == "apply" else (self.base, short, called)
+
+    @property
     def names(self):
         """Names of the objects that it takes."""
         if self.is_pass:
             return ("a", "b")
-        if self.applied is None:
+        if self.rule is None:
             every = parameters_of(self.source).every
         else:
-            every = _forward_parameters(self.applied).required or ["x", "y"]
+            every = self.rule.parameters.required or ["x", "y"]
         if self.is_of_list:
             holder = next(iter(every), "tensors")
             return tuple(f"{holder}[{n}]" for n in range(self.arity))
@@ -125,7 +171,7 @@ class Operation(NamedTuple):
             first, second = nodes
             product = first * second
             return (product + first) * product
-        called = source if self.applied is None else self.applied.apply
+        called = source if self.rule is None else self.rule.call
         objects = [list(nodes)] if self.is_of_list else nodes
         return called(*objects, *self.arguments, **self.keywords)
 
@@ -154,16 +200,16 @@ def operations_of(kind, backward, holds_arrays, module):
     for name, source in vars(module).items():
         if getattr(source, "__module__", None) != module.__name__:
             continue
-        if inspect.isclass(source) and is_applied(source):
-            parameters = _forward_parameters(source)
-            plain = Operation(kind, name, source.backward, 2, _shapes_of(name), applied=source)
-        elif inspect.isfunction(source) and _records(source, kind):
-            parameters = parameters_of(source)
-            plain = Operation(kind, name, source, 2, _shapes_of(name))
-        else:
+        plain = Operation(kind, name, source, 2, _shapes_of(name))
+        rule = _rule_of(source)
+        if rule is not None:
+            plain = plain._replace(name=rule.kind.__name__, source=rule.gradient, rule=rule)
+        elif not inspect.isfunction(source) or not _records(source, kind):
             continue
+        is_class = inspect.isclass(source)
+        parameters = rule.parameters if is_class else parameters_of(source)
         objects = [one for one in parameters.required if words.plain(one) not in SETTINGS]
-        if objects or plain.applied:
+        if objects or is_class:
             plain = plain._replace(arity=len(objects) or 2)
             yield from _choices(plain, parameters, len(objects), holds_arrays)
 
@@ -196,6 +242,9 @@ def methods_of(kind, backward, holds_arrays):
         if source is None or name in BACKWARDS:
             continue
         plain = Operation(kind, f"{kind.__name__}.{name}", source, 1)
+        rule = _applied_by(source)
+        if rule is not None:  # its gradient and the details of its value are there
+            plain = plain._replace(source=rule.gradient, rule=rule)
         is_static = isinstance(inspect.getattr_static(kind, name), staticmethod)
         parameters = parameters_of(source, skip=0 if is_static else 1)
         required = parameters.required
@@ -210,9 +259,11 @@ def methods_of(kind, backward, holds_arrays):
             if words.plain(name) in LISTS:
                 yield from _choices(plain, parameters, 0, holds_arrays)
         elif name in BINARY or (is_public and len(required) == 1 and required[0] in OTHERS):
-            yield plain._replace(arity=2, shapes=MATRICES if is_product else EQUAL)
+            both = plain._replace(arity=2, shapes=MATRICES if is_product else EQUAL)
+            yield both
             if holds_arrays and not is_product:
-                yield plain._replace(name=f"{plain.name} (broadcast)", arity=2, shapes=ROWS)
+                yield both._replace(name=f"{plain.name} (broadcast)", shapes=ROWS)
+            yield from _batches(both)
         elif name in REFLECTED:
             yield plain._replace(arguments=(NUMBER,))
         elif name == "__pow__" or (is_public and len(required) == 1 and required[0] in EXPONENTS):
@@ -230,13 +281,18 @@ def _choices(plain, parameters, n_objects, holds_arrays):
     The objects are the first ``n_objects`` of the parameters.
     """
     required = parameters.required[n_objects:]
-    action = words.plain(plain.name.rpartition(".")[2])
+    called = plain.aliases[-1] if plain.rule is not None else plain.name
+    action = words.plain(called.rpartition(".")[2])
     if not required and action not in LISTS:
+        if action.endswith(("conv", "conv2d")):
+            yield from (plain._replace(shapes=shapes) for shapes in CONVOLUTIONS)
         yield plain
+        yield from _batches(plain)
     for one in _with_settings(plain, action, parameters, required) if holds_arrays else ():
-        if one.applied is not None and one.arguments:  # `apply` may take objects alone by position
-            names = required[: len(one.arguments)]
-            by_name = dict(zip(names, one.arguments, strict=False))
+        names = (required + parameters.optional)[: len(one.arguments)]
+        # `apply` may take objects alone by position
+        if one.rule is not None and 0 < len(one.arguments) == len(names):
+            by_name = dict(zip(names, one.arguments, strict=True))
             yield one._replace(arguments=(), keywords={**by_name, **one.keywords})
         yield one
 
@@ -267,6 +323,7 @@ def _with_settings(plain, action, parameters, required):
             yield chosen("0, 2", 0, 2, shapes=CUBE)
         elif others or parameters.open_ended:
             yield chosen("2, 0, 1", *tupled(ORDER), shapes=CUBE)
+            yield chosen("0, 2", *tupled((0, 2)), shapes=CUBE)  # two axes that change places
     elif action == "swapaxes":
         yield chosen("0, 2", 0, 2, shapes=CUBE)
     elif action in ("broadcastto", "expand"):
@@ -275,14 +332,65 @@ def _with_settings(plain, action, parameters, required):
         yield chosen("1", 1, shapes=((3, 1, 4),))
     elif action in ("clip", "clamp"):
         yield chosen("-0.5, 0.5", -0.5, 0.5)
+    elif len(required) == 1 and required[0] in EXPONENTS:
+        yield plain._replace(arguments=(EXPONENT,))
     elif axis is not None and set(required) <= {axis, kept}:
         for n, is_kept in ((0, False), (1, False), (1, True)):
-            values = {axis: n} if kept is None else {axis: n, kept: is_kept}
             if kept is None and is_kept:
                 continue
-            text = f"{axis}={n}, {kept}=True" if is_kept else f"{axis}={n}"
+            chosen_axis = (n,) if axis == "axes" else n
+            values = {axis: chosen_axis} if kept is None else {axis: chosen_axis, kept: is_kept}
+            text = f"{axis}={chosen_axis}" + (f", {kept}=True" if is_kept else "")
             given = [values.pop(one) for one in required]
             yield chosen(text, *given, keywords=values)
+
+
+def _applied_by(method):
+    """Return the rule of which a method returns ``apply`` of its parameters; None for others."""
+    tree = tree_of(method)
+    body = [] if tree is None else [node for node in tree.body if not _is_docstring(node)]
+    if len(body) != 1 or not isinstance(body[0], ast.Return):
+        return None
+    call = body[0].value
+    if not (
+        isinstance(call, ast.Call)
+        and getattr(call.func, "attr", "") == "apply"
+        and [getattr(one, "id", None) for one in call.args] == parameters_of(method).every
+    ):
+        return None
+    return _rule_of(method.__globals__.get(getattr(call.func.value, "id", "")))
+
+
+def _rule_of(value):
+    """Return the rule of an applied class, or of a function that makes an object and calls it."""
+    if inspect.isclass(value):
+        return Rule(value, "forward", "backward", value.apply) if is_applied(value) else None
+    nodes = ast.walk(tree_of(value) or ast.Module([], [])) if inspect.isfunction(value) else ()
+    for node in nodes:
+        if (
+            isinstance(node, ast.Return)
+            and isinstance(node.value, ast.Call)
+            and isinstance(node.value.func, ast.Call)
+        ):
+            kind = value.__globals__.get(getattr(node.value.func.func, "id", ""))
+            for forward, backward in RULES:
+                methods = (getattr(kind, forward, None), getattr(kind, backward, None))
+                if inspect.isclass(kind) and all(map(inspect.isfunction, methods)):
+                    return Rule(kind, forward, backward, value)
+    return None
+
+
+def _batches(plain):
+    """Yield a product of a batch of matrices with one matrix, if its gradient looks at shapes."""
+    nodes = ast.walk(tree_of(plain.source) or ast.Module([], []))
+    if plain.shapes is MATRICES and any(
+        getattr(node, "attr", "") in ("ndim", "shape") for node in nodes
+    ):
+        yield plain._replace(name=f"{plain.name} (batch)", shapes=BATCH)
+
+
+def _is_docstring(node):
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def is_applied(kind):
@@ -301,11 +409,6 @@ def is_applied(kind):
     return all(
         inspect.isfunction(getattr(kind, name, None)) for name in ("forward", "backward")
     ) and inspect.ismethod(getattr(kind, "apply", None))
-
-
-def _forward_parameters(kind):
-    """Return the parameters of the forward of an applied class, without a context."""
-    return parameters_of(kind.forward, skip=1)
 
 
 def source_of(kind, name):

@@ -36,7 +36,7 @@ from ibpcl.verify.doors.refusals import FormError, raised
 from ibpcl.verify.doors.signatures import method_parameters, parameters_of, tree_of
 from ibpcl.verify.doors.target import Target
 
-VALUES = ("data", "value", "val", "array", "_data", "_value", "x", "v")
+VALUES = ("data", "cached_data", "value", "val", "array", "_data", "_value", "x", "v")
 GRADIENTS = ("grad", "gradient", "_grad", "grads", "derivative", "adjoint")
 # NumPy with float64 in the place of smaller types, in which differences would be too coarse.
 DOUBLE = types.ModuleType("numpy")
@@ -93,8 +93,22 @@ class Record(NamedTuple):
         object
             A new object without a record.
         """
-        held = np.array(value) if self.holds_arrays else np.asarray(value).item()
-        return self.kind(held, **self.options)
+        return self.kind(self.held(value), **self.options)
+
+    def held(self, value):
+        """Return a value as an object of the class holds it.
+
+        Parameters
+        ----------
+        value : ndarray or float
+            The value.
+
+        Returns
+        -------
+        ndarray or float
+            A new array, or a number, which no code can change in place.
+        """
+        return np.array(value) if self.holds_arrays else np.asarray(value).item()
 
     def read(self, holder):
         """Return the value of an object as an array.
@@ -125,7 +139,7 @@ class Record(NamedTuple):
         ndarray
             Its gradient.
         """
-        found = getattr(holder, self.gradient)
+        found = getattr(holder, self.gradient, None)
         found = getattr(found, self.value) if isinstance(found, self.kind) else found
         return np.zeros(self.read(holder).shape) if found is None else np.asarray(found)
 
@@ -164,13 +178,22 @@ def targets_in(module):
     for kind in _classes(module):
         record = record_of(kind) if is_users(kind) else None
         every = [] if record is None else list(operations_of(*_described(record), module))
-        works = [one for one in every if _values(record, one) is not None]
+        works = [
+            one
+            for one in every
+            if _values(record, one) is not None
+            or isinstance(_failure(record, one), NotImplementedError)
+        ]
         # if nothing works, sums and products show why
-        works = works or [one for one in every if _is_broken(record, one)]
+        works = works or [
+            one
+            for one in every
+            if one.name.endswith(("__add__", "__mul__")) and _failure(record, one) is not None
+        ]
         if any(_reaches(record, one) for one in works):
             for one in works:
-                aliases = (one.base, one.base.rpartition(".")[2])
-                targets.setdefault(one.name, Target(one.name, "operation", one, aliases=aliases))
+                target = Target(one.name, "operation", one, aliases=one.aliases)
+                targets.setdefault(one.name, target)
     return targets
 
 
@@ -235,7 +258,7 @@ def record_of(kind):
         except Exception:  # it may take another kind of value
             continue
         value = next((name for name in VALUES if _holds(holder, name, given)), None)
-        gradient = next((name for name in GRADIENTS if hasattr(holder, name)), None)
+        gradient = next((name for name in GRADIENTS if _may_have(holder, name)), None)
         if value is not None and gradient is not None:
             changes = [] if is_widened else for_double(kind)
             for changed, attribute, new in changes:
@@ -344,6 +367,13 @@ def _uses_double(kind):
     return any(value is DOUBLE for value in vars(sys.modules[kind.__module__]).values())
 
 
+def _may_have(holder, name):
+    """Return whether an object has an attribute, or its class announces it by an annotation."""
+    return hasattr(holder, name) or any(
+        name in getattr(kind, "__annotations__", {}) for kind in type(holder).__mro__
+    )
+
+
 def _holds(holder, name, given):
     try:
         value = getattr(holder, name)
@@ -356,8 +386,12 @@ def _start_of(record, given):
     """Return what a backward pass takes, found by the gradient of an object itself."""
     optional = method_parameters(record.kind, record.backward).optional
     weight = 3 * np.asarray(given)
+    ways = [("array", record.held), ("object", record.made)]
+    # a single object may keep either; what it keeps by itself shows what operations expect
+    if _keeps_object(record, given):
+        ways.reverse()
     if optional and words.is_cotangent(optional[0]):
-        for start, wrapped in (("array", np.asarray), ("object", record.made)):
+        for start, wrapped in ways:
             try:
                 holder = record.made(given)
                 getattr(holder, record.backward)(wrapped(weight))
@@ -371,6 +405,14 @@ def _start_of(record, given):
         return "" if np.any(record.gradient_of(holder)) else "kept"
     except Exception:  # it may ask for a single number
         return ""
+
+
+def _keeps_object(record, given):
+    """Return whether the gradient after a backward pass is an object of the class."""
+    holder = record.made(given)
+    with contextlib.suppress(Exception):  # it may ask for a single number
+        getattr(holder, record.backward)()
+    return isinstance(getattr(holder, record.gradient, None), record.kind)
 
 
 def _is_of_sums(record, given):
@@ -423,15 +465,13 @@ def _halves(record, one):
     return [np.full(shape, 0.5) for shape in shapes]
 
 
-def _is_broken(record, one):
-    """Return whether a sum or product of a class raises."""
-    if not one.name.endswith(("__add__", "__mul__")):
-        return False
+def _failure(record, one):
+    """Return the exception that an operation raises at simple values; None if it raises none."""
     try:
         one.result(one.source, record.nodes(_halves(record, one))[0])
-    except Exception:  # code under check may raise anything
-        return True
-    return False
+    except Exception as error:  # code under check may raise anything
+        return error
+    return None
 
 
 def _labels(shape):
@@ -582,17 +622,22 @@ def _pair(record, one, weighted, doubled):
     objects, and its results are added, so that the gradients must accumulate.
     """
     values = _values(record, one) or _halves(record, one)
+    first = one.source if one.rule is None else one.rule.value
 
     def result(source, nodes):
         out = one.result(source, nodes)
-        if source is not one.source and not one.is_pass:
-            value = record.read(one.result(one.source, nodes))
-            if not np.array_equal(record.read(out), value):
-                raise ValueError("the value of an operation must not change with its gradient")
         return out + one.result(source, nodes) if doubled else out
 
+    def with_same_value(source, nodes):
+        if source is not one.source and not one.is_pass:
+            values = [record.read(one.result(each, nodes)) for each in (source, one.source)]
+            if not np.array_equal(*values):
+                raise ValueError("the value of an operation must not change with its gradient")
+        return result(source, nodes)
+
     def forward(source, *arrays):
-        outs = [result(source, nodes) for nodes in record.nodes(arrays)]
+        with _with_method(one.rule, one.rule and one.rule.forward, source):
+            outs = [result(source, nodes) for nodes in record.nodes(arrays)]
         out = (
             record.read(outs[0]) if record.holds_arrays else np.array(list(map(record.read, outs)))
         )
@@ -602,10 +647,10 @@ def _pair(record, one, weighted, doubled):
         sets = record.nodes(arrays)
         weights = [dout] if record.holds_arrays or not weighted else np.ravel(dout)
         start = source if one.is_pass else getattr(one.kind, record.backward)
-        with _with_backward(one, source):
+        with _with_method(one.rule, one.rule and one.rule.backward, source):
             for n, nodes in enumerate(sets):
                 weight = weights[n] if weighted else None
-                run_backward(record, start, result(source, nodes), weight)
+                run_backward(record, start, with_same_value(source, nodes), weight)
         by_input = zip(*sets, strict=True)
         if record.holds_arrays:
             gradients = [record.gradient_of(*nodes) for nodes in by_input]
@@ -614,7 +659,7 @@ def _pair(record, one, weighted, doubled):
         return tuple(gradients) if weighted else tuple(dout * array for array in gradients)
 
     try:
-        out, cache = forward(one.source, *values)
+        out, cache = forward(first, *values)
         gradients = backward(one.source, np.ones(np.shape(out)), cache)
     except Exception as error:
         # compiled code may be made for float32 alone
@@ -642,14 +687,14 @@ def _pair(record, one, weighted, doubled):
     elif not record.start:
         notes.append(f"the backward pass begins at out * dout, by (out * dout).{record.backward}()")
     return Pair(
-        Adapted(one.source, forward, one.applied or one.kind),
+        Adapted(first, forward, one.rule.kind if one.rule else one.kind),
         Adapted(
             one.source,
             lambda *arguments: tuple(backward(*arguments)[n] for n in learned),
-            one.applied or one.kind,
+            one.rule.kind if one.rule else one.kind,
         ),
         names,
-        (one.source, one.source),
+        (first, one.source),
         None,
         tuple(values),
         tuple(names[n] for n in learned),
@@ -658,17 +703,18 @@ def _pair(record, one, weighted, doubled):
 
 
 @contextlib.contextmanager
-def _with_backward(one, source):
-    """Put a version of the backward of an applied class into it, for the calls inside."""
-    if one.applied is None:
+def _with_method(rule, name, source):
+    """Put a version of a method of a rule's class into it, for the calls inside."""
+    if rule is None:
         yield
         return
-    before = inspect.getattr_static(one.applied, "backward")
-    one.applied.backward = staticmethod(source) if isinstance(before, staticmethod) else source
+    before = inspect.getattr_static(rule.kind, name)
+    made = staticmethod(source) if isinstance(before, staticmethod) else source
+    setattr(rule.kind, name, made)
     try:
         yield
     finally:
-        one.applied.backward = before
+        setattr(rule.kind, name, before)
 
 
 def run_backward(record, start, out, weight):
@@ -692,7 +738,7 @@ def run_backward(record, start, out, weight):
     elif weight is None:
         start(out.sum() if record.is_of_sums else out)
     elif record.start:
-        start(out, np.asarray(weight) if record.start == "array" else record.made(weight))
+        start(out, record.held(weight) if record.start == "array" else record.made(weight))
     else:
         product = out * record.made(weight)
         start(product.sum() if record.is_of_sums else product)

@@ -511,3 +511,197 @@ def test_compiled_code_for_single_precision_alone_is_not_judged(reports):
         "np.add(g * (self.data > 0), 0, dtype='f', casting='safe')",
     )
     assert reports(source, "relu")["Tensor.relu"]["state"] == "refused"
+
+
+# Classes of one operation each, with the value and the gradient, as in some courses.
+RULES = """
+import numpy as np
+
+class Op:
+    def __call__(self, *inputs):
+        return Tensor.of(self, inputs)
+
+    def gradient(self, out_grad, node):
+        raise NotImplementedError
+
+class Tensor:
+    grad: "Tensor"
+
+    def __init__(self, array, op=None, inputs=()):
+        self.cached_data = np.asarray(array)
+        self.op, self.inputs = op, inputs
+
+    @classmethod
+    def of(cls, op, inputs):
+        return cls(op.compute(*(one.cached_data for one in inputs)), op, inputs)
+
+    @property
+    def data(self):
+        return Tensor(self.cached_data)
+
+    @property
+    def shape(self):
+        return self.cached_data.shape
+
+    def __add__(self, other):
+        return Add()(self, other)
+
+    def __mul__(self, other):
+        return Mul()(self, other)
+
+    def backward(self, out_grad=None):
+        order, seen = [], set()
+        def visit(node):
+            if id(node) not in seen:
+                seen.add(id(node))
+                for one in node.inputs:
+                    visit(one)
+                order.append(node)
+        visit(self)
+        parts = {id(self): [out_grad if out_grad is not None else Tensor(np.ones(self.shape))]}
+        for node in reversed(order):
+            total = parts[id(node)][0]
+            for part in parts[id(node)][1:]:
+                total = total + part
+            node.grad = total
+            if node.op is not None:
+                found = node.op.gradient(total, node)
+                found = found if isinstance(found, tuple) else (found,)
+                for one, part in zip(node.inputs, found):
+                    parts.setdefault(id(one), []).append(part)
+
+class Add(Op):
+    def compute(self, a, b):
+        return a + b
+    def gradient(self, out_grad, node):
+        return out_grad, out_grad
+
+def add(a, b):
+    return Add()(a, b)
+
+class Mul(Op):
+    def compute(self, a, b):
+        return a * b
+    def gradient(self, out_grad, node):
+        a, b = node.inputs
+        return out_grad * b, out_grad * a
+
+def multiply(a, b):
+    return Mul()(a, b)
+
+class Power(Op):
+    def __init__(self, scalar):
+        self.scalar = scalar
+    def compute(self, a):
+        return a**self.scalar
+    def gradient(self, out_grad, node):
+        return out_grad * Tensor(self.scalar * node.inputs[0].cached_data ** (self.scalar - 1))
+
+def power(a, scalar):
+    return Power(scalar)(a)
+
+class Transpose(Op):
+    def __init__(self, axes):
+        self.axes = axes
+    def compute(self, a):
+        return np.swapaxes(a, *(self.axes or (-1, -2)))
+    def gradient(self, out_grad, node):
+        return transpose(out_grad, self.axes)
+
+def transpose(a, axes=None):
+    return Transpose(axes)(a)
+
+class BroadcastTo(Op):
+    def __init__(self, shape):
+        self.shape = shape
+    def compute(self, a):
+        return np.broadcast_to(a, self.shape)
+    def gradient(self, out_grad, node):
+        return summation(out_grad, (1,))
+
+def broadcast_to(a, shape):
+    return BroadcastTo(shape)(a)
+
+class Summation(Op):
+    def __init__(self, axes):
+        self.axes = axes
+    def compute(self, a):
+        return np.sum(a, axis=self.axes, keepdims=True)
+    def gradient(self, out_grad, node):
+        return Tensor(np.broadcast_to(out_grad.cached_data, node.inputs[0].shape))
+
+def summation(a, axes=None):
+    return Summation(axes)(a)
+
+class MatMul(Op):
+    def compute(self, a, b):
+        return a @ b
+    def gradient(self, out_grad, node):
+        a, b = node.inputs
+        grad = matmul(transpose(a), out_grad)
+        if len(a.shape) > len(b.shape):
+            grad = Tensor(summation(grad, (0,)).cached_data[0])
+        return matmul(out_grad, transpose(b)), grad
+
+def matmul(a, b):
+    return MatMul()(a, b)
+
+class Softplus(Op):
+    def compute(self, a):
+        raise NotImplementedError("to do")
+    def gradient(self, out_grad, node):
+        raise NotImplementedError("to do")
+
+def softplus(a):
+    return Softplus()(a)
+"""
+
+
+def test_classes_of_one_operation_are_checked_through_the_functions_that_make_them(reports):
+    found = reports(RULES)
+    names = {"Add", "Mul", "Power", "Transpose (0, 2)", "BroadcastTo (3, 4)", "MatMul"}
+    names |= {"Summation (axes=(0,))", "Summation (axes=(1,))", "MatMul (batch)"}
+    assert names < set(found)
+    # the operators of this class do not allow for broadcasting
+    assert wrong(found) == {"Tensor.__add__ (broadcast)", "Tensor.__mul__ (broadcast)", "Softplus"}
+    assert found["Softplus"]["state"] == "refused" and "to do" in found["Softplus"]["words"]
+    assert set(reports(RULES, "matmul")) == {"MatMul", "MatMul (batch)"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "names", "line"),
+    [
+        ("return out_grad * b, out_grad * a", "return out_grad * a, out_grad * a", {"Mul"}, None),
+        ("return out_grad, out_grad", "return out_grad, out_grad * out_grad", {"Add"}, "a"),
+        ("(self.scalar - 1)", "(self.scalar - 2)", {"Power"}, "node.inputs"),
+        ("summation(out_grad, (1,))", "summation(out_grad, (0,))", {"BroadcastTo (3, 4)"}, None),
+        ("summation(grad, (0,)).cached_data[0]", "grad.cached_data[0]", {"MatMul (batch)"}, None),
+        ("transpose(out_grad, self.axes)", "transpose(out_grad)", {"Transpose (0, 2)"}, None),
+    ],
+)
+def test_a_mistake_in_a_class_of_one_operation_is_found_and_named(reports, old, new, names, line):
+    assert RULES.count(old) == 1
+    found = reports(RULES.replace(old, new))
+    assert names <= wrong(found)
+    for name in names if line else ():
+        bad = [one for one in found[name]["inputs"] if one["kind"] != "ok"]
+        assert bad and all(line in one["numbers"].get("where", "") for one in bad)
+
+
+def test_a_guard_of_a_logarithm_is_forgiven_in_its_operation(reports):
+    def with_guard(guard):
+        return NUMBERS.replace("math.log(self.data)", f"math.log(self.data + {guard})")
+
+    assert not wrong(reports(with_guard("1e-8")))
+    assert wrong(reports(with_guard("0.1"))) == {"Value.log"}
+
+
+def test_a_number_is_passed_as_a_number(reports):
+    source = NUMBERS.replace("def backward(self):", "def backward(self, grad=1.0):")
+    source = source.replace("        self.grad = 1.0\n", "        self.grad = grad\n")
+    line = "            self.grad += out.grad\n            other.grad += out.grad"
+    assert source.count(line) == 1
+    # with an array, both would share one object, and += would change both
+    shared = "            self.grad = self.grad + out.grad if self.grad else out.grad\n"
+    shared += shared.replace("self", "other")
+    assert not wrong(reports(source.replace(line, shared.rstrip("\n"))))
