@@ -146,11 +146,12 @@ class Operation(NamedTuple):
         if self.rule is None:
             every = parameters_of(self.source).every
         else:
-            every = self.rule.parameters.required or ["x", "y"]
+            every = self.rule.parameters.required
         if self.is_of_list:
             holder = next(iter(every), "tensors")
             return tuple(f"{holder}[{n}]" for n in range(self.arity))
-        return tuple(every[: self.arity])
+        more = [name for name in ("x", "y") if name not in every]  # for `*inputs`
+        return tuple([*every, *more][: self.arity])
 
     def result(self, source, nodes):
         """Return the resulting object, with ``source`` in the place of the user's function.

@@ -289,12 +289,12 @@ def _is_for_arrays(kind, options):
 
 
 def is_users(kind):
-    """Return whether a class is the user's own: from no library, and not built in.
+    """Return whether a class or function is the user's own: from no library, and not built in.
 
     Parameters
     ----------
-    kind : type
-        The class.
+    kind : type or function
+        The class or function.
 
     Returns
     -------
@@ -343,11 +343,44 @@ def for_double(kind):
                 changes.append((module, name, DOUBLE))
             elif any(value is small for small in SMALL):
                 changes.append((module, name, np.float64))
-            for function in vars(value).values() if inspect.isclass(value) else [value]:
-                if inspect.isfunction(function) and function.__defaults__:
-                    doubled = tuple(map(_doubled, function.__defaults__))
-                    changes.append((function, "__defaults__", doubled))
+            for held in vars(value).values() if inspect.isclass(value) else [value]:
+                for function in _functions_in(held):
+                    changes += _doubled_parts(function)
     return changes
+
+
+def _functions_in(value):
+    """Yield the function of a method or a property, and those that a decorator has wrapped."""
+    value = getattr(value, "__func__", None) or getattr(value, "fget", None) or value
+    if inspect.isfunction(value) and is_users(value):
+        yield value
+        for cell in value.__closure__ or ():
+            with contextlib.suppress(ValueError):  # an empty cell
+                if cell.cell_contents is not value:
+                    yield from _functions_in(cell.cell_contents)
+
+
+def _doubled_parts(function):
+    """Return the attributes by which a function uses float64 for float32, also by their names."""
+    changes = []
+    if function.__defaults__:
+        changes.append((function, "__defaults__", tuple(map(_doubled, function.__defaults__))))
+    if function.__kwdefaults__:
+        kept = {name: _doubled(value) for name, value in function.__kwdefaults__.items()}
+        changes.append((function, "__kwdefaults__", kept))
+    code = _doubled_code(function.__code__)
+    if code is not function.__code__:
+        changes.append((function, "__code__", code))
+    return changes
+
+
+def _doubled_code(code):
+    constants = tuple(
+        _doubled_code(one) if isinstance(one, types.CodeType) else _doubled(one)
+        for one in code.co_consts
+    )
+    same = all(a is b for a, b in zip(constants, code.co_consts, strict=True))
+    return code if same else code.replace(co_consts=constants)
 
 
 def _asks_for_float32(source):
@@ -360,6 +393,8 @@ def _asks_for_float32(source):
 
 
 def _doubled(default):
+    if isinstance(default, str) and default in ("float32", "float16"):
+        return "float64"
     return np.float64 if any(default is small for small in SMALL) else default
 
 

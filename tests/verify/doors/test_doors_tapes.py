@@ -483,6 +483,28 @@ def test_single_precision_may_be_imported_by_its_name(reports):
     assert len(found) == 10 and not wrong(found)
 
 
+def test_single_precision_may_be_asked_for_by_a_text(reports):
+    source = ARRAYS.replace("np.asarray(data, dtype=np.float32)", "np.asarray(data, dtype=dtype)")
+    source = source.replace("parents=()):", "parents=(), *, dtype='float32'):", 1)
+    # a decorator hides the function
+    source = source.replace(
+        "class Tensor:",
+        """
+def counted(function):
+    def wrapper(*inputs):
+        return function(*inputs)
+    return wrapper
+
+class Tensor:""",
+    )
+    source = source.replace("    def relu(self):", "    @counted\n    def relu(self):")
+    source = source.replace(
+        "np.maximum(self.data, 0)", "np.maximum(self.data, 0).astype('float32')"
+    )
+    found = reports(source)
+    assert len(found) == 10 and not wrong(found)
+
+
 def test_a_class_may_refuse_complex_numbers_by_an_assertion(reports):
     line = "        self.requires_grad = requires_grad"
     check = "        assert 'float' in np.asarray(data).dtype.name\n"
