@@ -132,6 +132,11 @@ class Operation(NamedTuple):
         return self.name.partition(" (")[0]
 
     @property
+    def owner(self):
+        """The class whose methods hold the value and the gradient."""
+        return self.kind if self.rule is None else self.rule.kind
+
+    @property
     def aliases(self):
         """Other names by which a user may ask for it."""
         called = "apply" if self.rule is None else self.rule.call.__name__

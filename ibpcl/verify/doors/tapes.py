@@ -671,7 +671,7 @@ def _pair(record, one, weighted, doubled):
         return result(source, nodes)
 
     def forward(source, *arrays):
-        with _with_method(one.rule, one.rule and one.rule.forward, source):
+        with _with_method(one.rule, "forward", source):
             outs = [result(source, nodes) for nodes in record.nodes(arrays)]
         out = (
             record.read(outs[0]) if record.holds_arrays else np.array(list(map(record.read, outs)))
@@ -682,7 +682,7 @@ def _pair(record, one, weighted, doubled):
         sets = record.nodes(arrays)
         weights = [dout] if record.holds_arrays or not weighted else np.ravel(dout)
         start = source if one.is_pass else getattr(one.kind, record.backward)
-        with _with_method(one.rule, one.rule and one.rule.backward, source):
+        with _with_method(one.rule, "backward", source):
             for n, nodes in enumerate(sets):
                 weight = weights[n] if weighted else None
                 run_backward(record, start, with_same_value(source, nodes), weight)
@@ -722,11 +722,11 @@ def _pair(record, one, weighted, doubled):
     elif not record.start:
         notes.append(f"the backward pass begins at out * dout, by (out * dout).{record.backward}()")
     return Pair(
-        Adapted(first, forward, one.rule.kind if one.rule else one.kind),
+        Adapted(first, forward, one.owner),
         Adapted(
             one.source,
             lambda *arguments: tuple(backward(*arguments)[n] for n in learned),
-            one.rule.kind if one.rule else one.kind,
+            one.owner,
         ),
         names,
         (first, one.source),
@@ -738,11 +738,12 @@ def _pair(record, one, weighted, doubled):
 
 
 @contextlib.contextmanager
-def _with_method(rule, name, source):
-    """Put a version of a method of a rule's class into it, for the calls inside."""
+def _with_method(rule, role, source):
+    """Put a version of the forward or backward of a rule into its class, for the calls inside."""
     if rule is None:
         yield
         return
+    name = getattr(rule, role)
     before = inspect.getattr_static(rule.kind, name)
     made = staticmethod(source) if isinstance(before, staticmethod) else source
     setattr(rule.kind, name, made)
