@@ -49,6 +49,10 @@ STRIDED = {"pool_param": {"pool_height": 2, "pool_width": 2, "stride": 2}}
 # an argument that a docstring calls a probability
 PROBABLE = r"^\s*{}\b\s*(?::|-|\().*probabilit"
 LISTED = r"\b{}\b\s*:\s*(?::class:)?.{{0,30}}\blist of"  # an argument that a docstring calls a list
+IMAGES = frozenset({"image", "images", "img", "imgs"})
+# Shapes that are tried where the code asks for a number of axes.
+SQUARES = (2, 4, 4)  # two square images
+OF_AXES = {3: [(2, 3, 4), SQUARES], 4: [(2, 3, 4, 4), (2, 4, 4, 3), (2, 6, 6, 3)]}
 MOST = 200  # combinations that are tried
 
 
@@ -393,26 +397,45 @@ def combinations(options, documented=()):
 
 
 def reshaped(guess, message):
-    """Return guesses with the size that an error message of ``reshape`` asks for.
+    """Return guesses with the size or the number of axes that an error message asks for.
 
     Parameters
     ----------
     guess : dict of str to object
         The guess that raised.
     message : str
-        Message of the exception.
+        Message of the exception: of ``reshape``, or of ``n, c, h, w = x.shape``.
 
     Returns
     -------
     list of dict
-        One guess for each array that had the size in the message; empty for other messages.
+        Guesses in which one array has another shape; empty for other messages.
 
     Examples
     --------
     >>> guess = {"x": np.zeros((3, 4))}
     >>> reshaped(guess, "cannot reshape array of size 12 into shape (2,1)")[0]["x"].shape
     (2, 1)
+    >>> message = "not enough values to unpack (expected 3, got 2) (line 2: n, t, d = x.shape)"
+    >>> reshaped(guess, message)[0]["x"].shape
+    (2, 3, 4)
     """
+    rng = np.random.default_rng(0)
+    arrays = {
+        name: value
+        for name, value in guess.items()
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f"
+    }
+    match = re.search(r"not enough values to unpack \(expected (\d), got (\d)\).*\.shape", message)
+    if match is not None:
+        expected, got = map(int, match.groups())
+        return [
+            {**guess, name: rng.normal(size=shape)}
+            for name, value in arrays.items()
+            if value.ndim == got
+            for shape in OF_AXES.get(expected, ())
+            if expected != 3 or IMAGES.isdisjoint(words.tokens(name)) or shape == SQUARES
+        ]
     match = re.search(
         r"cannot reshape array of size (\d+) into shape \((\d+(?:, ?\d+)*),?\)", message
     )
@@ -422,11 +445,10 @@ def reshaped(guess, message):
     shape = tuple(map(int, match.group(2).split(",")))
     if np.prod(shape) < 2:
         return []
-    rng = np.random.default_rng(0)
     return [
         {**guess, name: rng.normal(size=shape)}
-        for name, value in guess.items()
-        if isinstance(value, np.ndarray) and value.size == size and value.dtype.kind == "f"
+        for name, value in arrays.items()
+        if value.size == size
     ]
 
 

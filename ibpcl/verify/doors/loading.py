@@ -2,6 +2,7 @@
 
 import ast
 import contextlib
+import functools
 import importlib.util
 import io
 import linecache
@@ -109,6 +110,7 @@ def load(path):
     tree = _parsed(file, path, is_notebook)
     module = _module(file, _levels(tree))
     failures = _restored(tree, file)
+    _convert_arrays(tree, module)
     first = _run_all(tree, module, file, path, is_notebook, failures)
     return Loaded(module, failures, first)
 
@@ -130,6 +132,25 @@ def _restored(tree, file):
         f"{notebooks.place(file, node.lineno)}: NumPy has removed np.{name}; here it still works"
         for name, node in old.items()
     ]
+
+
+def _convert_arrays(tree, module):
+    """Let ``float(b)`` and ``int(b)`` take arrays of size one, as before NumPy 2.4.
+
+    Only in files that call these names and do nothing else with them, such as ``dtype=float``.
+    """
+    nodes = list(ast.walk(tree))
+    called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+    for kind in (float, int):
+        uses = [one for one in nodes if isinstance(one, ast.Name) and one.id == kind.__name__]
+        if uses and all(id(one) in called for one in uses):
+            vars(module)[kind.__name__] = functools.partial(_number, kind)
+
+
+def _number(kind, *values):
+    if len(values) == 1 and isinstance(values[0], numpy.ndarray) and values[0].size == 1:
+        return kind(values[0].item())
+    return kind(*values)
 
 
 def _run_all(tree, module, file, path, is_notebook, failures, inside=""):

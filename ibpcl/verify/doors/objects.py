@@ -146,11 +146,27 @@ class Opened:
         before = leaves.arrays_in(self.holder)
         new = [path for path in leaves.arrays_in(after) if path not in before]
         return any(
-            words.is_learned(path[-1])
-            or (len(path) > 1 and words.plain(path[-2]) in words.PARAMETER_HOLDERS)
+            self._is_kept(after, path)
             for path in new
             if isinstance(path[-1], str)
+            and (
+                words.is_learned(path[-1])
+                or (len(path) > 1 and words.plain(path[-2]) in words.PARAMETER_HOLDERS)
+            )
         )
+
+    def _is_kept(self, after, path):
+        """Return whether another forward keeps a changed array, and does not compute it again."""
+        copy = leaves.duplicate(after)
+        array = leaves.arrays_in(copy)[path]
+        changed = array + 1
+        array[...] = changed
+        try:
+            self._call(self.forward, copy, self._copies())
+        except (Exception, SystemExit):  # code under check may raise anything
+            return True
+        now = leaves.arrays_in(copy).get(path)
+        return np.shape(now) == changed.shape and bool(np.all(now == changed))
 
     def _title(self, method):
         return f"{self.kind.__name__}.{method}"

@@ -44,6 +44,7 @@ FORWARD_METHODS = (
     "forward",
     "forward_pass",
     "forward_propagation",
+    "forward_propagate",
     "forward_prop",
     "forwardprop",
     "feedforward",
@@ -69,6 +70,7 @@ BACKWARD_METHODS = (
     "backward",
     "backward_pass",
     "backward_propagation",
+    "backward_propagate",
     "backward_prop",
     "backpropagation",
     "back_propagation",
@@ -110,9 +112,16 @@ BACKWARD_METHODS = (
     "compute_grad",
     "calculate_gradients",
     "calculate_gradient",
+    "compute_derivative",
+    "compute_derivatives",
+    "calculate_derivative",
     "_compute_gradients",
     "_compute_gradient",
 )
+
+# Switches with which a forward keeps what its backward needs.
+TRAINING = ("training", "train", "istraining", "istrain", "trainmode", "fortraining")
+TRAINING += ("savecache", "cacheinput", "keepcache", "storecache", "usecache")
 
 COTANGENTS = {
     "dout",
@@ -595,7 +604,7 @@ def is_training(name):
     >>> [is_training(name) for name in ("training", "is_train", "train_mode", "trained")]
     [True, True, True, False]
     """
-    return plain(name) in ("training", "train", "istraining", "istrain", "trainmode", "fortraining")
+    return plain(name) in TRAINING
 
 
 def is_learned(name):

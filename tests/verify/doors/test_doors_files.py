@@ -1362,3 +1362,92 @@ def test_annotations_may_name_what_only_a_type_checker_imports(file):
     (verdict,) = report["inputs"]
     assert verdict["kind"] == "constant_factor"
     assert verdict["numbers"]["where"].endswith("return dout * np.exp(2 * x)")
+
+
+SIZES = """
+import numpy as np
+
+def single_forward(x, W, b):
+    return np.sum(x * W) + float(b), (x, W, b)
+
+def single_backward(dout, cache):
+    x, W, b = cache
+    return dout * W, dout * x, dout * np.ones_like(b)
+
+def check_inputs():
+    return np.arange(6.0).reshape(2, 3), np.ones((2, 3)), np.array([[0.5]])
+"""
+
+
+def test_a_number_may_be_made_of_an_array_of_size_one(file):
+    assert verdicts(file(SIZES)) == {"single_forward": "ok"}
+    assert verdicts(file(SIZES.replace("dout * x,", "dout * W,"))) == {"single_forward": "wrong"}
+    # here the name is also a type, and the call raises as NumPy does
+    other = SIZES.replace("np.ones_like(b)", "np.ones(b.shape, dtype=float)")
+    assert verdicts(file(other)) == {"single_forward": "wrong"}
+
+
+PROPAGATED = """
+import numpy as np
+
+class Dense:
+    def __init__(self, units=2):
+        self.units = units
+        self.params, self.cache, self.grads = {}, {}, {}
+
+    def forward_propagate(self, X, save_cache=False):
+        if "W" not in self.params:
+            self.params["W"] = np.random.randn(self.units, X.shape[0])
+        if save_cache:
+            self.cache["A"] = X
+        return self.params["W"] @ X
+
+    def back_propagate(self, dZ):
+        self.grads["dW"] = dZ @ self.cache["A"].T
+        return self.params["W"].T @ dZ
+
+class Kept:
+    def __init__(self):
+        self.params = {"w": np.array([[0.5, -0.3], [0.2, 0.9]])}
+        self.grads = {}
+        self.w = None
+
+    def forward(self, x):
+        self.x = x
+        self.w = self.params["w"].reshape(2, 2)  # for the backward, not a second parameter
+        return x @ self.w
+
+    def backward(self, dout):
+        self.grads["w"] = self.x.T @ dout
+        return dout @ self.w.T
+
+def check_inputs():
+    return {"X": np.ones((3, 4)), "x": np.array([[1.0, 2.0], [0.5, -1.0]])}
+"""
+
+
+def test_a_forward_may_be_asked_to_keep_its_cache_and_may_keep_its_weights(file):
+    assert verdicts(file(PROPAGATED)) == {"Dense": "ok", "Kept": "ok"}
+    wrong = PROPAGATED.replace("self.x.T @ dout", "self.x.T @ dout / 2")
+    assert verdicts(file(wrong)) == {"Dense": "ok", "Kept": "wrong"}
+
+
+IMAGES = """
+import numpy as np
+
+class Shift:
+    def forward(self, X):
+        n, h, w, c = X.shape
+        self.shape = X.shape
+        return X * np.arange(1.0, c + 1)
+
+    def backward(self, dout):
+        return dout * np.arange(1.0, self.shape[3] + 1)
+"""
+
+
+def test_a_number_of_axes_is_learned_from_the_message_of_an_assignment(file):
+    assert verdicts(file(IMAGES)) == {"Shift": "ok"}
+    assert verdicts(file(IMAGES.replace("self.shape[3] + 1)", "self.shape[3] + 1)[::-1]"))) == {
+        "Shift": "wrong"
+    }
