@@ -426,13 +426,16 @@ def reshaped(guess, message):
         for name, value in guess.items()
         if isinstance(value, np.ndarray) and value.dtype.kind == "f"
     }
-    match = re.search(r"not enough values to unpack \(expected (\d), got (\d)\).*\.shape", message)
+    match = re.search(
+        r"not enough values to unpack \(expected (\d), got (\d)\).*?(\w+)\.shape", message
+    )
     if match is not None:
-        expected, got = map(int, match.groups())
+        expected, got = map(int, match.groups()[:2])
+        named = match.group(3)
         return [
             {**guess, name: rng.normal(size=shape)}
             for name, value in arrays.items()
-            if value.ndim == got
+            if value.ndim == got and (name == named or named not in arrays)
             for shape in OF_AXES.get(expected, ())
             if expected != 3 or IMAGES.isdisjoint(words.tokens(name)) or shape == SQUARES
         ]
