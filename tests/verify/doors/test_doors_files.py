@@ -1451,3 +1451,50 @@ def test_a_number_of_axes_is_learned_from_the_message_of_an_assignment(file):
     assert verdicts(file(IMAGES.replace("self.shape[3] + 1)", "self.shape[3] + 1)[::-1]"))) == {
         "Shift": "wrong"
     }
+
+
+def test_a_package_whose_modules_name_each_other_by_its_attributes_is_read(tmp_path):
+    package = tmp_path / "looped"
+    (package / "ops").mkdir(parents=True)
+    files = {
+        "__init__.py": "from . import ops\n",
+        "core.py": (
+            "import looped\nfrom looped import start\n"
+            "def f(x):\n    return looped.ops.square(x)\n"
+            "def f_prime(x):\n    return 2 * x * looped.core.ONE\nONE = 1\n"
+        ),
+        "start.py": "",
+        # it needs the names of the core, which are not there when the package is run first
+        "ops/__init__.py": "from ..core import ONE\ndef square(x):\n    return ONE * x**2\n",
+    }
+    for name, text in files.items():
+        (package / name).write_text(text, encoding="utf-8")
+    try:
+        assert verdicts(package / "core.py") == {"f": "ok"}
+    finally:
+        for name in [name for name in sys.modules if name.split(".")[0] in ("looped", "core")]:
+            del sys.modules[name]
+
+
+AVERAGED = """
+import numpy as np
+
+class Linear:
+    def __init__(self, n_inp, n_out):
+        self.weights = np.random.uniform(-1, 1, (n_inp, n_out))
+        self.bias = np.zeros(n_out)
+
+    def forward(self, x):
+        self.x = x
+        return x @ self.weights + self.bias
+
+    def backward(self, grad):
+        self.grad_w = (self.x[:, :, None] @ grad[:, None, :]).mean(axis=0)
+        self.grad_b = grad.mean(axis=0)
+        return grad @ self.weights.T
+"""
+
+
+def test_inputs_for_which_parameters_have_no_gradient_excuse_no_mistake(file):
+    assert verdicts(file(AVERAGED)) == {"Linear": "wrong"}
+    assert verdicts(file(AVERAGED.replace(".mean(axis=0)", ".sum(axis=0)"))) == {"Linear": "ok"}

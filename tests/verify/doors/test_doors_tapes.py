@@ -721,9 +721,37 @@ def test_a_guard_of_a_logarithm_is_forgiven_in_its_operation(reports):
 def test_a_number_is_passed_as_a_number(reports):
     source = NUMBERS.replace("def backward(self):", "def backward(self, grad=1.0):")
     source = source.replace("        self.grad = 1.0\n", "        self.grad = grad\n")
-    line = "            self.grad += out.grad\n            other.grad += out.grad"
-    assert source.count(line) == 1
-    # with an array, both would share one object, and += would change both
-    shared = "            self.grad = self.grad + out.grad if self.grad else out.grad\n"
-    shared += shared.replace("self", "other")
-    assert not wrong(reports(source.replace(line, shared.rstrip("\n"))))
+    lines = "            self.grad += out.grad\n            other.grad += out.grad\n"
+    assert source.count(lines) == 1
+    # with an array, both would get the same object, and += would change both
+    shared = (
+        "            for one in (self, other):\n"
+        "                if one.grad:\n                    one.grad += out.grad\n"
+        "                else:\n                    one.grad = out.grad\n"
+    )
+    assert not wrong(reports(source.replace(lines, shared)))
+
+
+def test_a_method_that_applies_a_class_is_read_there(reports):
+    method = """
+    def root(self):
+        return Root.apply(self)
+
+    def relu(self):"""
+    source = (
+        ARRAYS.replace("\n    def relu(self):", method)
+        + """
+class Root(Function):
+    def forward(self, x):
+        self.out = np.sqrt(x + 1e-12)
+        return self.out
+
+    def backward(self, dout):
+        return (dout / (2 * self.out),)
+"""
+    )
+    # the guard is in the class, not in the method
+    assert not wrong(reports(source, "Tensor.root", "Root"))
+    bad = reports(source.replace("(2 * self.out)", "self.out"), "Tensor.root")
+    (item,) = bad["Tensor.root"]["inputs"]
+    assert item["kind"] == "constant_factor"
