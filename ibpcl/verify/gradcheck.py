@@ -81,6 +81,8 @@ def check(
         The inputs of ``f`` at which to compare.  The keys of a dict are their names.  float32
         arrays are converted to float64, and arrays may lie in nested lists, tuples and dicts.  A
         gradient that is right at these inputs is compared once more at slightly different ones.
+        Objects of a class that records how they were computed, and models with such parameters,
+        are inputs of a function that returns such an object.
     wrt : sequence of int or str, optional
         The inputs whose gradients ``f_vjp`` returns, in its order.  By default, all floating-point
         inputs.

@@ -1,5 +1,7 @@
 """Mistakes planted into right gradients are caught and named."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -600,3 +602,12 @@ def test_a_window_along_one_axis_is_flipped_along_it():
     )
     assert report["w"].ok
     assert report["x"].kind == "shifted" and "`w` should be `w[::-1]`" in report["x"].words
+
+
+def test_a_gradient_without_source_has_no_line():
+    def gradient(factor, dout, x):
+        return factor * x
+
+    report = check(lambda x: x**2, functools.partial(gradient, 2.0), (np.array([1.0, 2.0, 0.5]),))
+    (verdict,) = report.inputs
+    assert verdict.kind == "elementwise_factor" and "where" not in verdict.numbers

@@ -21,6 +21,8 @@ from ibpcl.verify.doors.tapes import (
     run_backward,
 )
 
+MISSING = object()
+
 
 def kind_of(inputs):
     """Return the class of the objects in the inputs that record how they were computed.
@@ -156,14 +158,14 @@ def _pair(call, weighted, doubled):
 
     names = tuple(call.recorded)
     values = tuple(np.array(record.read(one)) for one in call.recorded.values())
-    is_value = True
+    in_gradient = False
     try:
         with np.errstate(all="ignore"):
             out, cache = forward(call.function, *values)
-            is_value = False
+            in_gradient = True
             backward(call.function, np.ones(np.shape(out)), cache)
-    except Exception as error:
-        raise FormError(f"check: {raised(error, title)}", in_gradient=not is_value) from error
+    except Exception as error:  # code under check may raise anything
+        raise FormError(f"check: {raised(error, title)}", in_gradient) from error
     notes = [f"the inputs are {kind.__name__} objects; {record.backward}() gives their gradients"]
     if doubled:
         notes.append("it is done twice with the same objects, and the results are added")
@@ -207,12 +209,15 @@ def _named(f, inputs, names):
 
 @contextlib.contextmanager
 def _changed(states):
-    """Set attributes for the calls inside: (object, name, value)."""
-    before = [(holder, name, getattr(holder, name, None)) for holder, name, _ in states]
+    """Set attributes, given as (object, name, value), for the calls inside; then undo it."""
+    before = [(holder, name, getattr(holder, name, MISSING)) for holder, name, _ in states]
     try:
         for holder, name, value in states:
             setattr(holder, name, value)
         yield
     finally:
         for holder, name, value in before:
-            setattr(holder, name, value)
+            if value is MISSING:
+                delattr(holder, name)
+            else:
+                setattr(holder, name, value)

@@ -436,8 +436,7 @@ def reshaped(guess, message):
             {**guess, name: rng.normal(size=shape)}
             for name, value in arrays.items()
             if value.ndim == got and (name == named or named not in arrays)
-            for shape in OF_AXES.get(expected, ())
-            if expected != 3 or IMAGES.isdisjoint(words.tokens(name)) or shape == SQUARES
+            for shape in _of_axes(name, expected)
         ]
     match = re.search(
         r"cannot reshape array of size (\d+) into shape \((\d+(?:, ?\d+)*),?\)", message
@@ -453,6 +452,13 @@ def reshaped(guess, message):
         for name, value in arrays.items()
         if value.size == size
     ]
+
+
+def _of_axes(name, n_axes):
+    """Return shapes with a number of axes; images of three axes are square."""
+    if n_axes == 3 and not IMAGES.isdisjoint(words.tokens(name)):
+        return [SQUARES]
+    return OF_AXES.get(n_axes, ())
 
 
 def indexed(guess, message):

@@ -148,6 +148,7 @@ def _convert_arrays(tree, module):
 
 
 def _number(kind, *values):
+    """Return ``kind(*values)``, where the only value may be an array with one entry."""
     if len(values) == 1 and isinstance(values[0], numpy.ndarray) and values[0].size == 1:
         return kind(values[0].item())
     return kind(*values)

@@ -221,6 +221,7 @@ def operations_of(kind, backward, holds_arrays, module):
 
 
 def _shapes_of(name):
+    """Return shapes of two objects for a function, according to its name."""
     if words.plain(name) in PRODUCTS:
         return MATRICES
     return COLUMNS if {"binary", "bce", "logistic"} & set(words.tokens(name)) else EQUAL

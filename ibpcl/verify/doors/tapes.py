@@ -16,6 +16,7 @@ import types
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
+from unittest import mock
 
 import numpy as np
 
@@ -212,6 +213,7 @@ def _classes(module):
 
 
 def _described(record):
+    """Return what `operations_of` and `methods_of` need to know of a record."""
     return record.kind, record.backward, record.holds_arrays
 
 
@@ -375,6 +377,7 @@ def _doubled_parts(function):
 
 
 def _doubled_code(code):
+    """Return compiled code with float64 for float32 in its constants and its nested functions."""
     constants = tuple(
         _doubled_code(one) if isinstance(one, types.CodeType) else _doubled(one)
         for one in code.co_consts
@@ -393,6 +396,7 @@ def _asks_for_float32(source):
 
 
 def _doubled(default):
+    """Return float64 for a smaller type or its name; other values stay."""
     if isinstance(default, str) and default in ("float32", "float16"):
         return "float64"
     return np.float64 if any(default is small for small in SMALL) else default
@@ -496,6 +500,7 @@ def _values(record, one):
 
 
 def _halves(record, one):
+    """Return 0.5 in every entry of the objects that an operation takes."""
     shapes = one.shapes[: one.arity] if record.holds_arrays else [(ENTRIES,)] * one.arity
     return [np.full(shape, 0.5) for shape in shapes]
 
@@ -737,20 +742,13 @@ def _pair(record, one, weighted, doubled):
     )
 
 
-@contextlib.contextmanager
 def _with_method(rule, role, source):
     """Put a version of the forward or backward of a rule into its class, for the calls inside."""
     if rule is None:
-        yield
-        return
+        return contextlib.nullcontext()
     name = getattr(rule, role)
-    before = inspect.getattr_static(rule.kind, name)
-    made = staticmethod(source) if isinstance(before, staticmethod) else source
-    setattr(rule.kind, name, made)
-    try:
-        yield
-    finally:
-        setattr(rule.kind, name, before)
+    is_static = isinstance(inspect.getattr_static(rule.kind, name), staticmethod)
+    return mock.patch.object(rule.kind, name, staticmethod(source) if is_static else source)
 
 
 def run_backward(record, start, out, weight):

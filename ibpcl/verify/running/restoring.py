@@ -65,7 +65,6 @@ class State:
     """
 
     def __init__(self, *functions, draws=False):
-        self.draws = draws
         self.holders = [
             holder
             for holder in _holders(functions)
@@ -287,6 +286,7 @@ def _put_back(now, saved, part):
 
 
 def _mapped(part, array):
+    """Return an array of objects with the parts of its entries."""
     mapped = np.empty(array.shape, object)
     for index, item in np.ndenumerate(array):
         mapped[index] = part(item)

@@ -1,66 +1,11 @@
 """Functions of objects that record how they were computed, checked from Python."""
 
-import re
-
 import numpy as np
 import pytest
+from engine_of_numbers import Value
 
 import ibpcl
 from ibpcl.verify.doors.refusals import FormError
-
-
-class Value:
-    def __init__(self, data, children=()):
-        self.data = data
-        self.grad = 0.0
-        self.children = children
-        self.pull = lambda: None
-
-    def __add__(self, other):
-        other = other if isinstance(other, Value) else Value(other)
-        out = Value(self.data + other.data, (self, other))
-
-        def pull():
-            self.grad += out.grad
-            other.grad += out.grad
-
-        out.pull = pull
-        return out
-
-    def __mul__(self, other):
-        other = other if isinstance(other, Value) else Value(other)
-        out = Value(self.data * other.data, (self, other))
-
-        def pull():
-            self.grad += other.data * out.grad
-            other.grad += self.data * out.grad
-
-        out.pull = pull
-        return out
-
-    def tanh(self):
-        out = Value(np.tanh(self.data), (self,))
-
-        def pull():
-            self.grad += (1 - out.data**2) * out.grad
-
-        out.pull = pull
-        return out
-
-    def backward(self):
-        order, seen = [], set()
-
-        def visit(node):
-            if node not in seen:
-                seen.add(node)
-                for child in node.children:
-                    visit(child)
-                order.append(node)
-
-        visit(self)
-        self.grad = 1.0
-        for node in reversed(order):
-            node.pull()
 
 
 class Tensor:
@@ -96,7 +41,8 @@ class Neuron:
         self.bias = Value(0.1)
 
     def __call__(self, x):
-        return (self.weights[0] * x[0] + self.weights[1] * x[1] + self.bias).tanh()
+        products = [w * Value(a) for w, a in zip(self.weights, x, strict=True)]
+        return (products[0] + products[1] + self.bias).tanh()
 
     def parameters(self):
         return [*self.weights, self.bias]
@@ -142,7 +88,7 @@ def test_a_model_is_checked_with_all_its_parameters():
     before = neuron.parameters()
 
     def loss(model, x=(0.5, -0.3)):
-        error = model(x) + -1.0
+        error = model(x) + Value(-1.0)
         return error * error
 
     report = ibpcl.check(loss, neuron)
@@ -156,7 +102,7 @@ def test_a_model_is_checked_with_all_its_parameters():
 
 def test_objects_may_lie_in_lists_beside_other_inputs():
     def loss(x, n):
-        return (x[0] * x[1] + x[0]) * n
+        return (x[0] * x[1] + x[0]) * Value(n)
 
     report = ibpcl.check(loss, ([Value(0.3), Value(0.9)], 2))
     assert report.ok and names(report) == ["x[0]", "x[1]"]
@@ -164,8 +110,7 @@ def test_objects_may_lie_in_lists_beside_other_inputs():
 
 def test_a_gradient_that_replaces_that_of_an_earlier_use_is_named():
     report = ibpcl.check(replaced, Value(0.5))
-    assert not report.ok and any("+=" in note for note in report.notes)
-    assert "instead of being added" in " ".join(report.notes)
+    assert not report.ok and any("self.grad +=" in note for note in report.notes)
 
 
 def test_arrays_of_single_precision_are_checked_in_double_precision():
@@ -177,5 +122,30 @@ def test_arrays_of_single_precision_are_checked_in_double_precision():
 
 
 def test_a_function_that_returns_something_else_is_refused():
-    with pytest.raises(FormError, match=re.escape("must return a Value, got float")):
+    with pytest.raises(FormError, match=r"Value.*float"):
         ibpcl.check(lambda a: a.data * 2.0, Value(0.3))
+
+
+class Late:
+    """A number whose gradient does not exist before the backward."""
+
+    grad: float
+
+    def __init__(self, data):
+        self.data = data
+        self.pull = lambda grad: None
+
+    def square(self):
+        out = Late(self.data**2)
+        out.pull = lambda grad: setattr(self, "grad", 2 * self.data * grad)
+        return out
+
+    def backward(self, grad=1.0):
+        self.grad = grad
+        self.pull(grad)
+
+
+def test_an_attribute_that_the_backward_makes_is_removed_again():
+    x = Late(0.7)
+    assert ibpcl.check(lambda x: x.square(), x).ok
+    assert x.data == 0.7 and not hasattr(x, "grad")
