@@ -89,22 +89,21 @@ def pair_of_function(kind, given):
         If the forward raises, or the backward cannot be called.
     """
 
-    (forward, first), (backward, second) = (
-        _function(kind, name) for name in ("forward", "backward")
-    )
+    forward, forward_kind = _function(kind, "forward")
+    backward, backward_kind = _function(kind, "backward")
 
     def with_context(source, *values):
         context = Context()
-        return source(*first, context, *values), context
+        return source(*forward_kind, context, *values), context
 
     f = Adapted(forward, with_context)
-    g = Adapted(backward, lambda source, dout, cache: source(*second, cache, dout))
+    g = Adapted(backward, lambda source, dout, cache: source(*backward_kind, cache, dout))
     g.__signature__ = inspect.signature(lambda dout, cache: None)
     f.__name__, g.__name__ = f"{kind.__name__}.forward", f"{kind.__name__}.backward"
     return pair_of(f, g, given)
 
 
 def _function(kind, name):
-    """Return the function behind a static or class method, and what it takes before a context."""
+    """Return the function of a static or class method, and the class if the function takes it."""
     method = inspect.getattr_static(kind, name)
     return method.__func__, (kind,) if isinstance(method, classmethod) else ()

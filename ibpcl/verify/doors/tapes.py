@@ -389,8 +389,8 @@ def _doubled_code(code):
 def _asks_for_float32(source):
     try:
         used = source if inspect.ismodule(source) else sys.modules[source.__module__]
-        numpy = any(value is np or value is np.float32 for value in vars(used).values())
-        return numpy and "float32" in inspect.getsource(source)
+        has_numpy = any(value is np or value is np.float32 for value in vars(used).values())
+        return has_numpy and "float32" in inspect.getsource(source)
     except Exception:  # a file that is not there, or values that do not compare
         return False
 
