@@ -275,7 +275,5 @@ def require_tsne():
     try:
         from sklearn.manifold import TSNE
     except ModuleNotFoundError as error:
-        raise UserError(
-            "t-SNE needs scikit-learn, which is not installed (pip install scikit-learn)"
-        ) from error
+        raise UserError("t-SNE needs scikit-learn, which comes with ibpcl[analysis]") from error
     return TSNE

@@ -132,8 +132,7 @@ def _imported():
         import distributed
     except ModuleNotFoundError as error:
         raise UserError(
-            f"`workers` and `scheduler` need {error.name}, which is not installed (pip install "
-            "dask distributed)"
+            f"`workers` and `scheduler` need {error.name}, which comes with ibpcl[cluster]"
         ) from error
     return dask, distributed
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 import ibpcl
+from ibpcl import kernels, primitives
 from ibpcl.inference.backend import backend, why_not
 from ibpcl.verify import check
 
@@ -157,12 +158,25 @@ class Pair(NamedTuple):
         return f"{self.name}({chosen})" if chosen else self.name
 
 
-def modules():
-    """Import every module of the package, in the order of their names, and return them.
+def modules(package=ibpcl):
+    """Import every module of a package, in the order of their names, and return them.
 
-    Where Numba cannot be used, compiled functions are left out.
+    Where Numba cannot be used, compiled functions are left out.  The modules of the whole package
+    include the pytest plugin, which needs pytest: only tests may ask for all of them.
+
+    Parameters
+    ----------
+    package : module
+        The package ``ibpcl`` or a package inside it.
+
+    Returns
+    -------
+    modules : list of module
+        Without the package itself, and without ``__main__``.
     """
-    names = [module.name for module in pkgutil.walk_packages(ibpcl.__path__, "ibpcl.")]
+    names = [
+        module.name for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    ]
     if why_not() is None:
         backend()  # says if it has to compile
     else:
@@ -170,15 +184,26 @@ def modules():
     return [importlib.import_module(name) for name in names if not name.endswith("__main__")]
 
 
-def gradients():
-    """Return the qualified name of every public ``*_vjp`` of the package, functions and methods
-    alike.
+def gradients(searched):
+    """Return the qualified name of every public ``*_vjp``, functions and methods alike.
 
-    >>> "ibpcl.primitives.gaussian.kl_vjp" in gradients()
+    Parameters
+    ----------
+    searched : iterable of module
+        Where to look.
+
+    Returns
+    -------
+    names : list of str
+        In the order of the modules.
+
+    Examples
+    --------
+    >>> "ibpcl.primitives.gaussian.kl_vjp" in gradients(modules(primitives))
     True
     """
     found = []
-    for module in modules():
+    for module in searched:
         owners = [(module.__name__, module)]
         owners += [
             (f"{module.__name__}.{name}", owner)
@@ -202,18 +227,16 @@ def documented_pairs():
     twins, and sticks.
     """
     pairs = []
-    for name in gradients():
+    names = [*gradients(modules(kernels)), "ibpcl.models.masked.sticks_vjp"]
+    for name in [*names, *gradients(modules(primitives))]:
         module_name, function = name.removesuffix("_vjp").rsplit(".", 1)
-        wing = module_name.split(".")[1]
-        if wing not in ("primitives", "kernels") and name != "ibpcl.models.masked.sticks_vjp":
-            continue
         module = importlib.import_module(module_name)
         f = getattr(module, function, None)
         f_vjp = getattr(module, function + "_vjp")
         if f is None:
             raise TypeError(f"{name}: there is no function {function!r} beside it")
         reference = f
-        if wing == "kernels":
+        if module_name.startswith("ibpcl.kernels."):
             reference = getattr(
                 importlib.import_module(module_name.replace("kernels", "primitives")), function
             )
