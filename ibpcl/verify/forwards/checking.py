@@ -2,19 +2,29 @@
 
 import numpy as np
 
-from ibpcl.verify.forwards import bounds, changes, closed_forms, points, samplers, supports
+from ibpcl.verify.forwards import (
+    bounds,
+    changes,
+    closed_forms,
+    points,
+    samplers,
+    supports,
+    unbiased,
+)
 from ibpcl.verify.forwards.calling import CallError
 from ibpcl.verify.forwards.densities import Known, check_density
 from ibpcl.verify.forwards.families import Family
 from ibpcl.verify.forwards.mending import fits_of
 from ibpcl.verify.forwards.references import (
+    OF_DISTRIBUTION,
     agreeing,
-    check_rising,
+    agreement,
     density_at,
     dependents,
+    leading,
     reference,
 )
-from ibpcl.verify.forwards.roles import group_of
+from ibpcl.verify.forwards.roles import DENSITIES, group_of
 from ibpcl.verify.forwards.truth import truth_of
 from ibpcl.verify.forwards.trying import tried
 from ibpcl.verify.forwards.verdicts import ForwardReport, ForwardVerdict
@@ -86,7 +96,9 @@ def check_distribution(
     ...     return np.log(rate) - rate * x
     >>> print(check_distribution(log_density, mean=lambda rate: rate, support=(0, np.inf)))
     distribution: WRONG
-      log_density: ok: integrates to 1 over (0, inf) for 4 sets of parameters
+      log_density: UNDECIDED: it integrates to 1 over (0, inf) for 4 sets of parameters, but
+        mean contradicts it, and no other function decides
+          hint: give parameters, or the support, for which it can be decided
       mean: WRONG: the reciprocal of the right value (1.802 where 0.554939 belongs)
           hint: exp, log, square or root: return the quantity itself
       note: parameters were drawn by their names, rate = 1.244 first
@@ -140,7 +152,7 @@ def _report(group):
         items += bounds.check_model(family)
     elif any(role in family for role in ("log_q", "log_p")) and family.density is None:
         items += _two_densities(group, family)
-    elif family.density is not None or "cdf" in family or "sample" in family:
+    elif family.density is not None or any(role in family for role in OF_DISTRIBUTION):
         items += _of_distribution(family)
     if {"transform", "base", "log_density"} <= set(family.parts):
         density = family.parts["log_density"]
@@ -151,7 +163,7 @@ def _report(group):
     if "transform" in family:
         items += tried("transform", lambda: changes.check_change(family))
     if "expectation" in family:
-        items += _estimators(family)
+        items += _estimators(family, items)
     order = list(family.parts)
     names = [family.parts[role].name for role in order]
     items.sort(key=lambda item: names.index(item.name) if item.name in names else len(names))
@@ -160,19 +172,23 @@ def _report(group):
 
 def _of_distribution(family):
     """Return the verdicts on a density and the functions that it determines."""
-    if family.density is None and "cdf" not in family:
-        return samplers.check_by_draws(family)
-    leading = family.density or family.parts["cdf"]
-    known = tried(leading.name, lambda: [reference(family)])[0]
+    part = leading(family)
+    known = tried(part.name, lambda: [reference(family)])[0]
     if isinstance(known, ForwardVerdict):
         known = Known([], known, False)
-    items = [known.verdict] if known.verdict is not None else []
     others = dependents(family)
+    if not known.sure and part.role == "sample":
+        return samplers.check_by_draws(family)
+    agrees = agreement(family, known.truths) if known.sure else {}
+    blamed = _outvoted(family, part, known, agrees)
+    if blamed is not None:
+        return blamed
+    items = [known.verdict] if known.verdict is not None else []
     if not known.sure:
-        names = [part.name for part in others.values() if part is not leading]
+        names = [each.name for each in others.values()]
         if names:
             family.notes.append(
-                f"not compared, because {leading.name} is not right: {', '.join(names)}"
+                f"not compared, because {part.name} is not right: {', '.join(names)}"
             )
         return items
     checked = {
@@ -185,7 +201,67 @@ def _of_distribution(family):
         mended = _density_alone(family, density, known, wrong)
         if mended is not None:
             items, checked = mended
+    right = [role for role, found in checked.items() if found[0].verdict == "ok"]
+    if items and items[0].verdict == "ok" and wrong and not right:
+        names = ", ".join(others[role].name for role in wrong)
+        words = f"it {items[0].words}, but {names} contradicts it, and no other function decides"
+        items = [ForwardVerdict(part.name, "undecided", words, "undecided", items[0].numbers)]
     return [*items, *(item for found in checked.values() for item in found)]
+
+
+def _outvoted(family, part, known, agrees):
+    """Return the verdicts if all other functions agree with each other and not with this one.
+
+    Parameters
+    ----------
+    family : ibpcl.verify.forwards.families.Family
+        The functions of one distribution, with sets of parameters.
+    part : ibpcl.verify.forwards.roles.Part
+        The leading function, such as the density.
+    known : ibpcl.verify.forwards.densities.Known
+        The distribution of the leading function.
+    agrees : dict of str to bool
+        Which of the other functions agree with it.
+
+    Returns
+    -------
+    items : list of ibpcl.verify.forwards.verdicts.ForwardVerdict or None
+        None if the other functions do not outvote it.
+    """
+    against = [role for role, agree in agrees.items() if not agree]
+    if known.sure and len(against) < 2:
+        return None
+    rest = family.without(DENSITIES if part.role in DENSITIES else (part.role,))
+    rest.discrete |= known.sure and known.truths[0].support.discrete
+    if not any(role in rest for role in OF_DISTRIBUTION):
+        return None
+    items = _of_distribution(rest)
+    lead = leading(rest)
+    confirmed = [item for item in items if item.verdict == "ok" and item.name != lead.name]
+    if any(item.verdict == "wrong" for item in items) or not confirmed:
+        return None
+    if known.sure and len(confirmed) + 1 <= len(agrees) - len(against) + 1:
+        return None
+    names = ", ".join(item.name for item in confirmed)
+    others = f"{lead.name}, {names} agree with each other"
+    if all(item.name != lead.name for item in items):
+        items = [ForwardVerdict(lead.name, "ok", f"agrees with {names}"), *items]
+    again = [known for known in tried("", lambda: [reference(rest)]) if isinstance(known, Known)]
+    if again and again[0].sure:
+        verdict = tried(
+            part.name, lambda: _against(rest, again[0]._replace(function=None), part.role, part)
+        )[0]
+        if verdict.verdict != "wrong" and known.sure:
+            return None
+        if verdict.verdict == "wrong":
+            verdict.words = f"it contradicts the other functions, and {others}: {verdict.words}"
+    elif known.sure:
+        words = f"it contradicts the other functions, and {others}"
+        verdict = ForwardVerdict(part.name, "wrong", words, "wrong")
+    else:
+        verdict = known.verdict
+    family.notes += [note for note in dict.fromkeys(rest.notes) if note not in family.notes]
+    return [verdict, *items]
 
 
 def _density_alone(family, density, known, wrong):
@@ -224,11 +300,11 @@ def _against(family, known, role, part):
     truths = known.truths
     if role == "sample":
         return samplers.check_sampler(family, truths, part)
-    if role == "cdf":
-        if family.density is None:
-            return check_rising(family, part)
+    if role in samplers.OF_CDF:
         return samplers.check_cdf(family, truths, part)
-    if role == "quantile":
+    if role in DENSITIES:
+        return samplers.check_density_values(family, truths, part)
+    if role in ("quantile", "inverse_survival"):
         return samplers.check_quantile(family, truths, part)
     if role == "kl":
         truth_at = density_at(family, truths, known.function)
@@ -276,15 +352,25 @@ def _two_densities(group, family):
     return items
 
 
-def _estimators(family):
+def _estimators(family, items):
     """Return the verdicts on the estimators of an expectation and of its gradient."""
     expectation = family.parts["expectation"]
+    roles = ("estimator", *unbiased.GRADIENT_ROLES)
+    estimators = [family.parts[role].name for role in roles if role in family]
+    if any(item.name == expectation.name and item.verdict == "wrong" for item in items):
+        if estimators:
+            family.notes.append(
+                f"not compared, because {expectation.name} is not right: {', '.join(estimators)}"
+            )
+        return []
+    if "integrand" not in family and estimators:
+        family.notes.append(f"{expectation.name} was taken as right; with integrand, it is checked")
     items = []
     if "estimator" in family:
         part = family.parts["estimator"]
-        items += tried(part.name, lambda: bounds.check_estimator(family, part, expectation))
-    if any(role in family for role in bounds.GRADIENT_ROLES):
+        items += tried(part.name, lambda: unbiased.check_estimator(family, part, expectation))
+    if any(role in family for role in roles[1:]):
         items += tried(
-            expectation.name, lambda: bounds.check_gradient_estimators(family, expectation)
+            expectation.name, lambda: unbiased.check_gradient_estimators(family, expectation)
         )
     return items

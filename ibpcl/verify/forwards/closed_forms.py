@@ -56,11 +56,16 @@ def moments_of(truth):
     mean = truth.moment(lambda x: x)
     second = truth.moment(np.square)
     variance = truth.moment(lambda x: (x - mean) ** 2) if np.isfinite(second) else np.nan
+    deviation = np.sqrt(variance)
+    third = truth.moment(lambda x: ((x - mean) / deviation) ** 3)
+    fourth = truth.moment(lambda x: ((x - mean) / deviation) ** 4)
     return {
         "mean": mean,
         "second": second,
         "variance": variance,
-        "std": np.sqrt(variance),
+        "std": deviation,
+        "skewness": third,
+        "excess_kurtosis": fourth - 3,
         "entropy": entropy_of(truth),
         "log": truth.moment(_log) if truth.support.low >= 0 and truth.nodes.x.min() > 0 else np.nan,
         "inverse": truth.moment(lambda x: 1 / x) if truth.support.low >= 0 else np.nan,

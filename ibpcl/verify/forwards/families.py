@@ -3,6 +3,7 @@
 Examples are ``log_density(x, alpha, beta)`` and ``mean(alpha, beta)``.
 """
 
+import copy
 import inspect
 
 import numpy as np
@@ -60,6 +61,8 @@ class Family:
         Sets of parameters; a *point* is one of them.
     notes : list of str
         Assumptions, for the report.
+    discrete : bool
+        True if only integers are known to have mass.
     """
 
     def __init__(self, group):
@@ -67,11 +70,30 @@ class Family:
         self.parts = dict(group.parts)
         self.values = group.values
         self.notes = []
+        self.discrete = any(role in self.parts for role in ("log_mass", "mass"))
         self.parameters = self._parameters()
         self.points = self._points()
 
     def __contains__(self, role):
         return role in self.parts
+
+    def without(self, roles):
+        """Return a copy without some functions, with the same parameters.
+
+        Parameters
+        ----------
+        roles : sequence of str
+            Roles of the functions to leave out.
+
+        Returns
+        -------
+        family : Family
+            The other functions.
+        """
+        other = copy.copy(self)
+        other.parts = {role: part for role, part in self.parts.items() if role not in roles}
+        other.notes = []
+        return other
 
     @property
     def density(self):

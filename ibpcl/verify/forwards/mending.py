@@ -93,16 +93,17 @@ def fits_of(function, run, is_right, most=MOST_FITS, cost=0):
     fits : list of Fit
         Edits by rank.
     """
-    try:
-        code = Code(function, executed_by(lambda: run(function)))
-        recording = Recording(code, run)
-    except Exception:  # no source, or the function raises
-        return []
-    with np.errstate(all="ignore"):
-        edits = [*_of_formulas(code), *edits_of(code, recording, _Everything())]
-    edits.sort(key=lambda edit: edit.rank)
     found = []
+    # a search that takes too long leaves the verdict as it is
     with contextlib.suppress(TimeUp), within(SEARCH_SECONDS):
+        try:
+            code = Code(function, executed_by(lambda: run(function)))
+            recording = Recording(code, run)
+        except Exception:  # no source, or the function raises
+            return []
+        with np.errstate(all="ignore"):
+            edits = [*_of_formulas(code), *edits_of(code, recording, _Everything())]
+        edits.sort(key=lambda edit: edit.rank)
         _search(code, recording, edits, is_right, most, cost, found)
     return found
 

@@ -11,6 +11,7 @@ from ibpcl.verify.forwards.roles import GENERATOR, NOISE, SIZE
 
 DRAWS = 20_000
 FEW = 4_000  # number of draws if each one needs a separate call
+CHUNK = 20  # single calls between two tests of the time limit
 LEVELS = np.array([0.013, 0.09, 0.21, 0.34, 0.47, 0.58, 0.72, 0.86, 0.97])
 
 
@@ -20,8 +21,8 @@ class Noise(NamedTuple):
     Attributes
     ----------
     kinds : dict of str to str
-        Distribution of each noise argument: "uniform", "normal", "gumbel", "logistic" or
-        "exponential".
+        Distribution of each noise argument: "uniform", "normal", "gumbel", "logistic",
+        "exponential" or "rademacher" (-1 or 1).
     generator : str
         Name of the argument for a random generator; empty if absent.
     size : str
@@ -36,6 +37,11 @@ class Noise(NamedTuple):
     def is_single(self):
         """True if each draw is a function of one noise variable."""
         return len(self.kinds) == 1 and not self.generator
+
+    @property
+    def is_integrable(self):
+        """True if each draw is a function of one or two noise variables."""
+        return 1 <= len(self.kinds) <= 2 and not self.generator
 
 
 def noise_of(part, parameters):
@@ -85,7 +91,7 @@ def quantile_of(kind, level):
 
     Parameters
     ----------
-    kind : {"uniform", "normal", "gumbel", "logistic", "exponential"}
+    kind : {"uniform", "normal", "gumbel", "logistic", "exponential", "rademacher"}
         The distribution.
     level : array_like
         Probabilities in (0, 1).
@@ -110,6 +116,8 @@ def quantile_of(kind, level):
         return -np.log(-np.log(level))
     if kind == "logistic":
         return logit(level)
+    if kind == "rademacher":
+        return np.where(np.asarray(level) < 0.5, -1.0, 1.0)
     return -np.log1p(-np.asarray(level))
 
 
@@ -162,7 +170,7 @@ def draws_of(family, part, noise, point, function=None, seed=0, size=DRAWS):
     try:
         if noise.size:
             return _shaped(quiet(bound, **options, **{noise.size: size}), size)
-        return real(np.array([quiet(bound, **options) for _ in range(FEW)]))
+        return real(np.array(_repeated(bound, options, min(size, FEW))))
     finally:
         np.random.set_state(before[0])  # noqa: NPY002
         random.setstate(before[1])
@@ -200,6 +208,16 @@ def called(bound, arrays, options):
     rows = range(min(size, FEW))
     found = [quiet(bound, **{n: float(a[i]) for n, a in arrays.items()}, **options) for i in rows]
     return real(np.array(found))
+
+
+def _repeated(bound, options, size):
+    """Return the results of many equal calls; the time limit is tested between a few of them."""
+
+    def some(count):
+        return [bound(**options) for _ in range(count)]
+
+    steps = range(0, size, CHUNK)
+    return [draw for at in steps for draw in quiet(some, min(CHUNK, size - at))]
 
 
 def _shaped(result, size):

@@ -126,6 +126,7 @@ NOISE = {
     "gumbel": ("g", "gumbel", "gumbels"),
     "logistic": ("l", "logistic", "logits_noise"),
     "exponential": ("exponential", "exponentials"),
+    "rademacher": ("rademacher", "rademachers"),
 }
 GENERATOR = ("rng", "generator", "random_state", "gen", "random", "key", "seed", "rs", "prng")
 SIZE = (

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ibpcl.verify.forwards.measures import Nodes, Support, adapted, interval, nodes_of
+from ibpcl.verify.witnesses.differences import richardson
 
 TAIL = 1e-9  # share of the mass in which a density may be non-finite
 FEW_TERMS = 150  # terms of an infinite sum at first
@@ -19,6 +20,11 @@ PANEL = 40  # steps of an integral between two points
 # A relative error of the integral between these two indicates a kink.
 SMOOTH = 1e-8
 ROUGH = 1.0
+# Largest step, relative to the width of a level, and one tableau of three differences.
+DIFFERENCES = {"h": 1e-3, "levels": 3, "restarts": 1, "noise": 0.0}
+QUANTILE_STEPS = 120  # of the levels of a quantile function, on either side of the middle
+REACH = 36.0  # of the log-odds of a level
+BISECTIONS = 60
 TRUSTED = 1e-6  # relative error of an expectation that counts as converged
 TRUSTED_ON_GRIDS = 1e-3  # the same in two or three dimensions, where half of an axis is coarse
 
@@ -306,6 +312,99 @@ def truth_of(log_density, support, dimension=1, adapt=True, hints=()):
             log_p = _without_tails(nodes, raw)
             total, _ = nodes.integral(np.exp(log_p))
     return Truth(log_density, support, nodes, log_p, raw, total, error, center, scale)
+
+
+def truth_of_quantile(quantile):
+    """Return the distribution of a quantile function.
+
+    Parameters
+    ----------
+    quantile : callable
+        Maps levels (M,) to values (M,), which increase.
+
+    Returns
+    -------
+    truth : Truth
+        Its density at the quantile of a level is one over the slope there.
+    """
+
+    def slope(levels):
+        width = levels * (1 - levels)
+        with np.errstate(all="ignore"):
+            return richardson(quantile, levels, width, **DIFFERENCES).value / width
+
+    def cdf(x):
+        """Return the largest level whose quantile is not above x, by bisection of the log-odds."""
+        x = np.asarray(x, float)
+        low = np.full(x.shape, -REACH)
+        high = np.full(x.shape, REACH)
+        for _ in range(BISECTIONS):
+            middle = (low + high) / 2
+            with np.errstate(all="ignore"):
+                below = quantile(1 / (1 + np.exp(-middle))) <= x
+            low = np.where(below, middle, low)
+            high = np.where(below, high, middle)
+        return 1 / (1 + np.exp(-(low + high) / 2))
+
+    def log_density(x):
+        with np.errstate(all="ignore"):
+            return -np.log(slope(cdf(x)))
+
+    levels, shares, half = interval(Support(0.0, 1.0), 0.0, 1.0, QUANTILE_STEPS)
+    with np.errstate(all="ignore"):
+        x = quantile(levels)
+        slopes = slope(levels)
+        log_p = -np.log(slopes)
+        ends = quantile(np.array([0.0, 1.0]))
+    good = np.isfinite(x) & np.isfinite(log_p)
+    low, high = (e if np.isfinite(e) else s * np.inf for e, s in zip(ends, (-1, 1), strict=True))
+    nodes = Nodes(x[good], (shares * slopes)[good], half[good])
+    lost = float(np.sum(shares[~good]))
+    middle, width = np.interp((0.5, 0.84), levels[good], x[good])
+    return Truth(
+        log_density,
+        Support(float(low), float(high)),
+        nodes,
+        log_p[good],
+        log_p[good],
+        1.0,
+        lost,
+        float(middle),
+        float(width - middle),
+        cdf,
+    )
+
+
+def truth_of_masses(x, masses):
+    """Return the distribution of integers with known probabilities.
+
+    Parameters
+    ----------
+    x : array_like, shape (M,)
+        The integers, in increasing order.
+    masses : array_like, shape (M,)
+        Their probabilities.
+
+    Returns
+    -------
+    truth : Truth
+        With the probabilities at the integers, and 0 elsewhere.
+    """
+    x = np.asarray(x, float)
+    masses = np.asarray(masses, float)
+    total = float(np.sum(masses))
+    with np.errstate(all="ignore"):
+        log_p = np.log(masses)
+
+    def log_density(values):
+        at = np.minimum(np.searchsorted(x, values), len(x) - 1)
+        return np.where(x[at] == values, log_p[at], -np.inf)
+
+    nodes = Nodes(x, np.ones(len(x)), np.ones(len(x), bool))
+    support = Support(float(x[0]), float(x[-1]), True)
+    mean = float(np.sum(x * masses) / total)
+    scale = float(np.sqrt(np.sum((x - mean) ** 2 * masses) / total))
+    return Truth(log_density, support, nodes, log_p, log_p, total, abs(total - 1), mean, scale)
 
 
 def _has_tail(log_p):
