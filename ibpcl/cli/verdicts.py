@@ -32,6 +32,9 @@ def joint(items):
 def summary(items, seconds):
     """Return the last lines: the number of verdicts by kind, the time, and the largest error.
 
+    A gradient that is not judged is counted apart, as in "3 ok; 1 of 4 UNDECIDED: softmax; 2
+    gradients not judged".
+
     Parameters
     ----------
     items : sequence
@@ -49,7 +52,11 @@ def summary(items, seconds):
         names = [item.title for item in items if item.verdict == verdict]
         word = "not checked" if verdict == "refused" else verdict.upper()
         parts += [f"{len(names)} of {len(items)} {word}: {', '.join(names)}"] if names else []
-    rows = ["", wrapped(f"{'; '.join(parts) or f'all {len(items)} ok'}; {seconds:.1f} s", "    ")]
+    right = sum(item.verdict == "ok" for item in items)
+    parts = [f"{right} ok", *parts] if parts else [f"all {len(items)} ok"]
+    left = sum(len(item.report.unjudged) for item in items if item.report is not None)
+    parts += [f"{left} gradient{'s' * (left > 1)} not judged"] if left else []
+    rows = ["", wrapped(f"{'; '.join(parts)}; {seconds:.1f} s", "    ")]
     largest = largest_error(items)
     if largest:
         rows.append(

@@ -4,6 +4,7 @@ import contextlib
 import inspect
 import sys
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,7 +15,8 @@ from ibpcl.verify.diagnosis.uses import inspect_uses
 from ibpcl.verify.doors.expressions import kind_of
 from ibpcl.verify.doors.forms import opened
 from ibpcl.verify.judging import judge, kink_verdict
-from ibpcl.verify.reports.kinds import HINTS, UNFIT, Finding
+from ibpcl.verify.reports.kinds import UNFIT, Finding
+from ibpcl.verify.reports.readings import Case, agreed
 from ibpcl.verify.reports.report import InputVerdict, Report
 from ibpcl.verify.running import state as form
 from ibpcl.verify.running.restoring import State
@@ -31,17 +33,11 @@ FULL_NUMBERS = 2_000_000
 FULL_STEPS = 2_000_000
 # Separates the cotangents from inputs that the user has drawn with the same seed.
 STREAM = 20_211
-# Relative tolerance when a covariance is checked at a second point: it is ill-conditioned there.
-COARSE = 1e-5
 # Kinds that are not mistakes. The kind is compared, not a property: a file under check might have
 # replaced the property.
 NOT_WRONG = ("ok", "undecided")
 # Non-deterministic gradients. Their values change from call to call and are not diagnosed further.
 NON_DETERMINISTIC = ("noisy_gradient", "accumulates")
-# Relative error up to which a guard, such as an added epsilon, is small beside the gradient.
-GUARDED = 1e-2
-# The same for casts to float32. Differences of such a forward are inaccurate in small entries.
-ROUNDED = 0.2
 # Seconds after which a progress bar appears on a terminal.
 PATIENCE = 2.0
 
@@ -58,7 +54,7 @@ def check(
     mode="auto",
     candidates=None,
     timeout=None,
-    partial=False,
+    output=None,
 ):
     r"""Compare a vector-Jacobian product with two numerical derivatives, and diagnose mistakes.
 
@@ -102,9 +98,10 @@ def check(
         Further arrays that a missing term or factor might consist of.
     timeout : float, optional
         Time limit in seconds.  Inputs that are not reached in time are undecided.
-    partial : bool
-        If some gradients are missing and ``wrt`` is not given, judge those that were returned
-        instead of raising ``ValueError``.
+    output : bool, optional
+        Whether the gradient function takes the output of the forward (True), as ``tanh_prime`` may,
+        or its input (False).  It is needed only if the names leave both: the verdict is then
+        "undecided" unless both readings agree.
 
     Returns
     -------
@@ -135,35 +132,45 @@ def check(
     if inputs is None and (not callable(f_vjp) or kind_of(f_vjp) is not None):
         f_vjp, inputs = None, f_vjp
     before = State(*filter(inspect.isroutine, (f, f_vjp)), draws=True)
-    pair = opened(f, f_vjp, inputs, wrt, names)
+    pair = opened(f, f_vjp, inputs, wrt, names, output)
     # Undo side effects of the calls that found the form.
     before.restore()
-    if pair is not None:
-        f = pair.forward
-        f_vjp = pair.backward
-        inputs = pair.inputs
-        names = pair.names
-        wrt = pair.wrt
-    elif not isinstance(inputs, (tuple, list, dict)):  # one bare array
-        inputs = (inputs,)
+    options = {
+        "rtol": rtol,
+        "seed": seed,
+        "mode": mode,
+        "candidates": candidates,
+        "timeout": timeout,
+    }
     try:
-        report = check_pair(
-            f,
-            f_vjp,
-            inputs,
-            wrt,
-            names=names,
-            rtol=rtol,
-            seed=seed,
-            mode=mode,
-            candidates=candidates,
-            timeout=timeout,
-            partial=partial,
-        )
+        if pair is not None:
+            return _read(pair, options)
+        if not isinstance(inputs, (tuple, list, dict)):  # one bare array
+            inputs = (inputs,)
+        return check_pair(f, f_vjp, inputs, wrt, names=names, **options)
     finally:
         before.restore(arrays=True)
-    report.notes += pair.notes if pair is not None else ()
-    return report
+
+
+def _read(pair, options):
+    """Return the report on a pair in all its readings."""
+    cases = [_case(each, options) for each in (pair, *pair.alternatives)]
+    return agreed(cases) if len(cases) > 1 else cases[0].report
+
+
+def _case(pair, options):
+    """Return the report on one reading of a pair; undecided if it is wrong, but has an excuse."""
+    report = check_pair(
+        pair.forward, pair.backward, pair.inputs, pair.wrt, names=pair.names, **options
+    )
+    report.notes += pair.notes
+    report.unjudged += pair.unjudged
+    case = Case(pair.assumed, pair.declare, report)
+    for other in pair.excuses if report.verdict == "wrong" else ():
+        excused = _case(other, options)
+        if excused.report.ok:
+            return case._replace(report=agreed([case, excused]))
+    return case
 
 
 def check_pair(
@@ -178,12 +185,11 @@ def check_pair(
     mode="auto",
     candidates=None,
     timeout=None,
-    partial=False,
 ):
     """Check a pair that has the standard form, without looking for other forms.
 
-    Neither function is called to find out its form, and exceptions that the pair raises are not
-    caught.
+    Neither function is called to find out its form.  A gradient function that raises is wrong;
+    exceptions of the forward are not caught.
 
     Parameters
     ----------
@@ -208,8 +214,6 @@ def check_pair(
         Further arrays that a missing term or factor might consist of.
     timeout : float, optional
         Time limit in seconds.
-    partial : bool
-        If some gradients are missing, judge those that were returned.
 
     Returns
     -------
@@ -225,7 +229,7 @@ def check_pair(
         are in the wrong order.
     """
     with _progress() as progress:
-        problem = make_problem(f, f_vjp, inputs, wrt, names, Clock(timeout, progress), partial)
+        problem = make_problem(f, f_vjp, inputs, wrt, names, Clock(timeout, progress))
         report = Report(getattr(f_vjp, "__name__", "f_vjp"), [], numbers={"seed": seed})
         try:
             _check(problem, report, wrt, rtol, seed, mode, candidates)
@@ -267,7 +271,10 @@ def _check(problem, report, wrt, rtol, seed, mode, candidates):
     form.refuse_outputs(problem.call()[0])
     rng = np.random.default_rng([seed, STREAM])
     w = rng.standard_normal((3, problem.vector().size))
-    form.require_gradients(problem, w[0], wrt)
+    raised = form.require_gradients(problem, w[0], wrt)
+    if raised is not None:
+        _explain_raised(problem, report, raised, (w, rng, rtol, mode))
+        return
     near = neighbour(problem, rng)
     uses = inspect_uses(problem, w[0], near, state, drawn)
     problem = uses.problem
@@ -277,15 +284,22 @@ def _check(problem, report, wrt, rtol, seed, mode, candidates):
     report.habits = [_habit(problem, item) for item in uses.habits]
     if side_effects and side_effects[0].kind in UNFIT:
         report.inputs = [
-            InputVerdict(problem.names[j], "wrong", "not judged: the forward cannot be checked")
+            InputVerdict(problem.names[j], "undecided", "not judged: the forward cannot be checked")
             for j in problem.wrt
         ]
         return
     report.notes = list(filter(None, [form.in_native_precision(problem, w[0])]))
-    if not side_effects:
-        problem = _unlimited(problem, report, w[0])
+    limit = None if side_effects else _limit(problem, report, w[0])
+    pair = free = problem if limit is None else limit[0]
     truths, verdicts = _judged(problem, problem.wrt, report, w, rng, rtol, mode)
-    clean, truths = _forgiven(problem, verdicts, truths, report, w, rng, rtol, mode)
+    known = {}
+    if any(verdict.kind != "ok" for verdict in verdicts.values()):
+        # imported only for gradients that are not right
+        from ibpcl.verify.diagnosis.reasons import explain
+
+        reasons = explain(problem, verdicts, truths, Terms(w, rng, rtol, mode), limit)
+        pair = reasons.problem
+        known = reasons.known
     report.inputs = [verdicts[j] for j in problem.wrt]
     non_deterministic = {
         j for item in side_effects if item.kind in NON_DETERMINISTIC for j in item.inputs
@@ -307,27 +321,37 @@ def _check(problem, report, wrt, rtol, seed, mode, candidates):
         halves = {j: truth.triangle for j, truth in truths.items() if truth.triangle}
         for j, triangle in halves.items():
             near = near.at(near.with_input(j, mirrored(near.point[j], triangle)))
-        there = clean.at(near.point)
+        there = pair.at(near.point)
         folded = [j for j in right if j in halves]
         hidden, elsewhere = _judged(
             there, [j for j in right if j not in folded], report, w, rng, rtol, "directional"
         )
         for both, verdicts_there in zip(
             (hidden, elsewhere),
-            _judged(there, folded, report, w, rng, max(rtol or 0.0, COARSE), "full"),
+            _judged(there, folded, report, w, rng, rtol, "full"),
             strict=True,
         ):
             both.update(verdicts_there)
-        there, hidden = _forgiven(there, elsewhere, hidden, report, w, rng, rtol, "directional")
+        if any(verdict.kind != "ok" for verdict in elsewhere.values()):
+            from ibpcl.verify.diagnosis.reasons import explain
+
+            explain(there, elsewhere, hidden, Terms(w, rng, rtol, "directional"), known=known)
         fresh = [j for j in right if elsewhere[j].kind not in NOT_WRONG]
         _tested_elsewhere(there, w[0], [verdicts[j] for j in right if elsewhere[j].ok])
         report.inputs = [elsewhere[j] if j in fresh else verdicts[j] for j in problem.wrt]
     report.notes += _blind_spots(problem, near)
     if wrong:
-        evidence = Evidence(clean, w, truths, rng, rtol, candidates)
-        wrong = _unless_rounded(report, problem, evidence, wrong)
-        if wrong:
-            _explain(report, problem, evidence, wrong, "")
+        if reasons.note:
+            note = Finding("guard", reasons.note, inputs=tuple(wrong))
+            report.habits.append(_habit(problem, note))
+        evidence = Evidence(reasons.bare, w, reasons.truths, rng, rtol, candidates)
+        _explain(report, problem, evidence, wrong, "")
+        unnamed = [j for j in wrong if verdicts[j].kind == "wrong"]
+        unguarded = reasons.unguarded() if unnamed else None
+        if unguarded is not None:
+            pair, note = unguarded
+            evidence = Evidence(pair, w, {}, rng, rtol, candidates)
+            _explain(report, problem, evidence, unnamed, "", note)
     stale = (
         form.kept_between_calls(problem.f) + form.kept_between_calls(problem.f_vjp) if fresh else []
     )
@@ -349,8 +373,8 @@ def _check(problem, report, wrt, rtol, seed, mode, candidates):
             )
     _blame(problem, report, side_effects)
     if not side_effects:
-        _contract(problem, report, w)
-        _at_made_kinks(problem, report, w, rng)
+        _contract(free, report, w)
+        _at_made_kinks(free, report, w, rng)
     for j, verdict, gradient in zip(
         problem.wrt, report.inputs, problem.gradients(w[0]), strict=True
     ):
@@ -364,16 +388,17 @@ def _check(problem, report, wrt, rtol, seed, mode, candidates):
             verdict.numbers["taylor_slope"] = curves.taylor().slope
 
 
-def _unlimited(problem, report, w):
-    """Return the pair without limits of its gradient, such as clipping, and note them."""
+def _limit(problem, report, w):
+    """Return the pair without limits of its gradient, such as clipping, and note them; or None."""
     if not nonlinear_inputs(problem, w):
-        return problem
+        return None
     from ibpcl.verify.diagnosis.limits import without_limits  # reads the source
 
-    problem, habit = without_limits(problem, w)
-    if habit is not None:
-        report.habits.append(_habit(problem, habit))
-    return problem
+    free, finding = without_limits(problem, w)
+    if finding is None:
+        return None
+    report.habits.append(_habit(problem, finding))
+    return free, finding
 
 
 def _at_made_kinks(problem, report, w, rng):
@@ -391,118 +416,6 @@ def _at_made_kinks(problem, report, w, rng):
         report.inputs[at] = kink_verdict(
             verdict.name, x.shape, [bad], verdict.error, {**verdict.numbers, "wrong": 1}, where
         )
-
-
-def _forgiven(problem, verdicts, truths, report, w, rng, rtol, mode):
-    """Judge inputs that are not right once more, without the guards of the pair.
-
-    A guard is a small change for numerical safety, such as an added epsilon. If guards explain the
-    difference, the verdict becomes "ok" with a note, or "undecided" if they change the gradient too
-    much.
-
-    Returns the pair without guards and the derivatives measured for it. Without guards, both are
-    those passed in.
-    """
-    inputs = [
-        j
-        for j, verdict in verdicts.items()
-        if not verdict.ok and verdict.kind != "kink" and verdict.numbers.get("compared")
-    ]
-    if not inputs:
-        return problem, truths
-    # imported only for gradients that are not right
-    from ibpcl.verify.diagnosis.guards import Cleaned, in_words
-
-    cleaned = Cleaned(problem, w[0])
-    if cleaned.problem is None:
-        return problem, truths
-    scrap = Report("", [])
-    better_truths, better = _judged(cleaned.problem, inputs, scrap, w, rng, rtol, mode)
-    for j, verdict in better.items():
-        before = verdicts[j]
-        if not verdict.ok:
-            if before.kind != "wrong" or verdict.kind == "wrong":
-                verdicts[j] = verdict
-            continue
-        gap = before.error * np.max(
-            np.abs(np.asarray(problem.gradients(w[0])[problem.wrt.index(j)])), initial=0.0
-        )
-        guards = cleaned.that_matter(j, gap)
-        words = in_words(guards)
-        casts = all(guard.words.startswith("float") for guard in guards)
-        if before.error <= (ROUNDED if casts else GUARDED):
-            before.kind = "ok"
-            before.words = ""
-            before.numbers = {
-                **before.numbers,
-                "wrong": 0,
-                "rtol": max(before.error, before.numbers.get("rtol", 0.0)),
-            }
-            for key in ("worst", "got", "expected"):
-                before.numbers.pop(key, None)
-            _add_habit(
-                report, problem, Finding("guard", f"right up to {words}", inputs=(j,)), before.error
-            )
-        else:
-            before.kind = "undecided"
-            before.hint = HINTS["guard"]
-            before.words = (
-                f"{words} explains the whole difference, but it is as large as {before.error:.0e} "
-                "here"
-            )
-    return cleaned.problem, {**truths, **better_truths}
-
-
-def _unless_rounded(report, problem, evidence, wrong):
-    """Return the inputs whose gradients stay wrong when constants in the backward are made exact.
-
-    A gradient that is right up to rounded constants, such as 3.14, becomes "ok" with a note.
-    """
-    slightly = [j for j in wrong if report.inputs[problem.wrt.index(j)].error <= GUARDED]
-    if not slightly:
-        return wrong
-    # imported only for gradients that are slightly wrong
-    from ibpcl.verify.diagnosis.numbers import Numbers, rounded
-
-    for group in [slightly] + ([[j] for j in slightly] if len(slightly) > 1 else []):
-        try:
-            numbers = rounded(Numbers(evidence, group))
-        except Exception:  # a modified function may raise anything
-            numbers = []
-        if not numbers:
-            continue
-        places = " and ".join(
-            dict.fromkeys(f"{n.value:.10g} in {n.line.split(':')[0]}" for n in numbers)
-        )
-        words = (
-            f"right up to the rounded {'constants' if len(numbers) > 1 else 'constant'} {places}"
-        )
-        for j in group:
-            verdict = report.inputs[problem.wrt.index(j)]
-            verdict.kind = "ok"
-            verdict.numbers.update(
-                wrong=0, rtol=max(verdict.error, verdict.numbers.get("rtol", 0.0))
-            )
-            for key in ("worst", "got", "expected"):
-                verdict.numbers.pop(key, None)
-            _add_habit(report, problem, Finding("guard", words, inputs=(j,)), verdict.error)
-        wrong = [j for j in wrong if j not in group]
-        if group is slightly:
-            break
-    return wrong
-
-
-def _add_habit(report, problem, finding, error):
-    """Add a note on a guard, or add the input to an equal note."""
-    for habit in report.habits:
-        if habit["kind"] == finding.kind and habit["words"].startswith(finding.words):
-            habit["inputs"] = list(
-                dict.fromkeys(habit["inputs"] + [problem.names[j] for j in finding.inputs])
-            )
-            return
-    report.habits.append(
-        _habit(problem, finding._replace(words=f"{finding.words} (off by {error:.0e})"))
-    )
 
 
 def _contract(problem, report, w):
@@ -539,10 +452,48 @@ def _judged(problem, inputs, report, w, rng, rtol, mode):
                     f"replace its {entries} entries (mode='full' compares each entry)"
                 )
         verdicts[j] = judge(problem, j, w, pulled, rng, rtol, full, truths)
-        report.notes += [
-            note for note in verdicts[j].numbers.pop("notes", ()) if note not in report.notes
-        ]
+        notes = truths[j].notes if j in truths else ()
+        report.notes += [note for note in notes if note not in report.notes]
     return truths, verdicts
+
+
+class Terms(NamedTuple):
+    """The terms on which a pair and its changed versions are compared.
+
+    Attributes
+    ----------
+    w : ndarray, shape (R, M)
+        Cotangents.
+    rng : numpy.random.Generator
+        Draws directions and points.
+    rtol : float or None
+        Relative tolerance; None for the default.
+    mode : {"auto", "full", "directional"}
+        Every entry, random directions, or a choice by size and cost.
+    """
+
+    w: np.ndarray
+    rng: np.random.Generator
+    rtol: float | None
+    mode: str
+
+    def judged(self, pair, inputs):
+        """Judge some inputs of a changed pair.
+
+        Parameters
+        ----------
+        pair : Problem
+            The changed pair.
+        inputs : list of int
+            Positions of inputs.
+
+        Returns
+        -------
+        truths : dict
+            The measured derivatives, by position of the input.
+        verdicts : dict of int to InputVerdict
+        """
+        return _judged(pair, inputs, Report("", []), self.w, self.rng, self.rtol, self.mode)
 
 
 def _steps(problem):
@@ -567,8 +518,11 @@ def _steps(problem):
     return count
 
 
-def _explain(report, problem, evidence, wrong, prefix):
-    """Put the diagnosis into the verdicts; if it fails, leave the verdicts as they are."""
+def _explain(report, problem, evidence, wrong, prefix, suffix=""):
+    """Put the diagnosis into the verdicts; if it fails, leave the verdicts as they are.
+
+    With a suffix, only mistakes that have a name are put there.
+    """
     # imported only for wrong gradients: it loads half of the package
     from ibpcl.verify.diagnosis.naming import diagnose
 
@@ -583,9 +537,11 @@ def _explain(report, problem, evidence, wrong, prefix):
             for j in wrong
         }
     for j, finding in findings.items():
+        if suffix and finding.kind == "wrong":
+            continue
         verdict = report.inputs[problem.wrt.index(j)]
         verdict.kind = finding.kind
-        verdict.words = prefix + finding.words
+        verdict.words = prefix + finding.words + suffix
         verdict.hint = finding.hint
         if finding.where:
             verdict.numbers["where"] = finding.where
@@ -593,6 +549,32 @@ def _explain(report, problem, evidence, wrong, prefix):
             verdict.numbers["factor"] = dict(
                 zip(("relation", "smallest", "largest"), finding.factor, strict=True)
             )
+
+
+def _explain_raised(problem, report, error, terms):
+    """Judge a gradient function that raises: every input is wrong, and a repair is named.
+
+    If the repair leaves other gradients wrong, the repaired function is checked for them.
+    """
+    from ibpcl.verify.diagnosis.raising import repair_of, verdict_on_raising
+
+    w, rng, rtol, mode = terms
+    report.inputs = [verdict_on_raising(problem.names[j], error) for j in problem.wrt]
+    try:
+        repair = repair_of(problem, error, w, rng, rtol)
+    except Exception:  # an error in the diagnosis must not change the verdict
+        return
+    if repair is None:
+        return
+    others = {}
+    if len(repair.right) < len(problem.wrt):
+        second = Report("", [])
+        with contextlib.suppress(Exception):  # the report says enough without it
+            _check(problem.with_gradient(repair.f_vjp), second, None, rtol, 0, mode, None)
+            others = dict(zip(problem.wrt, second.inputs, strict=True))
+    report.inputs = [
+        verdict_on_raising(problem.names[j], error, repair, j, others.get(j)) for j in problem.wrt
+    ]
 
 
 def _plain(finding):

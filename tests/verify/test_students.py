@@ -114,6 +114,7 @@ def test_the_mistakes_are_many_and_of_every_kind():
         "layout",
         "kink",
         "forward",
+        "raises",
     }
 
 

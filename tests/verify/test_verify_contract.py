@@ -34,20 +34,17 @@ def test_a_gradient_that_is_right_for_contiguous_dout_only_is_wrong():
     assert report["x"].kind == "layout"
 
 
-def test_a_clipped_gradient_is_right_with_a_note():
-    report = check(squares, lambda d, x: np.clip(2 * x * d, -1000, 1000), (X,))
-    assert report.ok
-    assert [habit["kind"] for habit in report.habits] == ["not_linear"]
-
-
 def matrix_product(x, w):
     return x @ w, (x, w)
 
 
+LARGEST = 0.01
+
+
 def clipped_twice(dout, cache):
     x, w = cache
-    dx = np.clip(dout @ w.T, -0.01, 0.01)
-    dw = (x.T @ dout).clip(-0.01, 0.01)
+    dx = np.clip(dout @ w.T, -LARGEST, LARGEST)
+    dw = (x.T @ dout).clip(-LARGEST, LARGEST)
     return dx, dw
 
 
@@ -55,7 +52,7 @@ def clipped_in_place(dout, cache):
     x, w = cache
     dx, dw = dout @ w.T, x.T @ dout
     for gradient in (dx, dw):
-        np.clip(gradient, -0.01, 0.01, out=gradient)
+        np.clip(gradient, -LARGEST, LARGEST, out=gradient)
     return dx, dw
 
 
@@ -63,16 +60,16 @@ def with_a_largest_norm(dout, cache):
     x, w = cache
     dx, dw = dout @ w.T, x.T @ dout
     norm = np.sqrt((dx**2).sum() + (dw**2).sum())
-    if norm > 0.1:
-        dx *= 0.1 / norm
-        dw = dw * 0.1 / norm
+    if norm > LARGEST:
+        dx *= LARGEST / norm
+        dw = dw * LARGEST / norm
     return dx, dw
 
 
 def with_a_coefficient(dout, cache):
     x, w = cache
     dx, dw = dout @ w.T, x.T @ dout
-    c = min(1.0, 0.1 / (np.linalg.norm(dw) + 1e-6))
+    c = min(1.0, LARGEST / (np.linalg.norm(dw) + 1e-6))
     return c * dx, c * dw
 
 
@@ -80,7 +77,7 @@ def with_a_conditional_coefficient(dout, cache):
     x, w = cache
     dx, dw = dout @ w.T, x.T @ dout
     norm = np.linalg.norm(dw)
-    c = 1.0 if norm < 0.1 else 0.1 / norm
+    c = 1.0 if norm < LARGEST else LARGEST / norm
     return c * dx, c * dw
 
 
@@ -94,21 +91,30 @@ def with_a_conditional_coefficient(dout, cache):
         with_a_conditional_coefficient,
     ],
 )
-def test_a_limited_gradient_is_judged_without_its_limits(backward):
-    report = check(matrix_product, backward, (X, X.T.copy()))
-    assert report.ok
-    (habit,) = report.habits
-    assert habit["kind"] == "not_linear" and habit["inputs"] == ["x", "w"]
+def test_a_limit_that_does_not_act_is_a_note_and_one_that_acts_is_the_reason(backward, monkeypatch):
+    acting = check(matrix_product, backward, (X, X.T.copy()))
+    for verdict in acting.inputs:
+        assert verdict.kind == "not_linear" and verdict.reason.kind == "limit"
+        assert verdict.numbers["got"] != verdict.numbers["expected"]
+    monkeypatch.setitem(globals(), "LARGEST", 1000.0)
+    idle = check(matrix_product, backward, (X, X.T.copy()))
+    assert idle.ok and all(verdict.reason is None for verdict in idle.inputs)
+    for report in (acting, idle):
+        (habit,) = report.habits
+        assert habit["kind"] == "not_linear" and habit["inputs"] == ["x", "w"]
 
 
 def wrong_and_clipped(dout, cache):
     x, w = cache
-    return np.clip(dout @ w.T, -0.01, 0.01), 2 * np.clip(x.T @ dout, -0.01, 0.01)
+    limit = LARGEST
+    return np.clip(dout @ w.T, -limit, limit), 2 * np.clip(x.T @ dout, -limit, limit)
 
 
-def test_a_mistake_beside_a_limit_is_named():
+@pytest.mark.parametrize(("limit", "kind"), [(0.01, "not_linear"), (1000.0, "ok")])
+def test_a_mistake_beside_a_limit_is_named(limit, kind, monkeypatch):
+    monkeypatch.setitem(globals(), "LARGEST", limit)
     report = check(matrix_product, wrong_and_clipped, (X, X.T.copy()))
-    assert report["x"].ok and report["w"].kind == "constant_factor"
+    assert report["x"].kind == kind and report["w"].kind == "constant_factor"
 
 
 def test_an_output_that_is_a_number_stays_one():

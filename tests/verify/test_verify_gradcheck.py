@@ -126,10 +126,9 @@ def test_float32_is_converted_with_a_note():
 
 
 def test_a_miscount_of_gradients_asks_for_wrt():
-    with pytest.raises(
-        ValueError, match=r"returned 2 gradients, but f has 3 .* \(x, w, b\); pass wrt"
-    ):
-        check(affine, lambda d, c: affine_vjp(d, c)[:2], POINT)
+    report = check(affine, lambda d, c: affine_vjp(d, c)[:2], POINT)
+    assert report.undecided and "b" in report.unjudged[0] and "wrt" in report.unjudged[0]
+    assert check(affine, lambda d, c: (*affine_vjp(d, c)[:2], None), POINT).undecided
     with pytest.raises(ValueError, match="wrt names 1 inputs"):
         check(affine, affine_vjp, POINT, wrt=["x"])
 
@@ -145,8 +144,8 @@ def test_bad_arguments_are_named():
         check(affine, affine_vjp, "x")
     with pytest.raises(TypeError, match=r"missing .* 'w' and 'b'.*ibpcl\.check\("):
         check(affine, affine_vjp, POINT[0])
-    with pytest.raises(ValueError, match="no floating-point input"):
-        check(lambda n: (n, n), lambda d, c: d, (3,))
+    with pytest.raises(TypeError, match="no gradient of n"):
+        check(lambda n: (n * 1.0, n), lambda d, c: d, (3,))
 
 
 @pytest.mark.parametrize(
@@ -530,7 +529,7 @@ def test_a_float32_mean_hides_neither_a_sign_nor_a_factor(size, factor):
 
     right = check(forward, backward, (x,))
     assert right.ok
-    assert "float32" in right.habits[0]["words"]
+    assert right["x"].reason.kind == "cast"
     assert check(forward, lambda d, x: factor * backward(d, x), (x,)).verdict == "wrong"
 
 
@@ -614,7 +613,7 @@ def test_an_input_without_entries_gets_a_warning():
 )
 def test_a_forward_that_returns_no_floats_is_not_judged(step):
     """Any gradient would fit: such an output has none."""
-    with pytest.raises(TypeError, match="f returns"):
+    with pytest.raises(TypeError, match="no derivative"):
         check(lambda x: (step(x), None), lambda dout, cache: 100.0 * dout, (np.linspace(-1, 1, 4),))
 
 

@@ -64,7 +64,7 @@ class Bench:
                 return tuple(
                     np.asarray(g) for g in gradients_in_order(result, self.evidence.problem)
                 )
-            except Exception:  # a changed function may do anything at all
+            except (Exception, SystemExit):  # a changed function may do anything at all
                 return None
 
     def mended(self, f_vjp, inputs):

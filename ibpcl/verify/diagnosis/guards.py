@@ -1,25 +1,27 @@
-"""Guards that make a right gradient inexact: an epsilon, a cast to float32, a rounded number.
+"""Guards in the source of a pair, and the pair without them.
 
-If ``log(p + 1e-8)`` is differentiated as ``log(p)``, the error comes from the guard and is not a
-mistake.  Guards are found in the source of the forward and of the gradient function.  They are
-removed from both, or made so small that they do not count.  If the gradient is right then, the
-guard explains the difference.
+A guard makes a computation safe or cheap: an epsilon that is added inside a logarithm, a root or a
+divisor, a bound of ``np.maximum`` or ``np.clip``, a cast to float32, a result that is rounded.
+Guards are found in the source of the forward and of the gradient function, and both can be compiled
+without some of them.  If a gradient is right then, these guards explain its difference;
+:mod:`ibpcl.verify.diagnosis.reasons` says what follows from this.
 """
 
 import ast
+import copy
+import inspect
 from typing import NamedTuple
 
 import numpy as np
 
 from ibpcl.verify.diagnosis.bench import Recording
-from ibpcl.verify.diagnosis.source import Code, executed_by
+from ibpcl.verify.diagnosis.source import Code, executed_by, text_of
 from ibpcl.verify.edits.edit import in_place, name_of, put
 
-LARGEST = 1e-3  # an epsilon above this is a constant of the model
-# Factors that make guards smaller.  The second is used if the function fails with the first.
-SCALES = (1e-6, 1e-2)
-CASTS = ("float32", "float16", "single", "half", "f4", "f2", "<f4", "<f2")
-LETTERS = ("f", "e")  # NumPy's codes for float32 and float16, as in dtype="f"
+LARGEST = 1e-3  # largest epsilon in a bound or a condition
+LARGEST_ADDED = 0.1  # the same for one that is added
+# Factors that remove guards.  The second is used if the function fails with the first.
+SCALES = (0.0, 1e-30)
 BOUNDS = ("maximum", "minimum", "fmax", "fmin", "max", "min", "clip", "where")
 DIVIDING = (
     "log",
@@ -37,6 +39,7 @@ DIVIDING = (
     "solve",
     "slogdet",
 )
+_DOUBLE = ast.Name("float", ast.Load())
 DECIMALS = 3  # rounding to fewer decimals makes a step function, which is not a guard
 
 
@@ -45,31 +48,48 @@ class Guard(NamedTuple):
 
     Attributes
     ----------
-    words : str
-        Name of the guard, such as "the guard 1e-08".
+    kind : {"guard", "cast"}
+        "cast" for a guard that rounds numbers.
+    name : str
+        The guard as the user wrote it, such as "1e-8", "EPS" or "float32".
     line : str
         Its source line.
     put : callable
         ``put(scale)`` returns its replacement: (parent, field, index, new node).
+    value : float
+        Its number; 0 for a cast, and the distance from 1 for a bound such as ``1 - 1e-8``.
+    without : str
+        The logarithm, root or quotient around the guard, without the guard; empty elsewhere.
+    side : int
+        0 in the forward, 1 in the gradient function.
     """
 
-    words: str
+    kind: str
+    name: str
     line: str
     put: object
+    value: float = 0.0
+    without: str = ""
+    side: int = 0
+
+    @property
+    def place(self):
+        """The position of the line, such as "line 12"."""
+        return self.line.partition(":")[0]
 
 
-def guards_of(code, values, casts=True):
+def guards_of(code, recording, casts=None):
     """Return the guards in the source of a function.
 
     Parameters
     ----------
     code : Code
         Source of the function.
-    values : dict
-        The first value of each place: :attr:`ibpcl.verify.diagnosis.bench.Recording.values`.
-    casts : bool
-        Whether casts to small types count.  They do not count in a gradient function whose forward
-        has none.
+    recording : Recording
+        The values of its places.
+    casts : set of str, optional
+        For a gradient function, the names of the casts of its forward.  Other casts are no guards
+        in a gradient function: they lose digits that its forward has.
 
     Returns
     -------
@@ -78,12 +98,17 @@ def guards_of(code, values, casts=True):
     guards = [
         guard
         for number, place in enumerate(code.places)
-        for guard in [_epsilon(code, place, values.get(number)) or _rounding(code, place)]
+        for guard in [_epsilon(code, place, recording.values.get(number)) or _rounding(code, place)]
         if guard
     ]
-    for tree in code.trees.values() if casts else ():
-        guards += _casts(code, tree)
-    return guards
+    known = {**code.function.__globals__, **code.scope}
+    for tree in code.trees.values():
+        guards += _casts(code, tree, {**known, **recording.scopes.get(tree.name, {})})
+    if casts is None:
+        return guards
+    return [
+        guard._replace(side=1) for guard in guards if guard.kind == "guard" or guard.name in casts
+    ]
 
 
 def _epsilon(code, place, value):
@@ -102,21 +127,60 @@ def _epsilon(code, place, value):
         isinstance(parent, ast.keyword) and parent.arg in ("a_min", "a_max", "min", "max")
     )
     bound = bound or isinstance(parent, ast.Compare)
-    name = ast.unparse(node)
-    shown = f"{value:g}" if isinstance(node, ast.Constant) else f"{name} = {value:g}"
-    if 0 < value <= LARGEST and (bound or _is_added(code, place)) and not _is_step(code, value):
+    added = not bound and _is_added(code, place)
+    if 0 < value <= (LARGEST_ADDED if added else LARGEST) and (bound or added):
+        if _is_step(code, value):
+            return None
         return Guard(
-            f"the guard {shown}",
+            "guard",
+            text_of(node),
             code.line(node),
-            lambda scale: in_place(place, _times(node, scale)),
+            lambda scale: in_place(place, _quoted(node, _times(node, scale))),
+            value,
+            _without(code, place) if added else "",
         )
     if 0 < 1 - value <= LARGEST and bound:
         return Guard(
-            f"the bound {shown}",
+            "guard",
+            text_of(node),
             code.line(node),
-            lambda scale: in_place(place, ast.Constant(float(1 - (1 - value) * scale))),
+            lambda scale: in_place(
+                lambda scale: in_place(
+                    place, _quoted(node, ast.Constant(1 - (1 - float(value)) * scale))
+                ),
+            ),
+            1 - value,
         )
     return None
+
+
+def _without(code, place):
+    """Return the logarithm, root or quotient around an added number, without the number."""
+    tree = code.trees[place.function]
+    above = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+    node = place.parent
+    while not _is_sharp(above[node], node):
+        node = above[node]
+        if isinstance(node, ast.stmt):
+            return ""
+    added = place.parent if isinstance(place.parent.op, ast.Mult) else place.node
+    return text_of(_Dropping(added.place).visit(copy.deepcopy(above[node])))
+
+
+class _Dropping(ast.NodeTransformer):
+    """Leave one term out of a sum; it is given by the number of its place."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def visit_BinOp(self, node):
+        """Return the other term of the sum with the term."""
+        if getattr(node.right, "place", None) == self.number:
+            return node.left
+        if getattr(node.left, "place", None) == self.number:
+            minus = isinstance(node.op, ast.Sub)
+            return ast.UnaryOp(ast.USub(), node.right) if minus else node.right
+        return self.generic_visit(node)
 
 
 def _is_added(code, place):
@@ -182,6 +246,12 @@ def _times(node, scale):
     return ast.BinOp(node, ast.Mult(), ast.Constant(scale))
 
 
+def _quoted(node, changed):
+    """Return a changed number that messages show as the user wrote it."""
+    changed.text = text_of(node)
+    return changed
+
+
 def _is_step(code, value):
     """Return whether the source also divides by a number, as by the step of a difference."""
     for tree in code.trees.values():
@@ -220,57 +290,57 @@ def _rounding(code, place):
         for v in values
     ):
         return None
-    return Guard("the rounding", code.line(node), lambda scale: in_place(place, inner))
+    return Guard("cast", "the rounding", code.line(node), lambda scale: in_place(place, inner))
 
 
-def _casts(code, tree):
-    """Return the casts to small types in a tree."""
+def _casts(code, tree, known):
+    """Return the casts to small types in a tree, where ``known`` holds the values of names."""
     guards = []
-    own = _own_names(tree)
     for parent in ast.walk(tree):
         for field, value in ast.iter_fields(parent):
             for index, child in enumerate(value) if isinstance(value, list) else ((None, value),):
-                name = (
-                    child.attr
-                    if isinstance(child, ast.Attribute)
-                    else child.id
-                    if isinstance(child, ast.Name)
-                    else child.value
-                    if isinstance(child, ast.Constant)
-                    else None
-                )
-                is_code = (
-                    name in LETTERS and isinstance(parent, ast.keyword) and parent.arg == "dtype"
-                )
-                if not isinstance(name, str) or not (is_code or name in CASTS):
+                is_dtype = isinstance(parent, ast.keyword) and parent.arg == "dtype"
+                small = _small_type(child, known, is_dtype)
+                if small is None:
                     continue
-                if name in own and not isinstance(child, ast.Constant):
-                    continue
-                new = (
-                    ast.Attribute(child.value, "float64", ast.Load())
-                    if isinstance(child, ast.Attribute)
-                    else ast.Constant("float64")
-                    if isinstance(child, ast.Constant)
-                    else ast.Name("float", ast.Load())
-                )
-                wide = ast.copy_location(new, child)
-                words = "float16" if name in ("half", "e", "f2", "<f2", "float16") else "float32"
-                guards.append(
-                    Guard(
-                        words, code.line(child), lambda scale, put=(parent, field, index, wide): put
-                    )
-                )
+                new = ast.Constant("float64") if isinstance(child, ast.Constant) else _DOUBLE
+                item = parent, field, index, ast.copy_location(copy.copy(new), child)
+                guards.append(Guard("cast", small, code.line(child), lambda scale, item=item: item))
     return guards
 
 
-def _own_names(tree):
-    """Return the names of variables, attributes and arguments that a tree assigns."""
-    stored = [node for node in ast.walk(tree) if isinstance(getattr(node, "ctx", None), ast.Store)]
-    return {
-        *(node.id for node in stored if isinstance(node, ast.Name)),
-        *(node.attr for node in stored if isinstance(node, ast.Attribute)),
-        *(node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)),
-    }
+def _small_type(node, known, is_dtype):
+    """Return the name of the float type that an expression is, if it is smaller than float64.
+
+    A type is a name or attribute with such a value, or a text such as "float32".  A text with one
+    letter counts as the argument ``dtype`` only.
+    """
+    if isinstance(node, ast.Constant):
+        value = node.value if isinstance(node.value, str) else None
+        if value is None or (len(value) < 2 and not is_dtype):
+            return None
+    elif isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
+        value = _value(node, known)
+        if not isinstance(value, (type, np.dtype)):
+            return None
+    else:
+        return None
+    try:
+        dtype = np.dtype(value)
+    except (TypeError, ValueError, SyntaxError):  # no type
+        return None
+    return dtype.name if dtype.kind == "f" and dtype.itemsize < 8 else None
+
+
+def _value(node, known):
+    """Return the value of a name or attribute, None if it is not known."""
+    if isinstance(node, ast.Name):
+        return known.get(node.id)
+    # without running properties
+    is_attribute = isinstance(node, ast.Attribute)
+    return (
+        inspect.getattr_static(_value(node.value, known), node.attr, None) if is_attribute else None
+    )
 
 
 class _Side(NamedTuple):
@@ -282,23 +352,23 @@ class _Side(NamedTuple):
         The forward or the gradient function.
     executed : set of code
         The code objects that it runs.
-    values : dict
+    recording : Recording
         The values of its places.
-    casts : bool
-        Whether its casts to small types count as guards.
+    casts : set of str or None
+        The casts that count as guards; see :func:`guards_of`.
     count : int
         Number of its guards.
     """
 
     function: object
     executed: set
-    values: dict
-    casts: bool
+    recording: Recording
+    casts: set | None
     count: int
 
 
-class Cleaned:
-    """A pair without its guards.
+class Guards:
+    """The guards of a pair.
 
     Parameters
     ----------
@@ -309,60 +379,128 @@ class Cleaned:
 
     Attributes
     ----------
-    problem : Problem or None
-        The pair with every guard removed or made small.  None without guards, or if the
-        pair does not work without them.
-    guards : list of Guard
+    found : list of Guard
         The guards of the forward, followed by those of the gradient function.
+    casts : list of int
+        The numbers of the guards that round.
     """
 
     def __init__(self, problem, w):
-        self.problem = None
-        self.guards = []
+        self.found = []
         self.sides = []
-        casts = True
+        casts = None
         for function, run in (
             (problem.f, lambda f: problem.with_forward(f).call()),
             (problem.f_vjp, lambda g: problem.with_gradient(g).gradients(w)),
         ):
+            guards = []
             try:
                 executed = executed_by(lambda run=run, function=function: run(function))
                 code = Code(unwrapped(function), executed)
-                values = Recording(code, run).values
+                recording = Recording(code, run)
             except Exception:  # no source, or it does not run again
                 self.sides.append(None)
-                continue
-            guards = guards_of(code, values, casts)
-            casts = any(guard.words.startswith("float") for guard in guards)
-            self.guards += guards
-            self.sides.append(
-                _Side(function, executed, values, casts or not self.sides, len(guards))
-            )
+            else:
+                guards = guards_of(code, recording, casts)
+                self.sides.append(_Side(function, executed, recording, casts, len(guards)))
+            casts = {guard.name for guard in guards if guard.kind == "cast"}
+            self.found += guards
+        self.casts = [n for n, guard in enumerate(self.found) if guard.kind == "cast"]
         self.original = problem
         self.w = w
-        for scale in SCALES if self.guards else ():
-            self.problem = self._without(scale)
-            if self.problem is not None:
-                self.scale = scale
-                break
 
-    def _without(self, scale, only=None):
-        """Return the pair with all guards scaled, or only one of them; None if it fails then."""
+    def choices(self):
+        """Return the sets of guards that may explain a difference, the smallest first.
+
+        Returns
+        -------
+        list of list of int
+            Numbers of guards: each alone, those of equal names together, and all.
+        """
+        groups = self._groups()
+        others = [n for group in groups for n in group]
+        choices = [[n] for n in others] + groups + [others]
+        return [list(choice) for choice in dict.fromkeys(map(tuple, choices)) if choice]
+
+    def _groups(self):
+        """Return the numbers of the guards that are no casts, those of equal names together."""
+        groups = {}
+        for n, guard in enumerate(self.found):
+            if guard.kind == "guard":
+                groups.setdefault(guard.name, []).append(n)
+        return list(groups.values())
+
+    def one_sided(self, claims, rtol):
+        """Return the guards that only one of the two functions takes into account.
+
+        Without such a guard, either the derivatives of the forward change or the gradient, but not
+        both.  A gradient that uses a guarded value of the cache changes with the forward.
+
+        Parameters
+        ----------
+        claims : callable
+            ``claims(problem)`` returns derivatives of the forward and the same numbers as the
+            gradient has them.
+        rtol : float
+            Largest relative change of a number that does not depend on a guard.
+
+        Returns
+        -------
+        list of int
+            Numbers of guards.
+        """
+        plain = claims(self.original)
+        one_sided = []
+        for group in self._groups():
+            pair = self.without(group)
+            if pair is not None:
+                forward, gradient = (
+                    not np.allclose(a, b, rtol=rtol, atol=0)
+                    for a, b in zip(plain, claims(pair), strict=True)
+                )
+                one_sided += group if forward != gradient else []
+        return one_sided
+
+    def without(self, chosen):
+        """Return the pair without some of its guards.
+
+        Parameters
+        ----------
+        chosen : sequence of int
+            Numbers of guards.
+
+        Returns
+        -------
+        Problem or None
+            None if the pair fails without them, or gives numbers that are not finite.
+        """
+        return next(
+            (
+                problem
+                for scale in SCALES
+                for problem in [self._scaled(chosen, scale)]
+                if problem is not None
+            ),
+            None,
+        )
+
+    def _scaled(self, chosen, scale):
+        """Return the pair with some guards scaled; None if it fails then."""
         functions = []
         start = 0
         for side, plain in zip(self.sides, (self.original.f, self.original.f_vjp), strict=True):
             if side is None:
                 functions.append(plain)
                 continue
-            chosen = [n for n in range(side.count) if only is None or n == only - start]
+            own = [n - start for n in chosen if 0 <= n - start < side.count]
             start += side.count
             functions.append(
                 changed(
                     side.function,
                     side.executed,
-                    lambda code, side=side, chosen=tuple(chosen): _apply(code, side, chosen, scale),
+                    lambda code, side=side, own=own: _apply(code, side, own, scale),
                 )
-                if chosen
+                if own
                 else plain
             )
         problem = self.original.with_forward(functions[0]).with_gradient(functions[1])
@@ -377,55 +515,10 @@ class Cleaned:
         )
         return problem if np.all(np.isfinite(vector)) and finite else None
 
-    def that_matter(self, j, gap):
-        """Return the guards that contribute to the error of a gradient.
-
-        Parameters
-        ----------
-        j : int
-            Position of the input.
-        gap : float
-            Largest absolute error of its gradient.
-
-        Returns
-        -------
-        list of Guard
-            Those that change the gradient or the differences of the forward by more than 2% of the
-            error. All guards if none does.
-        """
-        guards = []
-        plain = self._claims(self.original, j)
-        for number, guard in enumerate(self.guards):
-            problem = self._without(self.scale, number)
-            if (
-                problem is not None
-                and np.max(np.abs(self._claims(problem, j) - plain), initial=0.0) > 0.02 * gap
-            ):
-                guards.append(guard)
-        return guards or self.guards
-
-    def _claims(self, problem, j):
-        """Return the gradient of one input and differences of the forward, as one vector."""
-        x = np.asarray(problem.point[j])
-        got = np.asarray(problem.gradients(self.w)[problem.wrt.index(j)], dtype=float).ravel()
-        step = 1e-5 * (np.max(np.abs(x), initial=0.0) or 1.0)
-        func = problem.function_of(j)
-        slopes = [
-            self.w @ (func(x + step * direction) - func(x - step * direction)) / (2 * step)
-            for direction in _directions(x.shape)
-        ]
-        return np.concatenate([got, np.nan_to_num(slopes)])
-
-
-def _directions(shape):
-    """Return three fixed directions of signs."""
-    rng = np.random.default_rng(3)
-    return [rng.choice([-1.0, 1.0], shape) for _ in range(3)]
-
 
 def _apply(code, side, chosen, scale):
     """Put scaled guards into the trees of a function."""
-    guards = guards_of(code, side.values, side.casts)
+    guards = guards_of(code, side.recording, side.casts)
     for number in chosen:
         put(*guards[number].put(scale))
 
@@ -484,21 +577,3 @@ def unwrapped(function):
     while hasattr(function, "__wrapped__") and not hasattr(function, "changes"):
         function = function.__wrapped__
     return function
-
-
-def in_words(guards):
-    """Return a description of guards with their lines.
-
-    Parameters
-    ----------
-    guards : list of Guard
-        The guards.
-
-    Returns
-    -------
-    str
-        Such as "the guard 1e-08 in line 7 and float32 in line 9".
-    """
-    return " and ".join(
-        dict.fromkeys(f"{guard.words} in {guard.line.split(':')[0]}" for guard in guards)
-    )

@@ -1,7 +1,8 @@
 """Limits of a gradient, such as clipping, which are part of training and not of the derivative.
 
-A gradient that is limited on purpose is not linear in ``dout``.  If it is linear without its
-limits, it is judged without them.
+A gradient that is limited on purpose is not linear in ``dout``.  A limit that does not act at the
+inputs changes no number there, and is a note.  A limit that acts makes the gradient wrong, and is
+the reason beside the verdict.
 """
 
 import ast
@@ -32,7 +33,7 @@ def without_limits(problem, w):
     problem : Problem
         The same problem if its gradient is linear in ``dout``, or is not linear without limits
         either.
-    habit : Finding or None
+    limit : Finding or None
         A note that names the limits; None if the problem is the same.
     """
     bent = nonlinear_inputs(problem, w)
@@ -60,7 +61,8 @@ def without_limits(problem, w):
         more = f" and {len(lines) - MOST_SHOWN} more" if len(lines) > MOST_SHOWN else ""
         return again, Finding(
             "not_linear",
-            f"the gradient is limited: {shown}{more}; it was judged without the limit",
+            f"the gradient is limited: {shown}{more}",
+            where=lines[0],
             inputs=tuple(bent),
         )
     return problem, None

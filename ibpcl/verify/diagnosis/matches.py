@@ -1,6 +1,5 @@
 """Known arrays that fit a place as a missing factor or term, an extra factor, or its value."""
 
-import ast
 from typing import NamedTuple
 
 import numpy as np
@@ -354,5 +353,5 @@ def short(hole):
     str
         At most 60 characters.
     """
-    text = ast.unparse(hole.place.node)
+    text = hole.place.text
     return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."

@@ -94,8 +94,7 @@ def _mistyped(evidence, inputs):
         if match is not None:
             number, value = match
             words = (
-                f"a number is wrong: {number.value:.10g} should be "
-                f"{value:.10g}{constant_name(value)}"
+                f"a number is wrong: {number.written} should be {value:.10g}{constant_name(value)}"
             )
             return dict.fromkeys(group, Finding("constant_factor", words, number.line))
     return {}

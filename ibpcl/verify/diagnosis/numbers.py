@@ -12,9 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ibpcl.verify.diagnosis.guards import changed, unwrapped
-from ibpcl.verify.diagnosis.source import Code, executed_by
+from ibpcl.verify.diagnosis.source import Code, executed_by, text_of
 from ibpcl.verify.witnesses.differences import central, complex_step, first_step, random_direction
-from ibpcl.verify.witnesses.witness import refusals
 
 SHORTEST = 3  # smallest number of significant digits of a rounded number
 MOST_CONSTANTS = 12  # largest number of constants that are changed
@@ -36,6 +35,8 @@ class Number(NamedTuple):
     place : int
         Number of its place.
     value : float
+        The constant.
+    written : str
         The constant as it is written.
     last : float
         The size of one unit in its last written digit.
@@ -46,6 +47,7 @@ class Number(NamedTuple):
     side: int
     place: int
     value: float
+    written: str
     last: float
     line: str
 
@@ -66,6 +68,8 @@ class Numbers:
         Constants with at least three significant digits, those of the gradient function first.
     directions : dict
         Random directions for each input.
+    exact : set of int
+        Inputs for which the complex step is right.
     lack : ndarray or None
         The true directional derivatives minus those of the gradient under test, for two cotangents.
         None without constants.
@@ -81,10 +85,8 @@ class Numbers:
             executed_by(lambda: problem.gradients(evidence.w[0])),
         )
         self.found = [number for side in (1, 0) for number in self._numbers(side)][:MOST_CONSTANTS]
-        rng = np.random.default_rng(11)
-        self.directions = {
-            j: [random_direction(problem.shape(j), rng) for _ in range(DIRECTIONS)] for j in inputs
-        }
+        self.directions = directions_of(problem, inputs)
+        self.exact = {j for j in inputs if evidence.truth(j).method == "complex step"}
         self.lack = self._difference({}) if self.found else None
 
     def _numbers(self, side):
@@ -94,7 +96,14 @@ class Numbers:
         except (ValueError, SyntaxError):
             return []
         return [
-            Number(side, n, place.node.value, last_digit(place.node.value), code.line(place.node))
+            Number(
+                side,
+                n,
+                place.node.value,
+                text_of(place.node),
+                last_digit(place.node.value),
+                code.line(place.node),
+            )
             for n, place in enumerate(code.places)
             if isinstance(place.node, ast.Constant)
             and isinstance(place.node.value, float)
@@ -129,17 +138,7 @@ class Numbers:
 
     def _difference(self, values):
         """Return the missing part of the directional derivatives with changed constants."""
-        problem = self.problem_with(values)
-        rows = []
-        for w in self.evidence.w[:2]:
-            gradients = problem.gradients(w)
-            for j in self.inputs:
-                func = problem.function_of(j)
-                x = np.asarray(problem.point[j])
-                got = np.asarray(gradients[problem.wrt.index(j)], dtype=float)
-                for v in self.directions[j]:
-                    rows.append(float(w @ _slope(func, x, v)) - float(np.sum(got * v)))
-        return np.array(rows)
+        return lack(self.problem_with(values), self.evidence.w, self.directions, self.exact)
 
     def effects(self):
         """Return the derivative of ``lack`` by each constant.
@@ -153,6 +152,73 @@ class Numbers:
             step = STEP * abs(number.value)
             columns.append((self._difference({number: number.value + step}) - self.lack) / step)
         return np.array(columns).T
+
+
+def directions_of(problem, inputs):
+    """Return fixed directions along which the error of a gradient is explained.
+
+    Parameters
+    ----------
+    problem : Problem
+        The pair and the point.
+    inputs : list of int
+        Positions of inputs.
+
+    Returns
+    -------
+    dict of int to list of ndarray
+    """
+    rng = np.random.default_rng(11)
+    return {j: [random_direction(problem.shape(j), rng) for _ in range(DIRECTIONS)] for j in inputs}
+
+
+def lack(problem, w, directions, exact):
+    """Return what the directional derivatives of a gradient lack: the difference of the claims.
+
+    The parameters are those of :func:`claims`.
+
+    Returns
+    -------
+    ndarray
+        The true derivatives minus those of the gradient, for each input, direction and cotangent.
+    """
+    true, got = claims(problem, w, directions, exact)
+    return true - got
+
+
+def claims(problem, w, directions, exact):
+    """Return directional derivatives of a forward, and those that its gradient claims.
+
+    Parameters
+    ----------
+    problem : Problem
+        The pair and the point.
+    w : ndarray, shape (R, M)
+        Cotangents; the first two are used.
+    directions : dict of int to list of ndarray
+        Directions for each input.
+    exact : set of int
+        Inputs for which the complex step is right.  For the others, differences are taken.
+
+    Returns
+    -------
+    true, got : ndarray
+        One number for each input, direction and cotangent.
+    """
+    gradients = [problem.gradients(row) for row in w[:2]]
+    rows = []
+    for j, several in directions.items():
+        func = problem.function_of(j)
+        x = np.asarray(problem.point[j])
+        got = [np.asarray(all_[problem.wrt.index(j)], dtype=float) for all_ in gradients]
+        for v in several:
+            slope = (
+                complex_step(func, x, v)
+                if j in exact
+                else central(func, x, v, 1e-4 * first_step(x, v))
+            )
+            rows += [(row @ slope, np.sum(g * v)) for row, g in zip(w, got, strict=False)]
+    return np.array(rows, dtype=float).reshape(-1, 2).T
 
 
 def rounded(numbers):
@@ -226,20 +292,11 @@ def mistyped(numbers):
 
 def _floor(numbers):
     """Return the error that differences alone can leave."""
-    exact = all(numbers.evidence.truth(j).method == "complex step" for j in numbers.inputs)
     return (
         0.0
-        if exact
+        if len(numbers.exact) == len(numbers.inputs)
         else 1e-7 * float(np.max(np.abs(numbers.evidence.gradients[0][0]), initial=0.0))
     )
-
-
-def _slope(func, x, v):
-    """Return the directional derivative of a function."""
-    try:
-        return complex_step(func, x, v)
-    except refusals():
-        return central(func, x, v, 1e-4 * first_step(x, v))
 
 
 def digits(value):

@@ -24,7 +24,7 @@ from itertools import combinations
 import numpy as np
 
 from ibpcl.verify.diagnosis.bench import Recording, affordable
-from ibpcl.verify.diagnosis.source import Code, executed_by, is_array
+from ibpcl.verify.diagnosis.source import Code, executed_by, is_array, text_of
 from ibpcl.verify.reports.kinds import Finding
 from ibpcl.verify.reports.words import constant_name
 from ibpcl.verify.witnesses.differences import central, complex_step, first_step, random_direction
@@ -366,6 +366,6 @@ def _finding(forward, fits):
 
 def _shown(place):
     """Return the statement of a place as text, or its parent if the statement is unclear."""
-    whole = ast.unparse(place.statement)
+    whole = text_of(place.statement)
     several = sum(ast.dump(node) == ast.dump(place.node) for node in ast.walk(place.statement)) > 1
-    return ast.unparse(place.parent) if several or "\n" in whole or len(whole) > 90 else whole
+    return text_of(place.parent) if several or "\n" in whole or len(whole) > 90 else whole

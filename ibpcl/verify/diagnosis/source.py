@@ -111,11 +111,26 @@ class Code:
         self._add(self.function, owner or (type(self.bound) if self.bound is not None else None))
         self.name = next(iter(self.trees))
         self.owners.pop(self.name, None)
+        self._number()
+        if changes is not None:
+            change(self)
+
+    def _number(self):
+        """Number the places of the trees."""
         self.places = [place for tree in self.trees.values() for place in _places(tree)]
         for number, place in enumerate(self.places):
             place.node.place = number  # survives a deep copy
-        if changes is not None:
-            change(self)
+
+    def with_trees(self, trees):
+        """Replace the trees by changed ones of the same functions.
+
+        Parameters
+        ----------
+        trees : dict
+            Syntax trees by the names of the functions.  They are copied.
+        """
+        self.trees = copy.deepcopy(trees)
+        self._number()
 
     def _add(self, function, owner=None):
         """Add a function or a method, and the functions of its file that it calls."""
@@ -293,7 +308,50 @@ class Place:
     @cached_property
     def text(self):
         """The expression as source text."""
-        return ast.unparse(self.node)
+        return text_of(self.node)
+
+
+def text_of(node):
+    """Return an expression or a statement as source text, with numbers as the user wrote them.
+
+    Parameters
+    ----------
+    node : ast.AST
+        A node of a tree of :class:`Code`, perhaps changed.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> number = ast.parse("1e-5", mode="eval").body
+    >>> number.text = "1e-5"
+    >>> text_of(ast.BinOp(ast.Name("x"), ast.Add(), number))
+    'x + 1e-5'
+    """
+    if any(getattr(part, "text", None) for part in ast.walk(node)):
+        node = _Quoting().visit(copy.deepcopy(node))
+    return ast.unparse(node)
+
+
+class _Quoting(ast.NodeTransformer):
+    """Replace every number by its text in the user's file."""
+
+    def visit(self, node):
+        text = getattr(node, "text", None)
+        name = text and ast.copy_location(ast.Name(text, ast.Load()), node)
+        return name or self.generic_visit(node)
+
+
+def _keep_texts(tree, lines):
+    """Give each number its text in the source if Python would write it in another way."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+            line = lines[node.lineno - 1].encode()
+            text = line[node.col_offset : node.end_col_offset].decode()
+            if text != repr(node.value):
+                node.text = text
 
 
 def _key(function, owner):
@@ -356,7 +414,7 @@ def executed_by(call):
     sys.setprofile(note)
     try:
         call()
-    except Exception:  # code under check may raise anything
+    except (Exception, SystemExit):  # code under check may raise anything
         return executed
     finally:
         # the profiler of cProfile is not callable and cannot be set again
@@ -373,9 +431,11 @@ def _parsed(function):
         return _parsed_lambda(function)
     try:
         lines, start = inspect.getsourcelines(function)
-        tree = ast.parse(textwrap.dedent("".join(lines)))
+        text = textwrap.dedent("".join(lines))
+        tree = ast.parse(text)
     except (OSError, TypeError, SyntaxError) as error:
         raise ValueError(f"Code: cannot read the source of {function.__qualname__}") from error
+    _keep_texts(tree, text.splitlines())
     ast.increment_lineno(tree, max(start, 1) - 1)
     made = tree.body[0]
     if not isinstance(made, ast.FunctionDef):
@@ -423,7 +483,9 @@ def _parsed_lambda(function):
 @lru_cache(maxsize=4)
 def _parsed_file(text):
     """Return the tree of a file; the last four are kept."""
-    return ast.parse(text)
+    tree = ast.parse(text)
+    _keep_texts(tree, text.splitlines())
+    return tree
 
 
 def _span(node):

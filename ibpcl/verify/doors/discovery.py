@@ -3,13 +3,19 @@
 import ast
 import inspect
 
-from ibpcl.verify.doors import frameworks, operations, tapes
 from ibpcl.verify.doors import vocabulary as words
 from ibpcl.verify.doors.closures import returns_closure
 from ibpcl.verify.doors.contexts import is_function
+from ibpcl.verify.doors.expressions import is_users, record_of
 from ibpcl.verify.doors.methods import methods_of
 from ibpcl.verify.doors.pair import Adapted
-from ibpcl.verify.doors.signatures import method_parameters, parameters_of, returned_names, tree_of
+from ibpcl.verify.doors.signatures import (
+    method_parameters,
+    parameters_of,
+    returned_keys,
+    returned_names,
+    tree_of,
+)
 from ibpcl.verify.doors.target import Target
 
 # Methods that may return a loss with its gradient.
@@ -27,6 +33,8 @@ OBJECTIVES = ("f", "loss", "cost", "objective", "func", "fun", "function", "J")
 OBJECTIVE_WORDS = frozenset({"loss", "cost", "objective", "function", "func", "fun", "fn", "f"})
 # Words in flags that do not ask for a derivative: `requires_grad`, `zero_grad`.
 SWITCHES = frozenset({"requires", "require", "needs", "need", "retain", "zero", "clip", "no"})
+# Names of a loss that a function returns first.
+LOSS_NAMES = frozenset({"loss", "cost", "j", "objective", "nll", "error", "mse", "l"})
 # Verbs in a name that do not distinguish functions: `compute` in `compute_cost`.
 FILLERS = frozenset({"compute", "calculate", "calc", "get", "eval", "evaluate"})
 
@@ -51,10 +59,8 @@ def targets_in(module):
         if callable(value) and not inspect.isclass(value) and not name.startswith("__")
     }
     own_functions = {name: value for name, value in functions.items() if _is_own(value, module)}
-    targets = frameworks.targets_in(module)
+    targets = _pairs(own_functions, functions)
     taken = {alias for target in targets.values() for alias in (target.name, *target.aliases)}
-    targets.update(_pairs(own_functions, functions, taken))
-    taken |= {alias for target in targets.values() for alias in (target.name, *target.aliases)}
     for name, value in own_functions.items():
         gradient = flagged(value) if name not in taken and inspect.isfunction(value) else None
         if gradient is not None:
@@ -69,16 +75,43 @@ def targets_in(module):
         ):
             targets[name] = Target(name, "loss", value)
     targets.update(_classes(everything, module, targets))
-    recorded = tapes.targets_in(module)
-    if recorded:  # a class that is applied to recorded objects is not checked by itself
-        rules = {one.forward.rule.kind for one in recorded.values() if one.forward.rule}
-        classes = {name: one.forward for name, one in targets.items() if one.kind == "class"}
-        for name, kind in classes.items():
-            if kind in rules or operations.is_applied(kind):
-                del targets[name]
-    targets.update({name: one for name, one in recorded.items() if name not in targets})
+    for kind in everything.values():
+        if inspect.isclass(kind) and _is_own(kind, module) and kind.__name__ not in targets:
+            targets.update(_static_pairs(kind))
+    recording = any(
+        inspect.isclass(value) and is_users(value) and record_of(value) is not None
+        for value in everything.values()
+    )
+    for name, value in own_functions.items() if recording else ():
+        if name not in taken and name not in targets and _has_inputs(name, value, everything):
+            targets[name] = Target(name, "loss", value)
     order = {name: n for n, name in enumerate(everything)}
     return dict(sorted(targets.items(), key=lambda item: order.get(item[0], len(order))))
+
+
+def _static_pairs(kind):
+    """Return the pairs of static methods of a class, which belong together by their names."""
+    functions = {
+        name: getattr(kind, name)
+        for name, value in vars(kind).items()
+        if isinstance(value, staticmethod)
+    }
+    return {
+        f"{kind.__name__}.{name}": target._replace(name=f"{kind.__name__}.{name}")
+        for name, target in _pairs(functions, functions).items()
+        if target.kind == "pair"
+    }
+
+
+def _has_inputs(name, function, everything):
+    """Return whether a file gives the inputs of a function of recorded objects."""
+    if not inspect.isfunction(function) or name.startswith("check_inputs"):
+        return False
+    if f"check_inputs_{name}" in everything:
+        return True
+    keys = returned_keys(everything.get("check_inputs"))
+    required = parameters_of(function).required
+    return name in keys or (bool(required) and keys.issuperset(required))
 
 
 def flagged(function):
@@ -128,7 +161,7 @@ def _is_own(value, module):
     return getattr(value, "__module__", None) == module.__name__ or not hasattr(value, "__module__")
 
 
-def _pairs(own, functions, taken):
+def _pairs(own, functions):
     """Return the pairs that follow from the names of functions."""
     plain = {}
     marked = {}
@@ -146,14 +179,13 @@ def _pairs(own, functions, taken):
         ("hvp", words.HVP_WORDS),
     ):
         for name in functions:
-            if name in taken or name in used:
+            if name in used:
                 continue
             forward = _forward_of(name, marks, plain, marked, kind)
             if (
                 forward is None
                 or forward == name
                 or (name not in own and not name.endswith("_vjp"))
-                or forward in taken
                 or (kind == "pair" and forward in pairs)
             ):
                 continue
@@ -188,6 +220,10 @@ def _forward_of(name, marks, plain, marked, kind):
                     or _objective_of(name, marks, plain)
                 )
         if found := _objective_of(name, marks, plain):
+            return found
+    for ending in ("prime", "derivative", "gradient", "grad", "deriv"):  # tanhprime
+        found = plain.get(tuple(words.tokens(name.removesuffix(ending))))
+        if marks is words.DERIVATIVE_WORDS and found not in (None, name):
             return found
     if marks is words.DERIVATIVE_WORDS and name.startswith("d") and len(name) > 1:
         rest = name[1:]
@@ -232,19 +268,23 @@ def returns_gradients(function):
         True if the last ``return`` names a tuple whose later items have names of gradients.
     """
     names = returned_names(function)
-    return (
-        isinstance(names, list)
-        and len(names) > 1
-        and isinstance(names[0], str)
-        and not words.looks_like_gradient(names[0])
-        and any(map(_names_gradient, names[1:]))
-    )
+    if not isinstance(names, list) or len(names) < 2 or not isinstance(names[0], str):
+        return False
+    known = parameters_of(function).every
+    if any(_names_gradient(name, known) for name in names[1:]):
+        return not words.looks_like_gradient(names[0])
+    # expressions have no names: `return loss, (p - y) / n`
+    return words.plain(names[0]) in LOSS_NAMES and all(name is None for name in names[1:])
 
 
-def _names_gradient(name):
+def _names_gradient(name, parameters):
+    """Return whether a name is that of a gradient, or of one of several parameters."""
     if isinstance(name, list):
-        return any(map(_names_gradient, name))
-    return isinstance(name, str) and words.looks_like_gradient(name)
+        return any(_names_gradient(one, parameters) for one in name)
+    return isinstance(name, str) and (
+        words.looks_like_gradient(name)
+        or any(words.is_gradient_of(name, parameter) for parameter in parameters)
+    )
 
 
 def _classes(everything, module, targets):
@@ -393,8 +433,4 @@ def takes_inputs(target):
         if is_function(kind):
             return parameters_of(kind.forward, skip=1)
         return method_parameters(kind, methods.forward if methods else loss_method(kind))
-    if target.kind == "operation":
-        return parameters_of(target.forward.source)
-    if target.kind == "framework":
-        return frameworks.forward_parameters(target.forward)
     return parameters_of(target.forward)

@@ -36,13 +36,15 @@ LARGEST = 64  # sizes above this are slow to check
 IMAGE_SIZES = {"n": 2, "c": 3, "h": 4, "w": 4, "f": 2, "hh": 3, "ww": 3}
 
 
-def documented_shapes(function):
+def documented_shapes(function, holder=None):
     """Return the shapes of arguments that a docstring gives.
 
     Parameters
     ----------
     function : callable
         The function.
+    holder : type, optional
+        Its class, whose docstring is read too.
 
     Returns
     -------
@@ -56,7 +58,7 @@ def documented_shapes(function):
     >>> documented_shapes(affine)
     {'x': (3, 4), 'w': (4, 5)}
     """
-    text = inspect.getdoc(function) or ""
+    text = "\n".join(inspect.getdoc(one) or "" for one in (function, holder) if one is not None)
     names = parameters_of(function).every
     symbols = _global_sizes(function)
     shapes = {}

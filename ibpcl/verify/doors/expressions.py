@@ -1,27 +1,193 @@
-"""Functions of objects that record how they were computed, such as a loss of ``Value`` objects."""
+"""Functions of objects that record how they were computed, such as a loss of ``Value`` objects.
+
+An object of such a class holds a number or an array, and records how it was computed.
+``out.backward()`` goes through the record in reverse and adds gradients to the attribute ``grad``
+of every object.
+"""
 
 import contextlib
-from dataclasses import replace
+import inspect
+import sys
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from ibpcl.verify.doors import vocabulary as words
+from ibpcl.verify.doors.loading import is_library
 from ibpcl.verify.doors.pair import Adapted, Pair
-from ibpcl.verify.doors.pairs import fits
 from ibpcl.verify.doors.refusals import FormError, raised
-from ibpcl.verify.doors.signatures import parameters_of
-from ibpcl.verify.doors.tapes import (
-    Record,
-    allows_reuse,
-    for_double,
-    is_users,
-    is_weighted,
-    on_reuse,
-    record_of,
-    run_backward,
-)
+from ibpcl.verify.doors.signatures import method_parameters, parameters_of
 
 MISSING = object()
+BACKWARDS = ("backward", "backprop", "backpropagate")
+VALUES = ("data", "cached_data", "value", "val", "array", "_data", "_value", "x", "v")
+GRADIENTS = ("grad", "gradient", "_grad", "grads", "derivative", "adjoint")
+
+
+class Record(NamedTuple):
+    """Names of the attributes and methods by which objects of a class are made and read.
+
+    Attributes
+    ----------
+    kind : type
+        The class.
+    value, gradient, backward : str
+        Names of the attributes with the value and the gradient, and of the backward pass.
+    options : dict of str to bool
+        Options of the constructor.
+    holds_arrays : bool
+        Whether an object may hold an array.
+    takes_cotangent : bool
+        Whether the backward pass takes the gradient of its output.
+    """
+
+    kind: type
+    value: str
+    gradient: str
+    backward: str
+    options: dict
+    holds_arrays: bool
+    takes_cotangent: bool
+
+    def made(self, value):
+        """Return an object that holds a value.
+
+        Parameters
+        ----------
+        value : ndarray or float
+            The value.
+
+        Returns
+        -------
+        object
+            A new object without a record.
+        """
+        held = np.array(value) if self.holds_arrays else np.asarray(value).item()
+        return self.kind(held, **self.options)
+
+    def read(self, holder):
+        """Return the value of an object as an array.
+
+        Parameters
+        ----------
+        holder : object
+            The object.
+
+        Returns
+        -------
+        ndarray
+            Its value, as floating-point or complex numbers.
+        """
+        value = np.asarray(getattr(holder, self.value))
+        return value if value.dtype.kind in "fc" else value.astype(float)
+
+    def gradient_of(self, holder):
+        """Return the gradient of an object after a backward pass; zero if there is none.
+
+        Parameters
+        ----------
+        holder : object
+            The object.
+
+        Returns
+        -------
+        ndarray
+            Its gradient.
+        """
+        found = getattr(holder, self.gradient, None)
+        found = getattr(found, self.value) if isinstance(found, self.kind) else found
+        return np.zeros(self.read(holder).shape) if found is None else np.asarray(found)
+
+
+def record_of(kind):
+    """Return how the objects of a class are made and read.
+
+    Parameters
+    ----------
+    kind : type
+        The class.
+
+    Returns
+    -------
+    Record or None
+        None if the objects do not record how they were computed.
+    """
+    backward = next(
+        (
+            name
+            for name in BACKWARDS
+            if inspect.isfunction(getattr(kind, name, None))
+            and not method_parameters(kind, name).required
+        ),
+        None,
+    )
+    if backward is None:
+        return None
+    parameters = parameters_of(kind.__init__, skip=1)
+    options = {name: True for name in parameters.every if words.plain(name) == "requiresgrad"}
+    optional = method_parameters(kind, backward).optional
+    takes_cotangent = bool(optional) and words.is_cotangent(optional[0])
+    for given in (np.array([0.25, 0.5]), 0.25) if _is_for_arrays(kind, options) else (0.25,):
+        try:
+            holder = kind(given, **options)
+        except Exception:  # it may take another kind of value
+            continue
+        value = next((name for name in VALUES if _holds(holder, name, given)), None)
+        gradient = next((name for name in GRADIENTS if _may_have(holder, name)), None)
+        if value is not None and gradient is not None:
+            holds_arrays = np.ndim(given) > 0
+            return Record(kind, value, gradient, backward, options, holds_arrays, takes_cotangent)
+    return None
+
+
+def _is_for_arrays(kind, options):
+    """Return whether a class is meant for arrays: it makes them, or has operations of them."""
+    annotations = getattr(kind.__init__, "__annotations__", {})
+    if any("array" in str(one) for one in annotations.values()) or any(
+        hasattr(kind, name) for name in ("__matmul__", "shape", "sum", "T", "matmul", "dot")
+    ):
+        return True
+    try:
+        holder = kind([0.25, 0.5], **options)
+    except Exception:  # it takes numbers only
+        return False
+    return any(isinstance(getattr(holder, name, None), np.ndarray) for name in VALUES)
+
+
+def is_users(kind):
+    """Return whether a class or function is the user's own: from no library, and not built in.
+
+    Parameters
+    ----------
+    kind : type or function
+        The class or function.
+
+    Returns
+    -------
+    bool
+        True for classes of the user's files, notebooks and interactive sessions.
+    """
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    of_user = file is not None and not is_library(Path(file).resolve())
+    return kind.__module__ == "__main__" or of_user
+
+
+def _may_have(holder, name):
+    """Return whether an object has an attribute, or its class announces it by an annotation."""
+    announced = any(name in getattr(kind, "__annotations__", {}) for kind in type(holder).__mro__)
+    try:
+        return announced or hasattr(holder, name)
+    except Exception:  # a property of the user's class may raise anything
+        return True
+
+
+def _holds(holder, name, given):
+    try:
+        value = getattr(holder, name)
+        return np.shape(value) == np.shape(given) and bool(np.all(np.asarray(value) == given))
+    except Exception:  # code under check may raise anything
+        return False
 
 
 def kind_of(inputs):
@@ -39,10 +205,8 @@ def kind_of(inputs):
     """
     for _, value in _leaves(inputs, "input"):
         for kind in reversed(type(value).__mro__[:-1]):
-            if is_users(kind):
-                with _changed(for_double(kind)):
-                    if record_of(kind) is not None:
-                        return kind
+            if is_users(kind) and record_of(kind) is not None:
+                return kind
     return None
 
 
@@ -68,118 +232,79 @@ def pair_of_expression(f, inputs, kind, names=None):
     Returns
     -------
     Pair
-        The value of the result, and the gradients of the objects.
+        The value of the result, and the gradients of the objects.  If the backward pass takes no
+        gradient of its output, the value is the sum of the result's entries.
 
     Raises
     ------
     FormError
-        If the function raises or returns something else.
+        If the function raises, returns something else, or computes in single precision.
     """
-    changes = for_double(kind)
-    with _changed(changes):
-        record = record_of(kind)
-        weighted = is_weighted(record)
-        doubled = allows_reuse(record, weighted, f)
-    call = _Call(f, inputs, _named(f, inputs, names), record, changes)
-    once = _pair(call, weighted, False)
-    twice = _pair(call, weighted, True) if doubled else once
-    if doubled and fits(once) and not fits(twice):
-        return replace(twice, notes=(on_reuse(record, once, twice), *twice.notes))
-    return twice
+    record = record_of(kind)
+    arguments = _named(f, inputs, names)
+    recorded = {
+        name: value
+        for argument, given in arguments.items()
+        for name, value in _leaves(given, argument)
+        if isinstance(value, kind)
+    }
 
-
-class _Call(NamedTuple):
-    """A call of a function with objects, whose values change while the objects stay the same."""
-
-    function: object
-    inputs: object
-    arguments: dict
-    record: Record
-    changes: list  # of attributes, so that everything is computed with float64
-
-    @property
-    def recorded(self):
-        """The recorded objects in the arguments, by name."""
-        return {
-            name: value
-            for argument, given in self.arguments.items()
-            for name, value in _leaves(given, argument)
-            if isinstance(value, self.record.kind)
-        }
-
-    def result(self, source):
-        """Return what a version of the function returns."""
-        if isinstance(self.inputs, dict):
-            out = source(**self.inputs)
-        else:
-            out = source(*self.arguments.values())
-        if not isinstance(out, self.record.kind):
-            name = getattr(self.function, "__name__", "f")
-            raise TypeError(
-                f"{name} must return a {self.record.kind.__name__}, got {type(out).__name__}"
-            )
+    def result(source):
+        out = source(**inputs) if isinstance(inputs, dict) else source(*arguments.values())
+        if not isinstance(out, kind):
+            name = getattr(f, "__name__", "f")
+            raise TypeError(f"{name} must return a {kind.__name__}, got {type(out).__name__}")
         return out
 
     @contextlib.contextmanager
-    def holding(self, arrays):
+    def holding(arrays):
         """Let the objects hold arrays, with new gradients, for the calls inside."""
-        with _changed(self.changes):
-            states = [
-                (one, name, getattr(new, name, None))
-                for one, new in zip(
-                    self.recorded.values(), map(self.record.made, arrays), strict=True
-                )
-                for name in (self.record.value, self.record.gradient)
-            ]
-            with _changed(states):
-                yield
-
-
-def _pair(call, weighted, doubled):
-    """Return the pair of a call; with ``doubled``, of the sum of two equal calls."""
-    record = call.record
-    kind = record.kind
-    title = getattr(call.function, "__name__", "f")
-
-    def result(source):
-        return call.result(source) + call.result(source) if doubled else call.result(source)
+        new = map(record.made, arrays)
+        states = [
+            (one, name, getattr(fresh, name, None))
+            for one, fresh in zip(recorded.values(), new, strict=True)
+            for name in (record.value, record.gradient)
+        ]
+        with _changed(states):
+            yield
 
     def forward(source, *arrays):
-        with call.holding(arrays):
+        with holding(arrays):
             value = np.array(record.read(result(source)))
-        return (value if weighted else value.sum()), arrays
+        return (value if record.takes_cotangent else value.sum()), arrays
 
     def backward(source, dout, arrays):
-        with call.holding(arrays):
+        with holding(arrays):
+            out = result(source)
             start = getattr(kind, record.backward)
-            run_backward(record, start, result(source), dout if weighted else None)
-            found = [np.array(record.gradient_of(one)) for one in call.recorded.values()]
-        return tuple(found if weighted else (dout * one for one in found))
+            if record.takes_cotangent:
+                start(out, np.array(dout) if record.holds_arrays else float(dout))
+            else:
+                start(out)
+            found = [np.array(record.gradient_of(one)) for one in recorded.values()]
+        return tuple(found if record.takes_cotangent else (dout * one for one in found))
 
-    names = tuple(call.recorded)
-    values = tuple(np.array(record.read(one)) for one in call.recorded.values())
-    in_gradient = False
+    values = tuple(np.array(record.read(one)) for one in recorded.values())
+    values = tuple(value.astype(float) for value in values)
     try:
         with np.errstate(all="ignore"):
-            out, cache = forward(call.function, *values)
-            in_gradient = True
-            backward(call.function, np.ones(np.shape(out)), cache)
+            out, _ = forward(f, *values)
     except Exception as error:  # code under check may raise anything
-        raise FormError(f"check: {raised(error, title)}", in_gradient) from error
-    notes = [f"the inputs are {kind.__name__} objects; {record.backward}() gives their gradients"]
-    if doubled:
-        notes.append("it is done twice with the same objects, and the results are added")
-    if call.changes:
-        notes.append("it was computed with float64 in the place of float32")
+        raise FormError(f"check: {raised(error, getattr(f, '__name__', 'f'))}") from error
+    if np.asarray(out).dtype.itemsize < 8:
+        raise FormError(
+            f"check: {kind.__name__} computes with {np.asarray(out).dtype}, in which differences "
+            f"are too coarse; let {kind.__name__} keep float64 for the check"
+        )
     return Pair(
-        Adapted(call.function, forward),
-        Adapted(call.function, backward),
-        names,
-        (call.function, call.function),
+        Adapted(f, forward),
+        Adapted(f, backward),
+        tuple(recorded),
+        (f, f),
         None,
         values,
-        names,
-        tuple(notes),
+        tuple(recorded),
+        (f"the inputs are {kind.__name__} objects; {record.backward}() gives their gradients",),
     )
 
 

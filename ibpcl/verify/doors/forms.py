@@ -5,24 +5,25 @@ from dataclasses import replace
 
 import numpy as np
 
-from ibpcl.verify.doors import frameworks, leaves
+from ibpcl.verify.doors import leaves
 from ibpcl.verify.doors import vocabulary as words
-from ibpcl.verify.doors.arguments import Arguments, named
-from ibpcl.verify.doors.classes import pair_of_object
-from ibpcl.verify.doors.closures import pair_of_closure, returns_closure
+from ibpcl.verify.doors.arguments import Arguments, is_moved, named
+from ibpcl.verify.doors.binding import Forward, readings_of
+from ibpcl.verify.doors.closures import is_closure, pair_of_closure
 from ibpcl.verify.doors.construction import constructed
 from ibpcl.verify.doors.contexts import is_function, pair_of_function
 from ibpcl.verify.doors.expressions import kind_of, pair_of_expression
 from ibpcl.verify.doors.loss_and_gradient import pair_of_loss
 from ibpcl.verify.doors.methods import methods_of
+from ibpcl.verify.doors.objects import pair_of_object
 from ibpcl.verify.doors.pair import Adapted, Pair
-from ibpcl.verify.doors.pairs import pair_of, usage
-from ibpcl.verify.doors.refusals import FormError, raised
-from ibpcl.verify.doors.signatures import parameters_of
-from ibpcl.verify.doors.ways import cotangent
+from ibpcl.verify.doors.pairs import copies, cotangent, pair_of
+from ibpcl.verify.doors.reading import assigned
+from ibpcl.verify.doors.refusals import FormError
+from ibpcl.verify.doors.signatures import parameters_of, returned_names
 
 
-def opened(f, f_vjp, inputs, wrt=None, names=None):
+def opened(f, f_vjp, inputs, wrt=None, names=None, output=None, ordered=True):
     """Return code of any form as a pair, or None if it has the standard form.
 
     Parameters
@@ -38,6 +39,12 @@ def opened(f, f_vjp, inputs, wrt=None, names=None):
         The inputs to differentiate.  By default, all with a gradient.
     names : sequence of str, optional
         Names of the inputs.  By default, the parameter names of the forward.
+    output : bool, optional
+        Whether the gradient function takes the output of the forward (True) or its input (False),
+        if the names of its parameters leave both.
+    ordered : bool
+        Whether gradients in a tuple are known to be in the order of the inputs, as the standard
+        form demands.  In a user's file, their names may say that they are not.
 
     Returns
     -------
@@ -47,7 +54,7 @@ def opened(f, f_vjp, inputs, wrt=None, names=None):
     Raises
     ------
     FormError
-        If the form is not recognized or the code raises.  The message contains the expected form
+        If the form is not recognized or the forward raises.  The message contains the expected form
         and a call that works.
     """
     if isinstance(f, Pair):
@@ -59,18 +66,17 @@ def opened(f, f_vjp, inputs, wrt=None, names=None):
             "that work: ibpcl.check(f, f_vjp, (x, w)), ibpcl.check(layer, x)"
         )
     if f_vjp is None:
-        return _chosen(_without_gradient(f, inputs, names), wrt)
+        return _chosen(_without_gradient(f, inputs, names, output), wrt)
     if not callable(f):
         raise FormError(
             f"check: f must be a function or an object with a forward, got {type(f).__name__}; "
             "a call that works: ibpcl.check(f, f_vjp, (x, w))"
         )
     given, keywords = named(inputs, parameters_of(f), names)
-    if _is_standard(f, f_vjp, given, keywords):
-        _refuse_what_raises(f, f_vjp, given, keywords)
+    if _is_standard(f, f_vjp, given, keywords, wrt, ordered):
         return None
     shared = _shared_defaults(f, f_vjp, given)
-    return _chosen(pair_of(f, f_vjp, {**given, **shared}, [*keywords, *shared]), wrt)
+    return _chosen(pair_of(f, f_vjp, {**given, **shared}, [*keywords, *shared], output), wrt)
 
 
 def _shared_defaults(f, f_vjp, given):
@@ -86,11 +92,8 @@ def _shared_defaults(f, f_vjp, given):
     }
 
 
-def _without_gradient(f, inputs, names):
+def _without_gradient(f, inputs, names, output):
     """Return the pair of an object, a class, or a function that returns its gradient."""
-    framework = frameworks.pair_of_framework(f, inputs, names)
-    if framework is not None:
-        return framework
     if inspect.isclass(f):
         if is_function(f):
             given, _ = named(inputs, parameters_of(f.forward, skip=1), names)
@@ -101,8 +104,12 @@ def _without_gradient(f, inputs, names):
         return pair_of_expression(f, inputs, kind, names)
     if inspect.isroutine(f) or (callable(f) and methods_of(type(f)) is None):
         given, keywords = named(inputs, parameters_of(f), names)
-        if returns_closure(f):
-            return pair_of_closure(f, given, keywords)
+        try:
+            result = Arguments(given, tuple(keywords)).passed_to(f, copies(given))
+        except (Exception, SystemExit):  # the adapter of a loss raises an error with a message
+            result = None
+        if is_closure(result):
+            return pair_of_closure(f, given, keywords, result)
         return pair_of_loss(f, given, keywords)
     methods = methods_of(type(f))
     if methods is None:
@@ -113,59 +120,93 @@ def _without_gradient(f, inputs, names):
         )
     parameters = parameters_of(getattr(f, methods.forward))
     given, keywords = named(inputs, parameters, names)
-    try:
-        return pair_of_object(f, given, keywords, methods)
-    except FormError as error:
-        flag = next((name for name in parameters.optional if words.is_training(name)), None)
-        if flag is None or flag in given or not error.in_gradient:
-            raise
+    if "copy" in parameters.optional and "copy" not in given:  # else it works in place
+        given, keywords = {**given, "copy": True}, [*keywords, "copy"]
+    pair = pair_of_object(f, given, keywords, methods, output)
+    flag = next((name for name in parameters.optional if words.is_training(name)), None)
+    if pair.raised is None or flag is None or flag in given:
+        return pair
     # The forward keeps what the backward needs only in training.
-    pair = pair_of_object(f, {**given, flag: True}, [*keywords, flag], methods)
+    pair = pair_of_object(f, {**given, flag: True}, [*keywords, flag], methods, output)
     return replace(pair, notes=(*pair.notes, f"the forward is called with {flag}=True"))
 
 
-def _is_standard(f, f_vjp, given, keywords):
-    """Return whether a pair has the form ``out, cache = f(...)`` and ``f_vjp(dout, cache)``."""
-    parameters = parameters_of(f_vjp)
+def _is_standard(f, f_vjp, given, keywords, wrt, ordered):
+    """Return whether a pair has the form ``out, cache = f(...)`` and ``f_vjp(dout, cache)``.
+
+    It returns one gradient for each floating-point input, or for each name in ``wrt``, in their
+    order.
+    """
     if any(leaves.is_container(value) for value in given.values()):
         return False
-    if (
-        parameters.known
-        and not parameters.open_ended
-        and len(parameters.required) != 2
-        and not len(parameters.required) < 2 <= len(parameters.required) + len(parameters.optional)
+    arguments = Arguments(given, tuple(keywords))
+    parameters = parameters_of(f_vjp)
+    if parameters.known and not (
+        len(parameters.required) == 2
+        or len(parameters.required) < 2 <= len(parameters.required) + len(parameters.optional)
+        or parameters.open_ended
     ):
         return False
     try:
-        copies = {
-            name: np.array(value) if isinstance(value, np.ndarray) else value
-            for name, value in given.items()
-        }
-        result = f(
-            *(value for name, value in copies.items() if name not in keywords),
-            **{name: value for name, value in copies.items() if name in keywords},
-        )
+        result = arguments.passed_to(f, copies(given))
     except (Exception, SystemExit):  # the adapter raises an error with a message
         return False
-    return isinstance(result, tuple) and len(result) == 2
-
-
-def _refuse_what_raises(f, f_vjp, given, keywords):
-    """Call a pair of the standard form once; an exception of the gradient becomes a FormError."""
-    result = Arguments(given, tuple(keywords)).passed_to(
-        f, {name: leaves.duplicate(value) for name, value in given.items()}
-    )
-    dout = cotangent(result[0], 0)
+    if not isinstance(result, tuple) or len(result) != 2 or not _are_outputs(result[0]):
+        return False
+    if not _takes_cache(f, f_vjp, parameters, list(given), ordered):
+        return False
     try:
-        f_vjp(dout, result[1])
-    except (Exception, SystemExit) as error:
-        try:
-            f_vjp(result[1], dout)
-        except (Exception, SystemExit):
-            title = getattr(f_vjp, "__name__", "f_vjp")
-            raise FormError(
-                f"check: {raised(error, title)}; {usage(f, f_vjp, given)}", in_gradient=True
-            ) from error
+        returned = f_vjp(cotangent(result[0], 0), result[1])
+    except (Exception, SystemExit):  # the mistake is found, and named, when the pair is judged
+        return wrt is not None or _runs_exchanged(f_vjp, *result)
+    if wrt is not None:
+        return True
+    moved = [leaf for leaf in arguments.spread if is_moved(leaf)]
+    in_order = returned if isinstance(returned, tuple) else (returned,)
+    if any(isinstance(one, np.ndarray) and one.dtype.kind in "OUSV" for one in in_order):
+        return True  # refused when the pair is judged
+    if any(isinstance(item, (dict, list, tuple)) or item is None for item in in_order):
+        return False
+    if len(moved) != len(in_order):
+        first = in_order[0]
+        stacked = len(in_order) == 1 < len(moved) and np.shape(first)[:1] == (len(moved),)
+        return ordered and stacked and isinstance(first, np.ndarray)
+    if ordered:
+        return True
+    paths = assigned(returned, returned_names(f_vjp), moved, arguments.spread).paths
+    places = [(n,) if isinstance(returned, tuple) else () for n in range(len(in_order))]
+    return list(paths.values()) == places
+
+
+def _runs_exchanged(f_vjp, out, cache):
+    """Return whether a gradient function runs with its two arguments exchanged."""
+    try:
+        f_vjp(leaves.duplicate(cache), cotangent(out, 0))
+    except (Exception, SystemExit):  # code under check may raise anything
+        return False
+    return True
+
+
+def _are_outputs(out):
+    """Return whether a value is one or several floating-point outputs."""
+    parts = out if isinstance(out, (tuple, list)) else (out,)
+    return bool(parts) and all(leaves.is_array(part) for part in parts)
+
+
+def _takes_cache(f, f_vjp, parameters, inputs, ordered):
+    """Return whether a gradient function is called with the cotangent and the cache.
+
+    With ``ordered``, exchanged arguments are a mistake, which is reported when the pair is judged.
+    """
+    exchanged = [("cache", "dout")] if ordered else []
+    if not parameters.known or len(parameters.required) != 2:
+        return True
+    forward = Forward(getattr(f, "__name__", "f"), inputs, 1, 1, returned_names(f))
+    try:
+        [way, *others] = readings_of(f_vjp, parameters, forward)
+    except FormError:
+        return False
+    return not others and way.call.positional in (("dout", "cache"), *exchanged)
 
 
 def _chosen(pair, wrt):
@@ -202,4 +243,10 @@ def _chosen(pair, wrt):
     chosen = Adapted(
         inner, lambda source, *arguments: tuple(source(*arguments)[n] for n in selected)
     )
-    return replace(pair, backward=chosen, wrt=tuple(pair.wrt[n] for n in selected))
+    return replace(
+        pair,
+        backward=chosen,
+        wrt=tuple(pair.wrt[n] for n in selected),
+        unjudged=(),
+        alternatives=tuple(_chosen(other, wrt) for other in pair.alternatives),
+    )

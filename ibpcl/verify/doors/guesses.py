@@ -13,7 +13,7 @@ import numpy as np
 from ibpcl.verify.doors import schemes, switches
 from ibpcl.verify.doors import vocabulary as words
 from ibpcl.verify.doors.docstrings import documented_shapes, is_documented_number
-from ibpcl.verify.doors.signatures import parameters_of, returned_names
+from ibpcl.verify.doors.signatures import parameters_of, returned_keys, returned_names
 
 SCALARS = {
     "reg": 0.1,
@@ -53,10 +53,12 @@ IMAGES = frozenset({"image", "images", "img", "imgs"})
 # Shapes that are tried where the code asks for a number of axes.
 SQUARES = (2, 4, 4)  # two square images
 OF_AXES = {3: [(2, 3, 4), SQUARES], 4: [(2, 3, 4, 4), (2, 4, 4, 3), (2, 6, 6, 3)]}
+# Words for losses whose labels are probabilities.
+ENTROPIES = frozenset({"softmax", "entropy", "crossentropy", "ce", "nll", "xent"})
 MOST = 200  # combinations that are tried
 
 
-def candidates(function, skip=0, hint="", given=(), beside=None):
+def candidates(function, skip=0, holder=None, given=(), beside=None):
     """Return candidates for each required parameter of a function, the likeliest first.
 
     Parameters
@@ -65,8 +67,8 @@ def candidates(function, skip=0, hint="", given=(), beside=None):
         The function.
     skip : int
         Number of leading parameters to leave out (``self``).
-    hint : str
-        Further names, such as that of its class.
+    holder : type, optional
+        The class if the function is a method.
     given : sequence of ndarray
         Other inputs, whose sizes are tried.
     beside : callable, optional
@@ -78,18 +80,20 @@ def candidates(function, skip=0, hint="", given=(), beside=None):
         The candidates by parameter.
     """
     parameters = parameters_of(function, skip)
-    shapes = _shapes_beside(function, beside)
+    shapes = _shapes_beside(function, beside, holder)
     annotations = getattr(function, "__annotations__", {})
+    hint = "" if holder is None else holder.__name__
     context = " ".join(words.tokens(f"{hint}_{getattr(function, '__name__', '')}"))
     rng = np.random.default_rng(0)
     options = {}
-    text = "\n".join(inspect.getdoc(one) or "" for one in (function, beside) if one is not None)
+    sources = [one for one in (function, beside, holder) if one is not None]
+    text = "\n".join(inspect.getdoc(one) or "" for one in sources)
     optional = [
         name for name in parameters.optional if words.is_label(name) or words.plain(name) == "y"
     ]
     differentiated = _differentiated(beside)
     for name in [*parameters.required, *optional, *_without_default(function, skip, parameters)]:
-        read = switches.strings_of(function, name) or _dicts(switches.keys_of(function, name))
+        read = switches.strings_of(function, name) or _dicts(switches.keys_of(function, name), rng)
         if read:
             options[name] = read
             continue
@@ -108,7 +112,7 @@ def candidates(function, skip=0, hint="", given=(), beside=None):
         if re.search(LISTED.format(re.escape(name)), text):
             values = [[rng.normal(size=(3, 4)), rng.normal(size=(3, 4))], *values]
         elif (
-            re.search(rf"\b{re.escape(name)}\b\s*:\s*(int|integer)s?\b", text, re.IGNORECASE)
+            re.search(rf"\b{re.escape(name)}\b\s*(:|--)\s*(int|integer)s?\b", text, re.IGNORECASE)
             and name not in SCALARS
         ):
             indices = [rng.integers(0, 3, shapes[name])] if name in shapes else []
@@ -121,8 +125,11 @@ def candidates(function, skip=0, hint="", given=(), beside=None):
 
 def _differentiated(beside):
     """Return the names of the arguments whose gradients a function returns, without marks."""
-    returned = [] if beside is None else returned_names(beside)
+    if beside is None:
+        return set()
+    returned = returned_names(beside)
     listed = returned if isinstance(returned, list) else [returned]
+    listed = [*listed, *returned_keys(beside)]
     return {
         words.plain(base)
         for name in listed
@@ -131,15 +138,21 @@ def _differentiated(beside):
     }
 
 
-def _dicts(keys):
+def _dicts(keys, rng):
     """Return dicts of parameters with these keys, whose shapes fit together."""
-    return [dict(inputs) for inputs in itertools.islice(schemes.fitting(keys), 6)] if keys else []
+    if not keys:
+        return []
+    fitting = [dict(inputs) for inputs in itertools.islice(schemes.fitting(keys), 6)]
+    return fitting or [
+        {key: rng.normal(size=(size,) if words.is_vector(key) else (4, size)) for key in keys}
+        for size in (4, 5)
+    ]
 
 
-def _shapes_beside(function, beside):
+def _shapes_beside(function, beside, holder):
     """Return the documented shapes of a function, and of arguments that its gradient documents."""
     shapes = {} if beside is None else documented_shapes(beside)
-    return {**shapes, **documented_shapes(function)}
+    return {**shapes, **documented_shapes(function, holder)}
 
 
 def _fitting(name, given, rng):
@@ -182,7 +195,7 @@ def _values(name, word, shape, annotation, context, rng, first):
         return [True, False]
     if name in SCALARS and not (name in ("gamma", "beta", "alpha") and shape):
         sizes = (
-            ((4,), (3,), (3, 4), (1, 3, 1, 1))
+            ((4,), (3,), (1, 3, 1, 1))
             if name in ("gamma", "beta", "alpha")
             else ((3, 4), (4,))
             if name == "p" and ("loss" in context or "entropy" in context)
@@ -199,12 +212,15 @@ def _values(name, word, shape, annotation, context, rng, first):
         np.eye(4)[[0, 3, 1]].T,
         np.array([[1.0, 0.0, 1.0]]),
     ]
+    if not {"binary", "bce"}.isdisjoint(context.split()):
+        labels.insert(0, labels.pop(3))
     if words.is_label(name) or (word in ("y", "ys") and not first):
         if shape is not None:
             if len(shape) == 2 and shape not in [value.shape for value in labels]:
                 labels.append(rng.integers(0, 2, shape).astype(float))
             labels.sort(key=lambda value: value.shape != shape)
-        return [*([rng.integers(0, 3, shape)] if shape and len(shape) == 1 else []), *labels]
+        vectors = [rng.normal(size=shape), rng.integers(0, 3, shape)]
+        return [*(vectors if shape and len(shape) == 1 else []), *labels]
     if shape is not None:
         return [_drawn(rng, shape, word), *([] if len(shape) > 3 else _usual(context, rng, word))]
     is_matrix = len(name) == 1 and name.isupper()
@@ -219,7 +235,7 @@ def _values(name, word, shape, annotation, context, rng, first):
         )
         shapes = [(2, 3, 3, 3), (3, 3, 3, 2), *shapes] if image else shapes
         return [rng.normal(size=size) for size in shapes]
-    if re.fullmatch(r"(b|bias|biases)(\d*)", word) and not first:
+    if words.is_vector(word) and not first:
         sizes = (
             [(2,), (1, 1, 1, 2), (5,), (5, 1), (1, 5)]
             if image
@@ -230,12 +246,17 @@ def _values(name, word, shape, annotation, context, rng, first):
 
 
 def _usual(context, rng, word, is_matrix=False):
-    """Return candidates for an input about which nothing is known, or which is a matrix."""
+    """Return candidates for an input about which nothing is known, or which is a matrix.
+
+    A binary loss has one output for each example, so its inputs are vectors first.
+    """
     images = [(2, 3, 4, 4), (2, 4, 4, 3), (4, 4, 2), (2, 4, 4), (2, 3, 6, 6)]
     shapes = images if _is_image(context) else []
     shapes = shapes + ([(3, 5, 4)] if _is_series(context) else [])
     shapes += [(3, 4), (4,), (4, 1), (), (1, 4), (4, 4), (2, 3, 4, 4), (2, 4, 4, 3), (3, 5, 4)]
     shapes.sort(key=lambda shape: is_matrix and len(shape) < 2)
+    if not {"binary", "bce"}.isdisjoint(context.split()):
+        shapes.insert(0, (3,))
     indices = (
         [np.array([0, 3, 1]), np.array([[0, 3], [1, 1], [2, 0]])]
         if re.search("embed|lookup|token|index|gather|word|onehot", context)
@@ -298,29 +319,8 @@ def _is_series(context):
     )
 
 
-def is_setting(name):
-    """Return whether a number with this name is usually a setting, which has no gradient.
-
-    Parameters
-    ----------
-    name : str
-        The name.
-
-    Returns
-    -------
-    bool
-        True for names such as ``momentum``, ``reg`` and ``p_dropout``.
-
-    Examples
-    --------
-    >>> is_setting("momentum"), is_setting("gamma"), is_setting("p_dropout")
-    (True, False, True)
-    """
-    return words.is_fraction(name) or (name in SCALARS and name not in ("gamma", "beta", "alpha"))
-
-
-def documented(function, beside=None):
-    """Return the names of arguments whose shape, or whose type "list", a docstring gives.
+def documented(function, beside=None, holder=None):
+    """Return the names of arguments whose shape a docstring gives, or that it calls a number.
 
     Parameters
     ----------
@@ -328,19 +328,21 @@ def documented(function, beside=None):
         The function.
     beside : callable, optional
         Its gradient function.
+    holder : type, optional
+        Its class.
 
     Returns
     -------
     set of str
-        The names.
+        The names; also of arguments that are documented as lists.
     """
-    text = inspect.getdoc(function) or ""
-    listed = [
+    text = "\n".join(inspect.getdoc(one) or "" for one in (function, holder) if one is not None)
+    others = {
         name
         for name in parameters_of(function).every
-        if re.search(LISTED.format(re.escape(name)), text)
-    ]
-    return {*_shapes_beside(function, beside), *listed}
+        if re.search(LISTED.format(re.escape(name)), text) or is_documented_number(name, text)
+    }
+    return {*_shapes_beside(function, beside, holder), *others}
 
 
 def combinations(options, documented=()):
@@ -359,6 +361,8 @@ def combinations(options, documented=()):
         One candidate for each parameter.
     """
     names = list(options)
+    if names and all(name in documented for name in names):
+        yield {name: options[name][0] for name in names}
     strings = {name: options[name] for name in names if isinstance(options[name][0], str)}
     dicts = {
         name: list(options[name][0])
@@ -394,6 +398,47 @@ def combinations(options, documented=()):
         ranked = sorted(ranked, key=sum)
     for ranks in itertools.islice(ranked, MOST):
         yield {name: options[name][rank] for name, rank in zip(names, ranks, strict=True)}
+
+
+def labelled(guess, function, holder=None):
+    """Return a guess in which the labels of a cross-entropy are probabilities.
+
+    The gradient ``p - y`` is right only if the labels of each example sum to one.
+
+    Parameters
+    ----------
+    guess : dict of str to object
+        The guess.
+    function : callable
+        The function, whose name tells whether it is a cross-entropy.
+    holder : type, optional
+        Its class.
+
+    Returns
+    -------
+    dict of str to object
+        The guess, with one 1 in each row of labels that have two axes.
+
+    Examples
+    --------
+    >>> def cross_entropy(scores, y): ...
+    >>> labelled({"y": np.ones((2, 3))}, cross_entropy)["y"]
+    array([[1., 0., 0.],
+           [0., 1., 0.]])
+    """
+    names = [getattr(one, "__name__", "") for one in (function, holder) if one is not None]
+    if ENTROPIES.isdisjoint(word for name in names for word in words.tokens(name)):
+        return guess
+    changed = {
+        name: np.eye(value.shape[1])[np.arange(value.shape[0]) % value.shape[1]]
+        for name, value in guess.items()
+        if (words.is_label(name) or words.plain(name) == "y")
+        and isinstance(value, np.ndarray)
+        and value.dtype.kind == "f"
+        and value.ndim == 2
+        and value.shape[1] > 1
+    }
+    return {**guess, **changed}
 
 
 def reshaped(guess, message):

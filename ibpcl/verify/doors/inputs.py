@@ -7,14 +7,14 @@ import numpy as np
 from ibpcl.errors import UserError
 from ibpcl.verify.doors import vocabulary as words
 from ibpcl.verify.doors.discovery import takes_inputs
-from ibpcl.verify.doors.implied import label_of
-from ibpcl.verify.doors.methods import methods_of
-from ibpcl.verify.doors.opening import Ready, with_guesses, with_inputs
+from ibpcl.verify.doors.opening import with_guesses, with_inputs
+from ibpcl.verify.doors.pair import Pair
 from ibpcl.verify.doors.refusals import raised
-from ibpcl.verify.doors.signatures import method_parameters, parameters_of
-from ibpcl.verify.doors.switches import strings_of
-from ibpcl.verify.doors.tapes import pair_of_operation
+from ibpcl.verify.doors.signatures import parameters_of
+from ibpcl.verify.doors.switches import axes_of, strings_of
 from ibpcl.verify.running.trap import Trap
+
+MOST_AXES = 4  # of an input that is tried because the source asks for it
 
 
 def ready(module, target, path, shapes, seed, wrt, chosen=None):
@@ -47,12 +47,10 @@ def ready(module, target, path, shapes, seed, wrt, chosen=None):
     UserError
         If inputs are missing and cannot be guessed, or the form of the code is not recognized.
     """
-    if target.kind == "operation":
-        return Ready(pair_of_operation(target.forward), None, None, "")
     given = given_inputs(module, target, path)
     parameters = takes_inputs(target)
     rng = np.random.default_rng(seed)
-    known = [*parameters.every, *_constructor_names(target), *_label_names(target)]
+    known = [*parameters.every, *_constructor_names(target)]
     drawn = {
         name: rng.normal(size=shape) if shape else float(rng.normal())
         for name, shape in shapes.items()
@@ -77,10 +75,11 @@ def ready(module, target, path, shapes, seed, wrt, chosen=None):
     return with_guesses(target, relevant, missing, path, wrt)
 
 
-def other_choices(module, target, path):
-    """Return values of string arguments that :func:`ready` does not guess first.
+def other_choices(module, target, path, made):
+    """Return values of arguments that reach other branches of the code than those of :func:`ready`.
 
-    ``activation`` is such an argument if the source compares it with ``"relu"`` and ``"tanh"``.
+    ``activation`` is a string if the source compares it with ``"relu"`` and ``"tanh"``.  The main
+    input has another number of axes if the source compares ``ndim`` with this number.
 
     Parameters
     ----------
@@ -90,20 +89,42 @@ def other_choices(module, target, path):
         The target.
     path : str
         Path of the file, for messages.
+    made : Ready
+        The target with its inputs.
 
     Returns
     -------
-    list of dict of str to str
+    list of dict of str to object
         One further value of one argument each; empty if the file provides the argument.
     """
     given = given_inputs(module, target, path)
-    if not inspect.isfunction(target.forward) or not isinstance(given, dict):
+    if not isinstance(given, dict):
         return []
-    return [
+    if not inspect.isfunction(target.forward):
+        return _of_other_axes(target, given, made)
+    return _of_other_axes(target, given, made) + [
         {name: text}
         for name in takes_inputs(target).required
         if name not in given
         for text in strings_of(target.forward, name)[1:]
+    ]
+
+
+def _of_other_axes(target, given, made):
+    """Return the main input with each number of axes that the source asks for."""
+    pair = made.forward
+    if not made.guessed or not isinstance(pair, Pair) or target.kind in ("jvp", "hvp"):
+        return []
+    name, value = next(iter(zip(pair.names, pair.inputs, strict=True)), ("", 0.0))
+    asked = {n for source in pair.source_functions for n in axes_of(source)}
+    if name in given or name not in takes_inputs(target).every or np.ndim(value) < 2:
+        return []
+    rng = np.random.default_rng(3)
+    shape = np.shape(value)
+    return [
+        {name: rng.normal(size=(2,) * (n - len(shape)) + shape)}
+        for n in sorted(asked)
+        if len(shape) < n <= MOST_AXES
     ]
 
 
@@ -113,20 +134,6 @@ def _ordered(values, known):
 
 def _constructor_names(target):
     return parameters_of(target.forward.__init__, skip=1).every if target.kind == "class" else []
-
-
-def _label_names(target):
-    """Return the labels that the backward of a class takes and its forward does not."""
-    if target.kind not in ("class", "object"):
-        return []
-    kind = target.forward if inspect.isclass(target.forward) else type(target.forward)
-    methods = methods_of(kind)
-    if methods is None:
-        return []
-    label = label_of(
-        method_parameters(kind, methods.backward), method_parameters(kind, methods.forward).every
-    )
-    return [label] if label else []
 
 
 def _required_keywords(target):

@@ -293,3 +293,31 @@ def _shallow(value):
             except (AttributeError, dataclasses.FrozenInstanceError):
                 continue
     return made
+
+
+def widened(holder):
+    """Return an object whose arrays of single precision are converted to double precision.
+
+    Parameters
+    ----------
+    holder : object
+        The object.
+
+    Returns
+    -------
+    object
+        A copy, in which arrays that were the same object are still the same; the object itself if
+        it has no such array.
+    """
+    small = {
+        path: value
+        for path, value in arrays_in(holder).items()
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.dtype.itemsize < 8
+    }
+    if not small:
+        return holder
+    wide = {id(value): value.astype(float) for value in small.values()}
+    made = duplicate(holder)
+    for path, value in small.items():
+        put(made, path, wide[id(value)])
+    return made

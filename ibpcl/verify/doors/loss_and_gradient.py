@@ -8,7 +8,7 @@ from ibpcl.verify.doors import leaves, reading, state
 from ibpcl.verify.doors import vocabulary as words
 from ibpcl.verify.doors.arguments import Arguments, is_moved
 from ibpcl.verify.doors.pair import Adapted, Pair
-from ibpcl.verify.doors.pairs import fits
+from ibpcl.verify.doors.pairs import of_modes
 from ibpcl.verify.doors.refusals import FormError, raised
 from ibpcl.verify.doors.signatures import returned_names
 
@@ -79,35 +79,44 @@ def pair_of_loss(function, given, keywords=()):
         raise FormError(
             f"check: {title} returns {_described(result)}, not a loss with its gradient; {usage}"
         )
-    entries = [
-        entry for entry in reading.entries_of(result, names) if entry.path[:1] != (position,)
-    ]
     moved = [leaf for leaf in arguments.spread if is_moved(leaf)]
     if holder is not None:
         parameters = [
-            item for item in state.parameters_in(holder, after, plain) if np.ndim(item.value)
+            item
+            for item in state.parameters_in(holder, after, plain)
+            if not state.is_gradient(item)
+            and (np.ndim(item.value) or words.is_learned(str(item.paths[0][-1])))
         ]
     parameter_leaves = [
         reading.Leaf(item.name, item.paths[0], item.value) for item in parameters
     ] or globals_of(source)
-    candidates = [
-        entry for entry in entries if entry.name or np.ndim(entry.value) or not parameter_leaves
-    ]
-    owners = moved + parameter_leaves
-    readings = reading.alternatives(candidates, owners) or [
-        reading.assigned(candidates, owners, beside_others=True)
-    ]
-    if not readings[0]:
+    gradients = _without_item(result, position)
+    names = _without_item(names, position) if isinstance(names, list) else None
+    owners = moved
+    found = reading.assigned(gradients, names, owners)
+    if parameter_leaves and (found.extra or not found.paths):
+        owners = moved + parameter_leaves
+        found = reading.assigned(gradients, names, owners)
+    if not found.paths:
         raise FormError(f"check: {title} returns no gradient of {', '.join(given)}; {usage}")
+    by_name = {leaf.name: leaf for leaf in owners}
+    matched = [(by_name[name], reading.at(gradients, path)) for name, path in found.paths.items()]
+    held = [item for item in parameters or parameter_leaves if item.name in found.paths]
+    every = [*arguments.spread, *held]
+    wrt = tuple(leaf.name for leaf in every if leaf.name in found.paths)
+    unjudged = tuple(
+        reading.unjudged(
+            found._replace(extra=[one for one in found.extra if _is_gradient(one)]),
+            moved,
+            False,
+        )
+    )
+    owner = type(holder) if holder is not None else None
+    fixed = [leaf.name for leaf in moved if leaf.name not in found.paths]
+    note = f"no gradient is returned for {', '.join(fixed)}, which is treated as data"
 
-    def pair_of(paths):
-        by_name = {leaf.name: leaf for leaf in owners}
-        values_at = {entry.path: entry.value for entry in entries}
-        matched = [(by_name[name], values_at[path]) for name, path in paths.items()]
-        modes = reading.modes_of(result[position], matched, takes_cotangent=False)
-        mode = modes[0] if modes else "loss"
-        held = [item for item in parameters or parameter_leaves if item.name in paths]
-        shapes = {name: np.shape(by_name[name].value) for name in paths}
+    def pair_of(mode):
+        shapes = {name: np.shape(by_name[name].value) for name in wrt}
 
         def forward(called, *values):
             returned, _ = run(called, values, held)
@@ -115,21 +124,14 @@ def pair_of_loss(function, given, keywords=()):
 
         def backward(called, dout, values):
             returned, _ = run(called, values, held)
+            items = _without_item(returned, position)
+            paths = reading.assigned(items, names, owners).paths
+            values_of = [reading.at(items, paths[name]) if name in paths else None for name in wrt]
             return tuple(
-                None
-                if reading.at(returned, path) is None
-                else reading.pulled(mode, dout, reading.at(returned, path), shapes[name])
-                for name, path in paths.items()
+                None if value is None else reading.pulled(mode, dout, value, shapes[name])
+                for name, value in zip(wrt, values_of, strict=True)
             )
 
-        every = [*arguments.spread, *held]
-        owner = type(holder) if holder is not None else None
-        left = [leaf.name for leaf in moved if leaf.name not in paths]
-        notes = (
-            (f"no gradient is returned for {', '.join(left)}, which is treated as data",)
-            if left
-            else ()
-        )
         return Pair(
             Adapted(source, forward, owner),
             Adapted(source, backward, owner),
@@ -137,12 +139,28 @@ def pair_of_loss(function, given, keywords=()):
             (source, source),
             None,
             tuple(leaf.value for leaf in every),
-            tuple(paths),
-            notes,
+            wrt,
+            (note,) if fixed else (),
+            unjudged,
+            mode=mode,
+            shapes=reading.shapes_by_input(gradients, names, arguments.spread),
         )
 
-    pairs = [pair_of(paths) for paths in readings]
-    return next((pair for pair in pairs if len(pairs) > 1 and fits(pair)), pairs[0])
+    modes = reading.modes_of(result[position], matched, takes_cotangent=False, of_loss=True)
+    return of_modes(modes, pair_of, title)
+
+
+def _without_item(items, position):
+    """Return the only other item of a sequence, or all others as a tuple or list."""
+    left = [item for n, item in enumerate(items) if n != position]
+    if len(left) == 1:
+        return left[0]
+    return left if isinstance(items, list) else tuple(left)
+
+
+def _is_gradient(entry):
+    """Return whether an entry is probably a gradient, and not another value beside the loss."""
+    return words.looks_like_gradient(entry.name) or (not entry.name and np.ndim(entry.value) > 0)
 
 
 def globals_of(function):

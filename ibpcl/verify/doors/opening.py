@@ -1,8 +1,13 @@
-"""Targets of a file with their inputs, as pairs that can be checked."""
+"""Targets of a file with their inputs, as pairs that can be checked.
+
+Inputs that the file does not give are guessed.  A guess must run the forward; the gradient is not
+asked whether it likes the guess.  Among the guesses that run, those that hide mistakes come last:
+an axis of length one, or one example.  The shapes of returned gradients then say which guess the
+author had in mind, because a gradient has the shape of its input.
+"""
 
 import difflib
 import inspect
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,21 +18,20 @@ from ibpcl.verify.doors import vocabulary as words
 from ibpcl.verify.doors.contexts import is_function, pair_of_function
 from ibpcl.verify.doors.discovery import loss_method, takes_inputs
 from ibpcl.verify.doors.forms import opened
-from ibpcl.verify.doors.frameworks import forward_of
 from ibpcl.verify.doors.loss_and_gradient import globals_of
 from ibpcl.verify.doors.methods import methods_of
 from ibpcl.verify.doors.pair import Pair
-from ibpcl.verify.doors.pairs import fits
+from ibpcl.verify.doors.pairs import cotangent
 from ibpcl.verify.doors.refusals import FormError, raised
 from ibpcl.verify.doors.second_order import hvp_pair, jvp_pair
 
-# Guesses that run and are compared, to find one whose gradients have the right shapes.
-OPENED = 12
+# Guesses that run the forward and are compared by their shapes.
+OPENED = 40
+STEP = 1e-2  # by which one entry is changed, to see on which entries an output depends
+ENTRIES = 30  # of an input whose derivatives are compared with each other
+FLAT = 1e-12  # relative difference of equal rates
+REDRAWN = 4  # guesses with other numbers
 ALIKE = 0.8  # of a misspelt attribute to the right one, as difflib measures it
-
-
-class Disagreeing(Exception):
-    """A gradient is right for some guessed inputs and wrong for others; the message lists both."""
 
 
 class Ready(NamedTuple):
@@ -45,6 +49,9 @@ class Ready(NamedTuple):
         The guessed inputs in words; empty if none were guessed.
     wrt : sequence of int or str, or None
         The inputs to differentiate if the two functions have the standard form; None for all.
+    special : tuple of (str, Ready)
+        Guesses that are not generic, such as a symmetric matrix or one example, with their meaning.
+        A gradient that is right only there is undecided: the author may have meant just these.
     """
 
     forward: object
@@ -52,6 +59,7 @@ class Ready(NamedTuple):
     inputs: object
     guessed: str
     wrt: object = None
+    special: tuple = ()
 
 
 def with_inputs(target, inputs, wrt, guessed):
@@ -76,10 +84,8 @@ def with_inputs(target, inputs, wrt, guessed):
     Raises
     ------
     FormError
-        If the code raises, or its form is not recognized.
+        If the forward raises, or the form of the code is not recognized.
     """
-    if target.kind == "framework":
-        return Ready(opened(target.forward, None, inputs, wrt), None, None, guessed)
     if target.kind == "jvp":
         return Ready(jvp_pair(target.forward, target.gradient, inputs), None, None, guessed)
     if target.kind == "hvp":
@@ -98,21 +104,57 @@ def with_inputs(target, inputs, wrt, guessed):
     if target.kind == "class":
         f, inputs = construction.constructed(f, inputs)
         if methods_of(type(f)) is not None:
-            try:
-                return Ready(opened(f, g, inputs, wrt), None, None, guessed)
-            except FormError:  # its sizes may have to be set before
-                if not construction.set_up(f, inputs, {}):
-                    raise
+            pair = opened(f, g, inputs, wrt)
+            if pair.raised is not None and construction.set_up(f, inputs, {}):
+                pair = opened(f, g, inputs, wrt)  # its sizes had to be set before
+            return Ready(pair, None, None, guessed)
     if target.kind in ("class", "object") and methods_of(type(f)) is None:
         f = getattr(f, loss_method(type(f)))
-    pair = opened(f, g, inputs, wrt)
+    pair = opened(f, g, inputs, wrt, ordered=False)
     return Ready(f, g, inputs, guessed, wrt) if pair is None else Ready(pair, None, None, guessed)
+
+
+class Guess(NamedTuple):
+    """A guess for which the forward runs.
+
+    Attributes
+    ----------
+    ready : Ready
+        The target with these inputs.
+    hides : int
+        How much the guess hides: the number of arrays with an axis of length one, and of single
+        numbers for arrays; more if a derivative without a cotangent has no meaning there.
+    misfits : float
+        Number of gradients whose shape is not that of their input; half of them if the gradient
+        function raises, so a guess that fits most gradients is better, and one that fits few is
+        not.
+    gradients : int
+        Number of gradients.
+    returned : dict of str to tuple of int
+        Shapes of the returned gradients by input, if there is one for each input of the forward.
+    plain : int
+        Number of signs that mistakes do not show well: the main input is a vector, which may be a
+        single example; the derivative is the same number in all entries of an input.
+    runs : bool
+        Whether the gradient function returns anything.
+    """
+
+    ready: Ready
+    hides: int
+    misfits: float
+    gradients: int
+    returned: dict
+    plain: int
+    runs: bool
+
+    @property
+    def cost(self):
+        """How unsuitable the guess is: by what it hides, then by its shapes, then how plain."""
+        return self.hides, self.misfits, self.plain
 
 
 def with_guesses(target, given, missing, path, wrt):
     """Return a target with given and guessed inputs.
-
-    The first guess is used for which the code runs and the gradients have the right shapes.
 
     Parameters
     ----------
@@ -135,114 +177,316 @@ def with_guesses(target, given, missing, path, wrt):
     Raises
     ------
     UserError
-        If no guess works.
-    Disagreeing
-        If the gradient is right for some guesses and wrong for others.
+        If no guess runs the forward.  The message has a ``check_inputs`` to fill in.
     """
-    if target.kind in ("class", "object"):
-        kind = target.forward if inspect.isclass(target.forward) else type(target.forward)
-        methods = methods_of(kind)
-        method = methods.forward if methods else loss_method(kind)
-        hint = kind.__name__
-        static = isinstance(inspect.getattr_static(kind, method), (staticmethod, classmethod))
-        function = getattr(kind, method)
-        skip = (1 if is_function(kind) else 0) if static else 1
-    else:
-        function = target.forward
-        skip = 0
-        hint = ""
-        if target.kind == "framework":
-            function, skip = forward_of(function)
-    arrays = [value for value in given.values() if isinstance(value, np.ndarray)]
-    if target.kind == "object":
-        arrays += [
-            value for value in leaves.arrays_in(target.forward).values() if 0 < np.ndim(value) < 3
-        ][:4]
-    if target.kind == "loss":
-        arrays += [leaf.value for leaf in globals_of(function)]
+    function, skip, holder, arrays = _source_of_guesses(target, given)
     beside = target.gradient if inspect.isroutine(target.gradient) else None
-    options = guesses.candidates(function, skip, hint, arrays, beside)
+    options = guesses.candidates(function, skip, holder, arrays, beside)
     options = {name: values for name, values in options.items() if name not in given}
+    documented = guesses.documented(function, beside, holder)
+    found = []
     error = None
-    finite = None
-    tried = 0
-    first = None
-    resized = None
-    failed = None
     wanted = []
-    combinations = guesses.combinations(options, guesses.documented(function, beside))
-    for guess in _interleaved(combinations, wanted):
-        named = {**given, **guess}
+    for guess in _interleaved(guesses.combinations(options, documented), wanted):
+        guess = guesses.labelled(guess, function, holder)
         try:
             with np.errstate(all="ignore"):
                 ready = with_inputs(
-                    target,
-                    {name: leaves.duplicate(value) for name, value in named.items()},
-                    wrt,
-                    guesses.described(guess),
+                    target, _copied({**given, **guess}), wrt, guesses.described(guess)
                 )
-                quality = _quality(ready)
-        except (UserError, TypeError, ValueError) as reason:
-            if _is_final(reason.__cause__):
-                raise
-            wanted += guesses.reshaped(guess, str(reason))
-            wanted += guesses.indexed(guess, str(reason))
-            error = error or reason
-            failed = failed or (reason if getattr(reason, "in_gradient", False) else None)
-            continue
+                made = _guess(ready, guess, documented)
+                if made and target.kind == "hvp" and np.size(target.forward(**_copied(guess))) > 1:
+                    made = made._replace(hides=made.hides + 2)  # a Hessian is that of a number
         except Exception as reason:  # code under check may raise anything
-            if _is_final(reason):
+            cause = reason.__cause__ if isinstance(reason, UserError) else reason
+            final = reason if isinstance(reason, FormError) else None
+            if final and (final.in_gradient or _is_final(cause)):
+                raise
+            if _is_final(cause):
                 raise FormError(f"check: {raised(reason, target.name)}") from reason
             wanted += guesses.reshaped(guess, str(reason))
             wanted += guesses.indexed(guess, str(reason))
-            error = error or FormError(f"check: {raised(reason, target.name)}")
+            error = error or final or FormError(f"check: {raised(reason, target.name)}")
             continue
-        tried += 1
-        if quality == 2:
-            fitting = not isinstance(ready.forward, Pair) or fits(ready.forward)
-            if not fitting:
-                special = first is None and _of_one_column(
-                    target, given, guess, wrt, f"{hint}_{function.__name__}"
-                )
-                special = special or _of_symmetric(target, given, guess, wrt, ready)
-                if special:
-                    return special
-            if first is None and fitting:
-                return _without_settings(ready)
-            if first is not None and fitting and _is_of_number(ready) > _is_of_number(first):
-                return _without_settings(ready)
-            if (
-                first is not None
-                and fitting
-                and _ranks(ready) != _ranks(first)
-                and _n_gradients(ready) >= _n_gradients(first)
-            ):
-                raise Disagreeing(
-                    f"right for the guessed inputs {ready.guessed}, wrong for {first.guessed}: "
-                    "provide suitable inputs by check_inputs() or --shape"
-                )
-            first = first or ready
-        if quality == 0:
+        if made is None:
             wanted += guesses.positive(guess)
             error = error or FormError(
-                f"check: {target.name} returns values that are not finite for {ready.guessed}"
+                f"check: {target.name} returns values that are not finite for "
+                f"{guesses.described(guess)}"
             )
-        if quality == 1 and resized is None and _fits_resized(ready):
-            resized = ready
-        finite = finite or (ready if quality == 1 else None)
-        if tried >= OPENED:
+            continue
+        found.append((made, guess))
+        redraws = (made.hides or made.plain) and len(found) < REDRAWN
+        is_known = documented.issuperset(options) and not redraws
+        if made.cost == (0, 0, 0) or is_known or len(found) >= OPENED:
             break
-    if resized or first or (finite and failed is None):
-        return resized or first or finite
-    error = failed or error
-    sizes = " ".join(f"--shape {name}=SIZES" for name in missing)
-    several = "it" if len(missing) == 1 else "them"
+        wanted += _of_shapes_returned(guess, made.returned)
+        if redraws:
+            wanted += _drawn_again(guess, len(found))
+    if not found:
+        raise UserError(_without_guess(target, missing, options, documented, path, error))
+    best, guess = min(found, key=lambda item: item[0].cost)
+    if best.ready.guessed and 1 < best.misfits >= best.gradients and best.runs:
+        words_of = f"for {best.ready.guessed}, the gradients have the shapes of other inputs"
+        error = FormError(f"check: {words_of}")
+        raise UserError(_without_guess(target, missing, options, documented, path, error))
+    special = [(made.ready.guessed, made.ready) for made, _ in found if _is_simpler(made, best)]
+    special += _variants(target, given, guess, wrt)
+    return best.ready._replace(special=tuple(special))
+
+
+def _source_of_guesses(target, given):
+    """Return the function whose parameters are guessed, its class, and arrays that may fit."""
+    arrays = [value for value in given.values() if isinstance(value, np.ndarray)]
+    if target.kind not in ("class", "object"):
+        if target.kind == "loss":
+            arrays += [leaf.value for leaf in globals_of(target.forward)]
+        return target.forward, 0, None, arrays
+    kind = target.forward if inspect.isclass(target.forward) else type(target.forward)
+    methods = methods_of(kind)
+    method = methods.forward if methods else loss_method(kind)
+    static = isinstance(inspect.getattr_static(kind, method), (staticmethod, classmethod))
+    skip = (1 if is_function(kind) else 0) if static else 1
+    if target.kind == "object":
+        held = leaves.arrays_in(target.forward).values()
+        arrays += [value for value in held if 0 < np.ndim(value) < 3][:4]
+    return getattr(kind, method), skip, kind, arrays
+
+
+def _copied(named):
+    return {name: leaves.duplicate(value) for name, value in named.items()}
+
+
+def _guess(ready, guess, documented):
+    """Return what a guess hides, and how many gradients do not fit; None if the output is NaN."""
+    if isinstance(ready.forward, Pair):
+        pair = ready.forward
+        out = pair.forward(*map(leaves.duplicate, pair.inputs))[0]
+        point = dict(zip(pair.names, pair.inputs, strict=True))
+        wanted, returned = min(
+            (_shapes_of(each, point) for each in (pair, *pair.alternatives)),
+            key=lambda both: _n_misfits(*both),
+        )
+        shapes = pair.shapes
+        unjudged = len(pair.unjudged)
+        strange = pair.mode in ("sum", "mean") or (
+            pair.mode == "elementwise" and not _is_elementwise(pair)
+        )
+        judged = {name.partition("[")[0] for name in pair.wrt}
+    else:
+        moved = {name: value for name, value in ready.inputs.items() if leaves.is_array(value)}
+        out, cache = ready.forward(**_copied(ready.inputs))
+        wanted = list(map(np.shape, moved.values()))
+        returned = _shapes_returned(lambda: ready.gradient(cotangent(out, 0), cache))
+        shapes = dict(zip(moved, returned or (), strict=False))
+        unjudged = 0
+        strange = False
+        judged = set(moved)
+    parts = out if isinstance(out, (tuple, list)) else (out,)
+    if not all(np.asarray(part).dtype.kind in "fc" and np.all(np.isfinite(part)) for part in parts):
+        return None
+    misfits = _n_misfits(wanted, returned) + unjudged
+    hides = _hidden(guess, parts, documented, judged) + 2 * strange
+    plain = any(
+        words.plain(name) in words.GENERIC and np.ndim(value) == 1 for name, value in guess.items()
+    )
+    if isinstance(ready.forward, Pair) and np.size(parts[0]) == 1:
+        plain += _is_flat(ready.forward)
+    return Guess(ready, hides, misfits, len(wanted), shapes, plain, bool(returned))
+
+
+def _is_flat(pair):
+    """Return whether a number depends on all entries of an input at the same rate.
+
+    Only the forward is called.  Exchanged entries of a gradient do not show at such a point.
+    """
+    for n, name in enumerate(pair.names):
+        size = np.size(pair.inputs[n])
+        if name not in pair.wrt or not 1 < size <= ENTRIES:
+            continue
+        ends = []
+        for at in range(size):
+            values = [leaves.duplicate(value) for value in pair.inputs]
+            values[n] = np.array(values[n], dtype=float)
+            values[n].flat[at] += STEP
+            ends.append(float(np.sum(pair.forward(*values)[0])))
+        if np.ptp(ends) <= FLAT * max(map(abs, ends)):
+            return True
+    return False
+
+
+def _is_elementwise(pair):
+    """Return whether each output depends on the entry of an input at the same place alone.
+
+    Only the forward is called: elsewhere, a derivative of the shape of the input has no meaning.
+    """
+    out = np.asarray(pair.forward(*map(leaves.duplicate, pair.inputs))[0])
+    for n, name in enumerate(pair.names):
+        if name not in pair.wrt or np.size(pair.inputs[n]) != out.size:
+            continue
+        values = [leaves.duplicate(value) for value in pair.inputs]
+        values[n] = np.array(values[n], dtype=float)
+        values[n].flat[0] += STEP
+        changed = np.asarray(pair.forward(*values)[0]) != out
+        if np.any(changed.ravel()[1:]):
+            return False
+    return True
+
+
+def _drawn_again(guess, seed):
+    """Return a guess of the same shapes with other numbers, as an output was constant."""
+    rng = np.random.default_rng(10 + seed)
+    drawn = {
+        name: rng.normal(size=value.shape)
+        for name, value in guess.items()
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f"
+    }
+    return [{**guess, **drawn}]
+
+
+def _shapes_of(pair, point):
+    """Return the shapes of the inputs of a pair, and those of its gradients."""
+    out, cache = pair.forward(*map(leaves.duplicate, pair.inputs))
+    returned = _shapes_returned(lambda: pair.backward(cotangent(out, 0), cache))
+    return [np.shape(point[name]) for name in pair.wrt], returned
+
+
+def _n_misfits(wanted, returned):
+    """Return the number of gradients of another shape; 1 if the gradient function raises."""
+    if returned is None:
+        return 1
+    return len(wanted) - sum(one == other for one, other in zip(returned, wanted, strict=False))
+
+
+def _shapes_returned(call):
+    """Return the shapes of the gradients that a call returns, None if it raises."""
+    try:
+        returned = call()
+    except (Exception, SystemExit):  # the mistake is found, and named, when the pair is judged
+        return None
+    if isinstance(returned, dict):
+        returned = list(returned.values())
+    gradients = returned if isinstance(returned, (tuple, list)) else [returned]
+    return [None if one is None else np.shape(one) for one in gradients]
+
+
+def _of_shapes_returned(guess, shapes):
+    """Return guesses in which one input has the shape of its returned gradient.
+
+    A bias or a gain stays a vector: a gradient of another form was not summed.
+    """
+    rng = np.random.default_rng(2)
+    made = []
+    for name, value in guess.items():
+        items = value if isinstance(value, dict) else {name: value}
+        for key, item in items.items():
+            shape = shapes.get(name if items is not value else f'{name}["{key}"]')
+            is_matrix = words.is_vector(key) and sum(size > 1 for size in shape or ()) > 1
+            if not shape or shape == np.shape(item) or is_matrix or isinstance(item, (str, list)):
+                continue
+            drawn = rng.normal(size=shape)
+            made.append({**guess, name: {**value, key: drawn} if items is value else drawn})
+    return made
+
+
+def _hidden(guess, parts, documented, judged):
+    """Return how many mistakes guessed inputs may hide, as the number of arrays that are too plain.
+
+    An axis of length one hides a missing sum and a missing transpose; so does a single number in
+    the place of an array.  A bias may be a row or a column, and a documented shape is meant so.
+    """
+    hidden = 0
+    vectors = [
+        name for name, value in guess.items() if np.ndim(value) == 1 and words.is_weight(name)
+    ]
+    for name, value in guess.items():
+        if name in documented or not isinstance(value, (np.ndarray, np.generic, int, float)):
+            continue
+        if isinstance(value, int):  # a count or an index, but not the main input
+            hidden += words.plain(name) in words.GENERIC
+        elif np.ndim(value) == 0:
+            known = words.is_setting(name) or words.is_noise(name) or name in guesses.SCALARS
+            is_loss = all(np.size(part) == 1 for part in parts)
+            beside_vector = is_loss and words.is_vector(name) and len(vectors) > 0
+            counts = name in judged or words.plain(name) in words.GENERIC
+            hidden += counts and not known and not beside_vector
+        elif 1 in np.shape(value) and not (np.size(value) > 1 and words.is_vector(name)):
+            hidden += 1
+    plain = any(np.size(part) == 1 < np.ndim(part) + 1 for part in parts)
+    return hidden + plain + any(np.size(part) > 1 and np.ptp(part) == 0 for part in parts)
+
+
+def _is_simpler(made, best):
+    """Return whether a guess fits all gradients, where the more general one does not."""
+    return made.misfits == 0 < best.misfits and made.hides > best.hides
+
+
+def _variants(target, given, guess, wrt):
+    """Return guesses that are not generic, but may be meant.
+
+    A loss of two arrays may be one of vectors or columns, with one number for each example.  The
+    matrix of a quadratic form may be symmetric.
+    """
+    made = []
+    arrays = {one: value for one, value in guess.items() if np.ndim(value) == 2}
+    if len(arrays) == len(guess) == 2 and len({value.shape for value in arrays.values()}) == 1:
+        vectors = {one: value[:, 0].copy() for one, value in arrays.items()}
+        columns = {one: value[:, :1].copy() for one, value in arrays.items()}
+        made += [(guesses.described(one), one) for one in (vectors, columns)]
+    symmetric = {
+        one: (value + value.T) / 2
+        for one, value in arrays.items()
+        if len(set(value.shape)) == 1 < value.shape[0] and value.dtype.kind == "f"
+    }
+    symmetrized = {**guess, **symmetric}
+    if symmetric and _value(target, {**given, **guess}) == _value(target, {**given, **symmetrized}):
+        made.append((f"a symmetric {' and '.join(symmetric)}", symmetrized))
+    ready = []
+    for meaning, inputs in made:
+        try:
+            with np.errstate(all="ignore"):
+                ready.append((meaning, with_inputs(target, {**given, **inputs}, wrt, meaning)))
+        except Exception:  # the forward does not run there
+            continue
+    return ready
+
+
+def _value(target, inputs):
+    """Return the output of a quadratic form, rounded; it is the same for its symmetric part."""
+    try:
+        ready = with_inputs(target, inputs, None, "")
+        forward = ready.forward
+        out = forward.forward(*forward.inputs)[0] if ready.inputs is None else forward(**inputs)[0]
+    except Exception:  # the forward does not run there
+        return None
+    return float(f"{float(out):.9e}") if np.size(out) == 1 else None
+
+
+def _without_guess(target, missing, options, documented, path, error):
+    """Return the message for inputs that cannot be guessed, with a ``check_inputs`` to fill in."""
     why = f" ({str(error).removeprefix('check: ').partition('; ')[0]})" if error is not None else ""
-    raise UserError(
-        f"check: {path}:{target.name}: no value for {', '.join(missing)}, and no guess "
-        f"works{why}; let a function check_inputs() in the file return a dict with {several}, or "
-        f"pass {sizes}, such as --shape {missing[0]}=3,4"
-    ) from error
+    lines = []
+    for name in missing:
+        value = options.get(name, [None])[0]
+        if isinstance(value, np.ndarray):
+            kind = "rng.integers(0, 3, " if value.dtype.kind == "i" else "rng.normal("
+            shape = f"{kind}size={value.shape})"
+            sure = "" if name in documented else "  # the shape is a guess"
+            lines.append(f'        "{name}": {shape},{sure}')
+        else:
+            text = repr(value) if isinstance(value, (int, float, str, bool)) else "..."
+            lines.append(f'        "{name}": {text},  # a guess')
+    return "\n".join(
+        [
+            f"check: {path}:{target.name}: no value for {', '.join(missing)}, and no guess runs "
+            f"{target.name}{why}; paste this into the file and fill it in:",
+            "def check_inputs():",
+            "    rng = np.random.default_rng(0)",
+            "    return {",
+            *lines,
+            "    }",
+        ]
+    )
 
 
 def _is_final(error):
@@ -253,21 +497,7 @@ def _is_final(error):
         and isinstance(error.obj, (np.ndarray, np.generic))
         and difflib.get_close_matches(error.name, dir(error.obj), cutoff=ALIKE)
     )
-    return unknown or bool(misspelt) or isinstance(error, SystemExit)
-
-
-def _fits_resized(ready):
-    """Return whether the numbers of gradients are right that have the sizes of their inputs."""
-    if not isinstance(ready.forward, Pair):
-        return False
-    pair = ready.forward
-    shapes = dict(zip(pair.names, map(np.shape, pair.inputs), strict=True))
-
-    def backward(dout, cache):
-        gradients = zip(pair.wrt, pair.backward(dout, cache), strict=True)
-        return tuple(np.reshape(gradient, shapes[name]) for name, gradient in gradients)
-
-    return fits(replace(pair, backward=backward))
+    return unknown or bool(misspelt) or isinstance(error, (SystemExit, NotImplementedError))
 
 
 def _interleaved(combinations, wanted):
@@ -276,125 +506,3 @@ def _interleaved(combinations, wanted):
         yield guess
         while wanted:
             yield wanted.pop(0)
-
-
-def _without_settings(ready):
-    """Return a target of which settings, such as a rate of dropout, need no gradient."""
-    if isinstance(ready.forward, Pair) or ready.wrt is not None:
-        return ready
-    out, cache = ready.forward(
-        **{name: leaves.duplicate(value) for name, value in ready.inputs.items()}
-    )
-    gradients = ready.gradient(_ones(out), cache)
-    moved = [name for name, value in ready.inputs.items() if leaves.is_array(value)]
-    learned = [name for name in moved if not guesses.is_setting(name)]
-    count = len(gradients) if isinstance(gradients, (tuple, list, dict)) else 1
-    if not len(learned) == count < len(moved):
-        return ready
-    left = ", ".join(name for name in moved if name not in learned)
-    return ready._replace(wrt=learned, guessed=f"{ready.guessed} ({left} has no gradient)")
-
-
-def _of_one_column(target, given, guess, wrt, name):
-    """Return a binary loss with one column per array if its gradient fits there, else None.
-
-    It has one output per example, so its mean over the examples may be written as a mean over all
-    entries.
-    """
-    arrays = {one: value for one, value in guess.items() if np.ndim(value) == 2}
-    if {"binary", "bce", "logistic"}.isdisjoint(words.tokens(name)) or len(arrays) < 2:
-        return None
-    columns = {**guess, **{one: value[:, :1] for one, value in arrays.items()}}
-    return _special(target, {**given, **columns}, wrt, guesses.described(columns))
-
-
-def _of_symmetric(target, given, guess, wrt, ready):
-    """Return a quadratic form with a symmetric matrix if its gradient fits there, else None.
-
-    The form x^T A x has the gradient 2 A x only if A is symmetric. The value must be the same for A
-    and for (A + A^T) / 2: otherwise, symmetry would hide a missing transpose.
-    """
-    square = {
-        name: (value + value.T) / 2
-        for name, value in guess.items()
-        if np.ndim(value) == 2
-        and len(set(value.shape)) == 1 < value.shape[0]
-        and name not in ready.forward.wrt
-    }
-    if not square:
-        return None
-    made = {**guess, **square}
-    described = f"{guesses.described(made)} ({', '.join(square)} symmetric)"
-    special = _special(target, {**given, **made}, wrt, described)
-    if special is None:
-        return None
-    one, other = (pair.forward(*pair.inputs)[0] for pair in (ready.forward, special.forward))
-    return special if np.allclose(one, other, rtol=1e-9) else None
-
-
-def _special(target, inputs, wrt, guessed):
-    """Return a target with special inputs if its gradient fits there, else None."""
-    try:
-        with np.errstate(all="ignore"):
-            ready = with_inputs(target, inputs, wrt, guessed)
-            works = _quality(ready) == 2 and isinstance(ready.forward, Pair) and fits(ready.forward)
-    except Exception:  # code under check may raise anything
-        return None
-    return ready if works else None
-
-
-def _is_of_number(ready):
-    """Return whether the output of a pair is one number, as that of an objective."""
-    return np.ndim(ready.forward.forward(*ready.forward.inputs)[0]) == 0
-
-
-def _n_gradients(ready):
-    """Return for how many inputs and parameters there is a gradient."""
-    return len(ready.forward.wrt) if isinstance(ready.forward, Pair) else 0
-
-
-def _ranks(ready):
-    """Return the numbers of axes of the inputs of a pair."""
-    return [np.ndim(value) for value in ready.forward.inputs]
-
-
-def _quality(ready):
-    """Return how well a guess works.
-
-    2 if the output is finite and all gradients have the shapes of their inputs, 1 if only the
-    output is finite, else 0.
-    """
-    if isinstance(ready.forward, Pair):
-        pair = ready.forward
-        out, cache = pair.forward(*(leaves.duplicate(value) for value in pair.inputs))
-        point = dict(zip(pair.names, pair.inputs, strict=True))
-        values = [point[name] for name in pair.wrt]
-        gradients = pair.backward(_ones(out), cache)
-    else:
-        named = ready.inputs
-        out, cache = ready.forward(
-            **{name: leaves.duplicate(value) for name, value in named.items()}
-        )
-        returned = ready.gradient(_ones(out), cache)
-        gradients = (
-            list(returned.values())
-            if isinstance(returned, dict)
-            else returned
-            if isinstance(returned, (tuple, list))
-            else [returned]
-        )
-        values = [value for value in named.values() if leaves.is_array(value)][: len(gradients)]
-    parts = out if isinstance(out, (tuple, list)) else (out,)
-    if not all(np.asarray(part).dtype.kind in "fc" and np.all(np.isfinite(part)) for part in parts):
-        return 0
-    same = len(gradients) == len(values) and all(
-        gradient is not None and np.shape(gradient) == np.shape(value)
-        for gradient, value in zip(gradients, values, strict=True)
-    )
-    return 2 if same else 1
-
-
-def _ones(out):
-    if isinstance(out, (tuple, list)):
-        return tuple(_ones(part) for part in out)
-    return np.ones(np.shape(out)) if np.ndim(out) else 1.0

@@ -84,6 +84,25 @@ class Pair:
         Names of the inputs that ``backward`` differentiates, in the order of its gradients.
     notes : tuple of str
         Sentences about assumptions, for the report.
+    unjudged : tuple of str
+        Sentences about gradients that are not judged: returned arrays that belong to no input, and
+        inputs without a gradient.  A pair with such sentences is never "ok".
+    assumed : str
+        What this reading of the code assumes; empty if no other reading is possible.
+    declare : str
+        What the user writes so that only this reading remains.
+    mode : str
+        Of what the gradients are the gradient, a key of
+        :data:`ibpcl.verify.doors.reading.MODES`.
+    shapes : dict of str to tuple of int
+        Shapes of the returned gradients by input.  They tell which inputs the author had in mind.
+    alternatives : tuple of Pair
+        The same code in other readings.  The pair is right or wrong if all readings agree.
+    excuses : tuple of Pair
+        The same code in less likely readings.  If the pair is wrong, but right in one of these, it
+        is undecided.
+    raised : BaseException or None
+        What the gradient function raised when it was called first.
     """
 
     forward: Callable
@@ -93,4 +112,12 @@ class Pair:
     fresh: Callable | None = None
     inputs: tuple = ()
     wrt: tuple = ()
-    notes: tuple = field(default=())
+    notes: tuple = ()
+    unjudged: tuple = ()
+    assumed: str = ""
+    declare: str = ""
+    mode: str = "vjp"
+    shapes: dict = field(default_factory=dict)
+    alternatives: tuple = ()
+    excuses: tuple = ()
+    raised: BaseException | None = None

@@ -82,3 +82,22 @@ def place_of(error):
         if last.line
         else f"line {last.lineno} of {Path(last.filename).name}"
     )
+
+
+def passes_users_code(error):
+    """Return whether an exception passed through a function of the user.
+
+    Parameters
+    ----------
+    error : BaseException
+        The exception.
+
+    Returns
+    -------
+    bool
+        False if only this package and libraries were on the way, as for a wrong call of a built-in.
+    """
+    from ibpcl.verify.doors.loading import is_library  # imports this module
+
+    frames = traceback.extract_tb(error.__traceback__)
+    return any(not is_library(frame.filename) for frame in frames)

@@ -65,11 +65,31 @@ def _recurrent(x, width, h=(3, 5)):
     ]
 
 
+# Models with one output for each example.
+REGRESSIONS = (
+    *(
+        [
+            (r"x|tx|a|phi|inputs?|features|data", (3, 4)),
+            (r"w|weights?|theta|beta|coefs?", (4, *columns)),
+            (r"b|bias|intercept", 0.3),
+            (r"y|t|labels?|targets?|ytrue", (3, *columns)),
+        ]
+        for columns in ((), (1,))
+    ),
+    [
+        (r"x|inputs?|features", (3, 4)),
+        (r"w1", (4, 6)),
+        (r"b1", (6,)),
+        (r"w2|v", (6,)),
+        (r"b2", 0.3),
+        (r"y|t|labels?|targets?|ytrue", (3,)),
+    ],
+)
 SCHEMES = (
     *(
         [  # all weights of a network with one hidden layer in a vector, with columns of biases
             (r"(initial)?(nn)?(params?|thetas?|parameters|weights)", (5 * 5 + 4 * 6,)),
-            (r"(n|num)?in(put)?s?(layer)?(size|dim|units)?", 4),
+            (r"(n|num)in(put)?s?|(n|num)?in(put)?s?(layer)?(size|dim|units)", 4),
             (r"(n|num)?(hidden|hid)(layer)?(size|dim|units)?", 5),
             (r"(n|num)(labels|classes)|(n|num)?out(put)?s?(layer)?(size|dim|units)?", 4),
             (r"x|features", (3, 4)),
@@ -90,15 +110,12 @@ SCHEMES = (
         (r"b|bias(es)?", (5,)),
         (r"y|t|labels?|targets?|ytrue", (3, 5)),
     ],
-    *(
-        [
-            (r"x|tx|a|phi|inputs?|features|data", (3, 4)),
-            (r"w|weights?|theta|beta|coefs?", (4, *columns)),
-            (r"b|bias|intercept", 0.3),
-            (r"y|t|labels?|targets?|ytrue", (3, *columns)),
-        ]
-        for columns in ((), (1,))
-    ),
+    [
+        (r"x|v|z", (4,)),
+        (r"a|q|h|m|matrix|sigma", (4, 4)),
+        (r"b|c", (4,)),
+    ],
+    *REGRESSIONS,
     [
         (r"x|inputs?", (3, 4)),
         (r"w[01]|w", (4, 6)),
@@ -120,14 +137,14 @@ SCHEMES = (
         (r"w|weights?|filters?|filt|kernels?", (2, 3, 3, 3)),
         (r"b|bias", (2,)),
         (r"gamma|beta", (3,)),
-        (r"g|groups", 3),
+        (r"groups", 3),
     ],
     [
         (r"x|inputs?|images?", (2, 3, 4, 4)),
         (r"w|weights?|filters?|filt|kernels?", (2, 3, 3, 3)),
         (r"b|bias", (2, 1)),
         (r"gamma|beta", (1, 3, 1, 1)),
-        (r"g|groups", 3),
+        (r"groups", 3),
     ],
     [
         (r"x|inputs?|images?|img", (3, 5, 5)),
@@ -194,6 +211,14 @@ SCHEMES = (
 )
 
 
+def _for(missing):
+    """Return the schemes in the order for these names: `w` beside `y` is a vector of weights."""
+    regression = any(name in ("w", "theta", "beta", "coef") for name in missing) and any(
+        words.plain(name) == "y" or words.is_label(name) for name in missing
+    )
+    return sorted(SCHEMES, key=lambda scheme: not (regression and scheme in REGRESSIONS))
+
+
 def fitting(missing):
     """Yield inputs for all missing parameters from each scheme that covers them.
 
@@ -213,7 +238,7 @@ def fitting(missing):
     (4, 5)
     """
     seen = set()
-    for scheme in SCHEMES:
+    for scheme in _for(missing):
         rng = np.random.default_rng(0)
         inputs = {}
         for name in missing:

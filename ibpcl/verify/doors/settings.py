@@ -133,7 +133,7 @@ def guesses_for(name, shape, size, annotation, source, rng):
             rng.normal(size=item)
             for item in ([(2,)] if len(shape) == 4 else [(5,), (1, 5), (5, 1)])
         ]
-    if word in ("gamma", "beta"):
+    if words.is_vector(word) or word in ("g", "alpha"):
         sizes = [shape[1:]] if len(shape) < 4 else [(1, shape[1], 1, 1), (shape[1],), shape[1:]]
         return [rng.normal(size=item) for item in sizes]
     if "prime" in word or "deriv" in word or ("activation" in word and "grad" in word):

@@ -181,6 +181,34 @@ def returned_names(function):
     return _named(max(returns, key=lambda node: node.lineno).value) if returns else None
 
 
+def returned_keys(function):
+    """Return the keys of the dicts that a function returns, as far as its source shows them.
+
+    Parameters
+    ----------
+    function : callable or None
+        The function.
+
+    Returns
+    -------
+    set of str
+        The keys that are strings in a dict after ``return``.
+
+    Examples
+    --------
+    >>> returned_keys(None)
+    set()
+    """
+    tree = None if function is None else tree_of(function)
+    return {
+        key.value
+        for node in (() if tree is None else _own_nodes(tree))
+        if isinstance(node, ast.Return) and isinstance(node.value, ast.Dict)
+        for key in node.value.keys
+        if isinstance(key, ast.Constant) and isinstance(key.value, str)
+    }
+
+
 def _own_nodes(tree):
     """Yield the nodes of a function without those of nested functions."""
     waiting = list(tree.body)
@@ -204,4 +232,6 @@ def _named(node):
         and isinstance(node.slice.value, str)
     ):
         return node.slice.value
+    if isinstance(node, ast.Subscript):  # a part of an array, as in `h[-1]`
+        return _named(node.value)
     return None

@@ -66,7 +66,7 @@ def parameters_in(holder, after, arguments=()):
     later = leaves.arrays_in(after)
     handed = {id(value) for value in arguments}
     for path, value in leaves.arrays_in(holder).items():
-        if id(value) in handed or _is_gradient_path(path) or _is_marked(path) or path not in later:
+        if id(value) in handed or _is_marked(path) or path not in later:
             continue
         if np.shape(later[path]) != np.shape(value):
             continue
@@ -89,8 +89,20 @@ def _without_data(path):
     )
 
 
-def _is_gradient_path(path):
-    named = [step for step in path if isinstance(step, str)]
+def is_gradient(parameter):
+    """Return whether the path of an array in an object is that of a gradient.
+
+    Parameters
+    ----------
+    parameter : Parameter
+        The array.
+
+    Returns
+    -------
+    bool
+        True for names such as ``dW`` and ``grads["W"]``.
+    """
+    named = [step for step in parameter.paths[0] if isinstance(step, str)]
     return any(
         words.plain(step) in words.GRADIENT_HOLDERS or words.looks_like_gradient(step)
         for step in named
@@ -122,20 +134,16 @@ def gradient_paths(parameter, after, before):
     """
     ranked = []
     for path, value in after.items():
-        if np.size(value) != np.size(parameter.value) or path in parameter.paths:
+        if path in parameter.paths:
             continue
         ranks = [rank for own in parameter.paths if (rank := _match(own, path)) is not None]
-        if ranks:
-            changed = path not in before or before[path] is not value or not np.any(value)
-            ranked.append(
-                (
-                    not changed,
-                    np.shape(value) != np.shape(parameter.value),
-                    min(ranks),
-                    len(path),
-                    path,
-                )
-            )
+        if not ranks:
+            continue
+        changed = path not in before or before[path] is not value or not np.any(value)
+        if np.size(value) != np.size(parameter.value) and (min(ranks) or not changed):
+            continue  # another size is a mistake only under the very name of the gradient
+        other_shape = np.shape(value) != np.shape(parameter.value)
+        ranked.append((not changed, other_shape, min(ranks), len(path), path))
     return [item[-1] for item in sorted(ranked, key=lambda item: item[:-1])]
 
 
@@ -175,14 +183,16 @@ def _cost(own, path):
 
 
 def _stripped(path):
-    """Return the steps of a path without words that stand for all parameters or all gradients."""
+    """Return the steps of a path without words that stand for all parameters or all gradients.
+
+    A single letter at the end, as in ``params["g"]``, is the name of an array.
+    """
+    holders = words.PARAMETER_HOLDERS | words.GRADIENT_HOLDERS
     return [
         step
-        for step in path
-        if not (
-            isinstance(step, str)
-            and words.plain(step) in (words.PARAMETER_HOLDERS | words.GRADIENT_HOLDERS)
-        )
+        for n, step in enumerate(path)
+        if not (isinstance(step, str) and words.plain(step) in holders)
+        or (n == len(path) - 1 and len(words.plain(step)) == 1)
     ]
 
 
@@ -207,15 +217,20 @@ def input_gradient_path(name, shape, after, before, only):
     tuple or None
         None if there is no such path.
     """
-    for path, value in after.items():
-        if (
-            np.shape(value) == shape
-            and len(path) == 1
-            and (path not in before or before[path] is not value)
-        ):
-            bases = words.gradient_bases(path[0])
-            if any(words.same(base, name) for base in bases) or (
-                only and any(base in words.GENERIC for base in bases)
-            ):
-                return path
-    return None
+    fitting = [
+        path
+        for path, value in after.items()
+        if len(path) == 1
+        and (path not in before or before[path] is not value)
+        and _names_gradient_of(path[0], name, only)
+    ]
+    same_shape = [path for path in fitting if np.shape(after[path]) == shape]
+    return next(iter(same_shape or fitting), None)
+
+
+def _names_gradient_of(attribute, name, only):
+    """Return whether an attribute has the name of the gradient of an argument."""
+    bases = words.gradient_bases(attribute)
+    return any(words.same(base, name) for base in bases) or (
+        only and any(base in words.GENERIC for base in bases)
+    )

@@ -105,3 +105,34 @@ def strings_of(function, name):
                     if isinstance(item, ast.Constant) and isinstance(item.value, str)
                 )
     return list(found)
+
+
+def axes_of(function):
+    """Return the numbers of axes with which a function compares those of an array.
+
+    Parameters
+    ----------
+    function : callable
+        The function.
+
+    Returns
+    -------
+    set of int
+        Such as 3 for ``x.ndim == 3`` and for ``len(x.shape) == 3``.
+    """
+    tree = tree_of(function)
+    return {
+        node.comparators[0].value
+        for node in (() if tree is None else ast.walk(tree))
+        if isinstance(node, ast.Compare)
+        and isinstance(node.comparators[0], ast.Constant)
+        and isinstance(node.comparators[0].value, int)
+        and _counts_axes(node.left)
+    }
+
+
+def _counts_axes(node):
+    """Return whether an expression is ``x.ndim`` or ``len(x.shape)``."""
+    if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "len" and node.args:
+        return getattr(node.args[0], "attr", "") == "shape"
+    return getattr(node, "attr", "") == "ndim"

@@ -11,7 +11,7 @@ class Target(NamedTuple):
     name : str
         Name that the report shows, and that ``FILE:NAME`` refers to.
     kind : str
-        One of "pair", "jvp", "hvp", "class", "object", "loss", "framework" and "operation".
+        One of "pair", "jvp", "hvp", "class", "object" and "loss".
     forward : callable, type or object
         The forward function, or the class or object that holds it.
     gradient : callable or None

@@ -65,6 +65,12 @@ FORWARD_METHODS = (
     "call",
     "__call__",
     "_forward",
+    "forwards",
+    "_forwards",
+    "evaluate",
+    "objective",
+    "log_likelihood",
+    "energy",
 )
 BACKWARD_METHODS = (
     "backward",
@@ -106,6 +112,8 @@ BACKWARD_METHODS = (
         for ending in ("prime", "derivative", "deriv", "grad", "gradient")
     ),
     "_backward",
+    "backwards",
+    "_backwards",
     "compute_gradients",
     "compute_gradient",
     "compute_grads",
@@ -248,6 +256,37 @@ PREDICTIONS = {
     "yp",
     "al",
 }
+NOISE = frozenset({"eps", "epsilon", "noise", "mask", "masks", "rng", "seed", "u"})
+SETTINGS = {
+    "reg",
+    "lam",
+    "lambd",
+    "lambda",
+    "lmbda",
+    "l2",
+    "weightdecay",
+    "stride",
+    "pad",
+    "padding",
+    "temperature",
+    "tau",
+    "delta",
+    "margin",
+    "p",
+    "momentum",
+    "axis",
+    "dropout",
+    "slope",
+    "training",
+    "train",
+    "mode",
+    "lr",
+    "learningrate",
+}
+DATA = frozenset({"x", "xs", "tx", "y", "ys", "data", "features", "inputs", "images", "phi"})
+VECTORS = frozenset(
+    {"b", "bias", "biases", "gamma", "beta", "scale", "shift", "gain", "offset", "intercept"}
+)
 GENERIC = {
     "x",
     "input",
@@ -670,3 +709,109 @@ def is_label(name):
     (True, False, True)
     """
     return plain(name) in LABELS
+
+
+def is_noise(name):
+    """Return whether an argument's name is usual for noise or a mask, which needs no gradient.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+
+    Returns
+    -------
+    bool
+        True for names such as ``eps``, ``noise``, ``dropout_mask`` and ``rng``.
+
+    Examples
+    --------
+    >>> is_noise("noise"), is_noise("attn_mask"), is_noise("x")
+    (True, True, False)
+    """
+    return not NOISE.isdisjoint(tokens(name))
+
+
+def is_setting(name):
+    """Return whether an argument's name is usual for a setting, which needs no gradient.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+
+    Returns
+    -------
+    bool
+        True for names such as ``momentum``, ``reg`` and ``p_dropout``.
+
+    Examples
+    --------
+    >>> is_setting("momentum"), is_setting("gamma"), is_setting("p_dropout")
+    (True, False, True)
+    """
+    return is_fraction(name) or plain(name) in SETTINGS
+
+
+def is_vector(name):
+    """Return whether an argument's name is usual for a vector that is broadcast: a bias or a gain.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+
+    Returns
+    -------
+    bool
+        True for names such as ``b1``, ``bias``, ``gamma`` and ``scale``.
+
+    Examples
+    --------
+    >>> is_vector("b1"), is_vector("gain"), is_vector("x")
+    (True, True, False)
+    """
+    return plain(name).rstrip("0123456789") in VECTORS
+
+
+def is_weight(name):
+    """Return whether an argument's name is usual for weights.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+
+    Returns
+    -------
+    bool
+        True for names such as ``W1``, ``theta`` and ``weights``.
+
+    Examples
+    --------
+    >>> is_weight("W1"), is_weight("theta"), is_weight("b")
+    (True, True, False)
+    """
+    word = plain(name).rstrip("0123456789")
+    return same(word, "W") or word in ("theta", "thetas", "coef", "coefs")
+
+
+def is_data(name):
+    """Return whether an argument's name is usual for data beside weights: features and labels.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+
+    Returns
+    -------
+    bool
+        True for names such as ``X``, ``data``, ``y`` and ``targets``.
+
+    Examples
+    --------
+    >>> is_data("X"), is_data("y"), is_data("W")
+    (True, True, False)
+    """
+    return is_label(name) or plain(name) in DATA

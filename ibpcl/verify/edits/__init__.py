@@ -9,7 +9,7 @@ import ast
 
 import numpy as np
 
-from ibpcl.verify.diagnosis.source import items_of
+from ibpcl.verify.diagnosis.source import items_of, text_of
 from ibpcl.verify.edits.carries import (
     of_arguments,
     of_carries,
@@ -18,11 +18,14 @@ from ibpcl.verify.edits.carries import (
 )
 from ibpcl.verify.edits.edit import Edit, Slot, in_place, is_numeric, name_of, replaced
 from ibpcl.verify.edits.indices import of_index, of_number, of_subscript
-from ibpcl.verify.edits.layout import of_axes, of_blocks, of_flattening, of_kernels, of_strides
+from ibpcl.verify.edits.layout import of_blocks, of_flattening, of_kernels, of_strides
 from ibpcl.verify.edits.names import of_names
+from ibpcl.verify.edits.reductions import of_axes
 from ibpcl.verify.edits.rules import LATE, by_rule
 
 __all__ = ["LATE", "edits_of"]
+
+REPEATED = LATE - 0.5  # rank of one change in several places
 
 
 def edits_of(code, recording, suspects):
@@ -48,12 +51,13 @@ def edits_of(code, recording, suspects):
         if suspects.suspect(place.node)
         for edit in _of_expression(place, recording.values)
     ]
+    edits += _repeated(edits)
     for name, tree in code.trees.items():
         scope = recording.scopes.get(name, {})
         places = [place for place in code.places if place.function == name]
         edits += of_statements(tree, scope)
         edits += of_names(places, recording, scope, suspects)
-        edits += of_axes(tree)
+        edits += of_axes(places)
         for place in places:
             edits += _of_known(place, recording.values, scope, places, suspects)
         loops = [node for node in ast.walk(tree) if isinstance(node, ast.For)]
@@ -61,6 +65,25 @@ def edits_of(code, recording, suspects):
             edits += [*of_carries(loop, tree, scope), *of_single_steps(loop)]
         edits += _of_written_windows(loops, scope)
     return sorted(filter(suspects.allow, edits), key=lambda edit: edit.rank)
+
+
+def _repeated(edits):
+    """Yield each change of an expression that stands in several places, made in all of them."""
+    groups = {}
+    for edit in edits:
+        if len(edit.puts) == 1 and isinstance(edit.node, ast.expr):
+            new = edit.puts[0][-1]
+            key = type(edit.node), type(new), ast.unparse(edit.node), ast.unparse(new)
+            groups.setdefault(key, []).append(edit)
+    for group in groups.values():
+        first = group[0]
+        puts = {(id(edit.puts[0][0]), *edit.puts[0][1:3]): edit.puts[0] for edit in group}
+        if len(puts) > 1:
+
+            def words(first=first, puts=puts):
+                return f"in {len(puts)} places, {first.words()}"
+
+            yield first._replace(rank=REPEATED, words=words, puts=tuple(puts.values()))
 
 
 def _of_known(place, values, scope, places, suspects):
@@ -188,7 +211,7 @@ def _other_order(statement):
 
     def words():
         return (
-            f"the loop `for {ast.unparse(statement.target)} in {ast.unparse(order)}` runs in the "
+            f"the loop `for {text_of(statement.target)} in {text_of(order)}` runs in the "
             f"wrong order: it must run {direction}, so that terms of later steps flow back to "
             "earlier ones"
         )

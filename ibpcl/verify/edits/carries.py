@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 
-from ibpcl.verify.diagnosis.source import items_of
+from ibpcl.verify.diagnosis.source import items_of, text_of
 from ibpcl.verify.edits.edit import Edit, in_place, is_numeric, value_at
 
 MOST_CARRIES = 3  # largest number of arrays in a loop that get a new value
@@ -128,13 +128,13 @@ def of_single_steps(loop):
     """
     order = loop.iter
     if isinstance(order, (ast.List, ast.Tuple)) and len(order.elts) == 1:
-        new = ast.parse(f"reversed(range({ast.unparse(order.elts[0])} + 1))", mode="eval").body
+        new = ast.parse(f"reversed(range({text_of(order.elts[0])} + 1))", mode="eval").body
         yield Edit(
             1,
             "missing_term",
             lambda: (
                 "terms are missing: the loop goes back through one step only, "
-                f"`{ast.unparse(order)}` should be `{ast.unparse(new)}`"
+                f"`{text_of(order)}` should be `{text_of(new)}`"
             ),
             loop,
             ((loop, "iter", None, ast.copy_location(new, order)),),
@@ -173,7 +173,7 @@ def of_arguments(place, values, scope, places):
         or np.shape(value_at(node, values)) != value.shape
     ):
         return
-    text = ast.unparse(argument)
+    text = text_of(argument)
     lowest = np.min(value, initial=0.0)
     highest = np.max(value, initial=0.0)
     inside = text if isinstance(argument, (ast.Name, ast.Attribute, ast.Subscript)) else f"({text})"
@@ -199,7 +199,7 @@ def _activated(old, new):
     """Return the description of a derivative that is taken at another value."""
     return lambda: (
         "the derivative is taken at another value, such as the activated one: "
-        f"`{ast.unparse(old)}` should be `{ast.unparse(new)}`"
+        f"`{text_of(old)}` should be `{text_of(new)}`"
     )
 
 
@@ -267,14 +267,14 @@ def _uses(name, node):
 
 def _without_factor(old, name):
     """Return the description of a product without one of its factors."""
-    return lambda: f"an elementwise factor is missing: `{name}` beside `{ast.unparse(old)}`"
+    return lambda: f"an elementwise factor is missing: `{name}` beside `{text_of(old)}`"
 
 
 def _at_dout(old, new, name):
     """Return the description of a derivative that is taken at the incoming gradient."""
     return lambda: (
         f"the derivative is taken at dout, not at `{name}`, and nothing multiplies it: "
-        f"`{ast.unparse(old)}` should be `{ast.unparse(new)}`"
+        f"`{text_of(old)}` should be `{text_of(new)}`"
     )
 
 

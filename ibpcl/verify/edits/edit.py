@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ibpcl.verify.diagnosis.source import text_of
+
 
 class Edit(NamedTuple):
     """A change of the source.
@@ -174,11 +176,11 @@ def belongs(new, place):
         only the statement is shown.
     """
     if isinstance(new, ast.Pass):
-        return f"`{ast.unparse(place.node)}`"
-    words = f"`{ast.unparse(place.node)}` should be `{ast.unparse(new)}`"
+        return f"`{text_of(place.node)}`"
+    words = f"`{text_of(place.node)}` should be `{text_of(new)}`"
     if not isinstance(place.node, (ast.Name, ast.Constant)):
         return words
-    return f"{words} in `{ast.unparse(around(place))}`"
+    return f"{words} in `{text_of(around(place))}`"
 
 
 def around(place):
@@ -197,7 +199,7 @@ def around(place):
         return place.around
     return (
         place.parent
-        if isinstance(place.parent, (ast.BinOp, ast.Call, ast.Compare, ast.UnaryOp))
+        if isinstance(place.parent, (ast.Attribute, ast.BinOp, ast.Call, ast.Compare, ast.UnaryOp))
         else place.node
     )
 

@@ -6,6 +6,7 @@ from itertools import permutations
 
 import numpy as np
 
+from ibpcl.verify.diagnosis.source import text_of
 from ibpcl.verify.edits.edit import (
     Edit,
     in_place,
@@ -67,8 +68,8 @@ def of_strides(node, place, scope):
 def _stride_words(old, new, stride):
     """Return the description of a missing stride."""
     return lambda: (
-        f"the stride `{stride}` is missing in the index (shifted): `{ast.unparse(old)}` should be "
-        f"`{ast.unparse(new)}`"
+        f"the stride `{stride}` is missing in the index (shifted): `{text_of(old)}` should be "
+        f"`{text_of(new)}`"
     )
 
 
@@ -125,16 +126,16 @@ def of_blocks(place):
     loops = []
     for n, step in steps.items():
         new_parts[n] = ast.Slice(ast.Name(f"i{n}", ast.Load()), None, step)
-        loops.append(f" for i{n} in range({ast.unparse(step)})")
+        loops.append(f" for i{n} in range({text_of(step)})")
     index = new_parts[0] if len(new_parts) == 1 else ast.Tuple(new_parts, ast.Load())
-    entry = ast.unparse(ast.Subscript(node.value, index, ast.Load()))
+    entry = text_of(ast.Subscript(node.value, index, ast.Load()))
     new = parsed(f"sum({entry}{''.join(loops)})")
     yield Edit(
         1.5,
         "not_summed",
         lambda: (
-            f"one entry of each block is taken: `{ast.unparse(node)}` should be the sum over the "
-            f"block, `{ast.unparse(new)}`"
+            f"one entry of each block is taken: `{text_of(node)}` should be the sum over the "
+            f"block, `{text_of(new)}`"
         ),
         node,
         (in_place(place, new),),
@@ -167,13 +168,13 @@ def of_kernels(place, values):
         return
     if inner is not None:
         yield replaced(1, "shifted", place, inner, "a kernel must not be flipped here")
-    text = ast.unparse(inner or node)
+    text = text_of(inner or node)
     if not isinstance(inner or node, (ast.Name, ast.Attribute, ast.Subscript)):
         return
     for axes in _windows(np.shape(value)):
         index = [":"] * axes[0] + ["::-1"] * len(axes)
         new = parsed(f"{text}[{', '.join(index)}]")
-        if ast.unparse(new) != ast.unparse(node):
+        if text_of(new) != text_of(node):
             along = "both axes" if len(axes) > 1 else "the axis"
             why = f"a kernel must be flipped along {along} of its window"
             yield replaced(3.5 + np.ndim(value) / 100, "shifted", place, new, why)
@@ -199,7 +200,7 @@ def _unflipped(node):
         return None
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     whole = all(isinstance(part, ast.Slice) and not (part.lower or part.upper) for part in parts)
-    steps = [ast.unparse(part.step) for part in parts if whole and part.step]
+    steps = [text_of(part.step) for part in parts if whole and part.step]
     return node.value if steps and set(steps) == {"-1"} else None
 
 
@@ -259,84 +260,6 @@ def _flattening_words(old, new, node):
     """Return the description of axes that are flattened in the wrong order."""
     return lambda: (
         "the axes are in the wrong order when the array is flattened or reshaped (a transpose is "
-        f"missing, extra or wrong): `{ast.unparse(old)}` should be `{ast.unparse(new)}` in "
-        f"`{ast.unparse(node)}`"
+        f"missing, extra or wrong): `{text_of(old)}` should be `{text_of(new)}` in "
+        f"`{text_of(node)}`"
     )
-
-
-def of_axes(tree):
-    """Yield another axis for all calls with ``axis=...`` in a function or in one statement.
-
-    A function with the wrong axis throughout has the formula of another layer.
-
-    Parameters
-    ----------
-    tree : ast.FunctionDef
-        The function.
-
-    Yields
-    ------
-    Edit
-    """
-    calls = {}
-    for statement in [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.stmt)
-        and not isinstance(node, (ast.FunctionDef, ast.For, ast.While, ast.If, ast.With))
-    ]:
-        for node in ast.walk(statement):
-            for word in node.keywords if isinstance(node, ast.Call) else ():
-                axis = _integer(word.value)
-                if word.arg == "axis" and axis is not None:
-                    calls.setdefault(axis, {}).setdefault(statement, []).append((node, word))
-    for axis, statements in calls.items():
-        groups = [
-            statement_calls for statement_calls in statements.values() if len(statement_calls) > 1
-        ]
-        if len(statements) > 1:
-            groups.append(
-                [item for statement_calls in statements.values() for item in statement_calls]
-            )
-        for group in groups:
-            for other in (0, 1, -1, 2):
-                if other != axis:
-                    for keep in (False, True):
-                        yield _other_axis(group, axis, other, keep)
-
-
-def _integer(node):
-    """Return the value of an integer constant, None for other nodes."""
-    try:
-        value = ast.literal_eval(node)
-    except ValueError:
-        return None
-    return value if isinstance(value, int) else None
-
-
-def _other_axis(group, axis, other, keep):
-    """Return the edit that gives each call of a group another axis, kept on request."""
-    puts = []
-    for call, word in group:
-        has_keepdims = any(item.arg == "keepdims" for item in call.keywords)
-        new = (
-            _with_keepdims(other)
-            if keep and not has_keepdims
-            else ast.keyword("axis", ast.Constant(other))
-        )
-        puts.append((call, "keywords", call.keywords.index(word), ast.copy_location(new, word)))
-    return Edit(
-        4 + 0.5 * keep,
-        "summed",
-        lambda: (
-            f"`{ast.unparse(group[0][0])}` and {len(group) - 1} more run over axis {axis} instead "
-            f"of axis {other}: the formula of another layer, such as layer norm for batch norm"
-        ),
-        group[0][0],
-        tuple(puts),
-    )
-
-
-def _with_keepdims(other):
-    """Return ``**dict(axis=..., keepdims=True)`` as one keyword that replaces ``axis=...``."""
-    return ast.keyword(None, parsed(f"dict(axis={other}, keepdims=True)"))

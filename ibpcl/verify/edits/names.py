@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
-from ibpcl.verify.diagnosis.source import items_of
+from ibpcl.verify.diagnosis.source import items_of, text_of
 from ibpcl.verify.edits.edit import Edit, around, in_place, is_numeric, parsed, value_at
 
 MOST_USES = 6  # with more uses of a variable, only one of them or all are replaced
@@ -136,7 +136,7 @@ def _renamed(name, other, places, rank, arrays):
     """Return the edit that replaces a variable by another in some places."""
 
     def words():
-        where = " and ".join(dict.fromkeys(ast.unparse(around(place)) for place in places))
+        where = " and ".join(dict.fromkeys(text_of(around(place)) for place in places))
         return f"`{name}` should be `{other}` in `{where}`"
 
     terms = all(

@@ -29,6 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ibpcl.verify.diagnosis.source import text_of
 from ibpcl.verify.edits.edit import Edit, belongs, in_place, is_numeric, name_of, value_at
 
 LATE = 7  # edits of this rank and above are tried after everything else
@@ -284,7 +285,7 @@ def by_rule(place, values):
     ------
     Edit
     """
-    node = _infix(place.node, values)
+    node = infix(place.node, values)
     value = value_at(place.node, values)
     table = _table()
     rules = table.get(type(node), [])
@@ -309,7 +310,7 @@ def _edit(rule, place, new, bound, values):
     """Return the edit of a rule whose placeholders are bound."""
 
     def words():
-        texts = {placeholder: ast.unparse(node) for placeholder, node in bound.items()}
+        texts = {placeholder: text_of(node) for placeholder, node in bound.items()}
         return f"{rule.why.format_map(texts)}: {belongs(new, place)}"
 
     kind = rule.kind
@@ -328,8 +329,20 @@ def _edit(rule, place, new, bound, values):
     return Edit(rule.rank, kind, words, place.node, (in_place(place, new),))
 
 
-def _infix(node, values):
-    """Return ``dot(a, b)`` and ``matmul(a, b)`` as ``a @ b``, other expressions unchanged."""
+def infix(node, values):
+    """Return ``dot(a, b)`` and ``matmul(a, b)`` as ``a @ b``, other expressions unchanged.
+
+    Parameters
+    ----------
+    node : ast.AST
+        An expression or a statement.
+    values : dict
+        The recorded value of each place, by its number.
+
+    Returns
+    -------
+    ast.AST
+    """
     if isinstance(node, ast.Call) and name_of(node.func) in ("dot", "matmul"):
         arguments = _arguments(node, values)
         if len(arguments) == 2:

@@ -26,7 +26,7 @@ kind                    meaning
 ``not_linear``          not linear in ``dout``
 ``layout``              right only for some memory layouts of ``dout``
 ``kink``                at a kink, it is not between the one-sided derivatives
-``guard``               right up to an epsilon, a cast or a rounded number (a note)
+``guard``               it leaves out an epsilon or a bound of the forward, or adds another one
 ``forward``             the backward is right for a forward that differs in one place
 ``changes_cotangent``   it overwrites ``dout`` (a note)
 ``changes_cache``       it overwrites or uses up the cache (a note)
@@ -35,6 +35,7 @@ kind                    meaning
 ``accumulates``         it grows from call to call (a note for an object that the user resets)
 ``stale``               it uses values of an earlier call, not its cache (a note if it has no
                         cache)
+``raises``              the gradient function raises an exception
 ``wrong``               wrong in another way
 ======================  ===========================================================================
 """
@@ -98,6 +99,10 @@ HINTS = {
         "halve the function with check_chain and see which half is wrong, or set all inputs but "
         "one to zero"
     ),
+    "raises": (
+        "write down the shape of every array on this line; the gradient of an input has the shape "
+        "of that input"
+    ),
     "changes_cotangent": "write into a copy: dout still belongs to the caller",
     "changes_cache": (
         "write into a copy (p = p.copy()): a second call of the gradient gives another result"
@@ -120,6 +125,27 @@ UNFIT = {  # problems of the forward that prevent any verdict on a gradient
     ),
 }
 KINDS = ("ok", *HINTS)
+
+
+class Reason(NamedTuple):
+    """What explains the whole difference between a gradient and the derivatives of the forward.
+
+    It stands beside a verdict.  See :mod:`ibpcl.verify.diagnosis.reasons`.
+
+    Attributes
+    ----------
+    kind : {"guard", "constant", "cast", "limit"}
+        An epsilon or a bound, a rounded constant, numbers of a small type, or a limit such as
+        ``np.clip``.
+    words : str
+        The reason as a sentence.
+    where : str
+        Its source line; empty if unknown.
+    """
+
+    kind: str
+    words: str
+    where: str = ""
 
 
 class Finding(NamedTuple):

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ibpcl.verify.reports.kinds import UNFIT, Reason
 from ibpcl.verify.reports.page import drawn, page
 from ibpcl.verify.reports.plain import plain, restored
 from ibpcl.verify.reports.words import count
@@ -71,6 +72,9 @@ class InputVerdict(Judged):
     numbers : dict
         The numbers behind the verdict: entries compared, wrong and skipped at kinks, the worst
         entry, the numerical method and its agreement with the second one, the Taylor slope.
+    reason : Reason or None
+        What explains the whole difference, if a part of the code does that is not a mistake in the
+        derivation: a guard, a rounded constant, numbers of a small type, a limit.
     """
 
     name: str
@@ -79,6 +83,7 @@ class InputVerdict(Judged):
     hint: str = ""
     error: float = float("nan")
     numbers: dict = field(default_factory=dict)
+    reason: Reason | None = None
 
     @property
     def verdict(self):
@@ -108,25 +113,28 @@ class InputVerdict(Judged):
             else count(n.get("compared", 0))
         )
         over += f", {n['skipped']} skipped at jumps" if n.get("skipped") else ""
+        beside = self.reason is not None and self.reason.words not in self.words
+        reason = [f"reason: {self.reason.words}"] if beside else []
         if self.ok:
             allowed = f" (tolerance {n['rtol']:.0e})" if "rtol" in n else ""
             return [
                 f"error {self.error:.1e}{allowed} over {over}"
-                + (f"; {self.words}" if self.words else "")
+                + (f"; {self.words}" if self.words else ""),
+                *reason,
             ]
         lines = [self.words]
         if self.kind == "undecided" and "rtol" in n and np.isfinite(self.error):
             lines.append(f"error {self.error:.1e} (tolerance {n['rtol']:.0e}) over {over}")
         if "worst" in n:
             lines.append(
-                f"wrong at {n['wrong']} of {over}; worst at {n['worst']}: got "
-                + _apart(n["got"], n["expected"])
+                f"{'off' if self.undecided else 'wrong'} at {n['wrong']} of {over}; worst at "
+                f"{n['worst']}: got " + _apart(n["got"], n["expected"])
             )
         if "where" in n:
             lines.append(n["where"])
         if np.isfinite(n.get("taylor_slope", np.nan)):
             lines.append(f"Taylor remainder: slope {n['taylor_slope']:.2f} (right: 2, wrong: 1)")
-        return lines
+        return lines + reason
 
     def to_dict(self):
         """Return the verdict as a dict that ``json.dumps`` accepts."""
@@ -139,6 +147,7 @@ class InputVerdict(Judged):
             "error": plain(self.error),
             "score": self.score,
             "numbers": plain(self.numbers),
+            "reason": None if self.reason is None else self.reason._asdict(),
         }
 
 
@@ -160,10 +169,13 @@ class Report(Judged):
     numbers : dict
         The seed of the check.
     habits : list of dict
-        Side effects and guards that leave the numbers right.  Keys: ``kind``, ``words``, ``hint``
+        Side effects and limits that leave the numbers right.  Keys: ``kind``, ``words``, ``hint``
         and ``inputs``.
     curves : dict of str to Curves
         V-curve and Taylor remainders of each input, computed when they are drawn.
+    unjudged : list of str
+        Sentences about gradients that are not judged: returned arrays that belong to no input, and
+        inputs without a gradient.  A report with such sentences is not "ok".
     """
 
     title: str
@@ -173,18 +185,22 @@ class Report(Judged):
     numbers: dict = field(default_factory=dict)
     habits: list = field(default_factory=list)
     curves: dict = field(default_factory=dict, repr=False)
+    unjudged: list = field(default_factory=list)
 
     @property
     def verdict(self):
         """One of "ok", "wrong" and "undecided"."""
-        return "wrong" if self.problems else worst(item.verdict for item in self.inputs)
+        if self.problems:  # a forward that cannot be checked is not wrong
+            unfit = all(problem["kind"] in UNFIT for problem in self.problems)
+            return "undecided" if unfit else "wrong"
+        return worst([item.verdict for item in self.inputs] + ["undecided"] * len(self.unjudged))
 
     @property
     def score(self):
         """Mean of the inputs' scores, in [0, 1]; 0 if the pair itself is unfit."""
         if self.problems or not self.inputs:
             return 0.0
-        return float(np.mean([item.score for item in self.inputs]))
+        return float(np.mean([item.score for item in self.inputs] + [0.0] * len(self.unjudged)))
 
     @property
     def error(self):
@@ -217,8 +233,10 @@ class Report(Judged):
         )
         weak = sum(item.ok and bool(item.numbers.get("zero")) for item in self.inputs)
         weakly = f" ({weak} of {len(self.inputs)} inputs hardly tested)" if weak else ""
-        lines = [f"{self.title}: {verdict}{weakly}, score {self.score:.2f}"]
-        right = [item for item in self.inputs if item.ok and not item.words]
+        first = f"{self.title}: {verdict}{weakly}, score {self.score:.2f}"
+        left = "".join(f"; not judged: {sentence}" for sentence in self.unjudged)
+        lines = _wrapped(first + left, "    ") if left else [first]
+        right = [item for item in self.inputs if item.ok and not item.words and item.reason is None]
         for names, first, *rest in _grouped([item for item in self.inputs if item not in right]):
             lines += _wrapped(f"  {names}  {first}", "      ")
             for line in rest:
@@ -294,6 +312,7 @@ class Report(Judged):
             "problems": plain(self.problems),
             "notes": list(self.notes),
             "habits": plain(self.habits),
+            "unjudged": list(self.unjudged),
             "inputs": [item.to_dict() for item in self.inputs],
         }
 
@@ -323,7 +342,8 @@ class Report(Judged):
                 *(
                     restored(item[key])
                     for key in ("name", "kind", "words", "hint", "error", "numbers")
-                )
+                ),
+                reason=None if item.get("reason") is None else Reason(**item["reason"]),
             )
             for item in entries["inputs"]
         ]
@@ -334,6 +354,7 @@ class Report(Judged):
             entries["notes"],
             restored(entries["numbers"]),
             entries.get("habits", []),
+            unjudged=entries.get("unjudged", []),
         )
 
     @property
@@ -351,7 +372,7 @@ def _grouped(items):
     groups = {}
     for item in items:
         key = (
-            (item.kind, item.words, item.numbers.get("where"), item.hint)
+            (item.kind, item.words, item.numbers.get("where"), item.hint, item.reason)
             if not item.ok
             else id(item)
         )
@@ -360,12 +381,16 @@ def _grouped(items):
     for several in groups.values():
         first, *rest = several[0].lines()
         if len(several) > 1:
-            rest = [line for line in rest if line == several[0].numbers.get("where")]
+            rest = [
+                line
+                for line in rest
+                if line == several[0].numbers.get("where") or line.startswith("reason: ")
+            ]
             rest += [
                 f"{item.name}: {line}"
                 for item in several
                 for line in item.lines()[1:]
-                if line.startswith(("wrong at", "error"))
+                if line.startswith(("wrong at", "off at", "error"))
             ]
         hint = [f"hint: {several[0].hint}"] if several[0].hint else []
         rows.append(

@@ -11,20 +11,22 @@ import os
 import sys
 import time
 import warnings
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 from ibpcl.errors import UserError, nearest
 from ibpcl.verify.doors import discovery, loading
 from ibpcl.verify.doors.closures import returns_closure
+from ibpcl.verify.doors.discovery import takes_inputs
+from ibpcl.verify.doors.expressions import is_users, record_of
+from ibpcl.verify.doors.guesses import described
 from ibpcl.verify.doors.inputs import is_input, other_choices, ready, refuse_shapes
-from ibpcl.verify.doors.opening import Disagreeing
 from ibpcl.verify.doors.refusals import FormError, raised
 from ibpcl.verify.doors.target import Target
-from ibpcl.verify.forwards import roles
+from ibpcl.verify.forwards import roles, scipy_subclasses
 from ibpcl.verify.forwards.checking import check_group
 from ibpcl.verify.gradcheck import check
+from ibpcl.verify.reports.readings import Case, agreed
 from ibpcl.verify.running.printing import first_lines
 from ibpcl.verify.running.trap import Trap, limit
 from ibpcl.verify.witnesses.clock import TimeUp
@@ -126,6 +128,13 @@ def groups_of(module, targets, options):
     """
     gradients = {getattr(target.gradient, "__name__", "") for target in targets.values()}
     groups = roles.groups_in(module, gradients)
+    for name, value in list(vars(module).items()):
+        if (
+            inspect.isclass(value)
+            and value.__module__ == module.__name__
+            and scipy_subclasses.is_subclass(value)
+        ):
+            groups += scipy_subclasses.groups_of_class(name, value, module)
     if not options.names:
         return groups
     return [
@@ -214,7 +223,7 @@ def choose(loaded, targets, options, groups=()):
                 f"check: {path} has nothing to check{skipped}: expected a function f with an "
                 "f_vjp beside it, forward and backward functions, a class with both, a function "
                 "that returns loss, gradient, or functions of a distribution, such as log_density "
-                f"and sample; then `ibpcl check {path}` checks all of them"
+                f"and sample; then `ibpcl check {path}` checks all of them{_engines_in(module)}"
             )
         refuse_shapes(list(targets.values()), options.shapes)
         return list(targets.values())
@@ -225,10 +234,6 @@ def choose(loaded, targets, options, groups=()):
         if target is None and name in in_groups:
             continue
         value = getattr(module, name, None)
-        operations = _operations(targets, target, name, value)
-        if operations:
-            chosen += operations
-            continue
         if target is None and callable(value):
             target = asked_for(module, name, value, path)
         if target is None:
@@ -244,14 +249,20 @@ def choose(loaded, targets, options, groups=()):
     return list({target.name: target for target in chosen}.values())
 
 
-def _operations(targets, target, name, value):
-    """Return the operations of a class of recorded objects, or of one method, by their name."""
-    every = [one for one in targets.values() if one.kind == "operation"]
-    if target is None:
-        return [one for one in every if one.forward.kind is value is not None]
-    if target.kind != "operation" or " (" in name:  # one choice of its arguments, or another form
-        return []
-    return [one for one in every if one.forward.base == target.forward.base]
+def _engines_in(module):
+    """Return how classes of recorded objects are checked, if a module has any."""
+    kinds = [
+        name
+        for name, value in vars(module).items()
+        if inspect.isclass(value) and is_users(value) and record_of(value) is not None
+    ]
+    if not kinds:
+        return ""
+    return (
+        f"; {', '.join(kinds)} records how values are computed: write an expression to check, such "
+        f"as def expression(a, b): return a * b + a, and def check_inputs(): return "
+        f'{{"a": {kinds[0]}(0.5), "b": {kinds[0]}(-2.0)}}'
+    )
 
 
 def asked_for(module, name, value, path):
@@ -343,12 +354,13 @@ def verdict_on(loaded, target, options):
     try:
         with Trap() as trap, limit(options.timeout), first_lines() as printed:
             pair, report = _checked(module, target, options)
-            for chosen in other_choices(module, target, options.path):
+            for chosen in other_choices(module, target, options.path, pair):
                 if report.ok:
                     pair, report = _checked_too(module, target, options, chosen, pair, report)
-            report = _accepting_averages(module, target, options, pair, report)
     except TimeUp as up:
         return {"state": "undecided", "words": str(up)}
+    if trap.error is None and _lacks_a_global(pair, loaded):
+        trap.error = pair.forward.raised
     if trap.error is None:
         if printed.hidden:
             report.notes.append(
@@ -370,6 +382,14 @@ def verdict_on(loaded, target, options):
     return without_report(trap, loaded, target, options)
 
 
+def _lacks_a_global(pair, loaded):
+    """Return whether a gradient function reads a global that the file could not set here."""
+    error = getattr(pair.forward, "raised", None)
+    return isinstance(error, NameError) and bool(
+        loaded.failures or _setter_of(loaded.module, error.name)
+    )
+
+
 def _checked(module, target, options, chosen=None):
     """Return a target as a pair, and the report on it."""
     seed = options.seed % 2**32
@@ -378,7 +398,24 @@ def _checked(module, target, options, chosen=None):
 
 
 def _report(pair, options):
-    """Return the report on a pair."""
+    """Return the report on a pair.
+
+    If the inputs were guessed and the gradient is wrong, it may be right for the inputs that its
+    author had in mind, such as a symmetric matrix.  Then the verdict is undecided.
+    """
+    report = _judged(pair, options)
+    if report.verdict != "wrong":
+        return report
+    for meaning, other in pair.special:
+        special = _judged(other, options)
+        if special.ok:
+            declare = "provide the inputs that you mean by check_inputs() or --shape"
+            cases = [Case(pair.guessed, declare, report), Case(meaning, declare, special)]
+            return agreed(cases)
+    return report
+
+
+def _judged(pair, options):
     return check(
         pair.forward,
         pair.gradient,
@@ -386,13 +423,12 @@ def _report(pair, options):
         pair.wrt,
         seed=options.seed % 2**32,
         timeout=options.timeout,
-        partial=True,
     )
 
 
 def _checked_too(module, target, options, chosen, pair, report):
-    """Check a target with another value of a string argument; return the worse of two results."""
-    words = ", ".join(f"{name} = {text!r}" for name, text in chosen.items())
+    """Check a target with another value of an argument; return the worse of two results."""
+    words = described(chosen)
     try:
         other, second = _checked(module, target, options, chosen)
     except UserError as error:
@@ -404,67 +440,6 @@ def _checked_too(module, target, options, chosen, pair, report):
         return pair, report
     second.notes.append(f"checked with {words}")
     return other, second
-
-
-def _accepting_averages(module, target, options, pair, report):
-    """Return a report that accepts averages over the examples if a whole network needs them.
-
-    Some courses divide the gradients of the parameters by the number of examples in every layer,
-    and nowhere else.  Then the gradient of the network is right, although that of a layer alone is
-    not.  The report is then that of the gradients times the number of examples.
-    """
-    wrong = [item for item in report.inputs if not item.ok]
-    if not wrong or any(item.kind != "mean" for item in wrong) or target.kind != "pair":
-        return report
-    for other in discovery.targets_in(module).values():
-        if other.kind != "pair" or not _calls(other.gradient, target.gradient):
-            continue
-        try:
-            whole = _checked(module, other, options)[1]
-            summed = _report(_summed(pair, report), options)
-        except UserError:
-            continue
-        if whole.ok and summed.ok:
-            summed.title = report.title
-            names = ", ".join(item.name for item in wrong)
-            summed.notes = [
-                *report.notes,
-                f"{names}: divided by the number of examples; {other.gradient.__name__}, which "
-                f"calls {target.gradient.__name__}, is right as a whole",
-            ]
-            return summed
-    return report
-
-
-def _summed(pair, report):
-    """Return a pair whose averaged gradients are multiplied by the number of examples."""
-    factors = [
-        1 if item.ok else round(item.numbers["expected"] / item.numbers["got"])
-        for item in report.inputs
-    ]
-    is_pair = pair.gradient is None
-    gradient = pair.forward.backward if is_pair else pair.gradient
-
-    def backward(dout, cache):
-        result = gradient(dout, cache)
-        gradients = result if isinstance(result, (tuple, list)) else (result,)
-        return tuple(factor * one for factor, one in zip(factors, gradients, strict=True))
-
-    if is_pair:
-        return pair._replace(forward=replace(pair.forward, backward=backward))
-    return pair._replace(gradient=backward)
-
-
-def _calls(function, called, deepest=3):
-    """Return whether a function calls another one, perhaps through functions of its file."""
-    code = getattr(function, "__code__", None)
-    scope = getattr(function, "__globals__", {})
-    inner = [scope.get(name) for name in getattr(code, "co_names", ()) if name in scope]
-    return function is not called and any(
-        one is called
-        or (deepest > 0 and inspect.isfunction(one) and _calls(one, called, deepest - 1))
-        for one in inner
-    )
 
 
 def without_report(trap, loaded, target, options):
@@ -488,8 +463,6 @@ def without_report(trap, loaded, target, options):
     """
     error = trap.error
     title = f"{options.path}:{target.name}"
-    if isinstance(error, Disagreeing):
-        return {"state": "undecided", "words": str(error)}
     words = (
         str(error)
         .removeprefix("check: ")
@@ -527,6 +500,8 @@ def without_report(trap, loaded, target, options):
             "state": "refused",
             "words": f"check: {title}: {raised(cause, 'it')}, which {setter}() must set before",
         }
+    if _is_forward_of_an_object(target, error, options):
+        return {"state": "refused", "words": f"check: {title}: {_object_to_make(target, words)}"}
     if (
         cause is not None
         and trap_of(cause).frames(Path(module.__file__))
@@ -541,6 +516,26 @@ def without_report(trap, loaded, target, options):
         path = options.path if words.startswith("check_inputs") else title
         return {"state": "refused", "words": f"check: {path}: {words}"}
     return {"state": "undecided", "words": f"the checker itself failed: {trap}"}
+
+
+def _is_forward_of_an_object(target, error, options):
+    """Return whether the forward of a class raises for inputs that nobody has given."""
+    return (
+        target.kind in ("class", "object")
+        and isinstance(error, FormError)
+        and not error.in_gradient
+        and not options.shapes
+        and not takes_inputs(target).required
+    )
+
+
+def _object_to_make(target, words):
+    """Return why the forward of a class cannot be called, and what to write in the file."""
+    kind = target.forward if inspect.isclass(target.forward) else type(target.forward)
+    return (
+        f"{words.partition('; ')[0]}; if others set attributes of the object before, make one in "
+        f"the file: layer = {kind.__name__}(...), layer.NAME = value"
+    )
 
 
 def _setter_of(module, name):

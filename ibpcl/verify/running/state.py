@@ -8,7 +8,9 @@ from numbers import Number
 
 import numpy as np
 
+from ibpcl.errors import UserError
 from ibpcl.verify.diagnosis.source import Code
+from ibpcl.verify.doors.refusals import passes_users_code
 from ibpcl.verify.witnesses.problem import (
     as_tuple,
     gradients_in_order,
@@ -53,6 +55,11 @@ def require_gradients(problem, w, wrt):
     wrt : sequence of int or str, or None
         The inputs that the user has selected, for the message.
 
+    Returns
+    -------
+    BaseException or None
+        What the user's code raises; None if it returns gradients.
+
     Raises
     ------
     ValueError
@@ -65,20 +72,22 @@ def require_gradients(problem, w, wrt):
     dout = shaped_like(w, outputs, several)
     try:
         gradients = gradients_in_order(problem.f_vjp(dout, cache), problem)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if _works_exchanged(problem, dout, cache):
             raise TypeError(
                 "check: the arguments of f_vjp are in the wrong order: it takes (cache, dout), "
                 "but is called as f_vjp(dout, cache)"
             ) from error
-        raise
+        if isinstance(error, (NotImplementedError, UserError)) or not passes_users_code(error):
+            raise
+        return error
     chosen = [problem.names[j] for j in problem.wrt]
     count = sum(g is not None for g in gradients)
     stacked = _stacked(problem, gradients)
     for name, gradient in zip(chosen, gradients, strict=False):
         _refuse_objects(name, gradient)
     if len(gradients) == len(chosen) and not stacked:
-        return
+        return None
     words = f"f_vjp returned {count} gradient{'s' * (count != 1)}"
     hint = (
         f"; it returned one array of shape {gradients[0].shape}, in which gradients are stacked: "

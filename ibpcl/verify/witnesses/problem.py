@@ -53,8 +53,6 @@ class Problem:
         Names of inputs that ``f`` takes by keyword only.
     clock : Clock
         Time limit, which is tested at every forward call.
-    partial : bool
-        Whether gradients may be missing; a missing gradient is None.
     renewed : bool
         Whether each backward call needs a separate forward call just before it.
     """
@@ -67,7 +65,6 @@ class Problem:
     native: tuple
     keywords: frozenset = frozenset()
     clock: Clock = field(default_factory=Clock)
-    partial: bool = False
     renewed: bool = False
 
     def at(self, point):
@@ -381,7 +378,7 @@ def gradients_in_order(gradients, problem):
     Returns
     -------
     tuple
-        The gradients.  If ``problem.partial``, missing ones are None.
+        The gradients.
 
     Raises
     ------
@@ -391,21 +388,18 @@ def gradients_in_order(gradients, problem):
     chosen = [problem.names[j] for j in problem.wrt]
     if isinstance(gradients, dict):
         keys = keys_by_name(gradients, chosen)
-        if sum(name in keys for name in chosen) < (
-            len(gradients) if problem.partial else len(chosen)
-        ):
+        if sum(name in keys for name in chosen) < len(chosen):
             raise TypeError(
                 f"check: f_vjp returned a dict with the keys {', '.join(map(str, gradients))}, "
                 f"but the inputs are {', '.join(chosen)}: use their names, or return a tuple"
             )
-        return tuple(gradients[keys[name]] if name in keys else None for name in chosen)
+        return tuple(gradients[keys[name]] for name in chosen)
     if inspect.isgenerator(gradients) or isinstance(gradients, (map, zip, filter)):
         raise TypeError(
             f"check: f_vjp returned a {type(gradients).__name__}, which can be read only once: "
             f"return a tuple of arrays, {tuple_of(chosen)}"
         )
-    gradients = as_tuple(gradients)
-    return gradients + (None,) * (len(chosen) - len(gradients) if problem.partial else 0)
+    return as_tuple(gradients)
 
 
 def tuple_of(names):
@@ -451,7 +445,7 @@ def keys_by_name(gradients, names):
     }
 
 
-def make_problem(f, f_vjp, inputs, wrt=None, names=None, clock=None, partial=False):
+def make_problem(f, f_vjp, inputs, wrt=None, names=None, clock=None):
     """Build a :class:`Problem` from the arguments of :func:`ibpcl.verify.check`.
 
     Parameters
@@ -468,8 +462,6 @@ def make_problem(f, f_vjp, inputs, wrt=None, names=None, clock=None, partial=Fal
         Names of the inputs.  By default, the parameter names of ``f``.
     clock : Clock, optional
         Time limit.
-    partial : bool
-        Whether gradients may be missing.  Ignored if ``wrt`` is given.
 
     Returns
     -------
@@ -528,7 +520,6 @@ def make_problem(f, f_vjp, inputs, wrt=None, names=None, clock=None, partial=Fal
         tuple(values),
         frozenset(keywords) & set(labels),
         clock or Clock(),
-        partial and wrt is None,
     )
 
 

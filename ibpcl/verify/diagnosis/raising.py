@@ -1,0 +1,307 @@
+"""Names for the mistake in a gradient function that raises.
+
+The same changes of the source are tried as for a wrong gradient (:mod:`ibpcl.verify.edits`), and
+those that make other shapes meet (:mod:`ibpcl.verify.edits.fitting`).  A change counts if the
+function then runs and a gradient that depends on the change is right in every trial.  The verdict
+does not depend on the search: a gradient function that raises is wrong.
+"""
+
+import ast
+import traceback
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+
+from ibpcl.verify.diagnosis.bench import Bench, Recording, try_edit
+from ibpcl.verify.diagnosis.evidence import Evidence
+from ibpcl.verify.diagnosis.source import Code, executed_by
+from ibpcl.verify.doors.refusals import place_of, raised
+from ibpcl.verify.edits import LATE, edits_of
+from ibpcl.verify.edits.edit import Edit, parsed, put
+from ibpcl.verify.edits.fitting import fitting_edits
+from ibpcl.verify.reports.kinds import HINTS
+from ibpcl.verify.reports.report import InputVerdict
+
+MOST_RUNS = 600  # largest number of runs of changed functions
+FAR = 2  # a change this far from the raising line is unlikely
+NOT_REACHED = "not reached: the gradient function raises before"
+
+
+class Repair(NamedTuple):
+    """A change after which a gradient function runs, and gradients are right.
+
+    Attributes
+    ----------
+    edit : Edit
+        The change.
+    words : str
+        The mistake as a sentence.
+    where : str
+        Its source line.
+    f_vjp : callable
+        The changed gradient function.
+    right : list of int
+        Positions of the inputs whose gradients are right after the change.
+    affected : list of int
+        Positions of the inputs whose gradients depend on the change.
+    """
+
+    edit: Edit
+    words: str
+    where: str
+    f_vjp: object
+    right: list
+    affected: list
+
+
+class AllSuspect:
+    """A stand-in for :class:`ibpcl.verify.diagnosis.suspects.Suspects` that rules nothing out."""
+
+    linear = True
+
+    def suspect(self, node):
+        """Return True: any expression may be wrong."""
+        return True
+
+    def allow(self, edit):
+        """Return True: any edit may be tried."""
+        return True
+
+
+def verdict_on_raising(name, error, repair=None, j=None, other=None):
+    """Return the verdict on one input of a gradient function that raises.
+
+    Parameters
+    ----------
+    name : str
+        Name of the input.
+    error : BaseException
+        What the gradient function raises.
+    repair : Repair, optional
+        The change that mends the function.
+    j : int, optional
+        Position of the input, if there is a repair.
+    other : InputVerdict, optional
+        The verdict on the input after a repair that leaves gradients wrong.
+
+    Returns
+    -------
+    InputVerdict
+        It is wrong.
+    """
+    line = place_of(error)
+    what = raised(error, "").strip()
+    if repair is None:
+        return InputVerdict(name, "raises", what, HINTS["raises"], numbers=_where(line))
+    still = other is not None and other.verdict == "wrong"
+    if j in repair.affected:
+        words = f"{what}: {repair.words}"
+        if still:
+            words += f"; with this repaired: {other.words}"
+        kind = repair.edit.kind
+        return InputVerdict(name, kind, words, HINTS[kind], numbers=_where(repair.where))
+    if still:
+        words = f"{NOT_REACHED}; with this repaired: {other.words}"
+        where = _where(other.numbers.get("where", ""))
+        return InputVerdict(name, other.kind, words, other.hint, numbers=where)
+    kind = repair.edit.kind  # one mistake, which keeps this gradient from being computed
+    return InputVerdict(name, kind, NOT_REACHED, HINTS[kind], numbers=_where(line))
+
+
+def _where(line):
+    return {"where": line} if line else {}
+
+
+def repair_of(problem, error, w, rng, rtol=None):
+    """Return the simplest change that mends a gradient function that raises, or None.
+
+    Parameters
+    ----------
+    problem : Problem
+        The pair, whose gradient function raises.
+    error : BaseException
+        What it raises.
+    w : ndarray, shape (3, M)
+        Cotangents of all outputs.
+    rng : numpy.random.Generator
+        Draws points.
+    rtol : float, optional
+        Relative tolerance.
+
+    Returns
+    -------
+    Repair or None
+        A change after which all gradients are right, or else most of them.
+    """
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        shapes = [problem.shape(j) for j in problem.wrt]
+        zeros = problem.with_gradient(lambda dout, cache: tuple(map(np.zeros, shapes)))
+        evidence = Evidence(zeros, w, {}, rng, rtol)
+        executed = executed_by(lambda: problem.gradients(w[0]))
+        try:
+            code = Code(problem.f_vjp, executed)
+            return _Search(problem, Bench(evidence), code, error, executed).run()
+        except (ValueError, SyntaxError, NameError, RecursionError):  # the source cannot be read
+            return None
+
+
+class _Search:
+    """The search for a change that mends a function that raises."""
+
+    def __init__(self, problem, bench, code, error, executed):
+        self.problem = problem
+        self.bench = bench
+        self.code = code
+        self.executed = executed
+        self.recording = Recording(code, lambda f_vjp: bench.gradients(f_vjp, 0))
+        self.raising = _statements(error, code)
+        self.near = _definitions(self.raising, code)
+
+    def run(self):
+        """Return the simplest repair, or None."""
+        if not self.raising or self.bench.gradients(self.code.compile(), 0) is not None:
+            return None
+        inputs = list(self.problem.wrt)
+        best = None
+        edits = sorted(
+            self._edits(), key=lambda edit: (self._distance(edit), edit.rank, _length(edit))
+        )
+        for edit in edits:
+            if self.bench.runs > MOST_RUNS:
+                break
+            right = try_edit(self.bench, self.code, edit, inputs)
+            if not right or (best is not None and len(right) <= len(best[1])):
+                continue
+            affected = self._affected(edit)
+            if len(right) == len(inputs):
+                best = edit, right, affected or inputs
+                break
+            if set(right) & set(affected):
+                best = edit, right, affected
+        return None if best is None else self._repair(*best)
+
+    def _edits(self):
+        """Return all edits, those of the raising statement and its operands first."""
+        edits = edits_of(self.code, self.recording, AllSuspect())
+        for name in self.code.trees:
+            places = [
+                place
+                for place in self.code.places
+                if place.function == name and place.statement in (*self.raising, *self.near)
+            ]
+            scope = self.recording.scopes.get(name, {})
+            edits += fitting_edits(places, self.recording.values, scope)
+        return edits
+
+    def _distance(self, edit):
+        """Return how far an edit is from the statement that raises; late edits are farther."""
+        inside = [
+            distance
+            for distance, statements in ((0, self.raising[:1]), (1, [*self.raising, *self.near]))
+            if any(_covers(statement, edit.node.lineno) for statement in statements)
+        ]
+        return min(inside, default=FAR) + (FAR if edit.rank >= LATE else 0)
+
+    def _affected(self, edit):
+        """Return the inputs whose gradients change with the values that an edit puts in.
+
+        The list is empty if these values cannot be moved.
+        """
+        moved = [_moved(*item) for item in edit.puts]
+        if None in moved:
+            return []
+        plain, other = (self._gradients(puts) for puts in (edit.puts, (*edit.puts, *moved)))
+        if plain is None or other is None or len(plain) != len(other):
+            return []
+        return [
+            j
+            for j, a, b in zip(self.problem.wrt, plain, other, strict=True)
+            if not np.array_equal(a, b)
+        ]
+
+    def _gradients(self, puts):
+        """Return the gradients of the function with some nodes replaced."""
+        undo = [put(*item) for item in puts]
+        try:
+            return self.bench.gradients(self.code.compile(), 0)
+        finally:
+            for item in reversed(undo):
+                put(*item)
+
+    def _repair(self, edit, right, affected):
+        words = edit.words()
+        where = self.code.line(edit.node)
+        edit.swap()
+        compiled = self.code.compile()
+        trees = self.code.trees
+
+        def f_vjp(dout, cache):
+            return compiled(dout, cache)
+
+        f_vjp.__name__ = getattr(self.problem.f_vjp, "__name__", "f_vjp")
+        f_vjp.changes = (
+            self.problem.f_vjp,
+            self.executed,
+            lambda code: code.with_trees(trees),
+        )
+        return Repair(edit, words, where, f_vjp, right, affected)
+
+
+def _moved(parent, field, index, new):
+    """Return the replacement that moves the value of a new node, or None."""
+    if isinstance(parent, ast.Assign) and field == "targets":
+        old = parent.targets[index].elts
+        places = [n for n, (a, b) in enumerate(zip(old, new.elts, strict=True)) if a is not b]
+        value = parsed(f"[e * 1.01 if n in {places} else e for n, e in enumerate(values)]")
+        value.generators[0].iter.args = [parent.value]
+        return parent, "value", None, ast.copy_location(value, parent.value)
+    if not isinstance(new, ast.expr):
+        return None
+    product = ast.BinOp(new, ast.Mult(), ast.Constant(1.01))
+    return parent, field, index, ast.copy_location(product, new)
+
+
+def _length(edit):
+    """Return the number of nodes that an edit puts in: `a` is simpler than `a.T.T`."""
+    return sum(1 for item in edit.puts for _ in ast.walk(item[-1]))
+
+
+def _covers(statement, line):
+    return statement.lineno <= line <= statement.end_lineno
+
+
+def _statements(error, code):
+    """Return the statements that an exception passed through, the innermost first."""
+    found = []
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        around = [
+            place.statement
+            for place in code.places
+            if getattr(place.node, "file", code.file) == frame.filename
+            and _covers(place.statement, frame.lineno)
+        ]
+        if around:
+            found.append(min(around, key=lambda node: node.end_lineno - node.lineno))
+    return list(dict.fromkeys(found))
+
+
+def _definitions(statements, code):
+    """Return the statements that assign a variable that some statements read."""
+    names = {
+        node.id
+        for statement in statements
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    }
+    return [
+        node
+        for tree in code.trees.values()
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign))
+        and any(
+            isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store) and part.id in names
+            for part in ast.walk(node)
+        )
+    ]
