@@ -13,6 +13,8 @@ from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn
 from jupyter_cache.executors.utils import single_nb_execution
 
+import ibpcl
+
 DOCS = Path(__file__).resolve().parent.parent
 running = {}  # name of the page to its execution
 
@@ -41,6 +43,9 @@ def begin(app, config):
         encoding="utf-8",
     )
     os.environ["IPYTHONDIR"] = str(DOCS / "_ipython")
+    # The package whose checks the pages show, not another copy that is installed beside it: its kernels
+    # are compiled once.
+    os.environ["PYTHONPATH"] = str(Path(ibpcl.__file__).resolve().parents[1])
     pool = ThreadPoolExecutor(os.cpu_count())
     cache = get_cache(config.nb_execution_cache_path)
     for path in sorted((DOCS.parent / "tutorials").glob("*.py")):
