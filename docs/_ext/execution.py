@@ -43,8 +43,8 @@ def begin(app, config):
         encoding="utf-8",
     )
     os.environ["IPYTHONDIR"] = str(DOCS / "_ipython")
-    # The package whose checks the pages show, not another copy that is installed beside it: its kernels
-    # are compiled once.
+    # The package whose checks the pages show, not another copy that is installed beside it: its
+    # kernels are compiled once.
     os.environ["PYTHONPATH"] = str(Path(ibpcl.__file__).resolve().parents[1])
     pool = ThreadPoolExecutor(os.cpu_count())
     cache = get_cache(config.nb_execution_cache_path)

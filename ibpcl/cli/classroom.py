@@ -270,8 +270,8 @@ def run_new(options):
         _new_class(assignment, key, options)
     if handout.as_notebook("", assignment) is None:
         print(
-            "ibpcl: no notebook was written, because jupytext is not installed: it "
-            "comes with ibpcl[classroom]",
+            "ibpcl: no notebook was written, because jupytext is not installed (pip install "
+            "jupytext)",
             file=sys.stderr,
         )
 

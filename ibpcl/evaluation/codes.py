@@ -275,5 +275,7 @@ def require_tsne():
     try:
         from sklearn.manifold import TSNE
     except ModuleNotFoundError as error:
-        raise UserError("t-SNE needs scikit-learn, which comes with ibpcl[analysis]") from error
+        raise UserError(
+            "t-SNE needs scikit-learn, which is not installed (pip install scikit-learn)"
+        ) from error
     return TSNE

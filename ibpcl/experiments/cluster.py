@@ -132,7 +132,8 @@ def _imported():
         import distributed
     except ModuleNotFoundError as error:
         raise UserError(
-            f"`workers` and `scheduler` need {error.name}, which comes with ibpcl[cluster]"
+            f"`workers` and `scheduler` need {error.name}, which is not installed (pip install "
+            "dask distributed)"
         ) from error
     return dask, distributed
 
