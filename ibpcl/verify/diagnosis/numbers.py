@@ -175,7 +175,16 @@ def directions_of(problem, inputs):
 def lack(problem, w, directions, exact):
     """Return what the directional derivatives of a gradient lack: the difference of the claims.
 
-    The parameters are those of :func:`claims`.
+    Parameters
+    ----------
+    problem : Problem
+        The pair and the point.
+    w : ndarray, shape (R, M)
+        Cotangents; the first two are used.
+    directions : dict of int to list of ndarray
+        Directions for each input.
+    exact : set of int
+        Inputs for which the complex step is right.  For the others, differences are taken.
 
     Returns
     -------

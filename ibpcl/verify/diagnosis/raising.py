@@ -61,11 +61,33 @@ class AllSuspect:
     linear = True
 
     def suspect(self, node):
-        """Return True: any expression may be wrong."""
+        """Return True: any expression may be wrong.
+
+        Parameters
+        ----------
+        node : ast.AST
+            The expression.
+
+        Returns
+        -------
+        bool
+            True.
+        """
         return True
 
     def allow(self, edit):
-        """Return True: any edit may be tried."""
+        """Return True: any edit may be tried.
+
+        Parameters
+        ----------
+        edit : Edit
+            The edit.
+
+        Returns
+        -------
+        bool
+            True.
+        """
         return True
 
 
