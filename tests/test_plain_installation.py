@@ -46,7 +46,6 @@ IMPORTED = re.compile(r"^\s*(?:import|from) (\w+)", re.MULTILINE)
 # These modules import an optional package without asking whether it is installed.
 UNGUARDED = {
     "pytest_plugin.py",  # pytest loads it
-    "verify/benchmark/adapters.py",  # only the adapters of installed frameworks are used
 }
 
 

@@ -131,7 +131,7 @@ def v_curves(curves, title):
 
     Parameters
     ----------
-    curves : dict of str to ibpcl.verify.witnesses.curves.Curve
+    curves : dict of str to ibpcl.verify.derivative.curves.Curve
         One curve per input, by its name.
     title : str
         Beginning of the description.

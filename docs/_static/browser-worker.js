@@ -8,7 +8,7 @@ from types import SimpleNamespace
 sys.path.insert(0, "/checker")
 from ibpcl.errors import UserError
 from ibpcl.verify.running import served, user
-from ibpcl.verify.doors import discovery, loading
+from ibpcl.verify.adapters import discovery, loading
 
 def verdicts(source):
     with open("/mine.py", "w") as file:

@@ -1,4 +1,4 @@
-"""The same gradient step in PyTorch and JAX, from ``tests/benchmarks``, checked before timing."""
+"""The same gradient step in PyTorch and JAX, from ``benchmarks/speed``, checked before timing."""
 
 import importlib.util
 from pathlib import Path
@@ -9,7 +9,7 @@ import ibpcl
 from ibpcl.bench.problem import ALPHA, EXAMPLES, RATES, TAU, WEIGHTS
 from ibpcl.inference.backend import backend
 
-FOLDER = Path(ibpcl.__file__).parents[1] / "tests" / "benchmarks"
+FOLDER = Path(ibpcl.__file__).parents[1] / "benchmarks" / "speed"
 # Largest difference of a part of the ELBO or of the gradient that float32 allows, as a share of the
 # largest element.
 TOLERANCE = 2e-3
@@ -85,7 +85,7 @@ def missing(name, folder=FOLDER):
     if importlib.util.find_spec(name) is None:
         return f"{name} is not installed (pip install {name})"
     if not (folder / f"{name}_step.py").is_file():
-        return "tests/benchmarks does not exist: it comes with the source, not with the package"
+        return "benchmarks/speed does not exist: it comes with the source, not with the package"
     return None
 
 

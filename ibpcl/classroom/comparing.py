@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ibpcl.verify.forwards.slips import multiple
+from ibpcl.verify.distributions.slips import multiple
 
 HINTS = {
     "wrong_shape": "write down the shapes of all inputs and of the output first",

@@ -8,7 +8,7 @@ import numpy as np
 
 from ibpcl.paper.checks import agrees, verifies
 from ibpcl.primitives import bernoulli, gaussian, kumaraswamy, likelihoods
-from ibpcl.verify.distributions import quadrature
+from ibpcl.verify.distributions.statistics import quadrature
 
 
 @verifies("definitions", "joint-divergence")

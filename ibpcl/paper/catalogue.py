@@ -20,8 +20,8 @@ from ibpcl.errors import UserError
 from ibpcl.inference.backend import why_not
 from ibpcl.paper.checks import Check, Outcome, checks_in
 from ibpcl.processors import usable
+from ibpcl.verify.derivative.clock import TimeUp
 from ibpcl.verify.running.trap import Trap, limit
-from ibpcl.verify.witnesses.clock import TimeUp
 
 GROUPS = {
     "gradients": "every f with its f_vjp, against complex step and differences",

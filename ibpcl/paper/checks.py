@@ -132,11 +132,11 @@ def checks_in(*modules):
 
 
 def from_reports(reports, words):
-    """Join reports of :mod:`ibpcl.verify.distributions` into one outcome.
+    """Join reports of :mod:`ibpcl.verify.distributions.statistics` into one outcome.
 
     Parameters
     ----------
-    reports : sequence of ibpcl.verify.distributions.Report
+    reports : sequence of ibpcl.verify.distributions.statistics.Report
         One per set of parameters.
     words : str
         The line of results if all reports are ok; otherwise that of the first wrong report is used.

@@ -30,7 +30,7 @@ from ibpcl.paper.cases import (
 from ibpcl.paper.checks import Outcome, from_reports, verifies
 from ibpcl.primitives import bernoulli, concrete, kumaraswamy, likelihoods, stick_breaking
 from ibpcl.verify import density_integrates_to_one, sampler_matches_cdf, support_and_limits
-from ibpcl.verify.distributions import quadrature
+from ibpcl.verify.distributions.statistics import quadrature
 
 GAUSSIAN = (gaussian_case(0.7, -0.4), gaussian_case(-3.0, 1.5))
 CODES = (code_case(0.7, -0.4), code_case(-3.0, 1.5))

@@ -24,7 +24,7 @@ from ibpcl.primitives import (
     stick_divergence,
 )
 from ibpcl.verify import expectation_matches
-from ibpcl.verify.distributions import STANDARD_ERRORS, monte_carlo
+from ibpcl.verify.distributions.statistics import STANDARD_ERRORS, monte_carlo
 
 GAUSSIANS = ((0.7, -0.4, 0.0, 0.3), (-1.0, 1.0, 2.0, -0.5))  # mu and log sigma of q, then of p
 STICKS = (
@@ -143,7 +143,7 @@ def stick_report(a, b, alpha, beta, closed, seed, rtol=1e-7):
 
     Returns
     -------
-    report : ibpcl.verify.distributions.DistributionReport
+    report : ibpcl.verify.distributions.statistics.DistributionReport
     """
     case = kumaraswamy_case(a, b)
 

@@ -12,7 +12,7 @@ from ibpcl.paper.checks import Outcome, verifies
 from ibpcl.paper.errata.masks import relaxed_divergence
 from ibpcl.primitives import concrete, gaussian, kumaraswamy, local_linear, masked_weights, weibull
 from ibpcl.verify import reparameterization_unbiased
-from ibpcl.verify.distributions import STANDARD_ERRORS, monte_carlo, quadrature
+from ibpcl.verify.distributions.statistics import STANDARD_ERRORS, monte_carlo, quadrature
 
 # One sample, one weight a draw: parameters repeated along the last axis give one gradient for each
 # draw.
@@ -23,7 +23,7 @@ def outcome(report):
 
     Parameters
     ----------
-    report : ibpcl.verify.distributions.DistributionReport
+    report : ibpcl.verify.distributions.statistics.DistributionReport
         Verdict on an estimator of a gradient.
 
     Returns

@@ -14,7 +14,7 @@ from ibpcl.paper.cases import draw, kumaraswamy_case, weibull_case
 from ibpcl.paper.checks import Outcome, from_reports, verifies
 from ibpcl.primitives import kumaraswamy, stick_breaking, weibull
 from ibpcl.verify import expectation_matches
-from ibpcl.verify.distributions import STANDARD_ERRORS, quadrature
+from ibpcl.verify.distributions.statistics import STANDARD_ERRORS, quadrature
 
 
 def columns(closed, exact, mean, error):
@@ -39,7 +39,7 @@ def joined(reports):
 
     Parameters
     ----------
-    reports : sequence of ibpcl.verify.distributions.DistributionReport
+    reports : sequence of ibpcl.verify.distributions.statistics.DistributionReport
         At least one, each with closed form, quadrature and Monte Carlo.
 
     Returns
@@ -80,7 +80,7 @@ def matches(closed, integrand, case, seed, *, support=None, rtol=1e-7, name=None
 
     Returns
     -------
-    report : ibpcl.verify.distributions.DistributionReport
+    report : ibpcl.verify.distributions.statistics.DistributionReport
     """
     return expectation_matches(
         closed,

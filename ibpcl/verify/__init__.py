@@ -6,27 +6,27 @@ rest of ``ibpcl``. Start with :func:`check` for a gradient, and with :func:`chec
 a density, a sampler or a closed form.
 """
 
+from ibpcl.verify.adapters.adjoint import check_adjoint
+from ibpcl.verify.adapters.pair import Pair
+from ibpcl.verify.adapters.second_order import hvp_pair, jvp_pair
 from ibpcl.verify.chain import ChainReport, Stage, check_chain
-from ibpcl.verify.distributions import (
+from ibpcl.verify.derivative.curves import taylor_slope, v_curve
+from ibpcl.verify.derivative.differences import central, complex_step, richardson
+from ibpcl.verify.distributions.checking import check_distribution
+from ibpcl.verify.distributions.identities import check_identity
+from ibpcl.verify.distributions.reparameterization import reparameterization_unbiased
+from ibpcl.verify.distributions.slips import check_value
+from ibpcl.verify.distributions.statistics import (
     DistributionReport,
     density_integrates_to_one,
     expectation_matches,
     sampler_matches_cdf,
     support_and_limits,
 )
-from ibpcl.verify.doors.adjoint import check_adjoint
-from ibpcl.verify.doors.pair import Pair
-from ibpcl.verify.doors.second_order import hvp_pair, jvp_pair
-from ibpcl.verify.estimators import reparameterization_unbiased
-from ibpcl.verify.forwards.checking import check_distribution
-from ibpcl.verify.forwards.identities import check_identity
-from ibpcl.verify.forwards.slips import check_value
-from ibpcl.verify.forwards.verdicts import ForwardReport, ForwardVerdict
+from ibpcl.verify.distributions.verdicts import ForwardReport, ForwardVerdict
 from ibpcl.verify.gradcheck import assert_correct, check, check_pair
 from ibpcl.verify.reports.kinds import KINDS
 from ibpcl.verify.reports.report import InputVerdict, Report
-from ibpcl.verify.witnesses.curves import taylor_slope, v_curve
-from ibpcl.verify.witnesses.differences import central, complex_step, richardson
 
 __all__ = [
     "KINDS",

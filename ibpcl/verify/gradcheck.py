@@ -8,22 +8,22 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ibpcl.verify.adapters.expressions import kind_of
+from ibpcl.verify.adapters.forms import opened
 from ibpcl.verify.arguments import check_numbers
+from ibpcl.verify.derivative.clock import Clock, TimeUp
+from ibpcl.verify.derivative.contract import breaches, nonlinear_inputs
+from ibpcl.verify.derivative.curves import Curves
+from ibpcl.verify.derivative.problem import make_problem
 from ibpcl.verify.diagnosis.evidence import Evidence, neighbour
 from ibpcl.verify.diagnosis.symmetric import mirrored
 from ibpcl.verify.diagnosis.uses import inspect_uses
-from ibpcl.verify.doors.expressions import kind_of
-from ibpcl.verify.doors.forms import opened
 from ibpcl.verify.judging import judge, kink_verdict
 from ibpcl.verify.reports.kinds import UNFIT, Finding
 from ibpcl.verify.reports.readings import Case, agreed
 from ibpcl.verify.reports.report import InputVerdict, Report
 from ibpcl.verify.running import state as form
 from ibpcl.verify.running.restoring import State
-from ibpcl.verify.witnesses.clock import Clock, TimeUp
-from ibpcl.verify.witnesses.contract import breaches, nonlinear_inputs
-from ibpcl.verify.witnesses.curves import Curves
-from ibpcl.verify.witnesses.problem import make_problem
 
 # The mode "auto" uses random directions if an input has more entries than this,
 FULL_ENTRIES = 1000
@@ -406,7 +406,7 @@ def _at_made_kinks(problem, report, w, rng):
     right = [j for j, verdict in zip(problem.wrt, report.inputs, strict=True) if verdict.ok]
     if not right:
         return
-    from ibpcl.verify.witnesses.probes import at_made_kinks  # reads the source
+    from ibpcl.verify.derivative.probes import at_made_kinks  # reads the source
 
     for j, (made, bad) in at_made_kinks(problem, right, w[:2], rng).items():
         at = problem.wrt.index(j)

@@ -4,14 +4,14 @@ from functools import partial
 
 import numpy as np
 
+from ibpcl.verify.derivative.differences import central, first_step
+from ibpcl.verify.derivative.kinks import kinks
+from ibpcl.verify.derivative.onesided import outside
+from ibpcl.verify.derivative.witness import NORMWISE, along_directions, approached, measure, slope
 from ibpcl.verify.diagnosis.symmetric import for_symmetric_changes
 from ibpcl.verify.reports.kinds import HINTS
 from ibpcl.verify.reports.report import InputVerdict
 from ibpcl.verify.reports.words import place
-from ibpcl.verify.witnesses.differences import central, first_step
-from ibpcl.verify.witnesses.kinks import kinks
-from ibpcl.verify.witnesses.onesided import outside
-from ibpcl.verify.witnesses.witness import NORMWISE, along_directions, approached, measure, slope
 
 # Random directions for a large input.
 DIRECTIONS = 5

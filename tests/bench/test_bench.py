@@ -119,7 +119,7 @@ def test_a_framework_computes_the_same_elbo_and_gradient(name, monkeypatch):
 def test_what_is_missing_is_said(tmp_path, monkeypatch):
     assert "not installed" in frameworks.missing("no_such_framework")
     monkeypatch.setattr(frameworks.importlib.util, "find_spec", lambda name: object())
-    assert "tests/benchmarks" in frameworks.missing("torch", tmp_path)
+    assert "benchmarks/speed" in frameworks.missing("torch", tmp_path)
 
 
 @pytest.mark.slow

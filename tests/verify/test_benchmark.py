@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from ibpcl.verify.benchmark import Verdict, __main__, adapters, cases, score
-from ibpcl.verify.benchmark.adapters import installed
+from benchmarks.gradients import Verdict, __main__, adapters, cases, score
+from benchmarks.gradients.adapters import installed
 
 FEW = 80
 
@@ -30,7 +30,7 @@ def test_each_checker_catches_most_and_raises_no_false_alarm(name, tmp_path):
         [
             sys.executable,
             "-m",
-            "ibpcl.verify.benchmark",
+            "benchmarks.gradients",
             name,
             "--every",
             str(FEW),
@@ -68,6 +68,6 @@ def test_the_command_prints_a_row_for_each_checker(capsys, tmp_path):
 
 
 def test_a_checker_of_your_own_is_named_by_its_module(capsys):
-    __main__.main(["ibpcl.verify.benchmark.adapters:scipy", "--every", "90"])
+    __main__.main(["benchmarks.gradients.adapters:scipy", "--every", "90"])
     assert "adapters:scipy" in capsys.readouterr().out
     assert adapters.CHECKERS["ibpcl.check"][0] == "ibpcl"

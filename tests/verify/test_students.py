@@ -1,7 +1,7 @@
 """Gradients as students get them wrong: every one is caught, and nine in ten are named; right ones
 are left alone.
 
-``ibpcl/verify/benchmark/cases`` holds right pairs, and its ``mistakes.toml`` what was done to them:
+``benchmarks/gradients/cases`` holds right pairs, and its ``mistakes.toml`` what was done to them:
 a text and what stands in its place, the kinds of verdict that name the mistake, and a pattern that
 a helpful sentence matches.
 """
@@ -15,9 +15,10 @@ import warnings
 import numpy as np
 import pytest
 
-from ibpcl.verify import KINDS, benchmark, check
+from benchmarks import gradients
+from ibpcl.verify import KINDS, check
 
-FOLDER = benchmark.FOLDER
+FOLDER = gradients.FOLDER
 MISTAKES = tomllib.loads((FOLDER / "mistakes.toml").read_text(encoding="utf-8"))["mistake"]
 REFUSED = "wrong_arguments"  # what is refused in words before there is a verdict
 RIGHT = sorted(path.stem for path in FOLDER.glob("*.py"))

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ibpcl.verify import check
-from ibpcl.verify.witnesses.curves import taylor_remainders, taylor_slope, v_curve
+from ibpcl.verify.derivative.curves import taylor_remainders, taylor_slope, v_curve
 
 X = np.array([0.4, -0.9, 1.3])
 D = np.array([1.0, 0.5, -0.7])

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ibpcl.verify.witnesses.differences import central, complex_step, first_step, richardson
-from ibpcl.verify.witnesses.kinks import kink_gap
+from ibpcl.verify.derivative.differences import central, complex_step, first_step, richardson
+from ibpcl.verify.derivative.kinks import kink_gap
 
 ONE = np.array(1.0)
 SMOOTH = [

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from ibpcl.verify.distributions import (
+from ibpcl.verify.distributions.reparameterization import reparameterization_unbiased
+from ibpcl.verify.distributions.statistics import (
     density_integrates_to_one,
     expectation_matches,
     quadrature,
     sampler_matches_cdf,
     support_and_limits,
 )
-from ibpcl.verify.estimators import reparameterization_unbiased
 
 FROZEN = [
     (stats.norm(0.3, 0.7), (-np.inf, np.inf)),

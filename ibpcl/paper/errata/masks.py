@@ -6,7 +6,7 @@ from ibpcl.noise import Key, logistic
 from ibpcl.numerics import logit, sigmoid
 from ibpcl.paper.errata.entry import equal, erratum
 from ibpcl.primitives import bernoulli, concrete, stick_breaking
-from ibpcl.verify.distributions import quadrature
+from ibpcl.verify.distributions.statistics import quadrature
 
 # (theta, pi): posterior and prior probability of a mask.
 POINTS = ((0.5, 0.1), (0.9, 0.1), (0.3, 0.6))

@@ -11,7 +11,7 @@ from ibpcl.noise import Key, uniform
 from ibpcl.paper import algorithm, networks
 from ibpcl.paper.errata.entry import Finding, above, equal, erratum
 from ibpcl.primitives import gaussian, likelihoods, stick_breaking
-from ibpcl.verify.distributions import quadrature
+from ibpcl.verify.distributions.statistics import quadrature
 
 EXAMPLES = 12
 BATCH = 3

@@ -10,7 +10,7 @@ from ibpcl.noise import Key, uniform
 from ibpcl.numerics import log1mexp
 from ibpcl.paper.errata.entry import equal, erratum
 from ibpcl.primitives import kumaraswamy, weibull
-from ibpcl.verify.distributions import quadrature
+from ibpcl.verify.distributions.statistics import quadrature
 
 # (a, b, alpha) with beta = 1, the IBP's prior, and (a, b, alpha, beta) in general.
 POINTS = ((2.0, 3.0, 1.5), (31.0, 2.0, 30.0), (57.0, 0.74, 30.0), (5.0, 0.5, 30.0))

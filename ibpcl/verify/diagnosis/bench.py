@@ -4,9 +4,9 @@ import linecache
 
 import numpy as np
 
+from ibpcl.verify.derivative.problem import copied, gradients_in_order, shaped_like
 from ibpcl.verify.diagnosis.evidence import close
 from ibpcl.verify.diagnosis.source import SHELL, Code, executed_by
-from ibpcl.verify.witnesses.problem import copied, gradients_in_order, shaped_like
 
 # approximate seconds to compile a function, and to run one expression of it
 COMPILING = 3e-4
@@ -31,7 +31,7 @@ class Bench:
     runs : int
         Number of calls of gradient functions so far.
     forward : list of tuple
-        The result of :meth:`ibpcl.verify.witnesses.problem.Problem.call` at each point.
+        The result of :meth:`ibpcl.verify.derivative.problem.Problem.call` at each point.
     """
 
     def __init__(self, evidence):

@@ -9,9 +9,9 @@ from functools import cached_property
 
 import numpy as np
 
+from ibpcl.verify.derivative.witness import measure, refusals
 from ibpcl.verify.diagnosis.symmetric import mirrored
 from ibpcl.verify.judging import entries_to_look_at
-from ibpcl.verify.witnesses.witness import measure, refusals
 
 # A hypothesis may miss a gradient by this multiple of the error that a right gradient may have.
 SLACK = 30.0
@@ -33,7 +33,7 @@ class Evidence:
     w : ndarray, shape (3, M)
         Three cotangents of all M outputs.
     truths : dict
-        The :class:`ibpcl.verify.witnesses.witness.Truth` at the given point for each input, by its
+        The :class:`ibpcl.verify.derivative.witness.Truth` at the given point for each input, by its
         position.  Inputs that were not measured entry by entry may be missing: they are measured on
         demand.
     rng : numpy.random.Generator

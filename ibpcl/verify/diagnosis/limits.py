@@ -8,11 +8,11 @@ the reason beside the verdict.
 import ast
 from itertools import product
 
+from ibpcl.verify.derivative.contract import nonlinear_inputs
 from ibpcl.verify.diagnosis.guards import changed
 from ibpcl.verify.diagnosis.source import Code
 from ibpcl.verify.edits.edit import in_place, name_of, put
 from ibpcl.verify.reports.kinds import Finding
-from ibpcl.verify.witnesses.contract import nonlinear_inputs
 
 CALLS = ("clip", "minimum", "maximum", "min", "max")
 MOST_SHOWN = 2  # lines in a note

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ibpcl.verify.derivative.differences import central, complex_step, first_step, random_direction
 from ibpcl.verify.diagnosis.guards import changed, unwrapped
 from ibpcl.verify.diagnosis.source import Code, executed_by, text_of
-from ibpcl.verify.witnesses.differences import central, complex_step, first_step, random_direction
 
 SHORTEST = 3  # smallest number of significant digits of a rounded number
 MOST_CONSTANTS = 12  # largest number of constants that are changed

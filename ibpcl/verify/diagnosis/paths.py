@@ -23,11 +23,11 @@ from itertools import combinations
 
 import numpy as np
 
+from ibpcl.verify.derivative.differences import central, complex_step, first_step, random_direction
 from ibpcl.verify.diagnosis.bench import Recording, affordable
 from ibpcl.verify.diagnosis.source import Code, executed_by, is_array, text_of
 from ibpcl.verify.reports.kinds import Finding
 from ibpcl.verify.reports.words import constant_name
-from ibpcl.verify.witnesses.differences import central, complex_step, first_step, random_direction
 
 MOST_PLACES = 150  # largest number of places that are held
 MOST_CLASSES = 24  # largest number of different paths that are tried in pairs

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ibpcl.verify.adapters.refusals import place_of, raised
 from ibpcl.verify.diagnosis.bench import Bench, Recording, try_edit
 from ibpcl.verify.diagnosis.evidence import Evidence
 from ibpcl.verify.diagnosis.source import Code, executed_by
-from ibpcl.verify.doors.refusals import place_of, raised
 from ibpcl.verify.edits import LATE, edits_of
 from ibpcl.verify.edits.edit import Edit, parsed, put
 from ibpcl.verify.edits.fitting import fitting_edits

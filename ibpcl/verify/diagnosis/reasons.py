@@ -26,11 +26,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ibpcl.verify.derivative.problem import is_float
 from ibpcl.verify.diagnosis.evidence import Evidence
 from ibpcl.verify.diagnosis.guards import Guards
 from ibpcl.verify.diagnosis.numbers import Numbers, claims, directions_of, lack, rounded
 from ibpcl.verify.reports.kinds import HINTS, Reason
-from ibpcl.verify.witnesses.problem import is_float
 
 # Eight units in the last place of float32.
 SINGLE = 2.0**-20

@@ -20,9 +20,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ibpcl.verify.doors import notebooks
-from ibpcl.verify.doors.loading import is_library
-from ibpcl.verify.doors.pair import Adapted
+from ibpcl.verify.adapters import notebooks
+from ibpcl.verify.adapters.loading import is_library
+from ibpcl.verify.adapters.pair import Adapted
 
 WATCH = "__watch__"
 SHELL = "<gradient without source>"  # the file of a function around such a gradient
@@ -64,7 +64,7 @@ class Code:
     ----------
     function : callable
         A function, a lambda, a bound method, or an adapter around one of them
-        (:class:`ibpcl.verify.doors.pair.Adapted`).
+        (:class:`ibpcl.verify.adapters.pair.Adapted`).
     executed : set of code, optional
         Code objects that a call of the function has run; see :func:`executed_by`.
 

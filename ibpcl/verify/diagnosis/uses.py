@@ -12,15 +12,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.verify.reports.kinds import Finding
-from ibpcl.verify.running.restoring import restored
-from ibpcl.verify.witnesses.problem import (
+from ibpcl.verify.derivative.problem import (
     Problem,
     as_tuple,
     copied,
     gradients_in_order,
     shaped_like,
 )
+from ibpcl.verify.reports.kinds import Finding
+from ibpcl.verify.running.restoring import restored
 
 # Rounding differences of sums in another order, as from threads and BLAS, relative to the largest
 # number.

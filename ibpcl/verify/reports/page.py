@@ -101,7 +101,7 @@ def drawn(name, curves):
     ----------
     name : str
         Name of the input, which becomes the heading.
-    curves : ibpcl.verify.witnesses.curves.Curves
+    curves : ibpcl.verify.derivative.curves.Curves
         The curves of its gradient.
 
     Returns

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.verify.doors.pair import Adapted
+from ibpcl.verify.adapters.pair import Adapted
 
 GENERATORS = (np.random.Generator, np.random.RandomState)
 MOST_FUNCTIONS = 60  # functions of a pair, with helpers, that are searched

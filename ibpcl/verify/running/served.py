@@ -15,21 +15,21 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from ibpcl.errors import UserError, nearest
-from ibpcl.verify.doors import discovery, loading
-from ibpcl.verify.doors.closures import returns_closure
-from ibpcl.verify.doors.discovery import takes_inputs
-from ibpcl.verify.doors.expressions import is_users, record_of
-from ibpcl.verify.doors.guesses import described
-from ibpcl.verify.doors.inputs import is_input, other_choices, ready, refuse_shapes
-from ibpcl.verify.doors.refusals import FormError, raised
-from ibpcl.verify.doors.target import Target
-from ibpcl.verify.forwards import roles, scipy_subclasses
-from ibpcl.verify.forwards.checking import check_group
+from ibpcl.verify.adapters import discovery, loading
+from ibpcl.verify.adapters.closures import returns_closure
+from ibpcl.verify.adapters.discovery import takes_inputs
+from ibpcl.verify.adapters.expressions import is_users, record_of
+from ibpcl.verify.adapters.guesses import described
+from ibpcl.verify.adapters.inputs import is_input, other_choices, ready, refuse_shapes
+from ibpcl.verify.adapters.refusals import FormError, raised
+from ibpcl.verify.adapters.target import Target
+from ibpcl.verify.derivative.clock import TimeUp
+from ibpcl.verify.distributions import roles, scipy_subclasses
+from ibpcl.verify.distributions.checking import check_group
 from ibpcl.verify.gradcheck import check
 from ibpcl.verify.reports.readings import Case, agreed
 from ibpcl.verify.running.printing import first_lines
 from ibpcl.verify.running.trap import Trap, limit
-from ibpcl.verify.witnesses.clock import TimeUp
 
 
 def serve(request):
@@ -98,7 +98,7 @@ def label_of(group):
 
     Parameters
     ----------
-    group : ibpcl.verify.forwards.roles.Group
+    group : ibpcl.verify.distributions.roles.Group
         The group.
 
     Returns
@@ -123,7 +123,7 @@ def groups_of(module, targets, options):
 
     Returns
     -------
-    groups : list of ibpcl.verify.forwards.roles.Group
+    groups : list of ibpcl.verify.distributions.roles.Group
         The groups.
     """
     gradients = {getattr(target.gradient, "__name__", "") for target in targets.values()}
@@ -168,7 +168,7 @@ def verdict_on_group(group, options):
 
     Parameters
     ----------
-    group : ibpcl.verify.forwards.roles.Group
+    group : ibpcl.verify.distributions.roles.Group
         The group.
     options : namespace
         With ``timeout``, the time limit in seconds.
@@ -194,13 +194,13 @@ def choose(loaded, targets, options, groups=()):
 
     Parameters
     ----------
-    loaded : ibpcl.verify.doors.loading.Loaded
+    loaded : ibpcl.verify.adapters.loading.Loaded
         The user's file.
     targets : dict of str to Target
         The targets of the file.
     options : namespace
         With ``path``, ``shapes`` and ``names``; if ``names`` is empty, all targets are chosen.
-    groups : sequence of ibpcl.verify.forwards.roles.Group
+    groups : sequence of ibpcl.verify.distributions.roles.Group
         Groups of functions, whose names are accepted and left out here.
 
     Returns
@@ -309,7 +309,7 @@ def alone_in(module, targets, groups=()):
         The user's file as a module.
     targets : dict of str to Target
         The targets of the file.
-    groups : sequence of ibpcl.verify.forwards.roles.Group
+    groups : sequence of ibpcl.verify.distributions.roles.Group
         Groups of functions.
 
     Returns
@@ -336,7 +336,7 @@ def verdict_on(loaded, target, options):
 
     Parameters
     ----------
-    loaded : ibpcl.verify.doors.loading.Loaded
+    loaded : ibpcl.verify.adapters.loading.Loaded
         The user's file.
     target : Target
         The target.
@@ -449,7 +449,7 @@ def without_report(trap, loaded, target, options):
     ----------
     trap : Trap
         With the exception.
-    loaded : ibpcl.verify.doors.loading.Loaded
+    loaded : ibpcl.verify.adapters.loading.Loaded
         The user's file.
     target : Target
         The target.

@@ -9,15 +9,15 @@ from numbers import Number
 import numpy as np
 
 from ibpcl.errors import UserError
-from ibpcl.verify.diagnosis.source import Code
-from ibpcl.verify.doors.refusals import passes_users_code
-from ibpcl.verify.witnesses.problem import (
+from ibpcl.verify.adapters.refusals import passes_users_code
+from ibpcl.verify.derivative.problem import (
     as_tuple,
     gradients_in_order,
     is_float,
     shaped_like,
     tuple_of,
 )
+from ibpcl.verify.diagnosis.source import Code
 
 
 def refuse_outputs(outputs):

@@ -14,7 +14,7 @@ import threading
 import traceback
 from pathlib import Path
 
-from ibpcl.verify.witnesses.clock import TimeUp
+from ibpcl.verify.derivative.clock import TimeUp
 
 OURS = Path(__file__).parents[1]  # the folder of this package
 # Seconds after the time limit in which a check can still end by its own clock.

@@ -1,8 +1,8 @@
 """Check of a user's file: ``path/to/mine.py:name``, a Python file or a notebook.
 
 The name is that of a function with a gradient beside it, of a class, or of a function that returns
-a loss with its gradient (:mod:`ibpcl.verify.doors`).  The inputs come from ``check_inputs`` in that
-file or from given shapes, or they are guessed.
+a loss with its gradient (:mod:`ibpcl.verify.adapters`).  The inputs come from ``check_inputs`` in
+that file or from given shapes, or they are guessed.
 
 The file runs in a separate process (:mod:`ibpcl.verify.running.served`), which sends one line of
 results for each pair to :class:`FileRun`.  The verdict is computed here, from the kinds in the
@@ -17,8 +17,8 @@ import sys
 from dataclasses import asdict, dataclass, field
 
 from ibpcl.errors import UserError
-from ibpcl.verify.doors.loading import source_of
-from ibpcl.verify.forwards.verdicts import ForwardReport
+from ibpcl.verify.adapters.loading import source_of
+from ibpcl.verify.distributions.verdicts import ForwardReport
 from ibpcl.verify.reports.report import Report
 from ibpcl.verify.running.trap import Trap, converse
 

@@ -24,7 +24,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from ibpcl.errors import UserError
-from ibpcl.verify.doors import discovery, loading
+from ibpcl.verify.adapters import discovery, loading
 from ibpcl.verify.running import served, user
 
 from . import forms, small, wrapped

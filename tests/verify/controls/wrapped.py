@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.verify.benchmark import cases
+from benchmarks.gradients import cases
 
 from .forms import Control, is_chosen
 

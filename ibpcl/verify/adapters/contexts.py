@@ -1,0 +1,109 @@
+"""Classes with static ``forward(ctx, x)`` and ``backward(ctx, dout)``, as in PyTorch."""
+
+import inspect
+
+from ibpcl.verify.adapters import vocabulary as words
+from ibpcl.verify.adapters.pair import Adapted
+from ibpcl.verify.adapters.pairs import pair_of
+from ibpcl.verify.adapters.signatures import parameters_of
+
+NAMES = {"ctx", "context", "self"}
+
+
+class Context:
+    """The first argument of a static forward and backward; it stores values for the backward."""
+
+    needs_input_grad = (True,) * 20
+
+    def __init__(self):
+        self.saved_values = ()
+
+    def save_for_backward(self, *values):
+        """Store values for the backward.
+
+        Parameters
+        ----------
+        *values : object
+            The values.
+        """
+        self.saved_values = values
+
+    def mark_non_differentiable(self, *values):
+        """Do nothing; the gradients show which outputs are differentiated.
+
+        Parameters
+        ----------
+        *values : object
+            Ignored.
+        """
+
+    @property
+    def saved_tensors(self):
+        """The stored values as a tuple."""
+        return self.saved_values
+
+    saved_variables = saved_tensors
+
+
+def is_function(kind):
+    """Return whether a class has a static forward and backward with a context as first argument.
+
+    Parameters
+    ----------
+    kind : type
+        The class.
+
+    Returns
+    -------
+    bool
+        True if both are static or class methods whose first parameter is a usual name of a context.
+    """
+    for name in ("forward", "backward"):
+        method = inspect.getattr_static(kind, name, None)
+        if not isinstance(method, (staticmethod, classmethod)):
+            return False
+        every = parameters_of(getattr(kind, name)).every
+        if not every or words.plain(every[0]) not in NAMES:
+            return False
+    return True
+
+
+def pair_of_function(kind, given):
+    """Return the pair of a class with static methods.
+
+    Parameters
+    ----------
+    kind : type
+        The class.
+    given : dict of str to object
+        Arguments after the context, by name.
+
+    Returns
+    -------
+    Pair
+        The forward and its gradient.
+
+    Raises
+    ------
+    FormError
+        If the forward raises, or the backward cannot be called.
+    """
+
+    forward, forward_kind = _function(kind, "forward")
+    backward, backward_kind = _function(kind, "backward")
+
+    def with_context(source, *values):
+        context = Context()
+        return source(*forward_kind, context, *values), context
+
+    f = Adapted(forward, with_context)
+    g = Adapted(backward, lambda source, dout, cache: source(*backward_kind, cache, dout))
+    g.__signature__ = inspect.signature(lambda dout, cache: None)
+    f.__name__, g.__name__ = f"{kind.__name__}.forward", f"{kind.__name__}.backward"
+    return pair_of(f, g, given)
+
+
+def _function(kind, name):
+    """Return the function of a static or class method, and the class if the function takes it."""
+    method = inspect.getattr_static(kind, name)
+    return method.__func__, (kind,) if isinstance(method, classmethod) else ()

@@ -1,0 +1,259 @@
+"""Inputs of a target in a file: from ``check_inputs``, from given shapes, or guessed."""
+
+import inspect
+
+import numpy as np
+
+from ibpcl.errors import UserError
+from ibpcl.verify.adapters import vocabulary as words
+from ibpcl.verify.adapters.discovery import takes_inputs
+from ibpcl.verify.adapters.opening import with_guesses, with_inputs
+from ibpcl.verify.adapters.pair import Pair
+from ibpcl.verify.adapters.refusals import raised
+from ibpcl.verify.adapters.signatures import parameters_of
+from ibpcl.verify.adapters.switches import axes_of, strings_of
+from ibpcl.verify.running.trap import Trap
+
+MOST_AXES = 4  # of an input that is tried because the source asks for it
+
+
+def ready(module, target, path, shapes, seed, wrt, chosen=None):
+    """Return a target with its inputs.
+
+    Parameters
+    ----------
+    module : module
+        The user's file as a module.
+    target : Target
+        The target.
+    path : str
+        Path of the file, for messages.
+    shapes : dict of str to tuple of int
+        Shapes of inputs to draw; ``()`` is a number.
+    seed : int
+        Seed for drawn inputs.
+    wrt : sequence of int or str, or None
+        The inputs to differentiate; None for all.
+    chosen : dict of str to str, optional
+        Values of string arguments, from :func:`other_choices`.
+
+    Returns
+    -------
+    Ready
+        The pair, or the functions with their inputs.
+
+    Raises
+    ------
+    UserError
+        If inputs are missing and cannot be guessed, or the form of the code is not recognized.
+    """
+    given = given_inputs(module, target, path)
+    parameters = takes_inputs(target)
+    rng = np.random.default_rng(seed)
+    known = [*parameters.every, *_constructor_names(target)]
+    drawn = {
+        name: rng.normal(size=shape) if shape else float(rng.normal())
+        for name, shape in shapes.items()
+        if name in known or not parameters.known
+    }
+    if not isinstance(given, dict):
+        if not drawn and len(given) >= len(parameters.required):
+            return with_inputs(target, given, wrt, "")
+        given = dict(zip(parameters.every, given, strict=False))
+    values = {**(chosen or {}), **given, **drawn}
+    relevant = {name: values[name] for name in _ordered(values, known)}
+    missing = [
+        name for name in [*parameters.required, *_required_keywords(target)] if name not in relevant
+    ]
+    if parameters.known and parameters.open_ended and not parameters.every and not relevant:
+        raise UserError(
+            f"check: {path}:{target.name}: it takes any number of inputs; let a function "
+            f"check_inputs() in the file return them as a tuple, or as {{{target.name!r}: (...)}}"
+        )
+    if not missing:
+        return with_inputs(target, relevant, wrt, "")
+    return with_guesses(target, relevant, missing, path, wrt)
+
+
+def other_choices(module, target, path, made):
+    """Return values of arguments that reach other branches of the code than those of :func:`ready`.
+
+    ``activation`` is a string if the source compares it with ``"relu"`` and ``"tanh"``.  The main
+    input has another number of axes if the source compares ``ndim`` with this number.
+
+    Parameters
+    ----------
+    module : module
+        The user's file as a module.
+    target : Target
+        The target.
+    path : str
+        Path of the file, for messages.
+    made : Ready
+        The target with its inputs.
+
+    Returns
+    -------
+    list of dict of str to object
+        One further value of one argument each; empty if the file provides the argument.
+    """
+    given = given_inputs(module, target, path)
+    if not isinstance(given, dict):
+        return []
+    if not inspect.isfunction(target.forward):
+        return _of_other_axes(target, given, made)
+    return _of_other_axes(target, given, made) + [
+        {name: text}
+        for name in takes_inputs(target).required
+        if name not in given
+        for text in strings_of(target.forward, name)[1:]
+    ]
+
+
+def _of_other_axes(target, given, made):
+    """Return the main input with each number of axes that the source asks for."""
+    pair = made.forward
+    if not made.guessed or not isinstance(pair, Pair) or target.kind in ("jvp", "hvp"):
+        return []
+    name, value = next(iter(zip(pair.names, pair.inputs, strict=True)), ("", 0.0))
+    asked = {n for source in pair.source_functions for n in axes_of(source)}
+    if name in given or name not in takes_inputs(target).every or np.ndim(value) < 2:
+        return []
+    rng = np.random.default_rng(3)
+    shape = np.shape(value)
+    return [
+        {name: rng.normal(size=(2,) * (n - len(shape)) + shape)}
+        for n in sorted(asked)
+        if len(shape) < n <= MOST_AXES
+    ]
+
+
+def _ordered(values, known):
+    return [name for name in known if name in values] or list(values)
+
+
+def _constructor_names(target):
+    return parameters_of(target.forward.__init__, skip=1).every if target.kind == "class" else []
+
+
+def _required_keywords(target):
+    if target.kind in ("class", "object"):
+        return []
+    try:
+        every = inspect.signature(target.forward).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [p.name for p in every if p.kind is p.KEYWORD_ONLY and p.default is p.empty]
+
+
+def given_inputs(module, target, path):
+    """Return the inputs that a file provides for a target.
+
+    ``check_inputs_NAME`` is for one target.  ``check_inputs`` is for all targets, or a dict of
+    inputs by the names of targets.  Both may be functions or values.
+
+    Parameters
+    ----------
+    module : module
+        The user's file as a module.
+    target : Target
+        The target.
+    path : str
+        Path of the file, for messages.
+
+    Returns
+    -------
+    dict, tuple or list
+        The inputs; an empty dict if the file provides none.
+
+    Raises
+    ------
+    UserError
+        If a function raises, or does not return a dict or a tuple.
+    """
+    names = [target.name, *target.aliases]
+    for name in names:
+        if hasattr(module, f"check_inputs_{name}"):
+            return _value_of(getattr(module, f"check_inputs_{name}"), f"check_inputs_{name}", path)
+    if not hasattr(module, "check_inputs"):
+        return {}
+    given = _value_of(module.check_inputs, "check_inputs", path)
+    if isinstance(given, dict):
+        chosen = next(
+            (
+                given[name]
+                for name in names
+                if isinstance(name, str)
+                and name in given
+                and (callable(given[name]) or isinstance(given[name], (dict, tuple, list)))
+                and name not in takes_inputs(target).every
+            ),
+            None,
+        )
+        if chosen is not None:
+            return _value_of(chosen, f"check_inputs[{target.name!r}]", path)
+    return given
+
+
+def _value_of(given, title, path):
+    """Return inputs that a file provides as a value or by a function."""
+    if callable(given):
+        with Trap() as trap:
+            given = given()
+        if trap.error is not None:
+            raise UserError(
+                f"check: {path}: {raised(trap.error, title + '()')}; it must return a dict of the "
+                "inputs by name, or a tuple"
+            ) from trap.error
+    if isinstance(given, np.ndarray):
+        return (given,)
+    if not isinstance(given, (dict, tuple, list)):
+        raise UserError(
+            f"check: {path}: {title}() must return a dict or a tuple, got {type(given).__name__}"
+        )
+    return given
+
+
+def refuse_shapes(targets, shapes):
+    """Raise an error for shapes of inputs that no target has.
+
+    Parameters
+    ----------
+    targets : sequence of Target
+        The selected targets.
+    shapes : dict of str to tuple of int
+        Shapes by input.
+
+    Raises
+    ------
+    UserError
+        If a name is not an input or a constructor argument of any target.
+    """
+    known = [
+        name
+        for target in targets
+        for name in [*takes_inputs(target).every, *_constructor_names(target)]
+    ]
+    unknown = [name for name in shapes if name not in known]
+    if unknown and all(takes_inputs(target).known for target in targets):
+        names = " or ".join(target.name for target in targets)
+        raise UserError(
+            f"check: --shape names {unknown[0]!r}, which is not a parameter of {names} "
+            f"({', '.join(dict.fromkeys(known))})"
+        )
+
+
+def is_input(name):
+    """Return whether a name in a file provides inputs instead of code to check.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+
+    Returns
+    -------
+    bool
+        True for ``check_inputs`` and ``check_inputs_NAME``.
+    """
+    return words.plain(name).startswith("checkinputs")

@@ -1,0 +1,158 @@
+"""The forward and the backward method of a class, found by their names."""
+
+import inspect
+import linecache
+import re
+from typing import NamedTuple
+
+from ibpcl.verify.adapters import vocabulary as words
+from ibpcl.verify.adapters.pair import Adapted
+from ibpcl.verify.adapters.signatures import parameters_of
+
+
+class Methods(NamedTuple):
+    """The names of the two methods of a class.
+
+    Attributes
+    ----------
+    forward : str
+        Name of the forward method.
+    backward : str
+        Name of the backward method.
+    """
+
+    forward: str
+    backward: str
+
+
+def methods_of(kind):
+    """Return the names of the forward and the backward method of a class.
+
+    Parameters
+    ----------
+    kind : type
+        The class. Methods that it inherits count; those of ``object`` do not.
+
+    Returns
+    -------
+    methods : Methods or None
+        None if one of the two is missing.
+    """
+    forward = next((name for name in words.FORWARD_METHODS if _has(kind, name)), None)
+    backward = next(
+        (name for name in words.BACKWARD_METHODS if _has(kind, name) and name != forward), None
+    )
+    return Methods(forward, backward) if forward and backward else None
+
+
+def after_backward(kind):
+    """Return the name of the method that computes the gradients of parameters after the backward.
+
+    Parameters
+    ----------
+    kind : type
+        The class.
+
+    Returns
+    -------
+    str or None
+        A method such as ``compute_gradients()``, without arguments; None if there is none.
+
+    Examples
+    --------
+    >>> class Layer:
+    ...     def forward(self, x): ...
+    ...     def backward(self, dout): ...
+    ...     def compute_gradients(self): ...
+    >>> after_backward(Layer)
+    'compute_gradients'
+    """
+    used = methods_of(kind) or ()
+    return next(
+        (
+            name
+            for name in dir(kind)
+            if re.fullmatch(
+                r"_*(calc|calculate|compute|update)_?(params?_|weights?_)?(grads?|gradients?)",
+                name,
+                re.IGNORECASE,
+            )
+            and name not in used
+            and inspect.isfunction(getattr(kind, name))
+            and not parameters_of(getattr(kind, name), skip=1).required
+        ),
+        None,
+    )
+
+
+def followed(backward, methods, after):
+    """Return a backward method that calls a second method before it returns.
+
+    Parameters
+    ----------
+    backward : function
+        The backward method.
+    methods : Methods
+        Its name.
+    after : str
+        Name of the second method; see :func:`after_backward`.
+
+    Returns
+    -------
+    function
+        It has a source, so that the diagnosis reads both methods.
+    """
+    name = f"{methods.backward}_and_{after}"
+    text = (
+        f"def {name}(self, *arguments, **options):\n"
+        f"    result = self.{methods.backward}(*arguments, **options)\n"
+        f"    self.{after}()\n"
+        f"    return result\n"
+    )
+    file = f"<{name}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    defined = {}
+    exec(compile(text, file, "exec"), backward.__globals__, defined)
+    return defined[name]
+
+
+def _has(kind, name):
+    return any(
+        name in vars(base) and callable(getattr(kind, name, None)) for base in kind.__mro__[:-1]
+    )
+
+
+def method_of(kind, name):
+    """Return a method as a function that is called with the object as its first argument.
+
+    Parameters
+    ----------
+    kind : type
+        The class.
+    name : str
+        Name of the method. It may be a static method or a class method.
+
+    Returns
+    -------
+    function : callable
+        ``function(holder, *arguments)``. For a static method, ``holder`` is ignored; for a class
+        method, it is replaced by ``kind``.
+
+    Raises
+    ------
+    AttributeError
+        If the class has no attribute of this name.
+    """
+    method = inspect.getattr_static(kind, name)
+    if not isinstance(method, (staticmethod, classmethod)):
+        return method
+    first = (kind,) if isinstance(method, classmethod) else ()
+    adapted = Adapted(
+        method.__func__,
+        lambda source, holder, *arguments, **options: source(*first, *arguments, **options),
+    )
+    signature = inspect.signature(method.__func__)
+    holder = inspect.Parameter("holder", inspect.Parameter.POSITIONAL_ONLY)
+    others = list(signature.parameters.values())[len(first) :]
+    adapted.__signature__ = signature.replace(parameters=[holder, *others])
+    return adapted

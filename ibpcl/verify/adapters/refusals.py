@@ -1,0 +1,103 @@
+"""Errors for code whose form is not recognized: one line, with the expected form and an example."""
+
+import traceback
+from pathlib import Path
+
+from ibpcl.errors import UserError
+
+OURS = Path(__file__).parents[2]
+
+
+class FormError(UserError, TypeError):
+    """Code that the checker cannot call.
+
+    Parameters
+    ----------
+    message : str
+        One line with the expected form and a call that works.
+    in_gradient : bool
+        Whether the forward could be called and the gradient could not.
+    """
+
+    def __init__(self, message, in_gradient=False):
+        super().__init__(message)
+        self.in_gradient = in_gradient
+
+
+def raised(error, what):
+    """Return in one line which exception a user's function raised, and where.
+
+    Parameters
+    ----------
+    error : BaseException
+        The exception.
+    what : str
+        Name of the function.
+
+    Returns
+    -------
+    str
+        Part of a sentence.
+
+    Examples
+    --------
+    >>> try:
+    ...     1 / 0
+    ... except ZeroDivisionError as error:
+    ...     raised(error, "f")
+    'f raises ZeroDivisionError: division by zero'
+    """
+    words = " ".join(str(error).split())
+    name = type(error).__name__
+    place = place_of(error)
+    return f"{what} raises {name}{': ' + words if words else ''}{f' ({place})' if place else ''}"
+
+
+def place_of(error):
+    """Return the innermost line of the user's code that an exception passed through.
+
+    Parameters
+    ----------
+    error : BaseException
+        The exception.
+
+    Returns
+    -------
+    str
+        Such as ``line 12 of mine.py: x = y @ z``; empty if there is no such line.
+    """
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not Path(frame.filename).is_relative_to(OURS)
+        and not frame.filename.startswith("<")
+        and "site-packages" not in frame.filename
+        and f"{Path(frame.filename).parent.name}" != "importlib"
+    ]
+    if not frames:
+        return ""
+    last = frames[-1]
+    return (
+        f"line {last.lineno} of {Path(last.filename).name}: {last.line}"
+        if last.line
+        else f"line {last.lineno} of {Path(last.filename).name}"
+    )
+
+
+def passes_users_code(error):
+    """Return whether an exception passed through a function of the user.
+
+    Parameters
+    ----------
+    error : BaseException
+        The exception.
+
+    Returns
+    -------
+    bool
+        False if only this package and libraries were on the way, as for a wrong call of a built-in.
+    """
+    from ibpcl.verify.adapters.loading import is_library  # imports this module
+
+    frames = traceback.extract_tb(error.__traceback__)
+    return any(not is_library(frame.filename) for frame in frames)

@@ -1,0 +1,240 @@
+"""Calls of a user's functions, with arrays where they take them, else number by number."""
+
+import contextlib
+import contextvars
+import inspect
+import time
+import warnings
+
+import numpy as np
+
+from ibpcl.verify.derivative.clock import TimeUp
+
+ITEM_SECONDS = 12.0  # limit for the check of one function
+SEARCH_SECONDS = 5.0  # limit for one search for a name, which is part of a check
+# Distance of neighbouring points, in units in the last place.
+NEIGHBOURS = 64
+_deadline = contextvars.ContextVar("deadline", default=None)
+
+
+@contextlib.contextmanager
+def within(seconds):
+    """Limit the processor time of the calls inside a ``with`` block.
+
+    :func:`quiet` raises :class:`TimeUp` once the time has passed.  The time is that of this process
+    alone, so a busy machine changes no verdict.  A limit inside another one never extends it.
+
+    Parameters
+    ----------
+    seconds : float
+        Limit of processor time.
+    """
+    now = time.process_time()
+    before = _deadline.get()
+    end = now + seconds if before is None else min(before[0], now + seconds)
+    token = _deadline.set((end, seconds))
+    try:
+        yield
+    finally:
+        _deadline.reset(token)
+
+
+class CallError(ValueError):
+    """Raised if a function cannot be called or does not return real numbers.
+
+    The message is a sentence for the user whose subject is the function: "it raises ...".
+    """
+
+
+def names_of(function):
+    """Return the names of the arguments that a call of a function can give.
+
+    Parameters
+    ----------
+    function : callable
+        The function.
+
+    Returns
+    -------
+    names : list of str
+        Names in the order of the signature.
+
+    Raises
+    ------
+    CallError
+        If the signature is unknown, as for some compiled functions.
+
+    Examples
+    --------
+    >>> names_of(lambda x, mu, *rest, sigma=1.0: x)
+    ['x', 'mu', 'sigma']
+    """
+    kinds = (
+        inspect.Parameter.POSITIONAL_ONLY,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        inspect.Parameter.KEYWORD_ONLY,
+    )
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError) as error:
+        raise CallError(f"its arguments are not known: {error}") from error
+    return [parameter.name for parameter in parameters if parameter.kind in kinds]
+
+
+def quiet(function, /, *arguments, **options):
+    """Return the result of a call without NumPy's warnings.
+
+    Parameters
+    ----------
+    function : callable
+        The function to call.
+    *arguments, **options
+        Arguments of the call.
+
+    Returns
+    -------
+    result : object
+        The result of the function.
+
+    Raises
+    ------
+    CallError
+        If the function raises; the message names its exception.
+    TimeUp
+        If the time of :func:`within` has passed.
+    """
+    deadline = _deadline.get()
+    if deadline is not None and time.process_time() > deadline[0]:
+        raise TimeUp(deadline[1])
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return function(*arguments, **options)
+    except Exception as error:  # whatever a user's function raises
+        raise CallError(f"it raises {type(error).__name__}: {error}") from error
+
+
+def real(value):
+    """Return a value as an array of floats.
+
+    Parameters
+    ----------
+    value : object
+        A number, an array, or nested lists of numbers.
+
+    Returns
+    -------
+    array : ndarray of float64
+        The value as an array.
+
+    Raises
+    ------
+    CallError
+        If the value is complex or not numeric.
+    """
+    if np.iscomplexobj(value):
+        raise CallError("it returns complex numbers")
+    try:
+        return np.asarray(value, float)
+    except (TypeError, ValueError) as error:
+        raise CallError(f"it does not return numbers: {type(value).__name__}") from error
+
+
+def first(result):
+    """Return the output of a function, without the cache that it may return beside it.
+
+    Parameters
+    ----------
+    result : object
+        Output, or pair of output and cache.
+
+    Returns
+    -------
+    output : object
+        The output alone.
+    """
+    return result[0] if isinstance(result, tuple) and len(result) == 2 else result
+
+
+def number(function, /, *arguments, **options):
+    """Return the output of a function as one float.
+
+    Parameters
+    ----------
+    function : callable
+        The function to call.
+    *arguments, **options
+        Arguments of the call.
+
+    Returns
+    -------
+    number : float
+        The output.
+
+    Raises
+    ------
+    CallError
+        If the function raises or returns anything but one real number.
+    """
+    value = real(first(quiet(function, *arguments, **options)))
+    if value.size != 1:
+        raise CallError(f"it returns shape {value.shape}, expected one number")
+    return float(value.reshape(()))
+
+
+def over(function, x, /, *arguments, **options):
+    """Return the values of a function at many points.
+
+    All points are passed in one call if that gives the same values as calls with single points, up
+    to rounding.  Otherwise the function is called point by point.
+
+    Parameters
+    ----------
+    function : callable
+        Function of a point.
+    x : ndarray, shape (M,) or (M, d)
+        The points.
+    *arguments, **options
+        Further arguments of the call.
+
+    Returns
+    -------
+    values : ndarray, shape (M,)
+        NaN at points where the function raises.
+    """
+    samples = (0, len(x) // 2, len(x) - 1)
+    alone = [_alone(function, x[i], arguments, options) for i in samples]
+    try:
+        together = real(first(quiet(function, x, *arguments, **options)))
+    except CallError:
+        together = None
+    if together is not None and together.shape == (len(x),):
+        pairs = zip(samples, alone, strict=True)
+        if all(_is_equal(together[i], one, function, x[i], arguments, options) for i, one in pairs):
+            return together
+    return np.array([_alone(function, each, arguments, options) for each in x])
+
+
+def _is_equal(value, alone, function, x, arguments, options):
+    """Return whether a value from a call with many points is that of a call with one point.
+
+    NumPy may round a power or an exponential of an array differently from that of one number.  The
+    last digit matters where a function is ill-conditioned, such as log(1 - x**a) for x near 1.  A
+    difference is therefore accepted if it is no larger than that between neighbouring points.
+    """
+    if np.isclose(value, alone, rtol=1e-9, atol=1e-300, equal_nan=True):
+        return True
+    step = NEIGHBOURS * np.spacing(np.abs(np.asarray(x, float)))
+    near = np.array([_alone(function, each, arguments, options) for each in (x - step, x + step)])
+    with np.errstate(all="ignore"):
+        changes = np.abs(near - alone)
+        changes = changes[np.isfinite(changes)]
+        return len(changes) > 0 and bool(np.abs(value - alone) <= np.max(changes))
+
+
+def _alone(function, x, arguments, options):
+    point = float(x) if np.ndim(x) == 0 else x
+    try:
+        return number(function, point, *arguments, **options)
+    except CallError:
+        return np.nan

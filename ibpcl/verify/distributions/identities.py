@@ -1,0 +1,120 @@
+"""Check that two functions are equal."""
+
+import numpy as np
+
+from ibpcl.verify.distributions import points
+from ibpcl.verify.distributions.calling import CallError, names_of, quiet, real
+from ibpcl.verify.distributions.roles import Part
+from ibpcl.verify.distributions.samplers import compared
+from ibpcl.verify.distributions.slips import agree
+from ibpcl.verify.distributions.verdicts import ForwardVerdict
+
+
+def check_identity(left, right, inputs=None, *, name="", rtol=1e-6):
+    """Check that two functions are equal, and name the slip in the left one if they are not.
+
+    Parameters
+    ----------
+    left, right : callable
+        Functions of the same arguments.  The right one is taken as right.
+    inputs : dict, or list of dict, optional
+        Arguments by name, at one point or several.  Without it, numbers are drawn by their names.
+    name : str
+        Name in the verdict; by default that of ``left``.
+    rtol : float
+        Relative tolerance.
+
+    Returns
+    -------
+    verdict : ibpcl.verify.distributions.verdicts.ForwardVerdict
+        The verdict with its reason.
+
+    Raises
+    ------
+    ValueError
+        If the right function raises.
+
+    Examples
+    --------
+    >>> def mine(mu, sigma):
+    ...     return mu**2 + sigma
+    >>> print(check_identity(mine, lambda mu, sigma: mu**2 + sigma**2).verdict)
+    wrong
+    >>> check_identity(np.sinh, lambda x: (np.exp(x) - np.exp(-x)) / 2, {"x": 0.3}).ok
+    True
+    """
+    label = name or getattr(left, "__name__", "left")
+    every = _points_of(left, right, inputs)
+    try:
+        wanted = [_outcome(right, point) for point in every]
+    except CallError as error:
+        raise ValueError(f"check_identity: the right function: {error}") from error
+
+    def values(function):
+        return [_outcome(function, point) for point in every]
+
+    try:
+        got = values(left)
+    except CallError as error:
+        return ForwardVerdict(label, "wrong", str(error), "raises")
+    for mine, other in zip(got, wanted, strict=True):
+        if mine.shape != other.shape:
+            words = f"shape {mine.shape}, expected {other.shape}"
+            return ForwardVerdict(label, "wrong", words, "wrong")
+    given = np.concatenate([each.ravel() for each in got])
+    target = np.concatenate([each.ravel() for each in wanted])
+    finite = np.isfinite(target)
+    if not np.any(finite):
+        words = "the right function is not finite at any of the points"
+        return ForwardVerdict(label, "undecided", words, "undecided")
+    if agree(given[finite], target[finite], rtol, rtol * 1e-3):
+        worst = float(np.max(np.abs(given - target)[finite]))
+        words = f"equal to {max(worst, 1e-16):.0e} at {len(every)} points"
+        return ForwardVerdict(label, "ok", words)
+    function = left if hasattr(left, "__code__") else None
+
+    def flat(changed=None, changed_points=None):
+        chosen = changed_points or every
+        found = [_outcome(changed or left, point).ravel() for point in chosen]
+        return np.concatenate(found)[finite]
+
+    part = Part(label, "identity", function or left, list(every[0]))
+    terms = points.terms_of(every) if all(each.size == 1 for each in wanted) else None
+    return compared(part, given[finite], target[finite], flat, {}, {}, every, "wrong", terms)
+
+
+def _points_of(left, right, inputs):
+    """Return the given points; one point alone is joined by three near it."""
+    if inputs is None:
+        try:
+            names = names_of(right)
+        except CallError:
+            names = names_of(left)
+        return points.draw(names, ordered=True)
+    every = [dict(each) for each in inputs] if isinstance(inputs, (list, tuple)) else [dict(inputs)]
+    if len(every) == 1:
+        rng = np.random.default_rng(points.SEED)
+        for _ in range(3):
+            every.append({name: _moved(value, rng) for name, value in every[0].items()})
+    return every
+
+
+def _moved(value, rng):
+    """Return a value near a given one; shares stay in (0, 1), and signs stay as they are."""
+    array = np.asarray(value)
+    if array.dtype.kind != "f":
+        return value
+    inside = np.all((array > 0) & (array < 1))
+    power = rng.uniform(0.85, 1.15, array.shape)
+    moved = array**power if inside else array * power
+    return float(moved) if array.ndim == 0 else moved
+
+
+def _outcome(function, point):
+    """Return the output of a function at a point as an array."""
+    try:
+        names_of(function)
+        value = quiet(function, **point)
+    except CallError:
+        value = quiet(function, *point.values())
+    return real(value)

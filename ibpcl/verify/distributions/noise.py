@@ -1,0 +1,229 @@
+"""Noise arguments of samplers, and draws from samplers with noise, a generator, or neither."""
+
+import inspect
+import random
+from typing import NamedTuple
+
+import numpy as np
+
+from ibpcl.verify.distributions.calling import CallError, quiet, real
+from ibpcl.verify.distributions.roles import GENERATOR, NOISE, SIZE
+
+DRAWS = 20_000
+FEW = 4_000  # number of draws if each one needs a separate call
+CHUNK = 20  # single calls between two tests of the time limit
+LEVELS = np.array([0.013, 0.09, 0.21, 0.34, 0.47, 0.58, 0.72, 0.86, 0.97])
+
+
+class Noise(NamedTuple):
+    """Arguments of a sampler that are not parameters of the distribution.
+
+    Attributes
+    ----------
+    kinds : dict of str to str
+        Distribution of each noise argument: "uniform", "normal", "gumbel", "logistic",
+        "exponential" or "rademacher" (-1 or 1).
+    generator : str
+        Name of the argument for a random generator; empty if absent.
+    size : str
+        Name of the argument for the number of draws; empty if absent.
+    """
+
+    kinds: dict
+    generator: str
+    size: str
+
+    @property
+    def is_single(self):
+        """True if each draw is a function of one noise variable."""
+        return len(self.kinds) == 1 and not self.generator
+
+    @property
+    def is_integrable(self):
+        """True if each draw is a function of one or two noise variables."""
+        return 1 <= len(self.kinds) <= 2 and not self.generator
+
+
+def noise_of(part, parameters):
+    """Return the arguments of a sampler that are not parameters.
+
+    Parameters
+    ----------
+    part : ibpcl.verify.distributions.roles.Part
+        The sampler.
+    parameters : sequence of str
+        Names of the parameters of the distribution.
+
+    Returns
+    -------
+    noise : Noise
+        Arguments of the sampler by their distribution.
+
+    Raises
+    ------
+    CallError
+        If an argument is neither a parameter nor noise of a known name.
+    """
+    kinds = {}
+    generator = size = ""
+    defaults = inspect.signature(part.function).parameters
+    for name in part.names:
+        if name in parameters:
+            continue
+        bare = name.rstrip("0123456789").rstrip("_")
+        kind = next((kind for kind, names in NOISE.items() if bare in names), "")
+        if bare in GENERATOR:
+            generator = name
+        elif bare in SIZE and (not kind or kinds or generator or bare == "n"):
+            size = name
+        elif kind:
+            kinds[name] = kind
+        elif defaults[name].default is inspect.Parameter.empty:
+            raise CallError(
+                f"its argument `{name}` is neither a parameter nor noise: call uniform noise u, "
+                "normal noise eps, a generator rng"
+            )
+    return Noise(kinds, generator, size)
+
+
+def quantile_of(kind, level):
+    """Return the quantile of a standard noise distribution.
+
+    Parameters
+    ----------
+    kind : {"uniform", "normal", "gumbel", "logistic", "exponential", "rademacher"}
+        The distribution.
+    level : array_like
+        Probabilities in (0, 1).
+
+    Returns
+    -------
+    noise : ndarray, shape of ``level``
+        Quantile for each level.
+
+    Examples
+    --------
+    >>> float(quantile_of("logistic", np.array(0.5)))
+    0.0
+    """
+    from scipy.special import logit, ndtri
+
+    if kind == "uniform":
+        return np.asarray(level)
+    if kind == "normal":
+        return ndtri(level)
+    if kind == "gumbel":
+        return -np.log(-np.log(level))
+    if kind == "logistic":
+        return logit(level)
+    if kind == "rademacher":
+        return np.where(np.asarray(level) < 0.5, -1.0, 1.0)
+    return -np.log1p(-np.asarray(level))
+
+
+def draws_of(family, part, noise, point, function=None, seed=0, size=DRAWS):
+    """Return draws of a sampler at one set of parameters.
+
+    Parameters
+    ----------
+    family : ibpcl.verify.distributions.families.Family
+        The functions of one distribution, with sets of parameters.
+    part : ibpcl.verify.distributions.roles.Part
+        The sampler.
+    noise : Noise
+        Arguments of the sampler that are not parameters.
+    point : dict of str to object
+        Parameters by name.
+    function : callable, optional
+        Changed version of the sampler.
+    seed : int
+        Seed for the random numbers.
+    size : int
+        Number N of draws.
+
+    Returns
+    -------
+    draws : ndarray, shape (N,) or (N, d)
+        Fewer than N if each draw is a call.
+
+    Raises
+    ------
+    CallError
+        If the sampler raises or does not return draws.
+    """
+    rng = np.random.default_rng(seed)
+    bound = family.bound(part, point, function)
+    own = [name for name in part.names if name in point]
+    options = {name: point[name] for name in own}
+    if noise.kinds:
+        arrays = {
+            name: quantile_of(kind, rng.uniform(size=size)) for name, kind in noise.kinds.items()
+        }
+        if noise.generator:
+            options[noise.generator] = rng
+        return _shaped(called(bound, arrays, options), size)
+    if noise.generator:
+        options[noise.generator] = 12345 + seed if noise.generator == "seed" else rng
+    before = np.random.get_state(), random.getstate()  # noqa: NPY002
+    np.random.seed(seed)  # noqa: NPY002
+    random.seed(seed)
+    try:
+        if noise.size:
+            return _shaped(quiet(bound, **options, **{noise.size: size}), size)
+        return real(np.array(_repeated(bound, options, min(size, FEW))))
+    finally:
+        np.random.set_state(before[0])  # noqa: NPY002
+        random.setstate(before[1])
+
+
+def called(bound, arrays, options):
+    """Return the draws of a sampler for given noise, in one call if it takes arrays.
+
+    Parameters
+    ----------
+    bound : callable
+        The sampler.
+    arrays : dict of str to ndarray, shape (N,)
+        Noise by argument.
+    options : dict
+        Further arguments.
+
+    Returns
+    -------
+    draws : ndarray, shape (N,) or (N, d)
+        For a sampler that takes numbers only, from the first 4,000 rows of noise.
+
+    Raises
+    ------
+    CallError
+        If the sampler raises or does not return numbers.
+    """
+    size = len(next(iter(arrays.values())))
+    try:
+        result = real(quiet(bound, **arrays, **options))
+        if result.ndim and len(result) == size:
+            return result
+    except CallError:
+        pass
+    rows = range(min(size, FEW))
+    found = [quiet(bound, **{n: float(a[i]) for n, a in arrays.items()}, **options) for i in rows]
+    return real(np.array(found))
+
+
+def _repeated(bound, options, size):
+    """Return the results of many equal calls; the time limit is tested between a few of them."""
+
+    def some(count):
+        return [bound(**options) for _ in range(count)]
+
+    steps = range(0, size, CHUNK)
+    return [draw for at in steps for draw in quiet(some, min(CHUNK, size - at))]
+
+
+def _shaped(result, size):
+    if isinstance(result, tuple) and len(result) == 2:
+        result = result[0]
+    result = real(result)
+    if result.ndim == 0 or result.ndim > 2:
+        raise CallError(f"it returns shape {result.shape}, expected draws ({size},)")
+    return result

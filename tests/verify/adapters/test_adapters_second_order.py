@@ -1,0 +1,102 @@
+"""Jacobian-vector and Hessian-vector products, and their identities."""
+
+import numpy as np
+import pytest
+
+from ibpcl.verify.adapters.adjoint import check_adjoint
+from ibpcl.verify.adapters.pair import Pair
+from ibpcl.verify.adapters.second_order import asymmetry, hvp_pair, jvp_pair
+from ibpcl.verify.gradcheck import check
+
+RNG = np.random.default_rng(7)
+X = RNG.normal(size=4)
+A = RNG.normal(size=(4, 4))
+
+
+def f(x, w):
+    return np.tanh(x * w)
+
+
+def f_jvp(x, w, dx, dw):
+    return (1 - np.tanh(x * w) ** 2) * (w * dx + x * dw)
+
+
+def f_vjp(dout, x, w):
+    d = dout * (1 - np.tanh(x * w) ** 2)
+    return d * w, d * x
+
+
+POINT = {"x": X, "w": X[::-1] + 2}
+
+
+def judge(pair):
+    assert isinstance(pair, Pair)
+    return check(pair)
+
+
+@pytest.mark.parametrize(
+    "product",
+    [
+        f_jvp,
+        lambda x, w, dx, dw: (f(x, w), f_jvp(x, w, dx, dw)),
+        lambda primals, tangents: f_jvp(*primals, *tangents),
+    ],
+)
+def test_a_right_jvp_is_right(product):
+    assert judge(jvp_pair(f, product, POINT)).ok
+
+
+def test_a_wrong_jvp_names_its_input():
+    report = judge(
+        jvp_pair(f, lambda x, w, dx, dw: (1 - np.tanh(x * w) ** 2) * (w * dx - x * dw), POINT)
+    )
+    assert [item.kind for item in report.inputs] == ["ok", "sign"]
+
+
+def test_a_jvp_with_a_cache():
+    assert judge(
+        jvp_pair(lambda x: (np.sin(x), {"x": x}), lambda dx, cache: np.cos(cache["x"]) * dx, X)
+    ).ok
+
+
+def test_the_adjoint_identity_needs_no_difference():
+    assert check_adjoint(f, f_jvp, f_vjp, POINT).ok
+    wrong = check_adjoint(
+        f, f_jvp, lambda dout, x, w: (f_vjp(dout, x, w)[0], 2 * f_vjp(dout, x, w)[1]), POINT
+    )
+    assert [item.verdict for item in wrong.inputs] == ["ok", "wrong"]
+
+
+def energy(x):
+    return 0.5 * x @ (A + A.T) @ x + np.sum(x**4)
+
+
+def energy_grad(x):
+    return (A + A.T) @ x + 4 * x**3
+
+
+MISTAKES = {
+    "right": lambda x, v: (A + A.T) @ v + 12 * x**2 * v,
+    "a part of the symmetric matrix": lambda x, v: 2 * A @ v + 12 * x**2 * v,
+    "a factor": lambda x, v: (A + A.T) @ v + 4 * x**2 * v,
+    "the curvature forgotten": lambda x, v: (A + A.T) @ v,
+    "a power": lambda x, v: (A + A.T) @ v + 12 * x * v,
+    "a sign": lambda x, v: -((A + A.T) @ v + 12 * x**2 * v),
+    "point and direction exchanged": lambda x, v: (A + A.T) @ v + 12 * v**2 * x,
+}
+
+
+@pytest.mark.parametrize("gradient", [energy_grad, None], ids=["gradient", "complex step"])
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_planted_mistakes_of_second_order_are_caught(mistake, gradient):
+    report = judge(hvp_pair(energy, MISTAKES[mistake], X, gradient))
+    assert report.verdict == ("ok" if mistake == "right" else "wrong"), str(report)
+    skewed = any("not symmetric" in note for note in report.notes)
+    assert skewed == (
+        mistake in ("a part of the symmetric matrix", "point and direction exchanged")
+    )
+
+
+def test_symmetry_is_measured_relative_to_the_size():
+    assert asymmetry(lambda v: 1e8 * (A + A.T) @ v, X) < 1e-12
+    assert asymmetry(lambda v: 1e-8 * A @ v, X) > 0.1
