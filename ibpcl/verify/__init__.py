@@ -8,7 +8,7 @@ a density, a sampler or a closed form.
 
 from ibpcl.verify.adapters.adjoint import check_adjoint
 from ibpcl.verify.adapters.pair import Pair
-from ibpcl.verify.adapters.second_order import hvp_pair, jvp_pair
+from ibpcl.verify.adapters.product import hvp_pair, jvp_pair
 from ibpcl.verify.chain import ChainReport, Stage, check_chain
 from ibpcl.verify.derivative.curves import taylor_slope, v_curve
 from ibpcl.verify.derivative.differences import central, complex_step, richardson

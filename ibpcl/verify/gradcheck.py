@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.verify.adapters.expressions import kind_of
+from ibpcl.verify.adapters.expression import kind_of
 from ibpcl.verify.adapters.forms import opened
 from ibpcl.verify.arguments import check_numbers
 from ibpcl.verify.derivative.clock import Clock, TimeUp

@@ -3,8 +3,8 @@
 import numpy as np
 
 from ibpcl.verify.adapters.arguments import named
-from ibpcl.verify.adapters.forms import opened
-from ibpcl.verify.adapters.second_order import jvp_pair
+from ibpcl.verify.adapters.function import pair_of
+from ibpcl.verify.adapters.product import jvp_pair
 from ibpcl.verify.adapters.signatures import parameters_of
 from ibpcl.verify.reports.report import InputVerdict, Report
 
@@ -45,20 +45,14 @@ def check_adjoint(f, f_jvp, f_vjp, inputs, *, rtol=TIGHT, seed=0):
         If a function raises, or its form is not recognized.
     """
     forward = jvp_pair(f, f_jvp, inputs)
-    backward = opened(f, f_vjp, inputs)
+    given, keywords = named(inputs, parameters_of(f))
+    backward = pair_of(f, f_vjp, given, keywords)
     rng = np.random.default_rng(seed)
-    given, _ = named(inputs, parameters_of(f))
     out, cache = forward.forward(*forward.inputs)
     dout = rng.standard_normal(np.shape(out)) if np.ndim(out) else float(rng.standard_normal())
     columns = dict(zip(forward.wrt, forward.backward(dout, cache), strict=True))
-    if backward is None:
-        _, cache = f(*given.values())
-        gradients = f_vjp(dout, cache)
-        gradients = gradients if isinstance(gradients, (tuple, list)) else (gradients,)
-        rows = dict(zip(forward.wrt, gradients, strict=False))
-    else:
-        _, cache = backward.forward(*backward.inputs)
-        rows = dict(zip(backward.wrt, backward.backward(dout, cache), strict=True))
+    _, cache = backward.forward(*backward.inputs)
+    rows = dict(zip(backward.wrt, backward.backward(dout, cache), strict=True))
     report = Report(f_jvp.__name__, [], numbers={"seed": seed})
     for name in forward.wrt:
         v = rng.standard_normal(np.shape(columns[name]))

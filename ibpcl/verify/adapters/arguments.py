@@ -1,11 +1,64 @@
-"""The arguments of a forward as a flat list of arrays, and back."""
+"""The user's code as it is given, and the arguments of a forward as a flat list of arrays."""
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
 
 from ibpcl.verify.adapters import leaves
 from ibpcl.verify.adapters.reading import Leaf
 from ibpcl.verify.adapters.refusals import FormError
+
+
+class Code(NamedTuple):
+    """What a user gives to :func:`ibpcl.verify.check`, before its form is known.
+
+    Attributes
+    ----------
+    forward : callable, object or class
+        A forward, an object with a forward and a backward, or a function that returns a loss and
+        its gradient.
+    gradient : callable or None
+        The gradient function, if there is one.
+    inputs : dict, sequence or ndarray
+        The inputs of the forward.
+    names : sequence of str or None
+        Names of the inputs.  By default, the parameter names of the forward.
+    output : bool or None
+        Whether the gradient function takes the output of the forward (True) or its input (False),
+        if the names of its parameters leave both.
+    ordered : bool
+        Whether gradients in a tuple are known to be in the order of the inputs, as the standard
+        form demands.  In a user's file, their names may say that they are not.
+    beside : callable or None
+        For a Hessian-vector product, the gradient function whose derivative the product is.
+    """
+
+    forward: object
+    gradient: object = None
+    inputs: object = None
+    names: object = None
+    output: bool | None = None
+    ordered: bool = True
+    beside: object = None
+
+    def named(self, parameters):
+        """Return the inputs by name, and the names of keyword-only inputs.
+
+        Parameters
+        ----------
+        parameters : Parameters
+            Parameters of the forward.
+
+        Returns
+        -------
+        given : dict of str to object
+            The inputs, in the order of the parameters.
+        keywords : list of str
+            Names of the inputs that are passed by keyword only.
+        """
+        return named(self.inputs, parameters, self.names)
 
 
 @dataclass
@@ -77,26 +130,25 @@ class Arguments:
         )
 
 
-def is_moved(leaf):
-    """Return whether a leaf is a floating-point array or number, so that it can be differentiated.
+def copies(given):
+    """Return copies of arguments, so that a call cannot change them.
 
     Parameters
     ----------
-    leaf : Leaf
-        An argument, or an item of one.
+    given : dict of str to object
+        The arguments by name.
 
     Returns
     -------
-    bool
-        True also for lists of floats, nested to any depth.
+    dict of str to object
+        Copies of arrays and collections; other values stay.
     """
-    return leaves.is_array(leaf.value) or (isinstance(leaf.value, list) and _is_floats(leaf.value))
-
-
-def _is_floats(value):
-    return bool(value) and all(
-        isinstance(item, float) or (isinstance(item, list) and _is_floats(item)) for item in value
-    )
+    return {
+        name: leaves.duplicate(value)
+        if leaves.is_container(value) or isinstance(value, np.ndarray)
+        else value
+        for name, value in given.items()
+    }
 
 
 def named(inputs, parameters, names=None):

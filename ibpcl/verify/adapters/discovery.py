@@ -3,38 +3,25 @@
 import ast
 import inspect
 
+from ibpcl.verify.adapters import loss
 from ibpcl.verify.adapters import vocabulary as words
-from ibpcl.verify.adapters.closures import returns_closure
-from ibpcl.verify.adapters.contexts import is_function
-from ibpcl.verify.adapters.expressions import is_users, record_of
+from ibpcl.verify.adapters.closure import returns_closure
+from ibpcl.verify.adapters.expression import is_users, record_of
+from ibpcl.verify.adapters.function import flagged
 from ibpcl.verify.adapters.methods import methods_of
-from ibpcl.verify.adapters.pair import Adapted
 from ibpcl.verify.adapters.signatures import (
     method_parameters,
     parameters_of,
     returned_keys,
-    returned_names,
     tree_of,
 )
+from ibpcl.verify.adapters.static import is_function
 from ibpcl.verify.adapters.target import Target
 
-# Methods that may return a loss with its gradient.
-LOSS_METHODS = (
-    "loss",
-    "compute_loss",
-    "cost",
-    "loss_and_grad",
-    "loss_and_gradient",
-    "compute_cost",
-)
 # Forwards of a gradient function whose name contains no other word, such as `gradient`.
 OBJECTIVES = ("f", "loss", "cost", "objective", "func", "fun", "function", "J")
 # Words for an objective, which the name of its gradient may lack: `logistic_loss`, `logistic_grad`.
 OBJECTIVE_WORDS = frozenset({"loss", "cost", "objective", "function", "func", "fun", "fn", "f"})
-# Words in flags that do not ask for a derivative: `requires_grad`, `zero_grad`.
-SWITCHES = frozenset({"requires", "require", "needs", "need", "retain", "zero", "clip", "no"})
-# Names of a loss that a function returns first.
-LOSS_NAMES = frozenset({"loss", "cost", "j", "objective", "nll", "error", "mse", "l"})
 # Verbs in a name that do not distinguish functions: `compute` in `compute_cost`.
 FILLERS = frozenset({"compute", "calculate", "calc", "get", "eval", "evaluate"})
 
@@ -64,16 +51,16 @@ def targets_in(module):
     for name, value in own_functions.items():
         gradient = flagged(value) if name not in taken and inspect.isfunction(value) else None
         if gradient is not None:
-            targets[name] = Target(name, "pair", value, gradient)
+            targets[name] = Target(name, value, gradient)
             taken.add(name)
     for name, value in own_functions.items():
         if (
             name not in taken
             and inspect.isfunction(value)
             and parameters_of(value).required
-            and (returns_gradients(value) or returns_closure(value))
+            and (loss.returns_gradients(value) or returns_closure(value))
         ):
-            targets[name] = Target(name, "loss", value)
+            targets[name] = Target(name, value)
     targets.update(_classes(everything, module, targets))
     for kind in everything.values():
         if inspect.isclass(kind) and _is_own(kind, module) and kind.__name__ not in targets:
@@ -84,7 +71,7 @@ def targets_in(module):
     )
     for name, value in own_functions.items() if recording else ():
         if name not in taken and name not in targets and _has_inputs(name, value, everything):
-            targets[name] = Target(name, "loss", value)
+            targets[name] = Target(name, value)
     order = {name: n for n, name in enumerate(everything)}
     return dict(sorted(targets.items(), key=lambda item: order.get(item[0], len(order))))
 
@@ -99,7 +86,7 @@ def _static_pairs(kind):
     return {
         f"{kind.__name__}.{name}": target._replace(name=f"{kind.__name__}.{name}")
         for name, target in _pairs(functions, functions).items()
-        if target.kind == "pair"
+        if target.aliases
     }
 
 
@@ -112,49 +99,6 @@ def _has_inputs(name, function, everything):
     keys = returned_keys(everything.get("check_inputs"))
     required = parameters_of(function).required
     return name in keys or (bool(required) and keys.issuperset(required))
-
-
-def flagged(function):
-    """Return the derivative of a function that has a flag for it, as in ``relu(x, deriv=False)``.
-
-    Parameters
-    ----------
-    function : callable
-        The function.
-
-    Returns
-    -------
-    Adapted or None
-        The function with the flag set, without the flag among its parameters.  None if it has no
-        such flag.
-
-    Examples
-    --------
-    >>> def square(x, derivative=False):
-    ...     return 2 * x if derivative else x * x
-    >>> flagged(square)(3), flagged(abs)
-    (6, None)
-    """
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):
-        return None
-    flag = next(
-        (
-            name
-            for name, parameter in signature.parameters.items()
-            if parameter.default is False
-            and not words.DERIVATIVE_WORDS.isdisjoint(words.tokens(name))
-            and SWITCHES.isdisjoint(words.tokens(name))
-        ),
-        None,
-    )
-    if flag is None:
-        return None
-    gradient = Adapted(function, lambda source, *arguments: source(*arguments, **{flag: True}))
-    others = [one for name, one in signature.parameters.items() if name != flag]
-    gradient.__signature__ = signature.replace(parameters=others)
-    return gradient
 
 
 def _is_own(value, module):
@@ -193,7 +137,7 @@ def _pairs(own, functions):
             beside = pairs[forward].gradient if kind == "hvp" and forward in pairs else None
             base = "_".join(_without(words.tokens(name), marks))
             aliases = (name, base) if kind == "pair" else ()
-            pairs[title] = Target(title, kind, functions[forward], functions[name], aliases, beside)
+            pairs[title] = Target(title, functions[forward], functions[name], aliases, beside)
             used.add(name)
             if kind == "pair":
                 used.add(forward)
@@ -254,39 +198,6 @@ def _without(parts, marks):
     return tuple(part for part in parts if part not in marks)
 
 
-def returns_gradients(function):
-    """Return whether a function returns a value followed by gradients, according to its source.
-
-    Parameters
-    ----------
-    function : callable
-        The function.
-
-    Returns
-    -------
-    bool
-        True if the last ``return`` names a tuple whose later items have names of gradients.
-    """
-    names = returned_names(function)
-    if not isinstance(names, list) or len(names) < 2 or not isinstance(names[0], str):
-        return False
-    known = parameters_of(function).every
-    if any(_names_gradient(name, known) for name in names[1:]):
-        return not words.looks_like_gradient(names[0])
-    # expressions have no names: `return loss, (p - y) / n`
-    return words.plain(names[0]) in LOSS_NAMES and all(name is None for name in names[1:])
-
-
-def _names_gradient(name, parameters):
-    """Return whether a name is that of a gradient, or of one of several parameters."""
-    if isinstance(name, list):
-        return any(_names_gradient(one, parameters) for one in name)
-    return isinstance(name, str) and (
-        words.looks_like_gradient(name)
-        or any(words.is_gradient_of(name, parameter) for parameter in parameters)
-    )
-
-
 def _classes(everything, module, targets):
     """Return the classes that a module defines, and the objects that it makes of them."""
     kinds = {
@@ -300,11 +211,11 @@ def _classes(everything, module, targets):
     for name, kind in usable.items():
         instances = {key: value for key, value in objects.items() if type(value) is kind}
         if not instances:
-            made[name] = Target(name, "class", kind)
+            made[name] = Target(name, kind)
         elif len(instances) == 1:
-            made[name] = Target(name, "object", *instances.values(), aliases=tuple(instances))
+            made[name] = Target(name, *instances.values(), aliases=tuple(instances))
         else:
-            made.update({key: Target(key, "object", value) for key, value in instances.items()})
+            made.update({key: Target(key, value) for key, value in instances.items()})
     return made
 
 
@@ -323,7 +234,7 @@ def is_concrete(kind):
     """
     methods = methods_of(kind)
     if methods is None:
-        return loss_method(kind) is not None
+        return loss.method_of(kind) is not None
     return not inspect.isabstract(kind) and all(
         _does_something(getattr(kind, name)) and not _is_left_to_others(kind, name)
         for name in methods
@@ -339,30 +250,6 @@ def _is_left_to_others(kind, name):
         and node.attr in ("forward", "backward")
         and not hasattr(kind, node.attr)
         for node in nodes
-    )
-
-
-def loss_method(kind):
-    """Return the name of a method that returns a loss with gradients.
-
-    Parameters
-    ----------
-    kind : type
-        The class.
-
-    Returns
-    -------
-    str or None
-        None if there is no such method.
-    """
-    return next(
-        (
-            name
-            for name in LOSS_METHODS
-            if inspect.isfunction(getattr(kind, name, None))
-            and returns_gradients(getattr(kind, name))
-        ),
-        None,
     )
 
 
@@ -427,10 +314,11 @@ def takes_inputs(target):
     Parameters
         Without ``self`` or a context.
     """
-    if target.kind in ("class", "object"):
-        kind = target.forward if inspect.isclass(target.forward) else type(target.forward)
-        methods = methods_of(kind)
+    f = target.forward
+    kind = f if inspect.isclass(f) else type(f)
+    methods = None if inspect.isroutine(f) else methods_of(kind)
+    if methods or loss.method_of(kind) or inspect.isclass(f):
         if is_function(kind):
             return parameters_of(kind.forward, skip=1)
-        return method_parameters(kind, methods.forward if methods else loss_method(kind))
-    return parameters_of(target.forward)
+        return method_parameters(kind, methods.forward if methods else loss.method_of(kind))
+    return parameters_of(f)

@@ -6,9 +6,11 @@ import numpy as np
 
 from ibpcl.errors import UserError
 from ibpcl.verify.adapters import vocabulary as words
+from ibpcl.verify.adapters.choosing import with_guesses, with_inputs
 from ibpcl.verify.adapters.discovery import takes_inputs
-from ibpcl.verify.adapters.opening import with_guesses, with_inputs
+from ibpcl.verify.adapters.guesses import required_keywords
 from ibpcl.verify.adapters.pair import Pair
+from ibpcl.verify.adapters.product import kind_of
 from ibpcl.verify.adapters.refusals import raised
 from ibpcl.verify.adapters.signatures import parameters_of
 from ibpcl.verify.adapters.switches import axes_of, strings_of
@@ -62,9 +64,10 @@ def ready(module, target, path, shapes, seed, wrt, chosen=None):
         given = dict(zip(parameters.every, given, strict=False))
     values = {**(chosen or {}), **given, **drawn}
     relevant = {name: values[name] for name in _ordered(values, known)}
-    missing = [
-        name for name in [*parameters.required, *_required_keywords(target)] if name not in relevant
-    ]
+    required = [*parameters.required]
+    if inspect.isroutine(target.forward):
+        required += required_keywords(target.forward)
+    missing = [name for name in required if name not in relevant]
     if parameters.known and parameters.open_ended and not parameters.every and not relevant:
         raise UserError(
             f"check: {path}:{target.name}: it takes any number of inputs; let a function "
@@ -113,7 +116,7 @@ def other_choices(module, target, path, made):
 def _of_other_axes(target, given, made):
     """Return the main input with each number of axes that the source asks for."""
     pair = made.forward
-    if not made.guessed or not isinstance(pair, Pair) or target.kind in ("jvp", "hvp"):
+    if not made.guessed or not isinstance(pair, Pair) or kind_of(target.name):
         return []
     name, value = next(iter(zip(pair.names, pair.inputs, strict=True)), ("", 0.0))
     asked = {n for source in pair.source_functions for n in axes_of(source)}
@@ -133,17 +136,8 @@ def _ordered(values, known):
 
 
 def _constructor_names(target):
-    return parameters_of(target.forward.__init__, skip=1).every if target.kind == "class" else []
-
-
-def _required_keywords(target):
-    if target.kind in ("class", "object"):
-        return []
-    try:
-        every = inspect.signature(target.forward).parameters.values()
-    except (TypeError, ValueError):
-        return []
-    return [p.name for p in every if p.kind is p.KEYWORD_ONLY and p.default is p.empty]
+    kind = target.forward
+    return parameters_of(kind.__init__, skip=1).every if inspect.isclass(kind) else []
 
 
 def given_inputs(module, target, path):

@@ -2,16 +2,12 @@
 
 import ast
 import contextlib
-import functools
 import importlib.util
-import io
 import linecache
 import sys
 import types
 from pathlib import Path
 from typing import NamedTuple
-
-import numpy
 
 from ibpcl.errors import UserError
 from ibpcl.verify.adapters import notebooks
@@ -23,34 +19,6 @@ from ibpcl.verify.running.trap import limit
 LIBRARIES = (Path(__file__).parents[2], sys.prefix, sys.base_prefix)
 ANCESTORS = 5  # folders above a file in which its imports are searched
 SECONDS = 10.0  # time limit for a statement of a file; longer ones train something
-# Stands for the text that a program learns from.
-TEXT = "the quick brown fox jumps over the lazy dog\n" * 4
-# Libraries with the functions of NumPy. NumPy takes their place if they are not installed.
-LIKE_NUMPY = ("autograd.numpy", "cupy", "jax.numpy")
-# Names that NumPy has removed, and what they were.
-REMOVED = {
-    "float": float,
-    "int": int,
-    "bool": bool,
-    "object": object,
-    "complex": complex,
-    "str": str,
-    "float_": numpy.float64,
-    "complex_": numpy.complex128,
-    "Inf": numpy.inf,
-    "infty": numpy.inf,
-    "NaN": numpy.nan,
-    "product": numpy.prod,
-    "cumproduct": numpy.cumprod,
-    "alltrue": numpy.all,
-    "sometrue": numpy.any,
-    "row_stack": numpy.vstack,
-    "in1d": numpy.isin,
-    "mat": numpy.asmatrix,
-    "round_": numpy.round,
-    "asfarray": lambda a: numpy.asarray(a, float),
-    "msort": lambda a: numpy.sort(a, axis=0),
-}
 # Statements that are run even after another one has raised.
 DEFINITIONS = (
     ast.FunctionDef,
@@ -109,49 +77,9 @@ def load(path):
     is_notebook = file.suffix == ".ipynb"
     tree = _parsed(file, path, is_notebook)
     module = _module(file, _levels(tree))
-    failures = _restored(tree, file)
-    _convert_arrays(tree, module)
+    failures = []
     first = _run_all(tree, module, file, path, is_notebook, failures)
     return Loaded(module, failures, first)
-
-
-def _restored(tree, file):
-    """Restore names that NumPy has removed; return sentences about those that a file uses."""
-    for name, meaning in REMOVED.items():
-        if name not in vars(numpy):
-            setattr(numpy, name, meaning)
-    old = {
-        node.attr: node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute)
-        and node.attr in REMOVED
-        and vars(numpy)[node.attr] is REMOVED[node.attr]
-        and getattr(node.value, "id", "") in ("np", "numpy")
-    }
-    return [
-        f"{notebooks.place(file, node.lineno)}: NumPy has removed np.{name}; here it still works"
-        for name, node in old.items()
-    ]
-
-
-def _convert_arrays(tree, module):
-    """Let ``float(b)`` and ``int(b)`` take arrays of size one, as before NumPy 2.4.
-
-    Only in files that call these names and do nothing else with them, such as ``dtype=float``.
-    """
-    nodes = list(ast.walk(tree))
-    called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
-    for kind in (float, int):
-        uses = [one for one in nodes if isinstance(one, ast.Name) and one.id == kind.__name__]
-        if uses and all(id(one) in called for one in uses):
-            vars(module)[kind.__name__] = functools.partial(_number, kind)
-
-
-def _number(kind, *values):
-    """Return ``kind(*values)``, where the only value may be an array with one entry."""
-    if len(values) == 1 and isinstance(values[0], numpy.ndarray) and values[0].size == 1:
-        return kind(values[0].item())
-    return kind(*values)
 
 
 def _run_all(tree, module, file, path, is_notebook, failures, inside=""):
@@ -170,18 +98,6 @@ def _run_all(tree, module, file, path, is_notebook, failures, inside=""):
         error = _run(statement, module, file, flags, is_notebook)
         if error is not None and _run_imported(statement, module, failures):
             error = _run(statement, module, file, flags, is_notebook)
-        if isinstance(error, FileNotFoundError) and Path(str(error.filename)).suffix == ".txt":
-            name = Path(error.filename).name
-            first = first or error  # the program does not learn from this text
-            vars(module)["open"] = _open_or_text
-            error = _run(statement, module, file, flags, is_notebook)
-            where = notebooks.place(file, statement.lineno) + inside
-            failures.append(f"{where}: {name} is missing; a short text takes its place")
-        if isinstance(error, ModuleNotFoundError) and _stands_in(statement, module):
-            names = " and ".join(_imported(statement))
-            where = notebooks.place(file, statement.lineno) + inside
-            failures.append(f"{where}: NumPy takes the place of {names}, which is not installed")
-            continue
         if isinstance(error, SystemExit):
             where = notebooks.place(file, statement.lineno)
             raise UserError(
@@ -210,7 +126,7 @@ def is_library(file):
 
     Examples
     --------
-    >>> is_library(numpy.__file__), is_library("homework/layers.py")
+    >>> is_library(ast.__file__), is_library("homework/layers.py")
     (True, False)
     """
     return "site-packages" in Path(file).parts or any(map(Path(file).is_relative_to, LIBRARIES))
@@ -401,27 +317,6 @@ def _run_imported(statement, module, failures):
         failures += [one for one in inner if one not in failures]
         ran = True
     return ran
-
-
-def _open_or_text(name, mode="r", *arguments, **options):
-    """Open a file; return a short text instead of a missing text file."""
-    try:
-        return open(name, mode, *arguments, **options)
-    except FileNotFoundError:
-        if mode not in ("r", "rt") or Path(str(name)).suffix != ".txt":
-            raise
-        return io.StringIO(TEXT)
-
-
-def _stands_in(statement, module):
-    """Import NumPy under the names of libraries like it; return whether that was all."""
-    if not isinstance(statement, ast.Import) or not all(
-        alias.asname and alias.name in LIKE_NUMPY for alias in statement.names
-    ):
-        return False
-    for alias in statement.names:
-        setattr(module, alias.asname, numpy)
-    return True
 
 
 def _fill(name):

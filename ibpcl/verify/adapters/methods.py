@@ -1,13 +1,10 @@
 """The forward and the backward method of a class, found by their names."""
 
 import inspect
-import linecache
-import re
 from typing import NamedTuple
 
 from ibpcl.verify.adapters import vocabulary as words
 from ibpcl.verify.adapters.pair import Adapted
-from ibpcl.verify.adapters.signatures import parameters_of
 
 
 class Methods(NamedTuple):
@@ -43,77 +40,6 @@ def methods_of(kind):
         (name for name in words.BACKWARD_METHODS if _has(kind, name) and name != forward), None
     )
     return Methods(forward, backward) if forward and backward else None
-
-
-def after_backward(kind):
-    """Return the name of the method that computes the gradients of parameters after the backward.
-
-    Parameters
-    ----------
-    kind : type
-        The class.
-
-    Returns
-    -------
-    str or None
-        A method such as ``compute_gradients()``, without arguments; None if there is none.
-
-    Examples
-    --------
-    >>> class Layer:
-    ...     def forward(self, x): ...
-    ...     def backward(self, dout): ...
-    ...     def compute_gradients(self): ...
-    >>> after_backward(Layer)
-    'compute_gradients'
-    """
-    used = methods_of(kind) or ()
-    return next(
-        (
-            name
-            for name in dir(kind)
-            if re.fullmatch(
-                r"_*(calc|calculate|compute|update)_?(params?_|weights?_)?(grads?|gradients?)",
-                name,
-                re.IGNORECASE,
-            )
-            and name not in used
-            and inspect.isfunction(getattr(kind, name))
-            and not parameters_of(getattr(kind, name), skip=1).required
-        ),
-        None,
-    )
-
-
-def followed(backward, methods, after):
-    """Return a backward method that calls a second method before it returns.
-
-    Parameters
-    ----------
-    backward : function
-        The backward method.
-    methods : Methods
-        Its name.
-    after : str
-        Name of the second method; see :func:`after_backward`.
-
-    Returns
-    -------
-    function
-        It has a source, so that the diagnosis reads both methods.
-    """
-    name = f"{methods.backward}_and_{after}"
-    text = (
-        f"def {name}(self, *arguments, **options):\n"
-        f"    result = self.{methods.backward}(*arguments, **options)\n"
-        f"    self.{after}()\n"
-        f"    return result\n"
-    )
-    file = f"<{name}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    defined = {}
-    exec(compile(text, file, "exec"), backward.__globals__, defined)
-    return defined[name]
 
 
 def _has(kind, name):

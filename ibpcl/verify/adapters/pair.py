@@ -76,8 +76,6 @@ class Pair:
         Names of the inputs as in the report: ``x``, ``W``, ``params["w"][0]``.
     source_functions : tuple of callable
         The user's functions that ``forward`` and ``backward`` call.
-    fresh : callable or None
-        ``fresh()`` returns an equal pair that shares no state.  None if the pair has no state.
     inputs : tuple
         Values of the inputs, in the order of ``names``.
     wrt : tuple of str
@@ -93,7 +91,7 @@ class Pair:
         What the user writes so that only this reading remains.
     mode : str
         Of what the gradients are the gradient, a key of
-        :data:`ibpcl.verify.adapters.reading.MODES`.
+        :data:`ibpcl.verify.adapters.meaning.MODES`.
     shapes : dict of str to tuple of int
         Shapes of the returned gradients by input.  They tell which inputs the author had in mind.
     alternatives : tuple of Pair
@@ -109,7 +107,6 @@ class Pair:
     backward: Callable
     names: tuple
     source_functions: tuple = ()
-    fresh: Callable | None = None
     inputs: tuple = ()
     wrt: tuple = ()
     notes: tuple = ()

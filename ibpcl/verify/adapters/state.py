@@ -1,4 +1,4 @@
-"""Parameters and gradients in the attributes of an object, at any depth."""
+"""Parameters, outputs and gradients in the attributes of an object, at any depth."""
 
 from typing import NamedTuple
 
@@ -79,6 +79,98 @@ def parameters_in(holder, after, arguments=()):
         )
         value = leaves.get(holder, ordered[0])
         made.append(Parameter(leaves.text_of(_without_data(ordered[0])), tuple(ordered), value))
+    return made
+
+
+def is_parameter(path):
+    """Return whether the path of an array in an object is that of a learned parameter.
+
+    Parameters
+    ----------
+    path : tuple
+        The path.
+
+    Returns
+    -------
+    bool
+        True for names such as ``W``, for arrays in a collection such as ``params``, and for
+        ``W.data``.
+    """
+    steps = [step for step in path if isinstance(step, str)]
+    holders = [words.plain(step) in words.PARAMETER_HOLDERS for step in steps]
+    return bool(steps) and (
+        words.is_learned(steps[-1])
+        or (len(steps) > 1 and holders[-2])
+        or (len(steps) > 1 and holders[-1] and words.is_learned(steps[-2]))
+    )
+
+
+def kept_output(holder):
+    """Return the output that a forward without a result has stored in an attribute.
+
+    Parameters
+    ----------
+    holder : object
+        The object after the forward.
+
+    Returns
+    -------
+    ndarray, float or None
+        None if there is no such attribute.  ``output`` comes before names such as ``z``, which may
+        also be those of a value on the way.
+    """
+    kept = {words.plain(step): value for step, value in leaves.children(holder)}
+    named = [kept[name] for name in words.KEPT_OUTPUTS if leaves.is_array(kept.get(name))]
+    return next(iter(named), None)
+
+
+def prepared(before, after):
+    """Return a copy of an object with everything that its first forward has created permanently.
+
+    These are values that were None, flags, and missing items in collections of parameters.  Lists
+    and counters, in which a forward stores values for its backward, are left out.
+
+    Parameters
+    ----------
+    before : object
+        The object before its first forward.
+    after : object
+        A copy after a forward.
+
+    Returns
+    -------
+    object
+        The prepared copy.
+    """
+    made = leaves.duplicate(before)
+    waiting = [(made, leaves.duplicate(after), False)]
+    while waiting:
+        old, new, is_holder = waiting.pop()
+        known = dict(leaves.children(old))
+        for step, value in leaves.children(new):
+            earlier = known.get(step)
+            named = isinstance(step, str) and words.plain(step) in (
+                words.PARAMETER_HOLDERS | words.GRADIENT_HOLDERS
+            )
+            if step not in known:
+                if isinstance(value, (list, int)) and not is_holder and isinstance(old, dict):
+                    leaves.put(old, (step,), type(value)())
+                keep = is_holder or (isinstance(step, str) and words.is_learned(step))
+            else:
+                keep = (
+                    earlier is None
+                    or isinstance(value, bool)
+                    or (isinstance(value, dict) and named)
+                )
+            if keep and not (isinstance(earlier, list) or isinstance(value, list)):
+                leaves.put(old, (step,), value)
+            elif (
+                earlier is not None
+                and not isinstance(value, (np.ndarray, list, tuple))
+                and type(value) is type(earlier)
+                and leaves.children(value)
+            ):
+                waiting.append((earlier, value, named))
     return made
 
 

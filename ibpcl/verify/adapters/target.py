@@ -10,20 +10,18 @@ class Target(NamedTuple):
     ----------
     name : str
         Name that the report shows, and that ``FILE:NAME`` refers to.
-    kind : str
-        One of "pair", "jvp", "hvp", "class", "object" and "loss".
     forward : callable, type or object
-        The forward function, or the class or object that holds it.
+        The forward function, the class or object that holds it, or a function that returns a loss
+        with its gradient.
     gradient : callable or None
         The gradient function; None if ``forward`` provides the gradient itself.
     aliases : tuple of str
         Further names that refer to this target.
     beside : callable or None
-        For "hvp", the gradient function whose derivative the product is.
+        For a Hessian-vector product, the gradient function whose derivative the product is.
     """
 
     name: str
-    kind: str
     forward: object
     gradient: object = None
     aliases: tuple = ()

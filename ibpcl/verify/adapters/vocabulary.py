@@ -207,19 +207,9 @@ CACHES = {
     "store",
 }
 OUTPUTS = {"out", "output", "y", "a", "s", "activation", "activated", "fx", "activationoutput"}
-KEPT_OUTPUTS = {
-    "output",
-    "out",
-    "outputs",
-    "y",
-    "z",
-    "a",
-    "result",
-    "activation",
-    "activations",
-    "yhat",
-    "ypred",
-}
+# Attributes in which a forward leaves its output, the clearest names first.
+KEPT_OUTPUTS = ("output", "out", "outputs", "result", "y", "yhat", "ypred")
+KEPT_OUTPUTS += ("activation", "activations", "a", "z")
 RATES = {"learningrate", "learnrate", "lrate", "lr", "eta", "rate", "stepsize"}
 LABELS = {
     "ytrue",
@@ -371,6 +361,21 @@ _SAME = (
     GENERIC,
     {"gamma", "scale"},
     {"beta", "shift"},
+)
+
+
+# Words in the names of numbers between 0 and 1.
+FRACTIONS = frozenset(
+    {"p", "prob", "rate", "dropout", "alpha", "slope", "momentum", "lr", "decay", "eps", "epsilon"}
+)
+# Words in the names of sizes, and of sizes of an output.
+SIZES = frozenset(
+    {"in", "input", "inputs", "dim", "dims", "size", "features", "channels", "n", "d", "nin"}
+    | {"num", "length", "width", "ch", "fan", "vocab", "vocabulary", "embeddings"}
+)
+OUTPUT_SIZES = frozenset(
+    {"out", "output", "outputs", "units", "neurons", "nodes", "hidden", "nout", "classes"}
+    | {"filters", "m", "k", "heads"}
 )
 
 
@@ -623,6 +628,64 @@ def is_fraction(name):
     return "dropout" in parts or bool(
         {"drop", "keep"} & set(parts) and {"p", "prob", "rate"} & set(parts)
     )
+
+
+def is_rate(name):
+    """Return whether an argument's name is usual for a number between 0 and 1.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+
+    Returns
+    -------
+    bool
+        True for names such as ``alpha``, ``slope``, ``momentum`` and ``lr``.
+
+    Examples
+    --------
+    >>> is_rate("learning_rate"), is_rate("negative_slope"), is_rate("size")
+    (True, True, False)
+    """
+    return not FRACTIONS.isdisjoint(tokens(name))
+
+
+def is_size(name):
+    """Return whether an argument's name is usual for a number of features, units or channels.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+
+    Returns
+    -------
+    bool
+        True for names such as ``n_in``, ``input_dim``, ``units`` and ``out_features``.
+
+    Examples
+    --------
+    >>> [is_size(name) for name in ("n_in", "input_dim", "units", "nin", "activation")]
+    [True, True, True, True, False]
+    """
+    return not SIZES.isdisjoint(tokens(name.rstrip("0123456789"))) or is_output_size(name)
+
+
+def is_output_size(name):
+    """Return whether an argument's name is usual for the number of outputs of a layer.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+
+    Returns
+    -------
+    bool
+        True for names such as ``n_out``, ``output_dim`` and ``units``.
+    """
+    return not OUTPUT_SIZES.isdisjoint(tokens(name.rstrip("0123456789")))
 
 
 def is_training(name):

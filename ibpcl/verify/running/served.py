@@ -16,11 +16,12 @@ from types import SimpleNamespace
 
 from ibpcl.errors import UserError, nearest
 from ibpcl.verify.adapters import discovery, loading
-from ibpcl.verify.adapters.closures import returns_closure
+from ibpcl.verify.adapters.closure import returns_closure
 from ibpcl.verify.adapters.discovery import takes_inputs
-from ibpcl.verify.adapters.expressions import is_users, record_of
+from ibpcl.verify.adapters.expression import is_users, record_of
 from ibpcl.verify.adapters.guesses import described
 from ibpcl.verify.adapters.inputs import is_input, other_choices, ready, refuse_shapes
+from ibpcl.verify.adapters.loss import returns_gradients
 from ibpcl.verify.adapters.refusals import FormError, raised
 from ibpcl.verify.adapters.target import Target
 from ibpcl.verify.derivative.clock import TimeUp
@@ -291,13 +292,13 @@ def asked_for(module, name, value, path):
     """
     if inspect.isclass(value):
         if discovery.is_concrete(value):
-            return Target(name, "class", value)
+            return Target(name, value)
         raise UserError(
             f"check: {path}: the class {name} has no forward with a backward: expected methods "
             "out = layer.forward(x) and dx = layer.backward(dout), or return loss, gradient from "
             "loss()"
         )
-    return Target(name, "loss", value)
+    return Target(name, value)
 
 
 def alone_in(module, targets, groups=()):
@@ -470,9 +471,10 @@ def without_report(trap, loaded, target, options):
         .removeprefix(f"{options.path}: ")
     )
     if (
-        target.kind == "loss"
+        target.gradient is None
+        and inspect.isroutine(target.forward)
         and isinstance(error, FormError)
-        and not discovery.returns_gradients(target.forward)
+        and not returns_gradients(target.forward)
         and not returns_closure(target.forward)
     ):
         name = target.name
@@ -521,7 +523,8 @@ def without_report(trap, loaded, target, options):
 def _is_forward_of_an_object(target, error, options):
     """Return whether the forward of a class raises for inputs that nobody has given."""
     return (
-        target.kind in ("class", "object")
+        target.gradient is None
+        and not inspect.isroutine(target.forward)
         and isinstance(error, FormError)
         and not error.in_gradient
         and not options.shapes

@@ -5,7 +5,7 @@ import pytest
 
 from ibpcl.verify.adapters.adjoint import check_adjoint
 from ibpcl.verify.adapters.pair import Pair
-from ibpcl.verify.adapters.second_order import asymmetry, hvp_pair, jvp_pair
+from ibpcl.verify.adapters.product import asymmetry, hvp_pair, jvp_pair
 from ibpcl.verify.gradcheck import check
 
 RNG = np.random.default_rng(7)

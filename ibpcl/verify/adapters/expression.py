@@ -210,38 +210,38 @@ def kind_of(inputs):
     return None
 
 
-def pair_of_expression(f, inputs, kind, names=None):
+def recognise(code):
     """Return the pair of a function of recorded objects.
 
     The function is called with the given objects, so it may also reach them in another way, as a
     loss reaches the parameters of its model.  For each call, the objects get their values and new
-    gradients; afterwards they are as before.
+    gradients; afterwards they are as before.  The inputs are recorded objects, also in lists,
+    tuples and dicts, and models with a method ``parameters``.  Everything else in them stays as it
+    is.
 
     Parameters
     ----------
-    f : callable
-        The function.
-    inputs : object, sequence or dict
-        Its inputs: recorded objects, also in lists, tuples and dicts, and models with a method
-        ``parameters``.  Everything else in them stays as it is.
-    kind : type
-        The class of the objects.
-    names : sequence of str, optional
-        Names of the inputs.
+    code : Code
+        The user's code.
 
     Returns
     -------
-    Pair
+    Pair or None
         The value of the result, and the gradients of the objects.  If the backward pass takes no
-        gradient of its output, the value is the sum of the result's entries.
+        gradient of its output, the value is the sum of the result's entries.  None for other forms.
 
     Raises
     ------
     FormError
         If the function raises, returns something else, or computes in single precision.
     """
+    f = code.forward
+    inputs = code.inputs
+    kind = kind_of(inputs) if callable(f) and code.gradient is None else None
+    if kind is None:
+        return None
     record = record_of(kind)
-    arguments = _named(f, inputs, names)
+    arguments = _named(f, inputs, code.names)
     recorded = {
         name: value
         for argument, given in arguments.items()
@@ -301,7 +301,6 @@ def pair_of_expression(f, inputs, kind, names=None):
         Adapted(f, backward),
         tuple(recorded),
         (f, f),
-        None,
         values,
         tuple(recorded),
         (f"the inputs are {kind.__name__} objects; {record.backward}() gives their gradients",),

@@ -13,17 +13,15 @@ from typing import NamedTuple
 import numpy as np
 
 from ibpcl.errors import UserError
-from ibpcl.verify.adapters import construction, guesses, leaves
+from ibpcl.verify.adapters import construction, guesses, layouts, leaves, loss
 from ibpcl.verify.adapters import vocabulary as words
-from ibpcl.verify.adapters.contexts import is_function, pair_of_function
-from ibpcl.verify.adapters.discovery import loss_method, takes_inputs
+from ibpcl.verify.adapters.build import cotangent
 from ibpcl.verify.adapters.forms import opened
-from ibpcl.verify.adapters.loss_and_gradient import globals_of
 from ibpcl.verify.adapters.methods import methods_of
 from ibpcl.verify.adapters.pair import Pair
-from ibpcl.verify.adapters.pairs import cotangent
+from ibpcl.verify.adapters.product import kind_of
 from ibpcl.verify.adapters.refusals import FormError, raised
-from ibpcl.verify.adapters.second_order import hvp_pair, jvp_pair
+from ibpcl.verify.adapters.static import is_function
 
 # Guesses that run the forward and are compared by their shapes.
 OPENED = 40
@@ -86,32 +84,11 @@ def with_inputs(target, inputs, wrt, guessed):
     FormError
         If the forward raises, or the form of the code is not recognized.
     """
-    if target.kind == "jvp":
-        return Ready(jvp_pair(target.forward, target.gradient, inputs), None, None, guessed)
-    if target.kind == "hvp":
-        return Ready(
-            hvp_pair(target.forward, target.gradient, inputs, target.beside), None, None, guessed
-        )
     f = target.forward
-    g = target.gradient
-    if target.kind == "class" and is_function(f):
-        given = (
-            inputs
-            if isinstance(inputs, dict)
-            else dict(zip(takes_inputs(target).every, inputs, strict=False))
-        )
-        return Ready(pair_of_function(f, given), None, None, guessed)
-    if target.kind == "class":
-        f, inputs = construction.constructed(f, inputs)
-        if methods_of(type(f)) is not None:
-            pair = opened(f, g, inputs, wrt)
-            if pair.raised is not None and construction.set_up(f, inputs, {}):
-                pair = opened(f, g, inputs, wrt)  # its sizes had to be set before
-            return Ready(pair, None, None, guessed)
-    if target.kind in ("class", "object") and methods_of(type(f)) is None:
-        f = getattr(f, loss_method(type(f)))
-    pair = opened(f, g, inputs, wrt, ordered=False)
-    return Ready(f, g, inputs, guessed, wrt) if pair is None else Ready(pair, None, None, guessed)
+    pair = opened(f, target.gradient, inputs, wrt, ordered=False, beside=target.beside)
+    if pair is None:
+        return Ready(f, target.gradient, inputs, guessed, wrt)
+    return Ready(pair, None, None, guessed)
 
 
 class Guess(NamedTuple):
@@ -179,23 +156,24 @@ def with_guesses(target, given, missing, path, wrt):
     UserError
         If no guess runs the forward.  The message has a ``check_inputs`` to fill in.
     """
-    function, skip, holder, arrays = _source_of_guesses(target, given)
+    function, skip, holder, held = _source_of_guesses(target)
     beside = target.gradient if inspect.isroutine(target.gradient) else None
-    options = guesses.candidates(function, skip, holder, arrays, beside)
-    options = {name: values for name, values in options.items() if name not in given}
-    documented = guesses.documented(function, beside, holder)
+    unknown = guesses.unknown(function, skip, holder, {**held, **given}, beside)
+    unknown = unknown._replace(names=[name for name in unknown.names if name not in given])
+    documented = unknown.documented
+    is_hessian = kind_of(target.name) == "hvp"
     found = []
     error = None
     wanted = []
-    for guess in _interleaved(guesses.combinations(options, documented), wanted):
-        guess = guesses.labelled(guess, function, holder)
+    for guess in _interleaved(unknown.guesses(), wanted):
+        guess = guesses.labelled(guess, unknown.context)
         try:
             with np.errstate(all="ignore"):
                 ready = with_inputs(
                     target, _copied({**given, **guess}), wrt, guesses.described(guess)
                 )
                 made = _guess(ready, guess, documented)
-                if made and target.kind == "hvp" and np.size(target.forward(**_copied(guess))) > 1:
+                if made and is_hessian and np.size(target.forward(**_copied(guess))) > 1:
                     made = made._replace(hides=made.hides + 2)  # a Hessian is that of a number
         except Exception as reason:  # code under check may raise anything
             cause = reason.__cause__ if isinstance(reason, UserError) else reason
@@ -204,8 +182,7 @@ def with_guesses(target, given, missing, path, wrt):
                 raise
             if _is_final(cause):
                 raise FormError(f"check: {raised(reason, target.name)}") from reason
-            wanted += guesses.reshaped(guess, str(reason))
-            wanted += guesses.indexed(guess, str(reason))
+            wanted += guesses.changed(guess, str(reason))
             error = error or final or FormError(f"check: {raised(reason, target.name)}")
             continue
         if made is None:
@@ -217,40 +194,39 @@ def with_guesses(target, given, missing, path, wrt):
             continue
         found.append((made, guess))
         redraws = (made.hides or made.plain) and len(found) < REDRAWN
-        is_known = documented.issuperset(options) and not redraws
+        is_known = documented.issuperset(unknown.names) and not redraws
         if made.cost == (0, 0, 0) or is_known or len(found) >= OPENED:
             break
         wanted += _of_shapes_returned(guess, made.returned)
         if redraws:
             wanted += _drawn_again(guess, len(found))
     if not found:
-        raise UserError(_without_guess(target, missing, options, documented, path, error))
+        raise UserError(_without_guess(target, missing, unknown, path, error))
     best, guess = min(found, key=lambda item: item[0].cost)
     if best.ready.guessed and 1 < best.misfits >= best.gradients and best.runs:
         words_of = f"for {best.ready.guessed}, the gradients have the shapes of other inputs"
         error = FormError(f"check: {words_of}")
-        raise UserError(_without_guess(target, missing, options, documented, path, error))
+        raise UserError(_without_guess(target, missing, unknown, path, error))
     special = [(made.ready.guessed, made.ready) for made, _ in found if _is_simpler(made, best)]
     special += _variants(target, given, guess, wrt)
     return best.ready._replace(special=tuple(special))
 
 
-def _source_of_guesses(target, given):
+def _source_of_guesses(target):
     """Return the function whose parameters are guessed, its class, and arrays that may fit."""
-    arrays = [value for value in given.values() if isinstance(value, np.ndarray)]
-    if target.kind not in ("class", "object"):
-        if target.kind == "loss":
-            arrays += [leaf.value for leaf in globals_of(target.forward)]
-        return target.forward, 0, None, arrays
-    kind = target.forward if inspect.isclass(target.forward) else type(target.forward)
+    f = target.forward
+    if inspect.isroutine(f) or (not inspect.isclass(f) and methods_of(type(f)) is None):
+        held = {leaf.name: leaf.value for leaf in loss.globals_of(f)} if not target.gradient else {}
+        if inspect.isroutine(f) or loss.method_of(type(f)) is None:
+            return f, 0, None, held
+    kind = f if inspect.isclass(f) else type(f)
     methods = methods_of(kind)
-    method = methods.forward if methods else loss_method(kind)
+    method = methods.forward if methods else loss.method_of(kind)
     static = isinstance(inspect.getattr_static(kind, method), (staticmethod, classmethod))
     skip = (1 if is_function(kind) else 0) if static else 1
-    if target.kind == "object":
-        held = leaves.arrays_in(target.forward).values()
-        arrays += [value for value in held if 0 < np.ndim(value) < 3][:4]
-    return getattr(kind, method), skip, kind, arrays
+    held = {} if inspect.isclass(f) else leaves.arrays_in(f)
+    held = {str(path): value for path, value in held.items() if 0 < np.ndim(value) < 3}
+    return getattr(kind, method), skip, kind, dict(list(held.items())[:4])
 
 
 def _copied(named):
@@ -393,7 +369,8 @@ def _hidden(guess, parts, documented, judged):
     """Return how many mistakes guessed inputs may hide, as the number of arrays that are too plain.
 
     An axis of length one hides a missing sum and a missing transpose; so does a single number in
-    the place of an array.  A bias may be a row or a column, and a documented shape is meant so.
+    the place of an array.  Square matrices hide a transpose.  A bias may be a row or a column, and
+    a documented shape is meant so.
     """
     hidden = 0
     vectors = [
@@ -405,13 +382,16 @@ def _hidden(guess, parts, documented, judged):
         if isinstance(value, int):  # a count or an index, but not the main input
             hidden += words.plain(name) in words.GENERIC
         elif np.ndim(value) == 0:
-            known = words.is_setting(name) or words.is_noise(name) or name in guesses.SCALARS
+            usual = words.plain(name) in layouts.NUMBERS
+            known = words.is_setting(name) or words.is_noise(name) or usual
             is_loss = all(np.size(part) == 1 for part in parts)
             beside_vector = is_loss and words.is_vector(name) and len(vectors) > 0
             counts = name in judged or words.plain(name) in words.GENERIC
             hidden += counts and not known and not beside_vector
         elif 1 in np.shape(value) and not (np.size(value) > 1 and words.is_vector(name)):
             hidden += 1
+    square = [one for one in guess.values() if np.ndim(one) == 2 and np.ptp(np.shape(one)) == 0]
+    hidden += len(square) > 1
     plain = any(np.size(part) == 1 < np.ndim(part) + 1 for part in parts)
     return hidden + plain + any(np.size(part) > 1 and np.ptp(part) == 0 for part in parts)
 
@@ -462,23 +442,32 @@ def _value(target, inputs):
     return float(f"{float(out):.9e}") if np.size(out) == 1 else None
 
 
-def _without_guess(target, missing, options, documented, path, error):
+def _without_guess(target, missing, unknown, path, error):
     """Return the message for inputs that cannot be guessed, with a ``check_inputs`` to fill in."""
     why = f" ({str(error).removeprefix('check: ').partition('; ')[0]})" if error is not None else ""
+    more = []
+    if inspect.isclass(target.forward) and not is_function(target.forward):
+        more = [name for name in construction.required(target.forward) if name not in missing]
+    first = next(unknown._replace(names=[*missing, *more]).guesses(), {})
+    known = {name: (first.get(name), name in unknown.documented) for name in [*missing, *more]}
+    for name in more:
+        shape = np.shape(construction.first_array(first))
+        numbers = construction.numbers_for(target.forward, name, shape)
+        known[name] = (numbers[0], False) if numbers else known[name]
     lines = []
-    for name in missing:
-        value = options.get(name, [None])[0]
+    for name, (value, is_sure) in known.items():
         if isinstance(value, np.ndarray):
             kind = "rng.integers(0, 3, " if value.dtype.kind == "i" else "rng.normal("
             shape = f"{kind}size={value.shape})"
-            sure = "" if name in documented else "  # the shape is a guess"
-            lines.append(f'        "{name}": {shape},{sure}')
+            lines.append(
+                f'        "{name}": {shape},' + ("" if is_sure else "  # the shape is a guess")
+            )
         else:
             text = repr(value) if isinstance(value, (int, float, str, bool)) else "..."
             lines.append(f'        "{name}": {text},  # a guess')
     return "\n".join(
         [
-            f"check: {path}:{target.name}: no value for {', '.join(missing)}, and no guess runs "
+            f"check: {path}:{target.name}: no value for {', '.join(known)}, and no guess runs "
             f"{target.name}{why}; paste this into the file and fill it in:",
             "def check_inputs():",
             "    rng = np.random.default_rng(0)",
@@ -502,7 +491,9 @@ def _is_final(error):
 
 def _interleaved(combinations, wanted):
     """Yield combinations, and before the next one those that the caller has put into a list."""
+    left = guesses.MOST
     for guess in combinations:
         yield guess
-        while wanted:
+        while wanted and left:
+            left -= 1
             yield wanted.pop(0)

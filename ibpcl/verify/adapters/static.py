@@ -3,8 +3,8 @@
 import inspect
 
 from ibpcl.verify.adapters import vocabulary as words
+from ibpcl.verify.adapters.function import pair_of
 from ibpcl.verify.adapters.pair import Adapted
-from ibpcl.verify.adapters.pairs import pair_of
 from ibpcl.verify.adapters.signatures import parameters_of
 
 NAMES = {"ctx", "context", "self"}
@@ -68,27 +68,28 @@ def is_function(kind):
     return True
 
 
-def pair_of_function(kind, given):
-    """Return the pair of a class with static methods.
+def recognise(code):
+    """Return the pair of a class with a static forward and backward.
 
     Parameters
     ----------
-    kind : type
-        The class.
-    given : dict of str to object
-        Arguments after the context, by name.
+    code : Code
+        The user's code.
 
     Returns
     -------
-    Pair
-        The forward and its gradient.
+    Pair or None
+        None for other forms.
 
     Raises
     ------
     FormError
         If the forward raises, or the backward cannot be called.
     """
-
+    kind = code.forward
+    if not inspect.isclass(kind) or not is_function(kind):
+        return None
+    given, _ = code.named(parameters_of(kind.forward, skip=1))
     forward, forward_kind = _function(kind, "forward")
     backward, backward_kind = _function(kind, "backward")
 

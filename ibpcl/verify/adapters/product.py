@@ -1,4 +1,4 @@
-r"""Jacobian-vector and Hessian-vector products.
+r"""Jacobian-vector and Hessian-vector products, and the adjoint identity.
 
 A Jacobian-vector product :math:`v \mapsto J v` is judged column by column.  Unit vectors for
 :math:`v` give :math:`J`, and :math:`J^\top w` must be the gradient.  A Hessian-vector product is
@@ -9,15 +9,71 @@ the adjoint identity :math:`\langle w, J v\rangle = \langle J^\top w, v\rangle` 
 
 import numpy as np
 
-from ibpcl.verify.adapters import leaves
-from ibpcl.verify.adapters.arguments import Arguments, is_moved, named
-from ibpcl.verify.adapters.forms import opened
+from ibpcl.verify.adapters import function, leaves
+from ibpcl.verify.adapters import vocabulary as words
+from ibpcl.verify.adapters.arguments import Arguments, named
+from ibpcl.verify.adapters.build import evaluated
 from ibpcl.verify.adapters.pair import Adapted, Pair
-from ibpcl.verify.adapters.refusals import FormError, raised
+from ibpcl.verify.adapters.reading import is_moved
+from ibpcl.verify.adapters.refusals import FormError
 from ibpcl.verify.adapters.signatures import parameters_of
 
 MOST = 1000  # entries of an input, each of which needs one product
 SKEWED = 1e-9  # relative asymmetry of a Hessian above which the report has a note
+STEP = 1e-30  # of the complex step
+
+
+def recognise(code):
+    """Return the pair of a product with a Jacobian or Hessian, which its name tells.
+
+    Parameters
+    ----------
+    code : Code
+        The user's code.
+
+    Returns
+    -------
+    Pair or None
+        None for other forms.
+
+    Raises
+    ------
+    FormError
+        If a function raises, or the product returns no tangent.
+    """
+    if code.gradient is None:
+        return None
+    kind = kind_of(function.title_of(code.gradient))
+    if kind == "jvp":
+        return jvp_pair(code.forward, code.gradient, code.inputs)
+    if kind == "hvp":
+        return hvp_pair(code.forward, code.gradient, code.inputs, code.beside)
+    return None
+
+
+def kind_of(name):
+    """Return whether a name is usual for a Jacobian-vector or a Hessian-vector product.
+
+    Parameters
+    ----------
+    name : str
+        Name of a function.
+
+    Returns
+    -------
+    str or None
+        "jvp", "hvp" or None.
+
+    Examples
+    --------
+    >>> kind_of("softmax_jvp"), kind_of("loss_hessian_product"), kind_of("softmax_vjp")
+    ('jvp', 'hvp', None)
+    """
+    parts = words.tokens(name)
+    if not words.JVP_WORDS.isdisjoint(parts):
+        return "jvp"
+    phrases = any(tuple(parts[-len(phrase) :]) == phrase for phrase in words.HVP_PHRASES)
+    return "hvp" if phrases or not words.HVP_WORDS.isdisjoint(parts) else None
 
 
 def jvp_pair(f, f_jvp, inputs):
@@ -46,36 +102,24 @@ def jvp_pair(f, f_jvp, inputs):
     given, keywords = named(inputs, parameters_of(f))
     arguments = Arguments(given, tuple(keywords))
     moved = [leaf.name for leaf in arguments.spread if is_moved(leaf) and len(leaf.keys) == 1]
-    try:
-        result = arguments.passed_to(f, leaves.duplicate(given))
-    except (Exception, SystemExit) as error:
-        raise FormError(f"check: {raised(error, 'the forward')}; {_usage(f_jvp, given)}") from error
-    cached = (
-        isinstance(result, tuple) and len(result) == 2 and not leaves.is_array(result[1])
-    ) or (
-        isinstance(result, tuple)
-        and len(result) == 2
-        and len(parameters_of(f_jvp).required) == len(moved) + 1
+    usage = _usage(f_jvp, given)
+    result = evaluated(
+        lambda: arguments.passed_to(f, leaves.duplicate(given)), function.title_of(f), usage
     )
-    call = None
-    errors = []
-    for way in _tangent_calls(cached):
-        try:
-            tangents = {name: np.ones(np.shape(given[name])) for name in moved}
-            value = way(f_jvp, leaves.duplicate(given), tangents, result[1] if cached else None)
-            out = result[0] if cached else result
-            if np.shape(_tangent_of(value, out)) == np.shape(out):
-                call = way
-                break
-        except Exception as error:  # another way may work
-            errors.append(error)
-    if call is None:
-        why = (
-            raised(errors[0], f_jvp.__name__)
-            if errors
-            else f"{f_jvp.__name__} returns no tangent of the output"
+    call, takes_cache = _call_of(f_jvp, list(given), moved)
+    pairs = isinstance(result, tuple) and len(result) == 2
+    cached = pairs and (takes_cache or not leaves.is_array(result[1]))
+    out, cache = result if cached else (result, None)
+    tangents = {name: np.ones(np.shape(given[name])) for name in moved}
+    value = evaluated(
+        lambda: call(f_jvp, leaves.duplicate(given), tangents, cache),
+        function.title_of(f_jvp),
+        usage,
+    )
+    if np.shape(_tangent_of(value, out)) != np.shape(out):
+        raise FormError(
+            f"check: {function.title_of(f_jvp)} returns no tangent of the output; {usage}"
         )
-        raise FormError(f"check: {why}; {_usage(f_jvp, given)}")
 
     def forward(source, *values):
         made = arguments.rebuilt(values)
@@ -96,31 +140,34 @@ def jvp_pair(f, f_jvp, inputs):
             for name in moved
         )
 
-    every = arguments.spread
+    title = function.title_of(f_jvp)
     return Pair(
         Adapted(f, forward),
         Adapted(f_jvp, backward),
-        tuple(leaf.name for leaf in every),
+        tuple(leaf.name for leaf in arguments.spread),
         (f, f_jvp),
-        None,
-        tuple(leaf.value for leaf in every),
+        tuple(leaf.value for leaf in arguments.spread),
         tuple(moved),
-        (f"{f_jvp.__name__} was called with unit vectors; the gradient consists of its columns",),
+        (f"{title} was called with unit vectors; the gradient consists of its columns",),
     )
 
 
-def _tangent_calls(cached):
-    """Return the possible ways to call a Jacobian-vector product."""
-    ways = [
-        lambda f, given, tangents, cache: f(*given.values(), *tangents.values()),
-        lambda f, given, tangents, cache: f(tuple(given.values()), tuple(tangents.values())),
-        lambda f, given, tangents, cache: f(*tangents.values(), *given.values()),
-    ]
-    with_cache = [
-        lambda f, given, tangents, cache: f(*tangents.values(), cache),
-        lambda f, given, tangents, cache: f(cache, *tangents.values()),
-    ]
-    return with_cache + ways if cached else ways
+def _call_of(f_jvp, inputs, moved):
+    """Return how a Jacobian-vector product is called, and whether it takes a cache."""
+    required = parameters_of(f_jvp).required
+    has_cache = any(words.plain(name) in words.CACHES for name in required)
+    few = len(required) != len(inputs) + len(moved)
+    if len(required) == len(moved) + 1 and (few or has_cache):
+        if words.plain(required[0]) in words.CACHES:
+            return lambda f, given, tangents, cache: f(cache, *tangents.values()), True
+        return lambda f, given, tangents, cache: f(*tangents.values(), cache), True
+    if len(required) == 2 and len(inputs) > 1:
+        return lambda f, given, tangents, cache: f(
+            tuple(given.values()), tuple(tangents.values())
+        ), False
+    if required[-len(inputs) :] == inputs != required[: len(inputs)]:
+        return lambda f, given, tangents, cache: f(*tangents.values(), *given.values()), False
+    return lambda f, given, tangents, cache: f(*given.values(), *tangents.values()), False
 
 
 def _tangent_of(value, out):
@@ -182,24 +229,14 @@ def hvp_pair(f, f_hvp, inputs, gradient=None):
     def slope(x):
         if gradient is None:
             return _by_complex_step(f, x, others)
-        pair = opened(f, gradient, {first: x, **others})
-        if pair is None:
-            out, cache = f(x, *others.values())
-            gradients = gradient(np.ones(np.shape(out))[()], cache)
-        else:
-            out, cache = pair.forward(x, *pair.inputs[1:])
-            gradients = pair.backward(np.ones(np.shape(out))[()], cache)
-        return gradients[0] if isinstance(gradients, (tuple, list)) else gradients
+        pair = function.pair_of(f, gradient, {first: x, **others})
+        out, cache = pair.forward(x, *pair.inputs[1:])
+        return pair.backward(np.ones(np.shape(out))[()], cache)[0]
 
-    def product(source, x, v):
-        return source(x, v, *others.values())
-
-    adapted = Adapted(f_hvp, product)
+    adapted = Adapted(f_hvp, lambda source, x, v: source(x, v, *others.values()))
     pair = jvp_pair(slope, adapted, {first: given[first]})
-    notes = [
-        "the Hessian-vector product is compared with the derivative of "
-        + ("the gradient by the complex step" if gradient is None else gradient.__name__)
-    ]
+    by = "the gradient by the complex step" if gradient is None else function.title_of(gradient)
+    notes = [f"the Hessian-vector product is compared with the derivative of {by}"]
     skew = asymmetry(lambda v: adapted(given[first], v), np.asarray(given[first], dtype=float))
     if skew > SKEWED:
         notes.append(
@@ -210,7 +247,6 @@ def hvp_pair(f, f_hvp, inputs, gradient=None):
         pair.backward,
         (first,),
         (f, f_hvp),
-        None,
         (given[first],),
         (first,),
         tuple(notes),
@@ -225,11 +261,10 @@ def _by_complex_step(f, x, others):
 
     x = np.asarray(x)
     gradient = np.zeros(x.size, dtype=x.dtype)
-    step = 1e-30
     for n in range(x.size):
         moved = x.astype(complex).ravel()
-        moved[n] += 1j * step
-        gradient[n] = value(moved.reshape(x.shape)).imag / step
+        moved[n] += 1j * STEP
+        gradient[n] = value(moved.reshape(x.shape)).imag / STEP
     return gradient.reshape(x.shape)
 
 
@@ -263,4 +298,4 @@ def asymmetry(product, x, seed=0):
 def _usage(f_jvp, given):
     inputs = ", ".join(given)
     tangents = ", ".join(f"d{name}" for name in given)
-    return f"expected: dout = {f_jvp.__name__}({inputs}, {tangents})"
+    return f"expected: dout = {function.title_of(f_jvp)}({inputs}, {tangents})"

@@ -1,0 +1,428 @@
+"""Two functions: a forward and its gradient, which takes a cache, the inputs or the output.
+
+``dx, dw = f_vjp(dout, cache)`` takes the gradient from above.  ``tanh_prime(x)`` takes none and
+returns a derivative.  The names of the parameters decide how the gradient function is called, and
+the shapes of its results decide what they differentiate.
+"""
+
+import inspect
+from typing import NamedTuple
+
+import numpy as np
+
+from ibpcl.verify.adapters import binding, leaves, reading
+from ibpcl.verify.adapters import vocabulary as words
+from ibpcl.verify.adapters.arguments import Arguments, copies
+from ibpcl.verify.adapters.build import (
+    LOSS_WORDS,
+    Routine,
+    build,
+    cotangent,
+    evaluated,
+    joined,
+    require_output,
+)
+from ibpcl.verify.adapters.pair import Adapted
+from ibpcl.verify.adapters.refusals import FormError
+from ibpcl.verify.adapters.signatures import parameters_of, returned_names
+
+# Words in flags that do not ask for a derivative: `requires_grad`, `zero_grad`.
+SWITCHES = frozenset({"requires", "require", "needs", "need", "retain", "zero", "clip", "no"})
+
+
+class Cache(NamedTuple):
+    """What a forward call leaves for the gradient function.
+
+    Attributes
+    ----------
+    inputs : dict of str to object
+        The arguments by name.
+    out : ndarray, float or tuple
+        The output.
+    extras : tuple
+        Everything else that the forward returned.
+    """
+
+    inputs: dict
+    out: object
+    extras: tuple
+
+
+def recognise(code):
+    """Return the pair of two functions, or None if there is no gradient function.
+
+    Parameters
+    ----------
+    code : Code
+        The user's code.
+
+    Returns
+    -------
+    Pair or None
+        None for other forms.
+
+    Raises
+    ------
+    FormError
+        If the forward raises, or the meaning of a parameter of the gradient function is unknown.
+    """
+    if code.gradient is None:
+        return None
+    given, keywords = code.named(parameters_of(code.forward))
+    shared = _shared_defaults(code.forward, code.gradient, given)
+    return pair_of(
+        code.forward, code.gradient, {**given, **shared}, [*keywords, *shared], code.output
+    )
+
+
+def _shared_defaults(f, g, given):
+    """Return arguments that the gradient function requires and that have a default in the forward.
+
+    A stride is an example: ``conv(x, w, stride=1)`` with ``conv_backward(dout, x, w, stride)``.
+    """
+    optional = parameters_of(f).optional
+    return {
+        name: inspect.signature(f).parameters[name].default
+        for name in parameters_of(g).required
+        if name in optional and name not in given
+    }
+
+
+def pair_of(f, g, given, keywords=(), output=None):
+    """Return the pair of a forward and a gradient function.
+
+    Parameters
+    ----------
+    f : callable
+        Forward function.
+    g : callable
+        Gradient function.
+    given : dict of str to object
+        The arguments of ``f`` by name.
+    keywords : sequence of str
+        Names of keyword-only arguments of ``f``.
+    output : bool, optional
+        Whether ``g`` takes the output of ``f`` (True) or its input (False), if its names leave
+        both.
+
+    Returns
+    -------
+    Pair
+        The forward and its gradient.
+
+    Raises
+    ------
+    FormError
+        If ``f`` raises, or the meaning of a parameter of ``g`` is unknown.
+    """
+    arguments = Arguments(given, tuple(keywords))
+    parameters = parameters_of(g)
+    result = evaluated(
+        lambda: arguments.passed_to(f, copies(given)), title_of(f), usage(f, g, given)
+    )
+    outputs = n_outputs(result, parameters)
+    out, extras = split(result, outputs)
+    require_output(out, title_of(f), title_of(g), usage(f, g, given))
+    forward = binding.Forward(
+        title_of(f), list(given), len(extras), max(outputs, 1), returned_names(f)
+    )
+    made = []
+    for way in binding.readings_of(g, parameters, forward, output):
+        pair = build(_routine(f, g, arguments, outputs, way))
+        if pair.raised is not None and _are_all_outputs(result, pair, way):
+            pair = build(_routine(f, g, arguments, len(result), way))
+        made.append(pair)
+    return joined(made)
+
+
+def _routine(f, g, arguments, outputs, way):
+    """Return how two functions are run in one reading."""
+    names = returned_names(g)
+    inputs = arguments.spread
+    moved = [leaf for leaf in inputs if reading.is_moved(leaf)]
+
+    def evaluate(source, values, held):
+        made = arguments.rebuilt(values)
+        out, extras = split(arguments.passed_to(source, made), outputs)
+        return out, Cache(made, out, extras)
+
+    def pull(source, dout, cache):
+        positional, named = way.call.arguments(dout, cache.out, cache.extras, cache.inputs)
+        return source(*positional, **named)
+
+    def notes(found, mode):
+        if mode == "elementwise" and "out" in way.call.roles:
+            return [f"{title_of(g)} is called with the output of {title_of(f)}, not with its input"]
+        return usual(found, mode)
+
+    made = Routine(
+        f,
+        g,
+        title_of(g),
+        evaluate,
+        pull,
+        lambda result: reading.assigned(result, names, moved, inputs),
+        inputs,
+        usage(f, g, arguments.given),
+        way.call.takes_cotangent,
+        returned_names=names,
+        is_loss=not LOSS_WORDS.isdisjoint(words.tokens(title_of(f))),
+        name=title_of(f),
+        assumed=way.assumed,
+        declare=way.declare,
+    )
+    usual = made.usual_notes
+    return made._replace(notes=notes)
+
+
+def _are_all_outputs(result, pair, way):
+    """Return whether a gradient function that raises may expect a cotangent for each result.
+
+    It uses no result of the forward as a cache, and it unpacks its cotangent.
+    """
+    uses_cache = any(role == "cache" or isinstance(role, int) for role in way.call.roles)
+    return (
+        isinstance(result, tuple)
+        and len(result) > 1
+        and all(map(leaves.is_array, result))
+        and not uses_cache
+        and "to unpack" in str(pair.raised)
+    )
+
+
+def n_outputs(result, parameters):
+    """Return the number of outputs in the result of a forward; 0 if the whole result is one output.
+
+    Parameters
+    ----------
+    result : object
+        The result.
+    parameters : Parameters
+        Parameters of the gradient function; several cotangents mean several outputs.
+
+    Returns
+    -------
+    int
+        The number of outputs, for :func:`split`.
+    """
+    if not isinstance(result, tuple) or len(result) < 2:
+        return 0
+    cotangents = sum(map(words.is_cotangent, parameters.required))
+    if cotangents > 1 and (cotangents <= len(result) or cotangents == _outputs_in_tuple(result)):
+        return cotangents
+    return 1
+
+
+def split(result, outputs):
+    """Split the result of a forward into the output and everything else.
+
+    Several outputs may also be in an inner tuple: ``((y, s), cache)`` and ``(y, s, cache)`` are
+    split alike.
+
+    Parameters
+    ----------
+    result : object
+        The result.
+    outputs : int
+        Number of outputs; 0 if the whole result is one output.
+
+    Returns
+    -------
+    out : object
+        The output, or a tuple of several outputs.
+    extras : tuple
+        Everything else.
+    """
+    if outputs == 0 or not isinstance(result, tuple):
+        return result, ()
+    if outputs > 1 and _outputs_in_tuple(result) == outputs:
+        return result[0], tuple(result[1:])
+    return (result[0] if outputs == 1 else tuple(result[:outputs])), tuple(result[outputs:])
+
+
+def _outputs_in_tuple(result):
+    """Return the number of outputs in the tuple that a result begins with, 0 if there is none."""
+    first = result[0]
+    return len(first) if isinstance(first, tuple) and all(map(leaves.is_array, first)) else 0
+
+
+def is_standard(code, wrt):
+    """Return whether code has the form ``out, cache = f(...)`` and ``f_vjp(dout, cache)``.
+
+    It returns one gradient for each floating-point input, or for each name in ``wrt``, in their
+    order.
+
+    Parameters
+    ----------
+    code : Code
+        The user's code.
+    wrt : sequence of int or str, or None
+        The inputs to differentiate.
+
+    Returns
+    -------
+    bool
+        False also if one of the functions raises, except if the gradient function then raises for
+        another reason than its arguments.
+    """
+    f = code.forward
+    g = code.gradient
+    given, keywords = code.named(parameters_of(f))
+    if any(leaves.is_container(value) for value in given.values()):
+        return False
+    arguments = Arguments(given, tuple(keywords))
+    parameters = parameters_of(g)
+    if parameters.known and not (
+        len(parameters.required) == 2
+        or len(parameters.required) < 2 <= len(parameters.required) + len(parameters.optional)
+        or parameters.open_ended
+    ):
+        return False
+    try:
+        result = arguments.passed_to(f, copies(given))
+    except (Exception, SystemExit):  # the adapter raises an error with a message
+        return False
+    if not isinstance(result, tuple) or len(result) != 2 or not _are_outputs(result[0]):
+        return False
+    if not _takes_cache(f, g, parameters, list(given), code.ordered):
+        return False
+    try:
+        returned = g(cotangent(result[0], 0), result[1])
+    except (Exception, SystemExit):  # the mistake is found, and named, when the pair is judged
+        return wrt is not None or _runs_exchanged(g, *result)
+    return wrt is not None or _are_in_order(returned, g, arguments, code.ordered)
+
+
+def _are_in_order(returned, g, arguments, ordered):
+    """Return whether gradients are in the order of the floating-point inputs."""
+    moved = [leaf for leaf in arguments.spread if reading.is_moved(leaf)]
+    in_order = returned if isinstance(returned, tuple) else (returned,)
+    if any(isinstance(one, np.ndarray) and one.dtype.kind in "OUSV" for one in in_order):
+        return True  # refused when the pair is judged
+    if any(isinstance(item, (dict, list, tuple)) or item is None for item in in_order):
+        return False
+    if len(moved) != len(in_order):
+        first = in_order[0]
+        stacked = len(in_order) == 1 < len(moved) and np.shape(first)[:1] == (len(moved),)
+        return ordered and stacked and isinstance(first, np.ndarray)
+    if ordered:
+        return True
+    paths = reading.assigned(returned, returned_names(g), moved, arguments.spread).paths
+    places = [(n,) if isinstance(returned, tuple) else () for n in range(len(in_order))]
+    return list(paths.values()) == places
+
+
+def _runs_exchanged(g, out, cache):
+    """Return whether a gradient function runs with its two arguments exchanged."""
+    try:
+        g(leaves.duplicate(cache), cotangent(out, 0))
+    except (Exception, SystemExit):  # code under check may raise anything
+        return False
+    return True
+
+
+def _are_outputs(out):
+    """Return whether a value is one or several floating-point outputs."""
+    parts = out if isinstance(out, (tuple, list)) else (out,)
+    return bool(parts) and all(leaves.is_array(part) for part in parts)
+
+
+def _takes_cache(f, g, parameters, inputs, ordered):
+    """Return whether a gradient function is called with the cotangent and the cache.
+
+    With ``ordered``, exchanged arguments are a mistake, which is reported when the pair is judged.
+    """
+    exchanged = [("cache", "dout")] if ordered else []
+    if not parameters.known or len(parameters.required) != 2:
+        return True
+    forward = binding.Forward(title_of(f), inputs, 1, 1, returned_names(f))
+    try:
+        [way, *others] = binding.readings_of(g, parameters, forward)
+    except FormError:
+        return False
+    return not others and way.call.positional in (("dout", "cache"), *exchanged)
+
+
+def flagged(function):
+    """Return the derivative of a function that has a flag for it, as in ``relu(x, deriv=False)``.
+
+    Parameters
+    ----------
+    function : callable
+        The function.
+
+    Returns
+    -------
+    Adapted or None
+        The function with the flag set, without the flag among its parameters.  None if it has no
+        such flag.
+
+    Examples
+    --------
+    >>> def square(x, derivative=False):
+    ...     return 2 * x if derivative else x * x
+    >>> flagged(square)(3), flagged(abs)
+    (6, None)
+    """
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
+    flag = next(
+        (
+            name
+            for name, parameter in signature.parameters.items()
+            if parameter.default is False
+            and not words.DERIVATIVE_WORDS.isdisjoint(words.tokens(name))
+            and SWITCHES.isdisjoint(words.tokens(name))
+        ),
+        None,
+    )
+    if flag is None:
+        return None
+    gradient = Adapted(function, lambda source, *arguments: source(*arguments, **{flag: True}))
+    others = [one for name, one in signature.parameters.items() if name != flag]
+    gradient.__signature__ = signature.replace(parameters=others)
+    return gradient
+
+
+def title_of(function):
+    """Return the name of a function, for messages.
+
+    Parameters
+    ----------
+    function : callable
+        The function.
+
+    Returns
+    -------
+    str
+        The name of its type if it has no name.
+    """
+    return getattr(function, "__name__", type(function).__name__)
+
+
+def usage(f, g, given):
+    """Return the expected form and a call that works, for an error message.
+
+    Parameters
+    ----------
+    f : callable
+        Forward function.
+    g : callable
+        Gradient function.
+    given : collection of str
+        Names of the inputs.
+
+    Returns
+    -------
+    str
+        Part of a sentence.
+    """
+    inputs = ", ".join(given) or "x"
+    several = f"({inputs},)" if len(given) == 1 else f"({inputs})"
+    gradients = ", ".join(f"d{name}" for name in given) or "dx"
+    return (
+        f"expected: out, cache = {title_of(f)}({inputs}) and {gradients} = {title_of(g)}(dout, "
+        f"cache), called as ibpcl.check({title_of(f)}, {title_of(g)}, {several})"
+    )

@@ -1,0 +1,336 @@
+"""Shapes of inputs that fit together: a dense layer, a recurrent step, a convolution, a loss.
+
+A layout gives a shape, or another value, to every parameter whose name one of its patterns
+matches.  It is tried if it covers all parameters.  Sizes that may be mixed up differ: three
+examples, four features, five units.
+"""
+
+import itertools
+import re
+from typing import NamedTuple
+
+import numpy as np
+
+from ibpcl.verify.adapters import vocabulary as words
+
+# Values that are no normal arrays.
+CLASSES = "classes"  # integer labels, one for each example
+BINARY = "binary"  # zeros and ones, one for each example
+ROW = "row of zeros and ones"
+GRID = "grid of classes"  # integer labels, one for each example and step
+ONEHOT = {size: f"one of {size}" for size in (4, 5)}
+MASK = "mask"
+VALUES = {
+    CLASSES: np.array([0, 3, 1]),
+    BINARY: np.array([1.0, 0.0, 1.0]),
+    ROW: np.array([[1.0, 0.0, 1.0]]),
+    GRID: np.array([[0, 3], [1, 1], [2, 0]]),
+    MASK: np.ones((3, 2)),
+    **{name: np.eye(size)[[0, 3, 1]] for size, name in ONEHOT.items()},
+}
+# Numbers with usual names, as `plain`.
+NUMBERS = {
+    **dict.fromkeys(("reg", "lam", "lambd", "lambda", "lmbda", "lamda", "l2", "lbd"), 0.1),
+    **dict.fromkeys(("reglambda", "regparam", "weightdecay", "regularization"), 0.1),
+    **dict.fromkeys(("eps", "epsilon"), 1e-5),
+    **dict.fromkeys(("lr", "learningrate", "slope", "negativeslope"), 0.1),
+    **dict.fromkeys(("temperature", "tau"), 1.5),
+    **dict.fromkeys(("dropout", "keepprob", "droprate", "p"), 0.5),
+    **dict.fromkeys(("training", "train", "istraining"), True),
+    **dict.fromkeys(("poolheight", "poolwidth", "poolsize", "kernelsize"), 2),
+    "alpha": 0.3,
+    "beta": 0.8,
+    "gamma": 0.7,
+    "delta": 0.7,
+    "margin": 1.0,
+    "momentum": 0.9,
+    "stride": 1,
+    "pad": 1,
+    "padding": 1,
+    "axis": -1,
+    "mode": "train",
+    "seed": 0,
+}
+SETTINGS = {
+    "stride": 1,
+    "pad": 1,
+    "padding": 1,
+    "pool_height": 2,
+    "pool_width": 2,
+    "mode": "train",
+    "eps": 1e-5,
+    "momentum": 0.9,
+    "p": 0.5,
+    "seed": 0,
+    "f": 2,
+}
+X = r"t?x\w?|a|z|h|inputs?|features|aprev|data|phi|images?|img|seq|prev|act\w*|inp|xin"
+W = r"(w|weights?|theta|kernels?|filters?|filt|u|coefs?)[01]?"
+B = r"(b|bias(es)?|intercept)[01]?|c"
+Y = r"y|t|ys|labels?|targets?|ytrue|yonehot|onehot|classes|truth|expected|actual|gt"
+P = r"x|p|a|z|al|logits?|scores?|inputs?|ypred|yhat|pred\w*|probs?|outputs?|out|yp|h"
+STATE = (
+    r"(prev)?[hc](prevt|prev|0|init|t|tm1)?|(prev)?(hidden|state|cell)(prevt|prev|0|t)?|a0|aprev"
+    r"|initialstate"
+)
+W_IN = r"w[xi][a-z]*|wax|u|win|winput|wx\w*|wih"
+W_STATE = r"wh[a-z]*|waa|wrec|whh|wa|wh\w*"
+INDICES = r".*(ids|index|indices|idx|tokens)"
+OTHERS = r".*"
+
+IMAGE = "conv|pool|image|img|spatial|cnn|2d|upsampl"
+SERIES = "rnn|lstm|gru|attention|temporal|sequence|recurrent|transformer"
+INDEX = "embed|lookup|token|index|gather|word"
+TWO_CLASSES = "binary|bce"
+REGRESSION = "regression"
+
+
+class Layout(NamedTuple):
+    """Values for parameters by the patterns of their names.
+
+    Attributes
+    ----------
+    rows : tuple of (str, tuple)
+        A pattern, and its candidates: shapes of normal arrays, keys of :data:`VALUES`, or numbers.
+    words : str
+        Pattern of words in the name of a function for which the layout comes first.
+    only : bool
+        Whether the layout is for such functions alone.
+    """
+
+    rows: tuple
+    words: str = "(?!)"
+    only: bool = False
+
+
+def _layout(*rows, words="(?!)", only=False):
+    return Layout(
+        tuple((name, values if isinstance(values, list) else [values]) for name, values in rows),
+        words,
+        only,
+    )
+
+
+def _recurrent(x, gates):
+    n = gates * 5
+    rows = [(r"x|xs|inputs?|xt", x), (STATE, (3, 5)), (W_IN, (4, n)), (W_STATE, (5, n))]
+    return _layout(*rows, (r"b\w*", (n,)), (r"mask\w*", None), words=SERIES)
+
+
+def _columns_of_steps(examples, *weights):
+    inputs = [(r"x|xt", (4, *examples)), (STATE, (5, examples[0]))]
+    outputs = [(r"wy\w*", (2, 5)), (r"by", (2, 1))]
+    return _layout(*inputs, *outputs, *weights, (r"b\w*", (5, 1)))
+
+
+LAYOUTS = (
+    _layout(
+        (X, (3, 4)),
+        (W, (4, 5)),
+        (B, [(5,), (1, 5)]),
+        (r"gamma|beta|scale|shift|gain|g", (5,)),
+        (Y, [CLASSES, ONEHOT[5], (3, 5)]),
+    ),
+    _layout((r"x|z|theta|w|v", (4,)), (r"[a-dkms]|mu|sigma|scale", 0.7)),
+    _layout((r"x|v|z", (4,)), (r"a|h|m|matrix|phi", (3, 4)), (r"b|c|y|t", (3,))),
+    _layout((r"x|v|z", (4,)), (r"a|q|h|m|matrix|sigma", (4, 4)), (r"b|c", (4,))),
+    *(
+        _layout((X, (3, 4)), (rf"{W}|beta", (4, *c)), (B, 0.3), (Y, (3, *c)), words=REGRESSION)
+        for c in ((), (1,))
+    ),
+    _layout(
+        (X, (3, 4)),
+        (r"w[01]|w", (4, 6)),
+        (r"b[01]|b", (6,)),
+        (r"w[2v]|v", (6, 5)),
+        (r"b2|c", (5,)),
+        (Y, [CLASSES, ONEHOT[5], (3, 5)]),
+    ),
+    _layout((X, (3, 4)), (r"w1", (4, 6)), (r"b1", (6,)), (r"w2|v", (6,)), (r"b2", 0.3), (Y, (3,))),
+    _layout((X, (3, 4)), (r"gamma|beta|scale|shift|gain|[gb]", [(4,), (1, 4)])),
+    _layout(
+        (X, (2, 3, 4, 4)),
+        (W, (2, 3, 3, 3)),
+        (B, [(2,), (2, 1)]),
+        (r"gamma|beta", [(3,), (1, 3, 1, 1)]),
+        (r"groups", 3),
+        words=IMAGE,
+    ),
+    _layout((X, (2, 4, 4, 3)), (W, (3, 3, 3, 2)), (B, [(1, 1, 1, 2), (2,)]), words=IMAGE),
+    _layout((X, (3, 5, 5)), (W, (2, 3, 3, 3)), (B, [(2, 1), (2,)])),
+    *(_recurrent(x, gates) for gates in (1, 4) for x in ((3, 4), (3, 2, 4))),
+    *(
+        _columns_of_steps(examples, *weights)
+        for examples in ((1,), (3,), (3, 2))
+        for weights in ([(W_IN, (5, 4)), (W_STATE, (5, 5))], [(r"w[fiucog]", (5, 9))])
+    ),
+    _layout(
+        (X, (4, 3)),
+        (r"w1", (5, 4)),
+        (r"b1", (5, 1)),
+        (r"w2", (2, 5)),
+        (r"b2", (2, 1)),
+        (r"w3", (1, 2)),
+        (r"b3", (1, 1)),
+        (Y, ROW),
+    ),
+    _layout(
+        (X, (4, 3)), (r"w1", (5, 4)), (r"b1", (5, 1)), (r"w2", (1, 5)), (r"b2", (1, 1)), (Y, ROW)
+    ),
+    _layout((X, (4, 3)), (W, (5, 4)), (B, (5, 1)), (r"w2", (2, 5)), (r"b2", (2, 1)), (Y, (2, 3))),
+    _layout((X, (4, 3)), (W, (4, 1)), (B, 0.3), (Y, ROW)),
+    _layout((P, (3,)), (Y, BINARY), words=TWO_CLASSES, only=True),
+    _layout((P, (3, 4)), (Y, [ONEHOT[4], CLASSES, (3, 4)]), words="entropy|softmax|nll|svm|hinge"),
+    _layout((P, (3, 4)), (Y, [(3, 4), CLASSES, ONEHOT[4]])),
+    _layout((P, (3,)), (Y, BINARY)),
+    _layout((P, (1, 3)), (Y, ROW)),
+    _layout((P, (3, 2, 5)), (Y, GRID), (r"mask", MASK)),
+    *(
+        _layout(
+            (r"q|query|queries", (*batch, 3, 4)),
+            (r"k|keys?", (*batch, 5, 4)),
+            (r"v|values?", (*batch, 5, *((4,) if batch else (2,)))),
+            (r"mask", None),
+        )
+        for batch in ((), (2,))
+    ),
+    *(
+        _layout(  # all weights of a network with one hidden layer in a vector
+            (r"(initial)?(nn)?(params?|thetas?|parameters|weights)", (5 * 5 + 4 * 6,)),
+            (r"(n|num)in(put)?s?|(n|num)?in(put)?s?(layer)?(size|dim|units)", 4),
+            (r"(n|num)?(hidden|hid)(layer)?(size|dim|units)?", 5),
+            (r"(n|num)(labels|classes)|(n|num)?out(put)?s?(layer)?(size|dim|units)?", 4),
+            (r"x|features", (3, 4)),
+            (Y, labels),
+            (r"learningrate|regularization|l|lb", 0.1),
+        )
+        for labels in (CLASSES, ONEHOT[4])
+    ),
+    # One or two inputs of which nothing is known.
+    _layout((INDICES, CLASSES), (W, (4, 5)), (OTHERS, CLASSES), words=INDEX, only=True),
+    _layout((r"mask\w*", MASK), (OTHERS, (3, 5, 4)), words=SERIES),
+    *(_layout((OTHERS, shape), words=IMAGE) for shape in ((2, 3, 4, 4), (2, 4, 4, 3))),
+    *(
+        _layout(
+            (Y, BINARY if shape == (3,) else shape),
+            (r"gamma|beta|scale|shift|gain|offset|bias|b\d?", shape[-1:]),
+            (OTHERS, shape),
+        )
+        for shape in ((3, 4), (4,), (3,), (4, 1), (), (4, 4), (2, 3, 4, 4), (2, 4, 4, 3), (3, 5, 4))
+    ),
+    _layout((INDICES, CLASSES), (OTHERS, (3, 4))),
+)
+
+
+def fitting(names, context, shapes, probabilities, numbers):
+    """Yield inputs for all parameters from each layout that covers them.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of the parameters.
+    context : str
+        Words in the name of the function, which put some layouts first.
+    shapes : dict of str to tuple of int
+        Documented shapes.
+    probabilities : collection of str
+        Parameters that are probabilities.
+    numbers : dict of str to object
+        Values of parameters that are known to be numbers.
+
+    Yields
+    ------
+    dict of str to object
+        A value for each parameter.
+
+    Examples
+    --------
+    >>> next(fitting(["x", "W", "b"], "", {}, (), {}))["W"].shape
+    (4, 5)
+    """
+    seen = set()
+    ordered = sorted(LAYOUTS, key=lambda layout: not re.search(layout.words, context))
+    for layout in ordered:
+        if layout.only and not re.search(layout.words, context):
+            continue
+        options = {name: _candidates(name, layout, shapes, numbers) for name in names}
+        if not all(options.values()):
+            continue
+        for chosen in itertools.product(*options.values()):
+            key = tuple(map(str, chosen))
+            if key not in seen:
+                seen.add(key)
+                rng = np.random.default_rng(0)
+                values = dict(zip(names, chosen, strict=True))
+                yield {
+                    name: drawn(value, rng, name in probabilities) for name, value in values.items()
+                }
+
+
+def _candidates(name, layout, shapes, numbers):
+    """Return the candidates for one parameter; empty if a layout does not cover it."""
+    word = words.plain(name)
+    if name in numbers:
+        return [numbers[name]]
+    listed = next((values for row, values in layout.rows if re.fullmatch(row, word)), [])
+    if name in shapes:
+        fitting = [value for value in listed if np.shape(drawn(value)) == shapes[name]]
+        return fitting or [shapes[name]]
+    is_number = word in NUMBERS and (not words.is_vector(name) or not listed)
+    if is_settings(name):
+        return [SETTINGS]
+    return [NUMBERS[word]] if is_number and not words.is_prediction(name) else listed
+
+
+def drawn(value, rng=None, is_probability=False):
+    """Return a value of a layout, where shapes are drawn.
+
+    Parameters
+    ----------
+    value : tuple of int, str or object
+        A shape, a key of :data:`VALUES`, or the value itself.
+    rng : numpy.random.Generator, optional
+        Draws the array.
+    is_probability : bool
+        Whether to draw positive numbers whose rows sum to one.
+
+    Returns
+    -------
+    object
+        The value.
+    """
+    if isinstance(value, str) and value in VALUES:
+        return VALUES[value].copy()
+    if isinstance(value, dict):
+        return dict(value)
+    if not isinstance(value, tuple):
+        return value
+    rng = rng or np.random.default_rng(0)
+    if not is_probability:
+        return rng.normal(size=value) if value else float(rng.normal())
+    positive = rng.uniform(0.2, 0.8, size=value)
+    several = len(value) > 1 and value[-1] > 1
+    return positive / positive.sum(axis=-1, keepdims=True) if several else positive
+
+
+def is_settings(name):
+    """Return whether a parameter is a dict of settings, such as the stride of a convolution.
+
+    Parameters
+    ----------
+    name : str
+        Name of the parameter.
+
+    Returns
+    -------
+    bool
+        True for names such as ``conv_param`` and ``config``.
+    """
+    return name.endswith("_param") or words.plain(name) in (
+        "hparameters",
+        "hparams",
+        "hyperparameters",
+        "config",
+        "options",
+        "settings",
+    )

@@ -1,0 +1,60 @@
+"""The table of forms: each example is right, is read in its form, and is wrong when spoiled."""
+
+import pytest
+
+from ibpcl.cli import main
+from ibpcl.verify.adapters import discovery, forms, inputs, loading
+from ibpcl.verify.adapters.arguments import Code
+
+# A piece of each example, and what spoils it.
+SPOILED = {
+    "expression of recorded objects": ("(other, self.data)", "(other, other.data)"),
+    "Jacobian-vector or Hessian-vector product": ("np.cos(x) * dx", "np.sin(x) * dx"),
+    "static functions with a context": ("2 * x * dout", "x * dout"),
+    "layer": ("dout.sum(axis=0)", "5 * dout.sum(axis=0)"),
+    "output with a function for the gradient": ("dout * w, dout * x", "dout * x, dout * w"),
+    "loss with its gradient": ("/ len(y)", ""),
+    "function with cache": ("dout @ w.T", "-dout @ w.T"),
+    "derivative by its name": ("sigmoid(x) * (1 - sigmoid(x))", "x * (1 - x)"),
+}
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(text):
+        path = tmp_path / "mine.py"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize("form", forms.FORMS, ids=lambda form: form.name)
+def test_an_example_is_right_and_is_wrong_when_it_is_spoiled(form, file, capsys):
+    assert main(["check", str(file(form.example))]) == 0, capsys.readouterr().out
+    before, after = SPOILED[form.name]
+    assert form.example.count(before) == 1
+    assert main(["check", str(file(form.example.replace(before, after)))]) == 1
+
+
+@pytest.mark.parametrize("form", forms.FORMS, ids=lambda form: form.name)
+def test_an_example_is_read_in_its_form(form, file):
+    module = loading.load(str(file(form.example))).module
+    targets = discovery.targets_in(module)
+    target = next(iter(targets.values()))
+    if form.name == "expression of recorded objects":
+        target = targets["expression"]
+    ready = inputs.ready(module, target, "mine.py", {}, 0, None)
+    given = inputs.given_inputs(module, target, "mine.py") or ready.inputs
+    if given is None:
+        guessed = dict(zip(ready.forward.names, ready.forward.inputs, strict=True))
+        given = {name: guessed[name] for name in discovery.takes_inputs(target).required}
+    code = Code(target.forward, target.gradient, given, ordered=False)
+    first = next(each for each in forms.FORMS if each.recognise(code) is not None)
+    assert first.recognise == form.recognise
+
+
+def test_the_guide_shows_each_form_with_its_example():
+    guide = (loading.Path(__file__).parents[3] / "docs/checking-your-code.md").read_text()
+    for form in forms.FORMS:
+        assert form.example in guide, form.name
