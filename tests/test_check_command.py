@@ -436,7 +436,7 @@ def test_a_pair_that_raises_is_shown_with_its_lines(check, pairs):
     assert (code, err) == (1, "")
     text = " ".join(out.split())
     assert "second: WRONG" in text and "KeyError: 'lost'" in text and "line 15 of pairs.py" in text
-    assert "gradcheck" not in out and "square: ok" in out and "third: ok" in out
+    assert "ibpcl/verify" not in out and "square: ok" in out and "third: ok" in out
     assert "2 ok; 1 of 3 WRONG: yours/" in text
 
 

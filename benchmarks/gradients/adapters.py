@@ -11,8 +11,8 @@ import logging
 import numpy as np
 
 from benchmarks.gradients import Verdict
+from ibpcl.verify.check import check
 from ibpcl.verify.derivative.problem import make_problem
-from ibpcl.verify.gradcheck import check
 
 # scipy returns the norm of the difference; this tolerance is relative to the gradient.
 SCIPY_LIMIT = 1e-5
@@ -42,7 +42,7 @@ def ibpcl(f, f_vjp, inputs, wrt):
     except (ValueError, TypeError) as error:
         return Verdict(True, {}, str(error))
     wrong = {item.name: item.kind for item in report.inputs if item.verdict == "wrong"}
-    noted = tuple(habit["kind"] for habit in getattr(report, "habits", ()))
+    noted = tuple(habit.kind for habit in getattr(report, "habits", ()))
     return Verdict(report.verdict == "wrong", wrong, str(report), noted)
 
 

@@ -239,12 +239,12 @@ def _part(item, idle, size):
 def _problems(report, task, parts, left):
     """Turn problems of the pair as a whole into parts without points."""
     for problem in report.problems:
-        if problem["kind"] in UNFIT:
+        if problem.kind in UNFIT:
             # impossible over a pipe; the worker reports it
             continue
         for n in left:
             name = task.wrt[n]
-            parts[name] = Part(name, problem["kind"], problem["words"], problem["hint"], 0.0)
+            parts[name] = Part(name, problem.kind, problem.words, problem.hint, 0.0)
 
 
 def _idle(gradient, forward, inputs, rng):

@@ -233,7 +233,7 @@ def of_report(report):
         words = f"agrees with differences {size}, {entries} entries"
     if not report.ok:
         wrong = [f"{item.name}: {item.words}" for item in report.inputs if not item.ok]
-        words = "; ".join([*wrong, *(problem["words"] for problem in report.problems)])
+        words = "; ".join([*wrong, *(problem.words for problem in report.problems)])
     return Outcome(report.ok, words, {"error": report.error}, report.text(), report)
 
 

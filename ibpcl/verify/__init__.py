@@ -10,6 +10,7 @@ from ibpcl.verify.adapters.adjoint import check_adjoint
 from ibpcl.verify.adapters.pair import Pair
 from ibpcl.verify.adapters.product import hvp_pair, jvp_pair
 from ibpcl.verify.chain import ChainReport, Stage, check_chain
+from ibpcl.verify.check import assert_correct, check, check_pair
 from ibpcl.verify.derivative.curves import taylor_slope, v_curve
 from ibpcl.verify.derivative.differences import central, complex_step, richardson
 from ibpcl.verify.distributions.checking import check_distribution
@@ -24,7 +25,6 @@ from ibpcl.verify.distributions.statistics import (
     support_and_limits,
 )
 from ibpcl.verify.distributions.verdicts import ForwardReport, ForwardVerdict
-from ibpcl.verify.gradcheck import assert_correct, check, check_pair
 from ibpcl.verify.reports.kinds import KINDS
 from ibpcl.verify.reports.report import InputVerdict, Report
 

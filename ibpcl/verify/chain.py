@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.verify.gradcheck import check
+from ibpcl.verify.check import check
 from ibpcl.verify.reports.page import page
 from ibpcl.verify.reports.report import Judged, Report, worst
 

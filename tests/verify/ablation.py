@@ -10,6 +10,7 @@ first pass, which takes some minutes, finds out which these are.
 """
 
 import argparse
+import importlib
 import inspect
 import json
 import os
@@ -35,7 +36,9 @@ import ibpcl.verify.edits as edits
 import ibpcl.verify.edits.indices as indices
 import ibpcl.verify.edits.names as names
 import ibpcl.verify.edits.rules as rules
-import ibpcl.verify.gradcheck as gradcheck
+
+# The package has the function of this name as an attribute.
+checking = importlib.import_module("ibpcl.verify.check")
 
 
 class Part(NamedTuple):
@@ -98,7 +101,7 @@ PARTS = {
     "... what belongs there": Part(((diagnosis, "best_match"),), none, (matches, known)),
     **{f"... {stage}": Part((), none, (getattr(known.Known, stage),)) for stage in matches.STAGES},
     "... order": Part(((diagnosis, "patterned"),), none, (matches.patterned,)),
-    "the second point": Part(((gradcheck, "neighbour"),), none, (gradcheck.neighbour,), True),
+    "the second point": Part(((checking, "neighbour"),), none, (checking.neighbour,), True),
 }
 
 

@@ -18,6 +18,8 @@ from mutants.subject import Subject
 from ibpcl.paper import pairs
 from ibpcl.primitives import gaussian, likelihoods
 from ibpcl.verify import InputVerdict
+from ibpcl.verify.reports.kinds import Factor
+from ibpcl.verify.reports.location import Location
 
 
 @pytest.fixture(scope="module")
@@ -177,15 +179,13 @@ def judged(monkeypatch, which, **verdict):
     """Judge a mutant of ``saturating.tanh`` or ``gaussian.kl`` with a checker that always says the
     same.
     """
-    numbers = {key: verdict.pop(key) for key in ("where", "factor") if key in verdict}
+    fields = {key: verdict[key] for key in ("where", "factor") if key in verdict}
     monkeypatch.setattr(
         mutants,
         "check",
         lambda f, f_vjp, inputs, wrt, seed: Report(
             [
-                InputVerdict(
-                    name, words=verdict.get("words", ""), kind=verdict["kind"], numbers=numbers
-                )
+                InputVerdict(name, words=verdict.get("words", ""), kind=verdict["kind"], **fields)
                 for name in wrt
             ]
         ),
@@ -245,12 +245,18 @@ def test_a_checker_that_blames_right_inputs_names_nothing(monkeypatch):
         ("2 for the constant 1", {"kind": "constant_factor"}, False),
         (
             "2 for the constant 1",
-            {"kind": "constant_factor", "where": "line 2: return dh * (2 - cache * cache)"},
+            {
+                "kind": "constant_factor",
+                "where": Location("m.py", 2, text="return dh * (2 - cache * cache)"),
+            },
             True,
         ),
         (
             "2 for the constant 1",
-            {"kind": "constant_factor", "where": "line 1: def tanh_vjp(dh, cache):"},
+            {
+                "kind": "constant_factor",
+                "where": Location("m.py", 1, text="def tanh_vjp(dh, cache):"),
+            },
             False,
         ),
     ],
@@ -264,11 +270,7 @@ def test_a_factor_is_known_by_its_values(monkeypatch):
     which = mutant("saturating.tanh", "`dh * (1 - cache * cache)` without `1 - cache * cache`")
     derivative = 1 - np.tanh(which.subject.inputs["x"]) ** 2
     for scale, named in ((1, True), (1.1, False)):
-        factor = {
-            "relation": "missing",
-            "smallest": scale * derivative.min(),
-            "largest": scale * derivative.max(),
-        }
+        factor = Factor("missing", scale * derivative.min(), scale * derivative.max())
         assert judged(monkeypatch, which, kind="elementwise_factor", factor=factor).named == named
 
 

@@ -253,7 +253,7 @@ def test_a_slip_that_raises_is_wrong(name, tmp_path):
         words = words_of(report)
         assert report.verdict == "wrong" and report.score == 0, new
         assert "raises" in words and not any(item.ok for item in report.inputs), new
-        assert all("line" in item.numbers["where"] for item in report.inputs), new
+        assert all(item.where.line for item in report.inputs), new
         named = words.partition("should be")[2]
         if right not in named:
             unnamed.append((new, words))
@@ -287,7 +287,7 @@ def test_an_exception_that_no_change_mends_is_told_with_its_line(line, tmp_path)
     assert report.verdict == "wrong"
     for item in report.inputs:
         assert item.kind == "raises" and "should be" not in item.words
-        assert line in item.numbers["where"] and line in item.words
+        assert line in item.where.text and line in item.words
 
 
 def test_a_change_counts_only_if_a_gradient_that_depends_on_it_is_right(tmp_path):

@@ -73,17 +73,15 @@ def verdict_on(mistake, folder):
     if isinstance(report, str):
         helpful = bool(re.search(mistake["mentions"], report, re.IGNORECASE))
         return True, helpful, helpful
-    habits = [
-        habit for habit in report.habits if isinstance(kinds, list) and habit["kind"] in kinds
-    ]
+    habits = [habit for habit in report.habits if isinstance(kinds, list) and habit.kind in kinds]
     if report.verdict == "ok" and habits and set(kinds) & HABITS:
         return (
             True,
             True,
-            any(re.search(mistake["mentions"], habit["words"], re.IGNORECASE) for habit in habits),
+            any(re.search(mistake["mentions"], habit.words, re.IGNORECASE) for habit in habits),
         )
     wrong = [item for item in report.inputs if item.verdict == "wrong"]
-    words = " ".join(f"{item.words} {item.numbers.get('where', '')}" for item in wrong)
+    words = " ".join(f"{item.words} {item.where}" for item in wrong)
     named = bool(wrong) and all(
         item.kind in (kinds[item.name] if isinstance(kinds, dict) else kinds) for item in wrong
     )

@@ -101,7 +101,7 @@ def test_a_limit_that_does_not_act_is_a_note_and_one_that_acts_is_the_reason(bac
     assert idle.ok and all(verdict.reason is None for verdict in idle.inputs)
     for report in (acting, idle):
         (habit,) = report.habits
-        assert habit["kind"] == "not_linear" and habit["inputs"] == ["x", "w"]
+        assert habit.kind == "not_linear" and habit.inputs == ("x", "w")
 
 
 def wrong_and_clipped(dout, cache):

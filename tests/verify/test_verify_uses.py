@@ -14,14 +14,14 @@ def mistakes(forward, backward, point=(X,)):
     report = check(forward, backward, point)
     assert not report.ok
     assert report.score == 0
-    return [problem["kind"] for problem in report.problems]
+    return [problem.kind for problem in report.problems]
 
 
 def habits(forward, backward, point=(X,)):
     report = check(forward, backward, point)
     assert report.ok, str(report)
     assert report.score == 1
-    return [habit["kind"] for habit in report.habits]
+    return [habit.kind for habit in report.habits]
 
 
 def test_drawing_forward_is_judged_with_repeated_draws():
@@ -47,7 +47,7 @@ def test_rounding_between_calls_is_not_noise(size, ok):
     signs = iter(range(1, 10_000))
     report = check(lambda x: (2 * x, x), lambda d, x: 2 * d * (1 + size * (next(signs) % 2)), (X,))
     assert report.ok is ok
-    assert [problem["kind"] for problem in report.problems] == ([] if ok else ["noisy_gradient"])
+    assert [problem.kind for problem in report.problems] == ([] if ok else ["noisy_gradient"])
 
 
 def test_forward_with_changing_summation_order_is_not_noisy():
@@ -146,8 +146,8 @@ def test_hidden_accumulating_buffer_is_a_mistake():
         return buffer
 
     report = check(lambda x: (2 * x, x), backward, (X,))
-    assert [problem["kind"] for problem in report.problems] == ["accumulates"]
-    assert "training step" in report.problems[0]["words"]
+    assert [problem.kind for problem in report.problems] == ["accumulates"]
+    assert "training step" in report.problems[0].words
 
 
 def test_unused_cache_is_a_mistake_after_two_forwards():
@@ -156,8 +156,8 @@ def test_unused_cache_is_a_mistake_after_two_forwards():
         return x * x, (x,)
 
     report = check(forward, lambda d, cache: 2 * forward.last * d, (X,))
-    assert [problem["kind"] for problem in report.problems] == ["stale"]
-    assert "two forward" in report.problems[0]["words"]
+    assert [problem.kind for problem in report.problems] == ["stale"]
+    assert "two forward" in report.problems[0].words
 
 
 def test_habits_survive_json_and_appear_in_the_text():
@@ -165,7 +165,7 @@ def test_habits_survive_json_and_appear_in_the_text():
     again = Report.from_dict(report.to_dict())
     assert again.ok
     assert again.habits == report.habits
-    assert report.habits[0]["words"] in " ".join(report.text().split())
+    assert report.habits[0].words in " ".join(report.text().split())
 
 
 @pytest.mark.parametrize(

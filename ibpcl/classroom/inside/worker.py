@@ -255,9 +255,9 @@ class Worker:
         )
         return {
             "found": [
-                (item.name, item.words[:MOST_WORDS], item.numbers["where"][:MOST_WORDS])
+                (item.name, item.words[:MOST_WORDS], str(item.where)[:MOST_WORDS])
                 for item in report.inputs
-                if not item.ok and item.numbers.get("where")
+                if not item.ok and item.where
             ]
         }
 

@@ -149,11 +149,32 @@ def place(path, line):
     str
         "cell 3, line 2" for a notebook, "line 2" for any other file.
     """
+    cell, line = position(path, line)
+    return f"cell {cell}, line {line}" if cell else f"line {line}"
+
+
+def position(path, line):
+    """Return the cell of a line of the joined source, and the line in this cell.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    line : int
+        Line in its (joined) source, from 1.
+
+    Returns
+    -------
+    cell : int
+        Number of the code cell; 0 in a file that is not a notebook.
+    line : int
+        Line in the cell, or in the file.
+    """
     cells = CELLS.get(str(path))
     if not cells:
-        return f"line {line}"
+        return 0, line
     first, number = max((item for item in cells if item[0] <= line), default=cells[0])
-    return f"cell {number}, line {line - first + 1}"
+    return number, line - first + 1
 
 
 def without_commands(source):

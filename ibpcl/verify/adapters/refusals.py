@@ -4,6 +4,7 @@ import traceback
 from pathlib import Path
 
 from ibpcl.errors import UserError
+from ibpcl.verify.reports.location import NOWHERE, located
 
 OURS = Path(__file__).parents[2]
 
@@ -63,8 +64,8 @@ def place_of(error):
 
     Returns
     -------
-    str
-        Such as ``line 12 of mine.py: x = y @ z``; empty if there is no such line.
+    Location
+        As a text, ``line 12 of mine.py: x = y @ z``; false if there is no such line.
     """
     frames = [
         frame
@@ -75,13 +76,9 @@ def place_of(error):
         and f"{Path(frame.filename).parent.name}" != "importlib"
     ]
     if not frames:
-        return ""
+        return NOWHERE
     last = frames[-1]
-    return (
-        f"line {last.lineno} of {Path(last.filename).name}: {last.line}"
-        if last.line
-        else f"line {last.lineno} of {Path(last.filename).name}"
-    )
+    return located(last.filename, last.lineno, function=last.name, foreign=True)
 
 
 def passes_users_code(error):

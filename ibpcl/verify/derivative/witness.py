@@ -27,6 +27,7 @@ from ibpcl.verify.derivative.differences import (
     unit_direction,
 )
 from ibpcl.verify.derivative.kinks import kinks
+from ibpcl.verify.reports.words import Note
 
 # Seven digits above rounding: enough for the errors of long sums, too tight for a wrong formula.
 COMPLEX_RTOL = 1e-9
@@ -57,7 +58,7 @@ class Truth(NamedTuple):
         Relative tolerance, which depends on the method and the forward's conditioning.
     agreement : float
         Largest relative disagreement of the two methods; NaN if only one was used.
-    notes : tuple of str
+    notes : tuple of Note
         Remarks on the forward.
     entries : ndarray of int or None
         Flat positions of the n entries; None for directions.
@@ -259,7 +260,10 @@ def measure(problem, j, entries, rng, rtol=None, method=None):
             jacobian, _ = columns(problem, j, entries, "complex step")
     except refusals() as refusal:
         notes = (
-            f"forward is not complex-safe: it raises {type(refusal).__name__} for a complex {name}",
+            Note(
+                f"forward is not complex-safe: it raises {type(refusal).__name__} for a complex ",
+                name,
+            ),
         )
     if jacobian is not None:
         agreement, agrees = (
@@ -284,14 +288,19 @@ def measure(problem, j, entries, rng, rtol=None, method=None):
                 return by_complex_step(
                     usable,
                     np.nan,
-                    f"the complex step in {name} is not confirmed: differences are "
-                    "too coarse, because the forward is noisy or jumps near by",
+                    Note(
+                        f"the complex step in {name} is not confirmed: differences are too coarse, "
+                        "because the forward is noisy or jumps near by"
+                    ),
                 )
             gap = np.abs(values - jacobian) / np.where(size > 0, size, 1.0)
             return by_complex_step(usable, float(np.max(gap[clean], initial=0.0)))
         notes = (
-            "forward is not complex-safe: the complex step and real differences disagree, as they "
-            f"do when np.abs or a cast drops the imaginary part of {name}",
+            Note(
+                "forward is not complex-safe: the complex step and real differences disagree, as "
+                "they do when np.abs or a cast drops the imaginary part of ",
+                name,
+            ),
         )
     return Truth(
         values,

@@ -17,6 +17,7 @@ import numpy as np
 from ibpcl.verify.diagnosis.bench import Recording
 from ibpcl.verify.diagnosis.source import Code, executed_by, text_of
 from ibpcl.verify.edits.edit import in_place, name_of, put
+from ibpcl.verify.reports.location import Location
 
 LARGEST = 1e-3  # largest epsilon in a bound or a condition
 LARGEST_ADDED = 0.1  # the same for one that is added
@@ -52,8 +53,8 @@ class Guard(NamedTuple):
         "cast" for a guard that rounds numbers.
     name : str
         The guard as the user wrote it, such as "1e-8", "EPS" or "float32".
-    line : str
-        Its source line.
+    line : Location
+        Its place in the source.
     put : callable
         ``put(scale)`` returns its replacement: (parent, field, index, new node).
     value : float
@@ -66,7 +67,7 @@ class Guard(NamedTuple):
 
     kind: str
     name: str
-    line: str
+    line: Location
     put: object
     value: float = 0.0
     without: str = ""
@@ -75,7 +76,7 @@ class Guard(NamedTuple):
     @property
     def place(self):
         """The position of the line, such as "line 12"."""
-        return self.line.partition(":")[0]
+        return self.line.position
 
 
 def guards_of(code, recording, casts=None):

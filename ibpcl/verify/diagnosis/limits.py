@@ -56,13 +56,14 @@ def without_limits(problem, w):
                 continue
         except Exception:  # a modified function may raise anything
             continue
-        lines = list(dict.fromkeys(code.line(_limits(code)[number][0]) for number, _ in choice))
+        places = [code.line(_limits(code)[number][0]) for number, _ in choice]
+        lines = list(dict.fromkeys(map(str, places)))
         shown = "; ".join(lines[:MOST_SHOWN])
         more = f" and {len(lines) - MOST_SHOWN} more" if len(lines) > MOST_SHOWN else ""
         return again, Finding(
             "not_linear",
             f"the gradient is limited: {shown}{more}",
-            where=lines[0],
+            where=places[0],
             inputs=tuple(bent),
         )
     return problem, None

@@ -39,6 +39,7 @@ from ibpcl.verify.diagnosis.suspects import Suspects
 from ibpcl.verify.diagnosis.whole import digits_of, few_entries, late_factor, whole_gradient
 from ibpcl.verify.edits import LATE, edits_of
 from ibpcl.verify.reports.kinds import Finding
+from ibpcl.verify.reports.location import Replacement
 from ibpcl.verify.reports.words import constant_name
 
 MOST_COLUMNS = 40_000  # largest number of known arrays that are tried in the places
@@ -96,7 +97,9 @@ def _mistyped(evidence, inputs):
             words = (
                 f"a number is wrong: {number.written} should be {value:.10g}{constant_name(value)}"
             )
-            return dict.fromkeys(group, Finding("constant_factor", words, number.line))
+            repair = (Replacement(number.line, f"{value:.10g}"),) if number.line else ()
+            finding = Finding("constant_factor", words, number.line, repair=repair)
+            return dict.fromkeys(group, finding)
     return {}
 
 
@@ -245,7 +248,8 @@ class Search:
                 else None
             )
             words = f"{few[1]}; {edit.words()}" if few else edit.words()
-            self._take({j: Finding(edit.kind, words, self.code.line(edit.node))})
+            where = self.code.line(edit.node)
+            self._take({j: Finding(edit.kind, words, where, repair=self.code.repair(edit))})
 
     def _measure(self):
         """Find the places where one mistake can explain all wrong inputs, or each alone."""
@@ -340,7 +344,7 @@ class Search:
         # without the source of the gradient function, no change of it was tried
         operations = f"any change of one operation{exception}, " if self.code is not None else ""
         lines = dict.fromkeys(
-            self.code.line(hole.place.node)
+            str(self.code.line(hole.place.node))
             for group, group_holes in self.places
             for hole in group_holes
             if j in group and hole.telling

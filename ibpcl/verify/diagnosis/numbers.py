@@ -14,6 +14,7 @@ import numpy as np
 from ibpcl.verify.derivative.differences import central, complex_step, first_step, random_direction
 from ibpcl.verify.diagnosis.guards import changed, unwrapped
 from ibpcl.verify.diagnosis.source import Code, executed_by, text_of
+from ibpcl.verify.reports.location import Location
 
 SHORTEST = 3  # smallest number of significant digits of a rounded number
 MOST_CONSTANTS = 12  # largest number of constants that are changed
@@ -40,8 +41,8 @@ class Number(NamedTuple):
         The constant as it is written.
     last : float
         The size of one unit in its last written digit.
-    line : str
-        The source line.
+    line : Location
+        Its place in the source.
     """
 
     side: int
@@ -49,7 +50,7 @@ class Number(NamedTuple):
     value: float
     written: str
     last: float
-    line: str
+    line: Location
 
 
 class Numbers:

@@ -335,7 +335,8 @@ def _finding(forward, fits):
     numbers, constant = min(fits, key=plainness)
     places = [forward.code.places[number] for number in numbers]
     path = " and ".join(
-        f"`{place.text}` in `{_shown(place)}` (line {place.node.lineno} of the forward)"
+        f"`{place.text}` in `{_shown(place)}` ({forward.code.line(place.node).position} of the "
+        "forward)"
         for place in places
     )
     names = dict.fromkeys(

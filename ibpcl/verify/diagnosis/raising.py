@@ -21,6 +21,7 @@ from ibpcl.verify.edits import LATE, edits_of
 from ibpcl.verify.edits.edit import Edit, parsed, put
 from ibpcl.verify.edits.fitting import fitting_edits
 from ibpcl.verify.reports.kinds import HINTS
+from ibpcl.verify.reports.location import Location
 from ibpcl.verify.reports.report import InputVerdict
 
 MOST_RUNS = 600  # largest number of runs of changed functions
@@ -37,8 +38,10 @@ class Repair(NamedTuple):
         The change.
     words : str
         The mistake as a sentence.
-    where : str
-        Its source line.
+    where : Location
+        Its place in the source.
+    replacements : tuple of Replacement
+        The text that makes the change in the user's file.
     f_vjp : callable
         The changed gradient function.
     right : list of int
@@ -49,7 +52,8 @@ class Repair(NamedTuple):
 
     edit: Edit
     words: str
-    where: str
+    where: Location
+    replacements: tuple
     f_vjp: object
     right: list
     affected: list
@@ -115,24 +119,21 @@ def verdict_on_raising(name, error, repair=None, j=None, other=None):
     line = place_of(error)
     what = raised(error, "").strip()
     if repair is None:
-        return InputVerdict(name, "raises", what, HINTS["raises"], numbers=_where(line))
+        return InputVerdict(name, "raises", what, HINTS["raises"], where=line)
     still = other is not None and other.verdict == "wrong"
     if j in repair.affected:
         words = f"{what}: {repair.words}"
         if still:
             words += f"; with this repaired: {other.words}"
         kind = repair.edit.kind
-        return InputVerdict(name, kind, words, HINTS[kind], numbers=_where(repair.where))
+        return InputVerdict(
+            name, kind, words, HINTS[kind], where=repair.where, repair=repair.replacements
+        )
     if still:
         words = f"{NOT_REACHED}; with this repaired: {other.words}"
-        where = _where(other.numbers.get("where", ""))
-        return InputVerdict(name, other.kind, words, other.hint, numbers=where)
+        return InputVerdict(name, other.kind, words, other.hint, where=other.where)
     kind = repair.edit.kind  # one mistake, which keeps this gradient from being computed
-    return InputVerdict(name, kind, NOT_REACHED, HINTS[kind], numbers=_where(line))
-
-
-def _where(line):
-    return {"where": line} if line else {}
+    return InputVerdict(name, kind, NOT_REACHED, HINTS[kind], where=line)
 
 
 def repair_of(problem, error, w, rng, rtol=None):
@@ -255,6 +256,7 @@ class _Search:
     def _repair(self, edit, right, affected):
         words = edit.words()
         where = self.code.line(edit.node)
+        texts = self.code.repair(edit)
         edit.swap()
         compiled = self.code.compile()
         trees = self.code.trees
@@ -268,7 +270,7 @@ class _Search:
             self.executed,
             lambda code: code.with_trees(trees),
         )
-        return Repair(edit, words, where, f_vjp, right, affected)
+        return Repair(edit, words, where, texts, f_vjp, right, affected)
 
 
 def _moved(parent, field, index, new):

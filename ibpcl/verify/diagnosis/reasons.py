@@ -104,7 +104,7 @@ def explain(problem, verdicts, truths, terms, limit=None, known=None):
         The verdicts on the pair.  Those with a reason are changed.
     truths : dict
         The derivatives of the pair, by position of the input.
-    terms : ibpcl.verify.gradcheck.Terms
+    terms : ibpcl.verify.check.Terms
         How pairs are compared.
     limit : tuple of (Problem, Finding), optional
         The pair without the limits of its gradient, and the note on them.
@@ -181,7 +181,7 @@ def _without_one_sided(result, verdicts, guards, rounding, terms, inputs):
 
 def _along(problem, verdicts, inputs):
     """Return directions for some inputs, and those whose forward is right with complex numbers."""
-    safe = {j for j in inputs if verdicts[j].numbers.get("witness") == "complex step"}
+    safe = {j for j in inputs if verdicts[j].witness == "complex step"}
     return directions_of(problem, inputs), safe
 
 
@@ -205,7 +205,7 @@ def _by_constants(result, verdicts, terms, inputs, errors, known):
         if not numbers:
             continue
         places = " and ".join(
-            dict.fromkeys(f"{number.written} in {_place(number.line)}" for number in numbers)
+            dict.fromkeys(f"{number.written} in {number.line.position}" for number in numbers)
         )
         words = (
             f"the {'constants' if len(numbers) > 1 else 'constant'} {places} "
@@ -250,8 +250,7 @@ def settle(verdict, reason, size, safe=False):
         verdict.kind = KINDS[reason.kind]
         verdict.words = reason.words
         verdict.hint = HINTS[verdict.kind]
-        if reason.where:
-            verdict.numbers["where"] = reason.where
+        verdict.where = reason.where
 
 
 def _accept(verdict, rtol):
@@ -287,7 +286,7 @@ def _by_limit(result, verdicts, finding, terms, inputs, errors):
     Returns the inputs that are left, whose ``errors`` become those without the limit.
     """
     words = (
-        f"the limit in {_place(finding.where)} acts at these inputs; without it, the gradient is "
+        f"the limit in {finding.where.position} acts at these inputs; without it, the gradient is "
         "right"
     )
     reason = Reason("limit", words, finding.where)
@@ -313,7 +312,7 @@ def _in_double(result, verdicts, exact, guards, terms, inputs, errors):
         The pair without its casts.
     guards : Guards
         The guards of the pair.
-    terms : ibpcl.verify.gradcheck.Terms
+    terms : ibpcl.verify.check.Terms
         How pairs are compared.
     inputs : list of int
         Positions of inputs that are not right.
@@ -417,8 +416,3 @@ def _reason(guards):
 def _named(guards):
     """Return the names and lines of guards in words."""
     return " and ".join(dict.fromkeys(f"{guard.name} in {guard.place}" for guard in guards))
-
-
-def _place(line):
-    """Return the position of a source line, such as "line 12"."""
-    return line.partition(":")[0]

@@ -11,18 +11,16 @@ import ast
 import contextlib
 import copy
 import inspect
-import linecache
 import sys
 import textwrap
 import types
 from functools import cached_property, lru_cache
-from pathlib import Path
 
 import numpy as np
 
-from ibpcl.verify.adapters import notebooks
 from ibpcl.verify.adapters.loading import is_library
 from ibpcl.verify.adapters.pair import Adapted
+from ibpcl.verify.reports.location import NOWHERE, located, replacements
 
 WATCH = "__watch__"
 SHELL = "<gradient without source>"  # the file of a function around such a gradient
@@ -239,7 +237,7 @@ class Code:
         return self._compiled([ast.fix_missing_locations(tree) for tree in trees])
 
     def line(self, node):
-        """Return the source line of a node, as in "line 12: dw = x.T @ dout".
+        """Return the place of a node; as a text, "line 12: dw = x.T @ dout".
 
         Parameters
         ----------
@@ -248,16 +246,37 @@ class Code:
 
         Returns
         -------
-        str
-            Empty in a gradient function without source.
+        Location
+            False in a gradient function without source.
         """
         file = getattr(node, "file", self.file)
         if file == SHELL:
-            return ""
-        text = linecache.getline(file, node.lineno).strip()
-        place = notebooks.place(file, node.lineno)
-        place += "" if file == self.file else f" of {Path(file).name}"
-        return f"{place}: {text}" if text else place
+            return NOWHERE
+        around = [
+            name
+            for name, tree in self.trees.items()
+            if getattr(tree, "file", self.file) == file
+            and tree.lineno <= node.lineno <= tree.end_lineno
+        ]
+        name = around[-1] if around else self.name
+        name = self.function.__qualname__ if name == self.name else name
+        return located(file, node.lineno, node, function=name, foreign=file != self.file)
+
+    def repair(self, edit):
+        """Return the text that makes an edit in the user's file.
+
+        Parameters
+        ----------
+        edit : ibpcl.verify.edits.edit.Edit
+            The edit, which is not made in the trees at present.
+
+        Returns
+        -------
+        tuple of Replacement
+            Empty in a gradient function without source.
+        """
+        made = replacements(edit.puts, self.line, text_of)
+        return made if all(part.where for part in made) else ()
 
 
 class Place:
@@ -437,6 +456,11 @@ def _parsed(function):
         raise ValueError(f"Code: cannot read the source of {function.__qualname__}") from error
     _keep_texts(tree, text.splitlines())
     ast.increment_lineno(tree, max(start, 1) - 1)
+    indent = len(lines[0]) - len(lines[0].lstrip())
+    for node in ast.walk(tree):
+        if hasattr(node, "col_offset"):
+            node.col_offset += indent
+            node.end_col_offset += indent
     made = tree.body[0]
     if not isinstance(made, ast.FunctionDef):
         raise ValueError(

@@ -14,6 +14,8 @@ two.
 
 import numpy as np
 
+from ibpcl.verify.reports.words import Note
+
 NOTE = (
     "is symmetric, and the forward reads its {} triangle only: the gradient is compared for "
     "symmetric changes"
@@ -66,7 +68,7 @@ def for_symmetric_changes(truth, x, name, gradients):
         jacobian=symmetrized[0],
         error=symmetrized[1],
         triangle=read,
-        notes=(*truth.notes, f"{name} {NOTE.format(read)}"),
+        notes=(*truth.notes, Note(f"{name} {NOTE.format(read)}")),
     )
 
 

@@ -1,130 +1,170 @@
-"""Names for the kinds of mistakes, with a hint for each of them.
+"""Names for the kinds of mistakes, with their meaning and a hint for each of them.
 
 A side effect that leaves the numbers right in normal use is reported as a note with the same kind.
-
-======================  ===========================================================================
-kind                    meaning
-======================  ===========================================================================
-``ok``                  right
-``undecided``           the numerical derivatives are too coarse here for a verdict
-``sign``                the sign is wrong, of the whole or of one term
-``constant_factor``     off by a factor that is the same everywhere, or a number in the formula is
-                        wrong
-``mean``                a mean where the sum over the examples belongs
-``transposed``          two axes exchanged, or the operands of a product of matrices
-``not_summed``          the input was broadcast; its gradient was not summed back
-``summed``              summed where no sum belongs, or over the wrong axis
-``missing_term``        a term, a path, a step or a use is missing (or there is one too many)
-``elementwise_factor``  a factor that varies from entry to entry is missing, extra or wrong
-``swapped``             it is the gradient of another input
-``shifted``             right numbers in the wrong places: off by one, reversed, permuted
-``few_entries``         right except at a few entries
-``precision``           right to some digits only
-``wrong_shape``         its shape differs from that of its input
-``non_finite``          NaN or infinite where the true gradient is finite
-``piecewise_constant``  the forward is rounded or thresholded, so its derivative is zero
-``not_linear``          not linear in ``dout``
-``layout``              right only for some memory layouts of ``dout``
-``kink``                at a kink, it is not between the one-sided derivatives
-``guard``               it leaves out an epsilon or a bound of the forward, or adds another one
-``forward``             the backward is right for a forward that differs in one place
-``changes_cotangent``   it overwrites ``dout`` (a note)
-``changes_cache``       it overwrites or uses up the cache (a note)
-``changes_input``       the pair overwrites its inputs (a note if the numbers stay right)
-``noisy_gradient``      it draws random numbers
-``accumulates``         it grows from call to call (a note for an object that the user resets)
-``stale``               it uses values of an earlier call, not its cache (a note if it has no
-                        cache)
-``raises``              the gradient function raises an exception
-``wrong``               wrong in another way
-======================  ===========================================================================
 """
 
 from typing import NamedTuple
 
-HINTS = {
-    "sign": "look for a minus that was lost or added; d(-x) = -dx, and d(1/x) = -dx / x^2",
-    "constant_factor": (
-        "compare the constants of the forward with those of its derivative, one after another"
+from ibpcl.verify.reports.location import NOWHERE, Location
+
+
+class Kind(NamedTuple):
+    """A kind of mistake.
+
+    Attributes
+    ----------
+    meaning : str
+        What the gradient, or the pair, does.
+    hint : str
+        Advice on where to look first.
+    """
+
+    meaning: str
+    hint: str
+
+
+TABLE = {
+    "sign": Kind(
+        "the sign is wrong, of the whole or of one term",
+        "look for a minus that was lost or added; d(-x) = -dx, and d(1/x) = -dx / x^2",
     ),
-    "mean": (
-        "dout already contains the weight of every output: sum, do not average (a course may let "
-        "each layer divide by the batch size; then its loss must not divide, too)"
+    "constant_factor": Kind(
+        "off by a factor that is the same everywhere, or a number in the formula is wrong",
+        "compare the constants of the forward with those of its derivative, one after another",
     ),
-    "transposed": (
-        "write down the shape of every factor: for y = x @ W, dW = x.T @ dy and dx = dy @ W.T"
+    "mean": Kind(
+        "a mean where the sum over the examples belongs",
+        "dout already contains the weight of every output: sum, do not average (a course "
+        "may let each layer divide by the batch size; then its loss must not divide, too)",
     ),
-    "not_summed": (
-        "an input that was broadcast over an axis gets the sum over that axis: .sum(axis=...)"
+    "transposed": Kind(
+        "two axes exchanged, or the operands of a product of matrices",
+        "write down the shape of every factor: for y = x @ W, dW = x.T @ dy and dx = dy @ W.T",
     ),
-    "summed": "sum over exactly the axes that broadcasting has added, and over no others",
-    "missing_term": (
-        "an input that is used in two places gets two terms: product rule, or a normalizer"
+    "not_summed": Kind(
+        "the input was broadcast; its gradient was not summed back",
+        "an input that was broadcast over an axis gets the sum over that axis: .sum(axis=...)",
     ),
-    "elementwise_factor": "chain rule: every function on the path contributes its derivative once",
-    "swapped": "return the gradients in the order of the inputs",
-    "shifted": (
-        "check the bounds of the slices, the direction of cumulative sums, and flipped kernels"
+    "summed": Kind(
+        "summed where no sum belongs, or over the wrong axis",
+        "sum over exactly the axes that broadcasting has added, and over no others",
     ),
-    "few_entries": (
-        "look for special entries: borders, masks, ties, repeated indices, in-place writes"
+    "missing_term": Kind(
+        "a term, a path, a step or a use is missing (or there is one too many)",
+        "an input that is used in two places gets two terms: product rule, or a normalizer",
     ),
-    "precision": "compute in float64, and differentiate by hand rather than by differences",
-    "piecewise_constant": (
-        "a straight-through estimate is not a gradient: check the smooth part, without the rounding"
+    "elementwise_factor": Kind(
+        "a factor that varies from entry to entry is missing, extra or wrong",
+        "chain rule: every function on the path contributes its derivative once",
     ),
-    "not_linear": (
-        "every term of a vector-Jacobian product is dout times something that does not depend on "
-        "dout"
+    "swapped": Kind(
+        "it is the gradient of another input",
+        "return the gradients in the order of the inputs",
     ),
-    "layout": "use dout as an array: no .data, no strides, no assignment to dout.shape",
-    "kink": (
-        "at a kink return a value between the derivatives on both sides, such as 0 or 1 for a ReLU"
+    "shifted": Kind(
+        "right numbers in the wrong places: off by one, reversed, permuted",
+        "check the bounds of the slices, the direction of cumulative sums, and flipped kernels",
     ),
-    "guard": (
-        "differentiate the guard, too, or make it smaller: it is not small beside the numbers "
-        "that it guards"
+    "few_entries": Kind(
+        "right except at a few entries",
+        "look for special entries: borders, masks, ties, repeated indices, in-place writes",
     ),
-    "forward": "compare the line with the formula that you wanted to write down",
-    "undecided": (
-        "use float64 throughout, smaller and better conditioned inputs, fewer exact zeros, and a "
-        "forward that takes complex numbers (no np.abs, .real or cast); or check the stages one "
-        "by one"
+    "precision": Kind(
+        "right to some digits only",
+        "compute in float64, and differentiate by hand rather than by differences",
     ),
-    "wrong_shape": "the gradient of an input has the shape of that input",
-    "non_finite": (
-        "look for a division by zero, the log of zero, or exp that overflows; use the stable form"
+    "piecewise_constant": Kind(
+        "the forward is rounded or thresholded, so its derivative is zero",
+        "a straight-through estimate is not a gradient: check the smooth part, without the "
+        "rounding",
     ),
-    "wrong": (
-        "halve the function with check_chain and see which half is wrong, or set all inputs but "
-        "one to zero"
+    "not_linear": Kind(
+        "not linear in dout",
+        "every term of a vector-Jacobian product is dout times something that does not "
+        "depend on dout",
     ),
-    "raises": (
-        "write down the shape of every array on this line; the gradient of an input has the shape "
-        "of that input"
+    "layout": Kind(
+        "right only for some memory layouts of dout",
+        "use dout as an array: no .data, no strides, no assignment to dout.shape",
     ),
-    "changes_cotangent": "write into a copy: dout still belongs to the caller",
-    "changes_cache": (
-        "write into a copy (p = p.copy()): a second call of the gradient gives another result"
+    "kink": Kind(
+        "at a kink, it is not between the one-sided derivatives",
+        "at a kink return a value between the derivatives on both sides, such as 0 or 1 for a ReLU",
     ),
-    "changes_input": "work on a copy, or write the result into a new array",
-    "noisy_gradient": "read the noise of the forward from the cache",
-    "accumulates": (
-        "start from zeros in every call: a buffer outside the function, or a default argument, "
-        "keeps its values"
+    "guard": Kind(
+        "it leaves out an epsilon or a bound of the forward, or adds another one",
+        "differentiate the guard, too, or make it smaller: it is not small beside the "
+        "numbers that it guards",
     ),
-    "stale": (
-        "read every value from the cache that is passed to the gradient, not from a global or an "
-        "attribute"
+    "forward": Kind(
+        "the backward is right for a forward that differs in one place",
+        "compare the line with the formula that you wanted to write down",
+    ),
+    "undecided": Kind(
+        "the numerical derivatives are too coarse here for a verdict",
+        "use float64 throughout, smaller and better conditioned inputs, fewer exact zeros, "
+        "and a forward that takes complex numbers (no np.abs, .real or cast); or check the "
+        "stages one by one",
+    ),
+    "wrong_shape": Kind(
+        "its shape differs from that of its input",
+        "the gradient of an input has the shape of that input",
+    ),
+    "non_finite": Kind(
+        "NaN or infinite where the true gradient is finite",
+        "look for a division by zero, the log of zero, or exp that overflows; use the stable form",
+    ),
+    "wrong": Kind(
+        "wrong in another way",
+        "halve the function with check_chain and see which half is wrong, or set all inputs "
+        "but one to zero",
+    ),
+    "raises": Kind(
+        "the gradient function raises an exception",
+        "write down the shape of every array on this line; the gradient of an input has the "
+        "shape of that input",
+    ),
+    "changes_cotangent": Kind(
+        "it overwrites dout (a note)",
+        "write into a copy: dout still belongs to the caller",
+    ),
+    "changes_cache": Kind(
+        "it overwrites or uses up the cache (a note)",
+        "write into a copy (p = p.copy()): a second call of the gradient gives another result",
+    ),
+    "changes_input": Kind(
+        "the pair overwrites its inputs (a note if the numbers stay right)",
+        "work on a copy, or write the result into a new array",
+    ),
+    "noisy_gradient": Kind(
+        "it draws random numbers",
+        "read the noise of the forward from the cache",
+    ),
+    "accumulates": Kind(
+        "it grows from call to call (a note for an object that the user resets)",
+        "start from zeros in every call: a buffer outside the function, or a default "
+        "argument, keeps its values",
+    ),
+    "stale": Kind(
+        "it uses values of an earlier call, not its cache (a note if it has no cache)",
+        "read every value from the cache that is passed to the gradient, not from a global "
+        "or an attribute",
     ),
 }
-UNFIT = {  # problems of the forward that prevent any verdict on a gradient
-    "noisy_forward": "make the noise an argument of the forward, and draw it outside",
-    "non_finite_forward": (
-        "choose inputs inside the domain, or use a stable form (log1p, expm1, logsumexp)"
+# Problems of the forward that prevent any verdict on a gradient.
+UNFIT_TABLE = {
+    "noisy_forward": Kind(
+        "the forward draws random numbers",
+        "make the noise an argument of the forward, and draw it outside",
+    ),
+    "non_finite_forward": Kind(
+        "the forward is not finite at the inputs",
+        "choose inputs inside the domain, or use a stable form (log1p, expm1, logsumexp)",
     ),
 }
-KINDS = ("ok", *HINTS)
+HINTS = {name: kind.hint for name, kind in TABLE.items()}
+UNFIT = {name: kind.hint for name, kind in UNFIT_TABLE.items()}
+KINDS = ("ok", *TABLE)
 
 
 class Reason(NamedTuple):
@@ -139,13 +179,29 @@ class Reason(NamedTuple):
         ``np.clip``.
     words : str
         The reason as a sentence.
-    where : str
-        Its source line; empty if unknown.
+    where : Location
+        Its place in the source; false if unknown.
     """
 
     kind: str
     words: str
-    where: str = ""
+    where: Location = NOWHERE
+
+
+class Factor(NamedTuple):
+    """A wrong factor.
+
+    Attributes
+    ----------
+    relation : {"missing", "extra"}
+        Whether the gradient lacks it or has it once too often.
+    smallest, largest : float
+        Its smallest and largest value.
+    """
+
+    relation: str
+    smallest: float
+    largest: float
 
 
 class Finding(NamedTuple):
@@ -157,19 +213,22 @@ class Finding(NamedTuple):
         One of :data:`KINDS`, or a key of :data:`UNFIT`.
     words : str
         The mistake as a sentence.
-    where : str
-        The source line of the mistake; empty if unknown.
-    factor : tuple of (str, float, float) or None
-        For a wrong factor, "missing" or "extra" with its smallest and largest value.
-    inputs : tuple of int
-        Positions of the inputs whose gradients a side effect changes.
+    where : Location
+        The place of the mistake in the source; false if unknown.
+    factor : Factor or None
+        The wrong factor, if the mistake is one.
+    inputs : tuple of int or str
+        Positions of the inputs whose gradients a side effect changes; in a report, their names.
+    repair : tuple of Replacement
+        The text that repairs the source; empty if unknown.
     """
 
     kind: str
     words: str
-    where: str = ""
-    factor: tuple | None = None
+    where: Location = NOWHERE
+    factor: Factor | None = None
     inputs: tuple = ()
+    repair: tuple = ()
 
     @property
     def hint(self):

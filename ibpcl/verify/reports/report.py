@@ -1,17 +1,18 @@
-"""Report on a gradient: text and HTML for people, a dict for programs, a score for graders."""
+"""Report on a gradient as data: verdict, kind, place, reason, advice, repair and numbers.
 
-import textwrap
+Four modules print it: :mod:`~ibpcl.verify.reports.text`, :mod:`~ibpcl.verify.reports.page` (HTML),
+:mod:`~ibpcl.verify.reports.plain` (JSON) and :mod:`~ibpcl.verify.reports.sarif`.
+"""
+
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from ibpcl.verify.reports.kinds import UNFIT, Reason
+from ibpcl.verify.reports import text
+from ibpcl.verify.reports.kinds import UNFIT, Factor, Finding, Reason
+from ibpcl.verify.reports.location import NOWHERE, Location, Replacement
 from ibpcl.verify.reports.page import drawn, page
-from ibpcl.verify.reports.plain import plain, restored
-from ibpcl.verify.reports.words import count
-
-WIDTH = 80  # columns of the text
-METHODS = {"complex step": "complex step", "Richardson differences": "differences"}
+from ibpcl.verify.reports.plain import plain, typed
 
 
 def worst(verdicts):
@@ -71,10 +72,21 @@ class InputVerdict(Judged):
         Largest relative error over all compared entries (or directions).
     numbers : dict
         The numbers behind the verdict: entries compared, wrong and skipped at kinks, the worst
-        entry, the numerical method and its agreement with the second one, the Taylor slope.
+        entry, the tolerance, the agreement of the two numerical methods, the Taylor slope.
     reason : Reason or None
         What explains the whole difference, if a part of the code does that is not a mistake in the
         derivation: a guard, a rounded constant, numbers of a small type, a limit.
+    where : Location
+        The place of the mistake in the source; false if unknown.
+    factor : Factor or None
+        The wrong factor, if the mistake is one.
+    repair : tuple of Replacement
+        The text that repairs the source; empty if unknown.
+    witness : str
+        The numerical method: "complex step" or "Richardson differences"; empty if nothing was
+        measured.
+    weak : bool
+        Whether the gradient is right, but zero, so that the test says little.
     """
 
     name: str
@@ -84,6 +96,11 @@ class InputVerdict(Judged):
     error: float = float("nan")
     numbers: dict = field(default_factory=dict)
     reason: Reason | None = None
+    where: Location = NOWHERE
+    factor: Factor | None = None
+    repair: tuple = ()
+    witness: str = ""
+    weak: bool = False
 
     @property
     def verdict(self):
@@ -104,51 +121,13 @@ class InputVerdict(Judged):
         share = 1 - n["wrong"] / compared if compared else 0.0
         return {"ok": seen, "undecided": 0.0, "wrong": 0.5 * share * seen}[self.verdict]
 
-    def lines(self):
-        """Return the verdict as a list of lines without indentation."""
-        n = self.numbers
-        over = (
-            f"{n['directions']} random directions"
-            if "directions" in n
-            else count(n.get("compared", 0))
-        )
-        over += f", {n['skipped']} skipped at jumps" if n.get("skipped") else ""
-        beside = self.reason is not None and self.reason.words not in self.words
-        reason = [f"reason: {self.reason.words}"] if beside else []
-        if self.ok:
-            allowed = f" (tolerance {n['rtol']:.0e})" if "rtol" in n else ""
-            return [
-                f"error {self.error:.1e}{allowed} over {over}"
-                + (f"; {self.words}" if self.words else ""),
-                *reason,
-            ]
-        lines = [self.words]
-        if self.kind == "undecided" and "rtol" in n and np.isfinite(self.error):
-            lines.append(f"error {self.error:.1e} (tolerance {n['rtol']:.0e}) over {over}")
-        if "worst" in n:
-            lines.append(
-                f"{'off' if self.undecided else 'wrong'} at {n['wrong']} of {over}; worst at "
-                f"{n['worst']}: got " + _apart(n["got"], n["expected"])
-            )
-        if "where" in n:
-            lines.append(n["where"])
-        if np.isfinite(n.get("taylor_slope", np.nan)):
-            lines.append(f"Taylor remainder: slope {n['taylor_slope']:.2f} (right: 2, wrong: 1)")
-        return lines + reason
+    def text(self):
+        """Return the verdict as text that fits into 80 columns."""
+        return text.of_input(self)
 
     def to_dict(self):
         """Return the verdict as a dict that ``json.dumps`` accepts."""
-        return {
-            "name": self.name,
-            "kind": self.kind,
-            "ok": self.ok,
-            "words": self.words,
-            "hint": self.hint,
-            "error": plain(self.error),
-            "score": self.score,
-            "numbers": plain(self.numbers),
-            "reason": None if self.reason is None else self.reason._asdict(),
-        }
+        return {**plain(self), "ok": self.ok, "score": self.score}
 
 
 @dataclass
@@ -161,21 +140,21 @@ class Report(Judged):
         Name of the gradient function.
     inputs : list of InputVerdict
         The verdicts, in the order of the gradients.
-    problems : list of dict
-        Findings that make the pair unfit, such as noise, infinities or overwritten arguments.
-        Keys: ``kind``, ``words`` and ``hint``.
+    problems : list of Finding
+        What makes the pair unfit, such as noise, infinities or overwritten arguments.
     notes : list of str
         Remarks that are not mistakes.
     numbers : dict
         The seed of the check.
-    habits : list of dict
-        Side effects and limits that leave the numbers right.  Keys: ``kind``, ``words``, ``hint``
-        and ``inputs``.
+    habits : list of Finding
+        Side effects and limits that leave the numbers right.
     curves : dict of str to Curves
         V-curve and Taylor remainders of each input, computed when they are drawn.
     unjudged : list of str
         Sentences about gradients that are not judged: returned arrays that belong to no input, and
         inputs without a gradient.  A report with such sentences is not "ok".
+    where : Location
+        Where the gradient function is defined; false if unknown.
     """
 
     title: str
@@ -186,12 +165,13 @@ class Report(Judged):
     habits: list = field(default_factory=list)
     curves: dict = field(default_factory=dict, repr=False)
     unjudged: list = field(default_factory=list)
+    where: Location = NOWHERE
 
     @property
     def verdict(self):
         """One of "ok", "wrong" and "undecided"."""
         if self.problems:  # a forward that cannot be checked is not wrong
-            unfit = all(problem["kind"] in UNFIT for problem in self.problems)
+            unfit = all(problem.kind in UNFIT for problem in self.problems)
             return "undecided" if unfit else "wrong"
         return worst([item.verdict for item in self.inputs] + ["undecided"] * len(self.unjudged))
 
@@ -224,95 +204,21 @@ class Report(Judged):
 
     def text(self):
         """Return the report as text that fits into 80 columns."""
-        wrong = [item for item in self.inputs if item.verdict == "wrong"]
-        verdict = (
-            "ok"
-            if self.ok
-            else self.verdict.upper()
-            + (f" for {len(wrong)} of {len(self.inputs)} inputs" if wrong else "")
-        )
-        weak = sum(item.ok and bool(item.numbers.get("zero")) for item in self.inputs)
-        weakly = f" ({weak} of {len(self.inputs)} inputs hardly tested)" if weak else ""
-        first = f"{self.title}: {verdict}{weakly}, score {self.score:.2f}"
-        left = "".join(f"; not judged: {sentence}" for sentence in self.unjudged)
-        lines = _wrapped(first + left, "    ") if left else [first]
-        right = [item for item in self.inputs if item.ok and not item.words and item.reason is None]
-        for names, first, *rest in _grouped([item for item in self.inputs if item not in right]):
-            lines += _wrapped(f"  {names}  {first}", "      ")
-            for line in rest:
-                lines += _wrapped(f"      {line}", "        ")
-        if right:
-            lines += _wrapped(f"  {self._right(right)}", "    ")
-        named = {item.words for item in self.inputs}
-        for problem in self.problems:
-            if not any(problem["words"] in words for words in named):
-                lines += _wrapped(f"  {problem['kind']}: {problem['words']}", "    ")
-                lines += _wrapped(f"    hint: {problem['hint']}", "      ")
-        for habit in self.habits:
-            lines += _wrapped(f"  note: {habit['words']}", "    ")
-        witnesses = "" if len(right) == len(self.inputs) else self._witnesses()
-        lines += [
-            line
-            for note in [witnesses, *_joined(self.notes, [item.name for item in self.inputs])]
-            if note
-            for line in _wrapped(f"  {note}", "    ")
-        ]
-        return "\n".join(lines)
-
-    def _right(self, items):
-        """Return one line for the inputs whose gradients are right."""
-        total = sum(
-            item.numbers.get("compared", 0) for item in items if "directions" not in item.numbers
-        )
-        directed = [item for item in items if "directions" in item.numbers]
-        over = [count(total)] if total else []
-        over += (
-            [f"{sum(item.numbers['directions'] for item in directed)} random directions"]
-            if directed
-            else []
-        )
-        skipped = sum(item.numbers.get("skipped", 0) for item in items)
-        over += [f"{skipped} skipped at jumps"] if skipped else []
-        names = ", ".join(item.name for item in items)
-        names = names if len(names) <= 24 else f"{len(items)} inputs"
-        error = max((item.error for item in items), key=lambda error: (np.isnan(error), error))
-        allowed = max(
-            (item.numbers["rtol"] for item in items if "rtol" in item.numbers), default=None
-        )
-        tolerance = "" if allowed is None else f" (tolerance {allowed:.0e})"
-        methods = dict.fromkeys(
-            METHODS[item.numbers["witness"]] for item in items if "witness" in item.numbers
-        )
-        by = f", {' and '.join(methods)}" if methods else ""
-        return f"{names}: error {error:.0e}{tolerance} over {', '.join(over)}{by}"
-
-    def _witnesses(self):
-        methods = dict.fromkeys(
-            item.numbers["witness"] for item in self.inputs if "witness" in item.numbers
-        )
-        known = [
-            item.numbers["agreement"]
-            for item in self.inputs
-            if np.isfinite(item.numbers.get("agreement", np.nan))
-        ]
-        if not methods:
-            return ""
-        confirmed = f", confirmed by Richardson differences to {max(known):.0e}" if known else ""
-        return f"witness: {' and '.join(methods)}{confirmed}"
+        return text.of_report(self)
 
     def to_dict(self):
         """Return the report as a dict that ``json.dumps`` accepts."""
+        advice = {
+            name: [{**plain(finding), "hint": finding.hint} for finding in getattr(self, name)]
+            for name in ("problems", "habits")
+        }
         return {
-            "title": self.title,
+            **plain(self),
             "ok": self.ok,
             "verdict": self.verdict,
             "score": self.score,
             "error": plain(self.error),
-            "numbers": plain(self.numbers),
-            "problems": plain(self.problems),
-            "notes": list(self.notes),
-            "habits": plain(self.habits),
-            "unjudged": list(self.unjudged),
+            **advice,
             "inputs": [item.to_dict() for item in self.inputs],
         }
 
@@ -337,25 +243,7 @@ class Report(Judged):
         KeyError
             If an entry is missing.
         """
-        inputs = [
-            InputVerdict(
-                *(
-                    restored(item[key])
-                    for key in ("name", "kind", "words", "hint", "error", "numbers")
-                ),
-                reason=None if item.get("reason") is None else Reason(**item["reason"]),
-            )
-            for item in entries["inputs"]
-        ]
-        return cls(
-            entries["title"],
-            inputs,
-            entries["problems"],
-            entries["notes"],
-            restored(entries["numbers"]),
-            entries.get("habits", []),
-            unjudged=entries.get("unjudged", []),
-        )
+        return typed(cls, entries, NESTED)
 
     @property
     def figures(self):
@@ -367,63 +255,13 @@ class Report(Judged):
         return page([self])
 
 
-def _grouped(items):
-    """Return the lines of verdicts; inputs with the same sentence share one entry."""
-    groups = {}
-    for item in items:
-        key = (
-            (item.kind, item.words, item.numbers.get("where"), item.hint, item.reason)
-            if not item.ok
-            else id(item)
-        )
-        groups.setdefault(key, []).append(item)
-    rows = []
-    for several in groups.values():
-        first, *rest = several[0].lines()
-        if len(several) > 1:
-            rest = [
-                line
-                for line in rest
-                if line == several[0].numbers.get("where") or line.startswith("reason: ")
-            ]
-            rest += [
-                f"{item.name}: {line}"
-                for item in several
-                for line in item.lines()[1:]
-                if line.startswith(("wrong at", "off at", "error"))
-            ]
-        hint = [f"hint: {several[0].hint}"] if several[0].hint else []
-        rows.append(
-            (", ".join(item.name for item in several), f"{several[0].kind}: {first}", *rest, *hint)
-        )
-    return rows
-
-
-def _joined(notes, names):
-    """Return notes in which those that differ only by the name at their end are one note."""
-    groups = {}
-    for note in notes:
-        name = next((name for name in names if note.endswith(f" {name}")), "")
-        groups.setdefault(note.removesuffix(name), []).append(name)
-    return [head + ", ".join(several) for head, several in groups.items()]
-
-
-def _apart(got, expected):
-    """Return "got ..., should be ..." with enough digits to distinguish the two numbers."""
-    for digits in (6, 9, 12, 17):
-        words = f"{got:.{digits}g}, should be {expected:.{digits}g}"
-        if f"{got:.{digits}g}" != f"{expected:.{digits}g}":
-            break
-    return words
-
-
-def _wrapped(line, indent):
-    return textwrap.wrap(
-        line,
-        WIDTH,
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-        drop_whitespace=True,
-        replace_whitespace=False,
-    ) or [""]
+# The classes of nested fields.
+NESTED = {
+    "inputs": InputVerdict,
+    "problems": Finding,
+    "habits": Finding,
+    "reason": Reason,
+    "where": Location,
+    "factor": Factor,
+    "repair": Replacement,
+}

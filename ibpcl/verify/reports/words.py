@@ -1,6 +1,7 @@
-"""Constants, positions, axes and counts in words."""
+"""Constants, positions, axes, counts and notes in words."""
 
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
@@ -100,3 +101,42 @@ def count(number):
         The number in words.
     """
     return f"{number} {'entry' if number == 1 else 'entries'}"
+
+
+class Note(NamedTuple):
+    """A remark for the report.
+
+    Attributes
+    ----------
+    words : str
+        The sentence, without the input at its end.
+    input : str
+        Name of the input at the end of the sentence; empty if there is none.
+    """
+
+    words: str
+    input: str = ""
+
+
+def sentences(notes):
+    """Return notes as sentences; those that differ by their inputs alone become one.
+
+    Parameters
+    ----------
+    notes : iterable of Note
+        The notes.
+
+    Returns
+    -------
+    list of str
+        The sentences.
+
+    Examples
+    --------
+    >>> sentences([Note("not smooth in ", "x"), Note("slow"), Note("not smooth in ", "w")])
+    ['not smooth in x, w', 'slow']
+    """
+    inputs = {}
+    for note in notes:
+        inputs.setdefault(note.words, {})[note.input] = None
+    return [words + ", ".join(names) for words, names in inputs.items()]

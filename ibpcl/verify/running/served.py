@@ -24,10 +24,10 @@ from ibpcl.verify.adapters.inputs import is_input, other_choices, ready, refuse_
 from ibpcl.verify.adapters.loss import returns_gradients
 from ibpcl.verify.adapters.refusals import FormError, raised
 from ibpcl.verify.adapters.target import Target
+from ibpcl.verify.check import check
 from ibpcl.verify.derivative.clock import TimeUp
 from ibpcl.verify.distributions import roles, scipy_subclasses
 from ibpcl.verify.distributions.checking import check_group
-from ibpcl.verify.gradcheck import check
 from ibpcl.verify.reports.readings import Case, agreed
 from ibpcl.verify.running.printing import first_lines
 from ibpcl.verify.running.trap import Trap, limit

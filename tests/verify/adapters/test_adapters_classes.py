@@ -258,7 +258,7 @@ def test_a_wrong_parameter_is_found_among_right_ones():
 def test_a_mistake_in_another_method_is_named_with_its_line():
     report = check(WrongHelper(), X)
     assert report.verdict == "wrong"
-    assert "np.tanh(self.x @ self.W + self.b))" in report["x"].numbers["where"]
+    assert "np.tanh(self.x @ self.W + self.b))" in report["x"].where.text
 
 
 def test_an_update_in_the_wrong_direction_is_wrong():

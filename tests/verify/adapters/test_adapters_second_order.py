@@ -6,7 +6,7 @@ import pytest
 from ibpcl.verify.adapters.adjoint import check_adjoint
 from ibpcl.verify.adapters.pair import Pair
 from ibpcl.verify.adapters.product import asymmetry, hvp_pair, jvp_pair
-from ibpcl.verify.gradcheck import check
+from ibpcl.verify.check import check
 
 RNG = np.random.default_rng(7)
 X = RNG.normal(size=4)

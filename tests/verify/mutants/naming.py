@@ -229,9 +229,7 @@ def names(mutation, verdict, subject, j, gradients):
 def located(mutation, verdict):
     """Tell whether the report gives a line of the mistake."""
     lines = mutation.source.splitlines()
-    return verdict.numbers.get("where") in {
-        f"line {n}: {lines[n - 1].strip()}" for n in mutation.lines
-    }
+    return str(verdict.where) in {f"line {n}: {lines[n - 1].strip()}" for n in mutation.lines}
 
 
 def mentioned(mutation, verdict, subject):
@@ -256,11 +254,11 @@ def measured(mutation, verdict, subject):
     """Tell whether the report's factor is in smallest and largest value the one that was dropped,
     or one over it.
     """
-    reported = verdict.numbers.get("factor")
+    reported = verdict.factor
     dropped = dropped_factor(mutation, subject.values(mutation.function))
     if reported is None or dropped is None or dropped.size == 0:
         return False
-    reported = np.array([reported["smallest"], reported["largest"]])
+    reported = np.array([reported.smallest, reported.largest])
     ways = [dropped, *subject.over_cotangent(dropped)]
     ways += [1 / way for way in ways if np.all(way != 0)]
     return any(

@@ -1,0 +1,182 @@
+"""Places in a user's source, and the text that repairs them."""
+
+import ast
+import inspect
+import linecache
+from pathlib import Path
+from typing import NamedTuple
+
+from ibpcl.verify.adapters import notebooks
+
+# Operations, and the expressions in which an operation needs parentheses.
+OPERATIONS = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Lambda)
+AROUND = (*OPERATIONS, ast.Attribute, ast.Subscript)
+
+
+class Location(NamedTuple):
+    """A place in a user's file or notebook.  An unknown place is false.
+
+    Attributes
+    ----------
+    file : str
+        The file.
+    line : int
+        Line in the file, from 1; in a notebook, in the cell.
+    column : int
+        Number of the first character in its line, from 1; 0 if only the line is known.
+    end_line : int
+        Last line.
+    end_column : int
+        Number of the character behind the last one; 0 if only the lines are known.
+    function : str
+        Name of the function.
+    cell : int
+        Number of the code cell in a notebook, from 1; 0 in a file.
+    text : str
+        The source line.
+    foreign : bool
+        Whether the file is named in sentences.
+
+    Examples
+    --------
+    >>> str(Location("a.py", 12, text="dw = x.T @ dout"))
+    'line 12: dw = x.T @ dout'
+    >>> Location("b.ipynb", 3, cell=2, foreign=True).position, bool(Location())
+    ('cell 2, line 3 of b.ipynb', False)
+    """
+
+    file: str = ""
+    line: int = 0
+    column: int = 0
+    end_line: int = 0
+    end_column: int = 0
+    function: str = ""
+    cell: int = 0
+    text: str = ""
+    foreign: bool = False
+
+    def __bool__(self):
+        """Return whether the place is known."""
+        return bool(self.file)
+
+    @property
+    def position(self):
+        """The line in words, without its text: "line 12" or "cell 3, line 2 of b.ipynb"."""
+        if not self:
+            return ""
+        cell = f"cell {self.cell}, " if self.cell else ""
+        return f"{cell}line {self.line}" + (f" of {Path(self.file).name}" if self.foreign else "")
+
+    def __str__(self):
+        """Return the position with the text of the line."""
+        return f"{self.position}: {self.text}" if self.text else self.position
+
+
+NOWHERE = Location()
+
+
+class Replacement(NamedTuple):
+    """A part of the source, and the text that belongs there.
+
+    Attributes
+    ----------
+    where : Location
+        The part to replace.  Its columns are known.
+    text : str
+        The new text.
+    """
+
+    where: Location
+    text: str
+
+
+def located(file, line, node=None, **fields):
+    """Return a place in a file or notebook.
+
+    Parameters
+    ----------
+    file : str
+        The file, whose lines are those that Python has compiled.
+    line : int
+        Line in the compiled source.
+    node : ast.AST, optional
+        The node of the syntax tree, with the columns of the file.
+    **fields
+        Further attributes of the :class:`Location`.
+
+    Returns
+    -------
+    Location
+    """
+    cell, first = notebooks.position(file, line)
+    column = end_column = 0
+    last = line
+    if node is not None:
+        last = node.end_lineno
+        column = _character(file, line, node.col_offset)
+        end_column = _character(file, last, node.end_col_offset)
+    return Location(
+        file,
+        first,
+        column,
+        first + last - line,
+        end_column,
+        cell=cell,
+        text=linecache.getline(file, line).strip(),
+        **fields,
+    )
+
+
+def _character(file, line, offset):
+    """Return the number of the character at an offset in bytes."""
+    return len(linecache.getline(file, line).encode()[:offset].decode(errors="replace")) + 1
+
+
+def defined(function):
+    """Return where a function is defined.
+
+    Parameters
+    ----------
+    function : callable
+        A function, a method, or an adapter with the function as ``source``.
+
+    Returns
+    -------
+    Location
+        Unknown for a built-in function and for one without source.
+    """
+    while hasattr(function, "source"):
+        function = function.source
+    function = inspect.unwrap(function)
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    lines = linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :] if code else ()
+    for number, line in enumerate(lines, code.co_firstlineno if code else 0):
+        if not line.lstrip().startswith("@"):
+            return located(code.co_filename, number, function=code.co_qualname)
+    return NOWHERE
+
+
+def replacements(puts, locate, text_of):
+    """Return the texts that make some replacements of nodes in a user's file.
+
+    Parameters
+    ----------
+    puts : sequence of tuple
+        (parent, field, index, new node) for each node that is replaced; the index is None if the
+        field is not a list.
+    locate : callable
+        ``locate(node)`` returns the :class:`Location` of an old node.
+    text_of : callable
+        ``text_of(node)`` returns the text of a new node.
+
+    Returns
+    -------
+    tuple of Replacement
+    """
+    made = []
+    for parent, field, index, new in puts:
+        old = getattr(parent, field) if index is None else getattr(parent, field)[index]
+        inside = isinstance(parent, AROUND) and isinstance(new, OPERATIONS)
+        text = f"({text_of(new)})" if inside else text_of(new)
+        made.append(Replacement(locate(old), text))
+    return tuple(made)
