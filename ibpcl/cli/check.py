@@ -7,14 +7,13 @@ else.
 import json
 import math
 import os
-import re
 import sys
 import time
 from argparse import RawDescriptionHelpFormatter
 from pathlib import Path
 
 from ibpcl import console
-from ibpcl.cli.verdicts import CODES, as_dict, as_page, joint, summary, wrapped
+from ibpcl.cli.verdicts import CODES, as_dict, as_page, as_sarif, joint, summary, wrapped
 from ibpcl.errors import UserError
 
 EPILOG = """\
@@ -94,6 +93,11 @@ def add_parser(subparsers):
         "--html", metavar="FILE", help="also write all reports with figures to an HTML page"
     )
     parser.add_argument(
+        "--sarif",
+        metavar="FILE",
+        help="also write the mistakes in your files as SARIF, for editors and code hosts",
+    )
+    parser.add_argument(
         "--seed", type=int, default=0, metavar="N", help="seed of the random inputs (default: 0)"
     )
     parser.add_argument(
@@ -151,7 +155,8 @@ def _execute(options):
         print(rendering.listing(selected or select([])))
         return CODES["ok"]
     start = time.perf_counter()
-    items, more = check_files(functions, options)
+    yours, more = check_files(functions, options)
+    items = [item for _, item in yours]
     if options.paper:
         results, equations = check_paper(options, start)
         items = items + results
@@ -169,6 +174,8 @@ def _execute(options):
         print(json.dumps({**as_dict(items, seconds, options.seed), **more}, indent=1))
     if options.html:
         Path(options.html).write_text(as_page(items), encoding="utf-8")
+    if options.sarif:
+        Path(options.sarif).write_text(json.dumps(as_sarif(yours), indent=1), encoding="utf-8")
     return CODES[joint(items)]
 
 
@@ -249,24 +256,27 @@ def select(names, files=()):
 
 def _refuse(options, files):
     """Refuse options that contradict each other, or that would have no effect."""
-    if (options.shape or options.wrt) and not files:
+    if (options.shape or options.wrt or options.sarif) and not files:
+        applied = "--sarif applies" if options.sarif else "--shape and --wrt apply"
         raise UserError(
-            "check: --shape and --wrt apply to your own function only: give "
-            "path/to/mine.py:function"
+            f"check: {applied} to your own function only: give path/to/mine.py:function"
         )
     if not (options.timeout > 0 and math.isfinite(options.timeout)):
         raise UserError(f"check: --timeout takes seconds > 0, got {options.timeout:g}")
     if options.paper and options.targets:
         raise UserError("check: --paper takes no TARGET: it runs the checks of all equations")
-    apart = [name for name in ("paper", "html", "json") if getattr(options, name)]
+    apart = [name for name in ("paper", "html", "json", "sarif") if getattr(options, name)]
     if options.list and apart:
         raise UserError(f"check: --list cannot be combined with --{apart[0]}: it only prints names")
-    if options.html:
-        folder = Path(options.html).absolute().parent
-        if not folder.is_dir() or Path(options.html).is_dir() or not os.access(folder, os.W_OK):
+    for name in ("html", "sarif"):
+        path = Path(getattr(options, name) or "-")
+        folder = path.absolute().parent
+        if getattr(options, name) and not (
+            folder.is_dir() and not path.is_dir() and os.access(folder, os.W_OK)
+        ):
             raise UserError(
-                f"check: --html cannot write {options.html}: name a file in an existing folder "
-                "that you may write to"
+                f"check: --{name} cannot write {path}: name a file in an existing folder that you "
+                "may write to"
             )
 
 
@@ -282,8 +292,8 @@ def check_files(functions, options):
 
     Returns
     -------
-    items : list of ibpcl.verify.running.user.Checked
-        The verdicts.
+    items : list of (str, ibpcl.verify.running.user.Checked)
+        Each file with a verdict.
     more : dict
         Entries for the JSON output: functions without a gradient, and the first error.
     """
@@ -300,14 +310,13 @@ def check_files(functions, options):
         )
         for item in run:
             if item.verdict != "refused" and not options.json:
-                # The library names its argument; the command has an option.
-                print(re.sub(r"pass\s+wrt=\(\.\.\.\)", "pass --wrt", item.text()), flush=True)
+                print(item.text(), flush=True)
             # check_inputs() may raise the same error for each function: print it once.
             elif item.verdict == "refused" and item.words not in mistakes:
                 print(f"ibpcl: {item.words}", file=sys.stderr, flush=True)
                 mistakes.append(item.words)
             item.title = f"yours/{item.title}"
-            yours.append(item)
+            yours.append((path, item))
         alone += [f"{path}:{name}" for name in run.left_out]
         for failure in run.failures:
             print(wrapped(f"note: {path}: {failure}", "  "), file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Summary of all verdicts of ``ibpcl check``: exit code, last lines, JSON and HTML.
+"""Summary of all verdicts of ``ibpcl check``: exit code, last lines, JSON, HTML and SARIF.
 
 An item is a :class:`ibpcl.verify.running.user.Checked` or a :class:`ibpcl.paper.catalogue.Result`.
 """
@@ -161,3 +161,22 @@ def as_page(items):
 
         yours += rendering.sections([item for item in items if not isinstance(item, Checked)])
     return page(yours, "Results of ibpcl check")
+
+
+def as_sarif(yours):
+    """Return the verdicts on the user's files as a SARIF log.
+
+    Parameters
+    ----------
+    yours : sequence of (str, ibpcl.verify.running.user.Checked)
+        Each file with a verdict.
+
+    Returns
+    -------
+    log : dict
+        The log, which ``json.dumps`` accepts.
+    """
+    from ibpcl import __version__
+    from ibpcl.verify.reports.sarif import log
+
+    return log(yours, __version__)

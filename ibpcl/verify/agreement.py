@@ -45,7 +45,7 @@ RESOLVED = 1e-3
 MOST_ENTRIES = 60
 # and numbers in their columns of the Jacobian, at most.
 MOST_NUMBERS = 2_000_000
-NOT_RETURNED = "return it, or pass wrt=(...) with the names of the inputs that the gradient is for"
+NOT_RETURNED = "return it, or say with wrt (--wrt) which inputs the gradient is for"
 MOVE = "move the inputs a little"
 
 

@@ -4,7 +4,7 @@ import traceback
 from pathlib import Path
 
 from ibpcl.errors import UserError
-from ibpcl.verify.reports.location import NOWHERE, located
+from ibpcl.verify.reports.location import NOWHERE, Span, located
 
 OURS = Path(__file__).parents[2]
 
@@ -78,7 +78,7 @@ def place_of(error):
     if not frames:
         return NOWHERE
     last = frames[-1]
-    return located(last.filename, last.lineno, function=last.name, foreign=True)
+    return located(last.filename, Span(last.lineno, last.lineno), function=last.name, foreign=True)
 
 
 def passes_users_code(error):

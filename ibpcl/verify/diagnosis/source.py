@@ -20,7 +20,13 @@ import numpy as np
 
 from ibpcl.verify.adapters.loading import is_library
 from ibpcl.verify.adapters.pair import Adapted
-from ibpcl.verify.reports.location import NOWHERE, located, replacements
+from ibpcl.verify.reports.location import (
+    NOWHERE,
+    keep_spans,
+    located,
+    replacements,
+    span_of,
+)
 
 WATCH = "__watch__"
 SHELL = "<gradient without source>"  # the file of a function around such a gradient
@@ -252,15 +258,15 @@ class Code:
         file = getattr(node, "file", self.file)
         if file == SHELL:
             return NOWHERE
+        line = span_of(node)[0]
         around = [
             name
             for name, tree in self.trees.items()
-            if getattr(tree, "file", self.file) == file
-            and tree.lineno <= node.lineno <= tree.end_lineno
+            if getattr(tree, "file", self.file) == file and tree.lineno <= line <= tree.end_lineno
         ]
         name = around[-1] if around else self.name
         name = self.function.__qualname__ if name == self.name else name
-        return located(file, node.lineno, node, function=name, foreign=file != self.file)
+        return located(file, span_of(node), function=name, foreign=file != self.file)
 
     def repair(self, edit):
         """Return the text that makes an edit in the user's file.
@@ -275,8 +281,7 @@ class Code:
         tuple of Replacement
             Empty in a gradient function without source.
         """
-        made = replacements(edit.puts, self.line, text_of)
-        return made if all(part.where for part in made) else ()
+        return replacements(edit.puts, self.line, text_of)
 
 
 class Place:
@@ -456,11 +461,7 @@ def _parsed(function):
         raise ValueError(f"Code: cannot read the source of {function.__qualname__}") from error
     _keep_texts(tree, text.splitlines())
     ast.increment_lineno(tree, max(start, 1) - 1)
-    indent = len(lines[0]) - len(lines[0].lstrip())
-    for node in ast.walk(tree):
-        if hasattr(node, "col_offset"):
-            node.col_offset += indent
-            node.end_col_offset += indent
+    keep_spans(tree, len(lines[0]) - len(lines[0].lstrip()))
     made = tree.body[0]
     if not isinstance(made, ast.FunctionDef):
         raise ValueError(
@@ -509,6 +510,7 @@ def _parsed_file(text):
     """Return the tree of a file; the last four are kept."""
     tree = ast.parse(text)
     _keep_texts(tree, text.splitlines())
+    keep_spans(tree)
     return tree
 
 

@@ -90,17 +90,64 @@ class Replacement(NamedTuple):
     text: str
 
 
-def located(file, line, node=None, **fields):
+class Span(NamedTuple):
+    """Where a node of a syntax tree stands in its file.
+
+    Attributes
+    ----------
+    line, end_line : int
+        First and last line, from 1.
+    start, end : int
+        First byte in the first line, and the byte behind the last one; -1 if unknown.
+    """
+
+    line: int
+    end_line: int
+    start: int = -1
+    end: int = -1
+
+
+def keep_spans(tree, indent=0):
+    """Give every node of a tree its span in the file, which later changes of the tree leave alone.
+
+    Parameters
+    ----------
+    tree : ast.AST
+        The tree, with the line numbers of the file.
+    indent : int
+        Characters that were removed from the beginning of every line.
+    """
+    for node in ast.walk(tree):
+        if hasattr(node, "end_lineno"):
+            start = node.col_offset + indent
+            node.span = Span(node.lineno, node.end_lineno, start, node.end_col_offset + indent)
+
+
+def span_of(node):
+    """Return the span of a node.
+
+    Parameters
+    ----------
+    node : ast.AST
+        A node with a line.
+
+    Returns
+    -------
+    Span
+        The line alone for a node that is not in the file.
+    """
+    return getattr(node, "span", None) or Span(node.lineno, node.lineno)
+
+
+def located(file, span, **fields):
     """Return a place in a file or notebook.
 
     Parameters
     ----------
     file : str
         The file, whose lines are those that Python has compiled.
-    line : int
-        Line in the compiled source.
-    node : ast.AST, optional
-        The node of the syntax tree, with the columns of the file.
+    span : Span
+        The place in these lines.
     **fields
         Further attributes of the :class:`Location`.
 
@@ -108,28 +155,24 @@ def located(file, line, node=None, **fields):
     -------
     Location
     """
-    cell, first = notebooks.position(file, line)
-    column = end_column = 0
-    last = line
-    if node is not None:
-        last = node.end_lineno
-        column = _character(file, line, node.col_offset)
-        end_column = _character(file, last, node.end_col_offset)
+    cell, line = notebooks.position(file, span.line)
+    first, last = (linecache.getline(file, n) for n in (span.line, span.end_line))
+    known = span.start >= 0
     return Location(
         file,
-        first,
-        column,
-        first + last - line,
-        end_column,
+        line,
+        _character(first, span.start) if known else 0,
+        line + span.end_line - span.line,
+        _character(last, span.end) if known else 0,
         cell=cell,
-        text=linecache.getline(file, line).strip(),
+        text=first.strip(),
         **fields,
     )
 
 
-def _character(file, line, offset):
-    """Return the number of the character at an offset in bytes."""
-    return len(linecache.getline(file, line).encode()[:offset].decode(errors="replace")) + 1
+def _character(line, byte):
+    """Return the number of the character at a byte of a line."""
+    return len(line.encode()[:byte].decode(errors="replace")) + 1
 
 
 def defined(function):
@@ -152,7 +195,7 @@ def defined(function):
     lines = linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :] if code else ()
     for number, line in enumerate(lines, code.co_firstlineno if code else 0):
         if not line.lstrip().startswith("@"):
-            return located(code.co_filename, number, function=code.co_qualname)
+            return located(code.co_filename, Span(number, number), function=code.co_qualname)
     return NOWHERE
 
 
@@ -172,11 +215,22 @@ def replacements(puts, locate, text_of):
     Returns
     -------
     tuple of Replacement
+        Empty if a place is unknown, or a text has several lines, whose indentation is unknown.
     """
     made = []
     for parent, field, index, new in puts:
         old = getattr(parent, field) if index is None else getattr(parent, field)[index]
-        inside = isinstance(parent, AROUND) and isinstance(new, OPERATIONS)
-        text = f"({text_of(new)})" if inside else text_of(new)
-        made.append(Replacement(locate(old), text))
-    return tuple(made)
+        where = locate(old)
+        bare = isinstance(parent, AROUND) and not _is_enclosed(where, span_of(old))
+        text = text_of(new)
+        text = f"({text})" if bare and isinstance(new, OPERATIONS) else text
+        made.append(Replacement(where, text))
+    known = all(part.where.column and "\n" not in part.text for part in made)
+    return tuple(made) if known else ()
+
+
+def _is_enclosed(where, span):
+    """Return whether a place is between parentheses in the file."""
+    first = linecache.getline(where.file, span.line)[: where.column - 1]
+    last = linecache.getline(where.file, span.end_line)[where.end_column - 1 :]
+    return first.endswith("(") and last.startswith(")")

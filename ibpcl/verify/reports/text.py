@@ -26,7 +26,7 @@ def of_report(report):
     right = [item for item in report.inputs if item.ok and not item.words and item.reason is None]
     first = _first(report)
     lines = wrapped(first, "", "    ") if report.unjudged else [first]
-    for group in _grouped([item for item in report.inputs if item not in right]):
+    for group in grouped([item for item in report.inputs if item not in right]):
         lines += _of_group(group)
     if right:
         lines += wrapped(_of_right(right), "  ", "    ")
@@ -58,6 +58,26 @@ def of_input(item):
     return "\n".join(_of_group([item]))
 
 
+def grouped(items):
+    """Return verdicts in lists that say the same about several inputs.
+
+    Parameters
+    ----------
+    items : sequence of InputVerdict
+        The verdicts.
+
+    Returns
+    -------
+    list of list of InputVerdict
+        Right inputs are alone.
+    """
+    groups = {}
+    for item in items:
+        alike = (item.kind, item.words, str(item.where), item.hint, item.reason)
+        groups.setdefault(id(item) if item.ok else alike, []).append(item)
+    return list(groups.values())
+
+
 def _first(report):
     """Return the first line: the verdict, the score, and the gradients that are not judged."""
     wrong = sum(item.verdict == "wrong" for item in report.inputs)
@@ -68,15 +88,6 @@ def _first(report):
     verdict += f" ({weak} of {every} inputs hardly tested)" if weak else ""
     left = "".join(f"; not judged: {sentence}" for sentence in report.unjudged)
     return f"{report.title}: {verdict}, score {report.score:.2f}{left}"
-
-
-def _grouped(items):
-    """Return lists of verdicts that say the same about several inputs."""
-    groups = {}
-    for item in items:
-        alike = (item.kind, item.words, str(item.where), item.hint, item.reason)
-        groups.setdefault(id(item) if item.ok else alike, []).append(item)
-    return groups.values()
 
 
 def _of_group(items):

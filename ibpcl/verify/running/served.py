@@ -514,7 +514,6 @@ def without_report(trap, loaded, target, options):
             "words": f"it raises {raised(cause, '').removeprefix(' raises ')}",
         }
     if isinstance(error, (ValueError, TypeError)):
-        words = words.replace("pass wrt=(...)", "pass --wrt")
         path = options.path if words.startswith("check_inputs") else title
         return {"state": "refused", "words": f"check: {path}: {words}"}
     return {"state": "undecided", "words": f"the checker itself failed: {trap}"}

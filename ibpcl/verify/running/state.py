@@ -99,9 +99,7 @@ def require_gradients(problem, w, wrt):
         raise ValueError(
             f"check: wrt names {len(chosen)} inputs ({', '.join(chosen)}), but {words}{hint}"
         )
-    hint = (
-        hint or "; pass wrt=(...) with the names of those that f_vjp differentiates, in its order"
-    )
+    hint = hint or "; say with wrt (--wrt) which of them f_vjp differentiates, in its order"
     raise ValueError(
         f"check: {words}, but f has {len(chosen)} floating-point inputs ({', '.join(chosen)}){hint}"
     )
