@@ -2,15 +2,21 @@
 
 import sys
 from dataclasses import replace
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.verify.derivative.differences import central, first_step
+from ibpcl.verify.derivative.differences import central, first_step, reach
 from ibpcl.verify.derivative.kinks import kinks
 from ibpcl.verify.derivative.onesided import outside
-from ibpcl.verify.derivative.witness import NORMWISE, along_directions, approached, measure, slope
+from ibpcl.verify.derivative.witness import (
+    NORMWISE,
+    along_directions,
+    approached,
+    measure,
+    sensitivity,
+    slope,
+)
 from ibpcl.verify.diagnosis.symmetric import for_symmetric_changes
 from ibpcl.verify.reports.kinds import HINTS
 from ibpcl.verify.reports.report import InputVerdict
@@ -395,25 +401,21 @@ def _compare(claim, seen, rows, spread=1.0):
 
 def _met(claim, direction, row, got, gap):
     """Return whether plain differences come close to a gradient along a direction."""
-    func = claim.problem.function_of(claim.j)
-    reach = first_step(claim.x, direction) / 0.05
-    along = partial(_weighted, func, row)
+    func, x = claim.problem.restricted(claim.j)
+    size = reach(x, direction)
+
+    def along(value):
+        return row @ func(value)
+
     if got == 0:
         # a forward that rounds does not change with small steps
-        return central(along, claim.x, direction, FLAT_STEP * reach) == 0
-    room = min(RESOLVED * abs(got), 0.1 * gap)
-    return approached(along, claim.x, direction, reach, got, room)
-
-
-def _weighted(func, row, value):
-    """Return the sum of outputs with the weights of a cotangent."""
-    return row @ func(value)
+        return central(along, x, direction, FLAT_STEP * size) == 0
+    return approached(along, x, direction, size, got, min(RESOLVED * abs(got), 0.1 * gap))
 
 
 def _vanishing(claim, row, scale):
     """Return the absolute error allowed if the forward depends on the input only by rounding."""
-    size = np.abs(row) @ np.abs(claim.problem.vector())
-    reference = 1e-12 * size / (1 + np.max(np.abs(claim.x), initial=0.0))
+    reference = 1e-12 * np.abs(row) @ sensitivity(claim.problem, claim.j)
     return reference if np.max(scale, initial=0.0) <= reference else 0.0
 
 
@@ -541,8 +543,7 @@ def _sparsely_confirmed(claim, smooth):
 
 def _probe(claim, seen, mask):
     """Return flat positions of wrong entries, found by repeatedly halving the blocks that fail."""
-    func = claim.problem.function_of(claim.j)
-    x = claim.x
+    func, x = claim.problem.restricted(claim.j)
     w = claim.terms.w[0]
     gradient = claim.arrays[0]
     failing = []

@@ -1,13 +1,13 @@
 """Check of a chain of functions, stage by stage, in the order of the backward pass."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from ibpcl.verify.check import check
 from ibpcl.verify.reports.page import page
-from ibpcl.verify.reports.report import Judged, Report, worst
+from ibpcl.verify.reports.report import Judged, worst
 
 
 class Stage(NamedTuple):
@@ -139,7 +139,6 @@ def check_chain(stages, x, **options):
             )
     reports = []
     for stage, point in zip(reversed(stages), reversed(inputs), strict=True):
-        report: Report = check(stage.f, stage.f_vjp, point, stage.wrt, **options)
-        report.title = stage.name
-        reports.append(report)
+        report = check(stage.f, stage.f_vjp, point, stage.wrt, **options)
+        reports.append(replace(report, title=stage.name))
     return ChainReport(reports)

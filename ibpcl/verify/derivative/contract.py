@@ -93,29 +93,6 @@ def _by_layout(problem, w, first):
     return words_by_input
 
 
-def writes_into(problem, w):
-    """Return whether a gradient function fails for a read-only ``dout``.
-
-    Parameters
-    ----------
-    problem : Problem
-        The pair and the point.
-    w : ndarray, shape (M,)
-        A cotangent of all outputs.
-
-    Returns
-    -------
-    bool
-        True if it raises an exception.
-    """
-    try:
-        with np.errstate(all="ignore"):
-            problem.pulled(w, _locked)
-    except Exception:  # code under check may raise anything
-        return True
-    return False
-
-
 def _attempt(problem, w):
     try:
         return problem.gradients(w)
@@ -148,9 +125,3 @@ def _strided(array):
 def _in_columns(array):
     # asfortranarray would turn a number into an array with one entry
     return np.asfortranarray(array) if np.ndim(array) else array
-
-
-def _locked(array):
-    if np.ndim(array):
-        array.flags.writeable = False
-    return array

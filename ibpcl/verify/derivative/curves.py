@@ -16,7 +16,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.verify.derivative.differences import first_step, random_direction, richardson
+from ibpcl.verify.derivative.differences import (
+    central,
+    first_step,
+    random_direction,
+    reach,
+    richardson,
+)
 
 
 class Curve(NamedTuple):
@@ -69,11 +75,7 @@ def v_curve(func, x, direction, derivative, points=21):
     scale = abs(derivative) or 1.0
     values = []
     for h in steps:
-        with np.errstate(all="ignore"):
-            values.append(
-                abs((func(x + h * direction) - func(x - h * direction)) / (2 * h) - derivative)
-                / scale
-            )
+        values.append(abs(central(func, x, direction, h) - derivative) / scale)
     return Curve(steps, np.array(values, dtype=float), float("nan"))
 
 
@@ -184,9 +186,8 @@ class Curves:
         self.problem = problem
         self.j = j
         self.w = w
-        self.x = np.asarray(problem.point[j])
+        outputs, self.x = problem.restricted(j)
         self.direction = random_direction(self.x.shape, rng)
-        outputs = problem.function_of(j)
         self.func = lambda value: float(w @ outputs(value))
 
     def claimed(self, x=None):
@@ -221,7 +222,7 @@ class Curves:
         """
         curvature = None
         if order == 2:
-            h = 1e-4 * first_step(self.x, self.direction) / 0.05
+            h = 1e-4 * reach(self.x, self.direction)
             ahead, behind = (self.claimed(self.x + sign * h * self.direction) for sign in (1, -1))
             curvature = (ahead - behind) / (2 * h)
         return taylor_remainders(self.func, self.x, self.direction, self.claimed(), curvature)

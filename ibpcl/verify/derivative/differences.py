@@ -154,8 +154,25 @@ def random_direction(shape, rng):
     return rng.uniform(0.5, 1.0, shape) * rng.choice([-1.0, 1.0], shape)
 
 
-def first_step(x, direction):
-    """Return the largest useful step: it moves every entry by at most a twentieth of its size.
+def typical_size(x):
+    """Return the root mean square of an array.
+
+    Parameters
+    ----------
+    x : ndarray
+        The array.
+
+    Returns
+    -------
+    float
+        1 for an array that is zero or empty.
+    """
+    size = np.sqrt(np.mean(np.abs(x) ** 2)) if np.size(x) else 0.0
+    return float(size) or 1.0
+
+
+def reach(x, direction):
+    """Return the step that moves some entry by its size, and no entry by more.
 
     Entries much smaller than the rest count as a tenth of the root mean square, so that one zero in
     an array does not shrink the step for all.
@@ -172,10 +189,27 @@ def first_step(x, direction):
     float
         The step, > 0.
     """
-    size = np.sqrt(np.mean(np.abs(x) ** 2)) if x.size else 0.0
-    size = np.maximum(np.abs(x), 0.1 * size if size > 0 else 1.0)
+    size = np.maximum(np.abs(x), 0.1 * typical_size(x) if np.any(x) else 1.0)
     moved = direction != 0
-    return 0.05 * float(np.min(size[moved] / np.abs(direction[moved]))) if np.any(moved) else 0.05
+    return float(np.min(size[moved] / np.abs(direction[moved]))) if np.any(moved) else 1.0
+
+
+def first_step(x, direction):
+    """Return the largest useful step: it moves every entry by at most a twentieth of its size.
+
+    Parameters
+    ----------
+    x : ndarray
+        The point.
+    direction : ndarray
+        The direction, of the shape of ``x``.
+
+    Returns
+    -------
+    float
+        The step, > 0.
+    """
+    return 0.05 * reach(x, direction)
 
 
 def richardson(func, x, direction, h=None, levels=8, restarts=5, goal=1e-9, noise=None):
@@ -283,7 +317,7 @@ def forward_noise(func, x, direction):
     >>> bool(1e-9 < coarse < 1e-6)
     True
     """
-    for spacing in np.array(SPACINGS) * first_step(x, direction) / 0.05:
+    for spacing in np.array(SPACINGS) * reach(x, direction):
         with np.errstate(all="ignore"):
             values = np.stack(
                 [np.asarray(func(x + n * spacing * direction), dtype=float) for n in range(-3, 4)]

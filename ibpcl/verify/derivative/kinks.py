@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ibpcl.verify.derivative.differences import first_step, resolution, unit_direction
+from ibpcl.verify.derivative.differences import reach, resolution, unit_direction
 
 # Steps relative to the size of the input, largest first.
 STEPS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
@@ -25,8 +25,7 @@ def kinks(problem, j, entries):
     ndarray of bool
         For each entry, whether any output has a kink there.
     """
-    func = problem.function_of(j)
-    x = np.asarray(problem.point[j])
+    func, x = problem.restricted(j)
     has_kink = []
     middle = problem.vector()
     dense = np.resize([1.0, -0.7, 0.6, -0.9, 0.8], x.shape)
@@ -42,7 +41,7 @@ def kinks(problem, j, entries):
 
 def _bends(func, x, direction, middle, most=1e-3):
     """Return whether the slopes on both sides of a small step differ, as they do at any kink."""
-    h = 0.01 * most * first_step(x, direction) / 0.05
+    h = 0.01 * most * reach(x, direction)
     with np.errstate(all="ignore"):
         ahead = func(x + h * direction)
         behind = func(x - h * direction)
@@ -80,7 +79,7 @@ def kink_gap(func, x, direction):
     >>> [bool(kink_gap(np.abs, np.array(v), np.array(1.0))) for v in (0.0, 0.5)]
     [True, False]
     """
-    scale = first_step(x, direction) / 0.05
+    scale = reach(x, direction)
     with np.errstate(all="ignore"):
         middle = np.asarray(func(x))
         gaps = []

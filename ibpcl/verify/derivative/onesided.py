@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.verify.derivative.differences import resolution, unit_direction
+from ibpcl.verify.derivative.differences import central, resolution, typical_size, unit_direction
 
 STEP = 1e-6  # of the one-sided differences, relative to the size of the input
 COARSE_STEP = 1e-3  # the same for a forward that computes in float32
@@ -72,11 +72,9 @@ def allowed_at(problem, j, entry, rows, rng):
     allowed : Range or None
         None at a jump, and where the forward is not finite.
     """
-    x = np.asarray(problem.point[j])
-    func = problem.function_of(j)
+    func, x = problem.restricted(j)
     direction = unit_direction(x.shape, entry)
-    size = np.sqrt(np.mean(x**2)) if x.size else 0.0
-    size = max(abs(x.flat[entry]), size or 1.0)
+    size = max(abs(x.flat[entry]), typical_size(x))
     with np.errstate(all="ignore"):
         outputs = [func(x + shift * COARSE_STEP * size * direction) for shift in (0.0, -1.0, 1.0)]
         spacing = resolution(*outputs, moved=outputs[1] != outputs[2])
@@ -117,15 +115,12 @@ def _slope_aside(problem, j, direction, step, h, rng):
     point = list(problem.point)
     for k in problem.wrt:
         value = np.asarray(point[k])
-        size = np.sqrt(np.mean(value**2)) if value.size else 0.0
-        distance = ASIDE * step * (size or 1.0)
+        distance = ASIDE * step * typical_size(value)
         point[k] = value + distance * rng.uniform(0.5, 1.0, value.shape) * rng.choice(
             [-1.0, 1.0], value.shape
         )
-    func = problem.at(point).function_of(j)
-    x = np.asarray(point[j])
-    h = ASIDE_STEP[step] * h
-    return (func(x + h * direction) - func(x - h * direction)) / (2 * h)
+    func, x = problem.at(point).restricted(j)
+    return central(func, x, direction, ASIDE_STEP[step] * h)
 
 
 def _distinct(values, room):
@@ -137,7 +132,7 @@ def _distinct(values, room):
     return distinct
 
 
-def outside(problem, j, entries, rows, gradients, rng, limit=None):
+def outside(problem, j, entries, rows, gradients, rng):
     """Return the entries at kinks whose gradient is outside the valid range.
 
     Parameters
@@ -154,8 +149,6 @@ def outside(problem, j, entries, rows, gradients, rng, limit=None):
         The gradient for each cotangent.
     rng : numpy.random.Generator
         Draws neighbouring points.
-    limit : int, optional
-        Number of entries to examine, at most.
 
     Returns
     -------
@@ -166,7 +159,7 @@ def outside(problem, j, entries, rows, gradients, rng, limit=None):
     """
     bad = []
     judged = 0
-    for entry in entries[:limit]:
+    for entry in entries:
         allowed = allowed_at(problem, j, int(entry), rows, rng)
         if allowed is None:
             continue

@@ -260,6 +260,23 @@ class Problem:
 
         return function
 
+    def restricted(self, j):
+        """Return the map from one input to the outputs, and the point of the check.
+
+        Parameters
+        ----------
+        j : int
+            Position of the input.
+
+        Returns
+        -------
+        function : callable
+            As :meth:`function_of` returns it.
+        x : ndarray
+            Value of the input.
+        """
+        return self.function_of(j), np.asarray(self.point[j])
+
     def gradients(self, w, point=None):
         """Return the gradients for a cotangent vector.
 

@@ -181,8 +181,7 @@ def columns(problem, j, entries, method):
     TypeError, ValueError, NotImplementedError
         If the forward rejects complex numbers.
     """
-    func = problem.function_of(j)
-    x = np.asarray(problem.point[j])
+    func, x = problem.restricted(j)
     size = problem.vector().size
     values = np.zeros((size, len(entries)))
     errors = np.zeros((size, len(entries)))
@@ -346,8 +345,7 @@ def along_directions(
     Truth
         The derivatives along ``directions``.
     """
-    func = problem.function_of(j)
-    x = np.asarray(problem.point[j])
+    func, x = problem.restricted(j)
     blur = blurred(problem, j)
     directions = []
     values = []
@@ -413,8 +411,7 @@ def slope(func, x, direction, method, **options):
 
 def _met(problem, j, entries, jacobian, suspect):
     """Return where plain differences with small steps agree with the complex step to 1e-3."""
-    func = problem.function_of(j)
-    x = np.asarray(problem.point[j])
+    func, x = problem.restricted(j)
     met = np.zeros(jacobian.shape, dtype=bool)
     for n in np.flatnonzero(suspect):
         direction = unit_direction(x.shape, entries[n])
@@ -499,9 +496,7 @@ def confirmed(problem, j, direction, value, size):
     agrees : bool
         Whether the differences confirm the derivative.  False if they are too coarse.
     """
-    estimate = richardson(
-        problem.function_of(j), np.asarray(problem.point[j]), direction, goal=CONFIRMED
-    )
+    estimate = richardson(*problem.restricted(j), direction, goal=CONFIRMED)
     gap = np.abs(value - estimate.value)
     blur = blurred(problem, j)
     size = size + NORMWISE * np.max(size, initial=0.0)
@@ -532,8 +527,7 @@ def conditioning(problem, j, rng):
     float
         The tolerance; 0 if the forward rejects complex numbers.
     """
-    x = np.asarray(problem.point[j])
-    direction = random_direction(x.shape, rng)
+    direction = random_direction(problem.shape(j), rng)
     neighbour = tuple(
         v * (1 + 4 * np.finfo(float).eps * rng.uniform(-1, 1, np.shape(v)))
         if np.asarray(v).dtype.kind == "f"
@@ -541,9 +535,8 @@ def conditioning(problem, j, rng):
         for v in problem.point
     )
     try:
-        here = complex_step(problem.function_of(j), x, direction)
-        there = complex_step(
-            problem.at(neighbour).function_of(j), np.asarray(neighbour[j]), direction
+        here, there = (
+            complex_step(*at.restricted(j), direction) for at in (problem, problem.at(neighbour))
         )
     except refusals():
         return 0.0
@@ -567,4 +560,22 @@ def blurred(problem, j):
     ndarray, shape (M,)
         Absolute error for each output.
     """
-    return 1e-8 * np.abs(problem.vector()) / (1 + np.max(np.abs(problem.point[j]), initial=0.0))
+    return 1e-8 * sensitivity(problem, j)
+
+
+def sensitivity(problem, j):
+    """Return the derivatives of which rounding errors of the outputs are the usual error.
+
+    Parameters
+    ----------
+    problem : Problem
+        The pair and the point.
+    j : int
+        Position of the input.
+
+    Returns
+    -------
+    ndarray, shape (M,)
+        Size of each output, divided by one plus the largest entry of the input.
+    """
+    return np.abs(problem.vector()) / (1 + np.max(np.abs(problem.point[j]), initial=0.0))

@@ -1,5 +1,6 @@
 """One report from several readings of the same code: right or wrong only if all of them agree."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from ibpcl.verify.reports.report import InputVerdict, Report
@@ -48,16 +49,16 @@ def agreed(cases):
     """
     first = cases[0].report
     if len({case.report.verdict for case in cases}) == 1:
-        if first.ok:
-            first.notes.append(f"right if {', and if '.join(case.assumed for case in cases)}")
-        return first
+        words = f"right if {', and if '.join(case.assumed for case in cases)}"
+        return replace(first, notes=[*first.notes, words]) if first.ok else first
     words = ", ".join(f"{_plain(case.report.verdict)} if {case.assumed}" for case in cases)
     decisive = next((case for case in cases if case.report.ok), cases[0])
-    made = Report(first.title, [], numbers=first.numbers, notes=list(first.notes))
-    made.inputs = [
+    inputs = [
         InputVerdict(item.name, "undecided", words, decisive.declare) for item in first.inputs
     ]
-    return made
+    return Report(
+        first.title, inputs, notes=list(first.notes), numbers=first.numbers, where=first.where
+    )
 
 
 def _plain(verdict):
