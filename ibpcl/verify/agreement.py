@@ -17,7 +17,7 @@ from ibpcl.verify.derivative.witness import (
     sensitivity,
     slope,
 )
-from ibpcl.verify.diagnosis.symmetric import for_symmetric_changes
+from ibpcl.verify.diagnosis.symmetric import for_symmetric_changes, mirrored
 from ibpcl.verify.reports.kinds import HINTS
 from ibpcl.verify.reports.report import InputVerdict
 from ibpcl.verify.reports.words import Note, place
@@ -91,7 +91,8 @@ class Terms(NamedTuple):
             The measured derivatives, by position of the input.
         verdicts : dict of int to InputVerdict
         """
-        return compared(pair, inputs, self)[:2]
+        agreement = compared(pair, inputs, self)
+        return agreement.truths, agreement.verdicts
 
 
 class Agreement(NamedTuple):
@@ -99,6 +100,8 @@ class Agreement(NamedTuple):
 
     Attributes
     ----------
+    problem : Problem or None
+        The pair at this point; None without a point.
     truths : dict of int to Truth
         The measured derivatives by position of the input, where single entries were compared.
     verdicts : dict of int to InputVerdict
@@ -106,11 +109,20 @@ class Agreement(NamedTuple):
         "wrong_shape", "kink" and "non_finite".  The diagnosis of a mistake comes later.
     notes : list of Note
         Remarks on the forward, and on what was compared.
+    reasons : ibpcl.verify.diagnosis.reasons.Explained or None
+        Reasons of differences other than the derivation; None if all gradients are right.
     """
 
+    problem: object
     truths: dict
     verdicts: dict
     notes: list
+    reasons: object = None
+
+    @property
+    def known(self):
+        """The known reasons by position of the input."""
+        return {} if self.reasons is None else self.reasons.known
 
 
 class Claim(NamedTuple):
@@ -184,7 +196,7 @@ def compared(problem, inputs, terms):
         Truths, verdicts and notes.
     """
     gradients = [problem.gradients(row) for row in terms.w[:2]]
-    result = Agreement({}, {}, [])
+    result = Agreement(problem, {}, {}, [])
     steps = None
     for j in inputs:
         claim = Claim(problem, j, [row[problem.wrt.index(j)] for row in gradients], terms)
@@ -205,6 +217,71 @@ def compared(problem, inputs, terms):
             result.truths[j] = truth
             result.notes.extend(truth.notes)
     return result
+
+
+def agree(prepared):
+    """Compare all gradients at the given inputs, and settle differences that have a reason.
+
+    Parameters
+    ----------
+    prepared : ibpcl.verify.prepare.Prepared
+        The pair.
+
+    Returns
+    -------
+    Agreement
+        The verdicts.
+    """
+    agreement = compared(prepared.problem, prepared.problem.wrt, prepared.terms)
+    return _settled(agreement, prepared.terms, prepared.limit, {})
+
+
+def agree_elsewhere(prepared, here):
+    """Compare right gradients once more at a point near by, where other mistakes show.
+
+    Parameters
+    ----------
+    prepared : ibpcl.verify.prepare.Prepared
+        The pair.
+    here : Agreement
+        The verdicts at the given inputs.
+
+    Returns
+    -------
+    Agreement
+        The verdicts on the gradients that are right at the given inputs.
+    """
+    near = prepared.near
+    if near is None:
+        return Agreement(None, {}, {}, [])
+    triangles = {j: truth.triangle for j, truth in here.truths.items() if truth.triangle}
+    for j, triangle in triangles.items():
+        near = near.at(near.with_input(j, mirrored(near.point[j], triangle)))
+    pair = prepared.problem if here.reasons is None else here.reasons.problem
+    there = pair.at(near.point)
+    right = [j for j, item in here.verdicts.items() if item.kind == "ok" and there.size(j)]
+    terms = prepared.terms._replace(mode="directional")
+    plain = compared(there, [j for j in right if j not in triangles], terms)
+    # a symmetric input has no random directions
+    folded = compared(there, [j for j in right if j in triangles], terms._replace(mode="full"))
+    agreement = Agreement(
+        there,
+        {**plain.truths, **folded.truths},
+        {**plain.verdicts, **folded.verdicts},
+        plain.notes + folded.notes,
+    )
+    return _settled(agreement, terms, None, here.known)
+
+
+def _settled(agreement, terms, limit, known):
+    """Return an agreement after differences with another reason than the derivation are settled."""
+    if all(verdict.kind == "ok" for verdict in agreement.verdicts.values()):
+        return agreement
+    # imported only for gradients that are not right
+    from ibpcl.verify.diagnosis.reasons import explain
+
+    problem, truths, verdicts, *_ = agreement
+    return agreement._replace(reasons=explain(problem, verdicts, truths, terms, limit, known))
 
 
 def _steps(problem):

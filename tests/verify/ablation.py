@@ -10,7 +10,6 @@ first pass, which takes some minutes, finds out which these are.
 """
 
 import argparse
-import importlib
 import inspect
 import json
 import os
@@ -36,9 +35,7 @@ import ibpcl.verify.edits as edits
 import ibpcl.verify.edits.indices as indices
 import ibpcl.verify.edits.names as names
 import ibpcl.verify.edits.rules as rules
-
-# The package has the function of this name as an attribute.
-checking = importlib.import_module("ibpcl.verify.check")
+import ibpcl.verify.prepare as preparation
 
 
 class Part(NamedTuple):
@@ -101,7 +98,7 @@ PARTS = {
     "... what belongs there": Part(((diagnosis, "best_match"),), none, (matches, known)),
     **{f"... {stage}": Part((), none, (getattr(known.Known, stage),)) for stage in matches.STAGES},
     "... order": Part(((diagnosis, "patterned"),), none, (matches.patterned,)),
-    "the second point": Part(((checking, "neighbour"),), none, (checking.neighbour,), True),
+    "the second point": Part(((preparation, "neighbour"),), none, (preparation.neighbour,), True),
 }
 
 

@@ -129,6 +129,36 @@ class Problem:
         """
         return (*self.point[:j], value, *self.point[j + 1 :])
 
+    def called_as(self, other):
+        """Return the problem with the functions of another one, at its own point.
+
+        Parameters
+        ----------
+        other : Problem
+            The same pair, called in another way.
+
+        Returns
+        -------
+        Problem
+            A new problem.
+        """
+        return replace(self, f=other.f, renewed=other.renewed)
+
+    def size(self, j):
+        """Return the number of entries of an input.
+
+        Parameters
+        ----------
+        j : int
+            Position of the input.
+
+        Returns
+        -------
+        int
+            1 for a number.
+        """
+        return np.size(self.point[j])
+
     def shape(self, j):
         """Return the shape of an input.
 
