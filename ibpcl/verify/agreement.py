@@ -17,7 +17,7 @@ from ibpcl.verify.derivative.witness import (
     sensitivity,
     slope,
 )
-from ibpcl.verify.diagnosis.symmetric import for_symmetric_changes, mirrored
+from ibpcl.verify.explain.symmetric import for_symmetric_changes, mirrored
 from ibpcl.verify.reports.kinds import HINTS
 from ibpcl.verify.reports.report import InputVerdict
 from ibpcl.verify.reports.words import Note, place
@@ -109,7 +109,7 @@ class Agreement(NamedTuple):
         "wrong_shape", "kink" and "non_finite".  The diagnosis of a mistake comes later.
     notes : list of Note
         Remarks on the forward, and on what was compared.
-    reasons : ibpcl.verify.diagnosis.reasons.Explained or None
+    reasons : ibpcl.verify.explain.reasons.Explained or None
         Reasons of differences other than the derivation; None if all gradients are right.
     """
 
@@ -278,7 +278,7 @@ def _settled(agreement, terms, limit, known):
     if all(verdict.kind == "ok" for verdict in agreement.verdicts.values()):
         return agreement
     # imported only for gradients that are not right
-    from ibpcl.verify.diagnosis.reasons import explain
+    from ibpcl.verify.explain.reasons import explain
 
     problem, truths, verdicts, *_ = agreement
     return agreement._replace(reasons=explain(problem, verdicts, truths, terms, limit, known))

@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ibpcl.codeview.location import defined
 from ibpcl.verify.adapters.expression import kind_of
 from ibpcl.verify.adapters.forms import opened
 from ibpcl.verify.agreement import agree, agree_elsewhere
@@ -30,7 +31,6 @@ from ibpcl.verify.derivative.curves import Curves
 from ibpcl.verify.derivative.problem import Problem, make_problem
 from ibpcl.verify.explanation import confirm, explain
 from ibpcl.verify.prepare import blind_spots, prepare
-from ibpcl.verify.reports.location import defined
 from ibpcl.verify.reports.readings import Case, agreed
 from ibpcl.verify.reports.report import InputVerdict, Report
 from ibpcl.verify.reports.words import sentences
@@ -337,7 +337,7 @@ def _of_raising(prepared):
 
     If the repair leaves other gradients wrong, the repaired function is checked for them.
     """
-    from ibpcl.verify.diagnosis.raising import repair_of, verdict_on_raising
+    from ibpcl.verify.explain.raising import repair_of, verdict_on_raising
 
     problem = prepared.problem
     error = prepared.raised

@@ -8,7 +8,7 @@ import numpy as np
 from ibpcl.verify.agreement import at_kink
 from ibpcl.verify.derivative.clock import TimeUp
 from ibpcl.verify.derivative.contract import breaches
-from ibpcl.verify.diagnosis.evidence import Evidence
+from ibpcl.verify.explain.evidence import Evidence
 from ibpcl.verify.reports.kinds import Factor, Finding
 from ibpcl.verify.running.state import kept_between_calls
 
@@ -128,7 +128,7 @@ def _diagnosed(verdicts, reasons, terms, candidates, wrong):
 def _findings(evidence, wrong):
     """Return the diagnosis by position of the input; if it fails, the mistakes stay unnamed."""
     # imported only for wrong gradients: it loads half of the package
-    from ibpcl.verify.diagnosis.naming import diagnose
+    from ibpcl.verify.explain.naming import diagnose
 
     try:
         return diagnose(evidence, wrong)

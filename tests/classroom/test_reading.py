@@ -19,7 +19,8 @@ import pytest
 from classroom_common import first
 
 from ibpcl.classroom import handin
-from ibpcl.classroom.reading import archives, magics, notebooks, process
+from ibpcl.classroom.reading import archives, notebooks, process
+from ibpcl.codeview.notebook import as_python
 from ibpcl.errors import UserError
 
 HEAD = 'ASSIGNMENT = "01_gaussian_weights"\nSTUDENT = "ada"\n'
@@ -302,22 +303,18 @@ LINES = {
 def test_magics_are_those_of_ipython(line):
     ipython = pytest.importorskip("IPython.core.inputtransformer2")
     theirs = ipython.TransformerManager().transform_cell(line + "\n")
-    assert ("get_ipython" in theirs) == LINES[line] and (
-        magics.as_python(line)[0] != line
-    ) == LINES[line]
+    assert ("get_ipython" in theirs) == LINES[line] and (as_python(line)[0] != line) == LINES[line]
 
 
 def test_a_cell_may_be_indented_as_ipython_allows():
-    assert (
-        magics.as_python("\n    x = 1\n    if x:\n        y = 2")[0] == "\nx = 1\nif x:\n    y = 2"
-    )
+    assert as_python("\n    x = 1\n    if x:\n        y = 2")[0] == "\nx = 1\nif x:\n    y = 2"
 
 
 @pytest.mark.parametrize(
     "line", ["pip install numpy", "conda install scipy", "ls -la", "cd ..", "matplotlib inline"]
 )
 def test_magics_work_without_the_percent_sign(line):
-    assert magics.as_python(f"{line}\nx = 1")[0] == f"pass  # {line}\nx = 1"
+    assert as_python(f"{line}\nx = 1")[0] == f"pass  # {line}\nx = 1"
 
 
 @pytest.mark.parametrize(
@@ -334,7 +331,7 @@ def test_magics_work_without_the_percent_sign(line):
     ],
 )
 def test_magics_are_only_where_a_statement_begins(cell):
-    assert magics.as_python(cell) == (cell, "")
+    assert as_python(cell) == (cell, "")
 
 
 def test_cells_that_are_not_python_are_skipped_and_named(tmp_path):

@@ -24,17 +24,17 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from test_students import MISTAKES, judged, spoiled
 
-import ibpcl.verify.diagnosis.holes as holes
-import ibpcl.verify.diagnosis.known as known
-import ibpcl.verify.diagnosis.matches as matches
-import ibpcl.verify.diagnosis.naming as diagnosis
-import ibpcl.verify.diagnosis.paths as paths
-import ibpcl.verify.diagnosis.suspects as suspects
-import ibpcl.verify.diagnosis.whole as whole
-import ibpcl.verify.edits as edits
-import ibpcl.verify.edits.indices as indices
-import ibpcl.verify.edits.names as names
-import ibpcl.verify.edits.rules as rules
+import ibpcl.codeview.indices as indices
+import ibpcl.codeview.names as names
+import ibpcl.codeview.rules as rules
+import ibpcl.codeview.slips as edits
+import ibpcl.verify.explain.holes as holes
+import ibpcl.verify.explain.known as known
+import ibpcl.verify.explain.matches as matches
+import ibpcl.verify.explain.naming as diagnosis
+import ibpcl.verify.explain.paths as paths
+import ibpcl.verify.explain.suspects as suspects
+import ibpcl.verify.explain.whole as whole
 import ibpcl.verify.prepare as preparation
 
 

@@ -15,11 +15,11 @@ from mutants import run as mutants
 from mutants.mutations import KINDS, mutations
 from mutants.subject import Subject
 
+from ibpcl.codeview.location import Location
 from ibpcl.paper import pairs
 from ibpcl.primitives import gaussian, likelihoods
 from ibpcl.verify import InputVerdict
 from ibpcl.verify.reports.kinds import Factor
-from ibpcl.verify.reports.location import Location
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from ibpcl.verify.agreement import MOST_ENTRIES, entries_to_look_at
 from ibpcl.verify.derivative.problem import make_problem
-from ibpcl.verify.diagnosis.evidence import close, neighbour
+from ibpcl.verify.explain.evidence import close, neighbour
 
 
 def problem_of(f, *inputs, wrt=None):

@@ -5,24 +5,18 @@ or ``# %% [markdown]``.  Outputs are left out.  A cell that is not Python become
 line with the reason, so the definitions in the other cells still count.
 """
 
-import json
 import re
-import warnings
 from typing import NamedTuple
 
 from ibpcl.classroom.reading.latex import mended
-from ibpcl.classroom.reading.magics import as_python
 from ibpcl.classroom.reading.texts import clean, with_plain_lines
+from ibpcl.codeview.notebook import as_python, cells, commented, syntax_error
 
 FIRST_LINE = "# %% notebook"
 CODE_CELL = re.compile(r"^# %% code cell (\d+)$", re.MULTILINE)
 MARKDOWN_CELL = "# %% [markdown]"
 SKIPPED = re.compile(r"^# skipped: (.*)$", re.MULTILINE)
 PICTURE = re.compile(r"\(data:image/[^)]{100,}\)")
-
-
-class NotNotebook(ValueError):
-    """A text that is not a notebook; the message gives the reason."""
 
 
 class Place(NamedTuple):
@@ -54,12 +48,12 @@ def source_of(text):
 
     Raises
     ------
-    NotNotebook
+    ibpcl.codeview.notebook.NotNotebook
         If the text is not a notebook.
     """
     pieces = [FIRST_LINE]
     number = 0
-    for kind, content in _cells(text):
+    for kind, content in cells(text):
         content = with_plain_lines(clean(content)).rstrip()
         if kind == "code":
             number += 1
@@ -134,52 +128,13 @@ def skipped(source):
     return SKIPPED.findall(source) if source.startswith(FIRST_LINE + "\n") else []
 
 
-def _cells(text):
-    """Yield kind and content of every cell."""
-    try:
-        table = json.loads(text)
-        cells = table.get("cells")
-        if cells is None:
-            cells = [cell for sheet in table["worksheets"] for cell in sheet["cells"]]
-        for cell in cells:
-            content = cell.get("source", cell.get("input", ""))
-            yield str(cell["cell_type"]), content if isinstance(content, str) else "".join(content)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise NotNotebook("it is not a notebook of format 3 or 4") from None
-
-
 def _code(content, number):
     """Return the lines of a code cell as they will run; comments only if the cell is skipped."""
-    python, reason = as_python(content)
+    python, reason = as_python(content, imports=False)
     if not reason:
         python = mended(python)
         reason = syntax_error(python)
     if reason:
-        lines = [line if line.startswith("# ") else f"# {line}" for line in python.split("\n")]
-        return [*lines, f"# skipped: code cell {number}: {reason}"]
+        return [commented(python), f"# skipped: code cell {number}: {reason}"]
     # A line that looks like the first line of a cell must not become one.
     return [f"#{line[1:]} " if line.startswith("# %% ") else line for line in python.split("\n")]
-
-
-def syntax_error(text):
-    """Return the reason why a cell is not Python.
-
-    Parameters
-    ----------
-    text : str
-        The cell.
-
-    Returns
-    -------
-    str
-        Empty if the cell is Python.
-    """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            compile(text, "cell", "exec", dont_inherit=True)
-    except SyntaxError as error:
-        return f"line {error.lineno or 1} is not Python: {error.msg}"
-    except (ValueError, RecursionError, MemoryError, OverflowError) as error:
-        return f"it is not Python: {error}"
-    return ""

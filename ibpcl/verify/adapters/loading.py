@@ -9,14 +9,13 @@ import types
 from pathlib import Path
 from typing import NamedTuple
 
+from ibpcl.codeview import notebook
+from ibpcl.codeview.syntax import is_library
 from ibpcl.errors import UserError
-from ibpcl.verify.adapters import notebooks
 from ibpcl.verify.adapters.refusals import raised
 from ibpcl.verify.derivative.clock import TimeUp
 from ibpcl.verify.running.trap import limit
 
-# Folders with files that are not the user's: this package, Python and its libraries.
-LIBRARIES = (Path(__file__).parents[2], sys.prefix, sys.base_prefix)
 ANCESTORS = 5  # folders above a file in which its imports are searched
 SECONDS = 10.0  # time limit for a statement of a file; longer ones train something
 # Statements that are run even after another one has raised.
@@ -92,44 +91,23 @@ def _run_all(tree, module, file, path, is_notebook, failures, inside=""):
     first = None
     for statement in tree.body:
         if (first is not None and not isinstance(statement, DEFINITIONS)) or (
-            is_notebook and notebooks.shows_only(statement)
+            is_notebook and notebook.shows_only(statement)
         ):
             continue
         error = _run(statement, module, file, flags, is_notebook)
         if error is not None and _run_imported(statement, module, failures):
             error = _run(statement, module, file, flags, is_notebook)
         if isinstance(error, SystemExit):
-            where = notebooks.place(file, statement.lineno)
+            where = notebook.place(file, statement.lineno)
             raise UserError(
                 f"check: {path} ends the process in {where} (SystemExit: {error}): put the code "
                 'of a program under `if __name__ == "__main__":`'
             )
         if error is not None:
-            where = notebooks.place(file, statement.lineno) + inside
+            where = notebook.place(file, statement.lineno) + inside
             failures.append(f"{where} was skipped: {raised(error, 'it')}")
             first = first or error
     return first
-
-
-def is_library(file):
-    """Return whether a file belongs to Python, an installed package or this package.
-
-    Parameters
-    ----------
-    file : str or Path
-        The file.
-
-    Returns
-    -------
-    bool
-        False for the user's files.
-
-    Examples
-    --------
-    >>> is_library(ast.__file__), is_library("homework/layers.py")
-    (True, False)
-    """
-    return "site-packages" in Path(file).parts or any(map(Path(file).is_relative_to, LIBRARIES))
 
 
 def source_of(path):
@@ -153,7 +131,7 @@ def source_of(path):
         If a file cannot be read.
     """
     if str(path).endswith(".ipynb"):
-        return notebooks.joined(notebooks.read(path))
+        return notebook.read(path)
     return Path(path).read_bytes()
 
 

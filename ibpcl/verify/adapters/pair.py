@@ -1,7 +1,7 @@
 """The form that the checker judges: a forward, its gradient, and the user's functions behind them.
 
 An adapter turns code of another form into a :class:`Pair`.  Its two functions are
-:class:`Adapted`: they call the user's function. :class:`ibpcl.verify.diagnosis.source.Code` reads,
+:class:`Adapted`: they call the user's function. :class:`ibpcl.codeview.syntax.Code` reads,
 modifies and compiles the user's function, so verdicts name lines of the user's file.
 """
 

@@ -3,8 +3,8 @@
 import traceback
 from pathlib import Path
 
+from ibpcl.codeview.location import NOWHERE, Span, located
 from ibpcl.errors import UserError
-from ibpcl.verify.reports.location import NOWHERE, Span, located
 
 OURS = Path(__file__).parents[2]
 

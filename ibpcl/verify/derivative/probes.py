@@ -8,10 +8,9 @@ import ast
 
 import numpy as np
 
+from ibpcl.codeview.syntax import Code, executed_by, name_of
 from ibpcl.verify.derivative.kinks import kinks
 from ibpcl.verify.derivative.onesided import outside
-from ibpcl.verify.diagnosis.source import Code, executed_by
-from ibpcl.verify.edits.edit import name_of
 
 # Functions with kinks or jumps.
 SHARP = (
@@ -59,7 +58,7 @@ def sharp_places(problem):
         Zero, followed by numbers that occur in comparisons, maxima and similar calls.  None if the
         source has none of these.  Zero alone if the source cannot be read.
     """
-    from ibpcl.verify.diagnosis.guards import unwrapped  # compiles
+    from ibpcl.codeview.syntax import unwrapped
 
     try:
         code = Code(unwrapped(problem.f), executed_by(problem.call))

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ibpcl.codeview.rewrite import Edit, Slot, in_place, replaced
+from ibpcl.codeview.search import affordable
+from ibpcl.codeview.slips import edits_of
+from ibpcl.codeview.syntax import Code, Recording, executed_by, name_of, parsed
 from ibpcl.verify.derivative.clock import TimeUp
-from ibpcl.verify.diagnosis.bench import Recording, affordable
-from ibpcl.verify.diagnosis.source import Code, executed_by
 from ibpcl.verify.distributions.calling import SEARCH_SECONDS, within
-from ibpcl.verify.edits import edits_of
-from ibpcl.verify.edits.edit import Edit, Slot, in_place, name_of, parsed, replaced
 
 SECONDS = 0.55  # about, for one function; estimated from the number of expressions that it runs
 MOST_FITS = 8

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.verify.diagnosis.bench import affordable
+from ibpcl.codeview.search import affordable
 from ibpcl.verify.distributions import noise as noises
 from ibpcl.verify.distributions.averages import average
 from ibpcl.verify.distributions.calling import CallError, real

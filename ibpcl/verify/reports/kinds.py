@@ -5,7 +5,7 @@ A side effect that leaves the numbers right in normal use is reported as a note 
 
 from typing import NamedTuple
 
-from ibpcl.verify.reports.location import NOWHERE, Location
+from ibpcl.codeview.location import NOWHERE, Location
 
 
 class Kind(NamedTuple):
@@ -170,7 +170,7 @@ KINDS = ("ok", *TABLE)
 class Reason(NamedTuple):
     """What explains the whole difference between a gradient and the derivatives of the forward.
 
-    It stands beside a verdict.  See :mod:`ibpcl.verify.diagnosis.reasons`.
+    It stands beside a verdict.  See :mod:`ibpcl.verify.explain.reasons`.
 
     Attributes
     ----------

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ibpcl.codeview.location import NOWHERE, Location, Replacement
 from ibpcl.verify.reports import text
 from ibpcl.verify.reports.kinds import UNFIT, Factor, Finding, Reason
-from ibpcl.verify.reports.location import NOWHERE, Location, Replacement
 from ibpcl.verify.reports.page import drawn, page
 from ibpcl.verify.reports.plain import plain, typed
 

@@ -8,8 +8,8 @@ import ast
 from pathlib import Path
 from typing import NamedTuple
 
+from ibpcl.codeview.location import NOWHERE, Location
 from ibpcl.verify.reports.kinds import TABLE, UNFIT_TABLE, Kind
-from ibpcl.verify.reports.location import NOWHERE, Location
 from ibpcl.verify.reports.text import grouped
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"

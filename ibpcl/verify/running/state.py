@@ -1,6 +1,6 @@
 """Requirements on a pair before its gradient can be judged, and state that it keeps between calls.
 
-Its behaviour when it is called again is examined in :mod:`ibpcl.verify.diagnosis.uses`.
+Its behaviour when it is called again is examined in :mod:`ibpcl.verify.explain.uses`.
 """
 
 import ast
@@ -8,6 +8,7 @@ from numbers import Number
 
 import numpy as np
 
+from ibpcl.codeview.syntax import Code
 from ibpcl.errors import UserError
 from ibpcl.verify.adapters.refusals import passes_users_code
 from ibpcl.verify.derivative.problem import (
@@ -17,7 +18,6 @@ from ibpcl.verify.derivative.problem import (
     shaped_like,
     tuple_of,
 )
-from ibpcl.verify.diagnosis.source import Code
 
 
 def refuse_outputs(outputs):

@@ -9,19 +9,19 @@ import ast
 
 import numpy as np
 
-from ibpcl.verify.diagnosis.source import items_of, text_of
-from ibpcl.verify.edits.carries import (
+from ibpcl.codeview.carries import (
     of_arguments,
     of_carries,
     of_derivative_at_dout,
     of_single_steps,
 )
-from ibpcl.verify.edits.edit import Edit, Slot, in_place, is_numeric, name_of, replaced
-from ibpcl.verify.edits.indices import of_index, of_number, of_subscript
-from ibpcl.verify.edits.layout import of_blocks, of_flattening, of_kernels, of_strides
-from ibpcl.verify.edits.names import of_names
-from ibpcl.verify.edits.reductions import of_axes
-from ibpcl.verify.edits.rules import LATE, by_rule
+from ibpcl.codeview.indices import of_index, of_number, of_subscript
+from ibpcl.codeview.layout import of_blocks, of_flattening, of_kernels, of_strides
+from ibpcl.codeview.names import of_names
+from ibpcl.codeview.reductions import of_axes
+from ibpcl.codeview.rewrite import Edit, Slot, in_place, replaced
+from ibpcl.codeview.rules import LATE, by_rule
+from ibpcl.codeview.syntax import is_numeric, items_of, name_of, text_of
 
 __all__ = ["LATE", "edits_of"]
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.verify.diagnosis.known import LONGEST, Known, bracketed
+from ibpcl.verify.explain.known import LONGEST, Known, bracketed
 from ibpcl.verify.reports.words import constant_name
 
 FITS = 1e-6  # relative error up to which a value fits
@@ -85,7 +85,7 @@ def known_at(hole, views):
     hole : Hole
         A place that can contain the mistake.
     views : list of dict
-        Background arrays for each trial; see :func:`ibpcl.verify.diagnosis.holes.background`.
+        Background arrays for each trial; see :func:`ibpcl.verify.explain.holes.background`.
 
     Returns
     -------

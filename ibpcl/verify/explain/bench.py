@@ -4,18 +4,15 @@ import linecache
 
 import numpy as np
 
+from ibpcl.codeview.search import search
+from ibpcl.codeview.syntax import SHELL, Code, executed_by
 from ibpcl.verify.derivative.problem import copied, gradients_in_order, shaped_like
-from ibpcl.verify.diagnosis.evidence import close
-from ibpcl.verify.diagnosis.source import SHELL, Code, executed_by
+from ibpcl.verify.explain.evidence import close
 
-# approximate seconds to compile a function, and to run one expression of it
-COMPILING = 3e-4
-RUNNING = 2e-6
 # seconds that each search may take, estimated with these numbers
 QUICK = 0.15
 EDITING = 0.8
 FILLING = 0.4
-OTHER = object()  # stands for a value that is neither an array nor a number
 
 
 class Bench:
@@ -162,74 +159,6 @@ def shell_of(problem):
     return namespace["shell"]
 
 
-def affordable(seconds, executed, compiling=COMPILING):
-    """Return how often a function can be run in a time limit, by its number of expressions.
-
-    The estimate does not depend on the speed of the machine, so results are reproducible.
-
-    Parameters
-    ----------
-    seconds : float
-        Time limit.
-    executed : int
-        Number of expressions that one run evaluates.
-    compiling : float
-        Seconds that it takes to compile the function before each run.
-
-    Returns
-    -------
-    int
-    """
-    return int(seconds / (5e-5 + compiling + RUNNING * executed))
-
-
-class Recording:
-    """The values of all places of a function in one run.
-
-    Parameters
-    ----------
-    code : Code
-        The function, whose places are watched.
-    run : callable
-        ``run(function)`` calls the watched function.
-
-    Attributes
-    ----------
-    values : dict
-        First value of each place, by its number, :data:`OTHER` for a value that is neither an array
-        nor a number.
-    series : dict
-        All values of each place that are arrays or numbers.
-    counts : dict
-        Number of values of each place.
-    executed : int
-        Number of values of all places.
-    scopes : dict
-        The local variables of each function, by its name, when its last place was evaluated.
-    """
-
-    def __init__(self, code, run):
-        self.values = {}
-        self.series = {}
-        self.scopes = {}
-        self.counts = {}
-        functions = {number: place.function for number, place in enumerate(code.places)}
-
-        def hook(place, value, scope):
-            self.counts[place] = self.counts.get(place, 0) + 1
-            self.scopes[functions[place]] = scope
-            if isinstance(value, (np.ndarray, np.generic, int, float, complex)):
-                stored = np.array(value) if isinstance(value, np.ndarray) else value
-                self.values.setdefault(place, stored)
-                self.series.setdefault(place, []).append(stored)
-            else:
-                self.values.setdefault(place, OTHER)
-            return value
-
-        run(code.watched()(hook))
-        self.executed = sum(self.counts.values())
-
-
 def find_edits(bench, code, edits, wrong, needed, most, found):
     """Find the simplest edit that makes each wrong gradient right.
 
@@ -261,53 +190,23 @@ def find_edits(bench, code, edits, wrong, needed, most, found):
         The edits that were not tried.
     """
     start = bench.runs
-    tried = 0
     inputs = list(bench.evidence.problem.wrt)
     right = [j for j in inputs if j not in bench.evidence.wrong]
-    for edit in edits:
-        if bench.runs - start > most:
-            break
-        if all(j in found and found[j][0].rank < edit.rank - 2 for j in needed):
-            # a much simpler edit is known for each of them
-            break
-        tried += 1
-        mends = try_edit(bench, code, edit, wrong)
+
+    def stop(edit):
+        # a much simpler edit is known for each of them
+        known = all(j in found and found[j][0].rank < edit.rank - 2 for j in needed)
+        return known or bench.runs - start > most
+
+    def reached(edit, function):
+        mends = bench.mended(function, wrong)
         if not mends:
-            continue
-        spoiled = len(right) - len(try_edit(bench, code, edit, right)) if right else 0
+            return False
+        spoiled = len(right) - len(bench.mended(function, right)) if right else 0
         cost = (0 if len(mends) == len(wrong) and not spoiled else 1) + 2 * bool(spoiled)
         for j in mends:
             if j not in found or cost < found[j][1]:
                 found[j] = (edit, cost)
-        if cost == 0:
-            break
-    return edits[tried:]
+        return cost == 0
 
-
-def try_edit(bench, code, edit, inputs):
-    """Return the inputs whose gradients an edit makes right.
-
-    Parameters
-    ----------
-    bench : Bench
-        Runs the changed function.
-    code : Code
-        Source of the gradient function.  The edit is undone afterwards.
-    edit : Edit
-        Change of the source.
-    inputs : list of int
-        Positions of the inputs to judge.
-
-    Returns
-    -------
-    list of int
-        Empty if the changed source does not compile.
-    """
-    undo = edit.swap()
-    try:
-        changed = code.compile()
-    except (SyntaxError, ValueError, TypeError, RecursionError):
-        return []
-    finally:
-        undo.swap()
-    return bench.mended(changed, inputs)
+    return search(code, edits, reached, stop)

@@ -6,8 +6,8 @@ from itertools import combinations
 
 import numpy as np
 
-from ibpcl.verify.diagnosis.source import items_of, text_of
-from ibpcl.verify.edits.edit import Edit, around, in_place, is_numeric, parsed, value_at
+from ibpcl.codeview.rewrite import Edit, around, in_place
+from ibpcl.codeview.syntax import is_numeric, items_of, parsed, text_of, value_at
 
 MOST_USES = 6  # with more uses of a variable, only one of them or all are replaced
 

@@ -6,16 +6,8 @@ from itertools import permutations
 
 import numpy as np
 
-from ibpcl.verify.diagnosis.source import text_of
-from ibpcl.verify.edits.edit import (
-    Edit,
-    in_place,
-    is_numeric,
-    name_of,
-    parsed,
-    replaced,
-    value_at,
-)
+from ibpcl.codeview.rewrite import Edit, in_place, replaced
+from ibpcl.codeview.syntax import is_numeric, name_of, parsed, text_of, value_at
 
 MOST_AXES = 4  # arrays with more axes are left out: there are too many orders
 MOST_STRIDE = 8  # larger integers are not taken for strides

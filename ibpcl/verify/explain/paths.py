@@ -3,7 +3,7 @@ r"""The path that a gradient leaves out, found by holding single values of the f
 Some gradients miss a path: a mean was taken as a constant, or the second use of a shared parameter
 or the state of earlier steps was ignored.  Such a gradient :math:`g` is the right gradient of
 *another* forward, in which some value does not move with the input.  The forward is therefore run
-with its values watched (:mod:`ibpcl.verify.diagnosis.source`), and the value of one place is held
+with its values watched (:mod:`ibpcl.codeview.syntax`), and the value of one place is held
 at its recorded value.  The path was lost at this place if
 
 .. math::
@@ -23,9 +23,9 @@ from itertools import combinations
 
 import numpy as np
 
+from ibpcl.codeview.search import affordable
+from ibpcl.codeview.syntax import Code, Recording, executed_by, is_array, text_of
 from ibpcl.verify.derivative.differences import central, complex_step, first_step, random_direction
-from ibpcl.verify.diagnosis.bench import Recording, affordable
-from ibpcl.verify.diagnosis.source import Code, executed_by, is_array, text_of
 from ibpcl.verify.reports.kinds import Finding
 from ibpcl.verify.reports.words import constant_name
 

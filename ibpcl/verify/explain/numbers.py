@@ -11,10 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ibpcl.codeview.location import Location
+from ibpcl.codeview.syntax import Code, changed, executed_by, text_of, unwrapped
 from ibpcl.verify.derivative.differences import central, complex_step, first_step, random_direction
-from ibpcl.verify.diagnosis.guards import changed, unwrapped
-from ibpcl.verify.diagnosis.source import Code, executed_by, text_of
-from ibpcl.verify.reports.location import Location
 
 SHORTEST = 3  # smallest number of significant digits of a rounded number
 MOST_CONSTANTS = 12  # largest number of constants that are changed

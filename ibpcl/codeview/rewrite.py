@@ -5,9 +5,7 @@ from collections.abc import Callable
 from itertools import combinations
 from typing import NamedTuple
 
-import numpy as np
-
-from ibpcl.verify.diagnosis.source import text_of
+from ibpcl.codeview.syntax import text_of
 
 
 class Edit(NamedTuple):
@@ -78,7 +76,7 @@ def put(parent, field, index, new):
 class Slot(NamedTuple):
     """A statement, or the target of an assignment, and where it stands.
 
-    It has the attributes of a :class:`ibpcl.verify.diagnosis.source.Place` that an edit needs.
+    It has the attributes of a :class:`ibpcl.codeview.syntax.Place` that an edit needs.
 
     Attributes
     ----------
@@ -124,21 +122,6 @@ def replaced(rank, kind, place, new, why):
     return Edit(
         rank, kind, lambda: f"{why}: {belongs(new, place)}", place.node, (in_place(place, new),)
     )
-
-
-def parsed(text):
-    """Return the syntax tree of an expression.
-
-    Parameters
-    ----------
-    text : str
-        Source of the expression.
-
-    Returns
-    -------
-    ast.expr
-    """
-    return ast.parse(text, mode="eval").body
 
 
 def in_place(place, new):
@@ -224,57 +207,3 @@ def exchanges(items):
         changed[a] = items[b]
         changed[b] = items[a]
         yield changed, items[a], items[b]
-
-
-def name_of(function):
-    """Return the name of a called function, without its module or object.
-
-    Parameters
-    ----------
-    function : ast.expr
-        The ``func`` of a call.
-
-    Returns
-    -------
-    str
-        Empty if the function has no name.
-    """
-    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-
-
-def value_at(node, values):
-    """Return the recorded value of an expression.
-
-    Parameters
-    ----------
-    node : ast.AST
-        A node of the source.
-    values : dict
-        The recorded value of each place, by its number.
-
-    Returns
-    -------
-    object
-        None if no value was recorded.
-    """
-    return values.get(getattr(node, "place", None))
-
-
-def is_numeric(value, kinds="fc"):
-    """Return whether a value is an array or a number of some kinds.
-
-    Parameters
-    ----------
-    value : object
-        Any value.
-    kinds : str
-        Codes of NumPy's kinds, such as "f" and "c".
-
-    Returns
-    -------
-    bool
-    """
-    return (
-        isinstance(value, (np.ndarray, np.generic, float, int))
-        and np.asarray(value).dtype.kind in kinds
-    )

@@ -2,8 +2,8 @@
 
 import ast
 
-from ibpcl.verify.diagnosis.source import text_of
-from ibpcl.verify.edits.edit import Edit, in_place, name_of, replaced
+from ibpcl.codeview.rewrite import Edit, in_place, replaced
+from ibpcl.codeview.syntax import name_of, text_of
 
 NAMES = ("sum", "mean", "max", "min", "var", "std", "prod", "logsumexp", "norm")
 AXES = (0, 1, -1, -2, 2)

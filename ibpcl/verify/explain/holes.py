@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.verify.diagnosis.source import is_array, items_of
+from ibpcl.codeview.syntax import is_array, items_of
 
 MOST_ENTRIES = 80  # largest number of entries of a place, over all its calls
 FITS = 1e-6  # relative error up to which a value fits

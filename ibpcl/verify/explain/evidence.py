@@ -11,7 +11,7 @@ import numpy as np
 
 from ibpcl.verify.agreement import entries_to_look_at
 from ibpcl.verify.derivative.witness import measure, refusals
-from ibpcl.verify.diagnosis.symmetric import mirrored
+from ibpcl.verify.explain.symmetric import mirrored
 
 # A hypothesis may miss a gradient by this multiple of the error that a right gradient may have.
 SLACK = 30.0
@@ -53,7 +53,7 @@ class Evidence:
         The user's ``candidates``, empty by default.
     wrong : list of int
         Positions of the inputs whose gradients are wrong;
-        :func:`ibpcl.verify.diagnosis.naming.diagnose` sets it.
+        :func:`ibpcl.verify.explain.naming.diagnose` sets it.
     trials : list of tuple of int
         (point, cotangent) of each trial, as indices of ``problems`` and ``w``.
     """

@@ -1,10 +1,10 @@
 """Names for the mistake in a wrong gradient: hypotheses in the order of their simplicity.
 
-1. A mistake in the whole gradient (:mod:`ibpcl.verify.diagnosis.whole`): its shape, its sign, a
+1. A mistake in the whole gradient (:mod:`ibpcl.verify.explain.whole`): its shape, its sign, a
    constant, a rearrangement, a sum.
-2. A mistake that one change of the source mends (:mod:`ibpcl.verify.edits`).
-3. A path of the forward that was held constant (:mod:`ibpcl.verify.diagnosis.paths`).
-4. A factor or term that is missing in one place (:mod:`ibpcl.verify.diagnosis.holes`).
+2. A mistake that one change of the source mends (:mod:`ibpcl.codeview.slips`).
+3. A path of the forward that was held constant (:mod:`ibpcl.verify.explain.paths`).
+4. A factor or term that is missing in one place (:mod:`ibpcl.verify.explain.holes`).
 5. If no hypothesis fits, a list of the excluded mistakes, and the lines where a single mistake can
    still be.
 
@@ -15,17 +15,13 @@ import warnings
 
 import numpy as np
 
-from ibpcl.verify.diagnosis.bench import (
-    EDITING,
-    FILLING,
-    QUICK,
-    Bench,
-    Recording,
-    affordable,
-    find_edits,
-)
-from ibpcl.verify.diagnosis.holes import background, holes
-from ibpcl.verify.diagnosis.matches import (
+from ibpcl.codeview.location import Replacement
+from ibpcl.codeview.search import affordable
+from ibpcl.codeview.slips import LATE, edits_of
+from ibpcl.codeview.syntax import Recording
+from ibpcl.verify.explain.bench import EDITING, FILLING, QUICK, Bench, find_edits
+from ibpcl.verify.explain.holes import background, holes
+from ibpcl.verify.explain.matches import (
     STAGES,
     best_match,
     candidates,
@@ -33,13 +29,11 @@ from ibpcl.verify.diagnosis.matches import (
     named,
     patterned,
 )
-from ibpcl.verify.diagnosis.numbers import Numbers, mistyped
-from ibpcl.verify.diagnosis.paths import forgotten_path, watched_forward
-from ibpcl.verify.diagnosis.suspects import Suspects
-from ibpcl.verify.diagnosis.whole import digits_of, few_entries, late_factor, whole_gradient
-from ibpcl.verify.edits import LATE, edits_of
+from ibpcl.verify.explain.numbers import Numbers, mistyped
+from ibpcl.verify.explain.paths import forgotten_path, watched_forward
+from ibpcl.verify.explain.suspects import Suspects
+from ibpcl.verify.explain.whole import digits_of, few_entries, late_factor, whole_gradient
 from ibpcl.verify.reports.kinds import Finding
-from ibpcl.verify.reports.location import Replacement
 from ibpcl.verify.reports.words import constant_name
 
 MOST_COLUMNS = 40_000  # largest number of known arrays that are tried in the places

@@ -8,10 +8,9 @@ the reason beside the verdict.
 import ast
 from itertools import product
 
+from ibpcl.codeview.rewrite import in_place, put
+from ibpcl.codeview.syntax import Code, changed, name_of
 from ibpcl.verify.derivative.contract import nonlinear_inputs
-from ibpcl.verify.diagnosis.guards import changed
-from ibpcl.verify.diagnosis.source import Code
-from ibpcl.verify.edits.edit import in_place, name_of, put
 from ibpcl.verify.reports.kinds import Finding
 
 CALLS = ("clip", "minimum", "maximum", "min", "max")

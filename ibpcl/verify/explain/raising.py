@@ -1,7 +1,7 @@
 """Names for the mistake in a gradient function that raises.
 
-The same changes of the source are tried as for a wrong gradient (:mod:`ibpcl.verify.edits`), and
-those that make other shapes meet (:mod:`ibpcl.verify.edits.fitting`).  A change counts if the
+The same changes of the source are tried as for a wrong gradient (:mod:`ibpcl.codeview.slips`), and
+those that make other shapes meet (:mod:`ibpcl.codeview.fitting`).  A change counts if the
 function then runs and a gradient that depends on the change is right in every trial.  The verdict
 does not depend on the search: a gradient function that raises is wrong.
 """
@@ -13,15 +13,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ibpcl.codeview.fitting import fitting_edits
+from ibpcl.codeview.location import Location
+from ibpcl.codeview.rewrite import Edit, put
+from ibpcl.codeview.search import search
+from ibpcl.codeview.slips import LATE, edits_of
+from ibpcl.codeview.syntax import Code, Recording, executed_by, parsed
 from ibpcl.verify.adapters.refusals import place_of, raised
-from ibpcl.verify.diagnosis.bench import Bench, Recording, try_edit
-from ibpcl.verify.diagnosis.evidence import Evidence
-from ibpcl.verify.diagnosis.source import Code, executed_by
-from ibpcl.verify.edits import LATE, edits_of
-from ibpcl.verify.edits.edit import Edit, parsed, put
-from ibpcl.verify.edits.fitting import fitting_edits
+from ibpcl.verify.explain.bench import Bench
+from ibpcl.verify.explain.evidence import Evidence
 from ibpcl.verify.reports.kinds import HINTS
-from ibpcl.verify.reports.location import Location
 from ibpcl.verify.reports.report import InputVerdict
 
 MOST_RUNS = 600  # largest number of runs of changed functions
@@ -60,7 +61,7 @@ class Repair(NamedTuple):
 
 
 class AllSuspect:
-    """A stand-in for :class:`ibpcl.verify.diagnosis.suspects.Suspects` that rules nothing out."""
+    """A stand-in for :class:`ibpcl.verify.explain.suspects.Suspects` that rules nothing out."""
 
     linear = True
 
@@ -191,18 +192,20 @@ class _Search:
         edits = sorted(
             self._edits(), key=lambda edit: (self._distance(edit), edit.rank, _length(edit))
         )
-        for edit in edits:
-            if self.bench.runs > MOST_RUNS:
-                break
-            right = try_edit(self.bench, self.code, edit, inputs)
+
+        def reached(edit, function):
+            nonlocal best
+            right = self.bench.mended(function, inputs)
             if not right or (best is not None and len(right) <= len(best[1])):
-                continue
+                return False
             affected = self._affected(edit)
             if len(right) == len(inputs):
                 best = edit, right, affected or inputs
-                break
-            if set(right) & set(affected):
+            elif set(right) & set(affected):
                 best = edit, right, affected
+            return len(right) == len(inputs)
+
+        search(self.code, edits, reached, lambda edit: self.bench.runs > MOST_RUNS)
         return None if best is None else self._repair(*best)
 
     def _edits(self):

@@ -4,8 +4,7 @@ import ast
 
 import numpy as np
 
-from ibpcl.verify.diagnosis.source import is_array
-from ibpcl.verify.edits.edit import name_of
+from ibpcl.codeview.syntax import is_array, name_of
 
 
 class Suspects:

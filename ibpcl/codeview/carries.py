@@ -6,8 +6,8 @@ from itertools import product
 
 import numpy as np
 
-from ibpcl.verify.diagnosis.source import items_of, text_of
-from ibpcl.verify.edits.edit import Edit, in_place, is_numeric, value_at
+from ibpcl.codeview.rewrite import Edit, in_place
+from ibpcl.codeview.syntax import is_numeric, items_of, text_of, value_at
 
 MOST_CARRIES = 3  # largest number of arrays in a loop that get a new value
 MOST_SOURCES = 8  # largest number of new values that are tried for each of them

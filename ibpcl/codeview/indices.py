@@ -2,7 +2,7 @@
 
 import ast
 
-from ibpcl.verify.edits.edit import exchanges, replaced
+from ibpcl.codeview.rewrite import exchanges, replaced
 
 
 def of_number(place):

@@ -4,7 +4,7 @@ from itertools import combinations, permutations
 
 import numpy as np
 
-from ibpcl.verify.diagnosis.evidence import close
+from ibpcl.verify.explain.evidence import close
 from ibpcl.verify.reports.kinds import Finding
 from ibpcl.verify.reports.words import axis_words, constant_name, count, place
 

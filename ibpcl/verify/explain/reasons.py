@@ -27,9 +27,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ibpcl.verify.derivative.problem import is_float
-from ibpcl.verify.diagnosis.evidence import Evidence
-from ibpcl.verify.diagnosis.guards import Guards
-from ibpcl.verify.diagnosis.numbers import Numbers, claims, directions_of, lack, rounded
+from ibpcl.verify.explain.evidence import Evidence
+from ibpcl.verify.explain.guards import Guards
+from ibpcl.verify.explain.numbers import Numbers, claims, directions_of, lack, rounded
 from ibpcl.verify.reports.kinds import HINTS, Reason
 
 # Eight units in the last place of float32.

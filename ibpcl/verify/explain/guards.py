@@ -4,7 +4,7 @@ A guard makes a computation safe or cheap: an epsilon that is added inside a log
 divisor, a bound of ``np.maximum`` or ``np.clip``, a cast to float32, a result that is rounded.
 Guards are found in the source of the forward and of the gradient function, and both can be compiled
 without some of them.  If a gradient is right then, these guards explain its difference;
-:mod:`ibpcl.verify.diagnosis.reasons` says what follows from this.
+:mod:`ibpcl.verify.explain.reasons` says what follows from this.
 """
 
 import ast
@@ -14,10 +14,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.verify.diagnosis.bench import Recording
-from ibpcl.verify.diagnosis.source import Code, executed_by, text_of
-from ibpcl.verify.edits.edit import in_place, name_of, put
-from ibpcl.verify.reports.location import Location
+from ibpcl.codeview.location import Location
+from ibpcl.codeview.rewrite import in_place, put
+from ibpcl.codeview.syntax import (
+    Code,
+    Recording,
+    changed,
+    executed_by,
+    name_of,
+    text_of,
+    unwrapped,
+)
 
 LARGEST = 1e-3  # largest epsilon in a bound or a condition
 LARGEST_ADDED = 0.1  # the same for one that is added
@@ -522,59 +529,3 @@ def _apply(code, side, chosen, scale):
     guards = guards_of(code, side.recording, side.casts)
     for number in chosen:
         put(*guards[number].put(scale))
-
-
-def changed(function, executed, change):
-    """Return a changed version of a function.
-
-    Parameters
-    ----------
-    function : callable
-        The original function.
-    executed : set of code
-        The code objects that it runs.
-    change : callable
-        ``change(code)`` changes the trees of the function's
-        :class:`ibpcl.verify.diagnosis.source.Code`.
-
-    Returns
-    -------
-    callable
-        The compiled function.  Its attribute ``changes`` lets ``Code`` read it with the change.
-    """
-    plain = unwrapped(function)
-    code = Code(plain, executed)
-    change(code)
-    compiled = code.compile()
-
-    def changed_function(*arguments, **options):
-        return compiled(*arguments, **options)
-
-    changed_function.__name__ = getattr(function, "__name__", "f")
-    base, known, first = getattr(plain, "changes", (plain, frozenset(), None))
-
-    def both(code):
-        if first is not None:
-            first(code)
-        change(code)
-
-    changed_function.changes = (base, known | executed, both)
-    return changed_function
-
-
-def unwrapped(function):
-    """Return the function inside decorators that keep it as ``__wrapped__``.
-
-    Parameters
-    ----------
-    function : callable
-        A function, possibly decorated.
-
-    Returns
-    -------
-    callable
-        A function made by :func:`changed` is returned as it is.
-    """
-    while hasattr(function, "__wrapped__") and not hasattr(function, "changes"):
-        function = function.__wrapped__
-    return function

@@ -29,8 +29,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.verify.diagnosis.source import text_of
-from ibpcl.verify.edits.edit import Edit, belongs, in_place, is_numeric, name_of, value_at
+from ibpcl.codeview.rewrite import Edit, belongs, in_place
+from ibpcl.codeview.syntax import is_numeric, name_of, text_of, value_at
 
 LATE = 7  # edits of this rank and above are tried after everything else
 # The negative of an argument makes these another function (max becomes min), not another sign.

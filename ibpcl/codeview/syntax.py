@@ -15,12 +15,11 @@ import sys
 import textwrap
 import types
 from functools import cached_property, lru_cache
+from pathlib import Path
 
 import numpy as np
 
-from ibpcl.verify.adapters.loading import is_library
-from ibpcl.verify.adapters.pair import Adapted
-from ibpcl.verify.reports.location import (
+from ibpcl.codeview.location import (
     NOWHERE,
     keep_spans,
     located,
@@ -28,9 +27,12 @@ from ibpcl.verify.reports.location import (
     span_of,
 )
 
+# Folders with files that are not the user's: this package, Python and its libraries.
+LIBRARIES = (Path(__file__).parents[1], sys.prefix, sys.base_prefix)
 WATCH = "__watch__"
 SHELL = "<gradient without source>"  # the file of a function around such a gradient
 MOST_ITEMS = 20  # largest number of items read from a cache, a list or an object
+OTHER = object()  # stands for a value that is neither an array nor a number
 LAYOUT = (
     "zeros",
     "ones",
@@ -67,8 +69,9 @@ class Code:
     Parameters
     ----------
     function : callable
-        A function, a lambda, a bound method, or an adapter around one of them
-        (:class:`ibpcl.verify.adapters.pair.Adapted`).
+        A function, a lambda, a bound method, or an adapter around one of them: an
+        object with the function as ``source``, its class as ``owner``, and ``around(function)``,
+        which adapts another version.
     executed : set of code, optional
         Code objects that a call of the function has run; see :func:`executed_by`.
 
@@ -98,7 +101,7 @@ class Code:
         # a changed version of a function: read the original, and repeat the change
         if changes is not None:
             function, executed, change = changes
-        while isinstance(function, Adapted):
+        while hasattr(function, "around"):
             self.adapters.append(function)
             owner = function.owner
             function = function.source
@@ -273,7 +276,7 @@ class Code:
 
         Parameters
         ----------
-        edit : ibpcl.verify.edits.edit.Edit
+        edit : ibpcl.codeview.rewrite.Edit
             The edit, which is not made in the trees at present.
 
         Returns
@@ -409,6 +412,27 @@ def _called(node, visible, owner, classes, executed):
                 yield vars(kind)[node.attr], kind
                 if isinstance(kinds, tuple):  # the first in the order of inheritance
                     break
+
+
+def is_library(file):
+    """Return whether a file belongs to Python, an installed package or this package.
+
+    Parameters
+    ----------
+    file : str or Path
+        The file.
+
+    Returns
+    -------
+    bool
+        False for the user's files.
+
+    Examples
+    --------
+    >>> is_library(np.__file__), is_library("homework/layers.py")
+    (True, False)
+    """
+    return "site-packages" in Path(file).parts or any(map(Path(file).is_relative_to, LIBRARIES))
 
 
 def executed_by(call):
@@ -633,4 +657,176 @@ def is_array(value):
     return (
         isinstance(value, (np.ndarray, np.generic, float, complex))
         and np.asarray(value).dtype.kind in "fc"
+    )
+
+
+class Recording:
+    """The values of all places of a function in one run.
+
+    Parameters
+    ----------
+    code : Code
+        The function, whose places are watched.
+    run : callable
+        ``run(function)`` calls the watched function.
+
+    Attributes
+    ----------
+    values : dict
+        First value of each place, by its number, :data:`OTHER` for a value that is neither an array
+        nor a number.
+    series : dict
+        All values of each place that are arrays or numbers.
+    counts : dict
+        Number of values of each place.
+    executed : int
+        Number of values of all places.
+    scopes : dict
+        The local variables of each function, by its name, when its last place was evaluated.
+    """
+
+    def __init__(self, code, run):
+        self.values = {}
+        self.series = {}
+        self.scopes = {}
+        self.counts = {}
+        functions = {number: place.function for number, place in enumerate(code.places)}
+
+        def hook(place, value, scope):
+            self.counts[place] = self.counts.get(place, 0) + 1
+            self.scopes[functions[place]] = scope
+            if isinstance(value, (np.ndarray, np.generic, int, float, complex)):
+                stored = np.array(value) if isinstance(value, np.ndarray) else value
+                self.values.setdefault(place, stored)
+                self.series.setdefault(place, []).append(stored)
+            else:
+                self.values.setdefault(place, OTHER)
+            return value
+
+        run(code.watched()(hook))
+        self.executed = sum(self.counts.values())
+
+
+def changed(function, executed, change):
+    """Return a changed version of a function.
+
+    Parameters
+    ----------
+    function : callable
+        The original function.
+    executed : set of code
+        The code objects that it runs.
+    change : callable
+        ``change(code)`` changes the trees of the function's
+        :class:`ibpcl.codeview.syntax.Code`.
+
+    Returns
+    -------
+    callable
+        The compiled function.  Its attribute ``changes`` lets ``Code`` read it with the change.
+    """
+    plain = unwrapped(function)
+    code = Code(plain, executed)
+    change(code)
+    compiled = code.compile()
+
+    def changed_function(*arguments, **options):
+        return compiled(*arguments, **options)
+
+    changed_function.__name__ = getattr(function, "__name__", "f")
+    base, known, first = getattr(plain, "changes", (plain, frozenset(), None))
+
+    def both(code):
+        if first is not None:
+            first(code)
+        change(code)
+
+    changed_function.changes = (base, known | executed, both)
+    return changed_function
+
+
+def unwrapped(function):
+    """Return the function inside decorators that keep it as ``__wrapped__``.
+
+    Parameters
+    ----------
+    function : callable
+        A function, possibly decorated.
+
+    Returns
+    -------
+    callable
+        A function made by :func:`changed` is returned as it is.
+    """
+    while hasattr(function, "__wrapped__") and not hasattr(function, "changes"):
+        function = function.__wrapped__
+    return function
+
+
+def parsed(text):
+    """Return the syntax tree of an expression.
+
+    Parameters
+    ----------
+    text : str
+        Source of the expression.
+
+    Returns
+    -------
+    ast.expr
+    """
+    return ast.parse(text, mode="eval").body
+
+
+def name_of(function):
+    """Return the name of a called function, without its module or object.
+
+    Parameters
+    ----------
+    function : ast.expr
+        The ``func`` of a call.
+
+    Returns
+    -------
+    str
+        Empty if the function has no name.
+    """
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+
+
+def value_at(node, values):
+    """Return the recorded value of an expression.
+
+    Parameters
+    ----------
+    node : ast.AST
+        A node of the source.
+    values : dict
+        The recorded value of each place, by its number.
+
+    Returns
+    -------
+    object
+        None if no value was recorded.
+    """
+    return values.get(getattr(node, "place", None))
+
+
+def is_numeric(value, kinds="fc"):
+    """Return whether a value is an array or a number of some kinds.
+
+    Parameters
+    ----------
+    value : object
+        Any value.
+    kinds : str
+        Codes of NumPy's kinds, such as "f" and "c".
+
+    Returns
+    -------
+    bool
+    """
+    return (
+        isinstance(value, (np.ndarray, np.generic, float, int))
+        and np.asarray(value).dtype.kind in kinds
     )

@@ -6,7 +6,7 @@ import linecache
 from pathlib import Path
 from typing import NamedTuple
 
-from ibpcl.verify.adapters import notebooks
+from ibpcl.codeview import notebook
 
 # Operations, and the expressions in which an operation needs parentheses.
 OPERATIONS = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Lambda)
@@ -155,7 +155,7 @@ def located(file, span, **fields):
     -------
     Location
     """
-    cell, line = notebooks.position(file, span.line)
+    cell, line = notebook.position(file, span.line)
     first, last = (linecache.getline(file, n) for n in (span.line, span.end_line))
     known = span.start >= 0
     return Location(

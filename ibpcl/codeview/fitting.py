@@ -1,7 +1,7 @@
 """Edits that make the shapes of a gradient function that raises fit together.
 
-They are tried beside the other edits (:mod:`ibpcl.verify.edits`).  In a function that runs, most of
-them would only change the shape of a result, so they are of no use there.
+They are tried beside the other edits (:mod:`ibpcl.codeview.slips`).  In a function that runs, most
+of them would only change the shape of a result, so they are of no use there.
 """
 
 import ast
@@ -10,20 +10,10 @@ from itertools import permutations
 
 import numpy as np
 
-from ibpcl.verify.diagnosis.source import items_of, text_of
-from ibpcl.verify.edits.edit import (
-    Edit,
-    Slot,
-    exchanges,
-    in_place,
-    is_numeric,
-    name_of,
-    parsed,
-    replaced,
-    value_at,
-)
-from ibpcl.verify.edits.reductions import AXES, NAMES, is_method, of_reduction
-from ibpcl.verify.edits.rules import LATE, infix
+from ibpcl.codeview.reductions import AXES, NAMES, is_method, of_reduction
+from ibpcl.codeview.rewrite import Edit, Slot, exchanges, in_place, replaced
+from ibpcl.codeview.rules import LATE, infix
+from ibpcl.codeview.syntax import is_numeric, items_of, name_of, parsed, text_of, value_at
 
 NAMED = (ast.Name, ast.Attribute, ast.Subscript)
 MOST_OTHERS = 30  # variables that may stand in the place of one
