@@ -1,11 +1,12 @@
 """Edits: changes of a syntax tree, each with a sentence that describes it."""
 
 import ast
+import copy
 from collections.abc import Callable
 from itertools import combinations
 from typing import NamedTuple
 
-from ibpcl.codeview.syntax import text_of
+from ibpcl.codeview.syntax import parsed, text_of
 
 
 class Edit(NamedTuple):
@@ -25,6 +26,8 @@ class Edit(NamedTuple):
     puts : tuple of tuple
         The replaced nodes: (parent, field, index, new node).  The index is None if the field is not
         a list.
+    same : tuple of str
+        Equal for changes that are one slip in several places; empty for a change of one place only.
     """
 
     rank: float
@@ -32,6 +35,7 @@ class Edit(NamedTuple):
     words: Callable
     node: ast.AST
     puts: tuple
+    same: tuple = ()
 
     def swap(self):
         """Make the change in the syntax tree.
@@ -207,3 +211,30 @@ def exchanges(items):
         changed[a] = items[b]
         changed[b] = items[a]
         yield changed, items[a], items[b]
+
+
+def renamed(node, names):
+    """Return a copy of an expression with names replaced by other expressions.
+
+    Parameters
+    ----------
+    node : ast.AST
+        The expression.
+    names : dict of str to str
+        Source text of the new expression for each name.
+
+    Returns
+    -------
+    ast.AST
+
+    Examples
+    --------
+    >>> ast.unparse(renamed(parsed("x[i:i + k]"), {"i": "2 * i"}))
+    'x[2 * i:2 * i + k]'
+    """
+
+    class Renaming(ast.NodeTransformer):
+        def visit_Name(self, name):
+            return parsed(names[name.id]) if name.id in names else name
+
+    return Renaming().visit(copy.deepcopy(node))

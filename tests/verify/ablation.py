@@ -24,10 +24,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from test_students import MISTAKES, judged, spoiled
 
-import ibpcl.codeview.indices as indices
-import ibpcl.codeview.names as names
-import ibpcl.codeview.rules as rules
-import ibpcl.codeview.slips as edits
+import ibpcl.codeview.edits as edits
+import ibpcl.codeview.patterns as patterns
+import ibpcl.codeview.slips as slips
+import ibpcl.codeview.variables as variables
 import ibpcl.verify.explain.holes as holes
 import ibpcl.verify.explain.known as known
 import ibpcl.verify.explain.matches as matches
@@ -71,19 +71,22 @@ PARTS = {
     "... another shape": Part(
         ((whole, "wrong_shape"),), lambda: ("wrong_shape", ""), (whole.wrong_shape,)
     ),
-    "edits: rules": Part(((edits, "by_rule"),), tuple, (rules,)),
-    "... numbers": Part(((edits, "of_number"),), tuple, (indices.of_number,)),
-    "... indices one off": Part(((edits, "of_index"),), tuple, (indices.of_index,)),
-    "... slices and subscripts": Part(
-        ((edits, "of_subscript"),),
-        tuple,
-        (indices.of_subscript, indices._other_slices, indices._end, indices._number),
+    "edits: rows of the table": Part(((edits, "edits_at"),), tuple, (slips, patterns)),
+    "... slices, strides": Part(
+        ((edits, "_of_subscript"),), tuple, (edits._of_subscript, edits._other_slices)
     ),
-    "... loops backwards": Part(((edits, "_other_order"),), none, (edits._other_order,)),
-    "... names": Part(((edits, "of_names"),), tuple, (names,)),
-    "... names exchanged": Part(((names, "_exchanged"),), tuple, (names._exchanged,)),
-    "... names in every use": Part(((names, "_in_every_use"),), tuple, (names._in_every_use,)),
-    "... names in some uses": Part(((names, "_subsets"),), tuple, (names._subsets,), True),
+    "... values that a loop passes on": Part(
+        ((edits, "_of_carries"),), tuple, (edits._of_carries,)
+    ),
+    "... several places": Part(((edits, "_repeated"),), tuple, (edits._repeated,)),
+    "... variables": Part(((edits, "of_names"),), tuple, (variables,)),
+    "... variables exchanged": Part(((variables, "_exchanged"),), tuple, (variables._exchanged,)),
+    "... variables in every use": Part(
+        ((variables, "_in_every_use"),), tuple, (variables._in_every_use,)
+    ),
+    "... variables in some uses": Part(
+        ((variables, "_subsets"),), tuple, (variables._subsets,), True
+    ),
     "suspects": Part(
         ((suspects.Suspects, "suspect"), (suspects.Suspects, "allow")),
         lambda: True,
@@ -149,7 +152,7 @@ class Tracer:
         return around
 
     def _note(self, label, result):
-        if isinstance(result, rules.Edit):
+        if isinstance(result, edits.Edit):
             self.origin.setdefault(id(result.puts), set()).add(label)
             self.kept.append(result)  # so that no other edit gets its id
         elif result is not None and (not hasattr(result, "__len__") or len(result)):

@@ -160,7 +160,7 @@ def density_cotangent(d, cache):
         (density_sign, "x", {"sign"}, "`a / x + a ** 2` should be `a / x - a ** 2`"),
         (density_factor, "x", {"elementwise_factor"}, "`a`"),
         (density_term, "x", {"missing_term"}, "a"),
-        (density_constant, "a", {"constant_factor"}, "the number 3 should be 2"),
+        (density_constant, "a", {"constant_factor"}, "`3` should be `2`"),
         (density_cached, "x", {"elementwise_factor"}, "`x` should be `a`"),
         (density_cotangent, "a", {"elementwise_factor"}, "`d`"),
     ],
@@ -551,7 +551,7 @@ def test_a_product_without_the_incoming_gradient_lacks_a_factor():
 
     report = check(scaled, backward, POINT[:1])
     assert report["x"].kind == "elementwise_factor"
-    assert "`dout` beside `3 * cache`" in report["x"].words
+    assert "`dout`" in report["x"].words
 
 
 def windows(x, n):
@@ -632,7 +632,7 @@ def test_one_slip_in_all_its_places_is_named_once():
         return (dout - dout.mean(0) - h * (dout * h).mean(0)) / s
 
     [verdict] = check(layer_norm, with_the_axes_of_batch_norm, (RNG.normal(size=(4, 6)),)).inputs
-    assert verdict.kind == "summed" and "`dout.mean(-1, keepdims=True)`" in verdict.words
+    assert verdict.kind == "summed" and "`dout.mean(1, keepdims=True)`" in verdict.words
 
     def gated(x, y):
         a = np.tanh(x)

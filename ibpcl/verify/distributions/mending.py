@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ibpcl.codeview.edits import edits_of
 from ibpcl.codeview.rewrite import Edit, Slot, in_place, replaced
 from ibpcl.codeview.search import affordable
-from ibpcl.codeview.slips import edits_of
 from ibpcl.codeview.syntax import Code, Recording, executed_by, name_of, parsed
 from ibpcl.verify.derivative.clock import TimeUp
 from ibpcl.verify.distributions.calling import SEARCH_SECONDS, within

@@ -15,9 +15,10 @@ import warnings
 
 import numpy as np
 
+from ibpcl.codeview.edits import edits_of
 from ibpcl.codeview.location import Replacement
 from ibpcl.codeview.search import affordable
-from ibpcl.codeview.slips import LATE, edits_of
+from ibpcl.codeview.slips import LATE
 from ibpcl.codeview.syntax import Recording
 from ibpcl.verify.explain.bench import EDITING, FILLING, QUICK, Bench, find_edits
 from ibpcl.verify.explain.holes import background, holes

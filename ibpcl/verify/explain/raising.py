@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.codeview.fitting import fitting_edits
+from ibpcl.codeview.edits import edits_of
 from ibpcl.codeview.location import Location
 from ibpcl.codeview.rewrite import Edit, put
 from ibpcl.codeview.search import search
-from ibpcl.codeview.slips import LATE, edits_of
+from ibpcl.codeview.slips import LATE, SHAPES
 from ibpcl.codeview.syntax import Code, Recording, executed_by, parsed
 from ibpcl.verify.adapters.refusals import place_of, raised
 from ibpcl.verify.explain.bench import Bench
@@ -210,16 +210,8 @@ class _Search:
 
     def _edits(self):
         """Return all edits, those of the raising statement and its operands first."""
-        edits = edits_of(self.code, self.recording, AllSuspect())
-        for name in self.code.trees:
-            places = [
-                place
-                for place in self.code.places
-                if place.function == name and place.statement in (*self.raising, *self.near)
-            ]
-            scope = self.recording.scopes.get(name, {})
-            edits += fitting_edits(places, self.recording.values, scope)
-        return edits
+        near = [*self.raising, *self.near]
+        return edits_of(self.code, self.recording, AllSuspect(), tuple(SHAPES), near)
 
     def _distance(self, edit):
         """Return how far an edit is from the statement that raises; late edits are farther."""

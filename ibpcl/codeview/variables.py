@@ -1,4 +1,4 @@
-"""Edits of names: another variable in some uses, two exchanged, one transposed in all uses."""
+"""Edits of variables: another one in some uses, two exchanged, one transposed in all uses."""
 
 import ast
 import copy
@@ -6,23 +6,22 @@ from itertools import combinations
 
 import numpy as np
 
+from ibpcl.codeview.patterns import is_term
 from ibpcl.codeview.rewrite import Edit, around, in_place
 from ibpcl.codeview.syntax import is_numeric, items_of, parsed, text_of, value_at
 
 MOST_USES = 6  # with more uses of a variable, only one of them or all are replaced
 
 
-def of_names(function_places, recording, scope, suspects):
+def of_names(places, known, suspects):
     """Yield replacements of an array by another one in one of its uses, in several or in all.
 
     Parameters
     ----------
-    function_places : list of Place
+    places : list of Place
         The places of a function.
-    recording : Recording
-        Their values in one run.
-    scope : dict
-        Local variables of the function when it returned.
+    known : Known
+        Values in one run.
     suspects : Suspects
         Restricts replacements in a single use.
 
@@ -32,39 +31,37 @@ def of_names(function_places, recording, scope, suspects):
     """
     entries = dict(
         item
-        for name, holder in scope.items()
+        for name, holder in known.scope.items()
         if not isinstance(holder, (tuple, list))
         for item in items_of(name, holder)
     )
-    for types, readable in (((ast.Name,), scope), ((ast.Subscript, ast.Attribute), entries)):
+    for types, readable in (((ast.Name,), known.scope), ((ast.Subscript, ast.Attribute), entries)):
         uses = {}
-        for place in function_places:
+        for place in places:
+            value = value_at(place.node, known.values)
             if (
                 place.inside == "formula"
                 and isinstance(place.node, types)
-                and is_numeric(value_at(place.node, recording.values), "fiubc")
+                and is_numeric(value, "fiubc")
             ):
                 uses.setdefault(place.text, []).append(place)
-        arrays = {text: value_at(places[0].node, recording.values) for text, places in uses.items()}
-        arrays.update(
-            (text, value) for text, value in readable.items() if is_numeric(value, "fiubc")
-        )
+        arrays = {text: value_at(group[0].node, known.values) for text, group in uses.items()}
+        arrays.update((text, v) for text, v in readable.items() if is_numeric(v, "fiubc"))
         for together in (uses, *_by_statement(uses)):
             yield from _exchanged(together, arrays)
-            for name, places in together.items():
-                if len(places) > 1:
-                    yield from _in_every_use(name, places, arrays[name])
-        for name, places in uses.items():
+            for name, group in together.items():
+                if len(group) > 1:
+                    yield from _in_every_use(name, group, arrays[name])
+        for name, group in uses.items():
+            single = [(place,) for place in group if suspects.suspect(place.node)]
             for other, value in arrays.items():
                 rank = None if other == name else _rank(arrays[name], value)
-                if rank == 4 or (rank == 5 and readable is scope):
-                    subsets = _subsets(places) if rank == 4 and readable is scope else ()
-                    for chosen in (
-                        *([place] for place in places if suspects.suspect(place.node)),
-                        *subsets,
-                    ):
-                        penalty = (len(chosen) > 1) + (1 < len(chosen) < len(places))
-                        yield _renamed(name, other, chosen, rank + penalty, arrays)
+                if rank == 5 and readable is entries:
+                    continue
+                several = _subsets(group) if rank == 4 and readable is known.scope else []
+                for chosen in [*single, *several] if rank else ():
+                    penalty = (len(chosen) > 1) + (1 < len(chosen) < len(group))
+                    yield _renamed(name, other, chosen, rank + penalty, arrays)
 
 
 def _by_statement(uses):
@@ -94,23 +91,16 @@ def _exchanged(uses, arrays):
                 for name, other in ((a, b), (b, a))
                 for place in uses[name]
             )
-            yield Edit(
-                5.5,
-                "swapped",
-                lambda a=a, b=b: f"`{a}` and `{b}` are exchanged (swapped, in the wrong order)",
-                uses[a][0].node,
-                puts,
-            )
+            words = f"`{a}` and `{b}` are exchanged (swapped, in the wrong order)"
+            yield Edit(5.5, "swapped", lambda words=words: words, uses[a][0].node, puts)
 
 
 def _in_every_use(name, places, value):
     """Yield a variable transposed, and one minus the variable, in all of its uses."""
     forms = [(6, "elementwise_factor", "1 - {0}", f"`{name}` and `1 - {name}` are exchanged")]
-    forms += (
-        [(5, "transposed", "{0}.T", f"`{name}` must be transposed wherever it stands: `{name}.T`")]
-        if np.ndim(value) == 2
-        else []
-    )
+    if np.ndim(value) == 2:
+        words = f"`{name}` must be transposed wherever it stands: `{name}.T`"
+        forms.append((5, "transposed", "{0}.T", words))
     for rank, kind, text, words in forms:
         puts = tuple(in_place(place, parsed(text.format(name))) for place in places)
         yield Edit(rank, kind, lambda words=words: words, places[0].node, puts)
@@ -139,24 +129,13 @@ def _renamed(name, other, places, rank, arrays):
         where = " and ".join(dict.fromkeys(text_of(around(place)) for place in places))
         return f"`{name}` should be `{other}` in `{where}`"
 
-    terms = all(
-        isinstance(place.parent, ast.BinOp) and isinstance(place.parent.op, (ast.Add, ast.Sub))
-        for place in places
-    )
-    kind = (
-        "constant_factor"
-        if _proportional(arrays[name], arrays[other])
-        else "missing_term"
-        if terms
-        else "elementwise_factor"
-    )
-    return Edit(
-        rank,
-        kind,
-        words,
-        places[0].node,
-        tuple(in_place(place, parsed(other)) for place in places),
-    )
+    kind = "elementwise_factor"
+    if _proportional(arrays[name], arrays[other]):
+        kind = "constant_factor"
+    elif all(map(is_term, places)):
+        kind = "missing_term"
+    puts = tuple(in_place(place, parsed(other)) for place in places)
+    return Edit(rank, kind, words, places[0].node, puts)
 
 
 def _proportional(a, b):

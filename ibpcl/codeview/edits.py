@@ -1,0 +1,315 @@
+"""Small changes of a function that can make its values right: rows of the table, and a few more.
+
+The table (:mod:`ibpcl.codeview.slips`) covers slips in one expression or statement.  The changes
+here need more of the source: one slip in several places, another variable, another slice, a stride,
+a value that a loop must pass on.
+"""
+
+import ast
+import functools
+from itertools import product
+
+import numpy as np
+
+from ibpcl.codeview import slips
+from ibpcl.codeview.patterns import edits_at, known_in, table_of
+from ibpcl.codeview.rewrite import Edit, Slot, exchanges, in_place, renamed, replaced
+from ibpcl.codeview.syntax import is_numeric, items_of, parsed, text_of, value_at
+from ibpcl.codeview.variables import of_names
+
+REPEATED = slips.LATE - 0.5  # rank of one change in several places
+MOST_STRIDE = 8  # larger integers are not taken for strides
+MOST_SOURCES = 8  # largest number of new values that are tried for an array in a loop
+
+
+@functools.cache
+def _tables(rows):
+    """Return the tables for each role of a place, with further rows for formulas."""
+    return {
+        "formula": table_of((*slips.SLIPS, *rows)),
+        "index": table_of(slips.INDICES),
+        "range": table_of(slips.RANGES),
+        "loop": table_of(slips.LOOPS),
+    }
+
+
+def edits_of(code, recording, suspects, rows=(), near=None):
+    """Return the edits of a function and its helpers, the simplest first.
+
+    Parameters
+    ----------
+    code : Code
+        Source of the function.
+    recording : Recording
+        The values of its places in one run.
+    suspects : Suspects
+        Filter of the places and edits.
+    rows : tuple of tuple
+        Rows beside those of the table.
+    near : list of ast.stmt, optional
+        The statements to which the further rows apply; by default all.  In these statements,
+        values may also be unpacked in another order.
+
+    Returns
+    -------
+    list of Edit
+        The allowed edits by rank.
+    """
+    edits = []
+    expressions = []
+    for name, tree in code.trees.items():
+        known = known_in(recording.values, recording.scopes.get(name, {}))
+        own = [place for place in code.places if place.function == name]
+        for place in own:
+            if suspects.suspect(place.node):
+                further = rows if near is None or place.statement in near else ()
+                expressions += edits_at(place, known, _tables(further).get(place.inside, {}))
+                expressions += _of_place(place, known, suspects)
+        for slot in _statements(tree):
+            edits += _of_statement(slot, tree, known, _tables(rows))
+            edits += _unpacked(slot.node) if slot.node in (near or ()) else ()
+        edits += of_names(own, known, suspects)
+    alone = [edit for edit in expressions if edit.rank < slips.TOGETHER]
+    edits = [*alone, *_repeated(expressions, code), *edits]
+    return sorted(filter(suspects.allow, edits), key=lambda edit: edit.rank)
+
+
+def _repeated(edits, code):
+    """Yield each slip that stands in several places of a function or a statement, undone in all."""
+    groups = {}
+    for edit in edits:
+        if edit.same and isinstance(edit.node, ast.expr):
+            place = code.places[edit.node.place]
+            for part in (place.function, place.statement):
+                groups.setdefault((part, edit.same), {})[edit.node.place] = edit
+    for group in groups.values():
+        first, *others = group.values()
+        if others:
+
+            def words(first=first, others=others):
+                return f"in {len(others) + 1} places, {first.words()}"
+
+            puts = tuple(put for edit in group.values() for put in edit.puts)
+            yield first._replace(rank=REPEATED, words=words, puts=puts)
+
+
+def _of_place(place, known, suspects):
+    """Yield the edits of one expression that are not in the table."""
+    if isinstance(place.node, ast.Subscript) and place.inside == "formula":
+        yield from _of_subscript(place, known)
+    if place.whole and not suspects.linear:
+        yield from _of_derivative_at_dout(place, known)
+
+
+def _statements(tree):
+    """Yield each statement of a function as a slot."""
+    assigned = set()
+    for parent, field in product(ast.walk(tree), ("body", "orelse")):
+        statements = getattr(parent, field, None)
+        for index, node in enumerate(statements if isinstance(statements, list) else ()):
+            target = _target(node)
+            store = ast.unparse(target) if target else ""
+            again = isinstance(target, ast.Subscript) or store in assigned
+            yield Slot(node, parent, field, index, again)
+            assigned |= _names(target, ast.expr_context) if target else set()
+
+
+def _target(statement):
+    """Return the target of an assignment or a loop, None for other statements."""
+    return getattr(statement, "target", None) or getattr(statement, "targets", [None])[0]
+
+
+def _names(node, context=ast.Load):
+    """Return the names in a part of the source that are read, or stored."""
+    return {
+        part.id
+        for part in ast.walk(node)
+        if isinstance(part, ast.Name) and isinstance(part.ctx, context)
+    }
+
+
+def _of_statement(slot, tree, known, tables):
+    """Yield the edits of one statement."""
+    node = slot.node
+    yield from edits_at(slot, known, tables["formula"])
+    if isinstance(node, ast.For):
+        header = Slot(node.iter, node, "iter", None)
+        for edit in edits_at(header, known, tables["loop"]):
+            yield edit._replace(node=node)
+        yield from _of_carries(node, tree, known.scope)
+    elif isinstance(_target(node), ast.Subscript):
+        where = ("targets", 0) if isinstance(node, ast.Assign) else ("target", None)
+        yield from _of_subscript(Slot(_target(node), node, *where), known)
+
+
+def _of_subscript(place, known):
+    """Yield other slices of an array that is read or written, and indices in another order."""
+    node = place.node
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+
+    def edit(rank, kind, new, why):
+        index = new[0] if len(new) == 1 else ast.Tuple(new, ast.Load())
+        return replaced(rank, kind, place, ast.Subscript(node.value, index, node.ctx), why)
+
+    for n, part in enumerate(parts):
+        if isinstance(part, ast.Slice):
+            alike = [m for m, other in enumerate(parts) if ast.dump(other) == ast.dump(part)]
+            for new, why in _other_slices(part):
+                for chosen in ([n], alike) if alike[1:] and alike[0] == n else ([n],):
+                    changed = [new if m in chosen else p for m, p in enumerate(parts)]
+                    yield edit(2 + len(chosen), "shifted", changed, why)
+    for changed, a, b in exchanges(parts):
+        if ast.dump(a) != ast.dump(b):
+            yield edit(4, "transposed", changed, "two indices are exchanged")
+    starts = [
+        part.lower.id
+        for part in parts
+        if isinstance(part, ast.Slice) and isinstance(part.lower, ast.Name) and part.upper
+    ]
+    for name, value in known.scope.items() if starts else ():
+        number = isinstance(value, (int, np.integer)) and name not in starts
+        is_stride = number and 1 < value <= MOST_STRIDE
+        for chosen in dict.fromkeys([tuple(starts), *((start,) for start in starts)]):
+            if is_stride:
+                new = renamed(node.slice, {start: f"{name} * {start}" for start in chosen})
+                why = f"the stride `{name}` is missing in the index (shifted)"
+                changed = ast.Subscript(node.value, new, node.ctx)
+                yield replaced(2 + 0.1 * len(chosen), "shifted", place, changed, why)
+
+
+def _other_slices(part):
+    """Yield (slice, reason): slices that are off by one at an end, and the reversed slice."""
+    start, stop, step = map(_end, (part.lower, part.upper, part.step))
+    if step in (None, -1):
+        backward = _number(-1) if step is None else None
+        yield ast.Slice(part.lower, part.upper, backward), "in reversed (flipped) order"
+    if "unknown" in (start, stop):
+        return
+    lower = start - 1 if start else start
+    higher = (start or 0) + 1
+    before = stop - 1 if stop is not None else -1
+    behind = stop + 1 if stop not in (None, -1) else None
+    beside = ((higher, stop), (lower, stop), (start, before), (start, behind))
+    for new in dict.fromkeys(((1, None), (None, -1), (None, None), *beside, (1, -1))):
+        if new != (start, stop):
+            yield ast.Slice(*map(_number, new), part.step), "off by one in a slice (shifted)"
+
+
+def _end(node):
+    """Return an end of a slice: an integer, None if omitted, "unknown" if computed."""
+    try:
+        value = None if node is None else ast.literal_eval(node)
+    except ValueError:
+        return "unknown"
+    return value if value is None or isinstance(value, int) else "unknown"
+
+
+def _number(value):
+    """Return the node of one end of a slice."""
+    return None if value is None else parsed(str(value))
+
+
+def _of_derivative_at_dout(place, known):
+    """Yield ``dout * F(x)`` instead of ``F(dout)``: a derivative taken at the incoming gradient.
+
+    ``F(dout)`` may be a product with ``dout``; then only a factor is missing.
+    """
+    shape = np.shape(value_at(place.node, known.values))
+    alike = [text for text, value in known.arrays.items() if np.shape(value) == shape != ()]
+    for dout, other in product(alike, alike):
+        if dout not in _names(place.node) or other == dout:
+            continue
+        if _is_factor(dout, place.node):
+            new = ast.BinOp(place.node, ast.Mult(), parsed(other))
+            why = f"an elementwise factor is missing, `{other}`"
+            yield replaced(1.5, "elementwise_factor", place, new, why)
+        else:
+            inner = renamed(place.node, {dout: other})
+            new = ast.BinOp(ast.Name(dout, ast.Load()), ast.Mult(), inner)
+            why = f"the derivative is taken at dout, not at `{other}`, and nothing multiplies it"
+            yield replaced(1.5, "not_linear", place, new, why)
+
+
+def _is_factor(name, node):
+    """Return whether an expression is a product, one factor of which is a variable."""
+    if isinstance(node, ast.UnaryOp):
+        return _is_factor(name, node.operand)
+    if not (isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Div))):
+        return isinstance(node, ast.Name) and node.id == name
+    left, right = (name in _names(side) for side in (node.left, node.right))
+    if isinstance(node.op, ast.Mult) and right and not left:
+        return _is_factor(name, node.right)
+    return left and not right and _is_factor(name, node.left)
+
+
+def _unpacked(statement):
+    """Yield an assignment whose targets are in another order."""
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    for order, first, second in exchanges(getattr(target, "elts", ())):
+        new = ast.Assign([type(target)(order, ast.Store())], statement.value)
+        words = (
+            f"`{text_of(first)}` and `{text_of(second)}` are unpacked in the wrong order: "
+            f"`{text_of(statement)}` should be `{text_of(ast.copy_location(new, statement))}`"
+        )
+        puts = (in_place(Slot(target, statement, "targets", 0), new.targets[0]),)
+        yield Edit(3, "raises", lambda words=words: words, statement, puts)
+
+
+def _of_carries(loop, tree, scope):
+    """Yield a loop that passes arrays on to its next step, one of them or all.
+
+    Such an array is made before the loop and read in it, but never gets a new value there.
+    """
+    body = ast.Module(loop.body, [])
+    stored = _names(body, ast.Store)
+    filled = {
+        node.value.id
+        for node in ast.walk(body)
+        if isinstance(node, ast.Subscript)
+        and isinstance(node.ctx, ast.Store)
+        and isinstance(node.value, ast.Name)
+    }
+    before = {
+        name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.stmt) and node is not tree and node.lineno < loop.lineno
+        for name in _names(node, ast.Store)
+    }
+    made = {}
+    for name in sorted(stored):
+        holder = scope.get(name)
+        items = items_of(name, holder) if isinstance(holder, (tuple, list, dict)) else ()
+        made.update((text, value) for text, value in ((name, holder), *items))
+    options = []
+    for name in sorted((_names(body) & before) - stored - filled):
+        if is_numeric(scope.get(name)) and np.ndim(scope[name]):
+            shape = np.shape(scope[name])
+            sources = [t for t, v in made.items() if is_numeric(v) and np.shape(v) == shape]
+            sources.sort(key=lambda text: (_bare(text) != _bare(name), len(text)))
+            options.append([(name, text) for text in sources[:MOST_SOURCES]])
+    options = list(filter(None, options))
+    singles = [[pair] for pairs in options for pair in pairs]
+    likeliest = [pairs[0] for pairs in options]
+    for pairs in [*singles, likeliest] if len(options) > 1 else singles:
+        yield _passed_on(loop, pairs)
+
+
+def _bare(text):
+    """Return a name or key without its marks: ``g["da_next"]`` and ``da`` are alike."""
+    inner = text.split("[")[-1].strip("]'\"")
+    return inner.lower().replace("_", "").replace("prev", "").replace("next", "")
+
+
+def _passed_on(loop, pairs):
+    """Return the edit that assigns new values to arrays at the end of each step."""
+    last = loop.body[-1]
+    assignments = [ast.parse(f"{name} = {text}").body[0] for name, text in pairs]
+    new = ast.If(ast.Constant(True), [last, *assignments], [])
+    shown = " and ".join(f"`{text_of(node)}`" for node in assignments)
+    names = " and ".join(f"`{name}`" for name, _ in pairs)
+    words = (
+        f"a term is missing: the loop never gives a new value to {names}, which must be carried "
+        f"from step to step; add {shown} at the end of the loop"
+    )
+    puts = (in_place(Slot(last, loop, "body", len(loop.body) - 1), new),)
+    return Edit(0.6 + 0.2 * len(pairs), "missing_term", lambda: words, loop, puts)
