@@ -11,7 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.classroom.slips import slips_of
+from ibpcl.codeview.planting import SENTENCES, places_in, planted
+from ibpcl.codeview.rewrite import Edit, in_place
+from ibpcl.codeview.syntax import name_of
 
 MOST = 900  # mutants of one function: keeps the time below about a second
 
@@ -60,13 +62,13 @@ def mutants_of(source, function, module, kept=()):
     chain = [functions[name] for name in helpers]
     count = 0
     for name in helpers:
-        for slip in slips_of(functions[name]):
+        for edit in (*planted(functions[name]), *_without_choices(functions[name])):
             if count >= MOST:
                 return
             count += 1
-            made = _made(chain, slip, module, function)
+            made = _made(chain, edit, module, function)
             if made is not None:
-                yield Mutant(slip.kind, slip.words, made)
+                yield Mutant(edit.kind, SENTENCES[edit.kind], made)
 
 
 def _helpers(function, functions, kept):
@@ -83,9 +85,24 @@ def _helpers(function, functions, kept):
     return names
 
 
-def _made(chain, slip, module, function):
+def _without_choices(function):
+    """Yield the slip of a weighted mean in place of a choice by a threshold."""
+    puts = []
+    for slot in places_in(function):
+        node = slot.node
+        if isinstance(node, ast.Compare) and slot.field == "value":
+            puts.append(in_place(slot, node.left))
+        elif isinstance(node, ast.Call) and name_of(node.func) == "where" and len(node.args) == 3:
+            weight, first, second = map(ast.unparse, node.args)
+            mean = ast.parse(f"({weight}) * ({first}) + (1 - ({weight})) * ({second})")
+            puts.append(in_place(slot, mean.body[0].value))
+    if len(puts) > 1:
+        yield Edit(4, "other_function", str, function, tuple(puts))
+
+
+def _made(chain, edit, module, function):
     """Return the function with a slip, or None if the result is not valid Python."""
-    old = [slot.put(new) for slot, new in zip(slip.slots, slip.new, strict=True)]
+    undo = edit.swap()
     try:
         tree = ast.fix_missing_locations(ast.Module(list(chain), []))
         with warnings.catch_warnings():
@@ -94,8 +111,7 @@ def _made(chain, slip, module, function):
     except (SyntaxError, ValueError, TypeError, RecursionError):
         return None
     finally:
-        for slot, node in zip(reversed(slip.slots), reversed(old), strict=True):
-            slot.put(node)
+        undo.swap()
     namespace = dict(vars(module))
     exec(code, namespace)
     return namespace[function]

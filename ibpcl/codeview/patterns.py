@@ -14,6 +14,8 @@ from ibpcl.codeview.syntax import is_numeric, items_of, name_of, parsed, text_of
 RANKING = ("argmax", "argmin", "argsort", "max", "min", "sort")
 FLATTENING = ("reshape", "ravel", "flatten")
 REDUCTIONS = ("sum", "mean", "max", "min", "var", "std", "prod", "logsumexp", "norm")
+MODULES = ("np", "numpy", "scipy", "special", "math")
+ELEMENTARY = ("exp", "expm1", "log", "log1p", "log2", "tanh", "sqrt", "digamma", "sin", "cos")
 LARGEST_WINDOW = 7
 MOST_AXES = 4  # arrays with more axes are left out: there are too many orders
 MOST_OTHERS = 30  # arrays that may stand in the place of one
@@ -109,7 +111,7 @@ def table_of(rows):
         if isinstance(old, ast.Expr):  # the others are statements
             old = old.value
             new = new.value
-        before, after = ({_placeholder(node) for node in ast.walk(tree)} for tree in (old, new))
+        before, after = map(placeholders_in, texts)
         each = next(iter(after & set(CHOICES)), "")
         key = None if _placeholder(old) else type(old)
         table.setdefault(key, []).append(Slip(rank, kind, old, new, why, before - after, each))
@@ -178,6 +180,8 @@ class Match:
     ----------
     bound : dict
         A node for each placeholder.
+    call : ast.AST
+        The call of a function that the pattern names by its last name, if there is one.
     """
 
     def __init__(self, place, node, value, known):
@@ -186,6 +190,7 @@ class Match:
         self.value = value
         self.known = known
         self.bound = {}
+        self.call = node
 
     def value_of(self, placeholder):
         """Return the value of what a placeholder stands for, or that of the place.
@@ -229,6 +234,8 @@ class Match:
         if isinstance(pattern, ast.Call):
             if not isinstance(node, ast.Call) or not self.binds(pattern.func, node.func):
                 return False
+            if isinstance(pattern.func, ast.Name):
+                self.call = node
             given = _arguments(node, self.known.values)
             count = len(pattern.args)
             return len(given) >= count and self.binds(pattern.args, given[:count])
@@ -272,7 +279,8 @@ class Match:
         if isinstance(new, ast.Call) and isinstance(new.func, ast.Name):
             self._complete(new)
         is_number = "NUMBER" in self.bound and isinstance(new, ast.expr)
-        return _computed(new) if is_number else new
+        whole = is_number and type(self.bound["NUMBER"].value) is int
+        return _computed(new, whole) if is_number else new
 
     def _transposed(self, new):
         """Return a transpose: of all axes, of the last two for stacked matrices, or undone."""
@@ -284,7 +292,7 @@ class Match:
 
     def _complete(self, new):
         """Complete a new call with the form and the further arguments of the original call."""
-        node = self.node
+        node = self.call
         if not isinstance(node, ast.Call):
             return
         given = {word.arg for word in new.keywords}
@@ -323,13 +331,30 @@ class Match:
             return new.value != self.node.value and not zero
         if "FUNCTION" not in self.bound:
             return True
-        name = name_of(self.node.func)
-        if isinstance(new, ast.Call) and "AXIS" in self.bound:
-            axis = any(word.arg == "axis" for word in self.node.keywords)
-            return axis and name not in ("sum", "mean", "cumsum")  # they have rows of their own
-        given = _arguments(self.node, self.known.values)
-        alone = len(given) == 1 and not self.node.keywords
+        if isinstance(new, ast.Call) and any(word.arg == "axis" for word in new.keywords):
+            axis = any(word.arg == "axis" for word in self.call.keywords)
+            named = name_of(self.call.func) in ("sum", "mean", "cumsum")  # they have their own rows
+            return axis and not (named and self.known.values)
+        if not self.known.values:
+            return True
+        given = _arguments(self.call, self.known.values)
+        alone = len(given) == 1 and not self.call.keywords
         return alone and np.shape(self.value) == np.shape(value_at(given[0], self.known.values))
+
+
+def placeholders_in(text):
+    """Return the placeholders of a pattern.
+
+    Parameters
+    ----------
+    text : str
+        The pattern.
+
+    Returns
+    -------
+    set of str
+    """
+    return {_placeholder(node) for node in ast.walk(ast.parse(text))} - {""}
 
 
 def _placeholder(node):
@@ -337,13 +362,13 @@ def _placeholder(node):
     return node.id if isinstance(node, ast.Name) and node.id in PLACEHOLDERS else ""
 
 
-def _computed(node):
+def _computed(node, whole):
     """Return an expression of numbers as one number, other expressions unchanged."""
     try:
         value = eval(ast.unparse(node), {"__builtins__": {}})  # numbers and their operators only
     except (NameError, TypeError, ArithmeticError):
         return node
-    return ast.Constant(value)
+    return ast.Constant(int(value) if whole and value == int(value) else value)
 
 
 def infix(node, values):
@@ -373,10 +398,12 @@ def _arguments(call, values):
 
 
 def _is_method(call, values):
-    """Return whether a call is that of an array's method."""
-    return isinstance(call.func, ast.Attribute) and is_numeric(
-        value_at(call.func.value, values), "fiubc"
-    )
+    """Return whether a call is that of an array's method; without values, by the name before it."""
+    if not isinstance(call.func, ast.Attribute):
+        return False
+    if values:
+        return is_numeric(value_at(call.func.value, values), "fiubc")
+    return getattr(call.func.value, "id", "") not in MODULES
 
 
 def windows(shape):
@@ -490,11 +517,15 @@ CONDITIONS = {
         not isinstance(node, ast.UnaryOp) and getattr(node, "value", 2) != 1
     ),
     "REDUCTION": lambda match, node, value: name_of(node) in REDUCTIONS,
+    "ELEMENTARY": lambda match, node, value: (
+        name_of(node) in ELEMENTARY or name_of(node).startswith("_")
+    ),
 }
 
 
 def _axes(match):
-    return [ast.Constant(axis) for axis in range(np.ndim(match.value_of("A")))]
+    axes = range(np.ndim(match.value_of("A"))) if match.known.values else (0, 1, -1)
+    return [ast.Constant(axis) for axis in axes]
 
 
 def _orders(match):
