@@ -35,7 +35,7 @@ FLOORS = (
         "processors",
         "shell",
     },
-    {"codeview"},
+    {"codeview", "sandbox"},
     {"verify", "primitives"},
     {"kernels"},
     {"models"},
@@ -70,7 +70,8 @@ def test_doctests(module):
     ("room", "allowed"),
     [
         ("codeview", ("ibpcl.errors", "ibpcl.codeview")),
-        ("verify", ("ibpcl.errors", "ibpcl.codeview", "ibpcl.verify")),
+        ("sandbox", ("ibpcl.errors", "ibpcl.sandbox")),
+        ("verify", ("ibpcl.errors", "ibpcl.codeview", "ibpcl.sandbox", "ibpcl.verify")),
     ],
 )
 def test_the_verifier_knows_nothing_of_the_rest(room, allowed):

@@ -30,11 +30,12 @@ def check_file(path, assignment=None):
         If the file cannot be read, or names neither an assignment of the package nor one of its
         forms.
     """
-    from ibpcl.classroom import client, handin, sandbox
+    from ibpcl.classroom import client, handin
     from ibpcl.classroom.assignment import named
     from ibpcl.classroom.judge import judge
     from ibpcl.classroom.printable import printable_result
     from ibpcl.errors import UserError
+    from ibpcl.sandbox import boxes
 
     read = handin.read(Path(path), assignment=assignment)
     constants = handin.literals(read.source)
@@ -59,7 +60,7 @@ def check_file(path, assignment=None):
             f"class: {path}: FORM is {form[:60]!r}; {chosen.name} has {', '.join(chosen.forms)}"
         )
     try:
-        box = sandbox.choose("auto", client.probe)
+        box = boxes.choose("auto", client.probe)
     except UserError:
         box = "none"  # acceptable for your own file on your own machine
     return printable_result(judge(chosen, read, box, form=form, public_only=True))

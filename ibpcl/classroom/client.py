@@ -1,29 +1,38 @@
-"""The judge's end of the pipe: starts a worker in its box, queries it, and ends it on a timeout."""
+"""The judge's end of the pipe: asks a hand-in in its box for values.
+
+Points depend on limits of processor time, so they are the same on a busy machine.  Wall-clock time
+only stops a program that waits; then the hand-in is not judged yet (:class:`Waiting`).
+"""
 
 import contextlib
 import functools
-import json
-import math
-import os
 import re
-import signal
-import subprocess
-import threading
-import time
+from pathlib import Path
 
-from ibpcl.classroom import processes, sandbox
 from ibpcl.classroom.cleaning import clean, without_folders
-from ibpcl.classroom.inside import frames
-from ibpcl.classroom.inside.limits import MOST_THREADS
+from ibpcl.sandbox import boxes, frames, worker
+from ibpcl.sandbox.limits import MOST_THREADS
+from ibpcl.storage import read_text
 
-STARTING = 20.0  # seconds for the interpreter, NumPy and SciPy to start
-TICK = 0.1  # seconds between two checks of the clock and the number of threads
+STARTING = 20.0  # seconds of processor time for loading a hand-in, with NumPy and SciPy
+# wall-clock time as a multiple of the processor time that is allowed
+PATIENCE = 10.0
 MOST_HEADER = 1 << 16  # bytes of an answer besides its numbers: shapes, and at most a message
 # Bytes allowed for the numbers of an answer: SPARE, plus TIMES the larger of the request and the
 # expected answer.
 SPARE = 1 << 20
 TIMES = 32
 MOST_MESSAGE = 2000
+PROGRAM = "inside"  # the module beside this one that runs in the box
+# request: what its reply has at least
+REPLIES = {
+    "load": {"loaded"},
+    "forward": {"out", "cache"},
+    "pull": {"out"},
+    "plain": {"out"},
+    "calls": {"counts"},
+    "locate": {"found"},
+}
 
 
 class HandInError(Exception):
@@ -48,6 +57,8 @@ class HandInError(Exception):
         Line of the hand-in; 0 if unknown.
     place : str
         The line in words, once :class:`ibpcl.classroom.session.Session` has filled it in.
+    seconds : float
+        Processor time of a worker that did not start.
     """
 
     def __init__(self, name, message="", line=0):
@@ -55,6 +66,7 @@ class HandInError(Exception):
         self.name = clean(name, 100)
         self.line = int(line)
         self.place = ""
+        self.seconds = 0.0
         self.message = clean(without_folders(str(message)[:MOST_MESSAGE]), MOST_MESSAGE)
 
 
@@ -79,6 +91,28 @@ class Ended(HandInError):
         self.details = details
 
 
+class Waiting(Exception):
+    """The end of a worker that gave no answer for long, but used little processor time.
+
+    The program waits for something, or the machine is busy.  So the hand-in is not judged yet, and
+    no exception of the hand-in is recorded.
+
+    Parameters
+    ----------
+    seconds : float
+        Wall-clock time.
+
+    Attributes
+    ----------
+    task : str
+        Id of the task that was judged, once the judge has filled it in.
+    """
+
+    def __init__(self, seconds):
+        super().__init__(f"no answer within {seconds:.0f} s")
+        self.task = ""
+
+
 class Worker:
     """A hand-in in its box.
 
@@ -89,13 +123,13 @@ class Worker:
     file : str
         Name of its file, for messages.
     box : str
-        Name of the box, one of :data:`ibpcl.classroom.sandbox.NAMES`.
+        Name of the box, one of :data:`ibpcl.sandbox.boxes.NAMES`.
     seconds : float
-        Seconds for all calls together.
+        Processor time for all calls together.
     memory_mb : int
         Megabytes of memory.
     per_call : float
-        Seconds for one call.
+        Processor time for one call.
     library : dict of str to str, optional
         Name to text of the modules that the hand-in's process may import.
     lenient : bool
@@ -125,31 +159,23 @@ class Worker:
         library=None,
         lenient=False,
     ):
-        self.deadline = time.monotonic() + seconds + STARTING
         self.per_call = per_call
-        self.until = math.inf
-        self.closed = threading.Event()
-        self.late = False
-        self.crowded = False
         self.largest = 0
-        made = sandbox.make(box, seconds, memory_mb, library)
-        self.process = subprocess.Popen(
-            made.command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=made.environment,
-            cwd="/" if os.name == "posix" else None,
-            start_new_session=os.name == "posix",
-        )
-        threading.Thread(target=self._watch, daemon=True).start()
-        order = json.dumps(made.order).encode()
+        texts = {**(library or {}), PROGRAM: read_text(Path(__file__).with_name(f"{PROGRAM}.py"))}
+        start = boxes.boxed(box, PROGRAM, texts, seconds, memory_mb)
+        with _as_hand_in(worker.STARTING, worker.STARTING):
+            self.child = worker.Worker(start, 2 * MOST_THREADS)
         try:
-            self._write(len(order).to_bytes(8, "little") + order)
             self.load(source, file, lenient)
-        except BaseException:
+        except BaseException as error:
             self.close()
+            error.seconds = self.seconds()
             raise
+
+    @property
+    def process(self):
+        """The process in the box."""
+        return self.child.process
 
     def load(self, source, file, lenient=False):
         """Run a module of the hand-in, which replaces the one loaded before.
@@ -291,21 +317,18 @@ class Worker:
             seconds=seconds,
         )["found"]
 
+    def seconds(self):
+        """Return the processor time that the worker has used so far.
+
+        Returns
+        -------
+        float
+        """
+        return self.child.seconds()
+
     def close(self):
         """End the worker and all processes that it started."""
-        self.closed.set()
-        self._kill()
-        self.process.wait()
-        for pipe in (self.process.stdin, self.process.stdout):
-            with contextlib.suppress(OSError):
-                pipe.close()
-
-    def _kill(self):
-        if os.name == "posix":
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.process.pid, signal.SIGKILL)
-        with contextlib.suppress(OSError):
-            self.process.kill()
+        self.child.close()
 
     def __enter__(self):
         return self
@@ -313,86 +336,42 @@ class Worker:
     def __exit__(self, *_):
         self.close()
 
-    def _ask(self, most_seconds=None, **request):
-        """Send a request and return the answer, whose size is bounded in proportion to the
+    def _ask(self, processor=None, **request):
+        """Send a request and return the reply, whose size is bounded in proportion to the
         request.
         """
-        left = min(
-            self.per_call if most_seconds is None else most_seconds,
-            self.deadline - time.monotonic(),
-        )
-        self.until = time.monotonic() + left
-        try:
+        processor = self.per_call if processor is None else processor
+        limit = worker.Limit(processor, PATIENCE * processor)
+        with _as_hand_in(*limit):
             needed = max(self.largest, len(frames.pack(request)))
-            most = MOST_HEADER, min(frames.MOST_BODY, SPARE + TIMES * needed)
-            self._write(frames.pack({**request, "most_header": most[0], "most_body": most[1]}))
-            reply = frames.unpack(
-                *map(self._read, frames.lengths(self._read(frames.LENGTHS.size), *most))
-            )
-            if type(reply) is not dict or not (
-                "error" in reply or _expected(request["do"]) <= set(reply)
-            ):
-                raise frames.FrameError("an answer to another question")
-        except (OSError, EOFError, ValueError) as error:
+            most = (MOST_HEADER, min(frames.MOST_BODY, SPARE + TIMES * needed))
+            reply = self.child.ask(limit, most, **request)
+            if type(reply) is dict and REPLIES[request["do"]] <= set(reply):
+                return reply
             self.close()
-            raise self._why(error, left) from None
-        finally:
-            self.until = math.inf
-        if "error" in reply:
-            said = reply["error"] if type(reply["error"]) is dict else {}
-            line = said["line"] if type(said.get("line")) is int else 0
-            raise HandInError(str(said.get("type")), str(said.get("message")), line)
-        return reply
-
-    def _why(self, error, left):
-        """Return the exception for an ended worker, without any number that the hand-in chose."""
-        if self.late:
-            return Ended("TimeoutError", f"no answer within {left:.0f} s")
-        if self.crowded:
-            return Ended("ProcessEnded", f"it started more than {MOST_THREADS} threads")
-        if isinstance(error, frames.FrameError):
-            return Ended(
-                "ProtocolError",
-                "it wrote an invalid message to the judge",
-                str(error),
-            )
-        code = self.process.returncode
-        used_up = getattr(signal, "SIGXCPU", 0)
-        if used_up and code in (-used_up, 128 + used_up):  # from bubblewrap the second
-            return Ended("TimeoutError", "its processor time is used up")
-        return Ended(
-            "ProcessEnded", "the program ended in the middle of a call", f"exit code {code}"
-        )
-
-    def _watch(self):
-        """End the worker when a call takes too long or when the worker has too many threads."""
-        while not self.closed.wait(TICK):
-            self.late = time.monotonic() > self.until
-            self.crowded = processes.threads(self.process.pid) > 2 * MOST_THREADS
-            if self.late or self.crowded:
-                self._kill()
-                return
-
-    def _write(self, data):
-        self.process.stdin.write(data)
-        self.process.stdin.flush()
-
-    def _read(self, count):
-        data = self.process.stdout.read(count)
-        if len(data) < count:
-            raise EOFError
-        return data
+            raise worker.Ended("message", details="an answer to another question")
 
 
-def _expected(action):
-    return {
-        "load": {"loaded"},
-        "forward": {"out", "cache"},
-        "pull": {"out"},
-        "plain": {"out"},
-        "calls": {"counts"},
-        "locate": {"found"},
-    }[action]
+@contextlib.contextmanager
+def _as_hand_in(processor, waiting):
+    """Raise the exceptions of a worker as those of a hand-in, without any number that the hand-in
+    chose.
+    """
+    try:
+        yield
+    except worker.Failed as error:
+        raise HandInError(error.name, error.message, error.line) from None
+    except worker.Ended as error:
+        if error.cause == "waiting":
+            raise Waiting(waiting) from None
+        name, message = {
+            "processor": ("TimeoutError", f"no answer within {processor:.0f} s of processor time"),
+            "threads": ("ProcessEnded", f"it started more than {MOST_THREADS} threads"),
+            "message": ("ProtocolError", "it wrote an invalid message to the judge"),
+            "exit": ("ProcessEnded", "the program ended in the middle of a call"),
+        }[error.cause]
+        details = error.details or ("" if error.code is None else f"exit code {error.code}")
+        raise Ended(name, message, details) from None
 
 
 def _seconds(reply):
@@ -407,14 +386,14 @@ def probe(name):
     Parameters
     ----------
     name : str
-        Name of the box, one of :data:`ibpcl.classroom.sandbox.NAMES`.
+        Name of the box, one of :data:`ibpcl.sandbox.boxes.NAMES`.
 
     Returns
     -------
     str
         The reason why the box cannot be used; empty if it works.
     """
-    reason = sandbox.missing(name)
+    reason = boxes.missing(name)
     if reason:
         return reason
     text = (
@@ -422,15 +401,15 @@ def probe(name):
         f"def g():\n    return float(len(open({__file__!r}).read()))\n"
     )
     try:
-        with Worker(text, "probe.py", name) as worker:
-            if worker.plain("f", ()) != 2.0:
+        with Worker(text, "probe.py", name) as hand_in:
+            if hand_in.plain("f", ()) != 2.0:
                 return "it does not answer"
-            with contextlib.suppress(Ended, HandInError):
-                worker.plain("g", ())
+            with contextlib.suppress(HandInError):
+                hand_in.plain("g", ())
                 return "it lets a hand-in read other files"
     except HandInError as error:
         return _does_not_start(error)
-    except OSError as error:
+    except (OSError, Waiting) as error:
         return f"it does not start ({error})"
     return ""
 

@@ -11,7 +11,7 @@ from ibpcl.classroom import collecting, parallel, variants
 from ibpcl.classroom import handin as handins
 from ibpcl.classroom.assignment import find
 from ibpcl.classroom.feedback import LEVELS, feedback
-from ibpcl.classroom.judge import judge
+from ibpcl.classroom.judge import AGAIN, judge
 from ibpcl.classroom.printable import printable_result
 from ibpcl.classroom.records import COLLECTION, SETTINGS
 from ibpcl.classroom.students import folder_name
@@ -21,7 +21,7 @@ from ibpcl.storage import read_json, write_bytes, write_json, write_text
 
 ATTEMPTS = ("last", "best")
 # Time for one hand-in, loading and judging included, as a multiple of its own time limit.
-TIMES = 10
+TIMES = 15
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def grade(
     out : path-like
         Folder for the results, outside ``submissions``.
     box : str
-        Name of the box that hand-ins run in, one of :data:`ibpcl.classroom.sandbox.NAMES`.
+        Name of the box that hand-ins run in, one of :data:`ibpcl.sandbox.boxes.NAMES`.
     key : bytes
         The course key, which decides forms and inputs.
     level : {"none", "kind", "line", "full"}
@@ -318,7 +318,7 @@ def _before(out, collected, chosen, mark):
         result = Result.from_dict(read_json(path))
     except (ValueError, KeyError, TypeError):
         return None
-    failed = result.status == "not graded" and result.reason.startswith("the judge failed")
+    failed = result.status == "not graded" and result.reason.startswith(("the judge failed", AGAIN))
     texts = [each.handin.sha256 for each in chosen]
     same = result.sha256 == texts[0] if len(texts) == 1 else result.attempts == texts
     return (

@@ -9,7 +9,7 @@ import numpy as np
 
 from ibpcl.classroom import answers, bounds, independence, other_forms, variants
 from ibpcl.classroom import handin as handins
-from ibpcl.classroom.client import HandInError
+from ibpcl.classroom.client import HandInError, Waiting
 from ibpcl.classroom.examples import add_examples
 from ibpcl.classroom.forwards import follow_proof, judge_extremes, judge_forward
 from ibpcl.classroom.gradients import judge_gradient
@@ -31,6 +31,8 @@ JUDGES = {
     "prediction": answers.judge_prediction,
     "counterexample": answers.judge_counterexample,
 }
+# how the reason begins if a hand-in is not judged yet; the next run judges it again
+AGAIN = "not judged yet"
 MOST_CALLS = 20  # a gradient that calls its forward this often is flagged
 SLOW = 50.0  # a gradient this many times slower than its forward is flagged
 
@@ -193,7 +195,7 @@ def judge(
     handin : HandIn
         The hand-in.
     box : str
-        Name of the box that the hand-in runs in, one of :data:`ibpcl.classroom.sandbox.NAMES`.
+        Name of the box that the hand-in runs in, one of :data:`ibpcl.sandbox.boxes.NAMES`.
     key : bytes
         The course key, which decides the form and the inputs.
     form : str, optional
@@ -245,6 +247,14 @@ def _judge(assignment, handin, box, key, form, public_only, figures, locate):
         if not public_only:
             result.flags += _numerical(case, result.verdicts)
         add_examples(case, result.verdicts)
+    except Waiting as error:
+        where = f"{error.task}: " if error.task else ""
+        return _not_graded(
+            result,
+            f"{AGAIN}: {where}{handin.file} ends without an answer: {error}, but without computing "
+            "for long: the program waits, or the machine is too busy; run the same command again",
+            start,
+        )
     except HandInError as error:
         return _not_graded(
             result,
@@ -322,6 +332,9 @@ def judge_task(task, case, before):
     hidden = task.visibility == "hidden"
     try:
         JUDGES[task.kind](task, verdict, case)
+    except Waiting as error:
+        error.task = task.id
+        raise
     except HandInError as error:
         verdict.points = 0.0
         verdict.parts = []

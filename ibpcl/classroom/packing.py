@@ -9,7 +9,15 @@ from ibpcl.classroom.variants import PUBLIC
 from ibpcl.storage import json_text, write_bytes
 
 ROOT = Path(__file__).parents[1]
-PARTS = ("__init__.py", "errors.py", "storage.py", "processors.py", "verify", "classroom")
+PARTS = (
+    "__init__.py",
+    "errors.py",
+    "storage.py",
+    "processors.py",
+    "sandbox",
+    "verify",
+    "classroom",
+)
 SETUP = """#!/usr/bin/env bash
 # Runs once, when the image is built.
 set -e
@@ -57,16 +65,17 @@ def main(root):
 
 def graded(root):
     """Return the content of results.json."""
-    from ibpcl.classroom import client, collecting, exports, sandbox, variants
+    from ibpcl.classroom import client, collecting, exports, variants
     from ibpcl.classroom.assignment import find
     from ibpcl.classroom.judge import judge
+    from ibpcl.sandbox import boxes
     settings = json.loads((SOURCE / "settings.json").read_text())
     metadata = json.loads((root / "submission_metadata.json").read_text())
     user = metadata["users"][0]
     student = str(user.get("email") or user["id"])
     assignment = find(str(SOURCE / "ibpcl" / "classroom" / "assignments" / settings["assignment"]))
     key = bytes.fromhex(settings["key"]) if settings["key"] else variants.PUBLIC
-    box = sandbox.choose(settings["sandbox"], client.probe)
+    box = boxes.choose(settings["sandbox"], client.probe)
     names = (user.get("name"), student.split("@")[0])
     found = collecting.hand_in(root / "submission", assignment, student, key, names)
     locate = settings["level"] in ("line", "full")

@@ -13,9 +13,9 @@ from collections import deque
 from dataclasses import dataclass
 from multiprocessing import connection, get_context
 
-from ibpcl.classroom.inside.limits import end_with_parent
 from ibpcl.errors import UserError
 from ibpcl.processors import usable
+from ibpcl.sandbox.limits import end_with
 
 MEMORY_MB = 3072  # of a judge; the box of a hand-in has its own, lower limit
 TICK = 1.0  # seconds between two looks at the clock
@@ -175,7 +175,7 @@ def _outcome(answer, item, failed):
 
 def _serve(pipe, function, parent):
     """Answer items until the pipe is closed."""
-    end_with_parent(parent)
+    end_with(parent)
     os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
     with contextlib.suppress(ValueError):
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process

@@ -10,10 +10,11 @@ import numpy as np
 
 from ibpcl.classroom import independence
 from ibpcl.classroom.accepting import Accepted, skipped_cells
-from ibpcl.classroom.client import Ended, HandInError, Worker
+from ibpcl.classroom.client import PATIENCE, Ended, HandInError, Waiting, Worker
 
 MOST_STARTS = 12
-# Seconds of each start that the interpreter, NumPy and SciPy need; the hand-in pays for the rest.
+# Processor time of each start that the interpreter, NumPy and SciPy need; the hand-in pays for the
+# rest.
 FREE_SECONDS = 2.0
 
 
@@ -27,7 +28,7 @@ class Session:
     assignment : ibpcl.classroom.assignment.Assignment
         The assignment, which sets the limits.
     box : str
-        Name of the box, one of :data:`ibpcl.classroom.sandbox.NAMES`.
+        Name of the box, one of :data:`ibpcl.sandbox.boxes.NAMES`.
 
     Attributes
     ----------
@@ -38,7 +39,7 @@ class Session:
     skipped : list of str
         One sentence for each notebook cell that failed.
     seconds_left : float
-        Seconds that the hand-in may still use.
+        Processor time that the hand-in may still use.
     proof : str
         The proof whose reduced text the worker has loaded; empty if it has loaded the whole text.
     """
@@ -55,6 +56,8 @@ class Session:
         self.skipped = []
         self.accepted = Accepted(assignment)
         self.seconds_left = float(self.limits["seconds"])
+        self.patience = PATIENCE * self.seconds_left
+        self.end = time.monotonic() + self.patience
         self.largest = 0
         self.proof = ""
         self.per_call = self.limits.get("seconds_per_call", max(5.0, self.seconds_left / 6))
@@ -71,7 +74,7 @@ class Session:
             self._start(self.handin.source, "")
         elif self.proof:
             self.proof = ""
-            with self._charged():
+            with self._charged(self.worker, FREE_SECONDS):
                 self.worker.load(self.handin.source, self.handin.file)
             self.skipped = skipped_cells(self.worker.skipped, self.handin)
 
@@ -104,7 +107,8 @@ class Session:
             raise Ended("ProcessEnded", "the program has been started too often")
         self.starts = self.starts + 1
         self.proof = proof
-        with self._charged():
+        seconds = 0.0
+        try:
             self.worker = Worker(
                 source,
                 self.handin.file,
@@ -114,19 +118,26 @@ class Session:
                 library=self.library,
                 lenient=bool(proof),
             )
+            seconds = self.worker.seconds()
+        except HandInError as error:
+            seconds = error.seconds
+            error.place = self.handin.place(error.line)
+            raise
+        finally:
+            self.seconds_left -= max(0.0, seconds - FREE_SECONDS)
         self.skipped = skipped_cells(self.worker.skipped, self.handin)
 
     @contextlib.contextmanager
-    def _charged(self):
-        """Charge the seconds of loading to the hand-in, except those that every start takes."""
-        start = time.monotonic()
+    def _charged(self, worker, free=0.0):
+        """Charge the processor time of the block to the hand-in, except for the first seconds."""
+        start = worker.seconds()
         try:
             yield
         except HandInError as error:
             error.place = self.handin.place(error.line)
             raise
         finally:
-            self.seconds_left -= max(0.0, time.monotonic() - start - FREE_SECONDS)
+            self.seconds_left -= max(0.0, worker.seconds() - start - free)
 
     def expect(self, out):
         """Allow answers as large as an expected one.
@@ -268,21 +279,18 @@ class Session:
                 "TimeoutError",
                 f"the time for the whole hand-in, {self.limits['seconds']} s, is used up",
             )
+        if time.monotonic() > self.end:
+            raise Waiting(self.patience)
         self.start_proof(function, without) if without else self.start()
         self.worker.per_call = min(self.per_call, self.seconds_left)
         self.worker.largest = self.largest
-        start = time.monotonic()
         try:
-            return getattr(self.worker, action)(*arguments)
+            with self._charged(self.worker):
+                return getattr(self.worker, action)(*arguments)
         except Ended as error:
             self.broken[function] = error
             self.close()
             raise
-        except HandInError as error:
-            error.place = self.handin.place(error.line)
-            raise
-        finally:
-            self.seconds_left -= time.monotonic() - start
 
 
 def described(error, hidden, file):

@@ -543,11 +543,12 @@ def _read_key(options):
 
 
 def _choose(options):
-    from ibpcl.classroom import client, sandbox
+    from ibpcl.classroom import client
+    from ibpcl.sandbox import boxes
 
-    box = sandbox.choose(options.sandbox, client.probe)
+    box = boxes.choose(options.sandbox, client.probe)
     if box == "none":
-        print(f"ibpcl: no sandbox: {sandbox.RISK}", file=sys.stderr)
+        print(f"ibpcl: no sandbox: {boxes.RISK}", file=sys.stderr)
     return box
 
 

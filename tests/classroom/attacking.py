@@ -13,13 +13,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.classroom import client, sandbox, similarity, variants
+from ibpcl.classroom import client, similarity, variants
 from ibpcl.classroom.assignment import find
 from ibpcl.classroom.feedback import feedback, lines
 from ibpcl.classroom.forwards import SIZES
 from ibpcl.classroom.judge import judge
 from ibpcl.classroom.selftest import hand_in
 from ibpcl.classroom.stubs import stub
+from ibpcl.sandbox import boxes
 
 KEY = b"the key of the attacks"
 SECRET = "the derivation of another student"
@@ -70,7 +71,7 @@ def attempt(job):
             "@secret@": str(secret),
             "@folder@": str(folder),
             "@judge@": str(os.getpid()),
-            "@package@": str(sandbox.INSIDE.parents[2]),
+            "@package@": str(boxes.HERE.parents[1]),
             "@port@": str(server.getsockname()[1]),
             "@learned@": learned(assignment),
             "@neighbour@": neighbour,

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 from attacking import SECRET, attempt, has_tree, header
 
-from ibpcl.classroom import client, parallel, sandbox
+from ibpcl.classroom import client, parallel
+from ibpcl.sandbox import boxes
 
 FOLDER = Path(__file__).with_name("attacks")
 SECONDS = 45
@@ -170,5 +171,5 @@ def test_without_a_box_grading_is_refused_and_the_risk_is_told():
     with pytest.raises(
         Exception, match=r"no sandbox works here .*`sandbox`.*it can read the course key"
     ):
-        sandbox.choose("auto", lambda name: "not here")
-    assert sandbox.choose("none") == "none"
+        boxes.choose("auto", lambda name: "not here")
+    assert boxes.choose("none") == "none"

@@ -12,10 +12,10 @@ import pytest
 from attacking import has_tree
 from classroom_common import WORKING, first, judged, needs_box
 
-from ibpcl.classroom import bounds, processes
+from ibpcl.classroom import bounds
 from ibpcl.classroom.cleaning import clean, without_folders
 from ibpcl.classroom.client import Ended, HandInError, Worker
-from ibpcl.classroom.inside import frames, limits, seccomp
+from ibpcl.sandbox import frames, limits, processes, seccomp
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux")
 in_every_box = pytest.mark.parametrize("box", WORKING)
@@ -266,8 +266,8 @@ def lives(process):
 
 @linux
 def test_threads_of_this_process_are_counted():
-    assert processes.threads(os.getpid()) >= 1
-    assert processes.threads(2**22 + 5) == 0
+    assert processes.usage(os.getpid()).threads >= 1
+    assert processes.usage(2**22 + 5).threads == 0
 
 
 @needs_box

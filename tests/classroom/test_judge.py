@@ -1,11 +1,15 @@
 """Partial credit with reasons: each task on its own, each input on its own, and in words."""
 
 import json
+import sys
+from dataclasses import replace
 
 import pytest
-from classroom_common import KEY, first, judged, states, verdict
+from classroom_common import BOX, KEY, first, judged, states, verdict
 
+from ibpcl.classroom import client, grading
 from ibpcl.classroom.feedback import feedback, lines
+from ibpcl.classroom.judge import AGAIN
 from ibpcl.classroom.stubs import stub
 from ibpcl.classroom.verdict import Result
 
@@ -195,3 +199,55 @@ def test_a_file_that_claims_another_student_is_flagged():
     result = judged(SOURCE + '\nSTUDENT = "eve"\nFORM = "bits"\n')
     assert "STUDENT in the file is 'eve', judged as 'selftest'" in result.flags
     assert any(flag.startswith("FORM") for flag in result.flags)
+
+
+linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux")
+SLEEPS = """
+
+import time
+_sample = sample
+_naps = [{}]
+def sample(*inputs):
+    while _naps:
+        time.sleep(_naps.pop())
+    return _sample(*inputs)
+"""
+
+
+def hurried(seconds):
+    """Return the first assignment with little processor time per call."""
+    limits = {**first().limits, "seconds": 30, "seconds_per_call": seconds}
+    return replace(first(), limits=limits, imports=(*first().imports, "time"))
+
+
+@linux
+def test_points_do_not_depend_on_the_time_that_a_call_waits():
+    assignment = hurried(1.0)
+    slow = judged(assignment.source() + SLEEPS.format(3.0), assignment, public_only=True)
+    fast = judged(assignment.source(), first(), public_only=True)
+    assert (slow.status, slow.score) == ("graded", fast.score)
+
+
+@linux
+def test_a_hand_in_that_waits_too_long_is_not_judged_yet(monkeypatch):
+    monkeypatch.setattr(client, "PATIENCE", 4.0)
+    assignment = hurried(0.5)
+    result = judged(assignment.source() + SLEEPS.format(60), assignment)
+    assert (result.status, result.score, result.verdicts) == ("not graded", None, [])
+    assert result.reason.startswith(AGAIN) and "1a" in result.reason
+
+
+def test_a_hand_in_that_is_not_judged_yet_is_judged_by_the_next_run(monkeypatch, tmp_path):
+    reasons = [f"{AGAIN}: the machine is busy", "", ""]
+    (tmp_path / "hand-ins").mkdir()
+    (tmp_path / "hand-ins" / "ada.py").write_text(first().source())
+
+    def judge(assignment, handin, *_, **__):
+        reason = reasons.pop(0)
+        status = "not graded" if reason else "graded"
+        return Result(assignment.name, handin.student, "base", handin.sha256, status, reason)
+
+    monkeypatch.setattr(grading, "judge", judge)
+    for left in (2, 1, 1):
+        grading.grade(first(), tmp_path / "hand-ins", tmp_path / "out", BOX, KEY, jobs=1)
+        assert len(reasons) == left

@@ -12,15 +12,17 @@ import numpy as np
 import pytest
 from classroom_common import WORKING, needs_box
 
-from ibpcl.classroom import client, libraries, sandbox
+from ibpcl.classroom import client
+from ibpcl.sandbox import boxes
 
 SITE = Path(np.__file__).parents[1]
 PROBE = """
 import sys
-from ibpcl.classroom import client, sandbox
+from ibpcl.classroom import client
+from ibpcl.sandbox import boxes
 import os
 python = os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
-shown = sandbox._files(python)[0]
+shown = boxes._files(python)[0]
 lib = os.path.realpath(sys.argv[1])
 print(repr(client.probe(sys.argv[2])))
 print(sum(path.startswith(lib + "/lib") and ".so" in path for path in shown))
@@ -73,7 +75,7 @@ def prefix(tmp_path_factory):
 @needs_box
 @pytest.mark.parametrize("box", WORKING)
 def test_libraries_in_the_folder_of_the_prefix_are_found(prefix, box):
-    paths = [prefix / "lib" / "python3" / "site-packages", Path(sandbox.__file__).parents[2], SITE]
+    paths = [prefix / "lib" / "python3" / "site-packages", Path(boxes.__file__).parents[2], SITE]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))}
     answer = subprocess.run(
         [sys.executable, "-c", PROBE, str(prefix / "lib"), box],
@@ -87,13 +89,6 @@ def test_libraries_in_the_folder_of_the_prefix_are_found(prefix, box):
     assert answer[2] == "False"
 
 
-def test_a_file_that_is_no_library_needs_nothing(tmp_path):
-    for data in (b"", b"text", b"\x7fELF\x02\x01" + b"\xff" * 200, b"\x7fELF\x02\x01" + bytes(200)):
-        (tmp_path / "x.so").write_bytes(data)
-        assert libraries.wants(tmp_path / "x.so") == ([], [])
-    assert libraries.wants(tmp_path / "absent.so") == ([], [])
-
-
 def test_a_library_that_is_missing_is_named_in_one_line():
     error = client.HandInError(
         "ImportError",
@@ -104,5 +99,5 @@ def test_a_library_that_is_missing_is_named_in_one_line():
     reason = client._does_not_start(error)
     assert "libopenblas.so.0" in reason and len(reason) < 120
     with pytest.raises(Exception, match=r"libopenblas") as caught:
-        sandbox.choose("landlock", lambda _: reason)
+        boxes.choose("landlock", lambda _: reason)
     assert "apt-get" not in str(caught.value)

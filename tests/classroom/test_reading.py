@@ -249,12 +249,13 @@ def test_no_text_keeps_the_reader_busy(text, tmp_path):
 def test_a_reader_that_was_ended_is_started_again():
     reader = process.Reader()
     reader.ask(do="inspect", source="x = 1\n")
-    before = reader.process.pid
+    before = reader.child.process.pid
     os.kill(before, 9)
     with pytest.raises(process.ReadingError):
         reader.ask(do="inspect", source="x = 1\n")
     assert (
-        reader.ask(do="inspect", source="x = 1\n")["error"] is None and reader.process.pid != before
+        reader.ask(do="inspect", source="x = 1\n")["error"] is None
+        and reader.child.process.pid != before
     )
     with pytest.raises(process.ReadingError):
         reader.ask(seconds=0.0, do="inspect", source="x = 1\n" * 100000)

@@ -1,22 +1,16 @@
 """The judge's end of the reading process, which is started when needed and restarted if it ends."""
 
 import atexit
-import contextlib
-import json
 import os
-import subprocess
-import sys
-import threading
 from pathlib import Path
 
+from ibpcl.sandbox import boxes, worker
+
 ROOT = Path(__file__).parents[3]
-PROGRAM = (
-    "import sys; sys.path.append(sys.argv[1]); from ibpcl.classroom.reading.serving import serve; \
-serve(int(sys.argv[2]))"
-)
-# wall-clock seconds for one request; the process itself limits its processor time
-SECONDS = 60.0
-MOST_ANSWER = 256 << 20
+PROCESSOR = 10.0  # seconds of processor time for one request
+SECONDS = 100.0  # wall-clock seconds for one request
+MEMORY = 1536 << 20
+MOST = (64 << 20, 256 << 20)  # bytes of an answer: shapes and short texts, and long texts
 
 
 class ReadingError(Exception):
@@ -28,11 +22,11 @@ class Reader:
 
     Attributes
     ----------
-    process : subprocess.Popen or None
+    child : ibpcl.sandbox.worker.Worker or None
     """
 
     def __init__(self):
-        self.process = None
+        self.child = None
 
     def ask(self, seconds=SECONDS, **request):
         """Return the answer to a request.
@@ -42,7 +36,7 @@ class Reader:
         seconds : float
             Wall-clock time.
         **request
-            Entries of the request.
+            ``do``, a method of :class:`ibpcl.classroom.reading.serving.Program`, and its arguments.
 
         Returns
         -------
@@ -53,57 +47,39 @@ class Reader:
         ReadingError
             If the process does not answer; it is restarted for the next request.
         """
-        if self.process is None:
-            self._start()
-        data = json.dumps(request).encode()
-        timer = threading.Timer(seconds, self.process.kill)
-        timer.daemon = True
-        timer.start()
         try:
-            self.process.stdin.write(len(data).to_bytes(8, "little") + data)
-            self.process.stdin.flush()
-            size = int.from_bytes(self._read(8), "little")
-            if size > MOST_ANSWER:
-                raise EOFError
-            reply = json.loads(self._read(size))
-        except (OSError, EOFError, ValueError):
-            self.close()
-            raise ReadingError("it takes too long to read, or too much memory") from None
-        # an interrupt: a partial answer must not be read later
-        except BaseException:
+            if self.child is None:
+                self.child = worker.Worker(
+                    boxes.unboxed(
+                        "ibpcl.classroom.reading.serving",
+                        [str(ROOT)],
+                        isolated=True,
+                        bounds={"AS": MEMORY, "CORE": 0},
+                    )
+                )
+            return self.child.ask(worker.Limit(PROCESSOR, seconds), MOST, **request)
+        except worker.Failed as error:
+            if error.name == "MemoryError":
+                words = f"it needs more than {MEMORY >> 20} MB of memory to read"
+            else:
+                words = f"it cannot be read: {error.name}: {error.message[:200]}"
+            raise ReadingError(words) from None
+        except worker.Ended as error:
+            self.child = None
+            if error.cause == "waiting":
+                words = f"it was not read within {seconds:.0f} s: run the same command again"
+            else:
+                words = "it takes too long to read, or too much memory"
+            raise ReadingError(words) from None
+        except BaseException:  # an interrupt, after which the worker is closed
             self.close()
             raise
-        finally:
-            timer.cancel()
-        if "failed" in reply:
-            raise ReadingError(reply["failed"])
-        return reply
 
     def close(self):
         """End the process."""
-        if self.process is not None:
-            with contextlib.suppress(OSError):
-                self.process.kill()
-            self.process.wait()
-            for pipe in (self.process.stdin, self.process.stdout):
-                with contextlib.suppress(OSError):
-                    pipe.close()
-            self.process = None
-
-    def _start(self):
-        self.process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-B", "-c", PROGRAM, str(ROOT), str(os.getpid())],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=os.name == "posix",
-        )
-
-    def _read(self, count):
-        data = self.process.stdout.read(count)
-        if len(data) < count:
-            raise EOFError
-        return data
+        if self.child is not None:
+            self.child.close()
+            self.child = None
 
 
 _readers = {}

@@ -1,7 +1,8 @@
-"""The worker: runs a hand-in's functions for the judge, and has no access to right answers.
+"""The program in a hand-in's box: runs its functions for the judge, and has no right answers.
 
 Everything here shares a process with the hand-in, so the judge does not trust the answers: it
-compares numbers.  Caches stay here; the judge refers to them by number.
+compares numbers.  Caches stay here; the judge refers to them by number.  The module is sent as
+text (see :mod:`ibpcl.sandbox`) and imports only the standard library and NumPy.
 """
 
 import __future__
@@ -10,7 +11,6 @@ import ast
 import builtins
 import importlib
 import linecache
-import os
 import re
 import signal
 import sys
@@ -19,25 +19,30 @@ import types
 from collections import OrderedDict
 
 try:
-    import frames  # in the box
+    from sandbox import child, frames  # in the box
 except ImportError:
-    from ibpcl.classroom.inside import frames
+    from ibpcl.sandbox import child, frames
 
 MOST_CACHES = 64
 MOST_WORDS = 1000
 # how the reader begins the text of a notebook
 NOTEBOOK = "# %% notebook\n"
 CELL = re.compile(r"^# %% (?:code cell (\d+)|\[markdown\])$", re.MULTILINE)
-MOST_CELL_SECONDS = 5.0
+MOST_CELL_SECONDS = 5.0  # processor time
 MOST_SKIPPED = 50
 MOST_GRADIENTS = 64
 
 
-class Worker:
+class Program:
     """A loaded hand-in and the caches of its last forward calls.
 
     Its methods are the requests of the judge; their arguments are those of
-    :class:`ibpcl.classroom.client.Worker`.
+    :class:`ibpcl.classroom.client.Worker`.  Durations are processor time.
+
+    Attributes
+    ----------
+    file : str
+        Name of the hand-in's file.
     """
 
     def __init__(self):
@@ -117,9 +122,9 @@ class Worker:
             The reply: ``out``, ``cache`` (its number), ``seconds`` and ``changed``.
         """
         before = frames.pack({"inputs": inputs})
-        start = time.perf_counter()
+        start = time.process_time()
         result = self.function(function)(*inputs)
-        seconds = time.perf_counter() - start
+        seconds = time.process_time() - start
         if not isinstance(result, (tuple, list)) or len(result) != 2:
             raise TypeError(f"{function} must return a pair: out, cache")
         self.last += 1
@@ -151,9 +156,9 @@ class Worker:
             The reply: ``out``, ``seconds`` and ``changed``.
         """
         before = frames.pack({"dout": dout})
-        start = time.perf_counter()
+        start = time.process_time()
         out = self.function(function)(dout, self.caches[cache])
-        seconds = time.perf_counter() - start
+        seconds = time.process_time() - start
         if isinstance(out, (tuple, list)) and len(out) > MOST_GRADIENTS:
             out = out[:MOST_GRADIENTS]
         return {"out": out, "seconds": seconds, "changed": before != frames.pack({"dout": dout})}
@@ -186,9 +191,9 @@ class Worker:
         }
         vars(self.module).update(dict.fromkeys(originals, refused))
         try:
-            start = time.perf_counter()
+            start = time.process_time()
             out = self.function(function)(*inputs)
-            return {"out": out, "seconds": time.perf_counter() - start}
+            return {"out": out, "seconds": time.process_time() - start}
         finally:
             vars(self.module).update(originals)
 
@@ -259,27 +264,6 @@ class Worker:
                 for item in report.inputs
                 if not item.ok and item.where
             ]
-        }
-
-    def error(self, error):
-        """Return the reply for an exception.
-
-        Parameters
-        ----------
-        error : BaseException
-            The exception.
-
-        Returns
-        -------
-        dict
-            The reply: ``error`` has its type, its message and the line of the hand-in.
-        """
-        return {
-            "error": {
-                "type": type(error).__name__[:100],
-                "message": _message(error)[:2000],
-                "line": _line_in(error, self.file),
-            }
         }
 
 
@@ -383,8 +367,8 @@ def _run_cell(tree, file, space, lenient):
     failure = None
     timed = hasattr(signal, "setitimer")
     if timed:
-        signal.signal(signal.SIGALRM, _late)
-        signal.setitimer(signal.ITIMER_REAL, MOST_CELL_SECONDS)
+        signal.signal(signal.SIGPROF, _late)
+        signal.setitimer(signal.ITIMER_PROF, MOST_CELL_SECONDS)
     try:
         if lenient:
             run_statements(tree, file, space)
@@ -397,10 +381,10 @@ def _run_cell(tree, file, space, lenient):
                 if not isinstance(node, (ast.Import, ast.ImportFrom)):
                     return failure
     except BaseException as error:  # exit() in a cell ends only the cell
-        return _line_in(error, file), type(error).__name__[:100], _message(error)[:200]
+        return child.line_in(error, file), type(error).__name__[:100], child.message_of(error)[:200]
     finally:
         if timed:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
     return failure
 
 
@@ -418,62 +402,3 @@ def _defined(tree):
         for target in node.targets
         if isinstance(target, ast.Name)
     ]
-
-
-def _message(error):
-    try:
-        return str(error)
-    except Exception:
-        return ""
-
-
-def _line_in(error, file):
-    """Return the last line of the hand-in in an exception's traceback, or 0."""
-    line = 0
-    trace = error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == file:
-            line = trace.tb_lineno
-        trace = trace.tb_next
-    if isinstance(error, SyntaxError) and error.filename == file:
-        line = error.lineno or 0
-    return int(line)
-
-
-def serve(requests, replies):
-    """Answer requests until the pipe is closed.
-
-    Parameters
-    ----------
-    requests, replies : int
-        File descriptors of the pipe.
-    """
-    worker = Worker()
-    actions = {
-        name: getattr(worker, name)
-        for name in ("load", "forward", "pull", "plain", "calls", "locate")
-    }
-    while True:
-        prefix = _read(requests, frames.LENGTHS.size)
-        header, body = frames.lengths(prefix)
-        request = frames.unpack(_read(requests, header), _read(requests, body))
-        try:
-            most = request.pop("most_header"), request.pop("most_body")
-            reply = frames.pack(actions[request.pop("do")](**request), *most)
-        # including SystemExit and KeyboardInterrupt of the hand-in
-        except BaseException as error:
-            reply = frames.pack(worker.error(error))
-        view = memoryview(reply)
-        while view:
-            view = view[os.write(replies, view) :]
-
-
-def _read(descriptor, count):
-    pieces = []
-    while count:
-        piece = os.read(descriptor, min(count, 1 << 20))
-        if not piece:
-            os._exit(0)
-        pieces.append(piece)
-        count -= len(piece)
-    return b"".join(pieces)

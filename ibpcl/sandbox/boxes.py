@@ -21,6 +21,7 @@ workers end.
 """
 
 import functools
+import importlib
 import importlib.util
 import itertools
 import os
@@ -33,14 +34,19 @@ import sysconfig
 from pathlib import Path
 from typing import NamedTuple
 
-from ibpcl.classroom import libraries
-from ibpcl.classroom.inside import landlock, seccomp
 from ibpcl.errors import UserError
+from ibpcl.sandbox import landlock, seccomp
 
 NAMES = ("bubblewrap", "landlock", "none")
-INSIDE = Path(__file__).parent / "inside"
-MODULES = ("frames", "limits", "landlock", "seccomp", "tree", "worker")
+HERE = Path(__file__).parent
+# the modules of the child side, in the order of their imports
+MODULES = ("frames", "limits", "landlock", "seccomp", "tree", "child")
 PACKAGES = ("numpy", "scipy")
+# modules that load all shared libraries of the packages
+LOADING = ("numpy.random", "scipy.special", "scipy.linalg", "scipy.integrate")
+# bytes of a file that a child may write
+MOST_FILE = 1 << 20
+MOST_OPEN_FILES = 64
 # Linux capabilities
 SET_GROUP = 6
 SET_USER = 7
@@ -61,30 +67,70 @@ RISK = (
     "without a box a hand-in runs with your rights: it can read the course key and other "
     "hand-ins, change or delete files, and use the network"
 )
+# How a child without a box begins; the path is that of its modules.
+PROGRAM = "import sys; sys.path{change}{path!r}; from ibpcl.sandbox.child import main; main()"
 
 
 _started = itertools.count()
 
 
-class Box(NamedTuple):
-    """The start of a worker.
+class Start(NamedTuple):
+    """The start of a child.
 
     Attributes
     ----------
-    name : str
-        Name of the box, one of :data:`NAMES`.
     command : list of str
         Command line.
-    environment : dict of str to str
-        Environment variables.
     order : dict
-        The first message to the worker: its modules, files and limits.
+        The first frame: the program, its limits, and its box.
+    environment : dict of str to str or None
+        Environment variables; None for those of this process.
+    texts : dict of str to str or None
+        Modules of the child side as texts; None if the child imports them.
+    folder : str or None
+        Its current folder; None for that of this process.
+    quiet : bool
+        Whether its standard error is discarded.
     """
 
-    name: str
     command: list
-    environment: dict
     order: dict
+    environment: dict | None = None
+    texts: dict | None = None
+    folder: str | None = None
+    quiet: bool = True
+
+
+def unboxed(program, path, isolated=False, bounds=None):
+    """Return the start of a child without a box, with the rights of this process.
+
+    Parameters
+    ----------
+    program : str
+        Module whose class ``Program`` answers the requests.
+    path : list of str
+        Folders of modules.
+    isolated : bool
+        Whether the child has only the standard library besides, and is quiet.  If not, it has
+        exactly these folders, and its output goes to the standard error of this process.
+    bounds : dict of str to int, optional
+        Limits for :func:`ibpcl.sandbox.limits.limit`.
+
+    Returns
+    -------
+    Start
+    """
+    change = " += " if isolated else "[:] = "
+    options = ["-I", "-S", "-B"] if isolated else []
+    command = [sys.executable, *options, "-c", PROGRAM.format(change=change, path=path)]
+    order = {
+        "program": program,
+        "texts": {},
+        "bounds": bounds or {},
+        "box": None,
+        "parent": os.getpid(),
+    }
+    return Start(command, order, quiet=isolated)
 
 
 def choose(name="auto", probe=None):
@@ -150,48 +196,50 @@ def missing(name):
     return ""
 
 
-def make(name, seconds, memory_mb, library=None):
-    """Return the start of a worker in a box.
+def boxed(name, program, texts, seconds, memory_mb):
+    """Return the start of a child in a box.
 
     Parameters
     ----------
     name : str
         One of :data:`NAMES`.
+    program : str
+        Module, among the texts, whose class ``Program`` answers the requests.
+    texts : dict of str to str
+        Name to text of the modules that the child may import, besides the standard library, NumPy
+        and SciPy.
     seconds : float
         Processor time.
     memory_mb : int
         Megabytes of memory.
-    library : dict of str to str, optional
-        Name to text of the modules that the worker may import.
 
     Returns
     -------
-    Box
+    Start
     """
     python = os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
     readable, listable, packages = _files(python)
-    as_root = (
-        name == "bubblewrap"
-        and _may_mount()
-        and _sets_modes()
-        and _readable_by_all(python, packages)
-    )
+    public = _readable_by_all(python, packages)
+    as_root = name == "bubblewrap" and _may_mount() and _sets_modes() and public
     order = {
-        "modules": _sources(),
-        "library": library or {},
+        "program": program,
+        "texts": texts,
         "packages": packages,
-        "seconds": seconds,
-        "memory_mb": memory_mb,
+        "bounds": {
+            "CPU": int(seconds) + 1,
+            "AS": int(memory_mb) << 20,
+            "FSIZE": MOST_FILE,
+            "NOFILE": MOST_OPEN_FILES,
+            "CORE": 0,
+        },
+        "box": name,
         "readable": readable,
         "listable": listable,
-        "landlock": name == "landlock",
-        "tree": name == "landlock",
-        "seccomp": name != "none",
-        "drop": name == "landlock" or as_root,
+        "as_root": as_root,
         "counted": name == "bubblewrap" and not as_root,
-        "user": _unused_user() if name != "none" and _readable_by_all(python, packages) else None,
+        "user": _unused_user() if name != "none" and public else None,
         "reachable": as_root or all(map(_open_to_all, [python, *packages.values()])),
-        "judge": os.getpid(),
+        "parent": os.getpid(),
     }
     environment = {
         "OPENBLAS_NUM_THREADS": "1",
@@ -203,14 +251,17 @@ def make(name, seconds, memory_mb, library=None):
         environment["LD_LIBRARY_PATH"] = os.environ["LD_LIBRARY_PATH"]
     if os.name == "nt":
         environment["SYSTEMROOT"] = os.environ.get("SYSTEMROOT", "")
-    inner = [python, "-I", "-S", "-B", "-c", (INSIDE / "start.py").read_text(encoding="utf-8")]
-    command = _bubblewrap(readable, as_root) + inner if name == "bubblewrap" else inner
-    return Box(name, command, environment, order)
+    modules = _sources()
+    command = [python, "-I", "-S", "-B", "-c", modules["start"]]
+    if name == "bubblewrap":
+        command = _bubblewrap(readable, as_root) + command
+    folder = "/" if os.name == "posix" else None
+    return Start(command, order, environment, modules, folder)
 
 
 @functools.cache
 def _sources():
-    return {name: (INSIDE / f"{name}.py").read_text(encoding="utf-8") for name in MODULES}
+    return {name: (HERE / f"{name}.py").read_text(encoding="utf-8") for name in ("start", *MODULES)}
 
 
 def _bubblewrap(readable, as_root):
@@ -311,21 +362,46 @@ def _files(python):
         if path.name not in ("site-packages", "dist-packages")
     ]
     readable = [python, *own, *packages, *_shared_libraries()]
-    if sys.platform.startswith("linux"):
-        modules = [
-            path
-            for folder in (library / "lib-dynload", *places.values())
-            for path in folder.rglob("*.so*")
-        ]
-        readable += libraries.needed_by(
-            [python, *modules], [str(path) for path in readable if os.path.isdir(path)]
-        )
+    readable += _loaded_libraries([str(path) for path in readable if os.path.isdir(path)])
     readable += ["/etc/ld.so.cache", "/dev/null", "/dev/urandom"]
     return (
         list(dict.fromkeys(str(path) for path in readable if os.path.exists(path))),
         [str(library)],
         {name: str(place) for name, place in places.items()},
     )
+
+
+def _loaded_libraries(covered):
+    """Return the shared libraries of the folders from which NumPy and SciPy load theirs here.
+
+    conda and many clusters have them in ``PREFIX/lib``.  Folders that are covered, and other
+    packages, are left out.
+    """
+    if not os.path.exists("/proc/self/maps"):
+        return []
+    for name in LOADING:
+        importlib.import_module(name)
+    folders = set()
+    for line in Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace").splitlines():
+        folder, _, name = line.partition("/")[2].rpartition("/")
+        if ".so" in name and not {"site-packages", "dist-packages"} & set(folder.split("/")):
+            folders.add(f"/{folder}")
+    return [
+        path
+        for folder in sorted(folders)
+        if not any(f"{folder}/".startswith(f"{place}/") for place in covered)
+        for path in sorted(Path(folder).glob("*.so*"))
+        if _is_library(path)
+    ]
+
+
+def _is_library(path):
+    """Return whether a file is a shared library by its first bytes."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(4) == b"\x7fELF"
+    except OSError:
+        return False
 
 
 def _base():

@@ -1,4 +1,4 @@
-"""Limits on resources, dropping of privileges, and termination together with the judge."""
+"""Limits on resources, dropping of privileges, and termination together with the parent."""
 
 import contextlib
 import ctypes
@@ -15,37 +15,22 @@ PARENT_DEATH_SIGNAL = 1
 DROP_FROM_BOUNDING_SET = 24
 
 
-def limit(seconds, memory_mb, count_threads):
-    """Limit processor time, memory, threads, and number and size of files; forbid core dumps.
+def limit(bounds):
+    """Set the resource limits of this process, for good.
 
     Parameters
     ----------
-    seconds : float
-        Processor time.
-    memory_mb : float
-        Megabytes of address space.
-    count_threads : bool
-        Whether to limit threads.  The kernel counts the threads of a user, so this must be False
-        under an account that runs other processes.
+    bounds : dict of str to int
+        Limit by the name of the resource, such as ``"CPU"`` (seconds) or ``"AS"`` (bytes of address
+        space).  Resources that the system does not have are ignored.
     """
     try:
         import resource
     except ImportError:  # Windows
         return
-    bounds = {
-        "CPU": int(seconds) + 1,
-        "AS": int(memory_mb) << 20,
-        "FSIZE": 1 << 20,
-        "NOFILE": 64,
-        "CORE": 0,
-    }
-    if count_threads:
-        bounds["NPROC"] = MOST_THREADS
-    if sys.platform == "darwin":
-        del bounds["AS"]
     for name, value in bounds.items():
         which = getattr(resource, f"RLIMIT_{name}", None)
-        if which is None:
+        if which is None or (name == "AS" and sys.platform == "darwin"):
             continue
         hard = resource.getrlimit(which)[1]
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
@@ -66,10 +51,8 @@ def drop_privileges(user):
     OSError
         If the kernel refuses.
     """
-    if not sys.platform.startswith("linux"):
-        return
     libc = ctypes.CDLL(None, use_errno=True)
-    if os.geteuid() == 0 and user is not None:
+    if user is not None:
         for capability in range(64):
             libc.prctl(DROP_FROM_BOUNDING_SET, capability, 0, 0, 0)  # unknown ones are refused
         with contextlib.suppress(PermissionError):
@@ -87,33 +70,20 @@ def _become(user):
     os.setresuid(user, user, user)
 
 
-def end_with_parent(parent):
-    """End this process together with its parent, or now if the parent has ended.
-
-    Parameters
-    ----------
-    parent : int or None
-        Id of the parent process; None if unknown.
-    """
-    if parent is not None and os.name == "posix":
-        end_with(parent)
-        if os.getppid() != parent:
-            os._exit(1)
-
-
-def end_with(parent):
-    """Make the kernel end this process when the judge ends for any reason.
+def end_with(parent, namespace=False):
+    """Make the kernel end this process when its parent ends, or end it now if that has happened.
 
     Call this after :func:`drop_privileges`: the kernel resets the setting when the user changes.
 
     Parameters
     ----------
     parent : int
-        Process id of the judge.
+        Process id of the parent.
+    namespace : bool
+        Whether this process is in a namespace that does not show the parent.
     """
-    if not sys.platform.startswith("linux"):
-        return
-    ctypes.CDLL(None, use_errno=True).prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
-    # 0, 1: the judge is outside of this namespace
-    if os.getppid() not in (0, 1, parent):
-        raise SystemExit("the judge has ended")
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL(None, use_errno=True).prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+    visible = (0, 1, parent) if namespace else (parent,)
+    if os.name == "posix" and os.getppid() not in visible:
+        os._exit(1)

@@ -1,3 +1,0 @@
-"""Modules that run inside the box: they import only the standard library and NumPy, and are sent as
-text.
-"""

@@ -1,0 +1,40 @@
+"""Foreign code in a child process, with limits on time, memory and output.
+
+The checker runs a user's file so, the classroom reads hand-ins so, and its judge calls their
+functions so.  The package imports nothing else of ``ibpcl`` but ``errors``.
+
+=============================  ===========================  =====================================
+program of the child           start                        limits
+=============================  ===========================  =====================================
+``verify.running.checking``,   the user's Python, rights,   wall-clock time from item to item
+a check of a file              modules and terminal
+``classroom.reading.serving``, Python without installed     processor time per request, memory
+the reader of hand-ins         packages
+``classroom.inside``,          a box: see                   processor time, memory, threads, files,
+the functions of a hand-in     :mod:`ibpcl.sandbox.boxes`   size of each answer
+=============================  ===========================  =====================================
+
+All three have one protocol:
+
+1. A message is a *frame* (:mod:`ibpcl.sandbox.frames`): lengths, a header in JSON, and the numbers
+   of its arrays.  Nothing is pickled.
+2. The parent starts the process.  In a box, its first program is :mod:`ibpcl.sandbox.start`, which
+   reads the texts of the modules that follow, since no file of the package is in a box.
+3. The first frame is the *order*: the program, the limits, and the box.  The child
+   (:mod:`ibpcl.sandbox.child`) moves its pipes away from standard input and output, restricts
+   itself, imports the program, and answers ``{"reply": "ready"}``.
+4. A *request* names a method of the program, its arguments, and the largest size of an answer.
+5. The *answer* is ``{"reply": value}``; or ``{"item": value}`` for each value of a generator, and a
+   reply at its end; or ``{"error": {"type": ..., "message": ..., "line": ...}}`` at any time.
+6. The parent (:class:`ibpcl.sandbox.worker.Worker`) reads each frame within a limit on processor
+   time and one on wall-clock time.  It ends the process, and all that the process has started, if
+   a limit is exceeded, if there are too many threads, or if a frame is malformed.  The exception
+   names the cause.  Whoever gives points uses the limit on processor time, because wall-clock time
+   depends on what else the machine does; the limit on wall-clock time only stops a program that
+   waits.
+7. If the parent ends for any reason, the kernel ends the child (on Linux), or the child finds its
+   pipe closed.
+
+The parent trusts no answer: foreign code shares its process with the child side, and can forge what
+it sends.
+"""

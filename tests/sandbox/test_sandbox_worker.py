@@ -1,0 +1,189 @@
+"""A worker answers requests, and is ended at each limit with a cause that has a name."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ibpcl.sandbox import boxes, frames, processes
+from ibpcl.sandbox.worker import Ended, Failed, Limit, Worker
+
+PROGRAM = '''
+import os, subprocess, sys, threading, time
+
+class Program:
+    file = __file__
+
+    def add(self, a, b):
+        print("noise")
+        return a + b
+
+    def count(self, number, pause=0.0):
+        for n in range(number):
+            time.sleep(pause)
+            yield n
+
+    def fail(self):
+        raise KeyError("lost")
+
+    def breaks_off(self):
+        yield 1
+        raise SystemExit(3)
+
+    def compute(self, seconds):
+        while time.process_time() < seconds:
+            pass
+        return "done"
+
+    def sleep(self, seconds):
+        time.sleep(seconds)
+        return "awake"
+
+    def leave(self, code):
+        os._exit(code)
+
+    def rubbish(self):
+        for descriptor in range(3, 10):
+            try:
+                os.write(descriptor, b"x" * 100)
+            except OSError:
+                pass
+        time.sleep(60)
+
+    def large(self, size):
+        return "x" * size
+
+    def threads(self):
+        for _ in range(20):
+            threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+        time.sleep(60)
+
+    def start(self):
+        return subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]).pid
+
+    def start_and_leave(self):
+        self.start()
+        os._exit(5)
+'''
+LONG = Limit(20.0, 60.0)
+linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux")
+
+
+@pytest.fixture
+def start(tmp_path):
+    (tmp_path / "asked.py").write_text(PROGRAM)
+    return boxes.unboxed("asked", [str(tmp_path), *sys.path])
+
+
+@pytest.fixture
+def worker(start):
+    with Worker(start, most_threads=10) as made:
+        yield made
+
+
+def cause(worker, limit=LONG, **request):
+    with pytest.raises(Ended) as caught:
+        worker.ask(limit, **request)
+    return caught.value.cause
+
+
+def test_requests_are_answered_one_after_another(worker):
+    assert [worker.ask(LONG, do="add", a=n, b=1) for n in range(3)] == [1, 2, 3]
+    assert list(worker.stream(LONG, do="count", number=3)) == [0, 1, 2]
+    assert worker.ask(LONG, do="add", a="x", b="y") == "xy"
+
+
+def test_an_exception_names_its_class_and_line_and_the_worker_lives_on(worker):
+    with pytest.raises(Failed) as caught:
+        worker.ask(LONG, do="fail")
+    assert (caught.value.name, caught.value.line > 5) == ("KeyError", True)
+    items = worker.stream(LONG, do="breaks_off")
+    assert next(items) == 1
+    with pytest.raises(Failed) as caught:
+        next(items)
+    assert caught.value.name == "SystemExit"
+    assert worker.ask(LONG, do="add", a=1, b=1) == 2
+
+
+def test_each_end_has_its_cause(start):
+    requests = {
+        "waiting": {"do": "sleep", "seconds": 60, "limit": Limit(5.0, 0.3)},
+        "processor": {"do": "compute", "seconds": 60, "limit": Limit(0.3, 60.0)},
+        "message": {"do": "rubbish"},
+        "threads": {"do": "threads"},
+        "exit": {"do": "leave", "code": 4},
+    }
+    if not processes.MEASURES_TIME:
+        del requests["threads"]
+    for name, request in requests.items():
+        with Worker(start, most_threads=10) as worker:
+            assert cause(worker, **request) == name
+        assert worker.process.returncode == (4 if name == "exit" else -9)
+        # a closed worker answers nothing more
+        assert cause(worker, do="add", a=1, b=1)
+
+
+@linux
+def test_sleeping_uses_no_processor_time(worker):
+    assert worker.ask(Limit(0.5, 60.0), do="sleep", seconds=1.0) == "awake"
+    before = worker.seconds()
+    assert worker.ask(LONG, do="compute", seconds=before + 0.5) == "done"
+    worker.close()
+    assert 0.3 < worker.seconds() - before < 5.0
+
+
+def test_the_limit_holds_for_each_item_of_an_answer(worker):
+    items = worker.stream(Limit(5.0, 1.0), do="count", number=8, pause=0.2)
+    assert len(list(items)) == 8
+
+
+def test_an_answer_is_no_larger_than_allowed(worker):
+    most = (1000, 5000)
+    assert len(worker.ask(LONG, most, do="large", size=4000)) == 4000
+    with pytest.raises(Failed) as caught:
+        worker.ask(LONG, most, do="large", size=6000)
+    assert caught.value.name == frames.FrameError.__name__
+
+
+@linux
+@pytest.mark.parametrize("do", ["start", "start_and_leave"])
+def test_what_a_child_has_started_ends_with_it(start, do):
+    with Worker(start) as worker:
+        if do == "start":
+            below = worker.ask(LONG, do=do)
+        else:
+            began = time.monotonic()
+            assert cause(worker, do=do) == "exit"
+            assert time.monotonic() - began < 30
+            return
+    end = time.monotonic() + 10
+    while Path(f"/proc/{below}").exists() and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not Path(f"/proc/{below}").exists() or "Z" in Path(f"/proc/{below}/stat").read_text()
+
+
+@linux
+def test_a_child_ends_with_its_parent(start, tmp_path):
+    code = (
+        f"import sys; sys.path[:] = {sys.path!r}\n"
+        "from ibpcl.sandbox import boxes\nfrom ibpcl.sandbox.worker import Worker\n"
+        f"worker = Worker(boxes.unboxed('asked', [{str(tmp_path)!r}, *sys.path]))\n"
+        "print(worker.process.pid, flush=True)\nimport os\nos.kill(os.getpid(), 9)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    child = int(done.stdout)
+    end = time.monotonic() + 10
+    while os.path.exists(f"/proc/{child}") and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not os.path.exists(f"/proc/{child}") or "Z" in Path(f"/proc/{child}/stat").read_text()
+
+
+def test_a_program_that_cannot_be_loaded_is_an_end(tmp_path):
+    (tmp_path / "asked.py").write_text("raise ImportError('nothing here')\n")
+    start = boxes.unboxed("asked", [str(tmp_path), *sys.path])._replace(quiet=True)
+    with pytest.raises(Ended) as caught:
+        Worker(start)
+    assert caught.value.cause == "exit"
