@@ -441,9 +441,9 @@ def test_a_pair_that_raises_is_shown_with_its_lines(check, pairs):
 
 
 def test_code_that_swallows_every_error_is_ended_from_outside(check, pairs, monkeypatch):
-    from ibpcl.verify.running import trap
+    from ibpcl.verify.running import user
 
-    monkeypatch.setattr(trap, "GRACE", 2.0)
+    monkeypatch.setattr(user, "GRACE", 2.0)
     path = pairs("""while True:
         try:
             time.sleep(0.01)

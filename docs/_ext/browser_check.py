@@ -27,7 +27,12 @@ CORE = (
 )
 PACKAGES = ("numpy", "scipy")
 HERE = Path(ibpcl.__file__).parent
-PARTS = ("__init__.py", "errors.py", "verify/**/*.py")  # modules that the check imports
+PARTS = (
+    "__init__.py",
+    "errors.py",
+    "sandbox/*.py",
+    "verify/**/*.py",
+)  # modules that the check imports
 EXAMPLE = '''\
 import numpy as np
 

@@ -3,27 +3,15 @@
 
 const START = `
 import sys
-from types import SimpleNamespace
 
 sys.path.insert(0, "/checker")
-from ibpcl.errors import UserError
-from ibpcl.verify.running import served, user
-from ibpcl.verify.adapters import discovery, loading
+from ibpcl.verify.running import checking, user
 
 def verdicts(source):
     with open("/mine.py", "w") as file:
         file.write(source)
-    options = SimpleNamespace(path="/mine.py", names=[], shapes={}, wrt=None, seed=0, timeout=60.0, figures=False)
-    try:
-        loaded = loading.load(options.path)
-        targets = discovery.targets_in(loaded.module)
-        groups = served.groups_of(loaded.module, targets, options)
-        chosen = served.choose(loaded, targets, options, groups)
-    except UserError as error:
-        return str(error)
-    found = [user.checked(each.name, served.verdict_on(loaded, each, options)).text() for each in chosen]
-    found += [user.checked(each.title, served.verdict_on_group(each, options)).text() for each in groups]
-    return "\\n\\n".join(found).replace("/mine.py:", "")
+    found = checking.results_here(user.Request("/mine.py", timeout=60.0))
+    return "\\n\\n".join(item.text() for item in found).replace("/mine.py:", "")
 `;
 const QUIET = {messageCallback: () => {}};
 let python = null;

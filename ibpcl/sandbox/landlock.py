@@ -7,6 +7,7 @@ restriction cannot be undone, and child processes inherit it.
 import ctypes
 import os
 import struct
+import sys
 
 # the same numbers on every architecture
 CREATE = 444
@@ -23,7 +24,7 @@ TCP = 0b11
 SCOPES = 0b11
 NO_NEW_PRIVILEGES = 38
 
-_libc = ctypes.CDLL(None, use_errno=True) if os.name == "posix" else None
+_libc = ctypes.CDLL(None, use_errno=True) if sys.platform.startswith("linux") else None
 
 
 def version():

@@ -34,7 +34,7 @@ from ibpcl.verify.prepare import blind_spots, prepare
 from ibpcl.verify.reports.readings import Case, agreed
 from ibpcl.verify.reports.report import InputVerdict, Report
 from ibpcl.verify.reports.words import sentences
-from ibpcl.verify.running.restoring import State
+from ibpcl.verify.restoring import State
 
 # Seconds after which a progress bar appears on a terminal.
 PATIENCE = 2.0

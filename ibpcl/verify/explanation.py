@@ -10,7 +10,7 @@ from ibpcl.verify.derivative.clock import TimeUp
 from ibpcl.verify.derivative.contract import breaches
 from ibpcl.verify.explain.evidence import Evidence
 from ibpcl.verify.reports.kinds import Factor, Finding
-from ibpcl.verify.running.state import kept_between_calls
+from ibpcl.verify.requirements import kept_between_calls
 
 # Kinds that are not mistakes. The kind is compared, not a property: a file under check might have
 # replaced the property.

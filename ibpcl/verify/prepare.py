@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ibpcl.verify import requirements as form
 from ibpcl.verify.agreement import Terms
 from ibpcl.verify.derivative.contract import nonlinear_inputs
 from ibpcl.verify.derivative.problem import Problem
@@ -11,8 +12,7 @@ from ibpcl.verify.explain.evidence import neighbour
 from ibpcl.verify.explain.uses import inspect_uses
 from ibpcl.verify.reports.kinds import UNFIT
 from ibpcl.verify.reports.words import Note
-from ibpcl.verify.running import state as form
-from ibpcl.verify.running.restoring import State
+from ibpcl.verify.restoring import State
 
 # Separates the cotangents from inputs that the user has drawn with the same seed.
 STREAM = 20_211

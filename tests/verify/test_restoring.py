@@ -5,7 +5,7 @@ import threading
 import numpy as np
 
 from ibpcl.verify import check
-from ibpcl.verify.running.restoring import State
+from ibpcl.verify.restoring import State
 
 
 class Layer:

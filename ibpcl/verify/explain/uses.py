@@ -20,7 +20,7 @@ from ibpcl.verify.derivative.problem import (
     shaped_like,
 )
 from ibpcl.verify.reports.kinds import Finding
-from ibpcl.verify.running.restoring import restored
+from ibpcl.verify.restoring import restored
 
 # Rounding differences of sums in another order, as from threads and BLAS, relative to the largest
 # number.

@@ -1,15 +1,10 @@
-"""Isolation of foreign code, which may raise, run forever, or end its process.
-
-:class:`Trap` catches an exception, :func:`limit` interrupts code after a time limit, and
-:func:`converse` runs a command in a separate process and detects when it ends or becomes silent.
+"""Isolation of foreign code within a process: :class:`Trap` catches an exception, and
+:func:`limit` interrupts code after a time limit.
 """
 
 import contextlib
 import ctypes
-import json
-import os
 import signal
-import subprocess
 import threading
 import traceback
 from pathlib import Path
@@ -21,8 +16,6 @@ OURS = Path(__file__).parents[1]  # the folder of this package
 LAG = 1.0
 # Seconds between interrupts; a bare ``except`` may catch the first.
 AGAIN = 0.5
-# Seconds after the time limit at which a silent process is killed.
-GRACE = 5.0
 
 
 class Trap:
@@ -184,71 +177,3 @@ def _raise_in(thread, error):
     if api is not None:
         given = None if error is None else ctypes.py_object(error)
         api.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), given)
-
-
-def converse(command, seconds):
-    """Start a process and yield the JSON objects that it prints, one per line.
-
-    A process that prints nothing for longer than the time limit is killed, together with the
-    processes that it has started.  The time limit does not apply to the first object, which follows
-    the start of an interpreter.
-
-    Parameters
-    ----------
-    command : list of str
-        The program with its arguments.
-    seconds : float
-        Time limit from one object to the next.
-
-    Yields
-    ------
-    message : dict
-        The objects.  The last one is added here: ``{"event": "ended", "code": ...}`` with the exit
-        code (negative for a signal), or ``{"event": "late"}`` if the process was killed.
-    """
-    process = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True
-    )
-    late = threading.Event()
-    timer = threading.Timer(0, lambda: None)
-
-    def end():
-        if process.poll() is None:
-            late.set()
-        # processes that it has started may outlive it and keep the pipe open
-        _kill(process)
-
-    try:
-        for line in process.stdout:
-            timer.cancel()
-            timer = threading.Timer(seconds + GRACE, end)
-            timer.start()
-            # a killed process may leave an incomplete line
-            with contextlib.suppress(ValueError):
-                yield json.loads(line)
-        code = process.wait()
-        yield {"event": "late"} if late.is_set() else {"event": "ended", "code": code}
-    finally:
-        timer.cancel()
-        if process.poll() is None:
-            _kill(process)
-            process.wait()
-        process.stdout.close()
-
-
-def _kill(process):
-    """End a process and the processes that it has started."""
-    with contextlib.suppress(ProcessLookupError):
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-            return
-        if os.name == "nt":
-            with contextlib.suppress(OSError):  # taskkill may be missing
-                subprocess.run(
-                    ["taskkill", "/F", "/T", "/PID", str(process.pid)],
-                    check=False,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                )
-        process.kill()

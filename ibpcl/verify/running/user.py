@@ -4,29 +4,30 @@ The name is that of a function with a gradient beside it, of a class, or of a fu
 a loss with its gradient (:mod:`ibpcl.verify.adapters`).  The inputs come from ``check_inputs`` in
 that file or from given shapes, or they are guessed.
 
-The file runs in a separate process (:mod:`ibpcl.verify.running.served`), which sends one line of
-results for each pair to :class:`FileRun`.  The verdict is computed here, from the kinds in the
+The file runs in a child process (:mod:`ibpcl.verify.running.checking`), which sends a message for
+each pair to :class:`FileRun`.  The verdict is computed here, from the kinds in the
 message.  A file that ends its process, or replaces parts of this package, therefore cannot set its
 own verdict by accident.  This is not a sandbox.  The file's code has the user's rights, and hostile
 code can forge a message.  Use ``ibpcl class grade`` for the work of others.
 """
 
 import dis
-import json
 import sys
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 from ibpcl.errors import UserError
+from ibpcl.sandbox import boxes
+from ibpcl.sandbox.worker import Ended, Failed, Limit, Worker
 from ibpcl.verify.adapters.loading import source_of
 from ibpcl.verify.distributions.verdicts import ForwardReport
 from ibpcl.verify.reports.report import Report
-from ibpcl.verify.running.trap import Trap, converse
+from ibpcl.verify.running.trap import Trap
 
 SUFFIXES = (".py", ".ipynb")
-START = (
-    "import sys; sys.path[:] = {path!r}; from ibpcl.verify.running.served import serve; "
-    "serve(sys.argv[1])"
-)
+# Seconds after the time limit at which a silent process is ended; it should have ended the check
+# itself before.
+GRACE = 5.0
+MOST = (64 << 20, 64 << 20)  # bytes of a message: a report with its figures
 
 
 def is_file(target):
@@ -190,11 +191,8 @@ class Checked:
 
 
 @dataclass
-class FileRun:
-    """The check of a file in a separate process.
-
-    Iterating runs the file and yields a :class:`Checked` for each pair.  If a pair ends the
-    process, or hangs and cannot be interrupted, the pairs after it are checked in a new process.
+class Request:
+    """What to check in a file.
 
     Attributes
     ----------
@@ -212,10 +210,6 @@ class FileRun:
         Time limit for each pair, and for the import of the file, in seconds.
     figures : bool
         Whether to draw charts.
-    left_out : list of str
-        Functions without a gradient; filled while iterating.
-    failures : list of str
-        Sentences about statements of the file that raised; filled while iterating.
     """
 
     path: str
@@ -226,6 +220,22 @@ class FileRun:
     timeout: float = 120.0
     figures: bool = False
 
+
+@dataclass
+class FileRun(Request):
+    """The check of a file in a child process.
+
+    Iterating runs the file and yields a :class:`Checked` for each pair.  If a pair ends the
+    process, or hangs and cannot be interrupted, the pairs after it are checked in a new process.
+
+    Attributes
+    ----------
+    left_out : list of str
+        Functions without a gradient; filled while iterating.
+    failures : list of str
+        Sentences about statements of the file that raised; filled while iterating.
+    """
+
     def __post_init__(self):
         self.left_out = []
         self.failures = []
@@ -233,35 +243,47 @@ class FileRun:
     def __iter__(self):
         pending = None  # until the file has been imported
         while pending is None or pending:
-            request = {**asdict(self), "names": pending or self.names}
-            for message in converse(
-                [sys.executable, "-c", START.format(path=sys.path), json.dumps(request)],
-                self.timeout,
-            ):
-                if message["event"] == "pairs" and pending is None:
-                    pending = message["names"]
-                    self.left_out = message["left_out"]
-                    self.failures = message["failures"]
-                elif message["event"] == "left out" and pending and message["name"] == pending[0]:
-                    name = pending.pop(0)
-                    self.left_out += message.get("functions") or [name]
-                elif message["event"] == "refused":
-                    yield checked(self.path, message)
-                    return
-                elif message["event"] == "verdict" and pending and message["name"] == pending[0]:
-                    yield checked(f"{self.path}:{_bare(pending.pop(0))}", message)
+            end = None
+            try:
+                for message in self._messages(pending or self.names):
+                    event = message["event"]
+                    if event == "refused":
+                        yield checked(self.path, message)
+                        return
+                    if event == "pairs" and pending is None:
+                        pending = message["names"]
+                        self.left_out = message["left_out"]
+                        self.failures = message["failures"]
+                    elif pending and message.get("name") == pending[0]:
+                        name = pending.pop(0)
+                        if event == "left out":
+                            self.left_out += message.get("functions") or [name]
+                        else:
+                            yield checked(f"{self.path}:{_bare(name)}", message)
+            except (Ended, Failed) as error:
+                end = error
             if pending != []:  # the process ended during this pair
-                yield self._silent(
-                    f"{self.path}:{_bare(pending.pop(0))}" if pending else self.path, message
-                )
+                title = f"{self.path}:{_bare(pending.pop(0))}" if pending else self.path
+                yield self._silent(title, end)
             pending = pending or []
 
-    def _silent(self, title, last):
+    def _messages(self, names):
+        """Start a process, and yield its messages about the functions of these names."""
+        start = boxes.unboxed("ibpcl.verify.running.checking", sys.path)
+        with Worker(start) as worker:
+            request = asdict(replace(self, names=names))
+            limit = Limit(waiting=self.timeout + GRACE)
+            yield from worker.stream(limit, MOST, do="check", request=request)
+
+    def _silent(self, title, end):
         """Return the result for a pair whose process has ended before its verdict."""
-        if last["event"] == "late":
+        if not isinstance(end, Ended):
+            return Checked(title, "wrong", f"no verdict: the checker raises {end}")
+        if end.cause == "waiting":
             return Checked(title, "undecided", f"not finished within {self.timeout:g} s")
-        code = last["code"]
-        ending = f"with exit code {code}" if code >= 0 else f"by signal {-code}"
+        if end.cause == "message":
+            return Checked(title, "wrong", f"no verdict: a message is not valid: {end.details}")
+        ending = f"with exit code {end.code}" if end.code >= 0 else f"by signal {-end.code}"
         return Checked(title, "wrong", f"no verdict: the file ended the process {ending}")
 
 

@@ -2,7 +2,6 @@
 
 import json
 import sys
-import types
 
 import numpy as np
 import pytest
@@ -12,24 +11,16 @@ from ibpcl.codeview.notebook import as_python, place
 from ibpcl.errors import UserError
 from ibpcl.verify.adapters import discovery, layouts, loading
 from ibpcl.verify.adapters.inputs import ready
-from ibpcl.verify.running import printing, served, user
+from ibpcl.verify.running import checking, user
 
 
 def verdicts(path, names=(), shapes=None):
     """Check a file in this process: {name: verdict or state}."""
-    options = types.SimpleNamespace(
-        path=str(path),
-        names=list(names),
-        shapes=shapes or {},
-        wrt=None,
-        seed=0,
-        timeout=20.0,
-        figures=False,
-    )
+    request = user.Request(str(path), list(names), shapes or {}, timeout=20.0)
     loaded = loading.load(str(path))
     found = {}
-    for target in served.choose(loaded, discovery.targets_in(loaded.module), options):
-        content = served.verdict_on(loaded, target, options)
+    for target in checking.choose(loaded, discovery.targets_in(loaded.module), request):
+        content = checking.verdict_on(loaded, target, request)
         found[target.name] = (
             content["report"]["verdict"] if "report" in content else content["state"]
         )
@@ -40,10 +31,7 @@ def ready_report(path):
     """Check a file with one target in this process, and return the report."""
     loaded = loading.load(str(path))
     (target,) = discovery.targets_in(loaded.module).values()
-    options = types.SimpleNamespace(
-        path=str(path), names=[], shapes={}, wrt=None, seed=0, timeout=20.0, figures=False
-    )
-    return served.verdict_on(loaded, target, options)["report"]
+    return checking.verdict_on(loaded, target, user.Request(str(path), timeout=20.0))["report"]
 
 
 @pytest.fixture
@@ -270,10 +258,8 @@ def test_an_unnamed_gradient_belongs_to_the_input_for_which_it_is_right(file):
     assert set(verdicts(path).values()) == {"wrong"}
     loaded = loading.load(str(path))
     for target in discovery.targets_in(loaded.module).values():
-        options = types.SimpleNamespace(
-            shapes={}, wrt=None, seed=0, timeout=20.0, path=str(path), figures=False
-        )
-        report = served.verdict_on(loaded, target, options)["report"]
+        request = user.Request(str(path), timeout=20.0)
+        report = checking.verdict_on(loaded, target, request)["report"]
         assert [item["name"] for item in report["inputs"]] in (["Z"], ["P_hat"])
 
 
@@ -468,18 +454,10 @@ def test_a_line_of_a_notebook_is_named_by_its_cell(file):
         ),
         "home.ipynb",
     )
-    options = types.SimpleNamespace(
-        path=str(path),
-        names=["cube"],
-        shapes={"x": (3,)},
-        wrt=None,
-        seed=0,
-        timeout=20.0,
-        figures=False,
-    )
+    request = user.Request(str(path), ["cube"], {"x": (3,)}, timeout=20.0)
     loaded = loading.load(str(path))
-    (target,) = served.choose(loaded, discovery.targets_in(loaded.module), options)
-    where = served.verdict_on(loaded, target, options)["report"]["inputs"][0]["where"]
+    (target,) = checking.choose(loaded, discovery.targets_in(loaded.module), request)
+    where = checking.verdict_on(loaded, target, request)["report"]["inputs"][0]["where"]
     assert where is None or (where["cell"], where["line"]) == (3, 3)
 
 
@@ -524,12 +502,10 @@ def product_backward(dout, x, w):
 
 def test_a_guess_is_no_excuse_for_a_gradient_that_raises(file):
     assert verdicts(file(RAISING)) == {"ends": "wrong", "product": "wrong"}
-    options = types.SimpleNamespace(
-        path="mine.py", names=[], shapes={}, wrt=None, seed=0, timeout=20.0, figures=False
-    )
+    request = user.Request("mine.py", timeout=20.0)
     loaded = loading.load(str(file(RAISING)))
     ends, product = (
-        served.verdict_on(loaded, target, options)
+        checking.verdict_on(loaded, target, request)
         for target in discovery.targets_in(loaded.module).values()
     )
     assert "SystemExit: 2 (line 4" in ends["words"] and "\n" not in ends["words"]
@@ -603,7 +579,7 @@ def test_only_the_first_lines_that_the_code_prints_are_shown(file, capsys):
         "def f(x):\n    print('called')\n    return x**2\ndef f_prime(x):\n    return 2 * x\n"
     )
     assert verdicts(path) == {"f": "ok"}
-    assert capsys.readouterr().out.count("called") == printing.LINES
+    assert capsys.readouterr().out.count("called") == checking.LINES
 
 
 def test_a_file_with_the_name_of_its_package_does_not_hide_the_package(tmp_path):
@@ -943,8 +919,8 @@ class Scaler:
     found = {}
     for name in ("fit", "other"):
         module = loading.load(str(file(source.format(name=name), f"{name}.py"))).module
-        options = types.SimpleNamespace(names=[], path="")
-        found[name] = [group.title for group in served.groups_of(module, {}, options)]
+        groups = checking.groups_of(module, {}, user.Request(""))
+        found[name] = [group.title for group in groups]
     assert found == {"fit": [], "other": ["Scaler"]}
 
 

@@ -19,13 +19,11 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 from pathlib import Path
 from textwrap import indent
-from types import SimpleNamespace
 
 import numpy as np
 
-from ibpcl.errors import UserError
-from ibpcl.verify.adapters import discovery, loading
-from ibpcl.verify.running import served, user
+from ibpcl.verify.running import checking
+from ibpcl.verify.running.user import Request
 
 from . import forms, small, wrapped
 
@@ -105,30 +103,7 @@ def verdicts_of(path, names=(), wrt=None):
     list of ibpcl.verify.running.user.Checked
         One result for each function, class or group of functions.
     """
-    options = SimpleNamespace(
-        path=str(path),
-        names=list(names),
-        shapes={},
-        wrt=wrt,
-        seed=0,
-        timeout=TIMEOUT,
-        figures=False,
-    )
-    results = []
-    try:
-        loaded = loading.load(path)
-        targets = discovery.targets_in(loaded.module)
-        groups = served.groups_of(loaded.module, targets, options)
-        for target in served.choose(loaded, targets, options, groups):
-            content = served.verdict_on(loaded, target, options)
-            results.append(user.checked(f"{path.name}:{target.name}", content))
-        for group in groups:
-            content = served.verdict_on_group(group, options)
-            if not targets or served.is_decided(content):
-                results.append(user.checked(f"{path.name}:{group.title}", content))
-    except UserError as error:
-        results.append(user.checked(path.name, {"state": "refused", "words": str(error)}))
-    return results
+    return checking.results_here(Request(str(path), list(names), wrt=wrt, timeout=TIMEOUT))
 
 
 def worst(verdicts):

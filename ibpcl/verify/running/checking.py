@@ -1,18 +1,18 @@
-"""The process in which a user's file runs: it loads the file, checks its pairs, and sends results.
+"""The program that checks a user's file: it loads the file, checks its pairs, and sends results.
 
-:class:`ibpcl.verify.running.user.FileRun` starts the process and reads its messages.
+It runs in a child process; :class:`ibpcl.verify.running.user.FileRun` starts it and reads its
+messages.
 """
 
 import ast
 import contextlib
 import inspect
-import json
+import io
 import os
 import sys
 import time
 import warnings
 from pathlib import Path
-from types import SimpleNamespace
 
 from ibpcl.errors import UserError, nearest
 from ibpcl.verify.adapters import discovery, loading
@@ -29,69 +29,191 @@ from ibpcl.verify.derivative.clock import TimeUp
 from ibpcl.verify.distributions import roles, scipy_subclasses
 from ibpcl.verify.distributions.checking import check_group
 from ibpcl.verify.reports.readings import Case, agreed
-from ibpcl.verify.running.printing import first_lines
 from ibpcl.verify.running.trap import Trap, limit
+from ibpcl.verify.running.user import Request, checked
+
+LINES = 10  # of what the code under check prints
 
 
-def serve(request):
-    """Check the pairs of a file, print the messages on standard output, and end the process.
+class Program:
+    """The requests to the child process (see :mod:`ibpcl.sandbox`).
 
-    Output of the file itself is redirected to standard error.
+    Attributes
+    ----------
+    file : str
+        Empty: an error of the checker names no line.
+    """
+
+    file = ""
+
+    def __init__(self):
+        for name, descriptor in (("stdout", 1), ("stderr", 2)):
+            if getattr(sys, name) is None:  # the parent has no standard error
+                setattr(sys, name, os.fdopen(descriptor, "w", encoding="utf-8", closefd=False))
+            getattr(sys, name).reconfigure(errors="replace", line_buffering=True)
+        os.environ.setdefault("MPLBACKEND", "Agg")  # a figure should not open a window and wait
+
+    def check(self, request):
+        """Check the pairs and the distributions of a file.
+
+        Parameters
+        ----------
+        request : dict
+            A :class:`ibpcl.verify.running.user.Request`.
+
+        Yields
+        ------
+        dict
+            A message: ``event`` is "pairs", with the names that follow; "verdict" or "left out",
+            with one of the names; or "refused", which is the last.
+        """
+        request = Request(**request)
+        sys.argv = [request.path]  # a program may read its options
+        try:
+            yield from messages(request)
+        except UserError as error:
+            yield {"event": "refused", "state": "refused", "words": str(error)}
+        sys.stdout.flush()
+
+
+def messages(request):
+    """Load a file, check what is requested, and yield the messages about it.
 
     Parameters
     ----------
-    request : str
-        The attributes of a :class:`ibpcl.verify.running.user.FileRun` as JSON.
+    request : ibpcl.verify.running.user.Request
+        The request.
+
+    Yields
+    ------
+    dict
+        The messages of :meth:`Program.check`.
+
+    Raises
+    ------
+    UserError
+        If the file cannot be loaded, or has nothing to check.
     """
-    channel = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    try:
-        os.dup2(2, 1)
-    except OSError:  # the caller has no standard error
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, 1)
-        os.dup2(nowhere, 2)
-    if sys.stderr is None:
-        sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="replace", line_buffering=True)
-    os.environ.setdefault("MPLBACKEND", "Agg")  # a figure should not open a window and wait
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # warnings of the file's syntax and imports
+        loaded = loading.load(request.path)
+    targets = discovery.targets_in(loaded.module)
+    groups = groups_of(loaded.module, targets, request)
+    chosen = choose(loaded, targets, request, groups)
+    everything = len(chosen) == len(targets) and not request.names
+    yield {
+        "event": "pairs",
+        "names": [*(target.name for target in chosen), *map(label_of, groups)],
+        "failures": loaded.failures,
+        "left_out": alone_in(loaded.module, targets, groups) if everything else [],
+    }
+    for target in chosen:
+        content = verdict_on(loaded, target, request)
+        # a base class is left out; its subclasses are checked
+        unfinished = content.get("abstract") and not request.names
+        event = "left out" if unfinished else "verdict"
+        yield {"event": event, "name": target.name, **content}
+    for group in groups:
+        content = verdict_on_group(group, request)
+        # in a file with pairs, such names may have another meaning
+        strange = targets and not request.names and not is_decided(content)
+        event = "left out" if strange else "verdict"
+        yield {"event": event, "name": label_of(group), "functions": group.names, **content}
 
-    def send(event, **content):
-        channel.write(json.dumps({"event": event, **content}) + "\n")
-        channel.flush()
 
-    send("ready")
-    options = SimpleNamespace(**json.loads(request))
-    sys.argv = [options.path]  # a program may read its options
+def results_here(request):
+    """Check what is requested in this process, which the file may therefore end or block.
+
+    Parameters
+    ----------
+    request : ibpcl.verify.running.user.Request
+        The request.
+
+    Returns
+    -------
+    list of ibpcl.verify.running.user.Checked
+        The results, without those that are left out.
+    """
+    results = []
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # warnings of the file's syntax and imports
-            loaded = loading.load(options.path)
-        targets = discovery.targets_in(loaded.module)
-        groups = groups_of(loaded.module, targets, options)
-        chosen = choose(loaded, targets, options, groups)
-        everything = len(chosen) == len(targets) and not options.names
-        send(
-            "pairs",
-            names=[*(target.name for target in chosen), *map(label_of, groups)],
-            failures=loaded.failures,
-            left_out=alone_in(loaded.module, targets, groups) if everything else [],
-        )
-        for target in chosen:
-            content = verdict_on(loaded, target, options)
-            # a base class is left out; its subclasses are checked
-            unfinished = content.get("abstract") and not options.names
-            send("left out" if unfinished else "verdict", name=target.name, **content)
-        for group in groups:
-            content = verdict_on_group(group, options)
-            # in a file with pairs, such names may have another meaning
-            strange = targets and not options.names and not is_decided(content)
-            event = "left out" if strange else "verdict"
-            send(event, name=label_of(group), functions=group.names, **content)
+        for message in messages(request):
+            if message["event"] == "verdict":
+                results.append(checked(f"{request.path}:{message['name'].strip('<>')}", message))
     except UserError as error:
-        send("refused", state="refused", words=str(error))
-    sys.stdout.flush()
-    os._exit(0)  # do not run exit handlers of the file or wait for its threads
+        results.append(checked(request.path, {"state": "refused", "words": str(error)}))
+    return results
+
+
+class FirstLines(io.TextIOBase):
+    """A text stream that passes on the first lines that are written to it.
+
+    Parameters
+    ----------
+    stream : file
+        Receives the lines.
+
+    Attributes
+    ----------
+    hidden : int
+        Number of lines that were not passed on.
+
+    Examples
+    --------
+    >>> stream = io.StringIO()
+    >>> lines = FirstLines(stream)
+    >>> for n in range(12):
+    ...     print(n, file=lines)
+    >>> stream.getvalue().split()[-1], lines.hidden
+    ('9', 2)
+    """
+
+    def __init__(self, stream):
+        self.stream = stream
+        self.shown = 0
+        self.hidden = 0
+
+    def writable(self):
+        """Return True."""
+        return True
+
+    def write(self, text):
+        """Write the part of a text that belongs to the first lines.
+
+        Parameters
+        ----------
+        text : str
+            The text.
+
+        Returns
+        -------
+        count : int
+            The number of characters, as if all had been written.
+        """
+        parts = text.splitlines(keepends=True)
+        room = max(LINES - self.shown, 0)
+        lines = text.count("\n")
+        self.stream.write("".join(parts[:room]))
+        self.shown += min(lines, room)
+        self.hidden += lines - min(lines, room)
+        return len(text)
+
+    def flush(self):
+        """Flush the stream."""
+        self.stream.flush()
+
+
+@contextlib.contextmanager
+def first_lines():
+    """Show only the first lines that the code in the block prints.
+
+    Yields
+    ------
+    FirstLines
+        The stream that replaces standard output.
+    """
+    lines = FirstLines(sys.stdout)
+    with contextlib.redirect_stdout(lines):
+        yield lines
 
 
 def label_of(group):
@@ -110,7 +232,7 @@ def label_of(group):
     return f"<{group.title}>"
 
 
-def groups_of(module, targets, options):
+def groups_of(module, targets, request):
     """Return the groups of functions without a gradient that are checked against each other.
 
     Parameters
@@ -119,7 +241,7 @@ def groups_of(module, targets, options):
         The user's file as a module.
     targets : dict of str to Target
         The targets of the file.
-    options : namespace
+    request : Request
         With ``names``: functions or groups to check; if empty, all groups.
 
     Returns
@@ -136,14 +258,14 @@ def groups_of(module, targets, options):
             and scipy_subclasses.is_subclass(value)
         ):
             groups += scipy_subclasses.groups_of_class(name, value, module)
-    if not options.names:
+    if not request.names:
         return groups
     return [
         group
         for group in groups
-        if label_of(group) in options.names
-        or group.title in options.names
-        or any(name in options.names and name not in targets for name in group.names)
+        if label_of(group) in request.names
+        or group.title in request.names
+        or any(name in request.names and name not in targets for name in group.names)
     ]
 
 
@@ -164,14 +286,14 @@ def is_decided(content):
     return any(item["verdict"] in ("ok", "wrong") for item in items)
 
 
-def verdict_on_group(group, options):
+def verdict_on_group(group, request):
     """Return the message about a group of functions.
 
     Parameters
     ----------
     group : ibpcl.verify.distributions.roles.Group
         The group.
-    options : namespace
+    request : ibpcl.verify.running.user.Request
         With ``timeout``, the time limit in seconds.
 
     Returns
@@ -181,7 +303,7 @@ def verdict_on_group(group, options):
     """
     start = time.perf_counter()
     try:
-        with Trap() as trap, limit(options.timeout), first_lines():
+        with Trap() as trap, limit(request.timeout), first_lines():
             report = check_group(group)
     except TimeUp as up:
         return {"state": "undecided", "words": str(up)}
@@ -190,7 +312,7 @@ def verdict_on_group(group, options):
     return {"forwards": report.to_dict(), "seconds": time.perf_counter() - start}
 
 
-def choose(loaded, targets, options, groups=()):
+def choose(loaded, targets, request, groups=()):
     """Return the targets to check.
 
     Parameters
@@ -199,7 +321,7 @@ def choose(loaded, targets, options, groups=()):
         The user's file.
     targets : dict of str to Target
         The targets of the file.
-    options : namespace
+    request : ibpcl.verify.running.user.Request
         With ``path``, ``shapes`` and ``names``; if ``names`` is empty, all targets are chosen.
     groups : sequence of ibpcl.verify.distributions.roles.Group
         Groups of functions, whose names are accepted and left out here.
@@ -215,9 +337,9 @@ def choose(loaded, targets, options, groups=()):
         If a name is missing in the file, or the file has nothing to check.
     """
     module = loaded.module
-    path = options.path
+    path = request.path
     failure = f"; {loaded.failures[0]}" if loaded.failures else ""
-    if not options.names:
+    if not request.names:
         if not targets and not groups:
             skipped = f" ({loaded.failures[0]})" if loaded.failures else ""
             raise UserError(
@@ -226,11 +348,11 @@ def choose(loaded, targets, options, groups=()):
                 "that returns loss, gradient, or functions of a distribution, such as log_density "
                 f"and sample; then `ibpcl check {path}` checks all of them{_engines_in(module)}"
             )
-        refuse_shapes(list(targets.values()), options.shapes)
+        refuse_shapes(list(targets.values()), request.shapes)
         return list(targets.values())
     chosen = []
     in_groups = {name for group in groups for name in (label_of(group), group.title, *group.names)}
-    for name in options.names:
+    for name in request.names:
         target = discovery.find(targets, name)
         if target is None and name in in_groups:
             continue
@@ -246,7 +368,7 @@ def choose(loaded, targets, options, groups=()):
                 f"{nearest(name, list(targets))}{failure}"
             )
         chosen.append(target)
-    refuse_shapes(chosen, options.shapes)
+    refuse_shapes(chosen, request.shapes)
     return list({target.name: target for target in chosen}.values())
 
 
@@ -332,7 +454,7 @@ def alone_in(module, targets, groups=()):
     ]
 
 
-def verdict_on(loaded, target, options):
+def verdict_on(loaded, target, request):
     """Return the message about a target.
 
     Parameters
@@ -341,7 +463,7 @@ def verdict_on(loaded, target, options):
         The user's file.
     target : Target
         The target.
-    options : namespace
+    request : ibpcl.verify.running.user.Request
         The request: ``path``, ``shapes``, ``seed``, ``wrt``, ``timeout`` and ``figures``.
 
     Returns
@@ -353,11 +475,11 @@ def verdict_on(loaded, target, options):
     start = time.perf_counter()
     module = loaded.module
     try:
-        with Trap() as trap, limit(options.timeout), first_lines() as printed:
-            pair, report = _checked(module, target, options)
-            for chosen in other_choices(module, target, options.path, pair):
+        with Trap() as trap, limit(request.timeout), first_lines() as printed:
+            pair, report = _checked(module, target, request)
+            for chosen in other_choices(module, target, request.path, pair):
                 if report.ok:
-                    pair, report = _checked_too(module, target, options, chosen, pair, report)
+                    pair, report = _checked_too(module, target, request, chosen, pair, report)
     except TimeUp as up:
         return {"state": "undecided", "words": str(up)}
     if trap.error is None and _lacks_a_global(pair, loaded):
@@ -378,9 +500,9 @@ def verdict_on(loaded, target, options):
             "figures": "",
         }
         with contextlib.suppress(Exception, TimeUp):  # no charts if drawing them fails
-            content["figures"] = report.figures if options.figures else ""
+            content["figures"] = report.figures if request.figures else ""
         return content
-    return without_report(trap, loaded, target, options)
+    return without_report(trap, loaded, target, request)
 
 
 def _lacks_a_global(pair, loaded):
@@ -391,24 +513,24 @@ def _lacks_a_global(pair, loaded):
     )
 
 
-def _checked(module, target, options, chosen=None):
+def _checked(module, target, request, chosen=None):
     """Return a target as a pair, and the report on it."""
-    seed = options.seed % 2**32
-    pair = ready(module, target, options.path, options.shapes, seed, options.wrt, chosen)
-    return pair, _report(pair, options)
+    seed = request.seed % 2**32
+    pair = ready(module, target, request.path, request.shapes, seed, request.wrt, chosen)
+    return pair, _report(pair, request)
 
 
-def _report(pair, options):
+def _report(pair, request):
     """Return the report on a pair.
 
     If the inputs were guessed and the gradient is wrong, it may be right for the inputs that its
     author had in mind, such as a symmetric matrix.  Then the verdict is undecided.
     """
-    report = _judged(pair, options)
+    report = _judged(pair, request)
     if report.verdict != "wrong":
         return report
     for meaning, other in pair.special:
-        special = _judged(other, options)
+        special = _judged(other, request)
         if special.ok:
             declare = "provide the inputs that you mean by check_inputs() or --shape"
             cases = [Case(pair.guessed, declare, report), Case(meaning, declare, special)]
@@ -416,22 +538,22 @@ def _report(pair, options):
     return report
 
 
-def _judged(pair, options):
+def _judged(pair, request):
     return check(
         pair.forward,
         pair.gradient,
         pair.inputs,
         pair.wrt,
-        seed=options.seed % 2**32,
-        timeout=options.timeout,
+        seed=request.seed % 2**32,
+        timeout=request.timeout,
     )
 
 
-def _checked_too(module, target, options, chosen, pair, report):
+def _checked_too(module, target, request, chosen, pair, report):
     """Check a target with another value of an argument; return the worse of two results."""
     words = described(chosen)
     try:
-        other, second = _checked(module, target, options, chosen)
+        other, second = _checked(module, target, request, chosen)
     except UserError as error:
         reason = str(error).removeprefix("check: ").partition("; ")[0]
         report.notes.append(f"not checked with {words}: {reason}")
@@ -443,7 +565,7 @@ def _checked_too(module, target, options, chosen, pair, report):
     return other, second
 
 
-def without_report(trap, loaded, target, options):
+def without_report(trap, loaded, target, request):
     """Return the message about a target whose check has raised an exception.
 
     Parameters
@@ -454,7 +576,7 @@ def without_report(trap, loaded, target, options):
         The user's file.
     target : Target
         The target.
-    options : namespace
+    request : ibpcl.verify.running.user.Request
         With ``path``.
 
     Returns
@@ -463,12 +585,12 @@ def without_report(trap, loaded, target, options):
         With ``state`` ("refused", "wrong" or "undecided") and ``words``, one line.
     """
     error = trap.error
-    title = f"{options.path}:{target.name}"
+    title = f"{request.path}:{target.name}"
     words = (
         str(error)
         .removeprefix("check: ")
         .removeprefix(f"{title}: ")
-        .removeprefix(f"{options.path}: ")
+        .removeprefix(f"{request.path}: ")
     )
     if (
         target.gradient is None
@@ -480,7 +602,7 @@ def without_report(trap, loaded, target, options):
         name = target.name
         return {
             "state": "refused",
-            "words": f"check: {options.path} has no {name}_vjp, the gradient of {name}: write "
+            "words": f"check: {request.path} has no {name}_vjp, the gradient of {name}: write "
             f"it beside {name}, or let {name} return loss, gradient ({words})",
         }
     cause = error.__cause__ if isinstance(error, FormError) else error
@@ -502,7 +624,7 @@ def without_report(trap, loaded, target, options):
             "state": "refused",
             "words": f"check: {title}: {raised(cause, 'it')}, which {setter}() must set before",
         }
-    if _is_forward_of_an_object(target, error, options):
+    if _is_forward_of_an_object(target, error, request):
         return {"state": "refused", "words": f"check: {title}: {_object_to_make(target, words)}"}
     if (
         cause is not None
@@ -514,19 +636,19 @@ def without_report(trap, loaded, target, options):
             "words": f"it raises {raised(cause, '').removeprefix(' raises ')}",
         }
     if isinstance(error, (ValueError, TypeError)):
-        path = options.path if words.startswith("check_inputs") else title
+        path = request.path if words.startswith("check_inputs") else title
         return {"state": "refused", "words": f"check: {path}: {words}"}
     return {"state": "undecided", "words": f"the checker itself failed: {trap}"}
 
 
-def _is_forward_of_an_object(target, error, options):
+def _is_forward_of_an_object(target, error, request):
     """Return whether the forward of a class raises for inputs that nobody has given."""
     return (
         target.gradient is None
         and not inspect.isroutine(target.forward)
         and isinstance(error, FormError)
         and not error.in_gradient
-        and not options.shapes
+        and not request.shapes
         and not takes_inputs(target).required
     )
 
