@@ -248,7 +248,10 @@ def _minus_log(ratio, excess):
     Near r = 1 it is about :math:`(r - 1)^2 / 2`.
     """
     near = np.abs(excess.real) < 0.25
-    return np.where(near, log1p_rest(np.where(near, excess, 0)), excess - np.log(ratio))
+    value = excess - np.log(ratio)
+    if not near.any():  # the series costs more than the rest
+        return value
+    return np.where(near, log1p_rest(np.where(near, excess, 0)), value)
 
 
 def _harmonic_minus_one(b):
@@ -258,10 +261,11 @@ def _harmonic_minus_one(b):
     \dots` of :math:`\psi` at 2.
     """
     near = np.abs(b.real - 1) < 0.25
+    value = harmonic(b) - 1
+    if not near.any():  # the series costs more than the rest
+        return value
     d = np.where(near, b - 1, 0).astype(b.dtype)
-    return np.where(
-        near, d * np.polyval(HARMONIC_MINUS_ONE_SERIES.astype(b.dtype), d), harmonic(b) - 1
-    )
+    return np.where(near, d * np.polyval(HARMONIC_MINUS_ONE_SERIES.astype(b.dtype), d), value)
 
 
 def kl_to_beta_vjp(ddivergence, cache):
