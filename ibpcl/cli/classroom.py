@@ -549,6 +549,8 @@ def _choose(options):
     box = boxes.choose(options.sandbox, client.probe)
     if box == "none":
         print(f"ibpcl: no sandbox: {boxes.RISK}", file=sys.stderr)
+    if box == "landlock":
+        print(f"ibpcl: {boxes.VISIBLE}", file=sys.stderr)
     return box
 
 

@@ -8,16 +8,18 @@ box         restrictions
 bubblewrap  own namespaces: no network, no other process, and of the file system only the standard
             library, NumPy, SciPy and the system's shared libraries, all read-only; and the seccomp
             filter
-landlock    the same files only, by Landlock and, if the kernel allows it, in a separate tree
-            without any other files; the seccomp filter (no sockets, no new processes, no signals
-            to others, no tracing)
+landlock    the same files only, by Landlock; the seccomp filter (no sockets, no new processes, no
+            signals to others, no tracing).  The existence, size and times of other files are
+            visible to a hand-in that guesses their paths.
 none        a separate process only: the hand-in can read and write what you can, and use the
             network
 ==========  =======================================================================================
 
-All three limit time, memory, the number of threads, and the number and size of files.  If the judge
-runs as root, each worker becomes a separate user without other processes.  When the judge ends, its
-workers end.
+Landlock is what protects where bubblewrap cannot make namespaces: in most containers, and on
+systems that forbid them to users.  All three limit time, memory, the number of threads, and the
+number and size of files.  If the judge runs as root, a worker becomes another user; without
+bubblewrap, only where another user can reach the interpreter.  When the judge ends, its workers
+end.
 """
 
 import functools
@@ -25,10 +27,8 @@ import importlib
 import importlib.util
 import itertools
 import os
-import re
 import shutil
 import stat
-import subprocess
 import sys
 import sysconfig
 from pathlib import Path
@@ -36,21 +36,18 @@ from typing import NamedTuple
 
 from ibpcl.errors import UserError
 from ibpcl.sandbox import landlock, seccomp
+from ibpcl.sandbox.limits import NOBODY
 
 NAMES = ("bubblewrap", "landlock", "none")
 HERE = Path(__file__).parent
 # the modules of the child side, in the order of their imports
-MODULES = ("frames", "limits", "landlock", "seccomp", "tree", "child")
+MODULES = ("frames", "limits", "landlock", "seccomp", "child")
 PACKAGES = ("numpy", "scipy")
 # modules that load all shared libraries of the packages
 LOADING = ("numpy.random", "scipy.special", "scipy.linalg", "scipy.integrate")
 # bytes of a file that a child may write
 MOST_FILE = 1 << 20
 MOST_OPEN_FILES = 64
-# Linux capabilities
-SET_GROUP = 6
-SET_USER = 7
-ADMINISTER = 21
 # user ids that systemd reserves for no service
 FIRST_USER = 0x70000000
 USERS = 1 << 27
@@ -63,6 +60,11 @@ ADVICE = {
     NO_BUBBLEWRAP: "install bubblewrap (`apt-get install bubblewrap`)",
     NO_LANDLOCK: "use Linux 5.13 or later, with Landlock switched on",
 }
+VISIBLE = (
+    "under `landlock` a hand-in cannot read your files or use the network, but it can find out the "
+    "size and times of a file whose path it guesses; bubblewrap hides them (`apt-get install "
+    "bubblewrap`)"
+)
 RISK = (
     "without a box a hand-in runs with your rights: it can read the course key and other "
     "hand-ins, change or delete files, and use the network"
@@ -219,8 +221,6 @@ def boxed(name, program, texts, seconds, memory_mb):
     """
     python = os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
     readable, listable, packages = _files(python)
-    public = _readable_by_all(python, packages)
-    as_root = name == "bubblewrap" and _may_mount() and _sets_modes() and public
     order = {
         "program": program,
         "texts": texts,
@@ -235,10 +235,7 @@ def boxed(name, program, texts, seconds, memory_mb):
         "box": name,
         "readable": readable,
         "listable": listable,
-        "as_root": as_root,
-        "counted": name == "bubblewrap" and not as_root,
-        "user": _unused_user() if name != "none" and public else None,
-        "reachable": as_root or all(map(_open_to_all, [python, *packages.values()])),
+        "user": None if name == "bubblewrap" else _other_user([python, *packages.values()]),
         "parent": os.getpid(),
     }
     environment = {
@@ -254,7 +251,7 @@ def boxed(name, program, texts, seconds, memory_mb):
     modules = _sources()
     command = [python, "-I", "-S", "-B", "-c", modules["start"]]
     if name == "bubblewrap":
-        command = _bubblewrap(readable, as_root) + command
+        command = _bubblewrap(readable) + command
     folder = "/" if os.name == "posix" else None
     return Start(command, order, environment, modules, folder)
 
@@ -264,79 +261,23 @@ def _sources():
     return {name: (HERE / f"{name}.py").read_text(encoding="utf-8") for name in ("start", *MODULES)}
 
 
-def _bubblewrap(readable, as_root):
-    """Return the part of the command before the interpreter.
-
-    The kernel limits the number of threads of every user but root, also inside a user namespace
-    that root has made.  So root needs none: the worker becomes another user, and then gives up the
-    right to do so.
-    """
+def _bubblewrap(readable):
+    """Return the part of the command before the interpreter."""
     command = [shutil.which("bwrap"), "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
-    if as_root:
-        command += [
-            "--unshare-ipc",
-            "--unshare-pid",
-            "--unshare-net",
-            "--unshare-uts",
-            "--unshare-cgroup-try",
-            "--cap-add",
-            "CAP_SETUID",
-            "--cap-add",
-            "CAP_SETGID",
-        ]
-        for folder in sorted(
-            {str(parent) for path in readable for parent in Path(path).parents} - {"/"}
-        ):
-            command += ["--perms", "0755", "--dir", folder]  # open to the other user
-    else:
-        command += ["--unshare-all", "--uid", "65534", "--gid", "65534"]
+    command += ["--unshare-all", "--uid", str(NOBODY), "--gid", str(NOBODY)]
     for path in readable:
         command += ["--dev-bind" if path.startswith("/dev/") else "--ro-bind-try", path, path]
     return [*command, "--remount-ro", "/", "--chdir", "/"]
 
 
-@functools.cache
-def _may_mount():
-    """Return whether this process is root and may mount and change its user, which containers often
-    forbid.
+def _other_user(paths):
+    """Return an unused user id for a worker of root, different for each that runs at the same time.
+
+    None if this is not root, or another user cannot reach the paths.
     """
-    if not hasattr(os, "geteuid") or os.geteuid() != 0:
-        return False
-    try:
-        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return False
-    held = next(
-        (int(line.split()[1], 16) for line in status.splitlines() if line.startswith("CapEff:")), 0
-    )
-    return all(held >> right & 1 for right in (SET_GROUP, SET_USER, ADMINISTER))
-
-
-@functools.cache
-def _sets_modes():
-    """Return whether bubblewrap has the option ``--perms`` (version 0.5 or later)."""
-    answer = subprocess.run(
-        ["bwrap", "--version"], capture_output=True, text=True, check=False
-    ).stdout
-    version = re.search(r"(\d+)\.(\d+)", answer)
-    return version is not None and tuple(map(int, version.groups())) >= (0, 5)
-
-
-def _unused_user():
-    """Return an unused user id, different for each worker that runs at the same time."""
+    if not sys.platform.startswith("linux") or os.geteuid() != 0 or not _is_open_to_all(paths):
+        return None
     return FIRST_USER + (os.getpid() * USERS_PER_JUDGE + next(_started) % USERS_PER_JUDGE) % USERS
-
-
-def _readable_by_all(python, packages):
-    """Return whether another user can read the interpreter, the standard library and the
-    packages.
-    """
-    files = [
-        python,
-        os.__file__,
-        *(os.path.join(place, "__init__.py") for place in packages.values()),
-    ]
-    return all(os.stat(path).st_mode & stat.S_IROTH for path in files)
 
 
 @functools.cache
@@ -430,6 +371,10 @@ def _shared_libraries():
     return [path for path in folders if path.is_file() or "-linux-gnu" in path.name]
 
 
-def _open_to_all(path):
-    """Return whether any user can reach a path."""
-    return all(parent.stat().st_mode & stat.S_IXOTH for parent in (Path(path), *Path(path).parents))
+def _is_open_to_all(paths):
+    """Return whether any user can reach paths, and read the file or folder at their end."""
+    return all(
+        os.stat(path).st_mode & stat.S_IROTH
+        and all(parent.stat().st_mode & stat.S_IXOTH for parent in Path(path).parents)
+        for path in paths
+    )

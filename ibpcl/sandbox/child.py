@@ -129,21 +129,16 @@ def enter(order):
     OSError
         If the kernel refuses.
     """
-    from . import landlock, seccomp, tree
+    from . import landlock, seccomp
 
-    bounds = order["bounds"]
-    landlocked = order["box"] == "landlock"
-    alone = landlocked and tree.enter(order["readable"])
-    user = order["user"] if alone or order["reachable"] else None
-    if user is not None and os.geteuid() != 0:
-        user = None
+    user = order["user"]
     # the kernel counts the threads of a user: only one that runs nothing else can be limited
-    if alone or user is not None or order["counted"]:
-        bounds["NPROC"] = limits.MOST_THREADS
-    limits.limit(bounds)
-    if landlocked:
+    if user is not None or order["box"] == "bubblewrap":
+        order["bounds"]["NPROC"] = limits.MOST_THREADS
+    limits.limit(order["bounds"])
+    if order["box"] == "landlock":
         landlock.restrict(order["readable"], order["listable"])
-    if landlocked or order["as_root"]:
+    if order["box"] == "landlock" or user is not None:
         limits.drop_privileges(user)
     limits.end_with(order["parent"], order["box"] == "bubblewrap")
     if order["box"] != "none":
