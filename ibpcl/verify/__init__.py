@@ -15,16 +15,16 @@ from ibpcl.verify.derivative.curves import taylor_slope, v_curve
 from ibpcl.verify.derivative.differences import central, complex_step, richardson
 from ibpcl.verify.distributions.checking import check_distribution
 from ibpcl.verify.distributions.identities import check_identity
-from ibpcl.verify.distributions.reparameterization import reparameterization_unbiased
+from ibpcl.verify.distributions.report import ForwardReport, ForwardVerdict
 from ibpcl.verify.distributions.slips import check_value
 from ibpcl.verify.distributions.statistics import (
     DistributionReport,
     density_integrates_to_one,
     expectation_matches,
+    reparameterization_unbiased,
     sampler_matches_cdf,
     support_and_limits,
 )
-from ibpcl.verify.distributions.verdicts import ForwardReport, ForwardVerdict
 from ibpcl.verify.reports.kinds import KINDS
 from ibpcl.verify.reports.report import InputVerdict, Report
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from ibpcl.verify.distributions.reparameterization import reparameterization_unbiased
 from ibpcl.verify.distributions.statistics import (
     density_integrates_to_one,
     expectation_matches,
     quadrature,
+    reparameterization_unbiased,
     sampler_matches_cdf,
     support_and_limits,
 )

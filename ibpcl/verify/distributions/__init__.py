@@ -1,5 +1,6 @@
-"""Checks beyond gradients: densities, samplers, closed forms, divergences, and names for mistakes.
+"""Checks of distributions: every function against the others, by one table of laws.
 
-The right values come from quadrature, from sums, or from another function that is given.  A mistake
-gets a name only where one small change makes all values right.
+``reading`` finds the functions of a file by the names of ``vocabulary``.  ``model`` and ``leads``
+decide once what the distribution is: parameters, dimension, support.  ``laws`` states what must
+hold, and ``checking`` judges every function by it.  ``repair`` looks for a name after the verdict.
 """

@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.verify.distributions.calling import CallError, quiet, real
-from ibpcl.verify.distributions.measures import Support, interval
+from ibpcl.verify.distributions.calls import CallError, quiet, real
 from ibpcl.verify.distributions.noise import LEVELS, quantile_of
+from ibpcl.verify.distributions.quadrature import Support, interval
 
 SMOOTH = 1e-8  # largest relative gap between two rules for a smooth function
 NODES = 16  # intervals between the nodes of a panel; every second node makes the coarse rule
@@ -190,7 +190,7 @@ def average(function, kinds, options):
     function : callable
         Takes its noise by name, and returns one number or several.
     kinds : dict of str to str
-        Distribution of each noise argument, as in :data:`ibpcl.verify.distributions.roles.NOISE`.
+        Distribution of each noise argument, a key of the table ``vocabulary.NOISE``.
     options : dict
         Further arguments.
 

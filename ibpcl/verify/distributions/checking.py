@@ -1,33 +1,80 @@
-"""Check all functions of a distribution, given one by one or as a group of a file."""
+"""Check all functions of a distribution, given one by one or as a group of a file.
+
+1. The models of a group are its functions with the parameters that may be meant.
+2. A leading function determines the distribution: the density, or whatever most functions follow.
+3. Every other function is judged by its law.
+4. Wrong functions get a name, if one is found in time.
+"""
+
+from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.verify.distributions import (
-    bounds,
-    changes,
-    closed_forms,
-    points,
-    samplers,
-    supports,
-    unbiased,
+from ibpcl.verify.derivative.clock import TimeUp
+from ibpcl.verify.distributions import divergences, transforms
+from ibpcl.verify.distributions.calls import ITEM_SECONDS, CallError, within
+from ibpcl.verify.distributions.comparing import Outcome, judged, undecided, wrong
+from ibpcl.verify.distributions.laws import judge, law_for
+from ibpcl.verify.distributions.leads import (
+    Candidate,
+    Lead,
+    by_cdf,
+    by_density,
+    by_levels,
+    densities_of,
+    known_as,
 )
-from ibpcl.verify.distributions.calling import CallError
-from ibpcl.verify.distributions.densities import Known, check_density
-from ibpcl.verify.distributions.families import Family
-from ibpcl.verify.distributions.mending import fits_of
-from ibpcl.verify.distributions.references import (
-    OF_DISTRIBUTION,
-    agreeing,
-    agreement,
-    density_at,
-    dependents,
-    leading,
-    reference,
+from ibpcl.verify.distributions.model import models_of
+from ibpcl.verify.distributions.parameters import shown, terms_of
+from ibpcl.verify.distributions.quadrature import integrated
+from ibpcl.verify.distributions.reading import group_of
+from ibpcl.verify.distributions.repair import NAMED, fits_of
+from ibpcl.verify.distributions.report import ForwardReport, ForwardVerdict
+from ibpcl.verify.distributions.slips import shift
+from ibpcl.verify.distributions.vocabulary import GRADIENTS, OF_CDF, OF_DENSITY, SIZE
+
+# Functions that follow from the distribution, in the order in which they can lead.
+FOLLOWING = (
+    *OF_DENSITY,
+    "cdf",
+    "quantile",
+    "sample",
+    *OF_CDF[1:],
+    "inverse_survival",
+    "mean",
+    "variance",
+    "std",
+    "skewness",
+    "kurtosis",
+    "mode",
+    "median",
+    "entropy",
+    "expectation",
+    "kl",
+    "cross_entropy",
 )
-from ibpcl.verify.distributions.roles import DENSITIES, group_of
-from ibpcl.verify.distributions.truth import truth_of
-from ibpcl.verify.distributions.trying import tried
-from ibpcl.verify.distributions.verdicts import ForwardReport, ForwardVerdict
+LEADS = (*OF_DENSITY, "cdf", "quantile", "sample")
+OF_MODEL = ("log_joint", "log_likelihood", "log_prior", "bound", "log_evidence")
+# Costs of one integral of a density, in expressions that take as long.
+COST = 350
+COST_OF_PANELS = 3_000
+COST_OF_GRIDS = 20_000
+MOST_FITS = 6  # repairs of a density that are compared with each other
+PROBES = np.linspace(0.03, 0.97, 41)  # levels at which densities are compared
+# Terms of the variable that a log density often lacks: a sentence, the kind, and the term.
+LOST_TERMS = (
+    ("it is the density of log x, so subtract log x", "of_another_variable", lambda x: -np.log(x)),
+    (
+        "it is the density of log(x / (1 - x)), so subtract log x and log(1 - x)",
+        "of_another_variable",
+        lambda x: -np.log(x) - np.log1p(-x),
+    ),
+    (
+        "the term - log k! is missing, - gammaln(k + 1)",
+        "missing_term",
+        lambda k: -_log_factorial(k),
+    ),
+)
 
 
 def check_distribution(
@@ -82,7 +129,7 @@ def check_distribution(
 
     Returns
     -------
-    report : ibpcl.verify.distributions.verdicts.ForwardReport
+    report : ibpcl.verify.distributions.report.ForwardReport
         With a verdict for each function: ok, wrong or undecided.
 
     Raises
@@ -128,249 +175,524 @@ def check_group(group):
 
     Parameters
     ----------
-    group : ibpcl.verify.distributions.roles.Group
+    group : ibpcl.verify.distributions.reading.Group
         The functions.
 
     Returns
     -------
-    report : ibpcl.verify.distributions.verdicts.ForwardReport
-        One verdict for each function.
+    report : ibpcl.verify.distributions.report.ForwardReport
+        One verdict for each function, and what was seen and not compared.
     """
     try:
         with np.errstate(all="ignore"):
-            return _report(group)
+            return _Check(group).report()
     except CallError as error:
         item = ForwardVerdict(group.title, "undecided", str(error), "undecided")
         return ForwardReport(group.title, [item])
 
 
-def _report(group):
-    """Return the report on a group."""
-    family = Family(group)
-    items = []
-    if any(role in family for role in ("log_joint", "log_likelihood", "bound")):
-        items += bounds.check_model(family)
-    elif any(role in family for role in ("log_q", "log_p")) and family.density is None:
-        items += _two_densities(group, family)
-    elif family.density is not None or any(role in family for role in OF_DISTRIBUTION):
-        items += _of_distribution(family)
-    if {"transform", "base", "log_density"} <= set(family.parts):
-        density = family.parts["log_density"]
-        pushed = tried(density.name, lambda: changes.check_pushed(family, density))[0]
-        first = next((item for item in items if item.name == density.name), None)
-        if first is None or pushed.verdict == "wrong":
-            items = [pushed, *(item for item in items if item is not first)]
-    if "transform" in family:
-        items += tried("transform", lambda: changes.check_change(family))
-    if "expectation" in family:
-        items += _estimators(family, items)
-    order = list(family.parts)
-    names = [family.parts[role].name for role in order]
-    items.sort(key=lambda item: names.index(item.name) if item.name in names else len(names))
-    return ForwardReport(family.title, items, family.notes)
+class Judgement(NamedTuple):
+    """A leading function with the outcomes of all functions that follow.
+
+    Attributes
+    ----------
+    lead : ibpcl.verify.distributions.leads.Lead
+        The leading function and its distribution.
+    outcomes : dict of Part to Outcome
+        By function.
+    """
+
+    lead: Lead
+    outcomes: dict
+
+    def having(self, verdict):
+        """Return the functions with a verdict."""
+        return [part for part, each in self.outcomes.items() if each.verdict.verdict == verdict]
 
 
-def _of_distribution(family):
-    """Return the verdicts on a density and the functions that it determines."""
-    part = leading(family)
-    known = tried(part.name, lambda: [reference(family)])[0]
-    if isinstance(known, ForwardVerdict):
-        known = Known([], known, False)
-    others = dependents(family)
-    if not known.sure and part.role == "sample":
-        return samplers.check_by_draws(family)
-    agrees = agreement(family, known.truths) if known.sure else {}
-    blamed = _outvoted(family, part, known, agrees)
-    if blamed is not None:
-        return blamed
-    items = [known.verdict] if known.verdict is not None else []
-    if not known.sure:
-        names = [each.name for each in others.values()]
-        if names:
-            family.notes.append(
-                f"not compared, because {part.name} is not right: {', '.join(names)}"
+class _Check:
+    """One run over the functions of a group; it collects the items and notes of the report."""
+
+    def __init__(self, group):
+        self.group = group
+        self.models = models_of(group)
+        self.items = []
+        self.notes = []
+
+    def report(self):
+        """Return the report on the group."""
+        parts = self.group.parts
+        model = self.models[0]
+        pairs = []
+        for part, view in self._views():
+            known = self._distribution(view, part)
+            pairs.append(known)
+            model = known if known is not None and len(pairs) == 1 else model
+        whole = model.having(parts=parts)
+        if len(pairs) == 2 and "kl" in parts:
+            self._between(whole, *pairs)
+        if {"transform", "base", "log_density"} <= set(parts):
+            self._pushed(whole)
+        done = {item.name for item in self.items}
+        for part in parts.values():
+            law = law_for(whole, part) if part.name not in done else None
+            if law is not None and not self._waits(part, parts):
+                self._add(part, lambda law=law, part=part: judge(law, whole, part))
+        if "log_evidence" in parts and parts["log_evidence"].name not in self._names():
+            words = "taken as right: give log_joint too"
+            self.items.append(ForwardVerdict(parts["log_evidence"].name, "ok", words))
+        self._compare_variances()
+        order = [part.name for part in parts.values()]
+        self.items.sort(key=lambda item: order.index(item.name) if item.name in order else 99)
+        return ForwardReport(self.group.title, self.items, self._all_notes(whole))
+
+    def _names(self):
+        return [item.name for item in self.items]
+
+    def _all_notes(self, model):
+        """Return the notes: parameters, assumptions, and what was seen and not compared."""
+        notes = list(dict.fromkeys(self.notes))
+        sampler = model.parts.get("sample")
+        if sampler is not None and set(sampler.names) <= {*model.sets[0], *SIZE}:
+            notes.append(
+                f"{sampler.name} draws its noise itself; with the noise as an argument, such as "
+                f"{sampler.name}(u, ...), it is checked exactly"
             )
-        return items
-    checked = {
-        role: tried(part.name, lambda role=role, part=part: _against(family, known, role, part))
-        for role, part in others.items()
-    }
-    wrong = [role for role, found in checked.items() if found[0].verdict == "wrong"]
-    density = family.density
-    if density is not None and len(wrong) >= 2 and len(wrong) == len(others):
-        mended = _density_alone(family, density, known, wrong)
-        if mended is not None:
-            items, checked = mended
-    right = [role for role, found in checked.items() if found[0].verdict == "ok"]
-    if items and items[0].verdict == "ok" and wrong and not right:
-        names = ", ".join(others[role].name for role in wrong)
-        words = f"it {items[0].words}, but {names} contradicts it, and no other function decides"
-        items = [ForwardVerdict(part.name, "undecided", words, "undecided", items[0].numbers)]
-    return [*items, *(item for found in checked.values() for item in found)]
+        if model.sets[0] and not model.is_given and any(map(np.isscalar, model.sets[0].values())):
+            first = shown(model.sets[0])
+            notes.insert(0, f"parameters were drawn by their names, {first} first")
+        helpers = {"integrand", "transform", "base", "log_joint", "log_likelihood", "log_prior"}
+        parts = self.group.parts.values()
+        silent = [p.name for p in parts if p.name not in self._names() and p.role not in helpers]
+        if "expectation" in self.group.parts and "integrand" not in self.group.parts:
+            name = self.group.parts["expectation"].name
+            silent = [each for each in silent if each != name]
+            if any(role in self.group.parts for role in ("estimator", *GRADIENTS)):
+                notes.append(f"{name} was taken as right; with integrand, it is checked")
+        seen = [f"{name} (no density to compare it with)" for name in silent]
+        seen = [each for each in seen if not any(each.split(" ")[0] in note for note in notes)]
+        seen += self.group.skipped
+        return [*notes, *([f"seen, and not compared: {', '.join(seen)}"] if seen else [])]
+
+    def _waits(self, part, parts):
+        """Return whether a function is left out because the one that it needs is wrong."""
+        expectation = parts.get("expectation")
+        if part.role not in ("estimator", *GRADIENTS) or expectation is None:
+            return False
+        wrongs = [item.name for item in self.items if item.verdict == "wrong"]
+        if expectation.name not in wrongs:
+            return False
+        self.notes.append(f"not compared, because {expectation.name} is not right: {part.name}")
+        return True
+
+    def _views(self):
+        """Yield the densities of the group, each with the models of its own functions."""
+        parts = self.group.parts
+        named = [role for role in ("log_q", "log_p") if role in parts]
+        if any(role in parts for role in OF_DENSITY) or not named:
+            if any(role in parts for role in LEADS):
+                yield None, self.models
+            return
+        for role in named:
+            rest = {} if role == "log_p" and len(named) == 2 else dict(parts)
+            for other in (*named, *OF_MODEL, *(["kl"] if len(named) == 2 else [])):
+                rest.pop(other, None)
+            part = parts[role].named("log_density")
+            view = {"log_density": part, **rest}
+            own = tuple(part.parameters)
+            yield part, [model.having(parts=view, parameters=own) for model in self.models]
+
+    def _tried(self, part, check):
+        """Return the outcome of a check, or an undecided one with the reason."""
+        try:
+            with within(ITEM_SECONDS):
+                return check()
+        except TimeUp as error:
+            return undecided(part, f"{error}: it is too slow")
+        except CallError as error:
+            return undecided(part, str(error))
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            # odd values of a user's function, such as results of several shapes
+            words = f"it could not be evaluated: {type(error).__name__}: {error}"
+            return undecided(part, words[:300])
+
+    def _add(self, part, check):
+        """Judge a function, name its mistake, and add the verdict."""
+        self.items.append(self._tried(part, check).named())
+
+    def _distribution(self, models, part):
+        """Judge a density and the functions that follow from it; return their model, or None."""
+        parts = models[0].parts
+        leads = [parts[role] for role in LEADS if role in parts]
+        followers = [parts[role] for role in FOLLOWING if role in parts]
+        found = []
+        for lead in leads:
+            judgement = self._led_by(models, lead, followers)
+            if isinstance(judgement, Outcome):
+                self.items.append(judgement.verdict)
+                return None
+            found.append(judgement)
+            models = [judgement.lead.model.having(densities=(), at=None, lead=None)]
+            right = judgement.lead.state == "right"
+            if right and lead.role in OF_DENSITY and len(judgement.having("wrong")) < 2:
+                break
+        # the function that most others follow determines the distribution; a density wins a draw
+        best = max(found, key=lambda each: self._weight(each))
+        if best.lead.model.lead is None or not best.lead.model.densities:
+            best = found[0]
+        first = found[0]
+        if first.lead.state == "right" or first.lead.model.lead.role not in OF_DENSITY:
+            if first is best:
+                return self._follow_right(first)
+        else:
+            mended = self._tried(first.lead.model.lead, lambda: _mended(first))
+            slip, known = ((), None) if isinstance(mended, Outcome) else mended
+            outcomes = first.outcomes if known is None else self._again(known, followers)
+            count = sum(outcome.verdict.verdict == "ok" for outcome in outcomes.values())
+            if first is best or count >= len(best.having("ok")):
+                return self._follow_mended(first, slip, known, outcomes)
+        self._blame(first, best)
+        return best.lead.model
+
+    def _weight(self, judgement):
+        """Return how many functions agree with a leading one, itself included if it is right."""
+        known = bool(judgement.lead.model.densities)
+        return known * (len(judgement.having("ok")) + (judgement.lead.state == "right"))
+
+    def _led_by(self, models, lead, followers):
+        """Return the judgement of all functions by a leading one, or the outcome of a failure."""
+        known = self._tried(lead, lambda: _lead_of(models, lead))
+        if isinstance(known, Outcome):
+            return known
+        return Judgement(
+            known, self._again(known.model, followers) if known.model.densities else {}
+        )
+
+    def _blame(self, first, best):
+        """Add the verdicts where the other functions follow another leading function."""
+        self.notes += best.lead.notes
+        lead = best.lead.model.lead
+        density = first.lead.model.lead
+        agreeing = [part for part in best.having("ok") if part is not density]
+        names = ", ".join(part.name for part in agreeing)
+        self.items.append(ForwardVerdict(lead.name, "ok", f"agrees with {names}"))
+        for part, outcome in best.outcomes.items():
+            verdict = outcome.verdict
+            if part.role == density.role:
+                if first.lead.state == "right" or verdict.verdict == "wrong":
+                    others = f"{lead.name}, {names} agree with each other"
+                    verdict.words = f"{verdict.words}; {others}"
+                if first.lead.state == "wrong" and verdict.verdict != "wrong":
+                    words = first.lead.words
+                    outcome = wrong(part, words, "not_normalized")
+            self.items.append(outcome.named())
+
+    def _follow_mended(self, judgement, slip, known, outcomes):
+        """Add the verdicts where the integral of the density is not 1; return the model, or None.
+
+        Other functions are judged by the density after a repair, or up to its constant.  A function
+        that contradicts it is wrong only if another one confirms it.
+        """
+        lead = judgement.lead
+        part = lead.model.lead
+        self.notes += lead.notes
+        confirmed = [each for each, outcome in outcomes.items() if outcome.verdict.verdict == "ok"]
+        is_wrong = lead.state == "wrong" or (known is not None and len(confirmed) > 0)
+        words = f"{lead.words}: {slip[1]}" if slip else lead.words
+        if slip and not is_wrong:
+            words = f"{lead.words}; if its support is right: {slip[1]}"
+        kind = (slip[0] if slip else "not_normalized") if is_wrong else "undecided"
+        numbers = {"integral": [density.total for density in lead.model.densities]}
+        verdict = "wrong" if is_wrong else "undecided"
+        self.items.append(ForwardVerdict(part.name, verdict, words, kind, numbers))
+        ones = bool(lead.model.densities) and all(each.is_one for each in lead.model.densities)
+        is_known = lead.state == "wrong" or known is not None or ones
+        for outcome in outcomes.values():
+            state = outcome.verdict.verdict
+            # what contradicts a guessed support is not wrong
+            if confirmed and (is_known or state == "ok"):
+                self.items.append(outcome.named())
+        done = self._names()
+        silent = [
+            each.name
+            for each in lead.model.parts.values()
+            if each.role in FOLLOWING
+            and each.name not in done
+            and (each.role != "expectation" or "integrand" in lead.model)
+        ]
+        if silent:
+            self.notes.append(
+                f"not compared, because {part.name} is not right: {', '.join(silent)}"
+            )
+        return known or (lead.model if confirmed else None)
+
+    def _again(self, model, parts):
+        """Return the outcomes of functions under another model."""
+        found = {}
+        for part in parts:
+            law = law_for(model, part)
+            needs_more = part.role == "expectation" and "integrand" not in model
+            if part.role != model.lead.role and law is not None and not needs_more:
+                found[part] = self._tried(part, lambda law=law, part=part: judge(law, model, part))
+        return found
+
+    def _follow_right(self, judgement):
+        """Add the verdicts where the leading function passes by itself."""
+        lead = judgement.lead
+        model = lead.model
+        part = model.lead
+        self.notes += lead.notes
+        wrongs = judgement.having("wrong")
+        rights = judgement.having("ok")
+        if part.role in OF_DENSITY and len(wrongs) >= 2 and not rights:
+            mended = self._tried(part, lambda: _contradicted(judgement))
+            if not isinstance(mended, Outcome) and mended is not None:
+                fit, known = mended
+                words = f"it {lead.words} but contradicts everything else: {fit.words}"
+                self.items.append(ForwardVerdict(part.name, "wrong", words, fit.kind))
+                outcomes = self._again(known, judgement.outcomes)
+                self.items += [outcome.named() for outcome in outcomes.values()]
+                return known
+        names = ", ".join(each.name for each in wrongs)
+        is_even = len(wrongs) >= 2 and len(rights) + 1 <= len(wrongs)
+        if lead.words:
+            state = "undecided" if wrongs and (not rights or is_even) else lead.state
+            verdict = {"right": "ok"}.get(state, "undecided" if state == "open" else state)
+            words = lead.words
+            if verdict == "undecided" and wrongs:
+                words = f"it {words}, but {names} contradicts it, and no other function decides"
+            kind = {"ok": "ok", "undecided": "undecided"}.get(verdict, "not_increasing")
+            numbers = {"integral": [density.total for density in model.densities]}
+            self.items.append(ForwardVerdict(part.name, verdict, words, kind, numbers))
+        if is_even:
+            self._contradiction(part, rights, wrongs, judgement)
+            return model
+        self.items += [outcome.named() for outcome in judgement.outcomes.values()]
+        return model
+
+    def _contradiction(self, part, rights, wrongs, judgement):
+        """Add one verdict on two sides of equal weight: something is wrong, but not known which."""
+        for each, outcome in judgement.outcomes.items():
+            if each in wrongs:
+                words = f"it contradicts {part.name}: {outcome.verdict.words}"
+                outcome = undecided(each, words, outcome.verdict.numbers)
+            self.items.append(outcome.verdict)
+        sides = [", ".join(each.name for each in side) for side in ([part, *rights], wrongs)]
+        words = "they contradict each other, so one side is wrong; more functions would decide"
+        self.items.append(ForwardVerdict(" against ".join(sides), "wrong", words, "wrong"))
+
+    def _between(self, model, q, p):
+        """Judge a divergence between two densities of different families."""
+        part = self.group.parts["kl"]
+        if q is None or p is None:
+            words = "both densities must be right first"
+            self.items.append(undecided(part, words).verdict)
+            return
+
+        def check():
+            pairs = [(q.at(values), p.at(values)) for values in model.sets]
+
+            def values_of(function=None, changed=None):
+                return model.numbers(part, function, changed or model.sets)
+
+            found = divergences.between(q, part, model.sets, pairs, values_of)
+            return found if isinstance(found, Outcome) else judged(part, found)
+
+        self._add(part, check)
+
+    def _pushed(self, model):
+        """Judge the density of a transformed variable."""
+        part = self.group.parts["log_density"]
+        outcome = self._tried(part, lambda: judged(part, transforms.pushed(model, part)))
+        if outcome.verdict.verdict == "wrong":
+            self.items = [item for item in self.items if item.name != part.name]
+        if part.name not in self._names():
+            self.items.append(outcome.named())
+
+    def _compare_variances(self):
+        """Note the variances of several estimators of one gradient."""
+        names = [part.name for part in self.group.parts.values() if part.role in GRADIENTS]
+        found = {i.name: i.numbers["variance"] for i in self.items if "variance" in i.numbers}
+        shown_ = [f"{name} {found[name]:.4g}" for name in names if name in found]
+        if len(shown_) > 1:
+            words = ", ".join(shown_)
+            self.notes.append(f"variance of one draw, summed over the parameters: {words}")
 
 
-def _outvoted(family, part, known, agrees):
-    """Return the verdicts if all other functions agree with each other and not with this one.
+def _lead_of(models, part):
+    """Return the distribution of a leading function."""
+    if part.role in OF_DENSITY:
+        return by_density(models, part)
+    return by_cdf(models[0], part) if part.role == "cdf" else by_levels(models[0], part)
+
+
+def _log_factorial(k):
+    from scipy.special import gammaln
+
+    return gammaln(k + 1)
+
+
+def _lost_term(model, part, candidate):
+    """Return a slip and the model if a density lacks a term of its variable; else None."""
+    for words, kind, term in LOST_TERMS:
+        densities = []
+        for density in model.densities:
+            if kind == "of_another_variable" and density.support.low < 0:
+                break
+
+            def log_density(x, given=density.log_density, term=term):
+                return given(x) + term(x)
+
+            densities.append(integrated(log_density, density.support, adapt=False))
+        if densities and len(densities) == len(model.sets) and all(d.is_one for d in densities):
+            return (kind, words), model.having(densities=tuple(densities))
+    return None
+
+
+def _mended(judgement):
+    """Return the slip of a density whose integral is not 1, and the model after its repair.
 
     Parameters
     ----------
-    family : ibpcl.verify.distributions.families.Family
-        The functions of one distribution, with sets of parameters.
-    part : ibpcl.verify.distributions.roles.Part
-        The leading function, such as the density.
-    known : ibpcl.verify.distributions.densities.Known
-        The distribution of the leading function.
-    agrees : dict of str to bool
-        Which of the other functions agree with it.
+    judgement : Judgement
+        With the density in the lead.
 
     Returns
     -------
-    items : list of ibpcl.verify.distributions.verdicts.ForwardVerdict or None
-        None if the other functions do not outvote it.
+    slip : (str, str) or tuple
+        Kind and words; empty without a name.
+    model : Model or None
+        The repaired density, if the repair is unique.
     """
-    against = [role for role, agree in agrees.items() if not agree]
-    if known.sure and len(against) < 2:
-        return None
-    rest = family.without(DENSITIES if part.role in DENSITIES else (part.role,))
-    rest.discrete |= known.sure and known.truths[0].support.discrete
-    if not any(role in rest for role in OF_DISTRIBUTION):
-        return None
-    items = _of_distribution(rest)
-    lead = leading(rest)
-    confirmed = [item for item in items if item.verdict == "ok" and item.name != lead.name]
-    if any(item.verdict == "wrong" for item in items) or not confirmed:
-        return None
-    if known.sure and len(confirmed) + 1 <= len(agrees) - len(against) + 1:
-        return None
-    names = ", ".join(item.name for item in confirmed)
-    others = f"{lead.name}, {names} agree with each other"
-    if all(item.name != lead.name for item in items):
-        items = [ForwardVerdict(lead.name, "ok", f"agrees with {names}"), *items]
-    again = [known for known in tried("", lambda: [reference(rest)]) if isinstance(known, Known)]
-    if again and again[0].sure:
-        verdict = tried(
-            part.name, lambda: _against(rest, again[0]._replace(function=None), part.role, part)
-        )[0]
-        if verdict.verdict != "wrong" and known.sure:
-            return None
-        if verdict.verdict == "wrong":
-            verdict.words = f"it contradicts the other functions, and {others}: {verdict.words}"
-    elif known.sure:
-        words = f"it contradicts the other functions, and {others}"
-        verdict = ForwardVerdict(part.name, "wrong", words, "wrong")
-    else:
-        verdict = known.verdict
-    family.notes += [note for note in dict.fromkeys(rest.notes) if note not in family.notes]
-    return [verdict, *items]
+    lead = judgement.lead
+    model = lead.model
+    part = model.lead
+    candidate = lead.candidate
+    if candidate is None:
+        return (), None
+    known = bool(model.densities) and all(density.is_sharp for density in model.densities)
+    if known and model.dimension == 1:
+        lost = _lost_term(model, part, candidate)
+        if lost is not None:
+            return lost
+    totals = np.log([density.total for density in model.densities]) if known else None
+    constant = shift(totals, terms_of(model.sets)) if known else None
+    support = candidate.at(model.sets[0])
+    wider = [each for each in lead.plausible if _is_wider(each.at(model.sets[0]), support)]
+    tried = [candidate] if constant is not None else [*wider, candidate]
+    fits = next(
+        filter(None, (_density_fits(judgement, each, constant is not None) for each in tried)), ()
+    )
+    if fits:
+        fit, mended = fits
+        words = f"the log density is {constant.words}: {fit.words}" if constant else fit.words
+        return (fit.kind if fit.kind in NAMED else "edit", words), mended
+    if constant is not None:
+        return (
+            "missing_term",
+            f"the log density is {constant.words}, a normalizing constant",
+        ), None
+    return (), None
 
 
-def _density_alone(family, density, known, wrong):
-    """Return the verdicts if one change of the density makes all other functions right."""
+def _is_wider(support, other):
+    return support != other and support.low <= other.low and support.high >= other.high
 
-    def truths(function):
-        return [
-            truth_of(
-                family.log_density(density, point, function), truth.support, hints=(truth.center,)
-            )
-            for point, truth in zip(family.points, known.truths, strict=True)
-        ]
+
+def _density_fits(judgement, candidate, is_constant):
+    """Return the repair of a density that makes its integral 1, if it is unique, and its model."""
+    model = judgement.lead.model
+    part = model.lead
+    rough = any(density.is_rough for density in model.densities)
+
+    def repaired(function, sets=None):
+        return densities_of(model, part, candidate, rough, function, sets)
 
     def is_right(function):
-        made = truths(function)
-        return supports.is_one(np.array([t.total for t in made])) and agreeing(family, made) == len(
-            wrong
-        )
+        first = repaired(function, model.sets[:1])
+        if not first[0].is_one:
+            return False
+        every = repaired(function)
+        return all(d.is_one for d in every) and _uses_all(model, part, function, every[0])
 
-    fits = fits_of(density.function, truths, is_right, most=1)
-    if not fits:
+    cost = COST_OF_GRIDS if model.dimension > 1 else COST_OF_PANELS if rough else COST
+    found = fits_of(
+        part.function,
+        lambda function: repaired(function, model.sets[:1]),
+        is_right,
+        MOST_FITS,
+        cost,
+    )
+    groups = []
+    for fit in found:
+        mended = known_as(model, part, candidate, repaired(fit.function), fit.function)
+        probes = (groups[0][1] if groups else mended).densities[0].points_at(PROBES)
+        values = mended.densities[0].log_density(probes)
+        if all(not np.allclose(values, other, 1e-6, 1e-9, True) for *_, other in groups):
+            groups.append((fit, mended, values))
+    if not groups:
         return None
-    words = f"it integrates to 1 but contradicts everything else: {fits[0].words}"
-    kind = fits[0].kind if fits[0].kind in samplers.NAMED else "edit"
-    items = [ForwardVerdict(density.name, "wrong", words, kind)]
-    right = Known(truths(fits[0].function), items[0], True, fits[0].function)
-    checked = {
-        role: tried(part.name, lambda role=role, part=part: _against(family, right, role, part))
-        for role, part in dependents(family).items()
-    }
-    return items, checked
+    counts = [_agreeing(mended, judgement.outcomes) for _, mended, _ in groups]
+    before = len(judgement.having("ok"))
+    best = [group for group, count in zip(groups, counts, strict=True) if count == max(counts)]
+    if max(counts) < before:
+        return None
+    shifts = [group for group in best if model.densities and _is_shift(model, group[1])]
+    if len(best) == 1 and (not is_constant or max(counts) > before):
+        return best[0][:2]
+    return shifts[0][:2] if len(shifts) == 1 else None
 
 
-def _against(family, known, role, part):
-    """Return the verdict on one function against the known density."""
-    truths = known.truths
-    if role == "sample":
-        return samplers.check_sampler(family, truths, part)
-    if role in samplers.OF_CDF:
-        return samplers.check_cdf(family, truths, part)
-    if role in DENSITIES:
-        return samplers.check_density_values(family, truths, part)
-    if role in ("quantile", "inverse_survival"):
-        return samplers.check_quantile(family, truths, part)
-    if role == "kl":
-        truth_at = density_at(family, truths, known.function)
-        return closed_forms.check_kl(family, truth_at, part)
-    if role == "expectation":
-        return closed_forms.check_expectation(family, truths, part, family.parts["integrand"])
-    return closed_forms.check_moment(family, truths, part)
-
-
-def _two_densities(group, family):
-    """Return the verdicts on two densities and the divergence between them."""
-    items = []
-    truth = {}
-    for role in ("log_q", "log_p"):
-        if role not in family:
-            continue
-        part = family.parts[role]
-        own = group_of(part.name, {"log_density": part.function})
-        own.parts["log_density"] = part._replace(role="log_density")
-        own.values = dict(group.values)
+def _agreeing(model, parts):
+    """Return how many functions agree with a model."""
+    count = 0
+    for part in parts:
         try:
-            alone = Family(own)
-            known = check_density(alone, 1, lambda truths: 0)
-        except CallError as error:
-            items.append(ForwardVerdict(part.name, "undecided", str(error), "undecided"))
+            count += judge(law_for(model, part), model, part).verdict.verdict == "ok"
+        except (CallError, ValueError, KeyError):
             continue
-        family.notes += [note for note in alone.notes if note not in family.notes]
-        items.append(known.verdict)
-        if known.sure:
-            truth[role] = density_at(alone, known.truths)
-    if "kl" in family:
-        part = family.parts["kl"]
-        if len(truth) < 2:
-            words = "both densities must be right first"
-            items.append(ForwardVerdict(part.name, "undecided", words, "undecided"))
-        else:
-            names = [n for role in ("log_q", "log_p") for n in family.parts[role].rest]
-            names = list(dict.fromkeys([*names, *part.names]))
-            family.parameters = names
-            family.points = points.draw(names, ordered=True)
-            items += tried(
-                part.name,
-                lambda: closed_forms.check_kl_between(family, truth["log_q"], truth["log_p"], part),
-            )
-    return items
+    return count
 
 
-def _estimators(family, items):
-    """Return the verdicts on the estimators of an expectation and of its gradient."""
-    expectation = family.parts["expectation"]
-    roles = ("estimator", *unbiased.GRADIENT_ROLES)
-    estimators = [family.parts[role].name for role in roles if role in family]
-    if any(item.name == expectation.name and item.verdict == "wrong" for item in items):
-        if estimators:
-            family.notes.append(
-                f"not compared, because {expectation.name} is not right: {', '.join(estimators)}"
-            )
-        return []
-    if "integrand" not in family and estimators:
-        family.notes.append(f"{expectation.name} was taken as right; with integrand, it is checked")
-    items = []
-    if "estimator" in family:
-        part = family.parts["estimator"]
-        items += tried(part.name, lambda: unbiased.check_estimator(family, part, expectation))
-    if any(role in family for role in roles[1:]):
-        items += tried(
-            expectation.name, lambda: unbiased.check_gradient_estimators(family, expectation)
-        )
-    return items
+def _is_shift(model, mended):
+    """Return whether a repaired density differs from the user's by a constant only."""
+    probes = model.densities[0].points_at(PROBES)
+    gap = mended.densities[0].log_density(probes) - model.densities[0].log_density(probes)
+    gap = gap[np.isfinite(gap)]
+    return len(gap) > 0 and bool(np.ptp(gap) < 1e-7)
+
+
+def _uses_all(model, part, function, density):
+    """Return whether a changed density depends on each of its parameters."""
+    if len(model.sets) < 2:
+        return True
+    probes = density.points_at(PROBES)
+    plain = density.log_density(probes)
+    for name in model.parameters:
+        if np.ndim(model.sets[0].get(name, 0.0)) or name not in part.names:
+            continue
+        other = {**model.sets[0], name: model.sets[1][name]}
+        changed = model.log_density(part, other, function)(probes)
+        if np.allclose(plain, changed, 1e-6, 1e-9, True):
+            return False
+    return True
+
+
+def _contradicted(judgement):
+    """Return the repair of a density that makes all other functions right, and its model."""
+    model = judgement.lead.model
+    part = model.lead
+    supports = {id(v): d.support for v, d in zip(model.sets, model.densities, strict=True)}
+    candidate = Candidate(lambda values: supports.get(id(values), model.densities[0].support))
+
+    def model_of(function):
+        found = densities_of(model, part, candidate, True, function)
+        return known_as(model, part, candidate, found, function)
+
+    def is_right(function):
+        mended = model_of(function)
+        ones = all(density.is_one for density in mended.densities)
+        return ones and _agreeing(mended, judgement.outcomes) == len(judgement.outcomes)
+
+    found = fits_of(part.function, model_of, is_right)
+    return (found[0], model_of(found[0].function)) if found else None

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from ibpcl.verify.distributions import points
-from ibpcl.verify.distributions.calling import CallError, names_of, quiet, real
-from ibpcl.verify.distributions.roles import Part
-from ibpcl.verify.distributions.samplers import compared
+from ibpcl.verify.distributions.calls import CallError, names_of, quiet, real
+from ibpcl.verify.distributions.comparing import Comparison, judged
+from ibpcl.verify.distributions.parameters import SEED, draw, terms_of
+from ibpcl.verify.distributions.reading import Part
+from ibpcl.verify.distributions.report import ForwardVerdict
 from ibpcl.verify.distributions.slips import agree
-from ibpcl.verify.distributions.verdicts import ForwardVerdict
 
 
 def check_identity(left, right, inputs=None, *, name="", rtol=1e-6):
@@ -26,7 +26,7 @@ def check_identity(left, right, inputs=None, *, name="", rtol=1e-6):
 
     Returns
     -------
-    verdict : ibpcl.verify.distributions.verdicts.ForwardVerdict
+    verdict : ibpcl.verify.distributions.report.ForwardVerdict
         The verdict with its reason.
 
     Raises
@@ -71,16 +71,17 @@ def check_identity(left, right, inputs=None, *, name="", rtol=1e-6):
         worst = float(np.max(np.abs(given - target)[finite]))
         words = f"equal to {max(worst, 1e-16):.0e} at {len(every)} points"
         return ForwardVerdict(label, "ok", words)
-    function = left if hasattr(left, "__code__") else None
 
-    def flat(changed=None, changed_points=None):
-        chosen = changed_points or every
-        found = [_outcome(changed or left, point).ravel() for point in chosen]
+    def values_of(function=None, changed=None):
+        found = [_outcome(function or left, point).ravel() for point in changed or every]
         return np.concatenate(found)[finite]
 
-    part = Part(label, "identity", function or left, list(every[0]))
-    terms = points.terms_of(every) if all(each.size == 1 for each in wanted) else None
-    return compared(part, given[finite], target[finite], flat, {}, {}, every, "wrong", terms)
+    function = left if hasattr(left, "__code__") else None
+    part = Part(label, "identity", function, tuple(every[0]))
+    terms = terms_of(every) if all(each.size == 1 for each in wanted) else None
+    error = rtol * 1e-3
+    comparison = Comparison(values_of, target[finite], error, tuple(every), terms=terms, rtol=rtol)
+    return judged(part, comparison).named()
 
 
 def _points_of(left, right, inputs):
@@ -90,10 +91,10 @@ def _points_of(left, right, inputs):
             names = names_of(right)
         except CallError:
             names = names_of(left)
-        return points.draw(names, ordered=True)
+        return list(draw(names))
     every = [dict(each) for each in inputs] if isinstance(inputs, (list, tuple)) else [dict(inputs)]
     if len(every) == 1:
-        rng = np.random.default_rng(points.SEED)
+        rng = np.random.default_rng(SEED)
         for _ in range(3):
             every.append({name: _moved(value, rng) for name, value in every[0].items()})
     return every

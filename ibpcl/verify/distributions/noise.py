@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.verify.distributions.calling import CallError, quiet, real
-from ibpcl.verify.distributions.roles import GENERATOR, NOISE, SIZE
+from ibpcl.verify.distributions.calls import CallError, quiet, real
+from ibpcl.verify.distributions.vocabulary import GENERATOR, NOISE, SIZE
 
 DRAWS = 20_000
 FEW = 4_000  # number of draws if each one needs a separate call
@@ -21,8 +21,7 @@ class Noise(NamedTuple):
     Attributes
     ----------
     kinds : dict of str to str
-        Distribution of each noise argument: "uniform", "normal", "gumbel", "logistic",
-        "exponential" or "rademacher" (-1 or 1).
+        Distribution of each noise argument, a key of the table ``vocabulary.NOISE``.
     generator : str
         Name of the argument for a random generator; empty if absent.
     size : str
@@ -49,7 +48,7 @@ def noise_of(part, parameters):
 
     Parameters
     ----------
-    part : ibpcl.verify.distributions.roles.Part
+    part : ibpcl.verify.distributions.reading.Part
         The sampler.
     parameters : sequence of str
         Names of the parameters of the distribution.
@@ -65,7 +64,8 @@ def noise_of(part, parameters):
         If an argument is neither a parameter nor noise of a known name.
     """
     kinds = {}
-    generator = size = ""
+    generator = ""
+    size = ""
     defaults = inspect.signature(part.function).parameters
     for name in part.names:
         if name in parameters:
@@ -108,8 +108,9 @@ def quantile_of(kind, level):
     """
     from scipy.special import logit, ndtri
 
+    level = np.asarray(level)
     if kind == "uniform":
-        return np.asarray(level)
+        return level
     if kind == "normal":
         return ndtri(level)
     if kind == "gumbel":
@@ -117,27 +118,25 @@ def quantile_of(kind, level):
     if kind == "logistic":
         return logit(level)
     if kind == "rademacher":
-        return np.where(np.asarray(level) < 0.5, -1.0, 1.0)
-    return -np.log1p(-np.asarray(level))
+        return np.where(level < 0.5, -1.0, 1.0)
+    return -np.log1p(-level)
 
 
-def draws_of(family, part, noise, point, function=None, seed=0, size=DRAWS):
+def draws_of(model, part, noise, values, function=None, size=DRAWS):
     """Return draws of a sampler at one set of parameters.
 
     Parameters
     ----------
-    family : ibpcl.verify.distributions.families.Family
-        The functions of one distribution, with sets of parameters.
-    part : ibpcl.verify.distributions.roles.Part
+    model : ibpcl.verify.distributions.model.Model
+        The functions of one distribution.
+    part : ibpcl.verify.distributions.reading.Part
         The sampler.
     noise : Noise
         Arguments of the sampler that are not parameters.
-    point : dict of str to object
+    values : dict of str to object
         Parameters by name.
     function : callable, optional
         Changed version of the sampler.
-    seed : int
-        Seed for the random numbers.
     size : int
         Number N of draws.
 
@@ -151,39 +150,39 @@ def draws_of(family, part, noise, point, function=None, seed=0, size=DRAWS):
     CallError
         If the sampler raises or does not return draws.
     """
-    rng = np.random.default_rng(seed)
-    bound = family.bound(part, point, function)
-    own = [name for name in part.names if name in point]
-    options = {name: point[name] for name in own}
+    rng = np.random.default_rng(0)
+    sampler = model.callable_of(part, values, function)
+    options = {name: values[name] for name in part.names if name in values}
     if noise.kinds:
-        arrays = {
-            name: quantile_of(kind, rng.uniform(size=size)) for name, kind in noise.kinds.items()
-        }
+        shape = (size,) if model.dimension == 1 else (size, model.dimension)
+        kinds = noise.kinds.items()
+        arrays = {name: quantile_of(kind, rng.uniform(size=shape)) for name, kind in kinds}
         if noise.generator:
             options[noise.generator] = rng
-        return _shaped(called(bound, arrays, options), size)
+        return _shaped(called(sampler, arrays, options), size)
     if noise.generator:
-        options[noise.generator] = 12345 + seed if noise.generator == "seed" else rng
-    before = np.random.get_state(), random.getstate()  # noqa: NPY002
-    np.random.seed(seed)  # noqa: NPY002
-    random.seed(seed)
+        options[noise.generator] = 12345 if noise.generator == "seed" else rng
+    of_numpy = np.random.get_state()  # noqa: NPY002
+    of_python = random.getstate()
+    np.random.seed(0)  # noqa: NPY002
+    random.seed(0)
     try:
         if noise.size:
-            return _shaped(quiet(bound, **options, **{noise.size: size}), size)
-        return real(np.array(_repeated(bound, options, min(size, FEW))))
+            return _shaped(quiet(sampler, **options, **{noise.size: size}), size)
+        return real(np.array(_repeated(sampler, options, min(size, FEW))))
     finally:
-        np.random.set_state(before[0])  # noqa: NPY002
-        random.setstate(before[1])
+        np.random.set_state(of_numpy)  # noqa: NPY002
+        random.setstate(of_python)
 
 
-def called(bound, arrays, options):
+def called(sampler, arrays, options):
     """Return the draws of a sampler for given noise, in one call if it takes arrays.
 
     Parameters
     ----------
-    bound : callable
+    sampler : callable
         The sampler.
-    arrays : dict of str to ndarray, shape (N,)
+    arrays : dict of str to ndarray, shape (N,) or (N, d)
         Noise by argument.
     options : dict
         Further arguments.
@@ -191,7 +190,7 @@ def called(bound, arrays, options):
     Returns
     -------
     draws : ndarray, shape (N,) or (N, d)
-        For a sampler that takes numbers only, from the first 4,000 rows of noise.
+        For a sampler that takes one row of noise only, from the first 4,000 rows.
 
     Raises
     ------
@@ -199,22 +198,28 @@ def called(bound, arrays, options):
         If the sampler raises or does not return numbers.
     """
     size = len(next(iter(arrays.values())))
+
+    def alone(i):
+        row = {name: array[i] for name, array in arrays.items()}
+        row = {name: float(each) if np.ndim(each) == 0 else each for name, each in row.items()}
+        return quiet(sampler, **row, **options)
+
     try:
-        result = real(quiet(bound, **arrays, **options))
-        if result.ndim and len(result) == size:
+        result = real(quiet(sampler, **arrays, **options))
+        vectors = next(iter(arrays.values())).ndim > 1
+        fits = result.ndim > 0 and len(result) == size
+        if fits and (not vectors or np.allclose(result[-1], alone(size - 1), equal_nan=True)):
             return result
     except CallError:
         pass
-    rows = range(min(size, FEW))
-    found = [quiet(bound, **{n: float(a[i]) for n, a in arrays.items()}, **options) for i in rows]
-    return real(np.array(found))
+    return real(np.array([alone(i) for i in range(min(size, FEW))]))
 
 
-def _repeated(bound, options, size):
+def _repeated(sampler, options, size):
     """Return the results of many equal calls; the time limit is tested between a few of them."""
 
     def some(count):
-        return [bound(**options) for _ in range(count)]
+        return [sampler(**options) for _ in range(count)]
 
     steps = range(0, size, CHUNK)
     return [draw for at in steps for draw in quiet(some, min(CHUNK, size - at))]

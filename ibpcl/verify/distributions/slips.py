@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.verify.distributions.verdicts import ForwardVerdict
+from ibpcl.verify.distributions.report import ForwardVerdict
 
 RTOL = 1e-6
 # Usual constants of formulas by name.
@@ -44,7 +44,7 @@ class Slip(NamedTuple):
     Attributes
     ----------
     kind : str
-        One of :data:`ibpcl.verify.distributions.verdicts.HINTS`.
+        One of :data:`ibpcl.verify.distributions.report.HINTS`.
     words : str
         The mistake as a sentence.
     """
@@ -312,7 +312,7 @@ def check_value(got, expected, candidates=None, *, name="value", rtol=RTOL):
 
     Returns
     -------
-    verdict : ibpcl.verify.distributions.verdicts.ForwardVerdict
+    verdict : ibpcl.verify.distributions.report.ForwardVerdict
         ``ok``, ``kind`` and ``words``.
 
     Examples

@@ -26,8 +26,8 @@ from ibpcl.verify.adapters.refusals import FormError, raised
 from ibpcl.verify.adapters.target import Target
 from ibpcl.verify.check import check
 from ibpcl.verify.derivative.clock import TimeUp
-from ibpcl.verify.distributions import roles, scipy_subclasses
 from ibpcl.verify.distributions.checking import check_group
+from ibpcl.verify.distributions.reading import groups_in
 from ibpcl.verify.reports.readings import Case, agreed
 from ibpcl.verify.running.trap import Trap, limit
 from ibpcl.verify.running.user import Request, checked
@@ -221,7 +221,7 @@ def label_of(group):
 
     Parameters
     ----------
-    group : ibpcl.verify.distributions.roles.Group
+    group : ibpcl.verify.distributions.reading.Group
         The group.
 
     Returns
@@ -246,18 +246,11 @@ def groups_of(module, targets, request):
 
     Returns
     -------
-    groups : list of ibpcl.verify.distributions.roles.Group
+    groups : list of ibpcl.verify.distributions.reading.Group
         The groups.
     """
     gradients = {getattr(target.gradient, "__name__", "") for target in targets.values()}
-    groups = roles.groups_in(module, gradients)
-    for name, value in list(vars(module).items()):
-        if (
-            inspect.isclass(value)
-            and value.__module__ == module.__name__
-            and scipy_subclasses.is_subclass(value)
-        ):
-            groups += scipy_subclasses.groups_of_class(name, value, module)
+    groups = groups_in(module, gradients)
     if not request.names:
         return groups
     return [
@@ -291,7 +284,7 @@ def verdict_on_group(group, request):
 
     Parameters
     ----------
-    group : ibpcl.verify.distributions.roles.Group
+    group : ibpcl.verify.distributions.reading.Group
         The group.
     request : ibpcl.verify.running.user.Request
         With ``timeout``, the time limit in seconds.
@@ -323,7 +316,7 @@ def choose(loaded, targets, request, groups=()):
         The targets of the file.
     request : ibpcl.verify.running.user.Request
         With ``path``, ``shapes`` and ``names``; if ``names`` is empty, all targets are chosen.
-    groups : sequence of ibpcl.verify.distributions.roles.Group
+    groups : sequence of ibpcl.verify.distributions.reading.Group
         Groups of functions, whose names are accepted and left out here.
 
     Returns
@@ -432,7 +425,7 @@ def alone_in(module, targets, groups=()):
         The user's file as a module.
     targets : dict of str to Target
         The targets of the file.
-    groups : sequence of ibpcl.verify.distributions.roles.Group
+    groups : sequence of ibpcl.verify.distributions.reading.Group
         Groups of functions.
 
     Returns

@@ -19,7 +19,7 @@ from ibpcl.errors import UserError
 from ibpcl.sandbox import boxes
 from ibpcl.sandbox.worker import Ended, Failed, Limit, Worker
 from ibpcl.verify.adapters.loading import source_of
-from ibpcl.verify.distributions.verdicts import ForwardReport
+from ibpcl.verify.distributions.report import ForwardReport
 from ibpcl.verify.reports.report import Report
 from ibpcl.verify.running.trap import Trap
 

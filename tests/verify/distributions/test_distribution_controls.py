@@ -5,7 +5,7 @@ import zlib
 import pytest
 
 from ibpcl.verify.adapters import loading
-from ibpcl.verify.distributions import checking, roles
+from ibpcl.verify.distributions import checking, reading
 
 HEAD = "import numpy as np\nfrom scipy.special import gammaln, ndtr, ndtri\n"
 FAMILIES = {
@@ -60,7 +60,7 @@ def source_of(family, spoiled="", spoil="{}"):
 def verdicts(source, tmp_path):
     path = tmp_path / "family.py"
     path.write_text(source, encoding="utf-8")
-    [group] = roles.groups_in(loading.load(str(path)).module)
+    [group] = reading.groups_in(loading.load(str(path)).module)
     return {item.name: item.verdict for item in checking.check_group(group).items}
 
 

@@ -6,7 +6,7 @@ from scipy.special import expit, ndtr
 
 from ibpcl.verify.distributions.averages import average
 from ibpcl.verify.distributions.checking import check_group
-from ibpcl.verify.distributions.roles import group_of
+from ibpcl.verify.distributions.reading import group_of
 
 PHI = [{"phi": 0.3}, {"phi": -1.2}, {"phi": 2.1}]
 

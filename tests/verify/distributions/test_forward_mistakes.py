@@ -11,7 +11,7 @@ from forward_mistakes import HARMLESS, HEAD, PLANTED, RIGHT
 from published import PUBLISHED, STANDARDIZE
 
 from ibpcl.verify.distributions.checking import check_group
-from ibpcl.verify.distributions.roles import groups_in
+from ibpcl.verify.distributions.reading import groups_in
 
 UNNAMED = ("wrong", "biased", "sampler", "not_normalized", "not_the_inverse", "non_finite")
 # Mistakes that are caught without a name, each with the reason.

@@ -13,9 +13,9 @@ import pytest
 from ibpcl import check_distribution, check_identity, check_value
 from ibpcl.cli import main
 from ibpcl.verify import ForwardReport
-from ibpcl.verify.distributions import trying
-from ibpcl.verify.distributions.calling import over
-from ibpcl.verify.distributions.roles import group_of, groups_in
+from ibpcl.verify.distributions import checking
+from ibpcl.verify.distributions.calls import over
+from ibpcl.verify.distributions.reading import group_of, groups_in
 
 EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 
@@ -135,7 +135,7 @@ def test_a_guessed_support_alone_accuses_nobody():
 
 
 def test_a_slow_density_is_undecided(monkeypatch):
-    monkeypatch.setattr(trying, "ITEM_SECONDS", 1.0)
+    monkeypatch.setattr(checking, "ITEM_SECONDS", 1.0)
     report = check_distribution(slow, parameters={"mu": 0.0})
     assert report.verdict == "undecided" and "slow" in report.items[0].words
 

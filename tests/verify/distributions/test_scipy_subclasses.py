@@ -3,7 +3,7 @@
 import pytest
 
 from ibpcl.verify.adapters import loading
-from ibpcl.verify.distributions import checking, scipy_subclasses
+from ibpcl.verify.distributions import checking, reading
 
 TRIANGLE = """
 from scipy import stats
@@ -30,7 +30,7 @@ def verdicts(source, name, tmp_path):
     path = tmp_path / "subclass.py"
     path.write_text(source, encoding="utf-8")
     module = loading.load(str(path)).module
-    [group] = scipy_subclasses.groups_of_class(name, getattr(module, name), module)
+    [group] = reading.groups_of_class(name, getattr(module, name), module)
     report = checking.check_group(group)
     return {item.name.rpartition(".")[2]: item.verdict for item in report.items}
 

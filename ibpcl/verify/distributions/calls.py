@@ -11,7 +11,7 @@ import numpy as np
 from ibpcl.verify.derivative.clock import TimeUp
 
 ITEM_SECONDS = 12.0  # limit for the check of one function
-SEARCH_SECONDS = 5.0  # limit for one search for a name, which is part of a check
+NAME_SECONDS = 2.5  # limit for one search for a name, after the verdict
 # Distance of neighbouring points, in units in the last place.
 NEIGHBOURS = 64
 _deadline = contextvars.ContextVar("deadline", default=None)
@@ -233,7 +233,7 @@ def _is_equal(value, alone, function, x, arguments, options):
 
 
 def _alone(function, x, arguments, options):
-    point = float(x) if np.ndim(x) == 0 else x
+    point = np.asarray(x).item() if np.ndim(x) == 0 else x
     try:
         return number(function, point, *arguments, **options)
     except CallError:

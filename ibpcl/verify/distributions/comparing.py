@@ -1,0 +1,179 @@
+"""The comparison of a function's values with right ones: the verdict first, its name later."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ibpcl.verify.distributions.repair import name_of_values
+from ibpcl.verify.distributions.report import ForwardVerdict
+from ibpcl.verify.distributions.slips import RTOL, agree
+
+EXACT = 1e-6  # error that counts as right
+LOOSE = 1e-4  # the same where the distribution has kinks, or several dimensions
+DECISIVE = 1e-2  # largest error of a right value, relative to it, that shows a function to be right
+
+
+class Outcome(NamedTuple):
+    """A verdict, and the search for a name.
+
+    Attributes
+    ----------
+    verdict : ibpcl.verify.distributions.report.ForwardVerdict
+        The verdict, which the search does not change.
+    name : callable or None
+        ``name()`` returns a slip or None.
+    """
+
+    verdict: ForwardVerdict
+    name: object = None
+
+    def named(self):
+        """Return the verdict with the name of the mistake, if there is one."""
+        verdict = self.verdict
+        slip = self.name() if self.name is not None and verdict.verdict == "wrong" else None
+        if slip is not None:
+            verdict.words = f"{slip.words} ({verdict.words})"
+            verdict.kind = slip.kind
+        return verdict
+
+
+class Comparison(NamedTuple):
+    """Values of a function beside right ones.
+
+    Attributes
+    ----------
+    values : callable
+        ``values(function, sets)`` returns the values (N,) of the function, of a changed version, or
+        at changed sets of parameters.
+    right : ndarray, shape (N,)
+        The right values.
+    error : float or ndarray, shape (N,)
+        Their absolute errors.
+    sets : sequence of dict
+        The sets of parameters.
+    others : dict of Slip to ndarray, shape (N,)
+        Other quantities that the function may have computed.
+    either : dict of str to ndarray, shape (N,)
+        Other values that are right as well, by a note for the report.
+    witness : str
+        What the right values are.
+    kind : str
+        Kind of a mistake without a name.
+    terms : dict of str to ndarray or None
+        Known terms of the formula.
+    cost : int
+        Cost of ``values``, in expressions that take as long.
+    first : callable or None
+        A search for a name before all others.
+    rtol : float
+        Relative tolerance.
+    """
+
+    values: object
+    right: np.ndarray
+    error: object
+    sets: tuple
+    others: dict = {}  # noqa: RUF012
+    either: dict = {}  # noqa: RUF012
+    witness: str = "quadrature"
+    kind: str = "wrong"
+    terms: dict | None = None
+    cost: int = 0
+    first: object = None
+    rtol: float = RTOL
+
+
+def undecided(part, words, numbers=None):
+    """Return the outcome of a comparison that decides nothing.
+
+    Parameters
+    ----------
+    part : ibpcl.verify.distributions.reading.Part
+        The function.
+    words : str
+        The reason as a sentence.
+    numbers : dict, optional
+        The numbers behind it.
+
+    Returns
+    -------
+    outcome : Outcome
+        Without a search.
+    """
+    return Outcome(ForwardVerdict(part.name, "undecided", words, "undecided", numbers or {}))
+
+
+def wrong(part, words, kind="wrong", numbers=None, name=None):
+    """Return the outcome of a comparison that a function fails.
+
+    Parameters
+    ----------
+    part : ibpcl.verify.distributions.reading.Part
+        The function.
+    words : str
+        The reason as a sentence.
+    kind : str
+        Kind of the mistake.
+    numbers : dict, optional
+        The numbers behind it.
+    name : callable, optional
+        The search for a name.
+
+    Returns
+    -------
+    outcome : Outcome
+        The verdict "wrong".
+    """
+    return Outcome(ForwardVerdict(part.name, "wrong", words, kind, numbers or {}), name)
+
+
+def judged(part, comparison):
+    """Return the outcome of a comparison.
+
+    A gap must exceed the error of the right value to be a mistake.
+
+    Parameters
+    ----------
+    part : ibpcl.verify.distributions.reading.Part
+        The function.
+    comparison : Comparison
+        Its values beside right ones.
+
+    Returns
+    -------
+    outcome : Outcome
+        The verdict, and the search for a name.
+    """
+    c = comparison
+    given = c.values()
+    numbers = {"given": given, "right": c.right}
+    if given.shape != c.right.shape:
+        return wrong(
+            part, f"it returns shape {given.shape}, expected {c.right.shape}", c.kind, numbers
+        )
+    allowed = np.asarray(c.error) + EXACT * 1e-2
+    if agree(given, c.right, c.rtol, allowed):
+        gap = np.abs(given - c.right)
+        worst = float(np.max(gap / (1e-9 + np.abs(c.right))))
+        blind = float(np.max(np.asarray(c.error) / (1e-2 + np.abs(c.right))))
+        if blind > DECISIVE:
+            words = f"{c.witness}, but that is known to {blind:.0%} only"
+            return undecided(part, words, numbers)
+        sets = "" if len(c.sets) == 1 else f" at {len(c.sets)} sets of parameters"
+        words = f"agrees with {c.witness} to {max(worst, 1e-16):.0e}{sets}"
+        return Outcome(ForwardVerdict(part.name, "ok", words, "ok", numbers))
+    for words, other in c.either.items():
+        if agree(given, other, c.rtol, allowed):
+            return Outcome(ForwardVerdict(part.name, "ok", words, "ok", numbers))
+    others = {slip: each for slip, each in c.others.items() if np.all(np.isfinite(each))}
+
+    def name():
+        slip = c.first() if c.first is not None else None
+        return slip or name_of_values(
+            part, given, c.values, c.right, others, c.sets, c.terms, c.cost
+        )
+
+    bad = ~np.isfinite(given)
+    at = int(np.argmax(bad if np.any(bad) else np.abs(given - c.right)))
+    words = f"{given[at]:.6g} where {c.right[at]:.6g} belongs"
+    return wrong(part, words, "non_finite" if np.any(bad) else c.kind, numbers, name)

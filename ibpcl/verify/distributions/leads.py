@@ -1,0 +1,742 @@
+"""The distribution that a function determines: a density, a cdf, a quantile function, a sampler.
+
+A density is integrated over its support.  A support that is not given is guessed as the one over
+which the integral is 1.
+"""
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+
+from ibpcl.verify.derivative.differences import richardson
+from ibpcl.verify.distributions import parameters as sets_of
+from ibpcl.verify.distributions.averages import average
+from ibpcl.verify.distributions.calls import CallError, names_of, quiet, real
+from ibpcl.verify.distributions.model import MOST_DIMENSIONS, Model
+from ibpcl.verify.distributions.noise import DRAWS, LEVELS, called, draws_of, noise_of, quantile_of
+from ibpcl.verify.distributions.quadrature import (
+    DIFFERENCES,
+    Support,
+    integrated,
+    integrated_quantile,
+    of_masses,
+)
+from ibpcl.verify.distributions.vocabulary import (
+    ENDS,
+    FAMILIES,
+    LOCATIONS,
+    ORDERED,
+    OTHER_FAMILIES,
+    SCALES,
+)
+
+INF = np.inf
+# Supports that are tried without another hint.
+LINES = (
+    (-INF, INF),
+    (0, INF),
+    (0, 1),
+    (-1, 1),
+    (-np.pi, np.pi),
+    (0, 2 * np.pi),
+    (1, INF),
+    (-INF, 0),
+)
+COUNTS = ((0, INF), (1, INF), (0, 1), (-1, 1), (-INF, INF))
+COUNTED = ("k", "n", "count")  # variables that are often integers
+MOST_HOLES = 0.25  # share of a support in which a density may be NaN
+MOST_PLAUSIBLE = 2  # supports over which a repair is searched beside the best one
+FAR = 1e8  # where a distribution function is at the end of an infinite support
+FURTHER = 30  # integers beside those that were drawn
+MOST_STATES = 200
+MASS_ERROR = 1e-7
+CLIPPED = 1e-3  # largest error of an integral that a clipped argument explains
+
+
+class Candidate(NamedTuple):
+    """A possible support.
+
+    Attributes
+    ----------
+    at : callable
+        Maps a set of parameters to a :class:`ibpcl.verify.distributions.quadrature.Support`.
+    depends : bool
+        Whether it depends on the parameters.
+    is_known : bool
+        Whether the file gives it, or the name of the family.
+    """
+
+    at: object
+    depends: bool = False
+    is_known: bool = False
+
+
+class Lead(NamedTuple):
+    """The distribution of a leading function.
+
+    Attributes
+    ----------
+    model : ibpcl.verify.distributions.model.Model
+        With its densities; without any, they are not known.
+    state : {"right", "wrong", "open"}
+        What the integral says about the leading function.
+    words : str
+        The reason as a sentence; empty if the function was taken as right.
+    candidate : Candidate or None
+        The support of a density.
+    notes : tuple of str
+        Assumptions.
+    plausible : tuple of Candidate
+        Other supports in which the density is defined everywhere.
+    """
+
+    model: Model
+    state: str
+    words: str = ""
+    candidate: Candidate | None = None
+    notes: tuple = ()
+    plausible: tuple = ()
+
+
+def by_density(models, part):
+    """Return the distribution of a density, for the likeliest parameters and support.
+
+    Parameters
+    ----------
+    models : list of ibpcl.verify.distributions.model.Model
+        The models to try, without densities.
+    part : ibpcl.verify.distributions.reading.Part
+        The density.
+
+    Returns
+    -------
+    lead : Lead
+        Right if one model and support make its integral 1, at all sets of parameters.
+    """
+    best = None
+    for model in models:
+        model = model.having(lead=part)
+        if model.dimension > MOST_DIMENSIONS:
+            words = (
+                f"its variable has {model.dimension} dimensions; {MOST_DIMENSIONS} are integrated"
+            )
+            return Lead(model, "open", words)
+        try:
+            found, rank = _over_supports(model, part)
+        except CallError as error:
+            found = Lead(model, "open", str(error))
+            rank = ()
+        if found.state == "right" or (model.dimension > 1 and found.state == "wrong"):
+            return found
+        if best is None or rank[:4] > best[1][:4]:
+            best = (found, rank)
+    return best[0]
+
+
+def _over_supports(model, part):
+    """Return the lead over the best support, with its rank among those of other models."""
+    best = None
+    rough = None
+    natural = None
+    plausible = []
+    tried = candidates(model, part)
+    for candidate in tried:
+        try:
+            densities = densities_of(model, part, candidate, rough is None)
+        except (CallError, KeyError, IndexError):
+            continue
+        discrete = densities[0].support.discrete
+        if rough is not None and discrete:
+            continue
+        ones = [density.is_one for density in densities]
+        if all(ones) and (candidate.is_known or _is_supported(model, candidate, densities)):
+            if not any(density.is_rough for density in densities):
+                rough = (candidate, densities)
+                break
+            # a jump inside means that a narrower support is the right one
+            rough = rough or (candidate, densities)
+        natural = discrete if natural is None else natural
+        if all(ones):
+            continue
+        totals = np.array([density.total for density in densities])
+        good = bool(np.all(np.isfinite(totals)) and np.all(totals > 0))
+        sharp = good and all(density.is_sharp for density in densities)
+        missing = float(np.mean([density.holes for density in densities]))
+        some = sum(ones) if sum(ones) > 1 else 0
+        if missing == 0 and discrete == natural and not candidate.depends:
+            plausible.append(candidate)
+        whole = not np.any(np.isfinite(candidate.at(model.sets[0])[:2]))
+        quality = 2 * sharp + good
+        rank = (
+            some,
+            discrete == natural,
+            not candidate.depends,
+            quality,
+            -round(missing, 2),
+            whole,
+        )
+        if best is None or rank > best[0]:
+            best = (rank, candidate, densities)
+        if model.dimension > 1 and sharp and whole and missing == 0:
+            break  # finite everywhere: no other support in several dimensions
+    if rough is not None:
+        return _right(model, part, *rough), (INF,)
+    if best is None:
+        raise CallError("it can't be evaluated over any support: give support = (low, high)")
+    rank, candidate, densities = best
+    found = _not_one(known_as(model, part, candidate, densities), part, candidate)
+    return found._replace(plausible=tuple(plausible[:MOST_PLAUSIBLE])), rank
+
+
+def densities_of(model, part, candidate, adapt=True, function=None, sets=None):
+    """Return a density over a support at all sets of parameters.
+
+    Parameters
+    ----------
+    model : ibpcl.verify.distributions.model.Model
+        The model.
+    part : ibpcl.verify.distributions.reading.Part
+        The density.
+    candidate : Candidate
+        The support.
+    adapt : bool
+        Whether the density may have kinks and jumps.
+    function : callable, optional
+        Changed version of the density.
+    sets : sequence of dict, optional
+        Sets of parameters; by default those of the model.
+
+    Returns
+    -------
+    densities : tuple of ibpcl.verify.distributions.quadrature.Density
+        One for each set.
+    """
+    return tuple(
+        integrated(
+            model.log_density(part, values, function),
+            candidate.at(values),
+            model.dimension,
+            adapt,
+            [value for value in values.values() if np.ndim(value) == 0],
+        )
+        for values in sets or model.sets
+    )
+
+
+def known_as(model, part, candidate, densities, function=None):
+    """Return a model whose distribution is that of a density over a support.
+
+    Parameters
+    ----------
+    model, part, candidate, function
+        As in :func:`densities_of`.
+    densities : tuple of ibpcl.verify.distributions.quadrature.Density
+        The density at all sets.
+
+    Returns
+    -------
+    model : ibpcl.verify.distributions.model.Model
+        The model with its density.
+    """
+
+    def at(values):
+        return densities_of(model, part, candidate, True, function, [values])[0]
+
+    discrete = densities[0].support.discrete
+    return model.having(lead=part, densities=densities, at=at, is_discrete=discrete)
+
+
+def _right(model, part, candidate, densities):
+    """Return the lead of a density whose integral is 1, unless it is NaN somewhere."""
+    first = candidate.at(model.sets[0])
+    where = f"{first} at the first parameters" if candidate.depends else str(first)
+    how = "sums" if first.discrete else "integrates"
+    number = len(model.sets)
+    sets = "" if number == 1 else f" for {number} sets of parameters"
+    known = known_as(model, part, candidate, densities)
+    notes = () if candidate.is_known else (_guess_of(where),)
+    for density, values in zip(densities, model.sets, strict=True):
+        x = density.points_at(np.linspace(0.03, 0.97, 41))
+        bad = np.flatnonzero(np.isnan(density.log_density(x)))
+        if len(bad):
+            words = f"it is NaN at {x[bad[0]]} for {sets_of.shown(values)}, where there is mass"
+            return Lead(known, "wrong", words, candidate, notes)
+    return Lead(known, "right", f"{how} to 1 over {where}{sets}", candidate, notes)
+
+
+def _guess_of(where):
+    return f"the support {where} was guessed; give support = (low, high), or range(low, high + 1)"
+
+
+def _not_one(model, part, candidate):
+    """Return the lead of a density whose integral is not 1 over the best support."""
+    densities = model.densities
+    support = candidate.at(model.sets[0])
+    notes = () if candidate.is_known else (_guess_of(support),)
+
+    def lead(state, words, chosen=model):
+        return Lead(chosen, state, words, candidate, notes)
+
+    bare = model.having(densities=())
+    totals = np.array([density.total for density in densities])
+    if max(density.holes for density in densities) > MOST_HOLES or not np.all(np.isfinite(totals)):
+        return lead("open", _unmeasured(model, part, support), bare)
+    how = "sums" if support.discrete else "integrates"
+    gaps = np.abs(totals - 1)
+    at = int(np.argmax(gaps))
+    plain = f"{how} to {_digits(totals[at])}"
+    plain += "" if np.ptp(totals) <= 1e-6 * totals.max() else f" at {sets_of.shown(model.sets[at])}"
+    plain += f" over {densities[at].support}, not to 1"
+    if not all(density.is_sharp for density in densities):
+        words = f"its integral over {support} does not converge (about {_digits(totals[at])})"
+        return lead("open", f"{words}: give support, or look for a sign that makes it grow", bare)
+    ones = [density.is_one for density in densities]
+    if sum(ones) > 1 and not model.is_given:
+        right = model.having(
+            sets=tuple(v for v, one in zip(model.sets, ones, strict=True) if one),
+            densities=tuple(d for d, one in zip(densities, ones, strict=True) if one),
+        )
+        return lead("open", f"{plain}, but to 1 at {sum(ones)} other sets: give parameters", right)
+    if gaps[at] <= 10 * densities[at].error:
+        return lead("open", f"{plain}, but the integral is only known to {densities[at].error:.0e}")
+    other = densities[at].confirmed()
+    if np.isfinite(other) and abs(other - totals[at]) > 0.1 * gaps[at]:
+        return lead("open", f"{plain}, but another rule gives {_digits(other)}", bare)
+    if gaps[at] <= CLIPPED and all(_is_clipped(density) for density in densities):
+        return lead("open", f"{plain}: its argument is clipped")
+    if candidate.is_known or _ends_by_itself(model) or _is_confirmed(model):
+        return lead("wrong", plain)
+    return lead(
+        "open", f"{plain}, nor over another support that was tried: give support = (low, high)"
+    )
+
+
+def _digits(total):
+    """Return an integral with enough digits to differ from 1."""
+    return f"{total:.6g}" if abs(total - 1) > 1e-5 else f"{total:.9f}"
+
+
+def _unmeasured(model, part, support):
+    """Return why the integral of a density is not finite."""
+    for density, values in zip(model.densities, model.sets, strict=True):
+        if np.isfinite(density.total) and not np.any(np.isnan(density.raw)):
+            continue
+        shown = ", ".join(f"{key} = {value}" for key, value in values.items())
+        if np.all(np.isnan(density.raw)):
+            try:
+                x = density.nodes.x[len(density.nodes.x) // 2]
+                called_ = model.callable_of(part, values)
+                real(quiet(called_, x, **model.options(part, values)))
+            except CallError as error:
+                return f"{error}, for {shown}"
+            return f"it is NaN everywhere in {support} for {shown}"
+        with np.errstate(all="ignore"):
+            bad = np.flatnonzero(~np.isfinite(np.exp(density.raw)))
+        where = f"at {density.nodes.x[bad[0]]} for {shown}" if len(bad) else f"for {shown}"
+        if np.any(np.isposinf(density.log_p)):
+            return f"it is infinite {where}: a point mass, or a sign that is wrong"
+        if np.any(np.isnan(density.raw)):
+            return f"it is NaN {where}, inside {support}"
+        return f"its integral over {support} is infinite {where}: look for a sign"
+    return "its integral is not finite"
+
+
+def _outside(density, gap):
+    """Return points outside the finite ends of a support; the next integers of a discrete one."""
+    support = density.support
+    ends = [(end, sign) for end, sign in ((support.low, -1), (support.high, 1)) if np.isfinite(end)]
+    steps = [1 if support.discrete else gap * (1 + abs(end)) for end, _ in ends]
+    return np.array([end + sign * step for (end, sign), step in zip(ends, steps, strict=True)])
+
+
+def _is_clipped(density):
+    """Return whether a density is constant outside its support, as if its argument were clipped."""
+    near = np.asarray(density.log_density(_outside(density, 0.5)), float)
+    far = np.asarray(density.log_density(_outside(density, 1.5)), float)
+    return len(near) > 0 and bool(np.all(np.isfinite(near)) and np.allclose(near, far))
+
+
+def _ends_by_itself(model):
+    """Return whether a density is NaN or 0 outside of its guessed support."""
+    for density in model.densities:
+        if density.support.simplex or density.dimension > 1:
+            return True
+        x = np.concatenate([_outside(density, 0.7), _outside(density, 1e-3)])
+        if len(x) and np.any(np.isfinite(np.asarray(density.log_density(x), float))):
+            return False
+    return True
+
+
+def _is_confirmed(model):
+    """Return whether another function confirms a guessed support.
+
+    The distribution function is 0 and 1 at its ends, or all draws of the sampler lie inside.
+    """
+    for density, values in zip(model.densities, model.sets, strict=True):
+        support = density.support
+        try:
+            if "cdf" in model and np.allclose(
+                _ends(model, model.parts["cdf"], values, support), [0, 1]
+            ):
+                continue
+            if "sample" not in model:
+                return False
+            part = model.parts["sample"]
+            noise = noise_of(part, model.parameters)
+            draws = draws_of(model, part, noise, values, size=2000)
+        except CallError:
+            return False
+        if not np.all((draws >= support.low) & (draws <= support.high)):
+            return False
+    return True
+
+
+def candidates(model, part):
+    """Return the supports that are tried for a density or a distribution function.
+
+    Parameters
+    ----------
+    model : ibpcl.verify.distributions.model.Model
+        The model.
+    part : ibpcl.verify.distributions.reading.Part
+        The leading function.
+
+    Returns
+    -------
+    candidates : list of Candidate
+        A given support is the only one, read as an interval and as integers if both are possible.
+    """
+    given = model.values.get("support")
+    only_integers = model.is_discrete or part.role in ("mass", "log_mass")
+    if given is not None:
+        return _given(model, given, only_integers)
+    if model.dimension > 1:
+        found = [Support(-INF, INF), Support(0, INF), Support(0, 1)]
+        x = model.sets[0].get(part.variable)
+        is_share = x is not None and np.isclose(np.sum(x), 1)
+        found.insert(0 if is_share else 1, Support(0, 1, False, True))
+        return [_fixed(each, is_share and each.simplex) for each in found]
+    named = _named(model, part)
+    if named and (only_integers or part.variable in COUNTED):
+        return named
+    lines, counts = _of_parameters(model)
+    lines = [*(_fixed(Support(*ends)) for ends in LINES), *lines]
+    counts = [*(_fixed(Support(*ends, True)) for ends in COUNTS), *counts]
+    ordered = any(low in model.parameters and high in model.parameters for low, high in ORDERED)
+    if ordered:  # an interval between two parameters comes first
+        lines.insert(0, lines.pop(len(LINES)))
+        counts.insert(0, counts.pop(len(COUNTS)))
+    if only_integers:
+        return counts
+    return [*counts, *lines] if part.variable in COUNTED else [*lines, *counts]
+
+
+def _fixed(support, is_known=False):
+    return Candidate(lambda values: support, False, is_known)
+
+
+def _named(model, part):
+    """Return the support of a family of integers that the name of the group or function says."""
+    words = f"{model.title} {part.name}".lower()
+    if re.search(OTHER_FAMILIES, words):
+        return []
+    for family, (low, high) in FAMILIES.items():
+        if family in words and (high != "n" or high in model.parameters):
+
+            def at(values, low=low, high=high):
+                return Support(low, values["n"] if high == "n" else float(high), True)
+
+            return [Candidate(at, high == "n", True)]
+    return []
+
+
+def _of_parameters(model):
+    """Return supports that depend on parameters: intervals, and sets of integers."""
+    lines = []
+    counts = []
+    values = model.sets[0]
+    names = [name for name in model.parameters if np.ndim(values.get(name, 0)) == 0]
+
+    def add(low, high, integers=False):
+        lines.append(Candidate(lambda v: Support(low(v), high(v)), True))
+        if integers:
+            counts.append(Candidate(lambda v: Support(low(v), high(v), True), True))
+
+    for low, high in ORDERED:
+        if low in names and high in names:
+            add(lambda v, a=low: v[a], lambda v, b=high: v[b], True)
+    for name in names:
+        kind = sets_of.domain(name)
+        if kind == "count":
+            for first in (0, 1):
+                counts.append(Candidate(lambda v, a=name, i=first: Support(i, v[a], True), True))
+        elif kind in ("positive", "real"):
+            if name in (*ENDS, *LOCATIONS[:2]):
+                add(lambda v, a=name: v[a], lambda v: INF)
+            if kind == "positive":
+                add(lambda v: 0, lambda v, a=name: v[a])
+                add(lambda v, a=name: -v[a], lambda v, a=name: v[a])
+    for a in LOCATIONS:
+        for b in SCALES:
+            if a in names and b in names:
+                add(lambda v, a=a: v[a], lambda v, a=a, b=b: v[a] + v[b])
+                for times in (1, np.pi):
+                    add(
+                        lambda v, a=a, b=b, t=times: v[a] - t * v[b],
+                        lambda v, a=a, b=b, t=times: v[a] + t * v[b],
+                    )
+    return lines, counts
+
+
+def _given(model, given, only_integers):
+    """Return the candidates for a support of the file."""
+    if callable(given) and not isinstance(given, (tuple, list)):
+        names = names_of(given)
+
+        def at(values):
+            return _read(quiet(given, **{name: values[name] for name in names}), only_integers)
+
+        at(model.sets[0])
+        return [Candidate(at, True, True)]
+    read = _read(given, only_integers)
+    found = [_fixed(read, True)]
+    integers = isinstance(given, (tuple, list)) and all(
+        isinstance(i, (int, np.integer)) for i in given
+    )
+    if integers and not read.discrete and model.dimension == 1:
+        found.append(_fixed(read._replace(discrete=True), True))
+    return found
+
+
+def _read(given, only_integers):
+    """Return a support: (low, high), a sequence of integers, or a range."""
+    if isinstance(given, Support):
+        return given
+    if isinstance(given, range):
+        return Support(given.start, given.stop - 1, True)
+    values = list(given)
+    if len(values) > 2:
+        return Support(min(values), max(values), True)
+    if len(values) != 2 or not values[0] < values[1]:
+        raise CallError(f"support must be (low, high) with low < high, got {given!r}")
+    return Support(float(values[0]), float(values[1]), bool(only_integers))
+
+
+def _is_supported(model, candidate, densities):
+    """Return whether a support made from parameters has evidence besides the integral.
+
+    The density is 0 or NaN just outside, or the distribution function is 0 and 1 at the ends.
+    """
+    if not candidate.depends or densities[0].support.discrete:
+        return True
+    for density, values in zip(densities, model.sets, strict=True):
+        with np.errstate(all="ignore"):
+            outside = np.exp(np.asarray(density.log_density(_outside(density, 1e-3)), float))
+            top = np.exp(np.nanmax(density.log_p))
+        if np.all(~np.isfinite(outside) | (outside < 1e-3 * top)):
+            continue
+        if "cdf" not in model:
+            return False
+        ends = _ends(model, model.parts["cdf"], values, density.support)
+        if not np.allclose(ends, [0, 1], atol=1e-6):
+            return False
+    return True
+
+
+def by_cdf(model, part):
+    """Return the distribution whose density is the derivative of a distribution function.
+
+    Parameters
+    ----------
+    model : ibpcl.verify.distributions.model.Model
+        Without densities.
+    part : ibpcl.verify.distributions.reading.Part
+        The distribution function.
+
+    Returns
+    -------
+    lead : Lead
+        Right if it rises from 0 to 1.
+    """
+    discrete = model.is_discrete or _has_steps(model, part)
+    model = model.having(lead=part, is_discrete=discrete)
+    for candidate in candidates(model, part):
+        supports = [candidate.at(values) for values in model.sets]
+        if supports[0].discrete != discrete:
+            continue
+        pairs = list(zip(model.sets, supports, strict=True))
+        ends = np.array([_ends(model, part, *pair) for pair in pairs])
+        if not np.all(np.isfinite(ends)) or not np.allclose(ends, [0, 1], atol=1e-6):
+            continue
+
+        def at(values, candidate=candidate):
+            density = _derivative(model, part, values, candidate.at(values))
+            return density._replace(known_cdf=lambda x: model.values_at(part, x, values))
+
+        densities = tuple(at(values) for values in model.sets)
+        if all(abs(density.total - 1) < 1e-5 for density in densities):
+            known = model.having(densities=densities, at=at)
+            notes = () if candidate.is_known else (_guess_of(supports[0]),)
+            if any(_falls(model, part, *pair) for pair in pairs):
+                return Lead(known, "wrong", "a distribution function never falls", candidate, notes)
+            return Lead(known, "right", f"rises from 0 to 1 over {supports[0]}", candidate, notes)
+    return _not_rising(model, part)
+
+
+def _not_rising(model, part):
+    """Return the lead of a distribution function that rises from 0 to 1 over no support."""
+    candidate = candidates(model, part)[0]
+    for values in model.sets:
+        support = candidate.at(values)
+        low, high = _ends(model, part, values, support)
+        x = np.linspace(-20, 20, 401)
+        found = model.values_at(part, x, values)
+        rises = np.all(np.isfinite(found)) and np.all(np.diff(found) >= -1e-9)
+        # without a support, only a function that rises everywhere is known to be wrong
+        sure = candidate.is_known or (rises and np.isfinite(low) and np.isfinite(high))
+        if sure and not np.allclose([low, high], [0, 1], atol=1e-6):
+            words = f"it runs from {low:.6g} to {high:.6g} over {support}, not from 0 to 1"
+            return Lead(model, "wrong", words)
+        if candidate.is_known and _falls(model, part, values, support):
+            return Lead(model, "wrong", "a distribution function never falls")
+    words = "it rises from 0 to 1 over no support that was tried: give support = (low, high)"
+    return Lead(model, "open", words)
+
+
+def _falls(model, part, values, support):
+    low = max(support.low, -20.0)
+    high = max(min(support.high, 20.0), low)
+    x = np.arange(low, high + 1) if support.discrete else np.linspace(low, high, 402)[1:-1]
+    found = model.values_at(part, x, values)
+    return bool(np.any(np.diff(found[np.isfinite(found)]) < -1e-9))
+
+
+def _has_steps(model, part):
+    """Return whether a distribution function is constant between integers."""
+    x = np.arange(-2.0, 12.0)
+    at_integers = model.values_at(part, x, model.sets[0])
+    between = model.values_at(part, x + 0.5, model.sets[0])
+    there = np.isfinite(at_integers) & np.isfinite(between)
+    rises = np.ptp(at_integers[there]) if np.any(there) else 0.0
+    return bool(rises > 0.01 and np.allclose(at_integers[there], between[there], atol=1e-12))
+
+
+def _derivative(model, part, values, support):
+    """Return the density of a distribution function: its derivative, or its steps."""
+
+    def log_density(x):
+        x = np.asarray(x, float)
+        # no step leaves the support
+        inside = np.minimum(x - support.low, support.high - x)
+        width = np.minimum(np.abs(inside), 1e-3 + np.abs(x))
+        with np.errstate(all="ignore"):
+            slope = richardson(lambda y: model.values_at(part, y, values), x, width, **DIFFERENCES)
+            return np.log(np.maximum(slope.value / width, 1e-300))
+
+    def log_mass(k):
+        k = np.asarray(k, float)
+        below = model.values_at(part, k - 1, values)
+        below = np.where(np.isfinite(below) & (below > 0), below, 0.0)
+        with np.errstate(all="ignore"):
+            return np.log(np.maximum(model.values_at(part, k, values) - below, 0.0))
+
+    return integrated(log_mass if support.discrete else log_density, support)
+
+
+def _ends(model, part, values, support):
+    """Return the values of a distribution function near both ends of a support."""
+    low = support.low if np.isfinite(support.low) else -FAR
+    high = support.high if np.isfinite(support.high) else FAR
+    if support.discrete:
+        found = model.values_at(part, np.array([low - 1, 0.5 * (low + high), high]), values)
+        # many distribution functions of integers are not defined below the first one
+        return np.array([found[0] if found[0] > 0 else 0.0, found[2]])
+    gap = 1e-12 * (1 + np.abs([low, high]))
+    return model.values_at(part, np.array([low + gap[0], 0.5, high - gap[1]]), values)[[0, 2]]
+
+
+def by_levels(model, part):
+    """Return the distribution of a quantile function, or of a sampler with one noise variable.
+
+    Parameters
+    ----------
+    model : ibpcl.verify.distributions.model.Model
+        Without densities.
+    part : ibpcl.verify.distributions.reading.Part
+        The quantile function or the sampler.
+
+    Returns
+    -------
+    lead : Lead
+        Without densities if it does not increase or decrease with its level.
+    """
+    densities = []
+    for values in model.sets:
+        density = _of_levels(model, part, values)
+        if density is None:
+            return Lead(model.having(lead=part), "open")
+        densities.append(density)
+    known = model.having(
+        lead=part, densities=tuple(densities), at=lambda values: _of_levels(model, part, values)
+    )
+    known = known.having(is_discrete=densities[0].support.discrete)
+    return Lead(known, "right", notes=(f"without a density, {part.name} was taken as right",))
+
+
+def _of_levels(model, part, values):
+    """Return the distribution of a function of one level; None if it is not monotone."""
+    if part.takes_value:
+        kinds = {part.variable: "uniform"}
+        options = model.options(part, values)
+    else:
+        noise = noise_of(part, model.parameters)
+        if not noise.is_integrable:
+            return None
+        kinds = noise.kinds
+        options = {name: values[name] for name in part.names if name in values}
+    sampler = model.callable_of(part, values)
+    if part.takes_value:
+        plain = sampler
+
+        def sampler(**given):
+            return plain(given.pop(part.variable), **given)
+
+    rng = np.random.default_rng(0)
+    noise = {name: quantile_of(kind, rng.uniform(size=DRAWS)) for name, kind in kinds.items()}
+    tested = called(sampler, noise, options)
+    if tested.ndim > 1 or not np.all(np.isfinite(tested)):
+        return None
+    if np.all(tested == np.round(tested)):
+        return _of_integers(sampler, kinds, options, tested)
+    if len(kinds) > 1:
+        return None
+    name, kind = next(iter(kinds.items()))
+
+    def of_level(levels):
+        flat = quantile_of(kind, np.ravel(levels))
+        return called(sampler, {name: flat}, options).reshape(np.shape(levels))
+
+    steps = np.diff(of_level(LEVELS))
+    if np.all(steps > 0):
+        return integrated_quantile(of_level)
+    if np.all(steps < 0):
+        return integrated_quantile(lambda levels: of_level(1 - np.asarray(levels)))
+    return None
+
+
+def _of_integers(sampler, kinds, options, tested):
+    """Return the probabilities of integers, by the means of their indicators over the noise."""
+    low = tested.min() - FURTHER
+    states = np.arange(low, min(tested.max(), low + MOST_STATES) + FURTHER + 1)
+
+    def indicators(**values):
+        x = real(sampler(**values))
+        return np.stack([(x == state) * 1.0 for state in states])
+
+    found = average(indicators, kinds, options)
+    if np.sum(found.error) > MASS_ERROR or np.sum(found.mean) < 1 - MASS_ERROR:
+        return None
+    there = np.flatnonzero(found.mean > 0)
+    kept = slice(there[0], there[-1] + 1)
+    return of_masses(states[kept], found.mean[kept])

@@ -1,0 +1,453 @@
+"""The functions of a distribution in a user's file: plain functions, classes, SciPy's subclasses.
+
+The role of a function follows from its name, by the tables of
+:mod:`ibpcl.verify.distributions.vocabulary`.
+"""
+
+import inspect
+import sys
+from dataclasses import dataclass, field
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from ibpcl.verify.distributions import vocabulary
+from ibpcl.verify.distributions.calls import CallError, names_of, quiet
+from ibpcl.verify.distributions.quadrature import Support
+from ibpcl.verify.distributions.vocabulary import (
+    LEVEL,
+    NOISE_AND_PARAMETERS,
+    OF_DENSITY,
+    OF_NAME,
+    ROLES,
+    VALUE,
+    VARIABLES,
+    plain_name,
+    role_of,
+)
+
+
+class Part(NamedTuple):
+    """A user's function with its role.
+
+    Attributes
+    ----------
+    name : str
+        Name in the file; ``Class.method`` for a method.
+    role : str
+        A role of :data:`ibpcl.verify.distributions.vocabulary.ROLES`.
+    function : callable
+        The function, or the unbound method of a class.
+    names : list of str
+        Names of the arguments that a call gives, without ``self``.
+    owner : callable or None
+        Class of a method, or a function that makes its object.
+    """
+
+    name: str
+    role: str
+    function: object
+    names: tuple
+    owner: object = None
+
+    @property
+    def takes_value(self):
+        """True if the function takes a value of the random variable, or a level."""
+        return ROLES[self.role].takes in (VALUE, LEVEL)
+
+    @property
+    def takes_noise(self):
+        """True if the function takes noise or a generator."""
+        return ROLES[self.role].takes == NOISE_AND_PARAMETERS
+
+    @property
+    def variable(self):
+        """Argument that takes a value of the random variable.
+
+        It is the first one, unless only a later one has a usual name such as ``x``.
+        """
+        if self.names[0] in VARIABLES or ROLES[self.role].takes == LEVEL:
+            return self.names[0]
+        return next((name for name in self.names[1:] if name in VARIABLES), self.names[0])
+
+    @property
+    def rest(self):
+        """Names of the arguments that are parameters, perhaps with noise."""
+        if not self.takes_value:
+            return list(self.names)
+        return [name for name in self.names if name != self.variable]
+
+    @property
+    def parameters(self):
+        """Names of the arguments that are parameters, those of the constructor first."""
+        own = self.rest
+        if self.takes_noise:
+            own = [name for name in own if not vocabulary.is_noise(name)]
+        made = arguments_of(self.owner) if self.owner is not None else []
+        return list(dict.fromkeys([*made, *own]))
+
+    def named(self, role):
+        """Return the same function with another role."""
+        return self._replace(role=role)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Functions of one distribution.
+
+    Attributes
+    ----------
+    title : str
+        Name of the group.
+    parts : dict of str to Part
+        Functions by role; of two with one role, the last one in the file.
+    values : dict of str to object
+        Values of the file: ``support``, ``parameters``, and ``inputs`` from ``check_inputs``.
+    skipped : tuple of str
+        Functions that are not compared, each with the reason.
+    """
+
+    title: str
+    parts: dict = field(default_factory=dict)
+    values: dict = field(default_factory=dict)
+    skipped: tuple = ()
+
+    @property
+    def names(self):
+        """Names of the functions; methods without the name of their class."""
+        return [part.name.rpartition(".")[2] for part in self.parts.values()]
+
+    @property
+    def has_density(self):
+        """Whether a function of the group is a density."""
+        return any(role in self.parts for role in (*OF_DENSITY, "log_q", "log_p"))
+
+    @property
+    def is_checkable(self):
+        """True if at least two functions, or a density and its integral, can be compared."""
+        parts = self.parts
+        if any(part.takes_value and not part.names for part in parts.values()):
+            return False
+        posterior = {"log_joint", "log_likelihood", "log_prior"} & set(parts)
+        if posterior and not {"bound", "log_evidence", "log_q"} & set(parts):
+            return False  # a posterior density is usually not normalized
+        found = [needed for needed in vocabulary.NEEDED if needed <= set(parts)]
+        alone = {"sample", "mean"} <= set(parts) and "cdf" not in parts
+        if alone and not set(parts["mean"].names) <= set(parts["sample"].names):
+            found = [needed for needed in found if "sample" not in needed]
+        return bool(found)
+
+
+def arguments_of(function, takes_noise=False):
+    """Return the names of the arguments that a check gives.
+
+    Optional arguments are left alone, except numbers whose name the vocabulary knows.
+
+    Parameters
+    ----------
+    function : callable
+        The function or class.
+    takes_noise : bool
+        Whether optional noise and generators are given.
+
+    Returns
+    -------
+    names : list of str
+        Names in the order of the signature.
+
+    Raises
+    ------
+    CallError
+        If the signature is unknown.
+
+    Examples
+    --------
+    >>> def f(x, data=None, rate=1.0, terms=3000): ...
+    >>> arguments_of(f)
+    ['x', 'rate']
+    """
+    names = names_of(function)
+    known = inspect.signature(function).parameters
+
+    def is_given(name):
+        default = known[name].default
+        if default is inspect.Parameter.empty:
+            return True
+        if takes_noise and vocabulary.is_noise(name):
+            return True
+        number = isinstance(default, (int, float)) and not isinstance(default, bool)
+        return number and bool(vocabulary.domain(name))
+
+    return [name for name in names if is_given(name)]
+
+
+def part_of(name, role, function, owner=None):
+    """Return a function with its role.
+
+    Parameters
+    ----------
+    name, role : str
+        Name in the reports, and the role.
+    function : callable
+        The function, or the unbound method of a class.
+    owner : type or callable, optional
+        Class of a method, or a function that makes its object.
+
+    Returns
+    -------
+    part : Part
+        The function with the names of its arguments.
+    """
+    takes_noise = ROLES[role].takes == NOISE_AND_PARAMETERS
+    names = arguments_of(function, takes_noise)
+    return Part(name, role, function, tuple(names[1:] if owner is not None else names), owner)
+
+
+def group_of(title, functions, support=None, parameters=None):
+    """Return a group of given functions.
+
+    Parameters
+    ----------
+    title : str
+        Name of the group.
+    functions : dict of str to callable or None
+        Functions by role; None is left out.
+    support : (float, float), or callable, optional
+        Support of the distribution, or a function from parameters to supports.
+    parameters : dict or list of dict, optional
+        Parameters by name.
+
+    Returns
+    -------
+    group : Group
+        The functions with their roles.
+    """
+    parts = {}
+    for role, function in functions.items():
+        if function is not None:
+            label = getattr(function, "__name__", role)
+            parts[role] = part_of(role if label == "<lambda>" else label, role, function)
+    given = {"support": support, "parameters": parameters}
+    return Group(title, parts, {key: value for key, value in given.items() if value is not None})
+
+
+def groups_in(module, taken=()):
+    """Return the groups of functions in a module that can be checked.
+
+    Parameters
+    ----------
+    module : module
+        The module.
+    taken : set of str
+        Names to leave out, such as those of gradients.
+
+    Returns
+    -------
+    groups : list of Group
+        The groups.
+    """
+    groups = {}
+    classes = []
+    for name, value in vars(module).items():
+        own = getattr(value, "__module__", "") == module.__name__
+        if name.startswith("_") or name in taken:
+            continue
+        if inspect.isclass(value) and own:
+            of_scipy = _is_subclass(value)
+            classes += (
+                groups_of_class(name, value, module) if of_scipy else [_of_class(name, value)]
+            )
+            continue
+        role, of = role_of(name)
+        group = groups.setdefault(of, Group(of)) if role else None
+        if role in ("support", "parameters"):
+            group.values[role] = value
+        elif role and inspect.isfunction(value) and own:
+            group.parts[role] = part_of(name, role, value)
+    inputs = _inputs_in(module)
+    found = _joined([*map(_settled, groups.values()), *classes])
+    for group in found:
+        group.values.setdefault("inputs", inputs)
+    return [group for group in found if group.is_checkable]
+
+
+def _inputs_in(module):
+    """Return the numbers by name from ``check_inputs`` of a module; empty without it."""
+    function = getattr(module, "check_inputs", None)
+    try:
+        given = quiet(function) if callable(function) else {}
+    except CallError:
+        return {}
+    if not isinstance(given, dict):
+        return {}
+    return {name: value for name, value in given.items() if np.ndim(value) == 0}
+
+
+def _settled(group):
+    """Return a group without names that mean something else when they stand alone."""
+    parts = dict(group.parts)
+    for name, needed in vocabulary.ONLY_BESIDE.items():
+        role = OF_NAME[name]
+        if role in parts and plain_name(parts[role].name).endswith(name) and needed not in parts:
+            del parts[role]
+    return Group(group.title, parts, group.values, group.skipped)
+
+
+def _joined(groups):
+    """Merge a group that cannot be checked into the group of the same name, or the only group."""
+    whole = [group for group in groups if group.is_checkable]
+    loose = [group for group in groups if not group.is_checkable]
+    found = []
+    for group in whole:
+        parts = dict(group.parts)
+        values = dict(group.values)
+        for other in loose:
+            akin = bool(other.title) and other.title.lower().rstrip(
+                "s"
+            ) == group.title.lower().rstrip("s")
+            # sample_q belongs to log_q, and any further word may name a bound or a divergence
+            beside = other.title in ("q", "p") and f"log_{other.title}" in group.parts
+            alone = len(whole) == 1 and (not other.title or not other.has_density)
+            if akin or beside or alone:
+                parts = {**other.parts, **parts}
+                values = {**other.values, **values}
+        title = group.title or "distribution"
+        found.append(Group(title, parts, values, group.skipped))
+    return found
+
+
+def _of_class(name, kind):
+    """Return the group of the methods and properties of a class."""
+    parts = {}
+    values = {}
+    skipped = []
+    methods = _defined_in(kind)
+    for key, value in methods.items():
+        role = OF_NAME.get(plain_name(key), "")
+        is_property = isinstance(value, property)
+        function = value.fget if is_property else value
+        if role == "support" and isinstance(value, (tuple, list, range)):
+            values[role] = value
+        elif role and role not in ("support", "parameters"):
+            if not inspect.isfunction(function):
+                skipped.append(f"{name}.{key} (not a plain method)")
+            elif not _is_abstract(function):
+                parts[role] = part_of(f"{name}.{key}", role, function, kind)
+    if "fit" in methods and set(parts) <= {"transform", "inverse"}:  # a scaler, PCA
+        parts = {}
+    try:
+        arguments_of(kind)
+    except CallError:
+        parts = {}
+    return _settled(Group(name, parts, values, tuple(skipped)))
+
+
+def _defined_in(kind):
+    """Return the attributes of a class and its parents that are defined in its module."""
+    found = {}
+    for parent in reversed(kind.__mro__):
+        if parent.__module__ == kind.__module__:
+            found.update(vars(parent))
+    return found
+
+
+def _is_abstract(function):
+    """Return whether a method does nothing but raise NotImplementedError."""
+    code = function.__code__
+    return "NotImplementedError" in code.co_names and len(code.co_names) == 1
+
+
+# Methods of SciPy's rv_continuous and rv_discrete by their role.
+OF_SCIPY = {
+    "_pdf": "density",
+    "_logpdf": "log_density",
+    "_pmf": "mass",
+    "_logpmf": "log_mass",
+    "_cdf": "cdf",
+    "_logcdf": "log_cdf",
+    "_sf": "survival",
+    "_logsf": "log_survival",
+    "_ppf": "quantile",
+    "_isf": "inverse_survival",
+    "_rvs": "sample",
+    "_entropy": "entropy",
+}
+# Methods that SciPy uses without values to compare.
+SILENT = ("_argcheck", "_get_support", "_shape_info", "_fitstart", "_updated_ctor_param")
+
+
+def _is_subclass(value):
+    """Return whether a class is derived from SciPy's rv_continuous or rv_discrete."""
+    stats = sys.modules.get("scipy.stats")
+    return stats is not None and issubclass(value, (stats.rv_continuous, stats.rv_discrete))
+
+
+def groups_of_class(name, kind, module):
+    """Return the groups of a subclass of SciPy's distributions, one for each object in a module.
+
+    Parameters
+    ----------
+    name : str
+        Name of the class.
+    kind : type
+        The class.
+    module : module
+        The module.
+
+    Returns
+    -------
+    groups : list of Group
+        Without an object in the module, the group of an object that is made with the arguments
+        that have no default.
+    """
+    made = {key: value for key, value in vars(module).items() if type(value) is kind}
+    if not made:
+        return [_of_scipy(name, name, kind, cache(kind), False)]
+    titles = [name] if len(made) == 1 else [f"{name} {key}" for key in made]
+    makers = [lambda value=value: value for value in made.values()]
+    pairs = zip(titles, makers, strict=True)
+    return [_of_scipy(title, name, kind, _signed(maker, []), True) for title, maker in pairs]
+
+
+def _signed(function, names):
+    """Return a function of named arguments that shows them in its signature."""
+
+    def signed(**options):
+        return function(**options)
+
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    signed.__signature__ = inspect.Signature([inspect.Parameter(name, keyword) for name in names])
+    return signed
+
+
+def _of_scipy(title, name, kind, maker, is_made):
+    """Return the group of an object of a subclass."""
+    methods = {key: value for key, value in _defined_in(kind).items() if inspect.isfunction(value)}
+    needed = [] if is_made else _required(kind)
+    owner = _signed(maker, needed)
+    found = {key: role for key, role in OF_SCIPY.items() if key in methods}
+    parts = {
+        role: part_of(f"{name}.{key}", role, methods[key], owner) for key, role in found.items()
+    }
+    shapes = next((p.rest for p in parts.values() if p.role not in ("sample", "entropy")), [])
+    discrete = issubclass(kind, sys.modules["scipy.stats"].rv_discrete)
+
+    def support(**values):
+        made = owner(**{key: values[key] for key in needed})
+        low, high = made._get_support(*(values[each] for each in shapes))
+        return Support(float(low), float(high), discrete)
+
+    known = is_made or "_get_support" in methods
+    values = {"support": _signed(support, [*needed, *shapes])} if known else {}
+    base = [key for key in methods if hasattr(kind.__base__, key) and not key.startswith("__")]
+    other = [key for key in base if key not in OF_SCIPY and key not in SILENT]
+    return Group(title, parts, values, tuple(f"{name}.{key} (no law for it)" for key in other))
+
+
+def _required(kind):
+    """Return the constructor arguments without a default."""
+    known = inspect.signature(kind).parameters.values()
+    plain = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    empty = inspect.Parameter.empty
+    return [each.name for each in known if each.kind in plain and each.default is empty]
