@@ -156,10 +156,12 @@ def with_guesses(target, given, missing, path, wrt):
     UserError
         If no guess runs the forward.  The message has a ``check_inputs`` to fill in.
     """
+    f = target.forward
     function, skip, holder, held = _source_of_guesses(target)
     beside = target.gradient if inspect.isroutine(target.gradient) else None
     unknown = guesses.unknown(function, skip, holder, {**held, **given}, beside)
-    unknown = unknown._replace(names=[name for name in unknown.names if name not in given])
+    names = [name for name in unknown.names if name not in given]
+    unknown = unknown._replace(names=[*names, *construction.arrays(f, given)])
     documented = unknown.documented
     is_hessian = kind_of(target.name) == "hvp"
     found = []
@@ -193,6 +195,8 @@ def with_guesses(target, given, missing, path, wrt):
             )
             continue
         found.append((made, guess))
+        raised_first = getattr(ready.forward, "raised", None)
+        wanted += guesses.changed(guess, str(raised_first)) if raised_first else []
         redraws = (made.hides or made.plain) and len(found) < REDRAWN
         is_known = documented.issuperset(unknown.names) and not redraws
         if made.cost == (0, 0, 0) or is_known or len(found) >= OPENED:
@@ -445,9 +449,7 @@ def _value(target, inputs):
 def _without_guess(target, missing, unknown, path, error):
     """Return the message for inputs that cannot be guessed, with a ``check_inputs`` to fill in."""
     why = f" ({str(error).removeprefix('check: ').partition('; ')[0]})" if error is not None else ""
-    more = []
-    if inspect.isclass(target.forward) and not is_function(target.forward):
-        more = [name for name in construction.required(target.forward) if name not in missing]
+    more = [name for name in construction.required(target.forward) if name not in missing]
     first = next(unknown._replace(names=[*missing, *more]).guesses(), {})
     known = {name: (first.get(name), name in unknown.documented) for name in [*missing, *more]}
     for name in more:

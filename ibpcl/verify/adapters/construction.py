@@ -1,5 +1,6 @@
 """Construction of an object from a class, with given arguments or at most two guessed numbers."""
 
+import inspect
 import itertools
 
 import numpy as np
@@ -10,6 +11,7 @@ from ibpcl.verify.adapters.draws import repeated
 from ibpcl.verify.adapters.methods import methods_of
 from ibpcl.verify.adapters.refusals import FormError, raised
 from ibpcl.verify.adapters.signatures import method_parameters, parameters_of
+from ibpcl.verify.adapters.static import is_function
 
 MOST = 2  # guessed arguments; more are asked for
 UNITS = 5  # outputs of a guessed layer
@@ -86,10 +88,34 @@ def required(kind):
     Returns
     -------
     list of str
-        Empty if the constructor takes any arguments.
+        Empty if the constructor takes any arguments, and for anything else than a class.
     """
+    if not inspect.isclass(kind) or is_function(kind):
+        return []
     parameters = parameters_of(kind.__init__, skip=1)
     return parameters.required if parameters.known and not parameters.open_ended else []
+
+
+def arrays(kind, given):
+    """Return the arguments of a constructor whose names are usual for weights and biases.
+
+    Parameters
+    ----------
+    kind : type or object
+        The class; anything else has none.
+    given : collection of str
+        Names of arguments that are known.
+
+    Returns
+    -------
+    list of str
+        They are guessed together with the inputs.
+    """
+    return [
+        name
+        for name in required(kind)
+        if name not in given and (words.is_weight(name) or words.is_vector(name))
+    ]
 
 
 def numbers_for(kind, name, shape):

@@ -27,6 +27,7 @@ from ibpcl.verify.adapters.build import (
 from ibpcl.verify.adapters.construction import constructed
 from ibpcl.verify.adapters.function import n_outputs, split
 from ibpcl.verify.adapters.methods import method_of, methods_of
+from ibpcl.verify.adapters.refusals import FormError, raised
 from ibpcl.verify.adapters.signatures import (
     method_parameters,
     parameters_of,
@@ -275,7 +276,27 @@ class Layer:
             keeps=_stores(self.forward),
         )
         ways = binding.readings_of(self.backward, self.received, forward, output)
-        return joined([build(self._routine(way, outputs)) for way in ways])
+        made = joined([build(self._routine(way, outputs)) for way in ways])
+        if made.raised is not None:
+            self._refuse_unset(made.raised)
+        return made
+
+    def _refuse_unset(self, error):
+        """Raise an error for a backward that may lack what others give it, and so raises."""
+        title = self._title(self.methods.backward)
+        if self.received.open_ended and not self.received.required:
+            raise FormError(
+                f"check: {raised(error, title)}; it takes any arguments: give its parameters names",
+                in_gradient=True,
+            ) from error
+        unset = [step for step, value in leaves.children(self.holder) if value is None]
+        if isinstance(error, (AttributeError, TypeError)) and "NoneType" in str(error) and unset:
+            raise FormError(
+                f"check: {raised(error, title)}; {', '.join(unset)} is None: if others set it, "
+                f"make an object in the file and set it: layer = {self.kind.__name__}(...), "
+                f"layer.{unset[0]} = value",
+                in_gradient=True,
+            ) from error
 
     def _routine(self, way, outputs):
         """Return how the object is run in one reading."""

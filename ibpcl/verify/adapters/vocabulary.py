@@ -229,6 +229,9 @@ LABELS = {
     "ytrain",
     "yonehot",
 }
+LABEL_WORDS = frozenset(
+    {"true", "expected", "target", "targets", "label", "labels", "actual", "truth"}
+)
 # data, dim, dtype
 _NOT_GRADIENTS = "at|im|ep|ec|t|ev|r|ilat|iv|ic|ur|eg|is|om|ef|en|es|et|oc|own|ouble|ay|eb|ummy"
 PREDICTIONS = {
@@ -771,7 +774,7 @@ def is_label(name):
     >>> is_label("y_true"), is_label("y_pred"), is_label("target")
     (True, False, True)
     """
-    return plain(name) in LABELS
+    return plain(name) in LABELS or not LABEL_WORDS.isdisjoint(tokens(name))
 
 
 def is_noise(name):
