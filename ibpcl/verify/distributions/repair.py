@@ -45,7 +45,8 @@ CONFUSED = (
 )
 # Usual slips: rank, kind, wrong pattern, right pattern, reason.  A, B and C are any expressions,
 # and VALUE a short one, FORMULA the same or a number; PARAMETER is each argument in turn, SIZE and
-# BATCH are two that count examples; TERMS is a number of terms, NUMBER a constant, RETURNED the result.
+# BATCH are two that count examples; TERMS is a number of terms, NUMBER a constant, and RETURNED the
+# result.
 REPAIRS = (
     (1, "complement", "1 - A", "A", "one minus `{A}` is not meant"),
     (3, "edit", "A ** B", "B ** A", "base and exponent are exchanged"),
