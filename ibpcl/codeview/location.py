@@ -31,7 +31,7 @@ class Location(NamedTuple):
     function : str
         Name of the function.
     cell : int
-        Number of the code cell in a notebook, from 1; 0 in a file.
+        In a notebook, the number of the code cell, from 1; otherwise 0.
     text : str
         The source line.
     foreign : bool
@@ -91,7 +91,7 @@ class Replacement(NamedTuple):
 
 
 class Span(NamedTuple):
-    """Where a node of a syntax tree stands in its file.
+    """Position of a node of a syntax tree in its file.
 
     Attributes
     ----------

@@ -125,7 +125,7 @@ class Agreement(NamedTuple):
         return {} if self.reasons is None else self.reasons.known
 
 
-class Claim(NamedTuple):
+class _Claim(NamedTuple):
     """The gradients of one input as the pair returns them, and the terms of the comparison.
 
     Attributes
@@ -199,7 +199,7 @@ def compared(problem, inputs, terms):
     result = Agreement(problem, {}, {}, [])
     steps = None
     for j in inputs:
-        claim = Claim(problem, j, [row[problem.wrt.index(j)] for row in gradients], terms)
+        claim = _Claim(problem, j, [row[problem.wrt.index(j)] for row in gradients], terms)
         entries = int(np.prod(problem.shape(j)))
         small = entries <= FULL_ENTRIES and entries * terms.w.shape[1] <= FULL_NUMBERS
         full = terms.mode == "full"

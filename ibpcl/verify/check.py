@@ -242,7 +242,7 @@ def check_pair(
 
 
 class Known(NamedTuple):
-    """What is known about a pair after a step of the check.
+    """Intermediate result: the verdicts and remarks on a pair after a step of the check.
 
     Attributes
     ----------
@@ -269,7 +269,7 @@ class Known(NamedTuple):
 
 
 def _steps(prepared, candidates):
-    """Yield what is known after each step; a time limit may end the check after any of them."""
+    """Yield the intermediate result of each step; a time limit may end the check after any step."""
     problem = prepared.problem
     known = Known(problem, None, prepared.mistakes, prepared.habits, prepared.notes)
     yield known

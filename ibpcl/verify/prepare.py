@@ -52,7 +52,7 @@ class Prepared(NamedTuple):
 
     @property
     def is_unfit(self):
-        """Whether the forward cannot be checked."""
+        """True if the forward cannot be checked."""
         return bool(self.mistakes) and self.mistakes[0].kind in UNFIT
 
     @property

@@ -107,7 +107,7 @@ def test_what_a_hand_in_forges_in_the_second_run_is_escaped_and_changes_no_point
         + '''
 if _verify is not None:
     class _Item:
-        name, ok, numbers = "mu", False, {"where": "line 3: LEAK"}
+        name, ok, where = "mu", False, "line 3: LEAK"
         words = "<script>" + "\\x1b[31m" + "x" * 5000
     class _Report:
         inputs = [_Item]

@@ -74,8 +74,22 @@ def test_a_report_comes_back_from_json_as_it_was():
         report = check(forward, vjp, POINT)
         again = Report.from_dict(json.loads(json.dumps(report.to_dict(), allow_nan=False)))
         assert again.text() == report.text() and again.verdict == report.verdict
+        assert again.to_dict() == report.to_dict() and again.where == report.where
     with pytest.raises(KeyError, match="notes"):
         Report.from_dict({"title": "f_vjp", "inputs": [], "problems": []})
+
+
+def test_a_place_and_its_repair_come_back_from_json():
+    def swapped(d, cache):
+        return d * np.cos(cache[1]), d.sum(axis=0)
+
+    report = check(forward, swapped, POINT)
+    again = Report.from_dict(json.loads(json.dumps(report.to_dict(), allow_nan=False)))
+    item = again["x"]
+    assert item.where == report["x"].where and item.where.function.endswith("swapped")
+    assert item.where.text == "return d * np.cos(cache[1]), d.sum(axis=0)"
+    assert item.repair == report["x"].repair and "0" in item.repair[0].text
+    assert not again["b"].where and again["b"].repair == ()
 
 
 def test_nothing_at_all_proves_nothing():

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -181,11 +182,14 @@ def test_a_right_gradient_gives_no_result(log):
     assert code == 0 and made["runs"][0]["results"] == []
 
 
-def test_a_mistake_in_a_notebook_names_its_cell(log):
+@pytest.mark.parametrize(
+    "returned", ["dout @ w.T, x.T @ dout * 2", "dout @ w, x.T @ dout", "(dout @ w)[0, 99], dout"]
+)
+def test_a_mistake_in_a_notebook_names_its_cell(log, returned):
     cells = [
         "import numpy as np",
         "def f(x, w):\n    return x @ w, (x, w)",
-        "\ndef f_vjp(dout, cache):\n    x, w = cache\n    return dout @ w.T, x.T @ dout * 2",
+        f"\ndef f_vjp(dout, cache):\n    x, w = cache\n    return {returned}",
     ]
     notebook = {
         "cells": [{"cell_type": "code", "source": cell, "metadata": {}} for cell in cells],
@@ -194,11 +198,13 @@ def test_a_mistake_in_a_notebook_names_its_cell(log):
         "nbformat_minor": 5,
     }
     code, made = log(json.dumps(notebook), "mine.ipynb")
-    (result,) = made["runs"][0]["results"]
-    (place,) = result["locations"]
-    assert code == 1 and place["physicalLocation"] == {"artifactLocation": {"uri": "mine.ipynb"}}
-    assert place["logicalLocations"][0]["name"].startswith("cell 3, line ")
-    assert "fixes" not in result
+    assert code == 1 and made["runs"][0]["results"]
+    for result in made["runs"][0]["results"]:
+        (place,) = result["locations"]
+        assert place["physicalLocation"] == {"artifactLocation": {"uri": "mine.ipynb"}}
+        assert place["logicalLocations"][0]["name"].startswith("cell 3, line ")
+        assert re.search(r"line (\d+)", result["message"]["text"]).group(1) in "24"
+        assert "fixes" not in result
 
 
 def test_a_wrong_distribution_points_to_its_function(log):

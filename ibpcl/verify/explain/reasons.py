@@ -104,7 +104,7 @@ def explain(problem, verdicts, truths, terms, limit=None, known=None):
         The verdicts on the pair.  Those with a reason are changed.
     truths : dict
         The derivatives of the pair, by position of the input.
-    terms : ibpcl.verify.check.Terms
+    terms : ibpcl.verify.agreement.Terms
         How pairs are compared.
     limit : tuple of (Problem, Finding), optional
         The pair without the limits of its gradient, and the note on them.
@@ -312,7 +312,7 @@ def _in_double(result, verdicts, exact, guards, terms, inputs, errors):
         The pair without its casts.
     guards : Guards
         The guards of the pair.
-    terms : ibpcl.verify.check.Terms
+    terms : ibpcl.verify.agreement.Terms
         How pairs are compared.
     inputs : list of int
         Positions of inputs that are not right.

@@ -168,7 +168,7 @@ KINDS = ("ok", *TABLE)
 
 
 class Reason(NamedTuple):
-    """What explains the whole difference between a gradient and the derivatives of the forward.
+    """Explanation of the whole difference between a gradient and the derivatives of the forward.
 
     It stands beside a verdict.  See :mod:`ibpcl.verify.explain.reasons`.
 

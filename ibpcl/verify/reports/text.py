@@ -59,7 +59,7 @@ def of_input(item):
 
 
 def grouped(items):
-    """Return verdicts in lists that say the same about several inputs.
+    """Group verdicts that are equal for several inputs.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def _first(report):
 
 
 def _of_group(items):
-    """Return the lines on inputs about which the verdicts say the same."""
+    """Return the lines on inputs with equal verdicts."""
     first = items[0]
     names = ", ".join(item.name for item in items)
     single = len(items) == 1
