@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.verify.agreement import at_kink
+from ibpcl.verify.comparison import at_kink
 from ibpcl.verify.derivative.clock import TimeUp
 from ibpcl.verify.derivative.contract import breaches
 from ibpcl.verify.explain.evidence import Evidence

@@ -4,9 +4,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ibpcl.verify.agreement import MOST_ENTRIES, entries_to_look_at
 from ibpcl.verify.derivative.problem import make_problem
 from ibpcl.verify.explain.evidence import close, neighbour
+from ibpcl.verify.large_inputs import MOST_ENTRIES, entries_to_look_at
 
 
 def problem_of(f, *inputs, wrt=None):

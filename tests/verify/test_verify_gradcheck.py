@@ -463,7 +463,7 @@ def test_wrong_entries_that_are_spread_over_a_large_input_are_found():
 
 
 def test_directions_that_fail_are_enough_to_call_a_gradient_wrong(monkeypatch):
-    monkeypatch.setattr("ibpcl.verify.agreement.PROBES", 0)
+    monkeypatch.setattr("ibpcl.verify.large_inputs.PROBES", 0)
     x = np.random.default_rng(0).normal(size=20_000)
     report = check(lambda x: ((x * x).sum(), x), square_but(7), (x,))
     assert report["x"].kind == "wrong"

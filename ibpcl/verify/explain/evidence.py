@@ -9,9 +9,9 @@ from functools import cached_property
 
 import numpy as np
 
-from ibpcl.verify.agreement import entries_to_look_at
 from ibpcl.verify.derivative.witness import measure, refusals
 from ibpcl.verify.explain.symmetric import mirrored
+from ibpcl.verify.large_inputs import entries_to_look_at
 
 # A hypothesis may miss a gradient by this multiple of the error that a right gradient may have.
 SLACK = 30.0
