@@ -6,11 +6,11 @@ Each step is one function whose result has a name::
     Pair      prepare         -> Prepared       inputs, cotangents, side effects of the calls
     Prepared  agree           -> Agreement      gradients beside reference derivatives
               agree_elsewhere -> Agreement      the same at a point near by
-    both      explain         -> Explanation    names of the mistakes
+    both      conclude        -> Conclusion     names of the mistakes
     all       _report         -> Report
 
 The steps are in :mod:`~ibpcl.verify.prepare`, :mod:`~ibpcl.verify.agreement` and
-:mod:`~ibpcl.verify.explanation`.
+:mod:`~ibpcl.verify.conclusion`.
 """
 
 import contextlib
@@ -26,10 +26,10 @@ from ibpcl.verify.adapters.expression import kind_of
 from ibpcl.verify.adapters.forms import opened
 from ibpcl.verify.agreement import agree, agree_elsewhere
 from ibpcl.verify.arguments import check_numbers
+from ibpcl.verify.conclusion import conclude, confirm
 from ibpcl.verify.derivative.clock import Clock, TimeUp
 from ibpcl.verify.derivative.curves import Curves
 from ibpcl.verify.derivative.problem import Problem, make_problem
-from ibpcl.verify.explanation import confirm, explain
 from ibpcl.verify.prepare import blind_spots, prepare
 from ibpcl.verify.reports.readings import Case, agreed
 from ibpcl.verify.reports.report import InputVerdict, Report
@@ -286,7 +286,7 @@ def _steps(prepared, candidates):
     yield known
     near = agree_elsewhere(prepared, here)
     notes = (*known.notes, *near.notes, *blind_spots(problem, near.problem))
-    known = Known(problem, *explain(prepared, here, near, candidates), notes)
+    known = Known(problem, *conclude(prepared, here, near, candidates), notes)
     yield known
     if not known.mistakes:
         known = known._replace(verdicts=confirm(prepared.free, known.verdicts, prepared.terms))

@@ -13,7 +13,7 @@ from ibpcl.verify.reports.kinds import TABLE, UNFIT_TABLE, Kind
 from ibpcl.verify.reports.text import grouped
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
-LEVELS = {"wrong": "error", "undecided": "warning", "ok": "note"}
+LEVELS = {"wrong": "error", "undecided": "warning"}
 
 
 class Result(NamedTuple):
@@ -106,9 +106,11 @@ def _results(path, item):
 
 def _definition(path, name):
     """Return where a Python file defines a function or a class, from its text alone."""
-    if not path.endswith(".py"):
+    try:
+        tree = ast.parse(Path(path).read_bytes())
+    except (OSError, SyntaxError, ValueError):  # a notebook, or a file that is read in part
         return NOWHERE
-    for node in ast.walk(ast.parse(Path(path).read_bytes())):
+    for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name == name:
             return Location(path, node.lineno, end_line=node.lineno, function=name)
     return NOWHERE

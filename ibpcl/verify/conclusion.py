@@ -20,7 +20,7 @@ NON_DETERMINISTIC = ("noisy_gradient", "accumulates")
 ELSEWHERE = "right at the inputs given, wrong near by (your inputs hide it): "
 
 
-class Explanation(NamedTuple):
+class Conclusion(NamedTuple):
     """The verdicts with the names of mistakes.
 
     Attributes
@@ -38,7 +38,7 @@ class Explanation(NamedTuple):
     habits: list
 
 
-def explain(prepared, here, near, candidates=None):
+def conclude(prepared, here, near, candidates=None):
     """Name the mistake in every wrong gradient.
 
     Parameters
@@ -52,7 +52,7 @@ def explain(prepared, here, near, candidates=None):
 
     Returns
     -------
-    Explanation
+    Conclusion
         Verdicts, side effects and notes.
     """
     terms = prepared.terms
@@ -86,7 +86,7 @@ def explain(prepared, here, near, candidates=None):
     for item in mistakes:
         for j in item.inputs:
             verdicts[j] = _blamed(verdicts[j], item)
-    return Explanation(verdicts, mistakes, habits)
+    return Conclusion(verdicts, mistakes, habits)
 
 
 def _kept(problem):
