@@ -223,6 +223,18 @@ def test_a_wrong_distribution_points_to_its_function(log):
     assert any(place.get("region", {}).get("startLine") == 8 for place in places)
 
 
+def test_a_forward_that_raises_is_underlined(log):
+    text = (
+        "import numpy as np\n\n\ndef f(x):\n    return missing(x), x\n\n\n"
+        "def f_vjp(dout, x):\n    return dout\n\n\ncheck_inputs = {'x': np.ones(3)}\n"
+    )
+    code, made = log(text)
+    (result,) = made["runs"][0]["results"]
+    (place,) = result["locations"]
+    assert (code, result["ruleId"]) == (1, "raises")
+    assert place["physicalLocation"]["region"]["startLine"] == 5
+
+
 @pytest.mark.parametrize("arguments", [["--sarif", "x.sarif"], ["mine.py", "--sarif", "no/x"]])
 def test_sarif_needs_a_file_to_check_and_a_folder(arguments, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)

@@ -101,7 +101,7 @@ def _results(path, item):
                 yield Result(LEVELS[verdict.verdict], verdict.kind, words, verdict.hint, where)
     elif item.verdict in ("wrong", "undecided"):
         kind = "raises" if item.verdict == "wrong" else "undecided"
-        yield Result(LEVELS[item.verdict], kind, item.words, TABLE[kind].hint)
+        yield Result(LEVELS[item.verdict], kind, item.words, TABLE[kind].hint, item.where)
 
 
 def _definition(path, name):

@@ -22,12 +22,13 @@ from ibpcl.verify.adapters.expression import is_users, record_of
 from ibpcl.verify.adapters.guesses import described
 from ibpcl.verify.adapters.inputs import is_input, other_choices, ready, refuse_shapes
 from ibpcl.verify.adapters.loss import returns_gradients
-from ibpcl.verify.adapters.refusals import FormError, raised
+from ibpcl.verify.adapters.refusals import FormError, place_of, raised
 from ibpcl.verify.adapters.target import Target
 from ibpcl.verify.check import check
 from ibpcl.verify.derivative.clock import TimeUp
 from ibpcl.verify.distributions.checking import check_group
 from ibpcl.verify.distributions.reading import groups_in
+from ibpcl.verify.reports.plain import plain
 from ibpcl.verify.reports.readings import Case, agreed
 from ibpcl.verify.running.trap import Trap, limit
 from ibpcl.verify.running.user import Request, checked
@@ -627,6 +628,7 @@ def without_report(trap, loaded, target, request):
         return {
             "state": "wrong",
             "words": f"it raises {raised(cause, '').removeprefix(' raises ')}",
+            "where": plain(place_of(cause)),
         }
     if isinstance(error, (ValueError, TypeError)):
         path = request.path if words.startswith("check_inputs") else title

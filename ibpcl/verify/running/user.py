@@ -15,11 +15,13 @@ import dis
 import sys
 from dataclasses import asdict, dataclass, field, replace
 
+from ibpcl.codeview.location import NOWHERE, Location
 from ibpcl.errors import UserError
 from ibpcl.sandbox import boxes
 from ibpcl.sandbox.worker import Ended, Failed, Limit, Worker
 from ibpcl.verify.adapters.loading import source_of
 from ibpcl.verify.distributions.report import ForwardReport
+from ibpcl.verify.reports.plain import plain, typed
 from ibpcl.verify.reports.report import Report
 from ibpcl.verify.running.trap import Trap
 
@@ -157,6 +159,8 @@ class Checked:
         Duration of the check.
     forwards : ForwardReport or None
         The report on the functions of a distribution.
+    where : Location
+        The line that raises, if there is no report; false if unknown.
     """
 
     title: str
@@ -166,6 +170,7 @@ class Checked:
     figures: str = ""
     seconds: float = 0.0
     forwards: ForwardReport | None = None
+    where: Location = NOWHERE
 
     def text(self):
         """Return the report, or the verdict with its reason, as text."""
@@ -185,7 +190,7 @@ class Checked:
             **(
                 {"numbers": (self.report or self.forwards).to_dict()}
                 if self.report or self.forwards
-                else {"numbers": {}, "error": self.words}
+                else {"numbers": {}, "error": self.words, "where": plain(self.where)}
             ),
         }
 
@@ -315,7 +320,9 @@ def checked(title, message):
                 return Checked(title, forwards.verdict, seconds=seconds, forwards=forwards)
         if "report" not in message:
             state = message["state"] if message["state"] in ("undecided", "refused") else "wrong"
-            return Checked(title, state, str(message["words"]))
+            where = message.get("where")
+            where = typed(Location, where, {}) if where else NOWHERE
+            return Checked(title, state, str(message["words"]), where=where)
         report = Report.from_dict({**message["report"], "title": title})
         if report.text() and report.inputs:
             return Checked(
