@@ -22,6 +22,40 @@ MOST_STRIDE = 8  # larger integers are not taken for strides
 MOST_SOURCES = 8  # largest number of new values that are tried for an array in a loop
 
 
+class Everything:
+    """A filter of edits that allows all of them."""
+
+    linear = True
+
+    def suspect(self, node):
+        """Return True: any expression may be wrong.
+
+        Parameters
+        ----------
+        node : ast.AST
+            The expression.
+
+        Returns
+        -------
+        bool
+        """
+        return True
+
+    def allow(self, edit):
+        """Return True: any edit may be tried.
+
+        Parameters
+        ----------
+        edit : Edit
+            The edit.
+
+        Returns
+        -------
+        bool
+        """
+        return True
+
+
 @functools.cache
 def _tables(rows):
     """Return the tables for each role of a place, with further rows for formulas."""

@@ -236,7 +236,7 @@ class Match:
                 return False
             if isinstance(pattern.func, ast.Name):
                 self.call = node
-            given = _arguments(node, self.known.values)
+            given = arguments_of(node, self.known.values)
             count = len(pattern.args)
             return len(given) >= count and self.binds(pattern.args, given[:count])
         if isinstance(pattern, ast.Name):
@@ -297,7 +297,7 @@ class Match:
             return
         given = {word.arg for word in new.keywords}
         new.keywords += [word for word in node.keywords if word.arg not in given]
-        rest = _arguments(node, self.known.values)[len(new.args) :]
+        rest = arguments_of(node, self.known.values)[len(new.args) :]
         if "axis" in given and rest:  # it was given by its position
             axis = next(word for word in new.keywords if word.arg == "axis")
             new.keywords.remove(axis)
@@ -337,7 +337,7 @@ class Match:
             return axis and not (named and self.known.values)
         if not self.known.values:
             return True
-        given = _arguments(self.call, self.known.values)
+        given = arguments_of(self.call, self.known.values)
         alone = len(given) == 1 and not self.call.keywords
         return alone and np.shape(self.value) == np.shape(value_at(given[0], self.known.values))
 
@@ -386,14 +386,26 @@ def infix(node, values):
     ast.AST
     """
     if isinstance(node, ast.Call) and name_of(node.func) in ("dot", "matmul"):
-        arguments = _arguments(node, values)
+        arguments = arguments_of(node, values)
         if len(arguments) == 2:
             return ast.BinOp(arguments[0], ast.MatMult(), arguments[1])
     return node
 
 
-def _arguments(call, values):
-    """Return the arguments of a call; for an array's method, the array comes first."""
+def arguments_of(call, values):
+    """Return the arguments of a call; for an array's method, the array comes first.
+
+    Parameters
+    ----------
+    call : ast.Call
+        The call.
+    values : dict
+        The recorded value of each place, by its number; empty if nothing was recorded.
+
+    Returns
+    -------
+    list of ast.AST
+    """
     return [call.func.value, *call.args] if _is_method(call, values) else call.args
 
 

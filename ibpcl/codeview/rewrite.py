@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import combinations
 from typing import NamedTuple
 
-from ibpcl.codeview.syntax import parsed, text_of
+from ibpcl.codeview.syntax import parsed, put, text_of
 
 
 class Edit(NamedTuple):
@@ -47,34 +47,6 @@ class Edit(NamedTuple):
         """
         undone = [put(*item) for item in self.puts]
         return self._replace(puts=tuple(reversed(undone)))
-
-
-def put(parent, field, index, new):
-    """Replace one node of a syntax tree.
-
-    Parameters
-    ----------
-    parent : ast.AST
-        The node that contains the old node.
-    field : str
-        Name of the field of the parent.
-    index : int or None
-        Index in that field, None if the field is not a list.
-    new : ast.AST
-        The new node.
-
-    Returns
-    -------
-    tuple
-        (parent, field, index, old node), which undoes the replacement.
-    """
-    old = getattr(parent, field) if index is None else getattr(parent, field)[index]
-    ast.fix_missing_locations(new)
-    if index is None:
-        setattr(parent, field, new)
-    else:
-        getattr(parent, field)[index] = new
-    return parent, field, index, old
 
 
 class Slot(NamedTuple):

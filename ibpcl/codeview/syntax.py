@@ -30,6 +30,7 @@ from ibpcl.codeview.location import (
 # Folders with files that are not the user's: this package, Python and its libraries.
 LIBRARIES = (Path(__file__).parents[1], sys.prefix, sys.base_prefix)
 WATCH = "__watch__"
+VERSION = "__codeview_version__"  # attribute of a changed function: the original and the trees
 SHELL = "<gradient without source>"  # the file of a function around such a gradient
 MOST_ITEMS = 20  # largest number of items read from a cache, a list or an object
 OTHER = object()  # stands for a value that is neither an array nor a number
@@ -97,10 +98,10 @@ class Code:
     def __init__(self, function, executed=()):
         self.adapters = []
         owner = None
-        changes = getattr(function, "changes", None)
-        # a changed version of a function: read the original, and repeat the change
-        if changes is not None:
-            function, executed, change = changes
+        # a version of a function: read the original, with the trees of the version
+        original, known, trees = getattr(function, VERSION, (function, (), {}))
+        function = self.original = original
+        executed = {*known, *executed}
         while hasattr(function, "around"):
             self.adapters.append(function)
             owner = function.owner
@@ -118,26 +119,14 @@ class Code:
         self._add(self.function, owner or (type(self.bound) if self.bound is not None else None))
         self.name = next(iter(self.trees))
         self.owners.pop(self.name, None)
+        self.trees.update(copy.deepcopy(trees))
         self._number()
-        if changes is not None:
-            change(self)
 
     def _number(self):
         """Number the places of the trees."""
         self.places = [place for tree in self.trees.values() for place in _places(tree)]
         for number, place in enumerate(self.places):
             place.node.place = number  # survives a deep copy
-
-    def with_trees(self, trees):
-        """Replace the trees by changed ones of the same functions.
-
-        Parameters
-        ----------
-        trees : dict
-            Syntax trees by the names of the functions.  They are copied.
-        """
-        self.trees = copy.deepcopy(trees)
-        self._number()
 
     def _add(self, function, owner=None):
         """Add a function or a method, and the functions of its file that it calls."""
@@ -196,6 +185,34 @@ class Code:
             Bound and adapted like the original.
         """
         return self._made(self._compiled(list(self.trees.values())))
+
+    def version(self, puts):
+        """Return the function with some nodes replaced.
+
+        Parameters
+        ----------
+        puts : sequence of tuple
+            The replaced nodes; see :func:`put`.  They are put back afterwards.
+
+        Returns
+        -------
+        callable
+            :class:`Code` can read it again.
+        """
+        undo = [put(*item) for item in puts]
+        try:
+            compiled = self.compile()
+            trees = copy.deepcopy(self.trees)
+        finally:
+            for item in reversed(undo):
+                put(*item)
+
+        def function(*arguments, **options):
+            return compiled(*arguments, **options)
+
+        function.__name__ = getattr(self.original, "__name__", "f")
+        setattr(function, VERSION, (self.original, self.executed, trees))
+        return function
 
     def _compiled(self, trees):
         """Return compiled trees.  Annotations are not evaluated: their names may be missing."""
@@ -707,44 +724,6 @@ class Recording:
         self.executed = sum(self.counts.values())
 
 
-def changed(function, executed, change):
-    """Return a changed version of a function.
-
-    Parameters
-    ----------
-    function : callable
-        The original function.
-    executed : set of code
-        The code objects that it runs.
-    change : callable
-        ``change(code)`` changes the trees of the function's
-        :class:`ibpcl.codeview.syntax.Code`.
-
-    Returns
-    -------
-    callable
-        The compiled function.  Its attribute ``changes`` lets ``Code`` read it with the change.
-    """
-    plain = unwrapped(function)
-    code = Code(plain, executed)
-    change(code)
-    compiled = code.compile()
-
-    def changed_function(*arguments, **options):
-        return compiled(*arguments, **options)
-
-    changed_function.__name__ = getattr(function, "__name__", "f")
-    base, known, first = getattr(plain, "changes", (plain, frozenset(), None))
-
-    def both(code):
-        if first is not None:
-            first(code)
-        change(code)
-
-    changed_function.changes = (base, known | executed, both)
-    return changed_function
-
-
 def unwrapped(function):
     """Return the function inside decorators that keep it as ``__wrapped__``.
 
@@ -756,11 +735,39 @@ def unwrapped(function):
     Returns
     -------
     callable
-        A function made by :func:`changed` is returned as it is.
+        A function made by :meth:`Code.version` is returned as it is.
     """
-    while hasattr(function, "__wrapped__") and not hasattr(function, "changes"):
+    while hasattr(function, "__wrapped__") and not hasattr(function, VERSION):
         function = function.__wrapped__
     return function
+
+
+def put(parent, field, index, new):
+    """Replace one node of a syntax tree.
+
+    Parameters
+    ----------
+    parent : ast.AST
+        The node that contains the old node.
+    field : str
+        Name of the field of the parent.
+    index : int or None
+        Index in that field, None if the field is not a list.
+    new : ast.AST
+        The new node.
+
+    Returns
+    -------
+    tuple
+        (parent, field, index, old node), which undoes the replacement.
+    """
+    old = getattr(parent, field) if index is None else getattr(parent, field)[index]
+    ast.fix_missing_locations(new)
+    if index is None:
+        setattr(parent, field, new)
+    else:
+        getattr(parent, field)[index] = new
+    return parent, field, index, old
 
 
 def parsed(text):

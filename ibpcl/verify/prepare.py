@@ -9,7 +9,7 @@ from ibpcl.verify.agreement import Terms
 from ibpcl.verify.derivative.contract import nonlinear_inputs
 from ibpcl.verify.derivative.problem import Problem
 from ibpcl.verify.explain.evidence import neighbour
-from ibpcl.verify.explain.uses import inspect_uses
+from ibpcl.verify.explain.side_effects import inspect_uses
 from ibpcl.verify.reports.kinds import UNFIT
 from ibpcl.verify.reports.words import Note
 from ibpcl.verify.restoring import State
@@ -109,7 +109,7 @@ def prepare(problem, wrt=None, rtol=None, seed=0, mode="auto"):
     prepared = prepared._replace(notes=(Note(native),) if native else ())
     if mistakes or not nonlinear_inputs(problem, w[0]):
         return prepared
-    from ibpcl.verify.explain.limits import without_limits  # reads the source
+    from ibpcl.verify.explain.guards import without_limits  # reads the source
 
     free, finding = without_limits(problem, w[0])
     if finding is None:

@@ -1,6 +1,6 @@
 """Requirements on a pair before its gradient can be judged, and state that it keeps between calls.
 
-Its behaviour when it is called again is examined in :mod:`ibpcl.verify.explain.uses`.
+Its behaviour when it is called again is examined in :mod:`ibpcl.verify.explain.side_effects`.
 """
 
 import ast

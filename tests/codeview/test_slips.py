@@ -5,7 +5,7 @@ import ast
 import numpy as np
 import pytest
 
-from ibpcl.codeview.edits import edits_of
+from ibpcl.codeview.edits import Everything, edits_of
 from ibpcl.codeview.planting import SENTENCES, planted
 from ibpcl.codeview.search import search
 from ibpcl.codeview.syntax import Code, Recording
@@ -13,18 +13,6 @@ from ibpcl.codeview.syntax import Code, Recording
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(3, 4))
 W = RNG.normal(size=(4, 5))
-
-
-class Everything:
-    """A filter that allows every edit."""
-
-    linear = True
-
-    def suspect(self, node):
-        return True
-
-    def allow(self, edit):
-        return True
 
 
 def rescale(x, w):

@@ -28,12 +28,11 @@ import ibpcl.codeview.edits as edits
 import ibpcl.codeview.patterns as patterns
 import ibpcl.codeview.slips as slips
 import ibpcl.codeview.variables as variables
-import ibpcl.verify.explain.holes as holes
-import ibpcl.verify.explain.known as known
-import ibpcl.verify.explain.matches as matches
+import ibpcl.verify.explain.known_arrays as known
+import ibpcl.verify.explain.missing_factor as missing_factor
+import ibpcl.verify.explain.missing_path as missing_path
 import ibpcl.verify.explain.naming as diagnosis
-import ibpcl.verify.explain.paths as paths
-import ibpcl.verify.explain.suspects as suspects
+import ibpcl.verify.explain.rewrites as rewrites
 import ibpcl.verify.explain.whole as whole
 import ibpcl.verify.prepare as preparation
 
@@ -65,7 +64,7 @@ PARTS = {
         ((whole, "few_entries"), (diagnosis, "few_entries")), none, (whole.few_entries,)
     ),
     "... transposed, reversed, shifted, summed": Part(
-        ((whole, "ways"),), tuple, (whole.ways, whole.rearranged)
+        ((whole, "rearrangements"),), tuple, (whole.rearrangements, whole.rearranged)
     ),
     "... swapped": Part(((whole, "swapped"),), none, (whole.swapped,)),
     "... another shape": Part(
@@ -88,26 +87,29 @@ PARTS = {
         ((variables, "_subsets"),), tuple, (variables._subsets,), True
     ),
     "suspects": Part(
-        ((suspects.Suspects, "suspect"), (suspects.Suspects, "allow")),
+        ((rewrites.Suspects, "suspect"), (rewrites.Suspects, "allow")),
         lambda: True,
-        (suspects,),
+        (rewrites.Suspects,),
         True,
     ),
-    "paths": Part(((diagnosis, "forgotten_path"),), dict, (paths,)),
-    "... two at once": Part(((paths, "_pair"),), list, (paths._pair,)),
+    "paths": Part(((diagnosis, "forgotten_path"),), dict, (missing_path,)),
+    "... two at once": Part(((missing_path, "_pair"),), list, (missing_path._pair,)),
     "places: measured at all": Part(
-        ((diagnosis, "holes"),), lambda: ([], set()), (holes, matches, known), True
+        ((diagnosis, "holes"),), lambda: ([], set()), (missing_factor, known), True
     ),
-    "... what belongs there": Part(((diagnosis, "best_match"),), none, (matches, known)),
-    **{f"... {stage}": Part((), none, (getattr(known.Known, stage),)) for stage in matches.STAGES},
-    "... order": Part(((diagnosis, "patterned"),), none, (matches.patterned,)),
+    "... what belongs there": Part(((diagnosis, "best_match"),), none, (missing_factor, known)),
+    **{
+        f"... {stage}": Part((), none, (getattr(known.Known, stage),))
+        for stage in missing_factor.STAGES
+    },
+    "... order": Part(((diagnosis, "patterned"),), none, (missing_factor.patterned,)),
     "the second point": Part(((preparation, "neighbour"),), none, (preparation.neighbour,), True),
 }
 
 
 def without_stage(stage):
     """Leave out one stage of the search for what belongs in a place."""
-    candidates = matches.candidates
+    candidates = missing_factor.candidates
     diagnosis.candidates = lambda hole, found, at: (
         [] if at == stage else candidates(hole, found, at)
     )

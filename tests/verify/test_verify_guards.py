@@ -341,3 +341,15 @@ def test_a_guard_in_a_file_beside_is_found_and_named(tmp_path, monkeypatch):
     assert report.ok and report["z"].reason.where.position == "line 3 of losses_beside.py"
     wrong = check(layers.f, lambda d, c: 1.001 * layers.f_vjp(d, c), inputs, wrt=["z"])
     assert wrong["z"].verdict == "wrong"
+
+
+def test_a_bound_below_one_is_a_guard():
+    def capped(p):
+        return -np.log(np.clip(p, 1e-12, 1 - 1e-9) + np.minimum(p, 0.9999)), p
+
+    def without_the_bound(dout, p):
+        return -dout / p
+
+    p = np.array([0.99995, 0.3])
+    report = check(capped, without_the_bound, (p,))
+    assert report.verdict == "wrong" and report.inputs[0].reason.kind == "guard"

@@ -1,30 +1,38 @@
-"""Guards in the source of a pair, and the pair without them.
+"""Guards and limits in the source of a pair, and the pair without them.
 
 A guard makes a computation safe or cheap: an epsilon that is added inside a logarithm, a root or a
 divisor, a bound of ``np.maximum`` or ``np.clip``, a cast to float32, a result that is rounded.
 Guards are found in the source of the forward and of the gradient function, and both can be compiled
 without some of them.  If a gradient is right then, these guards explain its difference;
 :mod:`ibpcl.verify.explain.reasons` says what follows from this.
+
+A limit, such as clipping, is part of training and not of the derivative: a gradient that is limited
+on purpose is not linear in ``dout``.  A limit that does not act at the inputs changes no number
+there, and is a note.  A limit that acts makes the gradient wrong, and is the reason.
 """
 
 import ast
+import contextlib
 import copy
 import inspect
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 
 from ibpcl.codeview.location import Location
-from ibpcl.codeview.rewrite import in_place, put
+from ibpcl.codeview.patterns import arguments_of
+from ibpcl.codeview.rewrite import in_place
 from ibpcl.codeview.syntax import (
     Code,
     Recording,
-    changed,
     executed_by,
     name_of,
     text_of,
     unwrapped,
 )
+from ibpcl.verify.derivative.contract import nonlinear_inputs
+from ibpcl.verify.reports.kinds import Finding
 
 LARGEST = 1e-3  # largest epsilon in a bound or a condition
 LARGEST_ADDED = 0.1  # the same for one that is added
@@ -122,57 +130,71 @@ def guards_of(code, recording, casts=None):
 def _epsilon(code, place, value):
     """Return the guard at a place with a tiny number, added or as a bound; None elsewhere."""
     node = place.node
-    parent = place.parent
     if not isinstance(node, (ast.Constant, ast.Name, ast.Attribute)):
         return None
     value = node.value if isinstance(node, ast.Constant) else value
     if not isinstance(value, (float, int, np.floating)) or isinstance(value, bool):
         return None
-    bound = (
-        isinstance(parent, ast.Call) and place.field == "args" and name_of(parent.func) in BOUNDS
-    )
-    bound = bound or (
-        isinstance(parent, ast.keyword) and parent.arg in ("a_min", "a_max", "min", "max")
-    )
-    bound = bound or isinstance(parent, ast.Compare)
+    bound = _is_bound(place)
     added = not bound and _is_added(code, place)
-    if 0 < value <= (LARGEST_ADDED if added else LARGEST) and (bound or added):
-        if _is_step(code, value):
-            return None
-        return Guard(
-            "guard",
-            text_of(node),
-            code.line(node),
-            lambda scale: in_place(place, _quoted(node, _times(node, scale))),
-            value,
-            _without(code, place) if added else "",
-        )
     if 0 < 1 - value <= LARGEST and bound:
-        return Guard(
-            "guard",
-            text_of(node),
-            code.line(node),
-            lambda scale: in_place(
-                lambda scale: in_place(
-                    place, _quoted(node, ast.Constant(1 - (1 - float(value)) * scale))
-                ),
-            ),
-            1 - value,
+        size = 1 - value
+    elif 0 < value <= (LARGEST_ADDED if added else LARGEST) and not _is_step(code, value):
+        size = value
+    else:
+        return None
+
+    def scaled(scale):
+        if size == value:
+            new = ast.BinOp(node, ast.Mult(), ast.Constant(scale))
+        else:
+            new = ast.Constant(1 - float(size) * scale)
+        new.text = text_of(node)  # messages show the number as the user wrote it
+        return in_place(place, new)
+
+    if not bound and not added:
+        return None
+    without = _without(code, place) if added else ""
+    return Guard("guard", text_of(node), code.line(node), scaled, size, without)
+
+
+def _is_bound(place):
+    """Return whether a number is a bound of ``np.maximum``, ``np.clip`` and the like."""
+    parent = place.parent
+    return (
+        isinstance(parent, ast.Compare)
+        or (isinstance(parent, ast.keyword) and parent.arg in ("a_min", "a_max", "min", "max"))
+        or (
+            isinstance(parent, ast.Call)
+            and place.field == "args"
+            and name_of(parent.func) in BOUNDS
         )
-    return None
+    )
+
+
+def _around(code, place):
+    """Return the expressions around a place and the statement, the innermost first."""
+    tree = code.trees[place.function]
+    above = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+    nodes = [place.node]
+    while not isinstance(nodes[-1], ast.stmt):
+        nodes.append(above[nodes[-1]])
+    return nodes
+
+
+def _sharp_around(nodes):
+    """Return the innermost logarithm, root or quotient of some nodes; None without one."""
+    pairs = zip(nodes[1:], nodes, strict=False)
+    return next((outer for outer, inner in pairs if _is_sharp(outer, inner)), None)
 
 
 def _without(code, place):
     """Return the logarithm, root or quotient around an added number, without the number."""
-    tree = code.trees[place.function]
-    above = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
-    node = place.parent
-    while not _is_sharp(above[node], node):
-        node = above[node]
-        if isinstance(node, ast.stmt):
-            return ""
+    sharp = _sharp_around(_around(code, place)[1:])
+    if sharp is None:
+        return ""
     added = place.parent if isinstance(place.parent.op, ast.Mult) else place.node
-    return text_of(_Dropping(added.place).visit(copy.deepcopy(above[node])))
+    return text_of(_Dropping(added.place).visit(copy.deepcopy(sharp)))
 
 
 class _Dropping(ast.NodeTransformer):
@@ -201,39 +223,20 @@ def _is_added(code, place):
         return isinstance(other, ast.Call) and name_of(other.func) in ("eye", "identity")
     if not isinstance(parent.op, (ast.Add, ast.Sub)):
         return False
-    tree = code.trees[place.function]
-    above = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+    nodes = _around(code, place)
     # a bound, as in clip(p, eps, 1 - eps), but not a factor 1 + size
     if isinstance(other, ast.Constant):
-        return isinstance(above.get(parent), ast.Call) and name_of(above[parent].func) in BOUNDS
-    node = parent
-    while node in above and not isinstance(node, ast.stmt):
-        node, child = above[node], node
-        if _is_sharp(node, child):
-            return True
-    if isinstance(node, ast.Return):
+        return isinstance(nodes[2], ast.Call) and name_of(nodes[2].func) in BOUNDS
+    statement = nodes[-1]
+    if _sharp_around(nodes[1:]) is not None or isinstance(statement, ast.Return):
         return True
-    names = {
-        child_node.id
-        for target in getattr(node, "targets", [])
-        for child_node in ast.walk(target)
-        if isinstance(child_node, ast.Name)
-    }
-    names |= {
-        child_node.attr
-        for target in getattr(node, "targets", [])
-        for child_node in [target]
-        if isinstance(child_node, ast.Attribute)
-    }
+    targets = getattr(statement, "targets", ())
+    names = {name_of(part) for target in targets for part in ast.walk(target)} - {""}
     return any(
         _is_sharp(outer, inner)
-        for outer in ast.walk(tree)
+        for outer in ast.walk(code.trees[place.function])
         for inner in ast.iter_child_nodes(outer)
-        if names
-        & {
-            getattr(child_node, "id", getattr(child_node, "attr", ""))
-            for child_node in ast.walk(inner)
-        }
+        if names & set(map(name_of, ast.walk(inner)))
     )
 
 
@@ -249,32 +252,21 @@ def _is_sharp(node, child):
     )
 
 
-def _times(node, scale):
-    """Return the node of a product with a number."""
-    return ast.BinOp(node, ast.Mult(), ast.Constant(scale))
-
-
-def _quoted(node, changed):
-    """Return a changed number that messages show as the user wrote it."""
-    changed.text = text_of(node)
-    return changed
-
-
 def _is_step(code, value):
     """Return whether the source also divides by a number, as by the step of a difference."""
-    for tree in code.trees.values():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
-                numbers = [
-                    child.value
-                    for child in ast.walk(node.right)
-                    if isinstance(child, ast.Constant) and isinstance(child.value, float)
-                ]
-                if any(number in (value, 2 * value) for number in numbers) and not any(
-                    isinstance(child, ast.Add) for child in ast.walk(node.right)
-                ):
-                    return True
-    return False
+    divisors = [
+        list(ast.walk(node.right))
+        for tree in code.trees.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)
+    ]
+    return any(
+        getattr(part, "value", None) in (value, 2 * value)
+        for parts in divisors
+        if not any(isinstance(part, ast.Add) for part in parts)
+        for part in parts
+        if isinstance(part, ast.Constant) and isinstance(part.value, float)
+    )
 
 
 def _rounding(code, place):
@@ -282,21 +274,10 @@ def _rounding(code, place):
     node = place.node
     if not isinstance(node, ast.Call) or name_of(node.func) not in ("round", "around", "round_"):
         return None
-    values = [
-        *node.args[1:],
-        *(word.value for word in node.keywords if word.arg in ("decimals", "ndigits")),
-    ]
-    if isinstance(node.func, ast.Attribute) and not (
-        isinstance(node.func.value, ast.Name) and node.func.value.id in ("np", "numpy")
-    ):
-        inner = node.func.value
-        values = [*node.args, *values]
-    else:
-        inner = node.args[0] if node.args else None
-    if inner is None or not any(
-        isinstance(v, ast.Constant) and isinstance(v.value, int) and v.value >= DECIMALS
-        for v in values
-    ):
+    inner, *values = arguments_of(node, {}) or [None]
+    values += [word.value for word in node.keywords if word.arg in ("decimals", "ndigits")]
+    decimals = [v.value for v in values if isinstance(v, ast.Constant)]
+    if inner is None or not any(isinstance(n, int) and n >= DECIMALS for n in decimals):
         return None
     return Guard("cast", "the rounding", code.line(node), lambda scale: in_place(place, inner))
 
@@ -351,30 +332,6 @@ def _value(node, known):
     )
 
 
-class _Side(NamedTuple):
-    """One function of a pair.
-
-    Attributes
-    ----------
-    function : callable
-        The forward or the gradient function.
-    executed : set of code
-        The code objects that it runs.
-    recording : Recording
-        The values of its places.
-    casts : set of str or None
-        The casts that count as guards; see :func:`guards_of`.
-    count : int
-        Number of its guards.
-    """
-
-    function: object
-    executed: set
-    recording: Recording
-    casts: set | None
-    count: int
-
-
 class Guards:
     """The guards of a pair.
 
@@ -395,22 +352,19 @@ class Guards:
 
     def __init__(self, problem, w):
         self.found = []
-        self.sides = []
+        self.codes = [None, None]
         casts = None
-        for function, run in (
-            (problem.f, lambda f: problem.with_forward(f).call()),
-            (problem.f_vjp, lambda g: problem.with_gradient(g).gradients(w)),
+        for side, (function, run) in enumerate(
+            (
+                (problem.f, lambda f: problem.with_forward(f).call()),
+                (problem.f_vjp, lambda g: problem.with_gradient(g).gradients(w)),
+            )
         ):
             guards = []
-            try:
+            with contextlib.suppress(Exception):  # no source, or it does not run again
                 executed = executed_by(lambda run=run, function=function: run(function))
-                code = Code(unwrapped(function), executed)
-                recording = Recording(code, run)
-            except Exception:  # no source, or it does not run again
-                self.sides.append(None)
-            else:
-                guards = guards_of(code, recording, casts)
-                self.sides.append(_Side(function, executed, recording, casts, len(guards)))
+                code = self.codes[side] = Code(unwrapped(function), executed)
+                guards = guards_of(code, Recording(code, run), casts)
             casts = {guard.name for guard in guards if guard.kind == "cast"}
             self.found += guards
         self.casts = [n for n, guard in enumerate(self.found) if guard.kind == "cast"]
@@ -494,23 +448,11 @@ class Guards:
 
     def _scaled(self, chosen, scale):
         """Return the pair with some guards scaled; None if it fails then."""
-        functions = []
-        start = 0
-        for side, plain in zip(self.sides, (self.original.f, self.original.f_vjp), strict=True):
-            if side is None:
-                functions.append(plain)
-                continue
-            own = [n - start for n in chosen if 0 <= n - start < side.count]
-            start += side.count
-            functions.append(
-                changed(
-                    side.function,
-                    side.executed,
-                    lambda code, side=side, own=own: _apply(code, side, own, scale),
-                )
-                if own
-                else plain
-            )
+        functions = [self.original.f, self.original.f_vjp]
+        for side in (0, 1):
+            puts = [self.found[n].put(scale) for n in chosen if self.found[n].side == side]
+            if puts:
+                functions[side] = self.codes[side].version(puts)
         problem = self.original.with_forward(functions[0]).with_gradient(functions[1])
         try:
             with np.errstate(all="ignore"):
@@ -524,8 +466,131 @@ class Guards:
         return problem if np.all(np.isfinite(vector)) and finite else None
 
 
-def _apply(code, side, chosen, scale):
-    """Put scaled guards into the trees of a function."""
-    guards = guards_of(code, side.recording, side.casts)
-    for number in chosen:
-        put(*guards[number].put(scale))
+CALLS = ("clip", "minimum", "maximum", "min", "max")
+MOST_SHOWN = 2  # lines in a note
+
+
+def without_limits(problem, w):
+    """Return a pair without the limits of its gradient.
+
+    Parameters
+    ----------
+    problem : Problem
+        The pair and the point.
+    w : ndarray, shape (M,)
+        A cotangent of all outputs.
+
+    Returns
+    -------
+    problem : Problem
+        The same problem if its gradient is linear in ``dout``, or is not linear without limits
+        either.
+    limit : Finding or None
+        A note that names the limits; None if the problem is the same.
+    """
+    bent = nonlinear_inputs(problem, w)
+    if not bent:
+        return problem, None
+    try:
+        code = Code(problem.f_vjp)
+    except (ValueError, SyntaxError):
+        return problem, None
+    limits = _limits(code)
+    for choice in _choices(limits):
+        puts = [limits[number][1][alternative] for number, alternative in choice]
+        try:
+            again = problem.with_gradient(code.version(puts))
+            if nonlinear_inputs(again, w):
+                continue
+        except Exception:  # a modified function may raise anything
+            continue
+        places = [code.line(limits[number][0]) for number, _ in choice]
+        lines = list(dict.fromkeys(map(str, places)))
+        shown = "; ".join(lines[:MOST_SHOWN])
+        more = f" and {len(lines) - MOST_SHOWN} more" if len(lines) > MOST_SHOWN else ""
+        return again, Finding(
+            "not_linear",
+            f"the gradient is limited: {shown}{more}",
+            where=places[0],
+            inputs=tuple(bent),
+        )
+    return problem, None
+
+
+def _choices(limits):
+    """Yield the limits to remove, as pairs of a limit's number and an alternative's number."""
+    sizes = [len(alternatives) for _, alternatives in limits]
+    for number, size in enumerate(sizes):
+        for alternative in range(size):
+            yield [(number, alternative)]
+    if len(limits) > 1:
+        for alternative in range(max(sizes)):
+            yield [(number, min(alternative, size - 1)) for number, size in enumerate(sizes)]
+
+
+def _limits(code):
+    """Return (node, alternative replacements) for each limit in the source of a function."""
+    found = []
+    for place in code.places:
+        node = place.node
+        alternatives = []
+        if isinstance(node, ast.Call) and name_of(node.func) in CALLS:
+            alternatives = _limited(node)
+        elif isinstance(node, ast.IfExp):
+            alternatives = _without_rescaling(node)
+        if alternatives and not isinstance(place.parent, ast.Expr):
+            found.append((node, [in_place(place, new) for new in alternatives]))
+    for tree in code.trees.values():
+        for parent, field in product(ast.walk(tree), ("body", "orelse")):
+            statements = getattr(parent, field, None)
+            for index, statement in enumerate(statements if isinstance(statements, list) else ()):
+                if _is_call(statement) or _rescales(statement):
+                    empty = ast.copy_location(ast.Pass(), statement)
+                    found.append((statement, [(parent, field, index, empty)]))
+    return found
+
+
+def _limited(node):
+    """Return the values that a call may limit, the likeliest first."""
+    given = arguments_of(node, {})
+    return given[:2] if len(given) == len(node.args) > 1 else given[: len(given) - len(node.args)]
+
+
+def _without_rescaling(node):
+    """Return the plain branch of a conditional expression whose other branch is a product."""
+    return [
+        kept
+        for kept, other in ((node.orelse, node.body), (node.body, node.orelse))
+        if isinstance(kept, (ast.Name, ast.Attribute, ast.Constant)) and _is_product(other)
+    ]
+
+
+def _is_product(node):
+    return isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Div))
+
+
+def _is_call(statement):
+    """Return whether a statement is a call such as ``np.clip(dW, -5, 5, out=dW)``."""
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Call)
+        and name_of(statement.value.func) in CALLS
+    )
+
+
+def _rescales(statement):
+    """Return whether a statement is a condition under which gradients are only multiplied."""
+    return (
+        isinstance(statement, ast.If)
+        and not statement.orelse
+        and any(isinstance(node, ast.Compare) for node in ast.walk(statement.test))
+        and all(map(_multiplies, statement.body))
+    )
+
+
+def _multiplies(statement):
+    if isinstance(statement, ast.For):
+        return not statement.orelse and all(map(_multiplies, statement.body))
+    if isinstance(statement, ast.AugAssign):
+        return isinstance(statement.op, (ast.Mult, ast.Div))
+    return isinstance(statement, ast.Assign) and _is_product(statement.value)

@@ -3,8 +3,8 @@
 1. A mistake in the whole gradient (:mod:`ibpcl.verify.explain.whole`): its shape, its sign, a
    constant, a rearrangement, a sum.
 2. A mistake that one change of the source mends (:mod:`ibpcl.codeview.slips`).
-3. A path of the forward that was held constant (:mod:`ibpcl.verify.explain.paths`).
-4. A factor or term that is missing in one place (:mod:`ibpcl.verify.explain.holes`).
+3. A path of the forward that was held constant (:mod:`ibpcl.verify.explain.missing_path`).
+4. A factor or term that is missing in one place (:mod:`ibpcl.verify.explain.missing_factor`).
 5. If no hypothesis fits, a list of the excluded mistakes, and the lines where a single mistake can
    still be.
 
@@ -20,19 +20,19 @@ from ibpcl.codeview.location import Replacement
 from ibpcl.codeview.search import affordable
 from ibpcl.codeview.slips import LATE
 from ibpcl.codeview.syntax import Recording
-from ibpcl.verify.explain.bench import EDITING, FILLING, QUICK, Bench, find_edits
-from ibpcl.verify.explain.holes import background, holes
-from ibpcl.verify.explain.matches import (
+from ibpcl.verify.explain.missing_factor import (
     STAGES,
+    background,
     best_match,
     candidates,
+    holes,
     known_at,
     named,
     patterned,
 )
+from ibpcl.verify.explain.missing_path import forgotten_path, watched_forward
 from ibpcl.verify.explain.numbers import Numbers, mistyped
-from ibpcl.verify.explain.paths import forgotten_path, watched_forward
-from ibpcl.verify.explain.suspects import Suspects
+from ibpcl.verify.explain.rewrites import EDITING, FILLING, QUICK, Bench, Suspects, find_edits
 from ibpcl.verify.explain.whole import digits_of, few_entries, late_factor, whole_gradient
 from ibpcl.verify.reports.kinds import Finding
 from ibpcl.verify.reports.words import constant_name

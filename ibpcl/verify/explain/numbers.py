@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ibpcl.codeview.location import Location
-from ibpcl.codeview.syntax import Code, changed, executed_by, text_of, unwrapped
+from ibpcl.codeview.rewrite import in_place
+from ibpcl.codeview.syntax import Code, executed_by, text_of, unwrapped
 from ibpcl.verify.derivative.differences import central, complex_step, first_step, random_direction
 
 SHORTEST = 3  # smallest number of significant digits of a rounded number
@@ -79,11 +80,10 @@ class Numbers:
         self.evidence = evidence
         self.inputs = inputs
         problem = evidence.problem
-        self.functions = problem.f, problem.f_vjp
-        self.executed = (
-            executed_by(problem.call),
-            executed_by(lambda: problem.gradients(evidence.w[0])),
-        )
+        self.codes = [
+            _code_of(problem.f, problem.call),
+            _code_of(problem.f_vjp, lambda: problem.gradients(evidence.w[0])),
+        ]
         self.found = [number for side in (1, 0) for number in self._numbers(side)][:MOST_CONSTANTS]
         self.directions = directions_of(problem, inputs)
         self.exact = {j for j in inputs if evidence.truth(j).method == "complex step"}
@@ -91,10 +91,7 @@ class Numbers:
 
     def _numbers(self, side):
         """Return the constants in the source of one function of the pair."""
-        try:
-            code = Code(unwrapped(self.functions[side]), self.executed[side])
-        except (ValueError, SyntaxError):
-            return []
+        code = self.codes[side]
         return [
             Number(
                 side,
@@ -104,7 +101,7 @@ class Numbers:
                 last_digit(place.node.value),
                 code.line(place.node),
             )
-            for n, place in enumerate(code.places)
+            for n, place in enumerate(code.places if code is not None else ())
             if isinstance(place.node, ast.Constant)
             and isinstance(place.node.value, float)
             and place.inside == "formula"
@@ -123,18 +120,17 @@ class Numbers:
         -------
         Problem
         """
-        functions = list(self.functions)
+        problem = self.evidence.problem
+        functions = [problem.f, problem.f_vjp]
         for side in {number.side for number in values}:
-            chosen = {
-                number.place: value for number, value in values.items() if number.side == side
-            }
-
-            def change(code, chosen=chosen):
-                for place, value in chosen.items():
-                    code.places[place].node.value = float(value)
-
-            functions[side] = changed(self.functions[side], self.executed[side], change)
-        return self.evidence.problem.with_forward(functions[0]).with_gradient(functions[1])
+            code = self.codes[side]
+            puts = [
+                in_place(code.places[number.place], ast.Constant(float(value)))
+                for number, value in values.items()
+                if number.side == side
+            ]
+            functions[side] = code.version(puts)
+        return problem.with_forward(functions[0]).with_gradient(functions[1])
 
     def _difference(self, values):
         """Return the missing part of the directional derivatives with changed constants."""
@@ -152,6 +148,14 @@ class Numbers:
             step = STEP * abs(number.value)
             columns.append((self._difference({number: number.value + step}) - self.lack) / step)
         return np.array(columns).T
+
+
+def _code_of(function, call):
+    """Return the source of a function, None if it cannot be read."""
+    try:
+        return Code(unwrapped(function), executed_by(call))
+    except (ValueError, SyntaxError):
+        return None
 
 
 def directions_of(problem, inputs):

@@ -13,15 +13,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.codeview.edits import edits_of
+from ibpcl.codeview.edits import Everything, edits_of
 from ibpcl.codeview.location import Location
-from ibpcl.codeview.rewrite import Edit, put
+from ibpcl.codeview.rewrite import Edit
 from ibpcl.codeview.search import search
 from ibpcl.codeview.slips import LATE, SHAPES
 from ibpcl.codeview.syntax import Code, Recording, executed_by, parsed
 from ibpcl.verify.adapters.refusals import place_of, raised
-from ibpcl.verify.explain.bench import Bench
 from ibpcl.verify.explain.evidence import Evidence
+from ibpcl.verify.explain.rewrites import Bench
 from ibpcl.verify.reports.kinds import HINTS
 from ibpcl.verify.reports.report import InputVerdict
 
@@ -58,42 +58,6 @@ class Repair(NamedTuple):
     f_vjp: object
     right: list
     affected: list
-
-
-class AllSuspect:
-    """A stand-in for :class:`ibpcl.verify.explain.suspects.Suspects` that rules nothing out."""
-
-    linear = True
-
-    def suspect(self, node):
-        """Return True: any expression may be wrong.
-
-        Parameters
-        ----------
-        node : ast.AST
-            The expression.
-
-        Returns
-        -------
-        bool
-            True.
-        """
-        return True
-
-    def allow(self, edit):
-        """Return True: any edit may be tried.
-
-        Parameters
-        ----------
-        edit : Edit
-            The edit.
-
-        Returns
-        -------
-        bool
-            True.
-        """
-        return True
 
 
 def verdict_on_raising(name, error, repair=None, j=None, other=None):
@@ -211,7 +175,7 @@ class _Search:
     def _edits(self):
         """Return all edits, those of the raising statement and its operands first."""
         near = [*self.raising, *self.near]
-        return edits_of(self.code, self.recording, AllSuspect(), tuple(SHAPES), near)
+        return edits_of(self.code, self.recording, Everything(), tuple(SHAPES), near)
 
     def _distance(self, edit):
         """Return how far an edit is from the statement that raises; late edits are farther."""
@@ -241,30 +205,13 @@ class _Search:
 
     def _gradients(self, puts):
         """Return the gradients of the function with some nodes replaced."""
-        undo = [put(*item) for item in puts]
-        try:
-            return self.bench.gradients(self.code.compile(), 0)
-        finally:
-            for item in reversed(undo):
-                put(*item)
+        return self.bench.gradients(self.code.version(puts), 0)
 
     def _repair(self, edit, right, affected):
         words = edit.words()
         where = self.code.line(edit.node)
         texts = self.code.repair(edit)
-        edit.swap()
-        compiled = self.code.compile()
-        trees = self.code.trees
-
-        def f_vjp(dout, cache):
-            return compiled(dout, cache)
-
-        f_vjp.__name__ = getattr(self.problem.f_vjp, "__name__", "f_vjp")
-        f_vjp.changes = (
-            self.problem.f_vjp,
-            self.executed,
-            lambda code: code.with_trees(trees),
-        )
+        f_vjp = self.code.version(edit.puts)
         return Repair(edit, words, where, texts, f_vjp, right, affected)
 
 

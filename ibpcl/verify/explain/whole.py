@@ -290,18 +290,15 @@ def axis_sets(ndim):
         yield from combinations(range(ndim), size)
 
 
-def ways(shape, border=None):
+def rearrangements(shape, to):
     """Yield the rearrangements and sums of an array that are easily made by mistake.
-
-    All of them keep its shape.
 
     Parameters
     ----------
     shape : tuple of int
         Shape of the array.
-    border : float, optional
-        The value that a shift brings in.  By default a shift brings in the entries that it moves
-        out at the other end.
+    to : tuple of int
+        Shape of the result.
 
     Yields
     ------
@@ -310,22 +307,21 @@ def ways(shape, border=None):
     words : str
         Description of the mistake.
     change : callable
-        ``change(array)`` returns the rearranged array.
+        ``change(array)`` returns the rearranged array.  Axes over which it is summed have length 1.
     """
 
     def shifted(array, axis, step):
         moved = np.roll(array, step, axis)
-        if border is not None:
-            np.moveaxis(moved, axis, 0)[0 if step > 0 else -1] = border
+        np.moveaxis(moved, axis, 0)[0 if step > 0 else -1] = np.nan
         return moved
 
     ndim = len(shape)
-    if ndim > MOST_AXES or int(np.prod(shape)) < 2:
+    if max(ndim, len(to)) > MOST_AXES:
         return
     for axes in permutations(range(ndim)):
-        if axes != tuple(range(ndim)) and tuple(shape[a] for a in axes) == shape:
+        if axes != tuple(range(ndim)) and tuple(shape[a] for a in axes) == to:
             yield "transposed", "transposed", lambda array, axes=axes: np.transpose(array, axes)
-    for axis in range(ndim):
+    for axis in range(ndim) if shape == to else ():
         yield (
             "shifted",
             f"in reversed order along axis {axis} (flipped)",
@@ -343,9 +339,7 @@ def ways(shape, border=None):
                 yield (
                     "summed",
                     f"{word} over {axis_words(axes)}, although it must not be",
-                    lambda array, axes=axes, reduce=reduce: np.broadcast_to(
-                        reduce(array, axes, keepdims=True), shape
-                    ),
+                    lambda array, axes=axes, reduce=reduce: reduce(array, axes, keepdims=True),
                 )
 
 
@@ -378,20 +372,9 @@ def wrong_shape(evidence, j):
         return "swapped", f"this is the gradient of another input, {evidence.problem.names[other]}"
     base = f"shape {got.shape}, but the input has shape {shape}"
     if max(got.ndim, len(shape)) <= MOST_AXES:
-        attempts = [("wrong_shape", "right numbers in the wrong shape", np.asarray)]
-        attempts += [
-            ("transposed", "transposed", lambda right, axes=axes: np.transpose(right, axes))
-            for axes in permutations(range(len(shape)))
-            if tuple(shape[a] for a in axes) == got.shape
-        ]
-        attempts += [
-            (
-                "summed",
-                f"{word} over {axis_words(axes)}, although it must not be",
-                lambda right, axes=axes, reduce=reduce: reduce(right, axis=axes),
-            )
-            for axes in axis_sets(len(shape))
-            for word, reduce in REDUCTIONS
+        attempts = [
+            ("wrong_shape", "right numbers in the wrong shape", np.asarray),
+            *rearrangements(shape, got.shape),
         ]
         for kind, words, change in attempts:
             if equals(evidence, j, change):
@@ -426,8 +409,8 @@ def equals(evidence, j, change):
     j : int
         Position of the input.
     change : callable
-        ``change(array)`` returns the changed gradient.  The shapes may differ, the sizes must
-        agree.
+        ``change(array)`` returns the changed gradient.  The shapes may differ, but the sizes agree,
+        or the result is broadcast.
 
     Returns
     -------
@@ -437,6 +420,7 @@ def equals(evidence, j, change):
         right, allowed = evidence.expected(j, trial)
         got = evidence.got(j, trial)
         value = np.asarray(change(right))
+        value = np.broadcast_to(value, got.shape) if got.shape == right.shape else value
         # at the second point only some entries are measured, so sums may be unknown
         if trial and np.all(np.isnan(value)):
             continue
@@ -493,7 +477,8 @@ def rearranged(evidence, j):
     tuple of str or None
         (kind, words), None if no rearrangement that keeps the shape explains the gradient.
     """
-    for kind, words, change in ways(evidence.problem.shape(j), np.nan):
+    shape = evidence.problem.shape(j)
+    for kind, words, change in rearrangements(shape, shape) if np.prod(shape) > 1 else ():
         if equals(evidence, j, change):
             return kind, words
     return None
