@@ -19,6 +19,7 @@ ELEMENTARY = ("exp", "expm1", "log", "log1p", "log2", "tanh", "sqrt", "digamma",
 LARGEST_WINDOW = 7
 MOST_AXES = 4  # arrays with more axes are left out: there are too many orders
 MOST_OTHERS = 30  # arrays that may stand in the place of one
+ARITHMETIC = (ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop)
 VARIABLES = (ast.Name, ast.Attribute, ast.Subscript)
 
 
@@ -364,10 +365,9 @@ def _placeholder(node):
 
 def _computed(node, whole):
     """Return an expression of numbers as one number, other expressions unchanged."""
-    try:
-        value = eval(ast.unparse(node), {"__builtins__": {}})  # numbers and their operators only
-    except (NameError, TypeError, ArithmeticError):
+    if not all(isinstance(part, ARITHMETIC) for part in ast.walk(node)):
         return node
+    value = eval(ast.unparse(node))  # numbers and their operators only
     return ast.Constant(int(value) if whole and value == int(value) else value)
 
 

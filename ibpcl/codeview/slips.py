@@ -95,7 +95,7 @@ SLIPS = [
         "transposed",
         "FLAT",
         "FLAT.transpose(ORDER)",
-        "a transpose is missing before the axes are joined",
+        JOINED,
     ),
     (5, "transposed", "SQUARE", "SQUARE.T", "transposed"),
     (
@@ -264,20 +264,8 @@ DIRECTION = (
 )
 SINGLE = "terms are missing: the loop goes back through one step only"
 LOOPS = [
-    (
-        1,
-        "missing_term",
-        "[A]",
-        "reversed(range(A + 1))",
-        "the loop goes back through one step only",
-    ),
-    (
-        1,
-        "missing_term",
-        "(A,)",
-        "reversed(range(A + 1))",
-        "the loop goes back through one step only",
-    ),
+    (1, "missing_term", "[A]", "reversed(range(A + 1))", SINGLE),
+    (1, "missing_term", "(A,)", "reversed(range(A + 1))", SINGLE),
     (2, "shifted", "reversed(A)", "A", DIRECTION.format("forward")),
     (2, "shifted", "A", "reversed(list(A))", DIRECTION.format("backward (reversed)")),
 ]
