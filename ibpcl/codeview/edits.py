@@ -12,7 +12,7 @@ from itertools import product
 import numpy as np
 
 from ibpcl.codeview import slips
-from ibpcl.codeview.patterns import edits_at, known_in, table_of
+from ibpcl.codeview.patterns import ARITHMETIC, edits_at, known_in, table_of
 from ibpcl.codeview.rewrite import Edit, Slot, exchanges, in_place, renamed, replaced
 from ibpcl.codeview.syntax import is_numeric, items_of, parsed, text_of, value_at
 from ibpcl.codeview.variables import of_names
@@ -212,35 +212,23 @@ def _of_subscript(place, known):
 
 
 def _other_slices(part):
-    """Yield (slice, reason): slices that are off by one at an end, and the reversed slice."""
-    start, stop, step = map(_end, (part.lower, part.upper, part.step))
-    if step in (None, -1):
-        backward = _number(-1) if step is None else None
-        yield ast.Slice(part.lower, part.upper, backward), "in reversed (flipped) order"
-    if "unknown" in (start, stop):
-        return
-    lower = start - 1 if start else start
-    higher = (start or 0) + 1
-    before = stop - 1 if stop is not None else -1
-    behind = stop + 1 if stop not in (None, -1) else None
-    beside = ((higher, stop), (lower, stop), (start, before), (start, behind))
-    for new in dict.fromkeys(((1, None), (None, -1), (None, None), *beside, (1, -1))):
-        if new != (start, stop):
-            yield ast.Slice(*map(_number, new), part.step), "off by one in a slice (shifted)"
+    """Yield (slice, reason): slices without an end entry, and the reversed slice.
+
+    Ends that are one off are rows of the table.
+    """
+    text = text_of(ast.Slice(part.lower, part.upper))
+    step = text_of(part.step) if part.step else ""
+    if step in ("", "-1"):
+        yield parsed(f"x[{text}:{'' if step else -1}]").slice, "in reversed (flipped) order"
+    if all(map(_is_number, (part.lower, part.upper))):
+        for new in ("1:", ":-1", ":", "1:-1"):
+            if new != text:
+                yield parsed(f"x[{new}:{step}]").slice, "off by one in a slice (shifted)"
 
 
-def _end(node):
-    """Return an end of a slice: an integer, None if omitted, "unknown" if computed."""
-    try:
-        value = None if node is None else ast.literal_eval(node)
-    except ValueError:
-        return "unknown"
-    return value if value is None or isinstance(value, int) else "unknown"
-
-
-def _number(value):
-    """Return the node of one end of a slice."""
-    return None if value is None else parsed(str(value))
+def _is_number(node):
+    """Return whether an end of a slice is omitted or a number, perhaps with a minus."""
+    return node is None or all(isinstance(part, ARITHMETIC) for part in ast.walk(node))
 
 
 def _of_derivative_at_dout(place, known):
