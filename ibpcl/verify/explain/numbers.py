@@ -13,7 +13,7 @@ import numpy as np
 
 from ibpcl.codeview.location import Location
 from ibpcl.codeview.rewrite import in_place
-from ibpcl.codeview.syntax import Code, executed_by, text_of, unwrapped
+from ibpcl.codeview.syntax import Code, executed_by, unwrapped
 from ibpcl.verify.derivative.differences import central, complex_step, first_step, random_direction
 
 SHORTEST = 3  # smallest number of significant digits of a rounded number
@@ -33,24 +33,25 @@ class Number(NamedTuple):
     ----------
     side : int
         0 in the forward, 1 in the gradient function.
-    place : int
-        Number of its place.
-    value : float
-        The constant.
-    written : str
-        The constant as it is written.
-    last : float
-        The size of one unit in its last written digit.
+    place : Place
+        Its place.
     line : Location
-        Its place in the source.
+        Its line.
     """
 
     side: int
-    place: int
-    value: float
-    written: str
-    last: float
+    place: object
     line: Location
+
+    @property
+    def value(self):
+        """The constant."""
+        return self.place.node.value
+
+    @property
+    def written(self):
+        """The constant as it is written."""
+        return self.place.text
 
 
 class Numbers:
@@ -93,15 +94,8 @@ class Numbers:
         """Return the constants in the source of one function of the pair."""
         code = self.codes[side]
         return [
-            Number(
-                side,
-                n,
-                place.node.value,
-                text_of(place.node),
-                last_digit(place.node.value),
-                code.line(place.node),
-            )
-            for n, place in enumerate(code.places if code is not None else ())
+            Number(side, place, code.line(place.node))
+            for place in (code.places if code is not None else ())
             if isinstance(place.node, ast.Constant)
             and isinstance(place.node.value, float)
             and place.inside == "formula"
@@ -123,13 +117,12 @@ class Numbers:
         problem = self.evidence.problem
         functions = [problem.f, problem.f_vjp]
         for side in {number.side for number in values}:
-            code = self.codes[side]
             puts = [
-                in_place(code.places[number.place], ast.Constant(float(value)))
+                in_place(number.place, ast.Constant(float(value)))
                 for number, value in values.items()
                 if number.side == side
             ]
-            functions[side] = code.version(puts)
+            functions[side] = self.codes[side].version(puts)
         return problem.with_forward(functions[0]).with_gradient(functions[1])
 
     def _difference(self, values):
@@ -255,7 +248,7 @@ def rounded(numbers):
     size = np.max(np.abs(numbers.lack), initial=0.0)
     if not np.all(np.isfinite(effects)) or size == 0:
         return []
-    bounds = np.array([INSIDE * number.last for number in numbers.found])
+    bounds = np.array([INSIDE * last_digit(number.value) for number in numbers.found])
     fit = lsq_linear(effects * bounds, -numbers.lack, bounds=(-1.0, 1.0), tol=1e-12)
     remaining = np.abs(effects @ (fit.x * bounds) + numbers.lack)
     if np.max(remaining) > EXPLAINED * size + _floor(numbers):
