@@ -10,7 +10,6 @@ from ibpcl.verify.derivative.clock import TimeUp
 from ibpcl.verify.derivative.contract import breaches
 from ibpcl.verify.explain.evidence import Evidence
 from ibpcl.verify.reports.kinds import Factor, Finding
-from ibpcl.verify.requirements import kept_between_calls
 
 # Kinds that are not mistakes. The kind is compared, not a property: a file under check might have
 # replaced the property.
@@ -69,7 +68,8 @@ def conclude(prepared, here, near, candidates=None):
         if here.reasons.note:
             habits.append(Finding("guard", here.reasons.note, inputs=tuple(wrong)))
         verdicts.update(_diagnosed(verdicts, here.reasons, terms, candidates, wrong))
-    stale = _kept(prepared.problem) if fresh else []
+    changed = prepared.state.changed() if fresh else []
+    stale = [holder.name for holder in changed if not holder.owned]
     if stale:
         words = (
             f"right at the inputs given first, wrong at others: {', '.join(stale)} is kept from "
@@ -87,12 +87,6 @@ def conclude(prepared, here, near, candidates=None):
         for j in item.inputs:
             verdicts[j] = _blamed(verdicts[j], item)
     return Conclusion(verdicts, mistakes, habits)
-
-
-def _kept(problem):
-    """Return the names of variables in which a pair keeps values between calls."""
-    names = [*kept_between_calls(problem.f), *kept_between_calls(problem.f_vjp)]
-    return list(dict.fromkeys(names))
 
 
 def _unnamed(verdicts):

@@ -39,6 +39,8 @@ class Prepared(NamedTuple):
         Remarks on the inputs.
     limit : tuple of (Problem, Finding) or None
         The pair without limits of its gradient, such as clipping, and the finding on them.
+    state : State or None
+        What the functions keep between calls, as it was before the first.
     """
 
     problem: Problem
@@ -49,6 +51,7 @@ class Prepared(NamedTuple):
     habits: tuple = ()
     notes: tuple = ()
     limit: tuple | None = None
+    state: State | None = None
 
     @property
     def is_unfit(self):
@@ -102,7 +105,7 @@ def prepare(problem, wrt=None, rtol=None, seed=0, mode="auto"):
     near = near and near.called_as(problem)
     mistakes = tuple(uses.mistakes)
     habits = tuple(uses.habits)
-    prepared = Prepared(problem, terms, None, near, mistakes, habits)
+    prepared = Prepared(problem, terms, None, near, mistakes, habits, state=state)
     if prepared.is_unfit:
         return prepared
     native = form.in_native_precision(problem, w[0])

@@ -1,14 +1,9 @@
-"""Requirements on a pair before its gradient can be judged, and state that it keeps between calls.
+"""Requirements on a pair before its gradient can be judged."""
 
-Its behaviour when it is called again is examined in :mod:`ibpcl.verify.explain.side_effects`.
-"""
-
-import ast
 from numbers import Number
 
 import numpy as np
 
-from ibpcl.codeview.syntax import Code
 from ibpcl.errors import UserError
 from ibpcl.verify.adapters.refusals import passes_users_code
 from ibpcl.verify.derivative.problem import (
@@ -141,78 +136,6 @@ def _works_exchanged(problem, dout, cache):
         )
     except Exception:  # code under check may raise anything
         return False
-
-
-def kept_between_calls(function):
-    """Return the names of variables in which a function and its helpers keep values between calls.
-
-    Parameters
-    ----------
-    function : callable
-        The function.
-
-    Returns
-    -------
-    list of str
-        Global variables that are modified, and mutable default arguments.  Empty if the source is
-        not available.
-
-    Examples
-    --------
-    >>> def remember(x, seen=[]):
-    ...     seen.append(x)
-    >>> kept_between_calls(remember)
-    ['seen']
-    """
-    try:
-        code = Code(function)
-    except (ValueError, SyntaxError):
-        return []
-    names = []
-    for tree in code.trees.values():
-        nodes = list(ast.walk(tree))
-        defaults = dict(
-            zip(
-                reversed([a.arg for a in tree.args.args]),
-                reversed(tree.args.defaults),
-                strict=False,
-            )
-        )
-        names += [
-            name
-            for name, value in defaults.items()
-            if isinstance(value, (ast.List, ast.Dict, ast.Set, ast.Call))
-        ]
-        names += [
-            name
-            for node in nodes
-            if isinstance(node, (ast.Global, ast.Nonlocal))
-            for name in node.names
-        ]
-        local = {
-            node.id
-            for node in nodes
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-        }
-        local |= {a.arg for a in tree.args.args}
-        for node in nodes:
-            written = isinstance(node, (ast.Subscript, ast.Attribute)) and isinstance(
-                node.ctx, ast.Store
-            )
-            called = isinstance(node, ast.Attribute) and node.attr in (
-                "setdefault",
-                "append",
-                "update",
-                "add",
-            )
-            if (
-                (written or called)
-                and isinstance(node.value, ast.Name)
-                and node.value.id not in local
-            ):
-                attribute = f".{node.attr}" if isinstance(node, ast.Attribute) and written else ""
-                names.append(f"{node.value.id}{attribute}")
-    return list(dict.fromkeys(names))
 
 
 def in_native_precision(problem, w):
