@@ -4,7 +4,7 @@ objects.
 A frame is eight bytes of length of the header, eight bytes of length of the body (both
 little-endian), the header as JSON, and the body: the arrays' numbers one after another, in C order.
 In the header an array is ``{"array": ["<f8", [3, 4]]}``; numbers, text, tuples, lists and dicts
-have one entry each.  A long text is in the body, too: ``{"text": 70000}`` gives its length there.
+have one entry each.
 
 Both sides use this file.  It imports NumPy only when an array travels.
 """
@@ -14,7 +14,7 @@ import os
 import struct
 
 LENGTHS = struct.Struct("<QQ")
-MOST_HEADER = 1 << 20
+MOST_HEADER = 1 << 26  # a hand-in of 1 MB and its checker fit
 MOST_BODY = 1 << 26
 TYPES = (
     "|b1",
@@ -33,9 +33,6 @@ TYPES = (
     "<c16",
 )
 MOST_DEPTH = 32
-# characters; bytes: a hand-in of 1 MB and its checker fit
-SHORT_TEXT = 1000
-MOST_TEXT = 1 << 23
 
 
 class FrameError(ValueError):
@@ -187,10 +184,8 @@ def _described(value, pieces, depth):
     """Return the header's entry for a value, and append its arrays' bytes to ``pieces``."""
     if depth > MOST_DEPTH:
         raise FrameError("nested too deeply")
-    if value is None or type(value) in (bool, int, float):
+    if value is None or type(value) in (bool, int, float, str):
         return {"value": value}
-    if type(value) is str:
-        return _text(value, pieces)
     if type(value) in (tuple, list):
         return {type(value).__name__: [_described(item, pieces, depth + 1) for item in value]}
     if type(value) is dict and all(type(key) is str for key in value):
@@ -214,19 +209,6 @@ def _described(value, pieces, depth):
     return {name: [array.dtype.str, list(array.shape)]}
 
 
-def _text(value, pieces):
-    """Return the header's entry for a text; texts with lone surrogates, which JSON cannot carry
-    safely, travel in the body.
-    """
-    if len(value) <= SHORT_TEXT and value.isprintable():
-        return {"value": value}
-    data = value.encode("utf-8", "surrogatepass")
-    if len(data) > MOST_TEXT:
-        raise FrameError(f"a text of {len(data)} bytes cannot be sent")
-    pieces.append(data)
-    return {"text": len(data)}
-
-
 def _restored(described, body, start, depth):
     """Return the value that a header describes, and where in the body the next one begins."""
     if depth > MOST_DEPTH or type(described) is not dict or len(described) != 1:
@@ -238,8 +220,6 @@ def _restored(described, body, start, depth):
         or (type(item) is int and abs(item) < 1 << 63)
     ):
         return item, start
-    if name == "text" and type(item) is int and 0 <= item <= min(MOST_TEXT, len(body) - start):
-        return bytes(body[start : start + item]).decode("utf-8", "surrogatepass"), start + item
     if name in ("array", "scalar"):
         return _array(item, body, start, name)
     if name in ("tuple", "list") and type(item) is list:

@@ -288,13 +288,19 @@ def test_texts_travel_whole(text):
 
 def test_text_that_is_too_long_is_refused_and_not_cut():
     with pytest.raises(frames.FrameError):
-        frames.pack({"source": "x" * (frames.MOST_TEXT + 1)})
+        frames.pack({"source": "x" * 1000}, most_header=1000)
 
 
 @pytest.mark.parametrize(
-    "header", [b'{"text": 5}', b'{"text": -1}', b'{"text": 1.0}', b'{"text": "a"}']
+    "header",
+    [
+        b'{"text": 3}',
+        b'{"array": ["<f8", [1]]}',
+        b'{"array": ["<f8", [-1]]}',
+        b'{"array": ["O", [1]]}',
+    ],
 )
-def test_forged_lengths_of_texts_are_refused(header):
+def test_forged_headers_are_refused(header):
     with pytest.raises(frames.FrameError):
         frames.unpack(header, b"abc")
 
