@@ -17,9 +17,9 @@ none        a separate process only: the hand-in can read and write what you can
 
 Landlock is what protects where bubblewrap cannot make namespaces: in most containers, and on
 systems that forbid them to users.  All three limit time, memory, the number of threads, and the
-number and size of files.  If the judge runs as root, a worker becomes another user; without
-bubblewrap, only where another user can reach the interpreter.  When the judge ends, its workers
-end.
+number and size of files.  If the judge runs as root, a worker is nobody in its own namespace under
+bubblewrap, and else another user where one can reach the interpreter.  When the judge ends, its
+workers end.
 """
 
 import functools
@@ -36,7 +36,7 @@ from typing import NamedTuple
 
 from ibpcl.errors import UserError
 from ibpcl.sandbox import landlock, seccomp
-from ibpcl.sandbox.limits import NOBODY
+from ibpcl.sandbox.limits import MOST_THREADS, NOBODY
 
 NAMES = ("bubblewrap", "landlock", "none")
 HERE = Path(__file__).parent
@@ -93,6 +93,8 @@ class Start(NamedTuple):
         Its current folder; None for that of this process.
     quiet : bool
         Whether its standard error is discarded.
+    counted : bool
+        Whether the kernel limits its threads, so that the parent need not count them.
     """
 
     command: list
@@ -101,6 +103,7 @@ class Start(NamedTuple):
     texts: dict | None = None
     folder: str | None = None
     quiet: bool = True
+    counted: bool = False
 
 
 def unboxed(program, path, isolated=False, bounds=None):
@@ -221,6 +224,12 @@ def boxed(name, program, texts, seconds, memory_mb):
     """
     python = os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
     readable, listable, packages = _files(python)
+    is_root = sys.platform.startswith("linux") and os.geteuid() == 0
+    reaches = is_root and name != "bubblewrap" and _is_open_to_all([python, *packages.values()])
+    user = _unused_user() if reaches else None
+    # the kernel counts the threads of a user: only one that runs nothing else can be limited, and
+    # never root, not even in a namespace
+    counted = user is not None or (name == "bubblewrap" and not is_root)
     order = {
         "program": program,
         "texts": texts,
@@ -231,11 +240,12 @@ def boxed(name, program, texts, seconds, memory_mb):
             "FSIZE": MOST_FILE,
             "NOFILE": MOST_OPEN_FILES,
             "CORE": 0,
+            **({"NPROC": MOST_THREADS} if counted else {}),
         },
         "box": name,
         "readable": readable,
         "listable": listable,
-        "user": None if name == "bubblewrap" else _other_user([python, *packages.values()]),
+        "user": user,
         "parent": os.getpid(),
     }
     environment = {
@@ -253,7 +263,7 @@ def boxed(name, program, texts, seconds, memory_mb):
     if name == "bubblewrap":
         command = _bubblewrap(readable) + command
     folder = "/" if os.name == "posix" else None
-    return Start(command, order, environment, modules, folder)
+    return Start(command, order, environment, modules, folder, counted=counted)
 
 
 @functools.cache
@@ -270,13 +280,8 @@ def _bubblewrap(readable):
     return [*command, "--remount-ro", "/", "--chdir", "/"]
 
 
-def _other_user(paths):
-    """Return an unused user id for a worker of root, different for each that runs at the same time.
-
-    None if this is not root, or another user cannot reach the paths.
-    """
-    if not sys.platform.startswith("linux") or os.geteuid() != 0 or not _is_open_to_all(paths):
-        return None
+def _unused_user():
+    """Return an unused user id, different for each worker that runs at the same time."""
     return FIRST_USER + (os.getpid() * USERS_PER_JUDGE + next(_started) % USERS_PER_JUDGE) % USERS
 
 

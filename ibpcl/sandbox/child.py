@@ -132,9 +132,6 @@ def enter(order):
     from . import landlock, seccomp
 
     user = order["user"]
-    # the kernel counts the threads of a user: only one that runs nothing else can be limited
-    if user is not None or order["box"] == "bubblewrap":
-        order["bounds"]["NPROC"] = limits.MOST_THREADS
     limits.limit(order["bounds"])
     if order["box"] == "landlock":
         landlock.restrict(order["readable"], order["listable"])

@@ -1,10 +1,8 @@
 """Threads and processor time of a process and its descendants, from Linux's ``/proc``."""
 
 import os
-from pathlib import Path
 from typing import NamedTuple
 
-PROC = Path("/proc")
 MOST_DEPTH = 4  # bubblewrap is two processes above the worker
 TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 # positions in /proc/PID/stat, counted after the name of the program
@@ -45,13 +43,13 @@ def usage(process, depth=0):
     -------
     Usage
     """
-    fields = _read(PROC / str(process) / "stat").rpartition(")")[2].split()
+    fields = _read(f"/proc/{process}/stat").rpartition(")")[2].split()
     if not fields:
         return Usage(0, 0.0, False)
     threads = int(fields[THREADS])
     seconds = sum(map(int, fields[TIMES])) / TICKS
     if depth < MOST_DEPTH:
-        for child in _read(PROC / str(process) / "task" / str(process) / "children").split():
+        for child in _read(f"/proc/{process}/task/{process}/children").split():
             below = usage(int(child), depth + 1)
             threads += below.threads
             seconds += below.seconds
@@ -60,9 +58,10 @@ def usage(process, depth=0):
 
 def _read(path):
     try:
-        return path.read_text(encoding="utf-8", errors="replace")
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
     except OSError:
         return ""
 
 
-MEASURES_TIME = bool(_read(PROC / "self" / "stat"))  # whether usage() knows the processor time
+MEASURES_TIME = bool(_read("/proc/self/stat"))  # whether usage() knows the processor time

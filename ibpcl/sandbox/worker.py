@@ -16,6 +16,7 @@ from typing import NamedTuple
 from ibpcl.sandbox import frames, processes
 
 TICK = 0.1  # seconds between two looks at the clocks and the threads
+SOON = 0.01  # seconds in which so few threads can start that an answer needs no look
 STARTING = 120.0  # wall-clock seconds for an interpreter to start on a busy machine
 MOST = (frames.MOST_HEADER, frames.MOST_BODY)
 
@@ -99,8 +100,10 @@ class Worker:
 
     def __init__(self, start, most_threads=math.inf):
         self.most_threads = most_threads
+        self.counts_threads = most_threads < math.inf and not start.counted
         self.limit = Limit()
         self.used = 0.0
+        self.looked = 0.0
         self.cause = None
         self.closed = threading.Event()
         self.process = subprocess.Popen(
@@ -224,6 +227,10 @@ class Worker:
         """Return one frame of an answer; an error is raised."""
         with self._within(limit):
             answer = self.channel.receive(*most)
+            late = time.monotonic() > self.looked + SOON
+            if self.counts_threads and late and self._look().threads > self.most_threads:
+                self.cause = "threads"
+                raise EOFError
             if type(answer) is not dict or not {"item", "reply", "error"} & set(answer):
                 raise frames.FrameError("an answer to another question")
         if "error" not in answer:
@@ -259,6 +266,7 @@ class Worker:
 
     def _look(self):
         """Return what the child uses now."""
+        self.looked = time.monotonic()
         usage = processes.usage(self.process.pid)
         self.used = max(self.used, usage.seconds)
         return usage
