@@ -86,6 +86,11 @@ def add_parser(subparsers):
     )
     parser.add_argument("--list", action="store_true", help="list the names of all checks and stop")
     parser.add_argument(
+        "--names",
+        action="store_true",
+        help="list the names by which functions of a distribution are found and stop",
+    )
+    parser.add_argument(
         "--verbose", "-v", action="store_true", help="print every detail of each check"
     )
     parser.add_argument("--json", action="store_true", help="print the results as JSON only")
@@ -143,6 +148,11 @@ def execute(options):
 def _execute(options):
     from ibpcl.verify.running import user
 
+    if options.names:
+        from ibpcl.verify.distributions.vocabulary import text_of_names
+
+        print(text_of_names())
+        return CODES["ok"]
     files = [target for target in options.targets if user.is_file(target)]
     _refuse(options, files)
     functions, names = assigned(

@@ -16,6 +16,7 @@ from ibpcl.verify.distributions import vocabulary
 from ibpcl.verify.distributions.calls import CallError, names_of, quiet
 from ibpcl.verify.distributions.quadrature import Support
 from ibpcl.verify.distributions.vocabulary import (
+    LATER,
     LEVEL,
     NOISE_AND_PARAMETERS,
     OF_DENSITY,
@@ -69,7 +70,8 @@ class Part(NamedTuple):
         """
         if self.names[0] in VARIABLES or ROLES[self.role].takes == LEVEL:
             return self.names[0]
-        return next((name for name in self.names[1:] if name in VARIABLES), self.names[0])
+        later = (*LATER, "k") if self.role in ("mass", "log_mass") else LATER
+        return next((name for name in self.names[1:] if name in later), self.names[0])
 
     @property
     def rest(self):

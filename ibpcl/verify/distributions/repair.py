@@ -44,9 +44,8 @@ CONFUSED = (
     "triu tril",
 )
 # Usual slips: rank, kind, wrong pattern, right pattern, reason.  A, B and C are any expressions,
-# and VALUE a short one, FORMULA the same or a number; PARAMETER is each argument in turn, SIZE and
-# BATCH are two that count examples; TERMS is a number of terms, NUMBER a constant, and RETURNED the
-# result.
+# VALUE a short one, FORMULA the same or a number; PARAMETER is each argument, SIZE and BATCH are
+# two that count examples; TERMS is a number of terms, NUMBER a constant, RETURNED the result.
 REPAIRS = (
     (1, "complement", "1 - A", "A", "one minus `{A}` is not meant"),
     (3, "edit", "A ** B", "B ** A", "base and exponent are exchanged"),

@@ -106,7 +106,8 @@ NEEDED = (
 JOINERS = ("of", "the", "for")
 # Words in the names of densities that need not be normalized.
 UNNORMALIZED = ("unnormalized", "unnormalised", "unnorm", "energy", "potential", "target")
-VARIABLES = ("x", "y", "z", "value", "k", "w", "theta")
+VARIABLES = ("x", "y", "z", "value", "k", "w", "theta", "t")
+LATER = ("x", "y", "z", "value")  # variables that are recognized behind parameters
 # Names of noise arguments by the distribution of the noise.
 NOISE = {
     "uniform": ("u", "v", "us", "uniform", "unif", "p", "q", "prob", "quantiles", "percentile"),
