@@ -16,7 +16,6 @@ from ibpcl.verify.distributions.calls import ITEM_SECONDS, CallError, within
 from ibpcl.verify.distributions.comparing import Outcome, judged, undecided, wrong
 from ibpcl.verify.distributions.laws import judge, law_for
 from ibpcl.verify.distributions.leads import (
-    Candidate,
     Lead,
     by_cdf,
     by_density,
@@ -602,30 +601,8 @@ def _is_wider(support, other):
 def _density_fits(judgement, candidate, is_constant):
     """Return the repair of a density that makes its integral 1, if it is unique, and its model."""
     model = judgement.lead.model
-    part = model.lead
-    rough = any(density.is_rough for density in model.densities)
-
-    def repaired(function, sets=None):
-        return densities_of(model, part, candidate, rough, function, sets)
-
-    def is_right(function):
-        first = repaired(function, model.sets[:1])
-        if not first[0].is_one:
-            return False
-        every = repaired(function)
-        return all(d.is_one for d in every) and _uses_all(model, part, function, every[0])
-
-    cost = COST_OF_GRIDS if model.dimension > 1 else COST_OF_PANELS if rough else COST
-    found = fits_of(
-        part.function,
-        lambda function: repaired(function, model.sets[:1]),
-        is_right,
-        MOST_FITS,
-        cost,
-    )
     groups = []
-    for fit in found:
-        mended = known_as(model, part, candidate, repaired(fit.function), fit.function)
+    for fit, mended in _repairs(judgement, candidate, lambda mended: _uses_all(mended), MOST_FITS):
         probes = (groups[0][1] if groups else mended).densities[0].points_at(PROBES)
         values = mended.densities[0].log_density(probes)
         if all(not np.allclose(values, other, 1e-6, 1e-9, True) for *_, other in groups):
@@ -641,6 +618,42 @@ def _density_fits(judgement, candidate, is_constant):
     if len(best) == 1 and (not is_constant or max(counts) > before):
         return best[0][:2]
     return shifts[0][:2] if len(shifts) == 1 else None
+
+
+def _repairs(judgement, candidate, accepts, most=1):
+    """Return repairs of a density after which its integral is 1, each with its model.
+
+    Parameters
+    ----------
+    judgement : Judgement
+        With the density in the lead.
+    candidate : Candidate
+        The support.
+    accepts : callable
+        ``accepts(model)`` returns whether a repaired density is accepted.
+    most : int
+        Number of repairs.
+    """
+    model = judgement.lead.model
+    part = model.lead
+    rough = any(density.is_rough for density in model.densities)
+
+    def mended(function, sets=model.sets):
+        found = densities_of(model, part, candidate, rough, function, sets)
+        return known_as(model.having(sets=sets), part, candidate, found, function)
+
+    def is_right(function):
+        first = mended(function, model.sets[:1])
+        if not first.densities[0].is_one:
+            return False
+        every = mended(function)
+        return all(density.is_one for density in every.densities) and accepts(every)
+
+    cost = COST_OF_GRIDS if model.dimension > 1 else COST_OF_PANELS if rough else COST
+    found = fits_of(
+        part.function, lambda function: mended(function, model.sets[:1]), is_right, most, cost
+    )
+    return [(fit, mended(fit.function)) for fit in found]
 
 
 def _agreeing(model, parts):
@@ -662,37 +675,25 @@ def _is_shift(model, mended):
     return len(gap) > 0 and bool(np.ptp(gap) < 1e-7)
 
 
-def _uses_all(model, part, function, density):
-    """Return whether a changed density depends on each of its parameters."""
+def _uses_all(model):
+    """Return whether a repaired density depends on each of its parameters."""
     if len(model.sets) < 2:
         return True
+    density = model.densities[0]
     probes = density.points_at(PROBES)
-    plain = density.log_density(probes)
     for name in model.parameters:
-        if np.ndim(model.sets[0].get(name, 0.0)) or name not in part.names:
+        if np.ndim(model.sets[0].get(name, 0.0)) or name not in model.lead.names:
             continue
-        other = {**model.sets[0], name: model.sets[1][name]}
-        changed = model.log_density(part, other, function)(probes)
-        if np.allclose(plain, changed, 1e-6, 1e-9, True):
+        changed = model.at({**model.sets[0], name: model.sets[1][name]}).log_density(probes)
+        if np.allclose(density.log_density(probes), changed, 1e-6, 1e-9, True):
             return False
     return True
 
 
 def _contradicted(judgement):
     """Return the repair of a density that makes all other functions right, and its model."""
-    model = judgement.lead.model
-    part = model.lead
-    supports = {id(v): d.support for v, d in zip(model.sets, model.densities, strict=True)}
-    candidate = Candidate(lambda values: supports.get(id(values), model.densities[0].support))
 
-    def model_of(function):
-        found = densities_of(model, part, candidate, True, function)
-        return known_as(model, part, candidate, found, function)
+    def accepts(model):
+        return _agreeing(model, judgement.outcomes) == len(judgement.outcomes)
 
-    def is_right(function):
-        mended = model_of(function)
-        ones = all(density.is_one for density in mended.densities)
-        return ones and _agreeing(mended, judgement.outcomes) == len(judgement.outcomes)
-
-    found = fits_of(part.function, model_of, is_right)
-    return (found[0], model_of(found[0].function)) if found else None
+    return next(iter(_repairs(judgement, judgement.lead.candidate, accepts)), None)

@@ -324,27 +324,24 @@ def _digits(total):
 
 def _unmeasured(model, part, support):
     """Return why the integral of a density is not finite."""
-    for density, values in zip(model.densities, model.sets, strict=True):
-        if np.isfinite(density.total) and not np.any(np.isnan(density.raw)):
-            continue
-        shown = ", ".join(f"{key} = {value}" for key, value in values.items())
-        if np.all(np.isnan(density.raw)):
-            try:
-                x = density.nodes.x[len(density.nodes.x) // 2]
-                called_ = model.callable_of(part, values)
-                real(quiet(called_, x, **model.options(part, values)))
-            except CallError as error:
-                return f"{error}, for {shown}"
-            return f"it is NaN everywhere in {support} for {shown}"
-        with np.errstate(all="ignore"):
-            bad = np.flatnonzero(~np.isfinite(np.exp(density.raw)))
-        where = f"at {density.nodes.x[bad[0]]} for {shown}" if len(bad) else f"for {shown}"
-        if np.any(np.isposinf(density.log_p)):
-            return f"it is infinite {where}: a point mass, or a sign that is wrong"
-        if np.any(np.isnan(density.raw)):
-            return f"it is NaN {where}, inside {support}"
-        return f"its integral over {support} is infinite {where}: look for a sign"
-    return "its integral is not finite"
+    pairs = zip(model.densities, model.sets, strict=True)
+    bad = (pair for pair in pairs if not np.isfinite(pair[0].total) or pair[0].holes > 0)
+    density, values = next(bad)
+    x = density.nodes.x
+    where = f"for {sets_of.shown(values)}"
+    if np.all(np.isnan(density.raw)):
+        try:
+            called_ = model.callable_of(part, values)
+            real(quiet(called_, x[len(x) // 2], **model.options(part, values)))
+        except CallError as error:
+            return f"{error}, {where}"
+        return f"it is NaN everywhere in {support} {where}"
+    if np.any(np.isposinf(density.log_p)):
+        at = x[np.argmax(density.log_p)]
+        return f"it is infinite at {at} {where}: a point mass, or a sign that is wrong"
+    if np.any(np.isnan(density.raw)):
+        return f"it is NaN at {x[np.argmax(np.isnan(density.raw))]} {where}, inside {support}"
+    return f"its integral over {support} is infinite {where}: look for a sign"
 
 
 def _outside(density, gap):

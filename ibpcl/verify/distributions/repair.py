@@ -20,7 +20,7 @@ from ibpcl.codeview.search import affordable
 from ibpcl.codeview.syntax import Code, Recording, executed_by, name_of, parsed
 from ibpcl.verify.derivative.clock import TimeUp
 from ibpcl.verify.distributions.calls import NAME_SECONDS, CallError, within
-from ibpcl.verify.distributions.slips import Slip, agree, explain
+from ibpcl.verify.distributions.slips import INSTEAD, SCALE, Slip, agree, explain
 
 SECONDS = 0.55  # about, for one function; estimated from the number of expressions that it runs
 LONGEST = 40  # characters of an expression that is changed as a whole
@@ -137,37 +137,6 @@ PLACEHOLDERS = (
     "PARAMETER",
     "SIZE",
     "BATCH",
-)
-# Functions of a parameter that are often used in its place.
-OF_PARAMETER = (
-    ("1 / {0} in place of {0}", np.reciprocal, "parameter_scale"),
-    (
-        "the square root of {0} in place of {0}: a variance for a deviation",
-        np.sqrt,
-        "parameter_scale",
-    ),
-    ("the square of {0} in place of {0}: a deviation for a variance", np.square, "parameter_scale"),
-    ("-{0} in place of {0}", np.negative, "sign"),
-    ("1 - {0} in place of {0}", lambda v: 1 - v, "complement"),
-    ("the exponential of {0} in place of {0}", np.exp, "parameter_scale"),
-    ("the logarithm of {0} in place of {0}", np.log, "parameter_scale"),
-    ("half of {0} in place of {0}", lambda v: v / 2, "constant_factor"),
-    ("twice {0} in place of {0}", lambda v: 2 * v, "constant_factor"),
-)
-# Functions of the right result that are often returned in its place: a name, how to get the right
-# result back, and the kind of the slip.
-OF_RESULT = (
-    ("the logarithm of {}", np.exp, "other_scale"),
-    ("the exponential of {}", np.log, "other_scale"),
-    ("the log-odds of {}", lambda y: 1 / (1 + np.exp(-y)), "other_scale"),
-    ("the sigmoid of {}", lambda y: np.log(y) - np.log1p(-y), "other_scale"),
-    ("the reciprocal of {}", np.reciprocal, "other_scale"),
-    ("the square of {}", np.sqrt, "other_scale"),
-    ("the square root of {}", np.square, "other_scale"),
-    ("minus {}", np.negative, "sign"),
-    ("1 minus {}", lambda y: 1 - y, "complement"),
-    ("twice {}", lambda y: y / 2, "constant_factor"),
-    ("half of {}", lambda y: y * 2, "constant_factor"),
 )
 # Kinds of edits that a verdict keeps; all others become "edit".
 NAMED = (
@@ -464,11 +433,12 @@ def changed_sets(sets):
         words = f"it is right with {one} and {other} exchanged"
         yield Slip("exchanged", words), [{**v, one: v[other], other: v[one]} for v in sets]
     for name in names:
-        for words, change, kind in OF_PARAMETER:
+        for _, form, change, _, kind in INSTEAD:
             with np.errstate(all="ignore"):
                 changed = [{**values, name: float(change(float(values[name])))} for values in sets]
             if all(np.isfinite(values[name]) for values in changed):
-                yield Slip(kind, f"it is right if it gets {words.format(name)}"), changed
+                words = f"it is right if it gets {form.format(name)} in place of {name}"
+                yield Slip("parameter_scale" if kind == SCALE else kind, words), changed
 
 
 def of_result(what, is_right):
@@ -487,8 +457,8 @@ def of_result(what, is_right):
         None if there is no such function, or no time.
     """
     with searching(), np.errstate(all="ignore"):
-        for words, change, kind in OF_RESULT:
-            if is_right(change):
+        for words, _, _, back, kind in INSTEAD:
+            if is_right(back):
                 return Slip(kind, f"it returns {words.format(what)}")
     return None
 

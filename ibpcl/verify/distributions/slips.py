@@ -26,16 +26,34 @@ CONSTANTS = {
     "Euler's gamma": float(np.euler_gamma),
 }
 MULTIPLES = (1, 0.5, 2, 0.25, 4)
-# Functions of the right value that are often given in its place.
-SCALES = {
-    "the logarithm": np.log,
-    "the exponential": np.exp,
-    "minus the logarithm": lambda x: -np.log(x),
-    "the square": np.square,
-    "the square root": np.sqrt,
-    "the reciprocal": lambda x: 1 / x,
-    "the absolute value": np.abs,
-}
+
+
+def _sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def _logit(x):
+    return np.log(x) - np.log1p(-x)
+
+
+# Functions that often stand in place of a value itself: of a result, a draw, a parameter.  Each row
+# has the words, the formula, the function, its inverse, and the kind of the slip.
+SCALE = "other_scale"
+INSTEAD = (
+    ("the logarithm of {}", "log({})", np.log, np.exp, SCALE),
+    ("the exponential of {}", "exp({})", np.exp, np.log, SCALE),
+    ("minus the logarithm of {}", "-log({})", lambda x: -np.log(x), lambda y: np.exp(-y), SCALE),
+    ("the log-odds of {}", "logit({})", _logit, _sigmoid, SCALE),
+    ("the sigmoid of {}", "sigmoid({})", _sigmoid, _logit, SCALE),
+    ("the reciprocal of {}", "1 / {}", lambda x: 1 / x, lambda y: 1 / y, SCALE),
+    ("the square of {}", "{}**2", np.square, np.sqrt, SCALE),
+    ("the square root of {}", "sqrt({})", np.sqrt, np.square, SCALE),
+    ("the absolute value of {}", "|{}|", np.abs, np.abs, SCALE),
+    ("minus {}", "-{}", np.negative, np.negative, "sign"),
+    ("1 minus {}", "1 - {}", lambda x: 1 - x, lambda y: 1 - y, "complement"),
+    ("twice {}", "2 {}", lambda x: 2 * x, lambda y: y / 2, "constant_factor"),
+    ("half of {}", "{} / 2", lambda x: x / 2, lambda y: 2 * y, "constant_factor"),
+)
 
 
 class Slip(NamedTuple):
@@ -154,11 +172,11 @@ def explain(given, right, terms=None, alternatives=None, atol=0.0):
     }
     searches = (
         lambda: _alternative(given, alternatives or {}, atol),
-        lambda: _sign(given, right, atol),
+        lambda: _instead(given, right, ("sign",), atol=atol),
         lambda: _constant_factor(given, right, atol),
         lambda: _constant_term(given, right, atol) if len(given) > 1 else None,
-        lambda: _complement(given, right, atol),
-        lambda: _scale(given, right),
+        lambda: _instead(given, right, ("complement",), atol=atol),
+        lambda: _instead(given, right, (SCALE,)),
         lambda: _term(given, right, terms, atol),
         lambda: _factor(given, right, terms),
     )
@@ -194,10 +212,6 @@ def _alternative(given, alternatives, atol):
         if agree(given, np.broadcast_to(np.asarray(values, float), given.shape), atol=atol):
             return slip
     return None
-
-
-def _sign(given, right, atol):
-    return Slip("sign", "the sign is wrong") if agree(given, -right, atol=atol) else None
 
 
 def _constant_factor(given, right, atol):
@@ -243,16 +257,16 @@ def _constant_term(given, right, atol):
     return Slip("missing_term", f"short by {name.removeprefix('-')}")
 
 
-def _complement(given, right, atol):
-    if np.all((right >= 0) & (right <= 1)) and agree(given, 1 - right, atol=atol):
-        return Slip("complement", "1 minus the right value: the other tail")
-    return None
-
-
-def _scale(given, right):
-    for name, function in SCALES.items():
-        if agree(given, function(right)):
-            return Slip("other_scale", f"{name} of the right value")
+def _instead(given, right, kinds, rtol=RTOL, atol=0.0):
+    """Name the function of the right value that is given in its place."""
+    for words, _, function, _, kind in INSTEAD:
+        # 1 minus a value is the other tail of a probability only
+        fits = kind != "complement" or np.all((right >= 0) & (right <= 1))
+        if kind not in kinds or not fits:
+            continue
+        values = function(right)
+        if np.all(np.isfinite(values)) and agree(given, values, rtol, atol):
+            return Slip(kind, words.format("the right value"))
     return None
 
 
@@ -363,7 +377,5 @@ def _rounded(given, right, rtol):
             if math.isclose(factor, 1 / math.log(2)):
                 return Slip("log_base", f"in bits, not in nats: off by the factor {name}")
             return Slip("constant_factor", f"off by the constant factor {name}")
-    for words, function in SCALES.items():
-        if agree(given, function(right), rtol):
-            return Slip("other_scale", f"{words} of the right value")
-    return None
+    with np.errstate(all="ignore"):
+        return _instead(given, right, (SCALE,), rtol)
