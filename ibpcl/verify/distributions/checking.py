@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ibpcl.verify.derivative.clock import TimeUp
-from ibpcl.verify.distributions import divergences, transforms
+from ibpcl.verify.distributions import divergences
 from ibpcl.verify.distributions.calls import ITEM_SECONDS, CallError, within
 from ibpcl.verify.distributions.comparing import Outcome, judged, undecided, wrong
-from ibpcl.verify.distributions.laws import judge, law_for
+from ibpcl.verify.distributions.laws import PUSHED, judge, law_for
 from ibpcl.verify.distributions.leads import (
     Lead,
     by_cdf,
@@ -236,7 +236,7 @@ class _Check:
         for part in parts.values():
             law = law_for(whole, part) if part.name not in done else None
             if law is not None and not self._waits(part, parts):
-                self._add(part, lambda law=law, part=part: judge(law, whole, part))
+                self.items.append(self._over_models(law, whole, part).named())
         if "log_evidence" in parts and parts["log_evidence"].name not in self._names():
             words = "taken as right: give log_joint too"
             self.items.append(ForwardVerdict(parts["log_evidence"].name, "ok", words))
@@ -244,6 +244,18 @@ class _Check:
         order = [part.name for part in parts.values()]
         self.items.sort(key=lambda item: order.index(item.name) if item.name in order else 99)
         return ForwardReport(self.group.title, self.items, self._all_notes(whole))
+
+    def _over_models(self, law, model, part):
+        """Judge a function by a law; parameters of other domains may show that it is right."""
+        first = self._tried(part, lambda: judge(law, model, part))
+        if first.verdict.verdict != "wrong" or model.densities or model.is_given:
+            return first
+        for other in self.models[1:]:
+            outcome = self._tried(part, lambda other=other: judge(law, other, part))
+            if outcome.verdict.verdict == "ok":
+                self.notes.append(f"{part.name} is right at {shown(other.sets[0])}")
+                return outcome
+        return first
 
     def _names(self):
         return [item.name for item in self.items]
@@ -502,7 +514,7 @@ class _Check:
     def _pushed(self, model):
         """Judge the density of a transformed variable."""
         part = self.group.parts["log_density"]
-        outcome = self._tried(part, lambda: judged(part, transforms.pushed(model, part)))
+        outcome = self._tried(part, lambda: judge(PUSHED, model, part))
         if outcome.verdict.verdict == "wrong":
             self.items = [item for item in self.items if item.name != part.name]
         if part.name not in self._names():

@@ -25,7 +25,7 @@ from ibpcl.verify.distributions.quadrature import Support, integrated
 from ibpcl.verify.distributions.repair import fits_of, of_parameters, of_result
 from ibpcl.verify.distributions.report import ForwardVerdict
 from ibpcl.verify.distributions.slips import Slip, agree
-from ibpcl.verify.distributions.vocabulary import GRADIENTS, OF_CDF, OF_DENSITY
+from ibpcl.verify.distributions.vocabulary import GRADIENTS, OF_CDF, OF_DENSITY, OF_QUANTILE, OF_TWO
 
 # Levels of a discrete quantile function: beside those of the distribution function, and not in
 # either tail.
@@ -45,8 +45,9 @@ class Law(NamedTuple):
     judges : tuple of str
         Roles of the functions that it judges.
     needs : tuple of str
-        Roles of other functions that it needs; "distribution" for a known density.
-    residual : callable
+        Roles of other functions that it needs; "distribution" for a known density, "joint" for a
+        joint density.
+    residual : callable or None
         ``residual(model, part)`` returns a :class:`Comparison`, or an :class:`Outcome`.
     """
 
@@ -92,9 +93,11 @@ def law_for(model, part):
     law : Law or None
         The first one of the table that can be applied.
     """
-    there = {*model.parts, *(["distribution"] if model.densities else [])}
-    laws = (law for law in LAWS if part.role in law.judges and there >= set(law.needs))
-    return next(laws, None)
+    there = set(model.parts)
+    there |= {"distribution"} if model.densities else set()
+    there |= {"joint"} if _has_joint(model) else set()
+    own = (law for law in LAWS if part.role in law.judges and law.residual is not None)
+    return next((law for law in own if there >= set(law.needs)), None)
 
 
 # Quantities of a density: each maps it to (value, error).
@@ -524,7 +527,7 @@ def _evidence(model, part):
 
 def _log_evidence(model):
     """Return the log evidence at all sets; from the joint density if there is one."""
-    if "log_joint" in model or {"log_likelihood", "log_prior"} <= set(model.parts):
+    if _has_joint(model):
         with np.errstate(all="ignore"):
             return np.log([joint.total for joint in _joints(model)])
     return model.numbers(model.parts["log_evidence"])
@@ -628,60 +631,32 @@ def _draws(part):
     return any("rand" in name or "rng" in name or "normal" in name for name in names)
 
 
+# The density of a transformed variable is judged even if it is the leading function.
+PUSHED = Law(
+    "log p(y) = log p(x) - log |det dy/dx|",
+    ("log_density",),
+    ("transform", "base"),
+    transforms.pushed,
+)
+# The first two laws decide what the distribution is; ibpcl.verify.distributions.leads has them.
 LAWS = (
-    Law(
-        "a density equals that of the other functions",
-        OF_DENSITY,
-        ("distribution",),
-        _density_values,
-    ),
+    Law("a density integrates, or sums, to 1", OF_DENSITY, (), None),
+    Law("a cdf rises from 0 to 1", ("cdf",), (), None),
+    Law("two densities are equal", OF_DENSITY, ("distribution",), _density_values),
     Law("a cdf is the integral of the density", OF_CDF, ("distribution",), _of_cdf),
-    Law(
-        "a quantile inverts the cdf", ("quantile", "inverse_survival"), ("distribution",), _quantile
-    ),
+    Law("a quantile inverts the cdf", OF_QUANTILE, ("distribution",), _quantile),
     Law("draws follow the distribution", ("sample",), ("distribution",), _sampler),
     Law("moments and entropy equal quadrature", tuple(MOMENTS), ("distribution",), _moment),
     Law("the density is highest at the mode", ("mode",), ("distribution",), _mode),
     Law("half of the probability is below the median", ("median",), ("distribution",), _median),
-    Law(
-        "an expectation is the mean of its integrand",
-        ("expectation",),
-        ("distribution", "integrand"),
-        _expectation,
-    ),
-    Law(
-        "a divergence equals quadrature",
-        ("kl", "cross_entropy"),
-        ("distribution",),
-        divergences.compared,
-    ),
-    Law(
-        "log evidence is the log integral of the joint",
-        ("log_evidence",),
-        ("log_joint",),
-        _evidence,
-    ),
-    Law(
-        "log evidence is the log integral of likelihood times prior",
-        ("log_evidence",),
-        ("log_likelihood", "log_prior"),
-        _evidence,
-    ),
-    Law("an ELBO equals its integral and is a lower bound", ("bound",), ("log_joint",), _bound),
-    Law("the same with likelihood and prior", ("bound",), ("log_likelihood", "log_prior"), _bound),
+    Law("E[g] is the mean of g", ("expectation",), ("distribution", "integrand"), _expectation),
+    Law("a divergence equals quadrature", OF_TWO, ("distribution",), divergences.compared),
+    Law("log evidence is the log of an integral", ("log_evidence",), ("joint",), _evidence),
+    Law("an ELBO equals its integral", ("bound",), ("joint",), _bound),
     Law("a bound lies below the log evidence", ("bound",), ("log_evidence",), _bound),
     Law("an inverse brings every point back", ("inverse",), ("transform",), transforms.inverse),
     Law("log_jacobian is log |det dy/dx|", ("log_jacobian",), ("transform",), transforms.jacobian),
-    Law(
-        "the mean of an estimator is the expectation",
-        ("estimator",),
-        ("expectation",),
-        unbiased.estimator,
-    ),
-    Law(
-        "the mean of a gradient estimator is the derivative of the expectation",
-        GRADIENTS,
-        ("expectation",),
-        unbiased.gradient,
-    ),
+    PUSHED,
+    Law("an estimator is unbiased", ("estimator",), ("expectation",), unbiased.estimator),
+    Law("so is that of a gradient", GRADIENTS, ("expectation",), unbiased.gradient),
 )

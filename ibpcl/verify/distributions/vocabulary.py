@@ -87,6 +87,8 @@ OF_NAME = {name: role for role, row in ROLES.items() for name in row.names.split
 # Names of functions that are something else unless another name of a transform stands beside them.
 ONLY_BESIDE = {"forward": "log_jacobian"}
 OF_DENSITY = ("log_density", "log_mass", "density", "mass")
+OF_QUANTILE = ("quantile", "inverse_survival")
+OF_TWO = ("kl", "cross_entropy")
 OF_CDF = ("cdf", "survival", "log_cdf", "log_survival")
 GRADIENTS = ("gradient_estimator", "score_function", "reparameterized")
 # A group of functions can be checked if it has all roles of one of these sets.
