@@ -27,7 +27,7 @@ from ibpcl.verify.distributions.model import models_of
 from ibpcl.verify.distributions.parameters import shown, terms_of
 from ibpcl.verify.distributions.quadrature import integrated
 from ibpcl.verify.distributions.reading import group_of
-from ibpcl.verify.distributions.repair import NAMED, fits_of
+from ibpcl.verify.distributions.repair import NAMED, changed_sets, fits_of, searching
 from ibpcl.verify.distributions.report import ForwardReport, ForwardVerdict
 from ibpcl.verify.distributions.slips import shift
 from ibpcl.verify.distributions.vocabulary import GRADIENTS, OF_CDF, OF_DENSITY, SIZE
@@ -240,6 +240,9 @@ class _Check:
         if "log_evidence" in parts and parts["log_evidence"].name not in self._names():
             words = "taken as right: give log_joint too"
             self.items.append(ForwardVerdict(parts["log_evidence"].name, "ok", words))
+        if not self.items:
+            words = "nothing could be compared: give a density, or another function"
+            self.items.append(ForwardVerdict(self.group.title, "undecided", words, "undecided"))
         self._compare_variances()
         order = [part.name for part in parts.values()]
         self.items.sort(key=lambda item: order.index(item.name) if item.name in order else 99)
@@ -581,6 +584,9 @@ def _mended(judgement):
     candidate = lead.candidate
     if candidate is None:
         return (), None
+    exchanged = None if model.densities else _at_other_parameters(model, part)
+    if exchanged is not None:
+        return exchanged
     known = bool(model.densities) and all(density.is_sharp for density in model.densities)
     if known and model.dimension == 1:
         lost = _lost_term(model, part, candidate)
@@ -604,6 +610,16 @@ def _mended(judgement):
             f"the log density is {constant.words}, a normalizing constant",
         ), None
     return (), None
+
+
+def _at_other_parameters(model, part):
+    """Return the slip of a density that is right at other parameters, and its model; or None."""
+    with searching():
+        for slip, changed in changed_sets(model.sets):
+            found = by_density([model.having(sets=tuple(changed))], part)
+            if found.state == "right":
+                return slip, found.model.having(sets=model.sets, at=None)
+    return None
 
 
 def _is_wider(support, other):

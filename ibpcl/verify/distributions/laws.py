@@ -31,6 +31,8 @@ from ibpcl.verify.distributions.vocabulary import GRADIENTS, OF_CDF, OF_DENSITY,
 # either tail.
 BESIDE = 1e-6
 EDGE = 1e-3
+OF_DRAWS = ("mean", "variance", "std")
+SAMPLES = 1_000_000  # draws that replace a missing density
 FINE = 401  # points around the highest node among which the mode is
 RANDOM_BOUND = 3.5  # a bound that draws exceeds the log evidence by more with probability exp(-3.5)
 
@@ -243,6 +245,37 @@ def _moment_of_vector(model, part):
 
     right = np.concatenate(right)
     return Comparison(values_of, right, 1e-5 * (1e-9 + np.abs(right)), model.sets)
+
+
+def _moment_of_draws(model, part):
+    """Compare a moment with that of the draws of a sampler, which is taken as right."""
+    sampler = model.parts["sample"]
+    noise = noise_of(sampler, model.sets[0])
+    right = []
+    error = []
+    scale = []
+    for values in model.sets:
+        x = draws_of(model, sampler, noise, values, size=SAMPLES)
+        squares = (x - np.mean(x)) ** 2
+        variance = float(np.mean(squares))
+        of_mean, of_variance = (np.std(each) / np.sqrt(len(x)) for each in (x, squares))
+        deviation = np.sqrt(variance)
+        found = {
+            "mean": (np.mean(x), of_mean, deviation),
+            "variance": (variance, of_variance, 0.0),
+            "std": (deviation, of_variance / (2 * deviation + 1e-300), 0.0),
+        }
+        right.append(found[part.role][0])
+        error.append(draws.STANDARD_ERRORS * found[part.role][1])
+        scale.append(found[part.role][2])
+    return Comparison(
+        _numbers(model, part, model.sets),
+        np.array(right),
+        np.array(error),
+        model.sets,
+        witness=f"the draws of {sampler.name}, which were taken as right,",
+        scale=np.array(scale),
+    )
 
 
 def _mode(model, part):
@@ -647,6 +680,7 @@ LAWS = (
     Law("a quantile inverts the cdf", OF_QUANTILE, ("distribution",), _quantile),
     Law("draws follow the distribution", ("sample",), ("distribution",), _sampler),
     Law("moments and entropy equal quadrature", tuple(MOMENTS), ("distribution",), _moment),
+    Law("moments are those of the draws", OF_DRAWS, ("sample",), _moment_of_draws),
     Law("the density is highest at the mode", ("mode",), ("distribution",), _mode),
     Law("half of the probability is below the median", ("median",), ("distribution",), _median),
     Law("E[g] is the mean of g", ("expectation",), ("distribution", "integrand"), _expectation),

@@ -435,7 +435,9 @@ def changed_sets(sets):
     for name in names:
         for _, form, change, _, kind in INSTEAD:
             with np.errstate(all="ignore"):
-                changed = [{**values, name: float(change(float(values[name])))} for values in sets]
+                changed = [
+                    {**values, name: float(change(np.float64(values[name])))} for values in sets
+                ]
             if all(np.isfinite(values[name]) for values in changed):
                 words = f"it is right if it gets {form.format(name)} in place of {name}"
                 yield Slip("parameter_scale" if kind == SCALE else kind, words), changed
