@@ -22,6 +22,7 @@ from ibpcl.verify.adapters.pair import Pair
 from ibpcl.verify.adapters.product import kind_of
 from ibpcl.verify.adapters.refusals import FormError, raised
 from ibpcl.verify.adapters.static import is_function
+from ibpcl.verify.adapters.stub import to_paste
 
 # Guesses that run the forward and are compared by their shapes.
 OPENED = 40
@@ -205,12 +206,12 @@ def with_guesses(target, given, missing, path, wrt):
         if redraws:
             wanted += _drawn_again(guess, len(found))
     if not found:
-        raise UserError(_without_guess(target, missing, unknown, path, error))
+        raise UserError(to_paste(target, missing, unknown, path, error))
     best, guess = min(found, key=lambda item: item[0].cost)
     if best.ready.guessed and 1 < best.misfits >= best.gradients and best.runs:
         words_of = f"for {best.ready.guessed}, the gradients have the shapes of other inputs"
         error = FormError(f"check: {words_of}")
-        raise UserError(_without_guess(target, missing, unknown, path, error))
+        raise UserError(to_paste(target, missing, unknown, path, error))
     special = [(made.ready.guessed, made.ready) for made, _ in found if _is_simpler(made, best)]
     special += _variants(target, given, guess, wrt)
     return best.ready._replace(special=tuple(special))
@@ -444,40 +445,6 @@ def _value(target, inputs):
     except Exception:  # the forward does not run there
         return None
     return float(f"{float(out):.9e}") if np.size(out) == 1 else None
-
-
-def _without_guess(target, missing, unknown, path, error):
-    """Return the message for inputs that cannot be guessed, with a ``check_inputs`` to fill in."""
-    why = f" ({str(error).removeprefix('check: ').partition('; ')[0]})" if error is not None else ""
-    more = [name for name in construction.required(target.forward) if name not in missing]
-    first = next(unknown._replace(names=[*missing, *more]).guesses(), {})
-    known = {name: (first.get(name), name in unknown.documented) for name in [*missing, *more]}
-    for name in more:
-        shape = np.shape(construction.first_array(first))
-        numbers = construction.numbers_for(target.forward, name, shape)
-        known[name] = (numbers[0], False) if numbers else known[name]
-    lines = []
-    for name, (value, is_sure) in known.items():
-        if isinstance(value, np.ndarray):
-            kind = "rng.integers(0, 3, " if value.dtype.kind == "i" else "rng.normal("
-            shape = f"{kind}size={value.shape})"
-            lines.append(
-                f'        "{name}": {shape},' + ("" if is_sure else "  # the shape is a guess")
-            )
-        else:
-            text = repr(value) if isinstance(value, (int, float, str, bool)) else "..."
-            lines.append(f'        "{name}": {text},  # a guess')
-    return "\n".join(
-        [
-            f"check: {path}:{target.name}: no value for {', '.join(known)}, and no guess runs "
-            f"{target.name}{why}; paste this into the file and fill it in:",
-            "def check_inputs():",
-            "    rng = np.random.default_rng(0)",
-            "    return {",
-            *lines,
-            "    }",
-        ]
-    )
 
 
 def _is_final(error):

@@ -1,19 +1,23 @@
-"""Construction of an object from a class, with given arguments or at most two guessed numbers."""
+"""Construction of an object from a class, with given arguments or at most three guessed numbers."""
 
 import inspect
 import itertools
+import re
 
 import numpy as np
 
 from ibpcl.verify.adapters import leaves
 from ibpcl.verify.adapters import vocabulary as words
 from ibpcl.verify.adapters.draws import repeated
+from ibpcl.verify.adapters.layouts import NUMBERS
 from ibpcl.verify.adapters.methods import methods_of
 from ibpcl.verify.adapters.refusals import FormError, raised
 from ibpcl.verify.adapters.signatures import method_parameters, parameters_of
 from ibpcl.verify.adapters.static import is_function
 
-MOST = 2  # guessed arguments; more are asked for
+MOST = 3  # guessed arguments; more are asked for
+# Arguments that are arrays of a layer, as `plain`.
+ARRAYS = re.compile(r"w[a-z]{0,2}\d?|weights?\d?|b[a-z]{0,2}\d?|bias(es)?|gamma|beta|gain|theta")
 UNITS = 5  # outputs of a guessed layer
 FRACTION = 0.5  # for a rate of dropout, a slope, a momentum
 
@@ -21,7 +25,7 @@ FRACTION = 0.5  # for a rate of dropout, a slope, a momentum
 def constructed(kind, inputs):
     """Return an object of a class and the inputs of its forward method.
 
-    At most two numbers are guessed: sizes that fit the input, and fractions.
+    At most three numbers are guessed: sizes that fit the input, and fractions.
 
     Parameters
     ----------
@@ -112,9 +116,7 @@ def arrays(kind, given):
         They are guessed together with the inputs.
     """
     return [
-        name
-        for name in required(kind)
-        if name not in given and (words.is_weight(name) or words.is_vector(name))
+        name for name in required(kind) if name not in given and ARRAYS.fullmatch(words.plain(name))
     ]
 
 
@@ -136,6 +138,9 @@ def numbers_for(kind, name, shape):
         Empty if the argument is not a number.
     """
     annotation = getattr(kind.__init__, "__annotations__", {}).get(name)
+    usual = NUMBERS.get(words.plain(name))
+    if isinstance(usual, (int, float)) and not words.is_vector(name):
+        return [usual]
     if annotation in (float, "float") or words.is_fraction(name) or words.is_rate(name):
         return [FRACTION]
     if annotation in (int, "int") or words.is_size(name):

@@ -37,7 +37,7 @@ NUMBERS = {
     **dict.fromkeys(("temperature", "tau"), 1.5),
     **dict.fromkeys(("dropout", "keepprob", "droprate", "p"), 0.5),
     **dict.fromkeys(("training", "train", "istraining"), True),
-    **dict.fromkeys(("poolheight", "poolwidth", "poolsize", "kernelsize"), 2),
+    **dict.fromkeys(("poolheight", "poolwidth", "poolsize", "kernelsize", "ksize"), 2),
     "alpha": 0.3,
     "beta": 0.8,
     "gamma": 0.7,

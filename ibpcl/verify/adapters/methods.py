@@ -35,17 +35,21 @@ def methods_of(kind):
     methods : Methods or None
         None if one of the two is missing.
     """
-    forward = next((name for name in words.FORWARD_METHODS if _has(kind, name)), None)
-    backward = next(
-        (name for name in words.BACKWARD_METHODS if _has(kind, name) and name != forward), None
-    )
+    own = {name: getattr(kind, name, None) for base in kind.__mro__[:-1] for name in vars(base)}
+    named = {words.plain(name): name for name in reversed(own) if callable(own[name])}
+    forward = _first(words.FORWARD_METHODS, own, named)
+    backward = _first(words.BACKWARD_METHODS, own, {**named, words.plain(forward): ""})
     return Methods(forward, backward) if forward and backward else None
 
 
-def _has(kind, name):
-    return any(
-        name in vars(base) and callable(getattr(kind, name, None)) for base in kind.__mro__[:-1]
-    )
+def _first(names, own, named):
+    """Return the first usual name that a class has, with any capitals and underscores."""
+    for name in names:
+        if callable(own.get(name)) and named.get(words.plain(name)):
+            return name
+        if not name.startswith("_") and named.get(words.plain(name)):
+            return named[words.plain(name)]
+    return ""
 
 
 def method_of(kind, name):

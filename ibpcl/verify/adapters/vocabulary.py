@@ -9,7 +9,17 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 
 FORWARD_WORDS = {"forward", "forwards", "fwd", "fprop", "forwardprop"}
-BACKWARD_WORDS = {"vjp", "backward", "backwards", "bwd", "bprop", "backprop", "back", "pullback"}
+BACKWARD_WORDS = {
+    "vjp",
+    "bp",
+    "backward",
+    "backwards",
+    "bwd",
+    "bprop",
+    "backprop",
+    "back",
+    "pullback",
+}
 DERIVATIVE_WORDS = {
     "grad",
     "gradient",

@@ -1,0 +1,87 @@
+"""The lines that a user pastes where inputs cannot be guessed, filled in as far as names allow."""
+
+import inspect
+import re
+
+import numpy as np
+
+from ibpcl.verify.adapters import construction
+from ibpcl.verify.adapters.signatures import method_parameters
+
+# Methods that create the parameters of a layer, or take the shape of its input.
+SET_UP = re.compile(
+    r"_*(build|init|initiali[sz]e|set_?up)"
+    r"|_*(build|create|init|initiali[sz]e|make|reset|set_?up)_?(weights?|params?|parameters)"
+    r"|_*(build|compute|init|initiali[sz]e|set|set_?up)_?(in(put)?_)?(dims?|dimensions|shapes?)",
+    re.IGNORECASE,
+)
+
+
+def to_paste(target, missing, unknown, path, error):
+    """Return the message for inputs that cannot be guessed, with lines to fill in.
+
+    Parameters
+    ----------
+    target : Target
+        The target.
+    missing : sequence of str
+        Names of the inputs that are not given.
+    unknown : Unknown
+        What is known of them.
+    path : str
+        Path of the file.
+    error : Exception or None
+        Why the first guess does not run.
+
+    Returns
+    -------
+    str
+        A sentence, and below it an object of a class and a ``check_inputs``.
+    """
+    why = f" ({str(error).removeprefix('check: ').partition('; ')[0]})" if error is not None else ""
+    arguments = construction.required(target.forward)
+    arrays = construction.arrays(target.forward, missing)
+    first = next(unknown._replace(names=[*missing, *arrays]).guesses(), {})
+    entries = [
+        f'        "{name}": {_text(first.get(name), name in unknown.documented)}'
+        for name in dict.fromkeys([*missing, *arrays])
+    ]
+    return "\n".join(
+        [
+            f"check: {path}:{target.name}: no value for {', '.join([*missing, *arguments])}, and "
+            f"no guess runs {target.name}{why}; paste this into the file and fill it in:",
+            *_object(target.forward, [name for name in arguments if name not in arrays], first),
+            "def check_inputs():",
+            "    rng = np.random.default_rng(0)",
+            "    return {",
+            *entries,
+            "    }",
+        ]
+    )
+
+
+def _text(value, is_sure):
+    """Return the source of a value of ``check_inputs``."""
+    if isinstance(value, np.ndarray):
+        call = "rng.integers(0, 3, " if value.dtype.kind == "i" else "rng.normal("
+        return f"{call}size={value.shape})," + ("" if is_sure else "  # the shape is a guess")
+    is_plain = isinstance(value, (int, float, str, bool))
+    return f"{value!r},  # a guess" if is_plain else "...,  # a guess"
+
+
+def _object(kind, arguments, first):
+    """Return the lines that make an object of a class and set it up; none if there is no need."""
+    if not inspect.isclass(kind):
+        return []
+    shape = np.shape(construction.first_array(first))
+    values = {name: construction.numbers_for(kind, name, shape) for name in arguments}
+    filled = ", ".join(f"{name}={found[0] if found else '...'}" for name, found in values.items())
+    calls = [
+        f"layer.{name}({shape if method_parameters(kind, name).required else ''})"
+        for base in reversed(kind.__mro__)
+        for name, value in vars(base).items()
+        if inspect.isfunction(value)
+        and SET_UP.fullmatch(name)
+        and len(method_parameters(kind, name).required) < 2
+    ]
+    return [f"layer = {kind.__name__}({filled})", *dict.fromkeys(calls)] if values or calls else []
