@@ -1,5 +1,7 @@
 """Construction of an object from a class, with given arguments or at most three guessed numbers."""
 
+import contextlib
+import functools
 import inspect
 import itertools
 import re
@@ -19,6 +21,16 @@ MOST = 3  # guessed arguments; more are asked for
 # Arguments that are arrays of a layer, as `plain`.
 ARRAYS = re.compile(r"w[a-z]{0,2}\d?|weights?\d?|b[a-z]{0,2}\d?|bias(es)?|gamma|beta|gain|theta")
 UNITS = 5  # outputs of a guessed layer
+# Words in the names of an activation and of its derivative.
+CALLED = frozenset({"activation", "act", "nonlinearity"})
+DERIVED = frozenset({"prime", "deriv", "derivative"})
+# Methods that create the parameters of a layer, or take the shape of its input.
+SET_UP = re.compile(
+    r"_*(build|init|initiali[sz]e|set_?up)"
+    r"|_*(build|create|init|initiali[sz]e|make|reset|set_?up)_?(weights?|params?|parameters)"
+    r"|_*(build|compute|init|initiali[sz]e|set|set_?up)_?(in(put)?_)?(dims?|dimensions|shapes?)",
+    re.IGNORECASE,
+)
 FRACTION = 0.5  # for a rate of dropout, a slope, a momentum
 
 
@@ -58,11 +70,9 @@ def constructed(kind, inputs):
         inputs = {name: value for name, value in inputs.items() if name not in given}
     missing = [name for name in required(kind) if name not in given]
     if not missing:
-        holder = made(kind, given)
-        runs(holder, inputs, kind.__name__)
-        return holder, inputs
+        return _running(kind, given, inputs), inputs
     shape = np.shape(first_array(inputs))
-    options = [numbers_for(kind, name, shape) for name in missing]
+    options = [values_for(kind, name, shape) for name in missing]
     if len(missing) > MOST or not all(options):
         raise FormError(
             f"check: the constructor of {kind.__name__} takes {', '.join(missing)}, which the "
@@ -72,13 +82,69 @@ def constructed(kind, inputs):
     for values in itertools.product(*options):
         arguments = {**given, **dict(zip(missing, values, strict=True))}
         try:
-            holder = made(kind, arguments)
-            runs(holder, inputs, _called(kind, arguments))
+            return _running(kind, arguments, inputs), inputs
         except FormError as error:
             refused = refused or error
-        else:
-            return holder, inputs
     raise refused
+
+
+def _running(kind, arguments, inputs):
+    """Return an object whose forward runs, set up with the shape of the input if that is needed."""
+    holder = made(kind, arguments)
+    called = _called(kind, arguments)
+    try:
+        runs(holder, inputs, called)
+    except FormError:
+        shape = np.shape(first_array(inputs))
+        for given in (shape[1:], shape) if set_up_methods(kind) else ():
+            holder = made(kind, arguments)
+            with contextlib.suppress(FormError):
+                _set_up(holder, given)
+                runs(holder, inputs, called)
+                return holder
+        raise
+    return holder
+
+
+def _set_up(holder, shape):
+    """Call the methods in which a layer creates its parameters."""
+    for name in set_up_methods(type(holder)):
+        given = [shape] * len(method_parameters(type(holder), name).required)
+        try:
+            repeated(functools.partial(getattr(holder, name), *given))
+        except Exception as error:  # code under check may raise anything
+            raise FormError(f"check: {raised(error, name)}") from error
+
+
+def set_up_methods(kind):
+    """Return the names of the methods in which a layer creates its parameters.
+
+    Parameters
+    ----------
+    kind : type
+        The class of the layer.
+
+    Returns
+    -------
+    list of str
+        Methods without arguments, or with one: the shape of the input.
+
+    Examples
+    --------
+    >>> class Layer:
+    ...     def build(self, input_shape): ...
+    ...     def reset(self): ...
+    >>> set_up_methods(Layer)
+    ['build']
+    """
+    names = dict.fromkeys(name for base in reversed(kind.__mro__) for name in vars(base))
+    return [
+        name
+        for name in names
+        if SET_UP.fullmatch(name)
+        and inspect.isfunction(getattr(kind, name))
+        and len(method_parameters(kind, name).required) < 2
+    ]
 
 
 def required(kind):
@@ -120,8 +186,12 @@ def arrays(kind, given):
     ]
 
 
-def numbers_for(kind, name, shape):
-    """Return numbers for an argument of a constructor, the likeliest first.
+def _tanh_prime(x):
+    return 1 - np.tanh(x) ** 2
+
+
+def values_for(kind, name, shape):
+    """Return values for an argument of a constructor, the likeliest first.
 
     Parameters
     ----------
@@ -134,10 +204,18 @@ def numbers_for(kind, name, shape):
 
     Returns
     -------
-    list of int or float
-        Empty if the argument is not a number.
+    list
+        Sizes, fractions, a shape, or tanh for an activation and its derivative; empty for any other
+        argument.
     """
     annotation = getattr(kind.__init__, "__annotations__", {}).get(name)
+    parts = words.tokens(name)
+    if "shape" in parts or "dims" in parts:
+        return [tuple(shape[1:]), tuple(shape)]
+    if not DERIVED.isdisjoint(parts):
+        return [_tanh_prime]
+    if not CALLED.isdisjoint(parts) and annotation not in (str, "str"):
+        return [np.tanh]
     usual = NUMBERS.get(words.plain(name))
     if isinstance(usual, (int, float)) and not words.is_vector(name):
         return [usual]

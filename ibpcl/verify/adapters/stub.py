@@ -1,20 +1,11 @@
 """The lines that a user pastes where inputs cannot be guessed, filled in as far as names allow."""
 
 import inspect
-import re
 
 import numpy as np
 
 from ibpcl.verify.adapters import construction
 from ibpcl.verify.adapters.signatures import method_parameters
-
-# Methods that create the parameters of a layer, or take the shape of its input.
-SET_UP = re.compile(
-    r"_*(build|init|initiali[sz]e|set_?up)"
-    r"|_*(build|create|init|initiali[sz]e|make|reset|set_?up)_?(weights?|params?|parameters)"
-    r"|_*(build|compute|init|initiali[sz]e|set|set_?up)_?(in(put)?_)?(dims?|dimensions|shapes?)",
-    re.IGNORECASE,
-)
 
 
 def to_paste(target, missing, unknown, path, error):
@@ -74,14 +65,13 @@ def _object(kind, arguments, first):
     if not inspect.isclass(kind):
         return []
     shape = np.shape(construction.first_array(first))
-    values = {name: construction.numbers_for(kind, name, shape) for name in arguments}
-    filled = ", ".join(f"{name}={found[0] if found else '...'}" for name, found in values.items())
+    values = {name: construction.values_for(kind, name, shape) for name in arguments}
+    filled = ", ".join(
+        f"{name}={'...' if not found or callable(found[0]) else found[0]}"
+        for name, found in values.items()
+    )
     calls = [
         f"layer.{name}({shape if method_parameters(kind, name).required else ''})"
-        for base in reversed(kind.__mro__)
-        for name, value in vars(base).items()
-        if inspect.isfunction(value)
-        and SET_UP.fullmatch(name)
-        and len(method_parameters(kind, name).required) < 2
+        for name in construction.set_up_methods(kind)
     ]
-    return [f"layer = {kind.__name__}({filled})", *dict.fromkeys(calls)] if values or calls else []
+    return [f"layer = {kind.__name__}({filled})", *calls] if values or calls else []

@@ -379,12 +379,26 @@ _SAME = (
 
 # Words in the names of numbers between 0 and 1.
 FRACTIONS = frozenset(
-    {"p", "prob", "rate", "dropout", "alpha", "slope", "momentum", "lr", "decay", "eps", "epsilon"}
+    {
+        "p",
+        "prob",
+        "probability",
+        "rate",
+        "dropout",
+        "alpha",
+        "slope",
+        "momentum",
+        "lr",
+        "decay",
+        "eps",
+        "epsilon",
+    }
 )
 # Words in the names of sizes, and of sizes of an output.
 SIZES = frozenset(
     {"in", "input", "inputs", "dim", "dims", "size", "features", "channels", "n", "d", "nin"}
-    | {"num", "length", "width", "ch", "fan", "vocab", "vocabulary", "embeddings"}
+    | {"num", "length", "len", "width", "ch", "fan", "vocab", "vocabulary", "embeddings", "rows"}
+    | {"cols", "columns"}
 )
 OUTPUT_SIZES = frozenset(
     {"out", "output", "outputs", "units", "neurons", "nodes", "hidden", "nout", "classes"}
