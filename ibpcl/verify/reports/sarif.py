@@ -123,9 +123,9 @@ def _of_report(report):
         words = f"{', '.join(item.name for item in group)}: {first.words}"
         where = first.where or report.where
         yield Result(LEVELS[first.verdict], first.kind, words, first.hint, where, first.repair)
-    named = [item.words for item in report.inputs]
+    kinds = {item.kind for item in report.inputs}
     for finding in report.problems:
-        if not any(finding.words in words for words in named):
+        if finding.kind not in kinds:
             level = "warning" if finding.kind in UNFIT_TABLE else "error"
             yield Result(level, finding.kind, finding.words, finding.hint, report.where)
     for finding in report.habits:

@@ -30,8 +30,9 @@ def of_report(report):
         lines += _of_group(group)
     if right:
         lines += wrapped(_of_right(right), "  ", "    ")
+    kinds = {item.kind for item in report.inputs}
     for problem in report.problems:
-        if not any(problem.words in item.words for item in report.inputs):
+        if problem.kind not in kinds:
             lines += wrapped(f"{problem.kind}: {problem.words}", "  ", "    ")
             lines += wrapped(f"hint: {problem.hint}", "    ", "      ")
     notes = [f"note: {habit.words}" for habit in report.habits]
