@@ -95,7 +95,7 @@ PARTS = {
     "paths": Part(((diagnosis, "forgotten_path"),), dict, (missing_path,)),
     "... two at once": Part(((missing_path, "_pair"),), list, (missing_path._pair,)),
     "places: measured at all": Part(
-        ((diagnosis, "holes"),), lambda: ([], set()), (missing_factor, known), True
+        ((diagnosis, "measured_places"),), lambda: ([], set()), (missing_factor, known), True
     ),
     "... what belongs there": Part(((diagnosis, "best_match"),), none, (missing_factor, known)),
     **{
@@ -110,8 +110,8 @@ PARTS = {
 def without_stage(stage):
     """Leave out one stage of the search for what belongs in a place."""
     candidates = missing_factor.candidates
-    diagnosis.candidates = lambda hole, found, at: (
-        [] if at == stage else candidates(hole, found, at)
+    diagnosis.candidates = lambda measured, found, at: (
+        [] if at == stage else candidates(measured, found, at)
     )
 
 
@@ -130,8 +130,8 @@ class Tracer:
         matched = diagnosis.Search._fit
         named = diagnosis.Search._name_edits
 
-        def fits(search, hole, stage, *rest):
-            found = matched(search, hole, stage, *rest)
+        def fits(search, measured, stage, *rest):
+            found = matched(search, measured, stage, *rest)
             if found is not None:
                 self.touched.add(f"... {stage}")
             return found

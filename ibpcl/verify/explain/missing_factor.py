@@ -21,7 +21,7 @@ MOST_ENTRIES = 80  # largest number of entries of a place, over all its calls
 FITS = 1e-6  # relative error up to which a value fits
 
 
-class Hole(NamedTuple):
+class MeasuredPlace(NamedTuple):
     """A place that can contain the mistake, and its measurements.
 
     The lists have one item for each trial.
@@ -87,7 +87,7 @@ def background(evidence, forward):
     return views
 
 
-def holes(bench, code, recordings, wrong, most, suspects):
+def measured_places(bench, code, recordings, wrong, most, suspects):
     """Measure the places in which one mistake can explain several wrong gradients.
 
     The value of each statement is measured first, from the last statement to the first.  The places
@@ -111,13 +111,13 @@ def holes(bench, code, recordings, wrong, most, suspects):
 
     Returns
     -------
-    measured : list of Hole
+    found : list of MeasuredPlace
         The places where some value makes the gradients right.
     innocent : set of ast.stmt
         The innocent statements.
     """
     start = bench.runs
-    measured = []
+    found = []
     innocent = set()
     make = code.watched()
     first = recordings[0]
@@ -140,17 +140,17 @@ def holes(bench, code, recordings, wrong, most, suspects):
                 if code.places[n].whole != whole_statements or statement in innocent:
                     continue
                 if bench.runs - start > most:
-                    return measured, innocent
-                hole = _hole(bench, make, code.places[n], n, wrong, recordings)
-                if hole is False and whole_statements and not isinstance(statement, ast.Return):
+                    return found, innocent
+                measured = _measured_place(bench, make, code.places[n], n, wrong, recordings)
+                if measured is False and whole_statements and not isinstance(statement, ast.Return):
                     innocent.add(statement)
-                elif hole:
-                    measured.append(
-                        hole._replace(
+                elif measured:
+                    found.append(
+                        measured._replace(
                             views=[view_at(code, recording, n) for recording in recordings]
                         )
                     )
-    return measured, innocent
+    return found, innocent
 
 
 def view_at(code, recording, number):
@@ -220,7 +220,7 @@ def view_at(code, recording, number):
     return by_text
 
 
-def _hole(bench, make, place, number, wrong, recordings):
+def _measured_place(bench, make, place, number, wrong, recordings):
     """Measure how the gradients depend on a place in every trial.
 
     The result is None if this cannot be measured, and False if the gradients depend linearly on the
@@ -240,15 +240,13 @@ def _hole(bench, make, place, number, wrong, recordings):
         value = np.stack([np.asarray(v, dtype=float) for v in recording.series[number]])
         claimed = _stacked(evidence, evidence.gradients[trial], wrong)
         right_gradient = np.concatenate([evidence.expected(j, trial)[0].ravel() for j in wrong])
-        measured = ~np.isnan(right_gradient)
-        lack = (right_gradient - claimed)[measured]
+        known = ~np.isnan(right_gradient)
+        lack = (right_gradient - claimed)[known]
         step = np.max(np.abs(value), initial=0.0) or 1.0
 
-        def moved(change, trial=trial, value=value, claimed=claimed, measured=measured):
+        def moved(change, trial=trial, value=value, claimed=claimed, known=known):
             result = bench.gradients(make(_put(number, value + change)), trial)
-            return (
-                None if result is None else (_stacked(evidence, result, wrong) - claimed)[measured]
-            )
+            return None if result is None else (_stacked(evidence, result, wrong) - claimed)[known]
 
         columns = []
         for entry in np.eye(value.size):
@@ -261,7 +259,7 @@ def _hole(bench, make, place, number, wrong, recordings):
             return False
         solution, _, rank, _ = np.linalg.lstsq(linear, lack, rcond=1e-10)
         scale = float(
-            np.max(np.abs(right_gradient[measured]), initial=0.0)
+            np.max(np.abs(right_gradient[known]), initial=0.0)
             + np.max(np.abs(claimed), initial=0.0)
         )
         if np.max(np.abs(linear @ solution - lack), initial=0.0) > FITS * scale:
@@ -283,7 +281,7 @@ def _hole(bench, make, place, number, wrong, recordings):
         maps.append(linear)
         lacks.append(lack)
         size = max(size, scale)
-    return Hole(
+    return MeasuredPlace(
         place, values, maps, lacks, [], size, telling, solutions if len(solutions) > 1 else None
     )
 
@@ -384,12 +382,12 @@ class Match(NamedTuple):
     cost: float
 
 
-def known_at(hole, views):
-    """Return the known arrays at a hole.
+def known_at(measured, views):
+    """Return the known arrays at a measured place.
 
     Parameters
     ----------
-    hole : Hole
+    measured : MeasuredPlace
         A place that can contain the mistake.
     views : list of dict
         Background arrays for each trial; see :func:`background`.
@@ -399,13 +397,13 @@ def known_at(hole, views):
     Known
         The variables at the place, and the background arrays that have other names.
     """
-    calls = hole.values[0].shape[0]
+    calls = measured.values[0].shape[0]
     joined = [
         {
             **own,
             **{name: np.asarray(value)[None] for name, value in view.items() if name not in own},
         }
-        for own, view in zip(hole.views, views, strict=True)
+        for own, view in zip(measured.views, views, strict=True)
     ]
     return Known(
         [
@@ -418,12 +416,12 @@ def known_at(hole, views):
     )
 
 
-def candidates(hole, known, stage):
-    """Return the arrays that one stage of :data:`STAGES` looks up for a hole.
+def candidates(measured, known, stage):
+    """Return the arrays that one stage of :data:`STAGES` looks up for a measured place.
 
     Parameters
     ----------
-    hole : Hole
+    measured : MeasuredPlace
         A place that can contain the mistake.
     known : Known
         The known arrays there.
@@ -435,18 +433,18 @@ def candidates(hole, known, stage):
     list of tuple
         Pairs of a source text and its values for each trial.  The stage "plain" adds the number 1.
     """
-    arrays = getattr(known, stage)(hole.values[0].shape)
+    arrays = getattr(known, stage)(measured.values[0].shape)
     return arrays + (
-        [("1", [np.ones(value.shape) for value in hole.values])] if stage == "plain" else []
+        [("1", [np.ones(value.shape) for value in measured.values])] if stage == "plain" else []
     )
 
 
-def best_match(hole, columns, relations):
+def best_match(measured, columns, relations):
     """Return the match of the lowest cost among known arrays.
 
     Parameters
     ----------
-    hole : Hole
+    measured : MeasuredPlace
         A place that can contain the mistake.
     columns : sequence of tuple
         Pairs of a source text and its values for each trial; see :func:`candidates`.
@@ -461,7 +459,7 @@ def best_match(hole, columns, relations):
     if not columns:
         return None
     matches = []
-    own = hole.values[0]
+    own = measured.values[0]
     arrays = np.array(
         [
             (array if array.shape == own.shape else np.broadcast_to(array, own.shape)).ravel()
@@ -469,11 +467,11 @@ def best_match(hole, columns, relations):
         ]
     )
     for order, relation in enumerate(relations):
-        constants = _fitting(hole, 0, _change(relation, own.ravel(), arrays), relation)
+        constants = _fitting(measured, 0, _change(relation, own.ravel(), arrays), relation)
         for n in np.flatnonzero(_plausible(constants)):
             text, values = columns[n]
             if all(
-                abs(_constant(hole, trial, relation, values[trial]) - constants[n])
+                abs(_constant(measured, trial, relation, values[trial]) - constants[n])
                 <= 1e-5 * abs(constants[n])
                 for trial in range(1, len(values))
             ):
@@ -499,26 +497,29 @@ def _change(relation, value, array):
     return value / array if relation == "extra" else array + 0 * value
 
 
-def _fitting(hole, trial, changes, relation):
+def _fitting(measured, trial, changes, relation):
     """Return the constant with which each row explains the gradient in one trial, or 0."""
     good = np.all(np.isfinite(changes), axis=1)
-    effect = np.where(good[:, None], changes, 0.0) @ hole.maps[trial].T
+    effect = np.where(good[:, None], changes, 0.0) @ measured.maps[trial].T
     offset = {"term": 0.0, "less": 2.0}.get(relation, 1.0) * (
-        hole.maps[trial] @ hole.values[trial].ravel()
+        measured.maps[trial] @ measured.values[trial].ravel()
     )
     # A term adds the missing gradient.  A new value must also give what the old value gave.
-    goal = hole.lacks[trial] + offset
+    goal = measured.lacks[trial] + offset
     norm = np.sum(effect * effect, axis=1)
     constant = np.where(norm > 0, effect @ goal / np.where(norm > 0, norm, 1.0), 0.0)
     gap = np.max(np.abs(goal - constant[:, None] * effect), axis=1, initial=0.0)
-    return np.where(good & (gap <= FITS * hole.size), constant, 0.0)
+    return np.where(good & (gap <= FITS * measured.size), constant, 0.0)
 
 
-def _constant(hole, trial, relation, array):
+def _constant(measured, trial, relation, array):
     """Return the constant of one array in one trial, 0 if it does not fit."""
     return float(
         _fitting(
-            hole, trial, _change(relation, hole.values[trial], array).reshape(1, -1), relation
+            measured,
+            trial,
+            _change(relation, measured.values[trial], array).reshape(1, -1),
+            relation,
         )[0]
     )
 
@@ -540,12 +541,12 @@ def _plausible(constants):
     return plausible
 
 
-def named(hole, match):
+def named(measured, match):
     """Return the mistake that a match names.
 
     Parameters
     ----------
-    hole : Hole
+    measured : MeasuredPlace
         The place of the mistake.
     match : Match
         The array that belongs there.
@@ -561,7 +562,7 @@ def named(hole, match):
     factor : tuple or None
         As in :class:`ibpcl.verify.reports.kinds.Finding`: for a missing or extra factor only.
     """
-    own = short(hole)
+    own = short(measured)
     constant = match.constant
     relation = match.relation
     times = (
@@ -580,10 +581,11 @@ def named(hole, match):
         relation = "centred"
     elif (
         relation == "instead"
-        and hole.right is not None
-        and not np.all(hole.values[0])
+        and measured.right is not None
+        and not np.all(measured.values[0])
         and np.allclose(
-            *(array[hole.values[0] != 0] for array in (hole.values[0], hole.right[0])), rtol=FITS
+            *(array[measured.values[0] != 0] for array in (measured.values[0], measured.right[0])),
+            rtol=FITS,
         )
     ):
         relation = "zero"
@@ -607,12 +609,12 @@ def named(hole, match):
     )
 
 
-def patterned(hole):
+def patterned(measured):
     """Return the mistake of a place whose right values have a pattern: zeros, or another order.
 
     Parameters
     ----------
-    hole : Hole
+    measured : MeasuredPlace
         A place that can contain the mistake.
 
     Returns
@@ -620,11 +622,15 @@ def patterned(hole):
     tuple or None
         (0, kind, words, None) in the form of :func:`named`, None if there is no such pattern.
     """
-    pairs = list(zip(hole.values, hole.right, strict=False)) if hole.right is not None else []
+    pairs = (
+        list(zip(measured.values, measured.right, strict=False))
+        if measured.right is not None
+        else []
+    )
     off = [np.abs(right - own) > FITS * np.max(np.abs(right)) for own, right in pairs]
     if not off or not all(map(np.any, off)) or off[0].size < 2:
         return None
-    own = short(hole)
+    own = short(measured)
     where = f"at {off[0].sum()} of {off[0].size} entries"
     if all(
         np.allclose(right[at], 0, atol=FITS * np.max(np.abs(right)))
@@ -647,12 +653,12 @@ def patterned(hole):
     return None
 
 
-def short(hole):
+def short(measured):
     """Return the source text of a place, cut if it is long.
 
     Parameters
     ----------
-    hole : Hole
+    measured : MeasuredPlace
         The place.
 
     Returns
@@ -660,5 +666,5 @@ def short(hole):
     str
         At most 60 characters.
     """
-    text = hole.place.text
+    text = measured.place.text
     return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."

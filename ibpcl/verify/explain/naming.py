@@ -25,8 +25,8 @@ from ibpcl.verify.explain.missing_factor import (
     background,
     best_match,
     candidates,
-    holes,
     known_at,
+    measured_places,
     named,
     patterned,
 )
@@ -128,9 +128,9 @@ class Search:
     untried : int
         Number of edits that were not tried for lack of time.
     places : list of tuple
-        Pairs of a group of inputs and the holes in which one mistake can explain them.
+        Pairs of a group of inputs and the measured places in which one mistake can explain them.
     known : dict
-        The known arrays at each hole, by the ``id`` of the hole.
+        The known arrays at each measured place, by its ``id``.
     columns : int
         Number of known arrays that were tried so far.
     """
@@ -254,59 +254,65 @@ class Search:
             [j] for j in inputs if j in self.left
         ]:
             start = self.bench.runs
-            measured, innocent = holes(
+            found, innocent = measured_places(
                 self.bench, self.code, self.recordings, group, most, self.suspects
             )
             most -= self.bench.runs - start
             self.places.append(
-                (group, sorted(measured, key=lambda hole: (not hole.telling, hole.right is None)))
+                (group, sorted(found, key=lambda place: (not place.telling, place.right is None)))
             )
-            if len(group) == len(inputs) and measured:
+            if len(group) == len(inputs) and found:
                 self.suspects.innocent = innocent
                 self.suspects.likely = {
-                    hole.place.statement for hole in measured if hole.telling and hole.place.whole
+                    measured.place.statement
+                    for measured in found
+                    if measured.telling and measured.place.whole
                 }
-            if len(group) > 1 and any(hole.telling for hole in measured):
+            if len(group) > 1 and any(measured.telling for measured in found):
                 break
 
     def _fill(self, stage, views):
         """Look for the factor or term that belongs in a place."""
-        for group, group_holes in self.places:
+        for group, group_places in self.places:
             fits = [
-                (fit, hole)
-                for hole in group_holes
+                (fit, measured)
+                for measured in group_places
                 if any(j in self._open() for j in group)
-                for fit in [self._fit(hole, stage, views, group)]
+                for fit in [self._fit(measured, stage, views, group)]
                 if fit is not None
             ]
             if fits:
-                (_, kind, words, factor), hole = min(
+                (_, kind, words, factor), measured = min(
                     fits, key=lambda fit: (fit[0][0], len(fit[1].place.text))
                 )
                 self._take(
                     dict.fromkeys(
-                        group, Finding(kind, words, self.code.line(hole.place.node), factor)
+                        group, Finding(kind, words, self.code.line(measured.place.node), factor)
                     )
                 )
 
-    def _fit(self, hole, stage, views, group):
-        """Return (cost, kind, words, factor) of the best array for a hole, or None."""
+    def _fit(self, measured, stage, views, group):
+        """Return (cost, kind, words, factor) of the best array for a measured place, or None."""
         if stage == "order":
-            return patterned(hole)
-        if id(hole) not in self.known:
-            self.known[id(hole)] = known_at(hole, views)
+            return patterned(measured)
+        if id(measured) not in self.known:
+            self.known[id(measured)] = known_at(measured, views)
         columns = (
-            candidates(hole, self.known[id(hole)], stage) if self.columns < MOST_COLUMNS else ()
+            candidates(measured, self.known[id(measured)], stage)
+            if self.columns < MOST_COLUMNS
+            else ()
         )
         self.columns += len(columns)
-        match = best_match(hole, columns, STAGES[stage]) if self.columns < MOST_COLUMNS else None
+        match = (
+            best_match(measured, columns, STAGES[stage]) if self.columns < MOST_COLUMNS else None
+        )
         # A result that is not linear in dout was not meant as a gradient.  "This value belongs
         # there instead" would then be a coincidence.
         meant = match is not None and (
             match.relation in ("missing", "extra", "term", "less")
             or all(map(self.evidence.linear, group))
         )
-        return named(hole, match) if meant else None
+        return named(measured, match) if meant else None
 
     def _unnamed(self, j):
         """Return (kind, words) for a mistake that no hypothesis explains."""
@@ -339,10 +345,10 @@ class Search:
         # without the source of the gradient function, no change of it was tried
         operations = f"any change of one operation{exception}, " if self.code is not None else ""
         lines = dict.fromkeys(
-            str(self.code.line(hole.place.node))
-            for group, group_holes in self.places
-            for hole in group_holes
-            if j in group and hole.telling
+            str(self.code.line(measured.place.node))
+            for group, group_places in self.places
+            for measured in group_places
+            if j in group and measured.telling
         )
         return "wrong", (
             f"{where}, and no simple mistake explains it: excluded are a sign, a constant factor, "
