@@ -12,7 +12,6 @@ import os
 import sys
 import time
 import warnings
-from pathlib import Path
 
 from ibpcl.errors import UserError, nearest
 from ibpcl.verify.adapters import discovery, loading
@@ -22,7 +21,7 @@ from ibpcl.verify.adapters.expression import is_users, record_of
 from ibpcl.verify.adapters.guesses import described
 from ibpcl.verify.adapters.inputs import is_input, other_choices, ready, refuse_shapes
 from ibpcl.verify.adapters.loss import returns_gradients
-from ibpcl.verify.adapters.refusals import FormError, place_of, raised
+from ibpcl.verify.adapters.refusals import FormError, passes_users_code, place_of, raised
 from ibpcl.verify.adapters.target import Target
 from ibpcl.verify.check import check
 from ibpcl.verify.derivative.clock import TimeUp
@@ -620,11 +619,7 @@ def without_report(trap, loaded, target, request):
         }
     if _is_forward_of_an_object(target, error, request):
         return {"state": "refused", "words": f"check: {title}: {_object_to_make(target, words)}"}
-    if (
-        cause is not None
-        and trap_of(cause).frames(Path(module.__file__))
-        and not isinstance(cause, UserError)
-    ):
+    if cause is not None and passes_users_code(cause) and not isinstance(cause, UserError):
         return {
             "state": "wrong",
             "words": f"it raises {raised(cause, '').removeprefix(' raises ')}",
@@ -672,21 +667,3 @@ def _setter_of(module, name):
         ),
         None,
     )
-
-
-def trap_of(error):
-    """Return a trap that contains an exception.
-
-    Parameters
-    ----------
-    error : BaseException
-        The exception.
-
-    Returns
-    -------
-    Trap
-        The trap.
-    """
-    trap = Trap()
-    trap.error = error
-    return trap

@@ -7,11 +7,9 @@ import ctypes
 import signal
 import threading
 import traceback
-from pathlib import Path
 
 from ibpcl.verify.derivative.clock import TimeUp
 
-OURS = Path(__file__).parents[1]  # the folder of this package
 # Seconds after the time limit in which a check can still end by its own clock.
 LAG = 1.0
 # Seconds between interrupts; a bare ``except`` may catch the first.
@@ -49,47 +47,6 @@ class Trap:
 
     def __str__(self):
         return "".join(traceback.format_exception_only(self.error)).strip()
-
-    def frames(self, path):
-        """Return the frames of the traceback that belong to a file or to files beside it.
-
-        Frames of this package and of installed packages are left out.
-
-        Parameters
-        ----------
-        path : pathlib.Path
-            The file.
-
-        Returns
-        -------
-        list of traceback.FrameSummary
-            The frames.
-        """
-        return [
-            frame
-            for frame in traceback.extract_tb(self.error.__traceback__)
-            if frame.filename == str(path)
-            or (
-                Path(frame.filename).is_relative_to(Path(path).parent)
-                and not Path(frame.filename).is_relative_to(OURS)
-                and "site-packages" not in frame.filename
-            )
-        ]
-
-    def within(self, path):
-        """Return the traceback as text, restricted to a file and to files beside it.
-
-        Parameters
-        ----------
-        path : pathlib.Path
-            The file.
-
-        Returns
-        -------
-        str
-            The frames and the exception.
-        """
-        return "".join([*traceback.format_list(self.frames(path)), str(self)])
 
 
 @contextlib.contextmanager
