@@ -1,7 +1,7 @@
 """Foreign code in a child process, with limits on time, memory and output.
 
-The checker runs a user's file so, the classroom reads hand-ins so, and its judge calls their
-functions so.  The package imports nothing else of ``ibpcl`` but ``errors``.
+Three parts of the package use it: the checker runs a user's file, the classroom reads hand-ins, and
+its judge calls their functions.  It imports nothing from the rest of ``ibpcl`` except ``errors``.
 
 =============================  ===========================  =====================================
 program of the child           start                        limits
@@ -29,9 +29,8 @@ All three have one protocol:
 6. The parent (:class:`ibpcl.sandbox.worker.Worker`) reads each frame within a limit on processor
    time and one on wall-clock time.  It ends the process, and all that the process has started, if
    a limit is exceeded, if there are too many threads, or if a frame is malformed.  The exception
-   names the cause.  Whoever gives points uses the limit on processor time, because wall-clock time
-   depends on what else the machine does; the limit on wall-clock time only stops a program that
-   waits.
+   names the cause.  Points depend on the limit on processor time, because wall-clock time depends
+   on the load of the machine.  The limit on wall-clock time only stops a program that waits.
 7. If the parent ends for any reason, the kernel ends the child (on Linux), or the child finds its
    pipe closed.
 

@@ -17,9 +17,9 @@ none        a separate process only: the hand-in can read and write what you can
 
 Landlock is what protects where bubblewrap cannot make namespaces: in most containers, and on
 systems that forbid them to users.  All three limit time, memory, the number of threads, and the
-number and size of files.  If the judge runs as root, a worker is nobody in its own namespace under
-bubblewrap, and else another user where one can reach the interpreter.  When the judge ends, its
-workers end.
+number and size of files.  If the judge runs as root, a worker under bubblewrap has no rights outside
+its namespace; under the others it becomes another user if that user can reach the interpreter.
+When the judge ends, its workers end.
 """
 
 import functools

@@ -76,7 +76,7 @@ class Finder:
 
 
 def main():
-    """Read the order, restrict this process, and answer requests until the parent is gone.
+    """Read the order, restrict this process, and answer requests until the parent ends.
 
     The order is the first frame: see :mod:`ibpcl.sandbox.boxes`.
     """

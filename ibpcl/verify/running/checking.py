@@ -32,7 +32,7 @@ from ibpcl.verify.reports.readings import Case, agreed
 from ibpcl.verify.running.trap import Trap, limit
 from ibpcl.verify.running.user import Request, checked
 
-LINES = 10  # of what the code under check prints
+LINES = 10  # number of lines that the code under check may print
 
 
 class Program:
