@@ -17,9 +17,9 @@ none        a separate process only: the hand-in can read and write what you can
 
 Landlock is what protects where bubblewrap cannot make namespaces: in most containers, and on
 systems that forbid them to users.  All three limit time, memory, the number of threads, and the
-number and size of files.  If the judge runs as root, a worker under bubblewrap has no rights outside
-its namespace; under the others it becomes another user if that user can reach the interpreter.
-When the judge ends, its workers end.
+number and size of files.  If the judge runs as root, a worker under bubblewrap has no rights
+outside its namespace; under the others it becomes another user if that user can reach the
+interpreter.  When the judge ends, its workers end.
 """
 
 import functools
@@ -323,7 +323,7 @@ def _loaded_libraries(covered):
     conda and many clusters have them in ``PREFIX/lib``.  Folders that are covered, and other
     packages, are left out.
     """
-    if not os.path.exists("/proc/self/maps"):
+    if not sys.platform.startswith("linux"):
         return []
     for name in LOADING:
         importlib.import_module(name)

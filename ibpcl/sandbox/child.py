@@ -102,11 +102,6 @@ def private_channel():
     frames.Channel
     """
     channel = frames.Channel(os.dup(0), os.dup(1))
-    if os.name == "nt":
-        import msvcrt
-
-        msvcrt.setmode(channel.source, os.O_BINARY)
-        msvcrt.setmode(channel.target, os.O_BINARY)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     try:
         os.dup2(2, 1)  # what foreign code prints must not look like an answer
