@@ -23,7 +23,7 @@ COEFFICIENTS = frozenset({"w", "weights", "theta", "beta", "coef"})
 MOST = 200  # guesses
 # Shapes that are tried where the code asks for a number of axes.
 OF_AXES = {2: [(3, 4)], 3: [(2, 3, 4), (2, 4, 4)], 4: [(2, 3, 4, 4), (2, 4, 4, 3), (2, 6, 6, 3)]}
-FITTING = 6  # shapes that fit a given array
+FITTING = 8  # shapes that fit given arrays
 
 
 class Unknown(NamedTuple):
@@ -72,7 +72,7 @@ class Unknown(NamedTuple):
         flat = [key for name in self.names for key in self.parts.get(name, [name])]
         for chosen in itertools.product(*self.fixed.values()):
             fixed = dict(zip(self.fixed, chosen, strict=True))
-            if self.given:
+            if self.given or self.shapes:
                 yield from self._beside_given(fixed)
             known = (flat, self.context, self.shapes, self.probabilities, fixed)
             for inputs in layouts.fitting(*known):
@@ -84,19 +84,26 @@ class Unknown(NamedTuple):
                 }
 
     def _beside_given(self, fixed):
-        """Yield guesses with the sizes of other inputs, for one unknown array."""
-        free = [name for name in self.names if name not in fixed]
-        if len(free) != 1 or free[0] in self.shapes or words.is_label(free[0]):
+        """Yield guesses with the sizes of given or documented inputs, for one unknown array."""
+        free = [name for name in self.names if name not in fixed and name not in self.shapes]
+        if len(free) != 1 or words.is_label(free[0]) or free[0] in self.parts:
             return
         rng = np.random.default_rng(0)
-        sizes = dict.fromkeys(size for value in self.given for size in np.shape(value)[::-1])
-        rows = [(3, size) for size in sizes] + [(size, 3) for size in sizes]
+        drawn = {
+            name: layouts.drawn(self.shapes[name], rng, name in self.probabilities)
+            for name in self.names
+            if name in self.shapes and name not in fixed
+        }
+        every = [np.shape(value) for value in self.given] + list(self.shapes.values())
+        sizes = list(dict.fromkeys(size for shape in every for size in shape[::-1]))
         vectors = [(size,) for size in sizes]
+        rows = [pair for pair in itertools.product(sizes, repeat=2) if pair[0] != pair[1]]
+        rows += [(3, size) for size in sizes] + [(size, 3) for size in sizes]
         state = not {"state", "hidden", "hprev"}.isdisjoint(words.tokens(free[0]))
         shapes = [(size, 1) for size in sizes] if state else []
         shapes += vectors + rows if words.is_vector(free[0]) or state else rows + vectors
         for shape in shapes[:FITTING]:
-            yield {**fixed, free[0]: rng.normal(size=shape)}
+            yield {**fixed, **drawn, free[0]: rng.normal(size=shape)}
 
 
 def unknown(function, skip=0, holder=None, given=(), beside=None):

@@ -288,7 +288,7 @@ class Layer:
             raise FormError(
                 f"check: {raised(error, title)}; it takes any arguments: give its parameters names",
                 in_gradient=True,
-            ) from error
+            )
         unset = [step for step, value in leaves.children(self.holder) if value is None]
         if isinstance(error, (AttributeError, TypeError)) and "NoneType" in str(error) and unset:
             raise FormError(
@@ -296,7 +296,7 @@ class Layer:
                 f"make an object in the file and set it: layer = {self.kind.__name__}(...), "
                 f"layer.{unset[0]} = value",
                 in_gradient=True,
-            ) from error
+            )
 
     def _routine(self, way, outputs):
         """Return how the object is run in one reading."""

@@ -64,7 +64,7 @@ SETTINGS = {
     "seed": 0,
     "f": 2,
 }
-X = r"t?x\w?|a|z|h|inputs?|features|aprev|data|phi|images?|img|seq|prev|act\w*|inp|xin"
+X = r"t?x\w?|a|z|h|inputs?\w*|features|aprev|data|phi|images?|img|seq|prev|act\w*|inp|xin"
 W = r"(w|weights?|theta|kernels?|filters?|filt|u|coefs?)[01]?"
 B = r"(b|bias(es)?|intercept)[01]?|c"
 Y = r"y|t|ys|labels?|targets?|ytrue|yonehot|onehot|classes|truth|expected|actual|gt"
@@ -208,8 +208,8 @@ LAYOUTS = (
     ),
     # One or two inputs of which nothing is known.
     _layout((INDICES, CLASSES), (W, (4, 5)), (OTHERS, CLASSES), words=INDEX, only=True),
-    _layout((r"mask\w*", MASK), (OTHERS, (3, 5, 4)), words=SERIES),
-    *(_layout((OTHERS, shape), words=IMAGE) for shape in ((2, 3, 4, 4), (2, 4, 4, 3))),
+    _layout((r"mask\w*", MASK), (OTHERS, (3, 5, 4)), words=SERIES, only=True),
+    *(_layout((OTHERS, shape), words=IMAGE, only=True) for shape in ((2, 3, 4, 4), (2, 4, 4, 3))),
     *(
         _layout(
             (Y, BINARY if shape == (3,) else shape),
@@ -272,7 +272,15 @@ def _candidates(name, layout, shapes, numbers):
     word = words.plain(name)
     if name in numbers:
         return [numbers[name]]
-    listed = next((values for row, values in layout.rows if re.fullmatch(row, word)), [])
+    label = words.is_label(name)
+    listed = next(
+        (
+            values
+            for row, values in layout.rows
+            if (row == Y if label else re.fullmatch(row, word)) or row == OTHERS
+        ),
+        [],
+    )
     if name in shapes:
         fitting = [value for value in listed if np.shape(drawn(value)) == shapes[name]]
         return fitting or [shapes[name]]

@@ -239,6 +239,7 @@ LABELS = {
     "ytrain",
     "yonehot",
 }
+COUNTS = frozenset({"n", "num", "number", "count", "size"})
 LABEL_WORDS = frozenset(
     {"true", "expected", "target", "targets", "label", "labels", "actual", "truth"}
 )
@@ -798,7 +799,9 @@ def is_label(name):
     >>> is_label("y_true"), is_label("y_pred"), is_label("target")
     (True, False, True)
     """
-    return plain(name) in LABELS or not LABEL_WORDS.isdisjoint(tokens(name))
+    parts = tokens(name)
+    counts = not COUNTS.isdisjoint(parts)
+    return plain(name) in LABELS or not (counts or LABEL_WORDS.isdisjoint(parts))
 
 
 def is_noise(name):
