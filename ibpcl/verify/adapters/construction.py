@@ -19,7 +19,7 @@ from ibpcl.verify.adapters.static import is_function
 
 MOST = 3  # guessed arguments; more are asked for
 # Arguments that are arrays of a layer, as `plain`.
-ARRAYS = re.compile(r"w[a-z]{0,2}\d?|weights?\d?|b[a-z]{0,2}\d?|bias(es)?|gamma|beta|gain|theta")
+ARRAYS = re.compile(r"w[a-z]{0,2}\d?|weights?\d?|b[a-z]{0,2}\d?|bias(es)?|g|gamma|beta|gain|theta")
 UNITS = 5  # outputs of a guessed layer
 # Words in the names of an activation and of its derivative.
 CALLED = frozenset({"activation", "act", "nonlinearity"})
