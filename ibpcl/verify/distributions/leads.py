@@ -128,7 +128,8 @@ def by_density(models, part):
         except CallError as error:
             found = Lead(model, "open", str(error))
             rank = ()
-        if found.state == "right" or (model.dimension > 1 and found.state == "wrong"):
+        everywhere = model.dimension > 1 and found.state != "right" and rank[-1:] == (True,)
+        if found.state == "right" or everywhere:
             return found
         if best is None or rank[:4] > best[1][:4]:
             best = (found, rank)
@@ -179,7 +180,7 @@ def _over_supports(model, part):
         )
         if best is None or rank > best[0]:
             best = (rank, candidate, densities)
-        if model.dimension > 1 and sharp and whole and missing == 0:
+        if model.dimension > 1 and good and whole and missing == 0:
             break  # finite everywhere: no other support in several dimensions
     if rough is not None:
         return _right(model, part, *rough), (INF,)
@@ -362,8 +363,12 @@ def _is_clipped(density):
 def _ends_by_itself(model):
     """Return whether a density is NaN or 0 outside of its guessed support."""
     for density in model.densities:
-        if density.support.simplex or density.dimension > 1:
-            return True
+        support = density.support
+        if density.dimension > 1:
+            x = np.full((1, density.dimension), -0.3)  # outside of all but the whole space
+            if np.isfinite(support.low) and np.isfinite(density.log_density(x)[0]):
+                return False
+            continue
         x = np.concatenate([_outside(density, 0.7), _outside(density, 1e-3)])
         if len(x) and np.any(np.isfinite(np.asarray(density.log_density(x), float))):
             return False

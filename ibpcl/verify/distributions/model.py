@@ -35,6 +35,7 @@ LEADING = (
     "variance",
     "entropy",
 )
+MOST_INTEGER = 1e9  # integers that are passed as such
 MOST_DIMENSIONS = 3  # that are integrated
 
 
@@ -218,8 +219,10 @@ class Model:
         called = self.callable_of(part, values, function)
         options = self.options(part, values)
         found = over(called, x, **options)
-        if np.all(np.isnan(found)) and x.dtype.kind == "f" and np.all(x == np.round(x)):
-            return over(called, x.astype(int), **options)  # an index, or a factorial
+        bad = np.isnan(found)
+        if np.any(bad) and x.ndim == 1 and np.all((x == np.round(x)) & (np.abs(x) < MOST_INTEGER)):
+            # an index, or a factorial
+            found[bad] = over(called, x[bad].astype(int), **options)
         return found
 
     def values_over(self, part, grids, function=None, sets=None):

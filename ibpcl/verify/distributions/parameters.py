@@ -14,7 +14,7 @@ OTHER_DOMAINS = ({}, {"real": "positive"}, {"positive": "share"}, {"real": "shar
 # How code uses an array; {} is the name.
 AS_ARRAY = (
     r"\b(len|sum|prod|diag|inv|det|slogdet|solve|cholesky|softmax|cumsum|dot)\((self\.)?{0}\b"
-    r"|\b{0}(\[|\.shape|\.sum|\.size\b|\.T\b|\.dot| @ )|@ (self\.)?{0}\b"
+    r"|\b{0}(\[|\.shape|\.sum|\.max|\.min|\.size\b|\.T\b|\.dot| @ )|@ (self\.)?{0}\b"
 )
 
 
