@@ -74,6 +74,12 @@ class Comparison(NamedTuple):
         Relative tolerance.
     scale : float or ndarray, shape (N,)
         Size of the values beside which an error is small, if the right value may be 0.
+    decisive : float
+        Largest error of a right value, relative to it, that shows a function to be right.
+    labels : tuple of str
+        Names of the N values, if they have different ones.
+    numbers : dict
+        Further numbers for the verdict.
     """
 
     values: object
@@ -89,6 +95,9 @@ class Comparison(NamedTuple):
     first: object = None
     rtol: float = RTOL
     scale: object = 1e-2
+    decisive: float = DECISIVE
+    labels: tuple = ()
+    numbers: dict = {}  # noqa: RUF012
 
 
 def undecided(part, words, numbers=None):
@@ -154,7 +163,7 @@ def judged(part, comparison):
     """
     c = comparison
     given = c.values()
-    numbers = {"given": given, "right": c.right}
+    numbers = {"given": given, "right": c.right, **c.numbers}
     if given.shape != c.right.shape:
         return wrong(
             part, f"it returns shape {given.shape}, expected {c.right.shape}", c.kind, numbers
@@ -163,9 +172,10 @@ def judged(part, comparison):
     if agree(given, c.right, c.rtol, allowed):
         gap = np.abs(given - c.right)
         worst = float(np.max(gap / (1e-9 + np.abs(c.right))))
-        blind = float(np.max(np.asarray(c.error) / (np.asarray(c.scale) + np.abs(c.right))))
-        if blind > DECISIVE:
-            words = f"{c.witness}, but that is known to {blind:.0%} only"
+        size = np.maximum(np.asarray(c.scale) + np.abs(c.right), 1e-300)
+        blind = float(np.max(np.asarray(c.error) / size))
+        if not blind <= c.decisive:
+            words = f"{c.witness}, but that is known to {blind:.1%} only"
             return undecided(part, words, numbers)
         sets = "" if len(c.sets) == 1 else f" at {len(c.sets)} sets of parameters"
         words = f"agrees with {c.witness} to {max(worst, 1e-16):.0e}{sets}"
@@ -183,5 +193,6 @@ def judged(part, comparison):
 
     bad = ~np.isfinite(given)
     at = int(np.argmax(bad if np.any(bad) else np.abs(given - c.right)))
-    words = f"{given[at]:.6g} where {c.right[at]:.6g} belongs"
+    words = f"{c.labels[at]}: " if c.labels else ""
+    words += f"{given[at]:.6g} where {c.right[at]:.6g} belongs"
     return wrong(part, words, "non_finite" if np.any(bad) else c.kind, numbers, name)

@@ -6,10 +6,8 @@ from ibpcl.verify.derivative.differences import richardson
 from ibpcl.verify.distributions import noise as noises
 from ibpcl.verify.distributions.averages import average
 from ibpcl.verify.distributions.calls import CallError
-from ibpcl.verify.distributions.comparing import Outcome, undecided, wrong
+from ibpcl.verify.distributions.comparing import Comparison, wrong
 from ibpcl.verify.distributions.draws import STANDARD_ERRORS
-from ibpcl.verify.distributions.repair import name_of_values
-from ibpcl.verify.distributions.report import ForwardVerdict
 from ibpcl.verify.distributions.slips import agree
 
 # A right estimator may differ by its rounded constants: relative to the right value, and to the
@@ -17,14 +15,15 @@ from ibpcl.verify.distributions.slips import agree
 ROUNDED = 1e-5
 ROUNDED_DRAW = 1e-8
 ERRORS = 3  # multiple of the error of an integral above which a gap is a bias
-# Largest error of a mean, relative to the right value, that shows the estimator to be unbiased.
-DECISIVE = 1e-3
+# Largest part of a right value that the errors may be, if they show an estimator to be unbiased.
+DECISIVE = 3e-3
 VISIBLE = 0.01  # largest bias that draws may leave invisible
 DRAWS = 1_000_000
 # Largest step, relative to 1 + |parameter|, and one tableau of four differences.
 DIFFERENCES = {"h": 1e-3, "levels": 4, "restarts": 1, "noise": 0.0}
 # Costs of one mean, in expressions that take as long: over one noise variable, and over two.
 COST = {1: 2_000, 2: 200_000}
+UNAFFORDABLE = 10**7  # the cost of a million draws
 
 
 def _average(model, part, noise, values, function=None):
@@ -45,19 +44,19 @@ def estimator(model, part):
 
     Returns
     -------
-    outcome : ibpcl.verify.distributions.comparing.Outcome
+    comparison : ibpcl.verify.distributions.comparing.Comparison
         By integrals over the noise; by draws if the noise is not an argument.
     """
     expectation = model.parts["expectation"]
     noise = noises.noise_of(part, model.sets[0])
     right = model.numbers(expectation)
     if not noise.is_integrable:
-        return _by_draws(model, part, noise, expectation, right)
+        return _of_draws(model, part, noise, expectation, right)
     averages = [_average(model, part, noise, values) for values in model.sets]
     if any(len(each.mean) != 1 for each in averages):
         return wrong(part, f"it returns {len(averages[0].mean)} numbers, expected one")
     error = np.zeros((len(right), 1))
-    return _judged(model, part, noise, averages, right[:, None], error, [expectation.name])
+    return _compared(model, part, noise, averages, right[:, None], error, [expectation.name])
 
 
 def gradient(model, part):
@@ -72,7 +71,7 @@ def gradient(model, part):
 
     Returns
     -------
-    outcome : ibpcl.verify.distributions.comparing.Outcome
+    comparison : ibpcl.verify.distributions.comparing.Comparison
         By integrals over the noise.
 
     Raises
@@ -100,7 +99,7 @@ def gradient(model, part):
         right = right[:, chosen]
         error = error[:, chosen]
         names = names[chosen]
-    return _judged(model, part, noise, averages, right, error, names)
+    return _compared(model, part, noise, averages, right, error, names)
 
 
 def _slopes(model, expectation, values):
@@ -118,83 +117,61 @@ def _slopes(model, expectation, values):
     return found
 
 
-def _judged(model, part, noise, averages, right, error_of_right, names):
-    """Return the outcome for an estimator whose means are known, by the errors of both sides."""
+def _compared(model, part, noise, averages, right, error_of_right, names):
+    """Return the comparison of an estimator with known means, with the errors of both sides."""
     given = np.array([each.mean for each in averages])
     own = np.array([each.error for each in averages])
     size = np.nan_to_num([each.size for each in averages])
-    error = own + error_of_right
-    with np.errstate(all="ignore"):
-        gap = np.abs(given - right)
-        allowed = ROUNDED * np.abs(right) + ROUNDED_DRAW * size + ERRORS * error
-        # a gradient of zero has the scale of the draws
-        unclear = ~(error <= DECISIVE * np.maximum(np.abs(right), VISIBLE * size))
-    numbers = {
-        "mean": given,
-        "error": own,
-        "right": right,
-        "error_of_right": error_of_right,
-        "variance": float(np.sum(averages[0].variance)),
-    }
-    off = ~np.isfinite(given) | (gap > allowed)
-    if not np.any(off):
-        if np.any(unclear):
-            at = np.unravel_index(np.argmax(unclear), unclear.shape)
-            words = (
-                f"its mean is known to {_digits(given[at], own[at])} only, and the right value to "
-                f"{_digits(right[at], error_of_right[at])}: it has too many jumps, or no mean"
-            )
-            return undecided(part, words, numbers)
-        words = (
-            f"unbiased for {', '.join(names)}, its mean is known to {float(np.max(own)):.0e}; "
-            f"variance {numbers['variance']:.4g} at the first parameters"
-        )
-        return Outcome(ForwardVerdict(part.name, "ok", words, "ok", numbers))
+    variance = float(np.sum(averages[0].variance))
 
     def values_of(function=None, sets=None):
+        if function is None and sets is None:
+            return given.ravel()
         means = [
             _average(model, part, noise, values, function).mean for values in sets or model.sets
         ]
         return np.concatenate([mean[: given.shape[1]] for mean in means])
 
-    def name():
-        cost = COST[len(noise.kinds)]
-        flat = right.ravel()
-        return name_of_values(part, given.ravel(), values_of, flat, {}, model.sets, None, cost)
+    # a gradient of zero has the scale of the draws
+    scale = np.maximum(VISIBLE * size - np.abs(right), 0.0)
+    return Comparison(
+        values_of,
+        right.ravel(),
+        (ROUNDED_DRAW * size + ERRORS * (own + error_of_right)).ravel(),
+        model.sets,
+        witness=f"{', '.join(names)} (variance {variance:.4g} at the first parameters)",
+        kind="biased",
+        cost=COST[len(noise.kinds)],
+        rtol=ROUNDED,
+        scale=scale.ravel(),
+        decisive=DECISIVE,
+        labels=tuple(names) * len(model.sets),
+        numbers={
+            "mean": given,
+            "error": own,
+            "right": right,
+            "error_of_right": error_of_right,
+            "variance": variance,
+        },
+    )
 
-    at = np.unravel_index(np.argmax(off), off.shape)
-    biased = [name_ for name_, each in zip(names, np.any(off, axis=0), strict=True) if each]
-    words = f"biased for {', '.join(biased)}: {given[at]:.6g} where {right[at]:.6g} belongs; "
-    words += f"the mean is known to {own[at]:.0e}"
-    return wrong(part, words, "biased", numbers, name)
 
-
-def _digits(value, error):
-    return f"{value:.6g} +- {error:.0e}"
-
-
-def _by_draws(model, part, noise, expectation, right):
-    """Return the outcome for an estimator that draws random numbers, by the mean of its draws."""
-    worst = None
-    blind = 0.0
-    for values, value in zip(model.sets, right, strict=True):
-        found = noises.draws_of(model.having(dimension=1), part, noise, values, size=DRAWS)
-        mean = float(np.mean(found))
-        spread = float(np.std(found))
-        error = spread / np.sqrt(len(found))
+def _of_draws(model, part, noise, expectation, right):
+    """Return the comparison of an estimator that draws random numbers, by the mean of its draws."""
+    plain = model.having(dimension=1)
+    found = [noises.draws_of(plain, part, noise, values, size=DRAWS) for values in model.sets]
+    means = np.array([np.mean(each) for each in found])
+    spreads = np.array([np.std(each) for each in found])
+    errors = spreads / np.sqrt([len(each) for each in found])
+    return Comparison(
+        lambda function=None, sets=None: means,
+        right,
+        STANDARD_ERRORS * errors,
+        model.sets,
+        witness=f"{expectation.name}, by its draws,",
+        kind="biased",
+        cost=UNAFFORDABLE,
         # a right value of zero has the scale of the draws
-        scale = abs(value) if abs(value) > VISIBLE * spread else spread
-        blind = max(blind, STANDARD_ERRORS * error / max(scale, 1e-300))
-        away = abs(mean - value) / max(error, 1e-12 * abs(value), 1e-300)
-        if worst is None or not away <= worst[0]:
-            worst = (away, mean, value, error)
-    away, mean, value, error = worst
-    numbers = {"mean": mean, "right": value, "standard_error": error}
-    if not away <= STANDARD_ERRORS:
-        words = f"its mean is {_digits(mean, error)}, {expectation.name} is {value:.5g}"
-        return wrong(part, words, "biased", numbers)
-    words = f"its mean is {expectation.name} within {away:.1f} standard errors"
-    if blind > VISIBLE:
-        words += f", which would not show a bias below {blind:.0%}: take the noise as an argument"
-        return undecided(part, words, numbers)
-    return Outcome(ForwardVerdict(part.name, "ok", words, "ok", numbers))
+        scale=np.where(np.abs(right) > VISIBLE * spreads, 0.0, spreads),
+        numbers={"mean": means, "right": right, "standard_error": errors},
+    )
