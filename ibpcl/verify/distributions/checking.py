@@ -250,11 +250,11 @@ class _Check:
 
     def _over_models(self, law, model, part):
         """Judge a function by a law; parameters of other domains may show that it is right."""
-        first = self._tried(part, lambda: judge(law, model, part))
+        first = self._judge(law, model, part)
         if first.verdict.verdict != "wrong" or model.densities or model.is_given:
             return first
         for other in self.models[1:]:
-            outcome = self._tried(part, lambda other=other: judge(law, other, part))
+            outcome = self._judge(law, other, part)
             if outcome.verdict.verdict == "ok":
                 self.notes.append(f"{part.name} is right at {shown(other.sets[0])}")
                 return outcome
@@ -315,6 +315,23 @@ class _Check:
             view = {"log_density": part, **rest}
             own = tuple(part.parameters)
             yield part, [model.having(parts=view, parameters=own) for model in self.models]
+
+    def _judge(self, law, model, part):
+        """Judge a function by a law; it is not wrong where guessed parameters leave a doubt."""
+        outcome = self._tried(part, lambda: judge(law, model, part))
+        numbers = outcome.verdict.numbers
+        if outcome.verdict.verdict != "wrong" or model.is_given or "given" not in numbers:
+            return outcome
+        given = np.asarray(numbers["given"])
+        right = np.asarray(numbers["right"])
+        if given.shape != right.shape or given.shape != (len(model.sets),):
+            return outcome
+        fits = np.isclose(given, right, rtol=1e-6, atol=0)
+        if 2 * np.sum(fits) < len(fits):
+            return outcome
+        at = shown(model.sets[int(np.argmin(fits))])
+        words = f"{outcome.verdict.words} at {at}, but it is right at {np.sum(fits)} other sets"
+        return undecided(part, f"{words}: give parameters", numbers)
 
     def _tried(self, part, check):
         """Return the outcome of a check, or an undecided one with the reason."""
@@ -447,7 +464,7 @@ class _Check:
             law = law_for(model, part)
             needs_more = part.role == "expectation" and "integrand" not in model
             if part.role != model.lead.role and law is not None and not needs_more:
-                found[part] = self._tried(part, lambda law=law, part=part: judge(law, model, part))
+                found[part] = self._judge(law, model, part)
         return found
 
     def _follow_right(self, judgement):
