@@ -243,3 +243,58 @@ def test_what_is_not_compared_is_listed(tmp_path):
     [group] = groups_in(loading.load(str(path)).module)
     report = check_group(group)
     assert any("log_det" in note for note in report.notes)
+
+
+EXCHANGED = """
+from scipy import stats
+class NegativeBinomial:
+    def __init__(self, n, p):
+        self.n = n
+        self.p = p
+    def logpdf(self, x):
+        return stats.nbinom.logpmf(x, {arguments})
+    def rvs(self, size=None):
+        return np.random.negative_binomial(self.n, self.p, size=size)
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "verdict"), [("self.p, self.n", "wrong"), ("self.n, self.p", "ok")]
+)
+def test_a_density_that_is_nan_is_compared_with_its_sampler(arguments, verdict, tmp_path):
+    found = verdicts(EXCHANGED.format(arguments=arguments), tmp_path)
+    assert found == {"NegativeBinomial.logpdf": verdict, "NegativeBinomial.rvs": "ok"}
+
+
+@pytest.mark.parametrize(
+    ("variance", "verdict"),
+    # a million draws do not show an error of the variance below 1.4 %
+    [("1 / rate**2", "undecided"), ("1 / rate", "wrong")],
+)
+def test_moments_are_compared_with_draws_where_there_is_no_density(variance, verdict, tmp_path):
+    source = (
+        "def sample(rng, size, rate):\n    return rng.exponential(1 / rate, size)\n"
+        f"def mean(rate):\n    return 1 / rate\ndef variance(rate):\n    return {variance}\n"
+    )
+    assert verdicts(source, tmp_path) == {"mean": "ok", "variance": verdict}
+
+
+def test_heavy_tails_in_several_dimensions_accuse_nobody(tmp_path):
+    source = """
+def mvt_logpdf(x, mu, cov, df):
+    d = len(mu)
+    q = (x - mu) @ np.linalg.inv(cov) @ (x - mu)
+    constant = gammaln((df + d) / 2) - gammaln(df / 2) - d / 2 * np.log(df * np.pi)
+    return constant - 0.5 * np.linalg.slogdet(cov)[1] - (df + d) / 2 * np.log1p(q / df)
+"""
+    assert verdicts(source, tmp_path)["mvt_logpdf"] != "wrong"
+
+
+def test_parameters_outside_their_domain_accuse_nobody(tmp_path):
+    source = """
+def log_prob(x, mu, sigma):
+    return -0.5 * ((x - mu) / sigma) ** 2 - np.log(sigma) - 0.5 * np.log(2 * np.pi)
+def mean(mu, sigma):
+    return mu if mu > 0 else 1.0
+"""
+    assert verdicts(source, tmp_path)["mean"] == "undecided"
