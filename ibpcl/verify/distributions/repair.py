@@ -202,11 +202,12 @@ def _interrupted(seconds):
     handler = signal.getsignal(signal.SIGALRM)
     left, again = signal.getitimer(signal.ITIMER_REAL)
     signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, min(seconds, left) if left else seconds)
+    start = min(seconds, left) if left else seconds
+    signal.setitimer(signal.ITIMER_REAL, start)
     try:
         yield
     finally:
-        used = seconds - signal.setitimer(signal.ITIMER_REAL, 0)[0]
+        used = start - signal.setitimer(signal.ITIMER_REAL, 0)[0]
         signal.signal(signal.SIGALRM, handler)
         if left:
             signal.setitimer(signal.ITIMER_REAL, max(left - used, 1e-3), again)
