@@ -266,6 +266,7 @@ class Layer:
         out, extras = split(self.result, outputs)
         backward = self._title(self.methods.backward)
         require_output(out, self._title(self.methods.forward), backward, self._usage())
+        self._refuse_identity(out)
         forward = binding.Forward(
             self.methods.forward,
             list(self.arguments.given),
@@ -280,6 +281,21 @@ class Layer:
         if made.raised is not None:
             self._refuse_unset(made.raised)
         return made
+
+    def _refuse_identity(self, out):
+        """Raise an error for a loss whose forward returns an input as it is."""
+        given = self.arguments.given.values()
+        if self._is_loss() and any(np.ndim(out) and np.array_equal(out, one) for one in given):
+            raise FormError(
+                f"check: {self._title(self.methods.forward)} returns its input, not the loss: let "
+                "it return what its backward differentiates",
+                in_gradient=True,
+            )
+
+    def _is_loss(self):
+        """Return whether a name says that the forward is a loss."""
+        title = [*words.tokens(self.kind.__name__), *words.tokens(self.methods.forward)]
+        return not LOSS_WORDS.isdisjoint(title)
 
     def _refuse_unset(self, error):
         """Raise an error for a backward that may lack what others give it, and so raises."""
@@ -302,7 +318,6 @@ class Layer:
         """Return how the object is run in one reading."""
         inputs = self.arguments.spread
         by_name = {item.name: item for item in self.parameters}
-        title = [*words.tokens(self.kind.__name__), *words.tokens(self.methods.forward)]
         learned = [item.name for item in self.parameters if self._is_learned(item)]
 
         def evaluate(source, values, held):
@@ -344,7 +359,7 @@ class Layer:
             way.call.takes_cotangent,
             self._parameter_leaves(),
             self._names(),
-            not LOSS_WORDS.isdisjoint(title),
+            self._is_loss(),
             self.methods.forward,
             self.kind,
             way.assumed,

@@ -216,7 +216,18 @@ LAYOUTS = (
             (r"gamma|beta|scale|shift|gain|offset|bias|b\d?", shape[-1:]),
             (OTHERS, shape),
         )
-        for shape in ((3, 4), (4,), (3,), (4, 1), (), (4, 4), (2, 3, 4, 4), (2, 4, 4, 3), (3, 5, 4))
+        for shape in (
+            (3, 4),
+            (4,),
+            (3,),
+            (4, 1),
+            (1, 4),
+            (),
+            (4, 4),
+            (2, 3, 4, 4),
+            (2, 4, 4, 3),
+            (3, 5, 4),
+        )
     ),
     _layout((INDICES, CLASSES), (OTHERS, (3, 4))),
 )

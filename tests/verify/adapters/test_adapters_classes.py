@@ -655,3 +655,18 @@ def test_a_derivative_of_an_unclear_name_is_undecided_until_it_is_declared(name,
     assert check(layer, X).verdict == ("undecided" if one == 1 else "wrong")
     assert check(layer, X, output=True).verdict == ("ok" if one == 1 else "wrong")
     assert check(layer, X, output=False).verdict == "wrong"
+
+
+class LossThatReturnsItsInput:
+    def forward(self, x):
+        self.x = x
+        self.value = 0.5 * np.sum(x**2)
+        return x
+
+    def backward(self, dout):
+        return self.x
+
+
+def test_a_loss_that_returns_its_input_is_asked_for_what_it_differentiates():
+    with pytest.raises(FormError, match="not the loss"):
+        check(LossThatReturnsItsInput(), (X,))

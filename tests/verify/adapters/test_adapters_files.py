@@ -1254,3 +1254,30 @@ class Linear:
 def test_inputs_for_which_parameters_have_no_gradient_excuse_no_mistake(file):
     assert verdicts(file(AVERAGED)) == {"Linear": "wrong"}
     assert verdicts(file(AVERAGED.replace(".mean(axis=0)", ".sum(axis=0)"))) == {"Linear": "ok"}
+
+
+ONE_EXAMPLE = """
+import numpy as np
+class Dense:
+    def __init__(self, n_in, n_out):
+        self.W = np.random.randn(n_in, n_out)
+        self.b = np.random.randn(1, n_out)
+
+    def forward(self, x):
+        self.x = x
+        return x @ self.W + self.b
+
+    def backward(self, dout, learning_rate):
+        dx = dout @ self.W.T
+        self.W -= learning_rate * (self.x.T @ dout)
+        self.b -= learning_rate * dout
+        return dx
+"""
+
+
+def test_a_layer_that_is_right_for_one_example_only_is_undecided(file):
+    assert verdicts(file(ONE_EXAMPLE)) == {"Dense": "undecided"}
+    wrong = ONE_EXAMPLE.replace("learning_rate * (self.x.T", "learning_rate * 2 * (self.x.T")
+    assert verdicts(file(wrong)) == {"Dense": "wrong"}
+    summed = ONE_EXAMPLE.replace("learning_rate * dout", "learning_rate * dout.sum(axis=0)")
+    assert verdicts(file(summed)) == {"Dense": "ok"}
