@@ -228,6 +228,7 @@ def readings_of(gradient, parameters, forward, output=None):
     roles = _decided(gradient, parameters.required, forward)
     open_names = [name for name, role in roles.items() if role is None]
     _by_elimination(gradient, roles, open_names, forward)
+    _predictions(roles, forward)
     unknown = [name for name, role in roles.items() if role is None]
     if unknown:
         raise FormError(_question(gradient, unknown[0], forward), in_gradient=True)
@@ -323,6 +324,8 @@ def _is_cotangent(name, names, gradient, forward):
 
 def _is_documented_output(name, gradient):
     """Return whether the docstring of a gradient function calls a parameter an output."""
+    if words.has_clear_cotangent([name]):  # it is the derivative with respect to an output
+        return False
     text = inspect.getdoc(gradient) or ""
     pattern = rf"(?<!\w){re.escape(name)}\b[^.\n]{{0,40}}\b(output|result|value) of\b"
     return re.search(pattern, text, re.IGNORECASE) is not None
@@ -388,6 +391,24 @@ def _by_elimination(gradient, roles, unknown, forward):
     may_be_inputs = _is_derivative(gradient) or not forward.method or "dout" in roles.values()
     if waiting and len(waiting) == len(left) and may_be_inputs:
         roles.update(zip(waiting, left, strict=True))
+
+
+def _predictions(roles, forward):
+    """Read the gradient from above as the prediction where a loss keeps none of its inputs.
+
+    ``backward(dvalues, y_true)`` of a loss ``forward(y_pred, y_true)`` needs the prediction, and
+    can have it by ``dvalues`` alone.
+    """
+    free = [name for name in forward.inputs if (name,) not in roles.values()]
+    arriving = [name for name, role in roles.items() if role == "dout"]
+    labels = [role for role in roles.values() if isinstance(role, tuple) and len(role) == 1]
+    if (
+        forward.method
+        and not (forward.keeps or forward.extras)
+        and len(arriving) == len(free) == 1
+        and any(words.is_label(role[0]) for role in labels)
+    ):
+        roles[arriving[0]] = (free[0],)
 
 
 def _is_named(role):

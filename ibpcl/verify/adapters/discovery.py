@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import re
 
 from ibpcl.verify.adapters import loss
 from ibpcl.verify.adapters import vocabulary as words
@@ -169,6 +170,9 @@ def _forward_of(name, marks, plain, marked, kind):
         found = plain.get(tuple(words.tokens(name.removesuffix(ending))))
         if marks is words.DERIVATIVE_WORDS and found not in (None, name):
             return found
+    quotient = re.fullmatch(r"d_?(\w+?)_?d_?[a-z]\w?", name)  # dUdx
+    if marks is words.DERIVATIVE_WORDS and quotient and quotient[1] in plain.values():
+        return quotient[1]
     if marks is words.DERIVATIVE_WORDS and name.startswith("d") and len(name) > 1:
         rest = name[1:]
         if tuple(words.tokens(rest)) in plain and plain[tuple(words.tokens(rest))] == rest:

@@ -380,7 +380,10 @@ def flagged(function):
     )
     if flag is None:
         return None
-    gradient = Adapted(function, lambda source, *arguments: source(*arguments, **{flag: True}))
+    gradient = Adapted(
+        function,
+        lambda source, *arguments, **options: source(*arguments, **options, **{flag: True}),
+    )
     others = [one for name, one in signature.parameters.items() if name != flag]
     gradient.__signature__ = signature.replace(parameters=others)
     return gradient

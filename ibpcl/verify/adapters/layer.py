@@ -517,10 +517,10 @@ class Layer:
 
 
 def _stores(method):
-    """Return whether a method assigns attributes of its object."""
+    """Return whether a method assigns attributes of its object, or items of them."""
     tree = tree_of(getattr(method, "source", method))
     return any(
-        isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+        isinstance(node, (ast.Attribute, ast.Subscript)) and isinstance(node.ctx, ast.Store)
         for node in ast.walk(tree or ast.Pass())
     )
 

@@ -1281,3 +1281,48 @@ def test_a_layer_that_is_right_for_one_example_only_is_undecided(file):
     assert verdicts(file(wrong)) == {"Dense": "wrong"}
     summed = ONE_EXAMPLE.replace("learning_rate * dout", "learning_rate * dout.sum(axis=0)")
     assert verdicts(file(summed)) == {"Dense": "ok"}
+
+
+BOOK = """
+import numpy as np
+class Loss_MeanSquaredError:
+    def forward(self, y_pred, y_true):
+        return np.mean((y_true - y_pred) ** 2, axis=-1)
+
+    def backward(self, dvalues, y_true):
+        self.dinputs = -2 * (y_true - dvalues) / len(dvalues[0])
+
+
+def U(x, delta=1.0, slope=False):
+    if slope:
+        return delta * np.cos(x)
+    return delta * np.sin(x)
+
+
+def V(x):
+    return x**2
+
+
+def dVdx(x):
+    return 2.0 * x
+
+
+class Scaled:
+    def __init__(self):
+        self.cache = {"x": None}
+
+    def forward(self, x):
+        self.cache["x"] = x
+        return x**3
+
+    def backward(self, dZ, lr):
+        '''dZ: d(loss)/d(output of this layer)'''
+        return dZ * 3 * self.cache["x"] ** 2
+"""
+
+
+def test_names_of_a_book_and_of_physics_are_read(file):
+    right = {"Loss_MeanSquaredError": "ok", "V": "ok", "Scaled": "ok"}
+    assert verdicts(file(BOOK)) == right
+    wrong = BOOK.replace("-2 * (", "-3 * (").replace("2.0 * x", "x").replace("3 * self", "2 * self")
+    assert verdicts(file(wrong)) == dict.fromkeys(right, "wrong")
