@@ -185,7 +185,7 @@ def named(inputs, parameters, names=None):
     if not isinstance(inputs, (tuple, list)):
         if inputs is None or isinstance(inputs, (str, bytes)):
             raise FormError(
-                "check: inputs must be an array, a tuple, a list or a dict of the forward's "
+                "inputs must be an array, a tuple, a list or a dict of the forward's "
                 "arguments, "
                 f"got {type(inputs).__name__}; a call that works: ibpcl.check(f, f_vjp, (x, w))"
             )

@@ -169,7 +169,7 @@ def build(routine):
     try:
         returned = routine.pull(routine.backward, cotangent(out, 0), cache)
     except NotImplementedError as error:
-        raise FormError(f"check: {raised(error, routine.title)}", in_gradient=True) from error
+        raise FormError(raised(error, routine.title), in_gradient=True) from error
     except (Exception, SystemExit) as error:  # the mistake is found when the pair is judged
         return replace(_pair(routine, "vjp", None), raised=error)
     if returned is None:
@@ -179,7 +179,8 @@ def build(routine):
         _refuse_objects(routine, returned)
         inputs = ", ".join(leaf.name for leaf in routine.inputs)
         raise FormError(
-            f"check: {routine.title} returns no gradient of {inputs}; {routine.usage}",
+            f"{routine.title} returns no gradient of {inputs}",
+            routine.usage,
             in_gradient=True,
         )
     if found.positions is not None:
@@ -219,7 +220,7 @@ def evaluated(call, title, usage):
     try:
         return call()
     except (Exception, SystemExit) as error:  # code under check may raise anything
-        raise FormError(f"check: {raised(error, title)}; {usage}") from error
+        raise FormError(raised(error, title), usage) from error
 
 
 def unfinished(title):
@@ -235,10 +236,7 @@ def unfinished(title):
     str
         One line.
     """
-    return (
-        f"check: {title} returns None: it is not implemented yet, or its return statement is "
-        "missing"
-    )
+    return f"{title} returns None: it is not implemented yet, or its return statement is missing"
 
 
 def require_output(out, name, title, usage):
@@ -265,11 +263,10 @@ def require_output(out, name, title, usage):
         raise FormError(unfinished(name), in_gradient=True)
     if isinstance(out, (np.ndarray, np.generic, int)):
         raise FormError(
-            f"check: {name} returns only {np.asarray(out).dtype}, which has no derivative; return "
-            "floats"
+            f"{name} returns only {np.asarray(out).dtype}, which has no derivative; return floats"
         )
     raise FormError(
-        f"check: {name} returns no output, only a {type(out).__name__}; write a function of the "
+        f"{name} returns no output, only a {type(out).__name__}; write a function of the "
         f"same inputs that returns the output that {title} differentiates; {usage}"
     )
 
@@ -319,7 +316,7 @@ def _refuse_objects(routine, returned):
         if isinstance(value, np.ndarray) and value.dtype.kind in "OUSV":
             other = next((one for one in value.flat if isinstance(one, str)), value.flat[0])
             raise FormError(
-                f"check: {routine.title} must return numbers, but its gradient of "
+                f"{routine.title} must return numbers, but its gradient of "
                 f"{', '.join(leaf.name for leaf in routine.owners)} is an array of {value.dtype} "
                 f"with {other!r} in it",
                 in_gradient=True,

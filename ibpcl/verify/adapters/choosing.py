@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.errors import UserError
 from ibpcl.verify.adapters import construction, guesses, layouts, leaves, loss
 from ibpcl.verify.adapters import vocabulary as words
 from ibpcl.verify.adapters.build import cotangent
@@ -131,7 +130,7 @@ class Guess(NamedTuple):
         return self.hides, self.misfits, self.plain
 
 
-def with_guesses(target, given, missing, path, wrt):
+def with_guesses(target, given, missing, wrt):
     """Return a target with given and guessed inputs.
 
     Parameters
@@ -142,8 +141,6 @@ def with_guesses(target, given, missing, path, wrt):
         The given inputs.
     missing : sequence of str
         Names of missing inputs, for the message.
-    path : str
-        Path of the file, for the message.
     wrt : sequence of int or str, or None
         The inputs to differentiate; None for all.
 
@@ -154,7 +151,7 @@ def with_guesses(target, given, missing, path, wrt):
 
     Raises
     ------
-    UserError
+    FormError
         If no guess runs the forward.  The message has a ``check_inputs`` to fill in.
     """
     f = target.forward
@@ -179,20 +176,19 @@ def with_guesses(target, given, missing, path, wrt):
                 if made and is_hessian and np.size(target.forward(**_copied(guess))) > 1:
                     made = made._replace(hides=made.hides + 2)  # a Hessian is that of a number
         except Exception as reason:  # code under check may raise anything
-            cause = reason.__cause__ if isinstance(reason, UserError) else reason
+            cause = reason.__cause__ if isinstance(reason, FormError) else reason
             final = reason if isinstance(reason, FormError) else None
             if final and (final.in_gradient or _is_final(cause)):
                 raise
             if _is_final(cause):
-                raise FormError(f"check: {raised(reason, target.name)}") from reason
+                raise FormError(raised(reason, target.name)) from reason
             wanted += guesses.changed(guess, str(reason))
-            error = error or final or FormError(f"check: {raised(reason, target.name)}")
+            error = error or final or FormError(raised(reason, target.name))
             continue
         if made is None:
             wanted += guesses.positive(guess)
             error = error or FormError(
-                f"check: {target.name} returns values that are not finite for "
-                f"{guesses.described(guess)}"
+                f"{target.name} returns values that are not finite for {guesses.described(guess)}"
             )
             continue
         found.append((made, guess))
@@ -206,12 +202,12 @@ def with_guesses(target, given, missing, path, wrt):
         if redraws:
             wanted += _drawn_again(guess, len(found))
     if not found:
-        raise UserError(to_paste(target, missing, unknown, path, error))
+        raise to_paste(target, missing, unknown, error)
     best, guess = min(found, key=lambda item: item[0].cost)
     if best.ready.guessed and 1 < best.misfits >= best.gradients and best.runs:
         words_of = f"for {best.ready.guessed}, the gradients have the shapes of other inputs"
-        error = FormError(f"check: {words_of}")
-        raise UserError(to_paste(target, missing, unknown, path, error))
+        error = FormError(words_of)
+        raise to_paste(target, missing, unknown, error)
     special = [(made.ready.guessed, made.ready) for made, _ in found if _is_simpler(made, best)]
     special += _variants(target, given, guess, wrt)
     return best.ready._replace(special=tuple(special))

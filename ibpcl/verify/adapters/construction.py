@@ -75,8 +75,9 @@ def constructed(kind, inputs):
     options = [values_for(kind, name, shape) for name in missing]
     if len(missing) > MOST or not all(options):
         raise FormError(
-            f"check: the constructor of {kind.__name__} takes {', '.join(missing)}, which the "
-            f"checker does not guess; {to_make(kind, missing)}"
+            f"the constructor of {kind.__name__} takes {', '.join(missing)}, which the "
+            "checker does not guess",
+            to_make(kind, missing),
         )
     refused = None
     for values in itertools.product(*options):
@@ -113,7 +114,7 @@ def _set_up(holder, shape):
         try:
             repeated(functools.partial(getattr(holder, name), *given))
         except Exception as error:  # code under check may raise anything
-            raise FormError(f"check: {raised(error, name)}") from error
+            raise FormError(raised(error, name)) from error
 
 
 def set_up_methods(kind):
@@ -255,9 +256,7 @@ def runs(holder, inputs, called):
             if methods is not None and inputs is not None:
                 getattr(copy, methods.forward)(*(() if named else values), **named)
     except (Exception, SystemExit) as error:  # other sizes may fit
-        raise FormError(
-            f"check: {raised(error, title)}; {to_make(type(holder), ['...'])}"
-        ) from error
+        raise FormError(raised(error, title), to_make(type(holder), ["..."])) from error
 
 
 def forward_names(kind):
@@ -320,7 +319,7 @@ def made(kind, arguments):
         return repeated(lambda: kind(**arguments))
     except (Exception, SystemExit) as error:  # code under check may raise anything
         title = _called(kind, arguments)
-        raise FormError(f"check: {raised(error, title)}; {to_make(kind, ['...'])}") from error
+        raise FormError(raised(error, title), to_make(kind, ["..."])) from error
 
 
 def _called(kind, arguments):

@@ -290,10 +290,10 @@ def recognise(code):
         with np.errstate(all="ignore"):
             out, _ = forward(f, *values)
     except Exception as error:  # code under check may raise anything
-        raise FormError(f"check: {raised(error, getattr(f, '__name__', 'f'))}") from error
+        raise FormError(raised(error, getattr(f, "__name__", "f"))) from error
     if np.asarray(out).dtype.itemsize < 8:
         raise FormError(
-            f"check: {kind.__name__} computes with {np.asarray(out).dtype}, in which differences "
+            f"{kind.__name__} computes with {np.asarray(out).dtype}, in which differences "
             f"are too coarse; let {kind.__name__} keep float64 for the check"
         )
     return Pair(

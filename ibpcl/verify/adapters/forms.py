@@ -224,13 +224,13 @@ def opened(f, f_vjp, inputs, wrt=None, names=None, output=None, ordered=True, be
         return _chosen(f, wrt)
     if f_vjp is not None and not callable(f_vjp):
         raise FormError(
-            "check: the second argument is the gradient function or, for a class or a function "
+            "the second argument is the gradient function or, for a class or a function "
             f"that returns a loss and its gradient, the inputs; got {type(f_vjp).__name__}; calls "
             "that work: ibpcl.check(f, f_vjp, (x, w)), ibpcl.check(layer, x)"
         )
     if f_vjp is not None and not callable(f):
         raise FormError(
-            f"check: f must be a function or an object with a forward, got {type(f).__name__}; "
+            f"f must be a function or an object with a forward, got {type(f).__name__}; "
             "a call that works: ibpcl.check(f, f_vjp, (x, w))"
         )
     code = Code(f, f_vjp, inputs, names, output, ordered, beside)
@@ -242,7 +242,7 @@ def opened(f, f_vjp, inputs, wrt=None, names=None, output=None, ordered=True, be
         if pair is not None:
             return _chosen(pair, wrt)
     raise FormError(
-        f"check: {function.title_of(f)} has no forward with a backward; a class needs methods "
+        f"{function.title_of(f)} has no forward with a backward; a class needs methods "
         "out = layer.forward(x) and dx = layer.backward(dout), and is called as "
         "ibpcl.check(layer, x)"
     )
@@ -267,8 +267,7 @@ def _chosen(pair, wrt):
     missing = [item for item in wanted if not any(is_named(name, item) for name in pair.wrt)]
     if missing:
         raise FormError(
-            f"check: wrt names {missing[0]!r}; gradients were found for "
-            f"{', '.join(pair.wrt) or 'none'}"
+            f"wrt names {missing[0]!r}; gradients were found for {', '.join(pair.wrt) or 'none'}"
         )
     selected = [
         n for n, name in enumerate(pair.wrt) if any(is_named(name, item) for item in wanted)

@@ -11,7 +11,7 @@ from ibpcl.verify.adapters.discovery import takes_inputs
 from ibpcl.verify.adapters.guesses import required_keywords
 from ibpcl.verify.adapters.pair import Pair
 from ibpcl.verify.adapters.product import kind_of
-from ibpcl.verify.adapters.refusals import raised
+from ibpcl.verify.adapters.refusals import FormError, raised
 from ibpcl.verify.adapters.signatures import parameters_of
 from ibpcl.verify.adapters.switches import axes_of, strings_of
 from ibpcl.verify.running.trap import Trap
@@ -19,7 +19,7 @@ from ibpcl.verify.running.trap import Trap
 MOST_AXES = 4  # of an input that is tried because the source asks for it
 
 
-def ready(module, target, path, shapes, seed, wrt, chosen=None):
+def ready(module, target, shapes, seed, wrt, chosen=None):
     """Return a target with its inputs.
 
     Parameters
@@ -28,8 +28,6 @@ def ready(module, target, path, shapes, seed, wrt, chosen=None):
         The user's file as a module.
     target : Target
         The target.
-    path : str
-        Path of the file, for messages.
     shapes : dict of str to tuple of int
         Shapes of inputs to draw; ``()`` is a number.
     seed : int
@@ -49,7 +47,7 @@ def ready(module, target, path, shapes, seed, wrt, chosen=None):
     UserError
         If inputs are missing and cannot be guessed, or the form of the code is not recognized.
     """
-    given = given_inputs(module, target, path)
+    given = given_inputs(module, target)
     parameters = takes_inputs(target)
     rng = np.random.default_rng(seed)
     known = [*parameters.every, *_constructor_names(target)]
@@ -69,16 +67,17 @@ def ready(module, target, path, shapes, seed, wrt, chosen=None):
         required += required_keywords(target.forward)
     missing = [name for name in required if name not in relevant]
     if parameters.known and parameters.open_ended and not parameters.every and not relevant:
-        raise UserError(
-            f"check: {path}:{target.name}: it takes any number of inputs; let a function "
-            f"check_inputs() in the file return them as a tuple, or as {{{target.name!r}: (...)}}"
+        raise FormError(
+            "it takes any number of inputs",
+            "let a function check_inputs() in the file return them as a tuple, or as "
+            f"{{{target.name!r}: (...)}}",
         )
     if not missing:
         return with_inputs(target, relevant, wrt, "")
-    return with_guesses(target, relevant, missing, path, wrt)
+    return with_guesses(target, relevant, missing, wrt)
 
 
-def other_choices(module, target, path, made):
+def other_choices(module, target, made):
     """Return values of arguments that reach other branches of the code than those of :func:`ready`.
 
     ``activation`` is a string if the source compares it with ``"relu"`` and ``"tanh"``.  The main
@@ -90,8 +89,6 @@ def other_choices(module, target, path, made):
         The user's file as a module.
     target : Target
         The target.
-    path : str
-        Path of the file, for messages.
     made : Ready
         The target with its inputs.
 
@@ -100,7 +97,7 @@ def other_choices(module, target, path, made):
     list of dict of str to object
         One further value of one argument each; empty if the file provides the argument.
     """
-    given = given_inputs(module, target, path)
+    given = given_inputs(module, target)
     if not isinstance(given, dict):
         return []
     if not inspect.isfunction(target.forward):
@@ -140,7 +137,7 @@ def _constructor_names(target):
     return parameters_of(kind.__init__, skip=1).every if inspect.isclass(kind) else []
 
 
-def given_inputs(module, target, path):
+def given_inputs(module, target):
     """Return the inputs that a file provides for a target.
 
     ``check_inputs_NAME`` is for one target.  ``check_inputs`` is for all targets, or a dict of
@@ -152,8 +149,6 @@ def given_inputs(module, target, path):
         The user's file as a module.
     target : Target
         The target.
-    path : str
-        Path of the file, for messages.
 
     Returns
     -------
@@ -168,10 +163,10 @@ def given_inputs(module, target, path):
     names = [target.name, *target.aliases]
     for name in names:
         if hasattr(module, f"check_inputs_{name}"):
-            return _value_of(getattr(module, f"check_inputs_{name}"), f"check_inputs_{name}", path)
+            return _value_of(getattr(module, f"check_inputs_{name}"), f"check_inputs_{name}")
     if not hasattr(module, "check_inputs"):
         return {}
-    given = _value_of(module.check_inputs, "check_inputs", path)
+    given = _value_of(module.check_inputs, "check_inputs")
     if isinstance(given, dict):
         chosen = next(
             (
@@ -185,26 +180,22 @@ def given_inputs(module, target, path):
             None,
         )
         if chosen is not None:
-            return _value_of(chosen, f"check_inputs[{target.name!r}]", path)
+            return _value_of(chosen, f"check_inputs[{target.name!r}]")
     return given
 
 
-def _value_of(given, title, path):
+def _value_of(given, title):
     """Return inputs that a file provides as a value or by a function."""
     if callable(given):
         with Trap() as trap:
             given = given()
         if trap.error is not None:
-            raise UserError(
-                f"check: {path}: {raised(trap.error, title + '()')}; it must return a dict of the "
-                "inputs by name, or a tuple"
-            ) from trap.error
+            usage = "it must return a dict of the inputs by name, or a tuple"
+            raise FormError(raised(trap.error, f"{title}()"), usage)  # no fault of the target
     if isinstance(given, np.ndarray):
         return (given,)
     if not isinstance(given, (dict, tuple, list)):
-        raise UserError(
-            f"check: {path}: {title}() must return a dict or a tuple, got {type(given).__name__}"
-        )
+        raise FormError(f"{title}() must return a dict or a tuple, got {type(given).__name__}")
     return given
 
 

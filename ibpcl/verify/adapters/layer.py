@@ -287,7 +287,7 @@ class Layer:
         given = self.arguments.given.values()
         if self._is_loss() and any(np.ndim(out) and np.array_equal(out, one) for one in given):
             raise FormError(
-                f"check: {self._title(self.methods.forward)} returns its input, not the loss: let "
+                f"{self._title(self.methods.forward)} returns its input, not the loss: let "
                 "it return what its backward differentiates",
                 in_gradient=True,
             )
@@ -302,13 +302,13 @@ class Layer:
         title = self._title(self.methods.backward)
         if self.received.open_ended and not self.received.required:
             raise FormError(
-                f"check: {raised(error, title)}; it takes any arguments: give its parameters names",
+                f"{raised(error, title)}; it takes any arguments: give its parameters names",
                 in_gradient=True,
             )
         unset = [step for step, value in leaves.children(self.holder) if value is None]
         if isinstance(error, (AttributeError, TypeError)) and "NoneType" in str(error) and unset:
             raise FormError(
-                f"check: {raised(error, title)}; {', '.join(unset)} is None: if others set it, "
+                f"{raised(error, title)}; {', '.join(unset)} is None: if others set it, "
                 f"make an object in the file and set it: layer = {self.kind.__name__}(...), "
                 f"layer.{unset[0]} = value",
                 in_gradient=True,

@@ -139,7 +139,7 @@ def _routine(source, arguments):
     position = _position_of_loss(result, names)
     if position is None:
         raise FormError(
-            f"check: {title} returns {_described(result)}, not a loss with its gradient; {usage}"
+            f"{title} returns {_described(result)}, not a loss with its gradient", usage
         )
     if source.holder is None:
         parameters = globals_of(source.function)

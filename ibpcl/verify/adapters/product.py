@@ -117,9 +117,7 @@ def jvp_pair(f, f_jvp, inputs):
         usage,
     )
     if np.shape(_tangent_of(value, out)) != np.shape(out):
-        raise FormError(
-            f"check: {function.title_of(f_jvp)} returns no tangent of the output; {usage}"
-        )
+        raise FormError(f"{function.title_of(f_jvp)} returns no tangent of the output", usage)
 
     def forward(source, *values):
         made = arguments.rebuilt(values)
@@ -183,7 +181,7 @@ def _columns(product, made, moved, name, dout):
     size = int(np.prod(shape))
     if size > MOST:
         raise FormError(
-            f"check: {name} has {size} entries, but a product is checked for at most {MOST}: give "
+            f"{name} has {size} entries, but a product is checked for at most {MOST}: give "
             "smaller inputs"
         )
     gradient = np.zeros(size)

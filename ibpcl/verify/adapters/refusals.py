@@ -14,14 +14,18 @@ class FormError(UserError, TypeError):
 
     Parameters
     ----------
-    message : str
-        One line with the expected form and a call that works.
+    reason : str
+        Why, in one sentence without a full stop.
+    usage : str
+        The expected form and a call that works, or the line to write.
     in_gradient : bool
         Whether the forward could be called and the gradient could not.
     """
 
-    def __init__(self, message, in_gradient=False):
-        super().__init__(message)
+    def __init__(self, reason, usage="", in_gradient=False):
+        super().__init__(f"check: {reason}; {usage}" if usage else f"check: {reason}")
+        self.reason = reason
+        self.usage = usage
         self.in_gradient = in_gradient
 
 

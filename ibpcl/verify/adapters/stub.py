@@ -5,11 +5,12 @@ import inspect
 import numpy as np
 
 from ibpcl.verify.adapters import construction
+from ibpcl.verify.adapters.refusals import FormError
 from ibpcl.verify.adapters.signatures import method_parameters
 
 
-def to_paste(target, missing, unknown, path, error):
-    """Return the message for inputs that cannot be guessed, with lines to fill in.
+def to_paste(target, missing, unknown, error):
+    """Return the error for inputs that cannot be guessed, with lines to fill in.
 
     Parameters
     ----------
@@ -19,17 +20,15 @@ def to_paste(target, missing, unknown, path, error):
         Names of the inputs that are not given.
     unknown : Unknown
         What is known of them.
-    path : str
-        Path of the file.
-    error : Exception or None
+    error : FormError or None
         Why the first guess does not run.
 
     Returns
     -------
-    str
-        A sentence, and below it an object of a class and a ``check_inputs``.
+    FormError
+        Below its first line stand an object of a class and a ``check_inputs``.
     """
-    why = f" ({str(error).removeprefix('check: ').partition('; ')[0]})" if error is not None else ""
+    why = f" ({error.reason})" if error is not None else ""
     arguments = construction.required(target.forward)
     arrays = construction.arrays(target.forward, missing)
     first = next(unknown._replace(names=[*missing, *arrays]).guesses(), {})
@@ -37,18 +36,18 @@ def to_paste(target, missing, unknown, path, error):
         f'        "{name}": {_text(first.get(name), name in unknown.documented)}'
         for name in dict.fromkeys([*missing, *arrays])
     ]
-    return "\n".join(
-        [
-            f"check: {path}:{target.name}: no value for {', '.join([*missing, *arguments])}, and "
-            f"no guess runs {target.name}{why}; paste this into the file and fill it in:",
-            *_object(target.forward, [name for name in arguments if name not in arrays], first),
-            "def check_inputs():",
-            "    rng = np.random.default_rng(0)",
-            "    return {",
-            *entries,
-            "    }",
-        ]
-    )
+    lines = [
+        "paste this into the file and fill it in:",
+        *_object(target.forward, [name for name in arguments if name not in arrays], first),
+        "def check_inputs():",
+        "    rng = np.random.default_rng(0)",
+        "    return {",
+        *entries,
+        "    }",
+    ]
+    listed = ", ".join(dict.fromkeys([*missing, *arguments]))
+    reason = f"no value for {listed}, and no guess runs {target.name}{why}"
+    return FormError(reason, "\n".join(lines))
 
 
 def _text(value, is_sure):

@@ -470,7 +470,7 @@ def verdict_on(loaded, target, request):
     try:
         with Trap() as trap, limit(request.timeout), first_lines() as printed:
             pair, report = _checked(module, target, request)
-            for chosen in other_choices(module, target, request.path, pair):
+            for chosen in other_choices(module, target, pair):
                 if report.ok:
                     pair, report = _checked_too(module, target, request, chosen, pair, report)
     except TimeUp as up:
@@ -509,7 +509,7 @@ def _lacks_a_global(pair, loaded):
 def _checked(module, target, request, chosen=None):
     """Return a target as a pair, and the report on it."""
     seed = request.seed % 2**32
-    pair = ready(module, target, request.path, request.shapes, seed, request.wrt, chosen)
+    pair = ready(module, target, request.shapes, seed, request.wrt, chosen)
     return pair, _report(pair, request)
 
 
@@ -548,8 +548,7 @@ def _checked_too(module, target, request, chosen, pair, report):
     try:
         other, second = _checked(module, target, request, chosen)
     except UserError as error:
-        reason = str(error).removeprefix("check: ").partition("; ")[0]
-        report.notes.append(f"not checked with {words}: {reason}")
+        report.notes.append(f"not checked with {words}: {getattr(error, 'reason', error)}")
         return pair, report
     if second.ok:
         report.notes.append(f"also checked with {words}")
@@ -578,17 +577,13 @@ def without_report(trap, loaded, target, request):
         With ``state`` ("refused", "wrong" or "undecided") and ``words``, one line.
     """
     error = trap.error
+    is_refusal = isinstance(error, FormError)
     title = f"{request.path}:{target.name}"
-    words = (
-        str(error)
-        .removeprefix("check: ")
-        .removeprefix(f"{title}: ")
-        .removeprefix(f"{request.path}: ")
-    )
+    words = "; ".join(filter(None, (error.reason, error.usage))) if is_refusal else str(error)
     if (
         target.gradient is None
         and inspect.isroutine(target.forward)
-        and isinstance(error, FormError)
+        and is_refusal
         and not returns_gradients(target.forward)
         and not returns_closure(target.forward)
     ):
@@ -596,9 +591,9 @@ def without_report(trap, loaded, target, request):
         return {
             "state": "refused",
             "words": f"check: {request.path} has no {name}_vjp, the gradient of {name}: write "
-            f"it beside {name}, or let {name} return loss, gradient ({words})",
+            f"it beside {name}, or let {name} return loss, gradient ({error.reason})",
         }
-    cause = error.__cause__ if isinstance(error, FormError) else error
+    cause = error.__cause__ if is_refusal else error
     module = loaded.module
     if isinstance(cause, NotImplementedError):
         return {
@@ -618,7 +613,10 @@ def without_report(trap, loaded, target, request):
             "words": f"check: {title}: {raised(cause, 'it')}, which {setter}() must set before",
         }
     if _is_forward_of_an_object(target, error, request):
-        return {"state": "refused", "words": f"check: {title}: {_object_to_make(target, words)}"}
+        return {
+            "state": "refused",
+            "words": f"check: {title}: {_object_to_make(target, error.reason)}",
+        }
     if cause is not None and passes_users_code(cause) and not isinstance(cause, UserError):
         return {
             "state": "wrong",
@@ -626,8 +624,7 @@ def without_report(trap, loaded, target, request):
             "where": plain(place_of(cause)),
         }
     if isinstance(error, (ValueError, TypeError)):
-        path = request.path if words.startswith("check_inputs") else title
-        return {"state": "refused", "words": f"check: {path}: {words}"}
+        return {"state": "refused", "words": f"check: {title}: {words}"}
     return {"state": "undecided", "words": f"the checker itself failed: {trap}"}
 
 
@@ -643,11 +640,11 @@ def _is_forward_of_an_object(target, error, request):
     )
 
 
-def _object_to_make(target, words):
+def _object_to_make(target, reason):
     """Return why the forward of a class cannot be called, and what to write in the file."""
     kind = target.forward if inspect.isclass(target.forward) else type(target.forward)
     return (
-        f"{words.partition('; ')[0]}; if others set attributes of the object before, make one in "
+        f"{reason}; if others set attributes of the object before, make one in "
         f"the file: layer = {kind.__name__}(...), layer.NAME = value"
     )
 

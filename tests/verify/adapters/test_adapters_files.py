@@ -336,7 +336,7 @@ def test_a_class_whose_forward_never_runs_is_refused_with_the_forwards_error(fil
     with pytest.raises(UserError, match=r"hidden_size=5.*forward raises AssertionError"):
         loaded = loading.load(str(path))
         target = discovery.targets_in(loaded.module)["Cell"]
-        ready(loaded.module, target, str(path), {"x": (3, 4), "h_prev_t": (3, 5)}, 0, None)
+        ready(loaded.module, target, {"x": (3, 4), "h_prev_t": (3, 5)}, 0, None)
 
 
 BINARY = """

@@ -44,8 +44,8 @@ def test_an_example_is_read_in_its_form(form, file):
     target = next(iter(targets.values()))
     if form.name == "expression of recorded objects":
         target = targets["expression"]
-    ready = inputs.ready(module, target, "mine.py", {}, 0, None)
-    given = inputs.given_inputs(module, target, "mine.py") or ready.inputs
+    ready = inputs.ready(module, target, {}, 0, None)
+    given = inputs.given_inputs(module, target) or ready.inputs
     if given is None:
         guessed = dict(zip(ready.forward.names, ready.forward.inputs, strict=True))
         given = {name: guessed[name] for name in discovery.takes_inputs(target).required}
