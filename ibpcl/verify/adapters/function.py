@@ -129,7 +129,7 @@ def pair_of(f, g, given, keywords=(), output=None):
     made = []
     for way in binding.readings_of(g, parameters, forward, output):
         pair = build(_routine(f, g, arguments, outputs, way))
-        if pair.raised is not None and _are_all_outputs(result, pair, way):
+        if pair.raised is not None and are_all_outputs(result, pair, way):
             pair = build(_routine(f, g, arguments, len(result), way))
         made.append(pair)
     return joined(made)
@@ -175,10 +175,24 @@ def _routine(f, g, arguments, outputs, way):
     return made._replace(notes=notes)
 
 
-def _are_all_outputs(result, pair, way):
+def are_all_outputs(result, pair, way):
     """Return whether a gradient function that raises may expect a cotangent for each result.
 
     It uses no result of the forward as a cache, and it unpacks its cotangent.
+
+    Parameters
+    ----------
+    result : object
+        What the forward returned.
+    pair : Pair
+        The pair with one output, whose gradient function has raised.
+    way : Reading
+        How the gradient function is called.
+
+    Returns
+    -------
+    bool
+        True if all results should be outputs.
     """
     uses_cache = any(role == "cache" or isinstance(role, int) for role in way.call.roles)
     return (

@@ -25,7 +25,7 @@ from ibpcl.verify.adapters.build import (
     require_output,
 )
 from ibpcl.verify.adapters.construction import constructed
-from ibpcl.verify.adapters.function import n_outputs, split
+from ibpcl.verify.adapters.function import are_all_outputs, n_outputs, split
 from ibpcl.verify.adapters.methods import method_of, methods_of
 from ibpcl.verify.adapters.refusals import FormError, raised
 from ibpcl.verify.adapters.signatures import (
@@ -277,10 +277,15 @@ class Layer:
             keeps=_stores(self.forward),
         )
         ways = binding.readings_of(self.backward, self.received, forward, output)
-        made = joined([build(self._routine(way, outputs)) for way in ways])
-        if made.raised is not None:
-            self._refuse_unset(made.raised)
-        return made
+        made = []
+        for way in ways:
+            pair = build(self._routine(way, outputs))
+            if pair.raised is not None and are_all_outputs(self.result, pair, way):
+                pair = build(self._routine(way, len(self.result)))
+            made.append(pair)
+        if made[0].raised is not None:
+            self._refuse_unset(made[0].raised)
+        return joined(made)
 
     def _refuse_identity(self, out):
         """Raise an error for a loss whose forward returns an input as it is."""
@@ -487,7 +492,7 @@ class Layer:
             self.moves |= any(
                 _is_updated(item, gradients.arrays, gradients.values) for item in self.parameters
             )
-            if not is_number or not routine.takes_cotangent:
+            if not (is_number and routine.takes_cotangent and self._is_loss()):
                 return False
             paths = routine.assign(gradients).paths.values()
             found.append([reading.at(gradients, path) for path in paths])
