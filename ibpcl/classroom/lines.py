@@ -194,9 +194,11 @@ def library():
         Dotted name to text.
     """
     root = Path(errors.__file__).parent
-    files = [root / "errors.py", *sorted((root / "verify").rglob("*.py"))]
+    rooms = ("codeview", "sandbox", "verify")
+    files = [root / "errors.py", *(file for room in rooms for file in (root / room).rglob("*.py"))]
     texts = {
-        path.relative_to(root.parent).with_suffix("").as_posix(): read_text(path) for path in files
+        path.relative_to(root.parent).with_suffix("").as_posix(): read_text(path)
+        for path in sorted(files)
     }
     return {
         "ibpcl": "",

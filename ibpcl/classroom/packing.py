@@ -14,6 +14,7 @@ PARTS = (
     "errors.py",
     "storage.py",
     "processors.py",
+    "codeview",
     "sandbox",
     "verify",
     "classroom",
