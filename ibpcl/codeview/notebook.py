@@ -13,7 +13,7 @@ in the cell                  becomes
 ``x = !ls``, ``x = %pwd``    ``x = None``, and the line as a comment
 ``name?``, ``?name``         ``pass``, and the line as a comment
 ``pip install x``, ``ls``    ``pass``, and the line as a comment
-``>>> line``, ``In [1]: ``   the line
+``>>> line``, ``In [1]:``    the line
 ``%%time`` and the like      the rest of the cell
 ``%%bash`` and others        comments: the cell is not Python
 ===========================  =======================================

@@ -3,16 +3,12 @@
 Three parts of the package use it: the checker runs a user's file, the classroom reads hand-ins, and
 its judge calls their functions.  It imports nothing from the rest of ``ibpcl`` except ``errors``.
 
-=============================  ===========================  =====================================
-program of the child           start                        limits
-=============================  ===========================  =====================================
-``verify.running.checking``,   the user's Python, rights,   wall-clock time from item to item
-a check of a file              modules and terminal
-``classroom.reading.serving``, Python without installed     processor time per request, memory
-the reader of hand-ins         packages
-``classroom.inside``,          a box: see                   processor time, memory, threads, files,
-the functions of a hand-in     :mod:`ibpcl.sandbox.boxes`   size of each answer
-=============================  ===========================  =====================================
+- ``verify.running.checking`` checks a file: with the user's Python, rights, modules and terminal,
+  and within a limit on wall-clock time from item to item.
+- ``classroom.reading.serving`` reads hand-ins: with Python without installed packages, and within
+  limits on processor time per request and on memory.
+- ``classroom.inside`` calls the functions of a hand-in: in a box (:mod:`ibpcl.sandbox.boxes`), and
+  within limits on processor time, memory, threads, files, and the size of each answer.
 
 All three have one protocol:
 
