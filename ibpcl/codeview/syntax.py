@@ -320,7 +320,7 @@ class Place:
     statement : ast.stmt
         The statement around it.
     function : str
-        Name of the function around it, a key of :attr:`Code.trees`.
+        Name of the function around it, a key of ``Code.trees``.
     inside : {"formula", "index", "axis", "range", "layout", "target"}
         The role of the expression.
     around : ast.AST
