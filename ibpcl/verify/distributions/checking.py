@@ -205,7 +205,17 @@ class Judgement(NamedTuple):
     outcomes: dict
 
     def having(self, verdict):
-        """Return the functions with a verdict."""
+        """Return the functions with a verdict.
+
+        Parameters
+        ----------
+        verdict : {"ok", "wrong", "undecided"}
+            The verdict.
+
+        Returns
+        -------
+        parts : list of ibpcl.verify.distributions.reading.Part
+        """
         return [part for part, each in self.outcomes.items() if each.verdict.verdict == verdict]
 
 

@@ -314,7 +314,17 @@ def _median(model, part):
 
 
 class OfCdf(NamedTuple):
-    """A function of the distribution function F: its values, their slopes, and its name."""
+    """A function of the distribution function F.
+
+    Attributes
+    ----------
+    of : callable
+        ``of(f)`` returns the values of the function where F has the values f.
+    slope : callable
+        ``slope(f)`` returns its derivative with respect to F.
+    words : str
+        Its name, in a sentence.
+    """
 
     of: object
     slope: object

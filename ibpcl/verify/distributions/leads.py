@@ -231,10 +231,12 @@ def known_as(model, part, candidate, densities, function=None):
 
     Parameters
     ----------
-    model, part, candidate, function
+    model, part, candidate
         As in :func:`densities_of`.
     densities : tuple of ibpcl.verify.distributions.quadrature.Density
         The density at all sets.
+    function : callable, optional
+        As in :func:`densities_of`.
 
     Returns
     -------

@@ -90,7 +90,17 @@ class Part(NamedTuple):
         return list(dict.fromkeys([*made, *own]))
 
     def named(self, role):
-        """Return the same function with another role."""
+        """Return the same function with another role.
+
+        Parameters
+        ----------
+        role : str
+            A key of ``vocabulary.ROLES``.
+
+        Returns
+        -------
+        part : Part
+        """
         return self._replace(role=role)
 
 

@@ -498,11 +498,13 @@ def name_of_values(part, given, values, right, others, sets, terms=None, cost=0)
     ----------
     part : ibpcl.verify.distributions.reading.Part
         The function.
-    given, right : ndarray, shape (N,)
-        Values of the function, and the right ones.
+    given : ndarray, shape (N,)
+        Values of the function.
     values : callable
         ``values(function, sets)`` returns the values of a changed function, or of the same function
         at changed parameters.
+    right : ndarray, shape (N,)
+        The right values.
     others : dict of Slip to ndarray, shape (N,)
         Other quantities that the function may have computed.
     sets : sequence of dict

@@ -38,7 +38,20 @@ def _over_domains(compare):
     """Return a law that compares a function over the domain in which it agrees, else the widest."""
 
     def law(model, part):
-        """Compare a function at points inside the domain of the transform."""
+        """Compare a function at points inside the domain of the transform.
+
+        Parameters
+        ----------
+        model : ibpcl.verify.distributions.model.Model
+            With ``transform``.
+        part : ibpcl.verify.distributions.reading.Part
+            The function.
+
+        Returns
+        -------
+        comparison : ibpcl.verify.distributions.comparing.Comparison
+            Or an undecided outcome if the transform is finite nowhere.
+        """
         first = None
         for x in _inside(model):
             found = compare(model, part, x)

@@ -233,6 +233,11 @@ class FileRun(Request):
     Iterating runs the file and yields a :class:`Checked` for each pair.  If a pair ends the
     process, or hangs and cannot be interrupted, the pairs after it are checked in a new process.
 
+    Parameters
+    ----------
+    path, names, shapes, wrt, seed, timeout, figures
+        As in :class:`Request`.
+
     Attributes
     ----------
     left_out : list of str
