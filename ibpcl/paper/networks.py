@@ -122,6 +122,10 @@ def network(
 def whole(f, f_vjp, vector, seed):
     """Check the gradient of all parameters of a network at once.
 
+    It is compared along random directions. Each of them moves every parameter, so a wrong entry
+    shows in all of them. Only if one fails, each entry is compared, to find the wrong ones: this
+    takes three to four times as long.
+
     Parameters
     ----------
     f, f_vjp : callable
@@ -136,7 +140,8 @@ def whole(f, f_vjp, vector, seed):
     report : ibpcl.verify.Report
         Verdict of the gradient check.
     """
-    return check(f, f_vjp, {"vector": vector}, seed=seed, mode="full")
+    report = check(f, f_vjp, {"vector": vector}, seed=seed, mode="directional")
+    return report if report.ok else check(f, f_vjp, {"vector": vector}, seed=seed, mode="full")
 
 
 def check_elbo(seed=0, mask_kl="bernoulli", activation="relu", samples=2, fixed=False, **variant):

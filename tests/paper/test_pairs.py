@@ -129,3 +129,19 @@ def test_a_name_without_a_domain_and_a_wrong_docstring_are_refused():
     ):
         with pytest.raises(TypeError, match=message):
             pairs.make_inputs(pairs.Pair("f", f, None, {}, f), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("share", [0.0, 0.6])
+def test_one_wrong_parameter_of_the_whole_elbo_is_found(monkeypatch, share):
+    """Random directions notice it, and the entries that are compared then include it."""
+
+    def spoiled(dout, cache):
+        gradient = elbo_vjp(dout, cache).copy()
+        gradient[int(share * gradient.size)] *= 1.0001
+        return gradient
+
+    assert networks.check_elbo(0).ok
+    monkeypatch.setattr(networks.bounds, "elbo_vjp", spoiled)
+    report = networks.check_elbo(0)
+    assert report.verdict == "wrong"
+    assert report["vector"].numbers["wrong"] == 1
