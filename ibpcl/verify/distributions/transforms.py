@@ -12,33 +12,60 @@ from ibpcl.verify.distributions.calls import CallError, first, quiet, real
 from ibpcl.verify.distributions.comparing import EXACT, Comparison, undecided, wrong
 from ibpcl.verify.distributions.slips import Slip, agree
 
-PROBES = (-1.7, -0.6, 0.23, 0.41, 0.66, 0.89, 1.3, 2.2)
+PROBES = np.array([-1.7, -0.6, 0.23, 0.41, 0.66, 0.89, 1.3, 2.2])
+# Intervals in which x may lie, the widest first, as a file can declare them.
+DOMAINS = {
+    "(-np.inf, np.inf)": (-np.inf, np.inf),
+    "(0, np.inf)": (0.0, np.inf),
+    "(0, 1)": (0.0, 1.0),
+}
 # Largest step, and one tableau of four differences.
 DIFFERENCES = {"h": 1e-3, "levels": 4, "restarts": 1, "noise": 0.0}
 NOWHERE = "the transform is not finite at any of the points that were tried: give parameters with x"
 
 
-def _inside(model):
-    """Return sets of points (K,) or (K, d) at which the transform is finite, the widest first."""
-    transform = model.parts["transform"]
-    given = model.sets[0].get(transform.variable) if model.sets else None
+def _domains(model):
+    """Return points at which a transform is compared, by domain, the one that counts first.
+
+    This is the domain that the file declares, otherwise the widest one in which the transform is
+    finite and the density of x, if there is one, has mass.  No other function is asked.
+    """
+    given = model.sets[0].get(model.parts["transform"].variable) if model.sets else None
     if given is not None and np.ndim(given) == 1:
         rng = np.random.default_rng(0)
-        return [np.asarray(given) + 0.1 * rng.normal(size=(6, len(given)))]
-    x = np.array(PROBES)
-    found = []
-    for chosen in (x, x[x > 0], x[(x > 0) & (x < 1)]):
-        values = _values(model, transform, chosen, model.sets[0])
-        if values.shape == chosen.shape and np.all(np.isfinite(values)):
-            found.append(chosen)
-    return found
+        return {"the given x": np.asarray(given) + 0.1 * rng.normal(size=(6, len(given)))}
+    declared = model.values.get("support")
+    domains = {"the declared support": declared} if isinstance(declared, tuple) else DOMAINS
+    points = {words: _within(*domain) for words, domain in domains.items()}
+    return {words: x for words, x in points.items() if _is_inside(model, x)}
 
 
-def _over_domains(compare):
-    """Return a law that compares a function over the domain in which it agrees, else the widest."""
+def _within(low, high):
+    """Return points inside an interval: probes, or shares of an interval that has few of them."""
+    inside = PROBES[(low < PROBES) & (high > PROBES)]
+    if len(inside) >= 4 or not np.isfinite([low, high]).any():
+        return inside
+    shares = np.linspace(0.08, 0.93, 8)
+    if np.isfinite([low, high]).all():
+        return low + (high - low) * shares
+    return low + 3 * shares if np.isfinite(low) else high - 3 * shares
+
+
+def _is_inside(model, x):
+    """Return whether the transform is finite at all points, and the density of x is positive."""
+    finite = [np.isfinite(_values(model, model.parts["transform"], x, model.sets[0]))]
+    if "base" in model.parts:
+        finite.append(np.isfinite(model.values_over(model.parts["base"], [x] * len(model.sets))))
+    return all(len(each) % len(x) == 0 and each.all() for each in finite)
+
+
+def _over_domain(compare):
+    """Return a law that compares a function over the domain of the transform."""
 
     def law(model, part):
         """Compare a function at points inside the domain of the transform.
+
+        Agreement over a narrower domain never counts, but is told.
 
         Parameters
         ----------
@@ -50,17 +77,31 @@ def _over_domains(compare):
         Returns
         -------
         comparison : ibpcl.verify.distributions.comparing.Comparison
-            Or an undecided outcome if the transform is finite nowhere.
+            Or an undecided outcome, if the transform is finite nowhere, or the function is right
+            only over a part of the domain.
         """
-        first = None
-        for x in _inside(model):
-            found = compare(model, part, x)
-            first = first or found
-            if isinstance(found, Comparison) and agree(found.values(), found.right, atol=EXACT):
-                return found
-        return first or undecided(part, NOWHERE)
+        domains = _domains(model)
+        if not domains:
+            return undecided(part, NOWHERE)
+        (_, widest), *narrower = domains.items()
+        found = compare(model, part, widest)
+        if _agrees(found):
+            return found
+        for words, x in narrower:
+            if _agrees(compare(model, part, x)):
+                return undecided(
+                    part,
+                    f"it is right for x in {words}, and not for all numbers; if x lies there, "
+                    f"add the line: support = {words}",
+                )
+        return found
 
     return law
+
+
+def _agrees(found):
+    """Return whether a comparison finds no difference."""
+    return isinstance(found, Comparison) and agree(found.values(), found.right, atol=EXACT)
 
 
 def _values(model, part, x, values, function=None):
@@ -102,7 +143,7 @@ def _over(model, part, grids, function=None, sets=None):
     )
 
 
-@_over_domains
+@_over_domain
 def inverse(model, part, x):
     """Compare what an inverse brings back with the points themselves.
 
@@ -134,7 +175,7 @@ def inverse(model, part, x):
     )
 
 
-@_over_domains
+@_over_domain
 def jacobian(model, part, x):
     """Compare a log Jacobian with that of the transform, by differences.
 
@@ -184,7 +225,7 @@ def jacobian(model, part, x):
     )
 
 
-@_over_domains
+@_over_domain
 def pushed(model, part, x):
     """Compare the density of a transformed variable with that of the original one.
 

@@ -469,6 +469,30 @@ def test_a_density_after_a_change_of_variables(tmp_path, capsys):
     assert "added, not subtracted" in " ".join(capsys.readouterr().out.split())
 
 
+@pytest.mark.parametrize(
+    ("support", "log_det", "verdict"),
+    [
+        ("", "np.log(2 * np.abs(x))", "ok"),
+        ("", "np.log(2 * x)", "undecided"),  # it is NaN for half of the numbers
+        ("support = (0, np.inf)", "np.log(2 * x)", "ok"),
+        ("support = (0, np.inf)", "np.log(x)", "wrong"),
+        ("", "np.log(2 * np.where(x > 0, x, -3 * x))", "undecided"),  # and wrong for them
+        ("", "np.log(2 * np.abs(x)) + 0.01 * (x > 1)", "undecided"),
+        ("", "np.log(np.abs(x))", "wrong"),
+    ],
+)
+def test_the_domain_of_a_transform_is_not_chosen_by_its_jacobian(
+    tmp_path, support, log_det, verdict
+):
+    path = tmp_path / "push.py"
+    path.write_text(
+        f"import numpy as np\n{support}\n"
+        "def transform(x):\n    return x * np.abs(x)\n"
+        f"def log_det(x):\n    return {log_det}\n"
+    )
+    assert main(["check", str(path)]) == {"ok": 0, "wrong": 1, "undecided": 3}[verdict]
+
+
 def test_names_that_only_happen_to_be_those_of_a_distribution_are_left_out(tmp_path, capsys):
     path = tmp_path / "pca.py"
     path.write_text(
