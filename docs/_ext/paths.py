@@ -265,6 +265,8 @@ DERIVATIONS = {
     "Sticks": ("stick_breaking", "kumaraswamy", "sticks", "stick_divergence", "weibull"),
     "Masks": ("bernoulli", "concrete"),
     "Layers": ("linear", "masked_linear", "masked_weights", "local_linear", "activations"),
+    "Images": ("convolution", "masked_convolution", "local_convolution", "pooling"),
+    "Deep networks": ("normalization", "residual"),
     "Outputs": ("likelihoods", "latent"),
     "Other methods": ("quadratic", "proximal", "lstm"),
 }
@@ -278,6 +280,12 @@ SHORT = (
     "quadratic",
     "proximal",
     "lstm",
+    "convolution",
+    "masked_convolution",
+    "local_convolution",
+    "pooling",
+    "normalization",
+    "residual",
 )
 
 

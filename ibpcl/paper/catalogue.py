@@ -94,7 +94,7 @@ def gradients():
 
     checks = []
     for pair in pairs.documented_pairs():
-        name = ".".join([pair.name, *pair.choices.values()])
+        name = ".".join([pair.name, *pair.words])
         run = of_twin if pair.f is not pair.reference else of_pair
         checks.append(Check("gradients", name, lambda seed, p=pair, r=run: r(p, seed)))
     for name, run in {**networks.CHECKS, **autoencoders.CHECKS}.items():

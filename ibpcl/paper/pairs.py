@@ -17,6 +17,7 @@ import numpy as np
 import ibpcl
 from ibpcl import kernels, primitives
 from ibpcl.inference.backend import backend, why_not
+from ibpcl.primitives import convolution
 from ibpcl.verify import check
 
 # A parameter as numpydoc writes it: "mu, log_sigma : ndarray, shape (D, K)", "tau : float", "kind :
@@ -25,6 +26,10 @@ PARAMETER = re.compile(r"^(\w+(?:, \w+)*) : (.+)$", re.MULTILINE)
 SHAPE = re.compile(r"shape \(([^)]*)\)")
 # G: the gates of an LSTM, always 4; M: the weights that a mask keeps, at most D K.
 SIZES = {"S": 3, "N": 4, "D": 5, "K": 2, "C": 3, "P": 6, "T": 3, "G": 4, "M": 6}
+# Of a function of images, whose arrays have up to five axes: rows and columns of image and kernel.
+IMAGE_SIZES = {"S": 2, "N": 2, "D": 2, "K": 2, "H": 4, "W": 3, "I": 3, "J": 2}
+# Values of each whole number that sets up a function: a pair is checked with all of them.
+SETTINGS = {"stride": (1, 2), "padding": (1,), "window": (2,), "height": (3,), "width": (2,)}
 
 # More than one piece and one tile, where a compiled function cuts its work.
 TWIN_SIZES = {"S": 3, "N": 150, "D": 140, "K": 120, "C": 5, "M": 1000}
@@ -48,6 +53,7 @@ CONSTANT = frozenset(
         "prior_rate",
         "prior_a",
         "prior_b",
+        "epsilon",
     }
 )
 
@@ -102,6 +108,9 @@ DOMAINS = {
             "r",
             "z_mean",
             "z_log_sigma",
+            "f",
+            "gain",
+            "shift",
         ),
         _real,
     ),
@@ -122,6 +131,8 @@ DOMAINS = {
             "prior_b",
             "mean_alpha",
             "precision",
+            "variance",
+            "epsilon",
         ),
         _positive,
     ),
@@ -152,6 +163,14 @@ class Pair(NamedTuple):
     f_vjp: object
     choices: dict
     reference: object
+
+    @property
+    def words(self):
+        """The choices as words: a name as it is, a number behind the name of its parameter."""
+        return [
+            value if isinstance(value, str) else f"{key}{value}"
+            for key, value in self.choices.items()
+        ]
 
     def __str__(self):
         chosen = ", ".join(f"{key}={value}" for key, value in self.choices.items())
@@ -249,10 +268,14 @@ def documented_pairs():
 
 
 def _choices(f):
-    return {
-        name: re.findall(r'"(\w+)"', kind)
-        for name, kind in documented_parameters(f)
-        if kind.startswith("{")
+    parameters = documented_parameters(f)
+    named = {
+        name: re.findall(r'"(\w+)"', kind) for name, kind in parameters if kind.startswith("{")
+    }
+    return named | {
+        name: SETTINGS[name]
+        for name, kind in parameters
+        if kind.startswith("int") and name in SETTINGS
     }
 
 
@@ -314,10 +337,14 @@ def make_inputs(pair, rng, sizes=None):
     TypeError
         If a parameter is not documented, or :data:`DOMAINS` has no values for its name.
     """
-    sizes = SIZES if sizes is None else {**SIZES, **sizes}
+    parameters = documented_parameters(pair.reference)
+    axes = " ".join(axis for _, kind in parameters for axis in SHAPE.findall(kind))
+    sizes = SIZES | (IMAGE_SIZES if {"H", "I"} & set(axes) else {}) | (sizes or {})
     sizes = {**sizes, "M": min(sizes["M"], sizes["D"] * sizes["K"])}
+    if "H'" in axes:
+        sizes |= _positions(sizes, pair)
     inputs = {}
-    for name, kind in documented_parameters(pair.reference):
+    for name, kind in parameters:
         shape = SHAPE.search(kind)
         if name in pair.choices:
             continue
@@ -348,6 +375,15 @@ def make_inputs(pair, rng, sizes=None):
             f"{signature}"
         )
     return inputs
+
+
+def _positions(sizes, pair):
+    """Return the sizes H' and W' of the outputs of a convolution."""
+    around = [pair.choices.get(name, default) for name, default in (("stride", 1), ("padding", 0))]
+    return {
+        f"{size}'": convolution.positions(sizes[size], sizes[kernel], *around)
+        for size, kernel in (("H", "I"), ("W", "J"))
+    }
 
 
 def check_pair(pair, seed=0, sizes=None):

@@ -37,15 +37,21 @@ H = mpf(10) ** -100
 LEAST = {np.float32: 1e-37, np.float64: mpf(10) ** -150}  # the type has none, or the differences
 TOLERANCE = {np.float32: 4e-6, np.float64: 4e-14}
 # Linear algebra, and compositions of the functions below, which have no extremes themselves.  The
-# integral is accurate to 1e-6 by design.
+# integral is accurate to 1e-6 by design.  Normalization has its extremes in test_normalization.py.
 COMPOSED = {
+    "convolution",
     "linear",
+    "local_convolution",
     "local_linear",
     "lstm",
+    "masked_convolution",
     "masked_linear",
     "masked_weights",
+    "normalization",
+    "pooling",
     "proximal",
     "quadratic",
+    "residual",
     "stick_divergence",
     "stick_breaking.log_probabilities",
 }
