@@ -19,7 +19,9 @@ from ibpcl.primitives import (
     gaussian,
     kumaraswamy,
     latent,
+    local_convolution,
     local_linear,
+    masked_convolution,
     stick_breaking,
     weibull,
 )
@@ -205,3 +207,51 @@ def masked_preactivation_case():
     return Case(
         "two of three inputs", None, sample, stats.norm(0.3 * 0.5 - 2.0 * 0.2 + 0.1, scale).cdf
     )
+
+
+def masked_filter_case(logit_theta, tau):
+    """Return the second of two weights that share a relaxed mask, z v with Gaussian v.
+
+    Its distribution function is that of the Gaussian weight, averaged over the mask.
+    """
+    mu = 0.5
+    sigma = 0.8
+    nodes, weights = np.polynomial.legendre.leggauss(24)
+    z = expit((logit_theta + scipy_logit((nodes + 1) / 2)) / tau)
+
+    def sample(rng, n):
+        places = np.zeros((2, 1, 1))
+        (w, _, _), _ = masked_convolution.sample(
+            draw("normal", rng, n, 2, 1, 1),
+            draw("logistic", rng, n, 1, 1),
+            places + mu,
+            places + np.log(sigma),
+            np.full((1, 1), logit_theta),
+            np.zeros((n, 1)),
+            tau,
+        )
+        return w[:, 1]
+
+    def cdf(w):
+        below = stats.norm(mu, sigma).cdf(np.asarray(w)[..., None] / z)
+        return (below * weights).sum(axis=-1) / 2
+
+    return Case(f"logit theta {logit_theta:g}, tau {tau:g}", None, sample, cdf)
+
+
+def local_convolution_case():
+    """Return one of the outputs of a convolution with local noise: alone, it has the distribution
+    that drawn weights give.
+    """
+    x = np.array([0.3, -1.2, 2.0]).reshape(1, 3, 1, 1)
+    mu = np.array([0.5, 1.0]).reshape(2, 1, 1, 1)
+    sigma = np.array([0.2, 0.7]).reshape(2, 1, 1, 1)
+
+    def sample(rng, n):
+        return local_convolution.apply(
+            draw("normal", rng, n, 1, 2, 1, 1), x, mu, sigma, np.array([0.1]), np.array([0.3])
+        )[0][:, 0, 1]
+
+    scale = np.sqrt((1.2 * 0.2) ** 2 + (2.0 * 0.7) ** 2 + 0.3**2)
+    exact = stats.norm(-1.2 * 0.5 + 2.0 + 0.1, scale)
+    return Case("the second of two positions", None, sample, exact.cdf)

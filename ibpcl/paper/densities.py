@@ -18,8 +18,10 @@ from ibpcl.paper.cases import (
     draw,
     gaussian_case,
     kumaraswamy_case,
+    local_convolution_case,
     logit_case,
     mask_case,
+    masked_filter_case,
     masked_preactivation_case,
     new_key,
     preactivation_case,
@@ -74,6 +76,8 @@ SAMPLERS = {
     "stick_breaking.sample_prior": (prior_case(1, 3.0), prior_case(5, 30.0)),
     "local_linear.apply": (preactivation_case(), wide_preactivation_case(1, 2)),
     "local_linear.sample": (masked_preactivation_case(),),
+    "local_convolution.apply": (local_convolution_case(),),
+    "masked_convolution.sample": (masked_filter_case(0.4, 0.7),),
 }
 
 
