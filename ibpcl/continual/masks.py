@@ -115,7 +115,8 @@ def probable(network, vector, samples, key, backend):
         parameters = views[name]
         (a, b), _ = shape_parameters(parameters["raw_a"], parameters["raw_b"])
         u = backend.noise.uniform(key._replace(stream=i), (samples, *a.shape), np.float32)
-        masks[name] = posterior_probability(offsets(parameters), a, b, u, layer.model) > 0.5
+        probability = posterior_probability(offsets(parameters), a, b, u, layer.model)
+        masks[name] = layer.expand(probability > 0.5)
     return masks
 
 
@@ -164,8 +165,8 @@ def sampled(network, vector, key, backend):
         (a, b), _ = shape_parameters(parameters["raw_a"], parameters["raw_b"])
         of_sticks = backend.noise.uniform(key._replace(stream=i), (1, *a.shape), np.float32)
         of_masks = backend.noise.uniform(
-            key._replace(stream=len(network.masked) + i), layer.shape, np.float32
+            key._replace(stream=len(network.masked) + i), layer.mask_shape, np.float32
         )
         theta = posterior_probability(offsets(parameters), a, b, of_sticks, layer.model)
-        masks[name] = of_masks < theta
+        masks[name] = layer.expand(of_masks < theta)
     return masks

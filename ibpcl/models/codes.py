@@ -13,7 +13,7 @@ information.  With it, the code has a learned s that is the same for all images.
 whose column in the layer of m is empty can still be centred where its prior is.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ import numpy as np
 from ibpcl.models.layers import Draw, Layer, Pass
 from ibpcl.models.masked import Masked
 from ibpcl.models.parameters import Entry
+from ibpcl.models.stage import Stage
 
 PARTS = ("mu", "log_sigma")
 
@@ -56,7 +57,7 @@ class CodesPass(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Codes:
+class Codes(Stage):
     """Latent codes of width L, drawn from the distribution that two layers compute.
 
     Parameters
@@ -73,6 +74,8 @@ class Codes:
     ----------
     name : str
         Class attribute: the name of the stage, ``"codes"``.
+    streams : int
+        Class attribute: how many noise streams are reserved for the codes.
     """
 
     mean: Layer
@@ -80,6 +83,7 @@ class Codes:
     learns_prior: bool = False
 
     name = "codes"
+    streams = 1
 
     @property
     def layers(self):
@@ -90,6 +94,21 @@ class Codes:
     def units(self):
         """Width L of the codes."""
         return self.mean.units
+
+    def with_layers(self, layers):
+        """Return the stage with other layers of the same names.
+
+        Parameters
+        ----------
+        layers : dict of str to ibpcl.models.layers.Layer
+            Layers by name.
+
+        Returns
+        -------
+        stage : Codes
+            The new stage.
+        """
+        return replace(self, mean=layers[self.mean.name], scale=layers[self.scale.name])
 
     def entries(self):
         """Return the entries of the unmasked offsets and of a learned prior, each (L,).

@@ -246,7 +246,7 @@ def elbo(network, vector, prior, x, targets, noise, examples, backend, masks=Non
     stick_caches = {}
     if masks is None:
         for name, layer_prior in prior.sticks.items() if prior is not None else ():
-            (kl, kl_of_alpha), stick_caches[name] = network.layers[name].kl_sticks(
+            (kl, kl_of_alpha), stick_caches[name] = network.with_sticks(name).kl_sticks(
                 views[name], layer_prior, backend
             )
             kl_sticks = kl_sticks + kl
@@ -293,7 +293,7 @@ def elbo_vjp(dparts, cache):
     gradient = network.forward_vjp((doutputs, ddivergences), cache.forward)
     views = network.layout.layers(gradient)
     for name, stick_cache in cache.sticks.items():
-        extra[name] = network.layers[name].kl_sticks_vjp(
+        extra[name] = network.with_sticks(name).kl_sticks_vjp(
             (dparts.kl_sticks, dparts.kl_alpha), stick_cache
         )
     for layer, names in extra.items():

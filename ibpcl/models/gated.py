@@ -97,6 +97,8 @@ class Gated(Plain):
         Number of units K.
     activation : {"relu", "leaky_relu", "softplus", "tanh"}, optional
         Activation function of the outputs; none by default.
+    positions : int
+        Number of rows of inputs that each example has, as in :class:`ibpcl.models.layers.Layer`.
     largest : float
         Largest scale of the gates, > 0: the paper's s_max.
     """

@@ -10,13 +10,18 @@ Whatever its kind, a layer of shape (D, K) provides
 Other kinds of layers are :class:`ibpcl.models.masked.Masked`, whose weights are switched by an
 Indian buffet process, :class:`ibpcl.models.gated.Gated` and :class:`ibpcl.models.units.Units`.
 
+A network is a sequence of stages.  A layer is a stage by itself; the others are described in
+:mod:`ibpcl.models.stage`.
+
 A layer holds no parameters.  It reads them from ``views``, the nested dictionary that
 :meth:`ibpcl.models.parameters.Layout.layers` makes of the flat parameter vector:
 ``views[layer][parameter]`` is an array.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
+
+import numpy as np
 
 from ibpcl.models.parameters import Entry
 
@@ -82,7 +87,7 @@ class Kept(NamedTuple):
 
 
 class DrawnPass(NamedTuple):
-    """Cache of a :class:`Drawn` layer, by the function that left it.
+    """Cache of a layer that draws its weights, by the function that left it.
 
     Attributes
     ----------
@@ -90,6 +95,8 @@ class DrawnPass(NamedTuple):
         Cache of the draw of the weights.
     bias : tuple
         Cache of the draw of the biases.
+    mask : ndarray of bool, shape (D, K), or None
+        Given mask of the weights.
     linear : tuple
         Cache of the linear layer.
     activation : tuple or None
@@ -100,6 +107,7 @@ class DrawnPass(NamedTuple):
 
     weight: tuple
     bias: tuple
+    mask: object
     linear: tuple
     activation: tuple | None
     backend: object
@@ -123,6 +131,9 @@ class Layer:
     activation : {"relu", "leaky_relu", "softplus", "tanh"}, optional
         Activation function of the outputs.  By default there is none, as in the last layer of a
         network.
+    positions : int
+        Number of rows of inputs that each example has: 1, or the positions of a kernel in an image,
+        see :mod:`ibpcl.models.convolution`.  The layer then evaluates N times as many rows.
 
     Attributes
     ----------
@@ -139,6 +150,7 @@ class Layer:
     inputs: int
     units: int
     activation: str | None = None
+    positions: int = field(default=1, kw_only=True)
 
     streams: ClassVar[int] = 4
 
@@ -158,6 +170,21 @@ class Layer:
     def layers(self):
         """The layer itself, as a tuple of one element."""
         return (self,)
+
+    def with_layers(self, layers):
+        """Return the stage with other layers in place of its own.
+
+        Parameters
+        ----------
+        layers : dict of str to Layer
+            Layers by name.
+
+        Returns
+        -------
+        stage : Layer
+            The layer of the same name.
+        """
+        return layers[self.name]
 
     def entries(self):
         """Return the layer's entries in the parameter vector, a list of ``Entry``."""
@@ -247,6 +274,8 @@ class Plain(Layer):
         Number of units K.
     activation : {"relu", "leaky_relu", "softplus", "tanh"}, optional
         Activation function f; none by default.
+    positions : int
+        Number of rows of inputs that each example has, as in :class:`Layer`.
     """
 
     def entries(self):
@@ -339,7 +368,14 @@ class Gaussian(Layer):
         Number of units K.
     activation : {"relu", "leaky_relu", "softplus", "tanh"}, optional
         Activation function f; none by default.
+    positions : int
+        Number of rows of inputs that each example has, as in :class:`Layer`.
+    local : bool
+        Whether pre-activations are sampled.  If False, weights are sampled, one set per sample for
+        all examples, as in :class:`Drawn`.
     """
+
+    local: bool = field(default=True, kw_only=True)
 
     @property
     def weights(self):
@@ -362,12 +398,13 @@ class Gaussian(Layer):
         ]
 
     def noise(self, key, samples, batch, relaxed):
-        """Return the noise that a pass draws: one normal number per pre-activation.
+        """Return the noise that a pass draws: one normal number per pre-activation, or per weight.
 
         Parameters
         ----------
         key : ibpcl.noise.Key
-            Key of the layer's noise; only its own stream is used.
+            Key of the layer's noise; only its own stream is used, or that of the weights and the
+            next one for the biases.
         samples : int
             Number of Monte Carlo samples S.
         batch : int
@@ -378,9 +415,15 @@ class Gaussian(Layer):
         Returns
         -------
         draws : dict of str to Draw
-            ``eps``, normal, shape (S, N, K).
+            ``eps``, normal, shape (S, N, K).  If not ``local``: ``weight``, in the shape of the
+            weights behind S, and ``bias``, shape (S, K), both normal.
         """
-        return {"eps": Draw("normal", key, (samples, batch, self.units))}
+        if self.local:
+            return {"eps": Draw("normal", key, (samples, batch * self.positions, self.units))}
+        return {
+            "weight": Draw("normal", key, (samples, *self.weights)),
+            "bias": Draw("normal", key._replace(stream=key.stream + 1), (samples, self.units)),
+        }
 
     def forward(self, views, x, noise, options):
         """Sample the outputs, under the layer's hard mask if it has one.
@@ -392,7 +435,7 @@ class Gaussian(Layer):
         x : ndarray, shape (S, N, D) or (N, D)
             Inputs; (N, D) if all samples share them.
         noise : dict of str to dict
-            Noise of all layers: ``noise[layer]["eps"]`` has shape (S, N, K).
+            Noise of all layers: ``noise[layer][name]`` is an array, as declared by :meth:`noise`.
         options : Pass
             Its backend, and the mask of this layer in its ``masks``, are used.
 
@@ -405,12 +448,31 @@ class Gaussian(Layer):
         """
         parameters = views[self.name]
         mask = (options.masks or {}).get(self.name)
+        if not self.local:
+            return self._forward_drawn(parameters, x, noise[self.name], mask, options.backend)
         eps = noise[self.name]["eps"]
         means_and_scales = (parameters[name] for name in GAUSSIAN)
         h, cache = options.backend.local_linear.sample(
             eps, x, *means_and_scales, mask, self.activation
         )
         return (h, {}), (cache, options.backend)
+
+    def _forward_drawn(self, parameters, x, drawn, mask, backend):
+        """Draw weights and biases, put the weights where the mask is on, and evaluate the layer."""
+        weight, weight_cache = backend.gaussian.sample(
+            drawn["weight"], parameters["weight.mu"], parameters["weight.log_sigma"]
+        )
+        bias, bias_cache = backend.gaussian.sample(
+            drawn["bias"], parameters["bias.mu"], parameters["bias.log_sigma"]
+        )
+        if mask is not None:
+            weight = _put(weight, mask)
+            bias = bias * mask.any(axis=0)
+        h, linear_cache = backend.linear.apply(x, weight, bias)
+        h, activation_cache = activate(self.activation, h, backend)
+        return (h, {}), DrawnPass(
+            weight_cache, bias_cache, mask, linear_cache, activation_cache, backend
+        )
 
     def forward_vjp(self, dout, cache, needs_dx=True):
         """Pull the gradient at the outputs back to the inputs and parameters.
@@ -431,8 +493,22 @@ class Gaussian(Layer):
         gradients : dict of str to dict
             Gradients of the parameters, ``gradients[layer][parameter]``.
         """
+        if not self.local:
+            return self._forward_drawn_vjp(dout[0], cache, needs_dx)
         inner, backend = cache
         dx, *gradients = backend.local_linear.sample_vjp(dout[0], inner, needs_dx)
+        return dx, {self.name: dict(zip(GAUSSIAN, gradients, strict=True))}
+
+    def _forward_drawn_vjp(self, dh, cache, needs_dx):
+        dh = activate_vjp(dh, cache.activation)
+        dx, dweight, dbias = cache.backend.linear.apply_vjp(dh, cache.linear, needs_dx)
+        if cache.mask is not None:
+            dweight = dweight[:, cache.mask] if len(self.weights) == 1 else dweight * cache.mask
+            dbias = dbias * cache.mask.any(axis=0)
+        gradients = (
+            *cache.backend.gaussian.sample_vjp(dweight, cache.weight),
+            *cache.backend.gaussian.sample_vjp(dbias, cache.bias),
+        )
         return dx, {self.name: dict(zip(GAUSSIAN, gradients, strict=True))}
 
 
@@ -443,7 +519,7 @@ class Drawn(Gaussian):
     .. math:: h^s = f(x V^s + b^s), \qquad V^s = \mu + \sigma \varepsilon^s
 
     Blundell, Cornebise, Kavukcuoglu and Wierstra (2015), "Weight Uncertainty in Neural Networks",
-    Eq. 2.
+    Eq. 2.  It is a :class:`Gaussian` layer with ``local=False``.
 
     Parameters
     ----------
@@ -455,97 +531,24 @@ class Drawn(Gaussian):
         Number of units K.
     activation : {"relu", "leaky_relu", "softplus", "tanh"}, optional
         Activation function f; none by default.
+    positions : int
+        Number of rows of inputs that each example has, as in :class:`Layer`.
+    local : bool
+        Whether pre-activations are sampled instead; False by default.
     """
+
+    local: bool = field(default=False, kw_only=True)
 
     streams: ClassVar[int] = 2
 
-    def noise(self, key, samples, batch, relaxed):
-        """Return the noise that a pass draws: one normal number per weight and per bias.
 
-        Parameters
-        ----------
-        key : ibpcl.noise.Key
-            Key of the layer's noise; its stream is used for the weights, the next one for the
-            biases.
-        samples : int
-            Number of Monte Carlo samples S.
-        batch : int
-            Not used: all examples share the weights.
-        relaxed : bool
-            Not used: the layer samples no masks.
-
-        Returns
-        -------
-        draws : dict of str to Draw
-            ``weight``, shape (S, D, K), and ``bias``, shape (S, K), both normal.
-        """
-        return {
-            "weight": Draw("normal", key, (samples, *self.shape)),
-            "bias": Draw("normal", key._replace(stream=key.stream + 1), (samples, self.units)),
-        }
-
-    def forward(self, views, x, noise, options):
-        """Draw weights and biases and evaluate the layer with them.
-
-        Parameters
-        ----------
-        views : dict of str to dict
-            Parameters of all layers: ``views[layer][parameter]`` is an array.
-        x : ndarray, shape (S, N, D) or (N, D)
-            Inputs; (N, D) if all samples share them.
-        noise : dict of str to dict
-            Noise of all layers: ``noise[layer]["weight"]`` (S, D, K) and ``noise[layer]["bias"]``
-            (S, K).
-        options : Pass
-            Only its backend is used.
-
-        Returns
-        -------
-        out : tuple
-            The outputs, shape (S, N, K), and an empty dict of divergences.
-        cache : DrawnPass
-            Input of :meth:`forward_vjp`.
-        """
-        parameters = views[self.name]
-        drawn = noise[self.name]
-        weight, weight_cache = options.backend.gaussian.sample(
-            drawn["weight"], parameters["weight.mu"], parameters["weight.log_sigma"]
-        )
-        bias, bias_cache = options.backend.gaussian.sample(
-            drawn["bias"], parameters["bias.mu"], parameters["bias.log_sigma"]
-        )
-        h, linear_cache = options.backend.linear.apply(x, weight, bias)
-        h, activation_cache = activate(self.activation, h, options.backend)
-        return (h, {}), DrawnPass(
-            weight_cache, bias_cache, linear_cache, activation_cache, options.backend
-        )
-
-    def forward_vjp(self, dout, cache, needs_dx=True):
-        """Pull the gradient at the outputs back to the inputs and parameters.
-
-        Parameters
-        ----------
-        dout : tuple
-            Gradient at the outputs (S, N, K), and a dict that is not used.
-        cache : DrawnPass
-            From :meth:`forward`.
-        needs_dx : bool
-            Whether to compute the gradient at the inputs.
-
-        Returns
-        -------
-        dx : ndarray or None
-            Gradient at ``x``, of its shape; None if ``needs_dx`` is False.
-        gradients : dict of str to dict
-            Gradients of the parameters, ``gradients[layer][parameter]``.
-        """
-        dh = activate_vjp(dout[0], cache.activation)
-        dx, dweight, dbias = cache.backend.linear.apply_vjp(dh, cache.linear, needs_dx)
-        gradients = (
-            *cache.backend.gaussian.sample_vjp(dweight, cache.weight),
-            *cache.backend.gaussian.sample_vjp(dbias, cache.bias),
-        )
-        return dx, {self.name: dict(zip(GAUSSIAN, gradients, strict=True))}
+def _put(weight, mask):
+    """Return weights (S, D, K) under a mask, from all weights or from the kept ones (S, M)."""
+    if weight.ndim == 3:
+        return weight * mask
+    placed = np.zeros((len(weight), *mask.shape), weight.dtype)
+    placed[:, mask] = weight
+    return placed
 
 
 def activate(name, h, backend):

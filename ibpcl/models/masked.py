@@ -185,20 +185,29 @@ class Masked(Gaussian):
         Number of units K.
     activation : {"relu", "leaky_relu", "softplus", "tanh"}, optional
         Activation function f; none by default.
+    positions : int
+        Number of rows of inputs that each example has, as in :class:`ibpcl.models.layers.Layer`.
+    local : bool
+        With given masks: whether pre-activations are sampled instead of weights.
     model : MaskModel
         Modelling choices for the masks.
     weight_count : int, optional
         Number M of weights that a hard mask keeps, if the parameter vector holds only these; it
         then holds no parameters of masks, sticks and alpha.  By default it holds all weights.
+    sharing : int
+        Number of weights of a unit that share a mask: those of the rows g, g + G, g + 2 G, ... with
+        G = D / ``sharing``.  1 gives every weight its own mask, D one mask per unit.
 
     Raises
     ------
     ValueError
-        If ``activation``, or a choice in ``model``, is not one of the allowed names.
+        If ``activation``, or a choice in ``model``, is not one of the allowed names, or ``sharing``
+        does not divide D or does not go with ``model``.
     """
 
     model: MaskModel = STANDARD_MASKS
     weight_count: int | None = field(default=None, kw_only=True)
+    sharing: int = field(default=1, kw_only=True)
 
     def __post_init__(self):
         super().__post_init__()
@@ -210,18 +219,53 @@ class Masked(Gaussian):
                 )
         if self.model.inherits and not self.model.structured:
             raise ValueError("masked: masks that inherit their prior must be structured")
+        if self.sharing < 1 or self.inputs % self.sharing:
+            raise ValueError(
+                f"masked: sharing must divide the {self.inputs} inputs, got {self.sharing}"
+            )
+        standard = self.model._replace(structured=True, row_sticks=False, inherits=False)
+        if self.sharing > 1 and self.model != standard:
+            raise ValueError(
+                "masked: masks that weights share must be structured, with one stick per unit and "
+                f"without an inherited prior, got {self.model}"
+            )
 
     @property
     def weights(self):
         """Shape of the weights' means in the vector: (D, K), or (M,) if only M weights are kept."""
         return self.shape if self.weight_count is None else (self.weight_count,)
 
+    @property
+    def mask_shape(self):
+        """Shape (G, K) of the masks; (D, K) if each weight has its own."""
+        return self.inputs // self.sharing, self.units
+
+    def expand(self, mask):
+        """Return the mask of every weight.
+
+        Parameters
+        ----------
+        mask : ndarray, shape (G, K)
+            One value per mask.
+
+        Returns
+        -------
+        expanded : ndarray, shape (D, K)
+            One value per weight; ``mask`` itself if each weight has its own.
+
+        Examples
+        --------
+        >>> Masked("hidden0", 4, 1, sharing=2).expand(np.array([[True], [False]]))[:, 0].tolist()
+        [True, False, True, False]
+        """
+        return mask if self.sharing == 1 else np.tile(mask, (self.sharing, 1))
+
     def entries(self):
         """Return the Gaussian entries, the masks' offsets, the sticks, alpha, and prior offsets."""
         entries = super().entries()
         if self.weight_count is not None:
             return entries
-        entries.append(Entry(f"{self.name}.rho", self.shape, "rho"))
+        entries.append(Entry(f"{self.name}.rho", self.mask_shape, "rho"))
         entries += [
             Entry(f"{self.name}.{raw}", self.model.stick_shape(self.shape), "sticks")
             for raw in ("raw_a", "raw_b")
@@ -272,8 +316,8 @@ class Masked(Gaussian):
         -------
         draws : dict of str to ibpcl.models.layers.Draw
             With sampled masks: ``weight`` (S, D, K) and ``bias`` (S, K), normal; ``stick`` (S, K)
-            or (S, D, K), uniform; ``mask`` (S, D, K), logistic.  With given masks: ``eps`` (S, N,
-            K), normal.
+            or (S, D, K), uniform; ``mask`` (S, G, K), logistic, with G = D unless weights share
+            masks.  With given masks: those of a :class:`~ibpcl.models.layers.Gaussian` layer.
         """
         if not relaxed:
             return super().noise(key, samples, batch, relaxed)
@@ -285,7 +329,7 @@ class Masked(Gaussian):
             "weight": Draw("normal", weight, shape),
             "bias": Draw("normal", bias, (samples, self.units)),
             "stick": Draw("uniform", stick, (samples, *self.model.stick_shape(self.shape))),
-            "mask": Draw("logistic", mask, shape),
+            "mask": Draw("logistic", mask, (samples, *self.mask_shape)),
         }
 
     def forward(self, views, x, noise, options):
@@ -342,7 +386,12 @@ class Masked(Gaussian):
         # If each weight has its own prior log-odds (with one IBP per row, or with offsets), all
         # weights form one row of D K columns.  The function's "activity" is then the masks
         # themselves.
-        if model.row_sticks or inherits:
+        if self.sharing > 1:
+            (w, activity, divergence), weights_cache = backend.masked_convolution.sample(
+                *(self._shared(array) for array in arrays), logit_pi, options.tau, model.kl
+            )
+            w = w.reshape(drawn["weight"].shape)
+        elif model.row_sticks or inherits:
             (w, z, divergence), weights_cache = sample(
                 *map(_one_row, arrays), _one_row(logit_pi)[:, 0], options.tau, model.kl
             )
@@ -408,7 +457,17 @@ class Masked(Gaussian):
         )
         dactivity = dscaled_bias * run.bias
         ddivergence = ddivergences["kl_masks"]
-        if run.largest is not None:
+        if self.sharing > 1:
+            *gradients, dlogit_pi = backend.masked_convolution.sample_vjp(
+                (self._shared(dw), dactivity, ddivergence), run.weights
+            )
+            dmu, dlog_sigma, drho = (
+                gradient.reshape(shape)
+                for gradient, shape in zip(
+                    gradients, (self.shape, self.shape, self.mask_shape), strict=True
+                )
+            )
+        elif run.largest is not None:
             dz = backend.masked_linear.column_activity_vjp(dactivity, run.largest)
             gradients = sample_vjp((_one_row(dw), _one_row(dz)[:, 0], ddivergence), run.weights)
             dmu, dlog_sigma, drho, dlogit_pi = (
@@ -431,6 +490,15 @@ class Masked(Gaussian):
                 "raw_b": draw_b,
             }
         }
+
+    def _shared(self, array):
+        """Return weights (..., D, K) with the axis of those that share a mask, (..., D / G, G, K).
+
+        Arrays that have one value per mask stay as they are.
+        """
+        if array.shape[-2:] == self.mask_shape:
+            return array
+        return array.reshape(*array.shape[:-2], self.sharing, *self.mask_shape)
 
     def kl_sticks(self, parameters, prior, backend):
         """Compute the KL divergences of the sticks and of a learned alpha from their priors.

@@ -1,4 +1,7 @@
-r"""Networks: a sequence of layers with a likelihood; an autoencoder has codes in between.
+r"""Networks: a sequence of stages with a likelihood.
+
+Most stages are layers.  An autoencoder has codes in between; a network of images has convolutions
+and pooling, a deep network residual blocks.
 
 A :class:`Network` holds no parameters.  It defines their order in one flat vector, the noise that a
 pass draws, and the forward and backward pass.  Kumar et al. (2021), Secs. 3.1 and 3.3.
@@ -11,6 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from ibpcl.models.codes import Codes, add
+from ibpcl.models.depth import Blocks
 from ibpcl.models.layers import Gaussian, Layer, Plain
 from ibpcl.models.likelihoods import Likelihood
 from ibpcl.models.masked import Masked
@@ -40,8 +44,10 @@ class Network:
 
     Parameters
     ----------
-    stages : tuple of ibpcl.models.layers.Layer and ibpcl.models.codes.Codes
-        Layers, and at most one stage of codes, in the order of evaluation.
+    stages : tuple of ibpcl.models.layers.Layer and other stages
+        Layers, :class:`ibpcl.models.convolution.Convolution`,
+        :class:`ibpcl.models.convolution.Pool`, :class:`ibpcl.models.depth.Blocks`, and at most one
+        stage of :class:`ibpcl.models.codes.Codes`, in the order of evaluation.
     likelihood : ibpcl.models.likelihoods.Likelihood
         Likelihood of the targets given the outputs of the last layer.
 
@@ -60,7 +66,7 @@ class Network:
     ((5, 2, 2), (5,))
     """
 
-    stages: tuple[Layer | Codes, ...]
+    stages: tuple[object, ...]
     likelihood: Likelihood
 
     @cached_property
@@ -69,13 +75,34 @@ class Network:
         return {layer.name: layer for stage in self.stages for layer in stage.layers}
 
     @cached_property
+    def composed(self):
+        """The stages that are not layers, in the order of evaluation."""
+        return tuple(stage for stage in self.stages if not isinstance(stage, Layer))
+
+    @cached_property
     def masked(self):
-        """The masked layers by name."""
-        return {name: layer for name, layer in self.layers.items() if isinstance(layer, Masked)}
+        """The masked layers by name; then residual blocks, whose switches are masks."""
+        parts = self.layers | {stage.name: stage for stage in self.composed if stage.entries()}
+        return {name: part for name, part in parts.items() if isinstance(part, (Masked, Blocks))}
+
+    def with_sticks(self, name):
+        """Return the layer, or the residual blocks, of this name.
+
+        Parameters
+        ----------
+        name : str
+            Name of a layer, or a key of ``masked``.
+
+        Returns
+        -------
+        part : ibpcl.models.layers.Layer or ibpcl.models.depth.Blocks
+            It has the method ``kl_sticks``.
+        """
+        return self.layers[name] if name in self.layers else self.masked[name]
 
     @cached_property
     def sources(self):
-        """Input of each layer, by name: another layer, ``inputs`` or ``codes``."""
+        """Input of each layer, by name: another stage, or ``inputs``."""
         sources = {}
         last = INPUTS
         for stage in self.stages:
@@ -91,7 +118,7 @@ class Network:
     @property
     def inputs(self):
         """Width D of the inputs."""
-        return next(iter(self.layers.values())).inputs
+        return self.stages[0].inputs
 
     @property
     def outputs(self):
@@ -102,7 +129,7 @@ class Network:
     def layout(self):
         """Order of the parameters in the vector: by the blocks in :data:`BLOCKS`, then by layer."""
         entries = [entry for layer in self.layers.values() for entry in layer.entries()]
-        entries += self.codes.entries() if self.codes else []
+        entries += [entry for stage in self.composed for entry in stage.entries()]
         return Layout(
             sorted(
                 entries + self.likelihood.entries(self.outputs),
@@ -152,7 +179,8 @@ class Network:
         Returns
         -------
         noise : dict of str to dict
-            ``noise[layer][name]`` is an array; an autoencoder also has ``noise["codes"]``.
+            ``noise[layer][name]`` is an array; an autoencoder also has ``noise["codes"]``, and
+            residual blocks have the noise of their switches.
         """
         wanted = {}
         stream = 0
@@ -161,8 +189,11 @@ class Network:
         for name, layer in self.layers.items():
             wanted[name] = layer.noise(key._replace(stream=stream), samples, batch, relaxed)
             stream += layer.streams
-        if self.codes:
-            wanted["codes"] = self.codes.noise(key._replace(stream=stream), samples, batch, relaxed)
+        for stage in self.composed:
+            draws = stage.noise(key._replace(stream=stream), samples, batch, relaxed)
+            stream += stage.streams
+            # a convolution has the name of its layer, and draws nothing itself
+            wanted |= {stage.name: draws} if draws else {}
         asked = [draw for draws in wanted.values() for draw in draws.values()]
         drawn = iter(
             [np.zeros(draw.shape, dtype) for draw in asked]
@@ -182,8 +213,8 @@ class Network:
         sigma : float
             Initial standard deviation of all Gaussian weights, > 0.
         alpha : sequence of float
-            Concentration of the IBP prior, > 0, one per masked layer.  The sticks start at their
-            prior.
+            Concentration of the IBP prior, > 0, one per element of ``masked``.  The sticks start at
+            their prior.
         dtype : dtype
             Type of the vector.
 

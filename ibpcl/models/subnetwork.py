@@ -23,15 +23,19 @@ to their priors.
 needs no parameters of masks and sticks.  An input that no remaining weight reads is left out too.
 
 So a smaller network of the same kind is trained, and its parameters are written back at the end.
+
+In a network of images, only weights are left out.  The inputs and units of convolutions stay: a
+pixel is read by every filter, and a filter writes a whole image.
 """
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from ibpcl.models.codes import Codes
-from ibpcl.models.layers import Gaussian
+from ibpcl.models.layers import Gaussian, Layer
 from ibpcl.models.masked import Masked
 from ibpcl.models.network import INPUTS
 
@@ -127,7 +131,10 @@ def cut(network, outputs, masks=None):
     """
     chosen = sides(network, outputs)
     # np.ix_ keeps the rows contiguous, so that no step has to copy the mask.
-    on = {name: mask[np.ix_(*chosen[name])] for name, mask in (masks or {}).items()}
+    on = {
+        name: mask[np.ix_(*chosen[name])] if name in chosen else mask
+        for name, mask in (masks or {}).items()
+    }
     layers = {}
     for name, layer in network.layers.items():
         rows, columns = (int(side.sum()) for side in chosen[name])
@@ -136,23 +143,42 @@ def cut(network, outputs, masks=None):
             layers[name] = replace(layers[name], weight_count=int(on[name].sum()))
     smaller = replace(
         network,
-        stages=tuple(
-            replace(stage, mean=layers["mean"], scale=layers["scale"])
-            if isinstance(stage, Codes)
-            else layers[stage.name]
-            for stage in network.stages
-        ),
+        stages=tuple(stage.with_layers(layers) for stage in network.stages),
     )
     views = network.layout.views(np.arange(network.layout.size))
     index = []
     for entry in smaller.layout.entries:
         layer = entry.name.split(".", 1)[0]
         places = views[entry.name]
-        if layer in chosen and places.ndim > 0:
+        is_cut = layer in chosen and not all(side.all() for side in chosen[layer])
+        if is_cut and places.ndim > 0:
             rows, columns = chosen[layer]
             places = (places[rows] if places.ndim == 2 else places)[..., columns]
         index.append(places[on[layer]] if layer in on and places.ndim == 2 else places.ravel())
     return Subnetwork(smaller, np.concatenate(index), chosen, None if masks is None else on)
+
+
+def droppable(network):
+    """Return the stages whose single outputs can be left out.
+
+    The next stage must read them one by one: it is a layer, or consists of codes.
+
+    Parameters
+    ----------
+    network : ibpcl.models.network.Network
+        The network.
+
+    Returns
+    -------
+    names : set of str
+        Names of stages, and ``"inputs"`` if the first stage is a layer.
+    """
+    stages = network.stages
+    names = {INPUTS} if isinstance(stages[0], Layer) else set()
+    for stage, reader in pairwise(stages):
+        if isinstance(stage, (Layer, Codes)) and isinstance(reader, (Layer, Codes)):
+            names.add(stage.name)
+    return names
 
 
 def sides(network, outputs):
@@ -164,18 +190,22 @@ def sides(network, outputs):
         The network.
     outputs : dict of str to ndarray of bool
         Which inputs (D,), under the name ``"inputs"``, and which units (K,) of hidden layers, by
-        name, to keep.  Whatever is not named is kept whole.
+        name, to keep.  Whatever is not named, or not ``droppable``, is kept whole.
 
     Returns
     -------
     sides : dict of str to tuple
         Rows (D,) and columns (K,) to keep, two boolean arrays by layer.
     """
-    every = {name: np.ones(layer.units, bool) for name, layer in network.layers.items()}
-    outputs = {INPUTS: np.ones(network.inputs, bool)} | every | outputs
-    if network.codes:
-        outputs["codes"] = every["mean"]
-    return {name: (outputs[source], outputs[name]) for name, source in network.sources.items()}
+    names = droppable(network)
+    outputs = {name: units for name, units in outputs.items() if name in names}
+    return {
+        name: (
+            outputs.get(network.sources[name], np.ones(layer.inputs, bool)),
+            outputs.get(name, np.ones(layer.units, bool)),
+        )
+        for name, layer in network.layers.items()
+    }
 
 
 def cut_prior(subnet, network, prior):
@@ -267,7 +297,7 @@ def live_units(network, masks):
     return {
         name: live(mask)
         for name, mask in masks.items()
-        if network.layers[name].activation in ZERO_AT_ZERO
+        if name in network.layers and network.layers[name].activation in ZERO_AT_ZERO
     }
 
 
@@ -299,7 +329,8 @@ def without_silent(network, masks):
     >>> without_silent(network, {"hidden0": mask})["head"][:, 0].tolist()
     [True, False, True]
     """
-    speaking = live_units(network, masks)
+    names = droppable(network)
+    speaking = {name: units for name, units in live_units(network, masks).items() if name in names}
     heard = dict(masks)
     for name, layer in network.layers.items():
         units = speaking.get(network.sources[name])
@@ -330,7 +361,8 @@ def usable(network, x, masks=None):
     subnet : Subnetwork
         The part.
     """
-    inputs = live(x)
+    names = droppable(network)
+    inputs = live(x) if INPUTS in names else np.ones(network.inputs, bool)
     first = network.stages[0]
     if masks is None:
         rests = (
@@ -339,12 +371,13 @@ def usable(network, x, masks=None):
             and not (first.model.row_sticks and first.model.learns_alpha)
         )
         return cut(network, {INPUTS: inputs} if rests else {})
-    if first.name in masks and (inputs & masks[first.name].any(axis=1)).any():
+    if INPUTS in names and first.name in masks and (inputs & masks[first.name].any(axis=1)).any():
         # an input that no weight reads is as useless as one that is always zero
         inputs &= masks[first.name].any(axis=1)
     outputs = {INPUTS: inputs} | live_units(network, masks)
+    outputs = {name: units for name, units in outputs.items() if name in names}
     for name, mask in masks.items():
-        source = outputs.get(network.sources[name])
+        source = outputs.get(network.sources.get(name))
         if source is not None:
             stranded = mask.any(axis=0) & ~mask[source].any(axis=0)
             source[mask[:, stranded].argmax(axis=0)] = True

@@ -82,6 +82,10 @@ class Units(Gaussian):
         Number of units K.
     activation : {"relu", "leaky_relu", "softplus", "tanh"}, optional
         Activation function f; none by default.
+    positions : int
+        Number of rows of inputs that each example has, as in :class:`ibpcl.models.layers.Layer`.
+    local : bool
+        Must be True: pre-activations are sampled, not weights.
     kl : {"bernoulli", "concrete"}
         Which KL divergence of the masks is used: that of the discrete masks, in closed form, or
         that of the relaxed ones at equal temperatures.
@@ -121,7 +125,7 @@ class Units(Gaussian):
             stick, mask = (key._replace(stream=key.stream + i) for i in (2, 3))
             draws |= {
                 "stick": Draw("uniform", stick, (samples, self.units)),
-                "mask": Draw("logistic", mask, (samples, batch, self.units)),
+                "mask": Draw("logistic", mask, (samples, batch * self.positions, self.units)),
             }
         return draws
 

@@ -100,6 +100,8 @@ def gradients():
     for name, run in {**networks.CHECKS, **autoencoders.CHECKS}.items():
         short = name.split(".", 2)[2].removesuffix("_vjp")
         checks.append(Check("gradients", short, lambda seed, r=run: of_report(r(seed))))
+    for name, run in networks.STAGES.items():
+        checks.append(Check("gradients", name, lambda seed, r=run: of_report(r(seed))))
     for activation in ACTIVATIONS:
         checks += [
             Check(

@@ -12,12 +12,14 @@ from ibpcl.methods.pruning import absolute, absolute_vjp
 from ibpcl.models import elbo as bounds
 from ibpcl.models import likelihoods, plain, starts
 from ibpcl.models.controller import Controller
+from ibpcl.models.convolution import SHARING, Pool, of_kind
+from ibpcl.models.depth import Blocks
 from ibpcl.models.elbo import Flat, Prior
 from ibpcl.models.gated import Gated, gates, gates_vjp
 from ibpcl.models.layers import Drawn, Gaussian, Pass, Plain, activate, activate_vjp
 from ibpcl.models.masked import Masked, MaskModel
-from ibpcl.models.network import classifier
-from ibpcl.models.parameters import Layout
+from ibpcl.models.network import Network, classifier
+from ibpcl.models.parameters import Layout, collect
 from ibpcl.models.units import Units
 from ibpcl.noise import Key
 from ibpcl.verify import check
@@ -286,6 +288,55 @@ def check_layer(kind, seed=0, mask=None, relaxed=False, **options):
     return check(f, f_vjp, {"x": rng.normal(size=(2, 4, 5)), **views}, seed=seed)
 
 
+def check_stage(stage, seed=0, mask=None, relaxed=False):
+    """Check a stage of a network, by its input, which has a sample axis, and by all of its
+    parameters in one vector.
+
+    Parameters
+    ----------
+    stage : ibpcl.models.layers.Layer or another stage
+        The stage.
+    seed : int
+        Determines the random inputs.
+    mask : float, optional
+        Share of the weights and switches that given masks keep.
+    relaxed : bool
+        Whether masks are relaxed samples; else they are given.
+
+    Returns
+    -------
+    report : ibpcl.verify.Report
+        Verdict of the gradient check.
+    """
+    rng = np.random.default_rng(seed)
+    network = Network((stage,), likelihoods.Softmax())
+    layout = network.layout
+    masks = None if relaxed else {}
+    if mask is not None:
+        parts = network.layers | network.masked
+        masks = {name: rng.random(part.shape) < mask for name, part in parts.items()}
+    noise = network.noise(Key(seed, 0, 0, 0), 2, 2, NUMPY, np.float64, relaxed)
+    options = Pass(NUMPY, masks, 0.7, 10.0)
+    divergences = ("kl_masks",) * relaxed
+    inputs = {"x": rng.normal(size=(2, 2, stage.inputs))}
+    if layout.size:
+        inputs["vector"] = rng.normal(scale=0.5, size=layout.size)
+
+    def f(x, *vector):
+        views = layout.layers(vector[0]) if vector else {}
+        (h, found), cache = stage.forward(views, x, noise, options)
+        return (h, *(found[name] for name in divergences)), cache
+
+    def f_vjp(dout, cache):
+        ddivergences = dict(zip(divergences, dout[1:], strict=True))
+        dx, found = stage.forward_vjp((dout[0], ddivergences), cache)
+        gradient = np.empty(layout.size)
+        collect(found, layout.layers(gradient))  # given masks have no part in it: zeros
+        return (dx, gradient)[: len(inputs)]
+
+    return check(f, f_vjp, inputs, seed=seed)
+
+
 def check_sticks(kind, prior, seed=0, **options):
     """Check the divergence of a layer's sticks from their prior.
 
@@ -305,13 +356,32 @@ def check_sticks(kind, prior, seed=0, **options):
     report : ibpcl.verify.Report
         Verdict of the gradient check.
     """
-    layer = kind("layer", 5, 3, "relu", **options)
+    return check_sticks_of(kind("layer", 5, 3, "relu", **options), prior, seed)
+
+
+def check_sticks_of(layer, prior, seed=0):
+    """Check the divergence of the sticks of a layer, or of residual blocks, from their prior.
+
+    Parameters
+    ----------
+    layer : ibpcl.models.layers.Layer or ibpcl.models.depth.Blocks
+        What has the sticks.
+    prior : float or tuple
+        Parameters of their prior.
+    seed : int
+        Determines the random inputs.
+
+    Returns
+    -------
+    report : ibpcl.verify.Report
+        Verdict of the gradient check.
+    """
     rng = np.random.default_rng(seed)
     names = ("raw_a", "raw_b", "raw_shape", "raw_scale")
     inputs = {
-        entry.name.removeprefix("layer."): rng.normal(size=entry.shape)
+        entry.name.removeprefix(f"{layer.name}."): rng.normal(size=entry.shape)
         for entry in layer.entries()
-        if entry.name.removeprefix("layer.") in names
+        if entry.name.removeprefix(f"{layer.name}.") in names
     }
 
     def f(*values):
@@ -576,19 +646,46 @@ def check_linear_probe(seed=0):
     )
 
 
+def blocks(kind):
+    """Return two residual blocks of a kind of layer, with three units.
+
+    Parameters
+    ----------
+    kind : type
+        Class of the layers.
+
+    Returns
+    -------
+    stage : ibpcl.models.depth.Blocks
+        The blocks.
+    """
+    return Blocks(tuple(kind(f"block{i}", 3, 3, "tanh") for i in range(2)))
+
+
 # Every gradient that is not a documented pair, by its qualified name; a test holds this against the
 # package.
 CHECKS = {
     "ibpcl.models.layers.Layer.forward_vjp": lambda seed=0: check_layer(Gaussian, seed, mask=0.6),
     "ibpcl.models.layers.Plain.forward_vjp": lambda seed=0: check_layer(Plain, seed),
     "ibpcl.models.layers.Gaussian.forward_vjp": lambda seed=0: check_layer(Gaussian, seed),
-    "ibpcl.models.layers.Drawn.forward_vjp": lambda seed=0: check_layer(Drawn, seed),
     "ibpcl.models.layers.activate_vjp": check_activation,
     "ibpcl.models.masked.Masked.forward_vjp": lambda seed=0: check_layer(
         Masked, seed, relaxed=True
     ),
     "ibpcl.models.masked.Masked.kl_sticks_vjp": lambda seed=0: check_sticks(
         Masked, (2.0, 0.5), seed, model=MaskModel(learns_alpha=True)
+    ),
+    "ibpcl.models.convolution.Convolution.forward_vjp": lambda seed=0: check_stage(
+        of_kind(Plain, "layer", (3, 2, 2), 2, (2, 1), 1, 1, "tanh"), seed
+    ),
+    "ibpcl.models.convolution.Pool.forward_vjp": lambda seed=0: check_stage(
+        Pool("pool", (4, 3, 2), 2), seed
+    ),
+    "ibpcl.models.depth.Blocks.forward_vjp": lambda seed=0: check_stage(
+        blocks(Gaussian), seed, relaxed=True
+    ),
+    "ibpcl.models.depth.Blocks.kl_sticks_vjp": lambda seed=0: check_sticks_of(
+        blocks(Plain), 2.0, seed
     ),
     "ibpcl.models.units.Units.forward_vjp": lambda seed=0: check_layer(Units, seed, relaxed=True),
     "ibpcl.models.units.Units.kl_sticks_vjp": lambda seed=0: check_sticks(
@@ -621,6 +718,26 @@ CHECKS = {
     "ibpcl.models.gated.gates_vjp": check_gates,
     "ibpcl.models.gated.Gated.forward_vjp": lambda seed=0: check_layer(Gated, seed),
     "ibpcl.evaluation.linear_probe.objective_vjp": check_linear_probe,
+}
+
+# Further cases of stages, by the name of the check.
+STAGES = {
+    "layers.Drawn.forward": lambda seed=0: check_layer(Drawn, seed),
+    "layers.Drawn.forward.masked": lambda seed=0: check_layer(Drawn, seed, mask=0.6),
+    **{
+        f"convolution.Convolution.forward.{masks}": lambda seed=0, masks=masks: check_stage(
+            of_kind(Masked, "layer", (3, 2, 2), 2, (2, 1), 2, 1, "tanh", masks),
+            seed,
+            relaxed=True,
+        )
+        for masks in SHARING
+    },
+    "convolution.Convolution.forward.given": lambda seed=0: check_stage(
+        of_kind(Masked, "layer", (3, 2, 2), 2, (2, 1), 1, 1, "tanh", local=False),
+        seed,
+        mask=0.6,
+    ),
+    "depth.Blocks.forward.given": lambda seed=0: check_stage(blocks(Gaussian), seed, mask=0.6),
 }
 
 # Every way in which the ELBO can be set up, beyond those of the activations and of the masks'
