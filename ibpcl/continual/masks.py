@@ -117,6 +117,26 @@ def probable(network, vector, samples, key, backend):
         u = backend.noise.uniform(key._replace(stream=i), (samples, *a.shape), np.float32)
         probability = posterior_probability(offsets(parameters), a, b, u, layer.model)
         masks[name] = layer.expand(probability > 0.5)
+    return without_idle(network, masks)
+
+
+def without_idle(network, masks):
+    """Return hard masks without the weights of residual blocks that are switched off.
+
+    Parameters
+    ----------
+    network : ibpcl.models.network.Network
+        The network.
+    masks : dict of str to ndarray of bool, shape (D, K)
+        Hard masks by layer.
+
+    Returns
+    -------
+    masks : dict of str to ndarray of bool, shape (D, K)
+        The argument, or new masks.
+    """
+    for stage in network.composed:
+        masks = stage.without_idle(masks)
     return masks
 
 
@@ -169,4 +189,4 @@ def sampled(network, vector, key, backend):
         )
         theta = posterior_probability(offsets(parameters), a, b, of_sticks, layer.model)
         masks[name] = layer.expand(of_masks < theta)
-    return masks
+    return without_idle(network, masks)

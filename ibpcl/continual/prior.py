@@ -86,7 +86,9 @@ def assemble(network, posterior, known, sigma, sticks, gaussian=True, others=Non
     flags = network.layout.layers(informative)
     for name, used in known.items():
         write(views[name], select(used, posterior[name], views[name]))
-    for name, layer in network.masked.items():
+    # the switches of residual blocks have no weights
+    layers = {name: part for name, part in network.masked.items() if name in network.layers}
+    for name, layer in layers.items():
         used = known.get(name, np.zeros(layer.shape, bool))
         write(flags[name], {"weight.mu": used, "bias.mu": used.any(axis=0)})
     informative = None if gaussian else np.flatnonzero(informative[network.layout.block("mu")])

@@ -1023,14 +1023,14 @@ def cut_masks(context, network, vector, x):
     Raises
     ------
     TrainingError
-        If a layer has no weight left, so that no signal passes it.  Only the layer of the codes'
-        scale may be empty: the scale is then 1.
+        If a layer has no weight left, so that no signal passes it.  The layer of the codes' scale
+        may be empty: the scale is then 1.  So may residual blocks, which pass on their inputs.
     """
     if (given := given_masks(context)) is not None:
         return given
     masks = context.model.useful(network, probable_masks(context, network, vector), x)
     for name, mask in masks.items():
-        if not mask.any() and name != "scale":
+        if not mask.any() and name not in {"scale", *network.bypassed}:
             raise TrainingError(
                 f"{context.settings.method}: task {context.state.learned} switched off every "
                 f"weight of layer {name}; raise alpha or epochs, or lower mask_kl_weight"
@@ -1066,6 +1066,8 @@ def drop(context, network, vector, prior, masks):
         views = network.layout.layers(vector)
         at_rest = network.layout.layers(subnetwork.at_rest(network, vector, prior))
         for name, used in context.model.used(network, masks).items():
+            if name not in network.layers:  # the switches of residual blocks have no weights
+                continue
             write(views[name], priors.select(used, views[name], at_rest[name]))
     return vector
 

@@ -9,6 +9,7 @@ from ibpcl.continual.learner import check_task, classes_seen
 from ibpcl.errors import TrainingError
 from ibpcl.inference.objectives import Weighted
 from ibpcl.models import likelihoods, starts
+from ibpcl.models.architecture import from_line
 from ibpcl.models.elbo import Elbo
 from ibpcl.models.masked import Masked
 from ibpcl.models.network import classifier
@@ -124,14 +125,14 @@ class LabelModel:
         return likelihoods.of_classes(settings.likelihood)
 
     def network(self, inputs, hidden, outputs, regression):
-        """Return the network with the given widths.
+        """Return the network with the given widths, or the one that the settings describe.
 
         Parameters
         ----------
         inputs : int
             Width D of the examples.
         hidden : tuple of int
-            Units of each hidden layer.
+            Units of each hidden layer; not used if ``settings.network`` describes the network.
         outputs : int
             Number of network outputs.
         regression : bool
@@ -142,9 +143,11 @@ class LabelModel:
         network : ibpcl.models.network.Network
             Architecture only; its hidden layers are masked.
         """
-        return classifier(
+        line = self.settings.network
+        build = from_line if line else classifier
+        return build(
             inputs,
-            hidden,
+            line or hidden,
             self.likelihood(regression),
             outputs,
             Masked,

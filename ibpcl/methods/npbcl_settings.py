@@ -11,6 +11,7 @@ import numpy as np
 from ibpcl.continual.coresets import FROM, SELECTIONS
 from ibpcl.methods import Training
 from ibpcl.methods.settings_docs import documented
+from ibpcl.models.architecture import parse
 from ibpcl.models.layers import ACTIVATIONS
 from ibpcl.models.likelihoods import OF_CLASSES, OF_PIXELS
 from ibpcl.models.masked import MASK_KLS, MASK_LINKS, MaskModel
@@ -327,6 +328,11 @@ class Settings(MaskedSettings):
         "per task.",
         choices=(False, True, "first", "joint", "ones"),
     )
+    network: str = option(
+        "",
+        "Network in place of the layers of hidden, such as conv:16,32;dense:200; see "
+        "ibpcl.models.architecture.",
+    )
     coreset: str = option(
         "none",
         "Selection of the coreset of a task (Sec. 4.3); k_center spreads it over the inputs.",
@@ -365,6 +371,15 @@ class Settings(MaskedSettings):
 
     def __post_init__(self):
         super().__post_init__()
+        if self.network:
+            masks = parse(self.network).masks
+            if self.expand:
+                raise ValueError("npbcl: expand needs a network of the layers of hidden")
+            if masks != "weight" and self.mask_model != MaskModel(self.mask_kl, self.mask_link):
+                raise ValueError(
+                    "npbcl: masks that weights share need structured = true, row_sticks = false, "
+                    "a given alpha and one mask per task"
+                )
         if self.shared_mask == "joint" and not self.structured:
             raise ValueError(
                 "npbcl: shared_mask 'joint' needs structured = true, because its prior is an "
@@ -418,7 +433,8 @@ class Settings(MaskedSettings):
     @property
     def alphas(self):
         """Concentration of each masked layer for the first task, shape (L,)."""
-        return np.full(len(self.hidden), self.alpha)
+        count = parse(self.network).masked if self.network else len(self.hidden)
+        return np.full(count, self.alpha)
 
 
 @documented

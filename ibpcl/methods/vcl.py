@@ -48,6 +48,7 @@ from ibpcl.methods.sequential import (
 )
 from ibpcl.methods.settings_docs import documented
 from ibpcl.models import prediction, starts
+from ibpcl.models.architecture import from_line, parse
 from ibpcl.models.elbo import GRADIENT, Prior
 from ibpcl.models.layers import ACTIVATIONS, Drawn, Gaussian
 from ibpcl.models.likelihoods import Softmax
@@ -88,6 +89,11 @@ class Settings(PosteriorSettings):
 
     method = "vcl"
 
+    network: str = option(
+        "",
+        "Network in place of the layers of hidden, such as conv:16,32;dense:200; see "
+        "ibpcl.models.architecture.",
+    )
     local: bool = option(
         True, "Draw pre-activations, separately for each example, instead of weights."
     )
@@ -111,6 +117,11 @@ class Settings(PosteriorSettings):
     coreset_epochs: int = option(
         100, "Epochs on a coreset before predictions, and on points that leave it.", at_least=0
     )
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.network:
+            parse(self.network)
 
 
 @dataclass(frozen=True)
@@ -166,7 +177,8 @@ class GaussianClassifier:
     def network(self, inputs, hidden, outputs, kind=Gaussian):
         """Return the network with the given widths and one kind of layers.
 
-        Layers that draw weights have the same parameters as layers that draw pre-activations.
+        Layers that draw weights have the same parameters as layers that draw pre-activations.  If
+        the settings describe a network in a line, this replaces ``hidden``.
 
         Parameters
         ----------
@@ -185,7 +197,11 @@ class GaussianClassifier:
         network : ibpcl.models.network.Network
             Architecture only.
         """
-        return classifier(inputs, hidden, Softmax(), outputs, kind, self.settings.activation, kind)
+        line = self.settings.network
+        build = from_line if line else classifier
+        return build(
+            inputs, line or hidden, Softmax(), outputs, kind, self.settings.activation, kind
+        )
 
     def as_trained(self, network):
         """Return the network with the kind of layers that training uses.
@@ -202,7 +218,7 @@ class GaussianClassifier:
         """
         if self.settings.local:
             return network
-        hidden = tuple(layer.units for layer in network.stages[:-1])
+        hidden = tuple(stage.units for stage in network.stages[:-1])
         drawn = self.network(network.inputs, hidden, network.outputs, Drawn)
         return replace(drawn, likelihood=network.likelihood)
 

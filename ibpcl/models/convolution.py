@@ -13,8 +13,8 @@ One mask may also be shared by the kernel from one channel to one filter, as in 
 code, or by a whole filter: see :data:`SHARING` and :mod:`ibpcl.primitives.masked_convolution`.
 
 With sampled masks, weights are drawn, one set per sample: all positions share them.  With given
-masks, weights are drawn too (``local=False``).  ``local=True`` draws the pre-activations, each
-position with its own noise.  This is faster, but drops the covariance of the positions, see
+masks, weights are drawn too, unless ``local=True`` asks for pre-activations, each position with its
+own noise.  This drops the covariance of the positions: it is exact for a single position only, see
 :mod:`ibpcl.primitives.local_convolution`.
 
 Images are flat between the stages: (H, W, D) in the order of the array, D last.  So likelihoods,
@@ -26,7 +26,7 @@ from math import prod
 
 import numpy as np
 
-from ibpcl.models.layers import Layer
+from ibpcl.models.layers import Gaussian, Layer
 from ibpcl.models.masked import Masked
 from ibpcl.models.stage import Stage
 from ibpcl.primitives import convolution, pooling
@@ -224,6 +224,9 @@ def of_kind(
 ):
     """Return a convolution whose layer has a given kind.
 
+    Layers with Gaussian weights draw them, unless the kernel has a single position or ``local`` is
+    given.
+
     Parameters
     ----------
     kind : type
@@ -277,6 +280,8 @@ def of_kind(
         convolution.positions(size, window, stride, padding, f"{side} of the kernel")
         for size, window, side in zip(image, kernel, ("height", "width"), strict=False)
     )
+    if kind in (Gaussian, Masked):
+        options.setdefault("local", positions == 1)
     layer = kind(name, prod(patch), filters, activation, positions=positions, **options)
     return Convolution(layer, tuple(image), tuple(kernel), stride, padding)
 

@@ -169,6 +169,29 @@ class Blocks(Stage):
         """
         return replace(self, blocks=tuple(block.with_layers(layers) for block in self.blocks))
 
+    def without_idle(self, masks):
+        """Return hard masks without the weights of blocks that are off.
+
+        A task does not use these weights, so they stay free for other tasks.
+
+        Parameters
+        ----------
+        masks : dict of str to ndarray of bool, shape (D, K)
+            Hard masks by layer, and the switches (1, L) under the stage's name.
+
+        Returns
+        -------
+        masks : dict of str to ndarray of bool, shape (D, K)
+            New masks.
+        """
+        idle = {
+            layer.name
+            for block, is_on in zip(self.blocks, masks[self.name][0], strict=True)
+            for layer in block.layers
+            if not is_on
+        }
+        return {name: mask & (name not in idle) for name, mask in masks.items()}
+
     def entries(self):
         """Return the entries of the switches (1, L) and the sticks (L,), without the layers'."""
         entries = [Entry(f"{self.name}.rho", self.shape, "rho")]

@@ -85,6 +85,12 @@ class Network:
         parts = self.layers | {stage.name: stage for stage in self.composed if stage.entries()}
         return {name: part for name, part in parts.items() if isinstance(part, (Masked, Blocks))}
 
+    @cached_property
+    def bypassed(self):
+        """Names in ``masked`` that may be empty, because a residual sum passes the signal on."""
+        blocks = [stage for stage in self.composed if isinstance(stage, Blocks)]
+        return {part.name for stage in blocks for part in (stage, *stage.layers)}
+
     def with_sticks(self, name):
         """Return the layer, or the residual blocks, of this name.
 

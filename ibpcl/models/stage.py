@@ -35,6 +35,21 @@ class Stage:
         """
         return self
 
+    def without_idle(self, masks):
+        """Return hard masks without the weights that the stage does not evaluate.
+
+        Parameters
+        ----------
+        masks : dict of str to ndarray of bool, shape (D, K)
+            Hard masks by layer.
+
+        Returns
+        -------
+        masks : dict of str to ndarray of bool, shape (D, K)
+            The argument, or new masks.
+        """
+        return masks
+
     def entries(self):
         """Return the stage's own entries in the parameter vector, without those of its layers."""
         return []

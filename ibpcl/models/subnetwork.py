@@ -154,7 +154,8 @@ def cut(network, outputs, masks=None):
         if is_cut and places.ndim > 0:
             rows, columns = chosen[layer]
             places = (places[rows] if places.ndim == 2 else places)[..., columns]
-        index.append(places[on[layer]] if layer in on and places.ndim == 2 else places.ravel())
+        keeps = layer in chosen and layer in on and places.ndim == 2
+        index.append(places[on[layer]] if keeps else places.ravel())
     return Subnetwork(smaller, np.concatenate(index), chosen, None if masks is None else on)
 
 

@@ -1,0 +1,207 @@
+"""Networks from a line, such as ``"conv:16,32;dense:200"``.
+
+The line has parts that are separated by semicolons, in the order of evaluation:
+
+=====================  ==========================================================================
+part                   stages
+=====================  ==========================================================================
+``image:28x28x1``      shape (H, W, D) of the inputs; by default a square with one channel
+``masks:pair``         which weights of a convolution share a mask: ``weight``, ``pair``, ``filter``
+``conv:16,32``         convolutions with these numbers of filters: a 3 x 3 kernel, padding 1, the
+                       activation, and a pool of the largest of 2 x 2 numbers
+``dense:200``          layers with these numbers of units
+``blocks:3``           residual blocks of one layer each, with the width of the layer before
+=====================  ==========================================================================
+
+``image`` and ``masks`` may come first only.  Convolutions come before dense layers, and blocks
+after one of them.
+"""
+
+import re
+from math import isqrt, prod
+from typing import NamedTuple
+
+from ibpcl.errors import UserError
+from ibpcl.models.convolution import SHARING, Pool, of_kind
+from ibpcl.models.depth import Blocks
+from ibpcl.models.layers import Gaussian
+from ibpcl.models.network import Network
+
+KERNEL = 3  # the smallest kernel with a centre; with padding 1 it keeps the size of an image
+WINDOW = 2
+LAYERS = ("conv", "dense", "blocks")
+
+
+class Architecture(NamedTuple):
+    """The parts of a line.
+
+    Attributes
+    ----------
+    image : tuple of int or None
+        Shape (H, W, D) of the inputs; None if the line does not say.
+    masks : {"weight", "pair", "filter"}
+        Which weights of a convolution share a mask.
+    stages : tuple of tuple
+        ``("conv", 16)``, ``("dense", 200)`` or ``("blocks", 3)``, in the order of evaluation.
+    """
+
+    image: tuple[int, int, int] | None
+    masks: str
+    stages: tuple
+
+    @property
+    def masked(self):
+        """Number of parts with masks in a masked network: layers, and the blocks' switches."""
+        counts = {"conv": 1, "dense": 1}
+        return sum(counts.get(kind, size + 1) for kind, size in self.stages)
+
+
+def parse(line):
+    """Read a line that describes a network.
+
+    Parameters
+    ----------
+    line : str
+        The line.
+
+    Returns
+    -------
+    architecture : Architecture
+        Its parts.
+
+    Raises
+    ------
+    UserError
+        If a part is unknown, a size is not a whole number of at least 1, or the order is wrong.
+
+    Examples
+    --------
+    >>> parse("conv:16,32;dense:200").stages
+    (('conv', 16), ('conv', 32), ('dense', 200))
+    """
+    image = None
+    masks = "weight"
+    stages = []
+    for part in filter(None, (each.strip() for each in line.split(";"))):
+        kind, _, values = (each.strip() for each in part.partition(":"))
+        sizes = re.findall(r"\d+", values)
+        if kind == "image" and re.fullmatch(r"\d+x\d+x\d+", values) and not stages:
+            image = tuple(map(int, sizes))
+        elif kind == "masks" and values in SHARING and not stages:
+            masks = values
+        elif kind in LAYERS and re.fullmatch(r"\d+( *, *\d+)*", values):
+            stages += [(kind, int(size)) for size in sizes]
+        else:
+            raise UserError(
+                "network: every part must be image:HxWxD or masks:"
+                f"{'|'.join(SHARING)} at the beginning, conv:K,..., dense:K,... or blocks:L, got "
+                f"{part!r}"
+            )
+    kinds = [kind for kind, _ in stages]
+    if not stages or min(size for _, size in stages) < 1 or min(image or (1,)) < 1:
+        raise UserError(
+            f"network: there must be at least one layer, and sizes of at least 1, got {line!r}"
+        )
+    if kinds != sorted(kinds, key=("conv", "dense", "blocks").index) or kinds.count("blocks") > 1:
+        raise UserError(
+            "network: the order must be conv, dense, and at most one part of blocks, got "
+            f"{', '.join(kinds)}"
+        )
+    if kinds[-1] == "blocks" and "dense" not in kinds:
+        raise UserError(
+            f"network: blocks need a dense layer before them, which sets their width, got {line!r}"
+        )
+    return Architecture(image, masks, tuple(stages))
+
+
+def from_line(inputs, line, likelihood, outputs, kind, activation="relu", head=Gaussian, **options):
+    """Return a network that a line describes, with a linear output layer, the head.
+
+    Convolutions are called ``conv0``, ``conv1``, ..., dense layers ``hidden0``, ..., the layers of
+    blocks ``block0``, ..., and the output layer ``head``.
+
+    Parameters
+    ----------
+    inputs : int
+        Width of the inputs, flat images.
+    line : str
+        Description of the network, see the head of this module.
+    likelihood : ibpcl.models.likelihoods.Likelihood
+        Likelihood of the targets given the outputs.
+    outputs : int
+        Width C of the head, at least 1.
+    kind : type
+        Class of all layers but the head, such as :class:`ibpcl.models.masked.Masked`.
+    activation : {"relu", "leaky_relu", "softplus", "tanh"}
+        Activation function of all layers but the head.
+    head : type
+        Class of the head.
+    **options
+        Further arguments of ``kind``, such as ``model``.
+
+    Returns
+    -------
+    network : ibpcl.models.network.Network
+        The network.
+
+    Raises
+    ------
+    UserError
+        If the line cannot be read, or describes no network of these inputs.
+
+    Examples
+    --------
+    >>> from ibpcl.models.likelihoods import Softmax
+    >>> from ibpcl.models.masked import Masked
+    >>> net = from_line(784, "conv:16,32;dense:200;blocks:2", Softmax(), 10, Masked)
+    >>> {name: layer.shape for name, layer in net.layers.items()}["conv1"]
+    (144, 32)
+    >>> list(net.masked)
+    ['conv0', 'conv1', 'hidden0', 'block0', 'block1', 'depth']
+    """
+    plan = parse(line)
+    image = _image(plan, inputs, line)
+    width = inputs
+    stages = []
+    for i, (part, size) in enumerate(plan.stages):
+        number = sum(kind_before == part for kind_before, _ in plan.stages[:i])
+        if part == "conv":
+            convolution = of_kind(
+                kind,
+                f"conv{number}",
+                image,
+                size,
+                (KERNEL, KERNEL),
+                padding=KERNEL // 2,
+                activation=activation,
+                masks=plan.masks,
+                **options,
+            )
+            pool = Pool(f"pool{number}", convolution.outputs, WINDOW)
+            stages += [convolution, pool]
+            image = pool.outputs
+        elif part == "dense":
+            stages.append(kind(f"hidden{number}", width, size, activation, **options))
+        else:
+            blocks = (kind(f"block{k}", width, width, activation, **options) for k in range(size))
+            stages.append(Blocks(tuple(blocks)))
+        width = stages[-1].units
+    return Network((*stages, head("head", width, outputs)), likelihood)
+
+
+def _image(plan, inputs, line):
+    """Return the shape (H, W, D) of the inputs; only convolutions need it."""
+    if plan.image is None:
+        side = isqrt(inputs)
+        if side * side != inputs and plan.stages[0][0] == "conv":
+            raise UserError(
+                f"network: conv needs the shape of the images, as {inputs} inputs are not a "
+                f"square; begin the line with image:HxWxD, got {line!r}"
+            )
+        return side, side, 1
+    if prod(plan.image) != inputs:
+        raise UserError(
+            f"network: image must have {inputs} numbers, as the inputs have, got "
+            f"{'x'.join(map(str, plan.image))} = {prod(plan.image)}"
+        )
+    return plan.image

@@ -1,0 +1,122 @@
+"""Methods on networks from a line: convolutions, residual blocks, and layers as usual."""
+
+import numpy as np
+import pytest
+
+from ibpcl.continual.task import Task
+from ibpcl.errors import UserError
+from ibpcl.methods import method
+
+COMMON = {"batch": 32, "prediction_samples": 20}
+NPBCL = {
+    **COMMON,
+    "epochs": 25,
+    "finetune_epochs": 20,
+    "samples": 2,
+    "alpha": 10.0,
+    "weight_rate": 0.01,
+}
+VCL = {**COMMON, "epochs": 30, "rate": 0.02, "start_sigma": 0.05}
+
+
+def strokes(t, examples=240):
+    """Images of 8 x 8 with one short stroke anywhere: horizontal or vertical, then diagonals.
+
+    The class is a local pattern at any place, as a convolution sees it.
+    """
+    rng = np.random.default_rng(t)
+    line = np.zeros((3, 3))
+    line[1] = 1
+    patterns = [(line, line.T), (np.eye(3), np.eye(3)[::-1])][t]
+    parts = []
+    for count in (examples, 100):
+        y = rng.integers(0, 2, count)
+        x = rng.normal(scale=0.15, size=(count, 8, 8))
+        for image, label in zip(x, y, strict=True):
+            a, b = rng.integers(0, 6, 2)
+            image[a : a + 3, b : b + 3] += patterns[label]
+        parts += [x.reshape(count, 64), y]
+    return Task(f"strokes {t}", *parts, 2)
+
+
+def learned(name, tasks=2, seed=0, **keys):
+    chosen = method(name)
+    learner = chosen.learner(chosen.settings(**keys), seed, "numpy")
+    for t in range(tasks):
+        learner.learn(strokes(t))
+    return learner
+
+
+def accuracy(learner, t):
+    task = strokes(t)
+    return np.mean(learner.predict(task.x_test, t).argmax(axis=1) == task.y_test)
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "keys"),
+    [
+        ("vcl", "conv:8;dense:16", VCL),
+        ("npbcl", "conv:8;dense:16", NPBCL),
+    ],
+)
+def test_a_convolutional_network_learns_two_tasks_and_keeps_the_first(name, line, keys):
+    learner = learned(name, network=line, **keys)
+    assert accuracy(learner, 0) > 0.95 and accuracy(learner, 1) > 0.9
+    again = method(name).learner(learner.settings, 0, "numpy")
+    again.load_state(learner.state())
+    x = strokes(0).x_test
+    for t in range(2):
+        np.testing.assert_array_equal(again.predict(x, t), learner.predict(x, t))
+
+
+def test_a_dense_network_sees_no_patterns_at_any_place():
+    """The control: with more weights in use, it is far behind on the same tasks."""
+    learner = learned("npbcl", tasks=1, hidden=(40,), **NPBCL)
+    assert accuracy(learner, 0) < 0.93
+
+
+@pytest.mark.parametrize("masks", ["pair", "filter"])
+def test_masks_of_a_convolution_are_stored_and_joined_like_all_others(masks):
+    quick = NPBCL | {"epochs": 5, "finetune_epochs": 2}
+    learner = learned("npbcl", network=f"masks:{masks};conv:8;dense:16;blocks:2", **quick)
+    # with one channel, the kernel from it is the whole filter
+    assert learner.context.next_network(2).masked["conv0"].mask_shape == (1, 8)
+    for t in range(2):
+        hard = learner.context.masks(t)
+        assert list(hard) == ["conv0", "hidden0", "block0", "block1", "depth"]
+        assert hard["conv0"].shape == (9, 8)
+        assert (hard["conv0"] == hard["conv0"][:1]).all()  # whole filters
+        for block, is_on in zip(("block0", "block1"), hard["depth"][0], strict=True):
+            assert is_on or not hard[block].any()
+    assert learner.context.state.widths == ((8, 16, 16, 16, 16),) * 2
+
+
+@pytest.mark.parametrize(("name", "keys"), [("npbcl", NPBCL), ("vcl", VCL)])
+def test_dense_layers_in_a_line_are_hidden_layers(name, keys):
+    keys = keys | {"epochs": 2}
+    by_line, usual = (
+        learned(name, tasks=1, **keys, **network)
+        for network in ({"network": "dense:10,6"}, {"hidden": (10, 6)})
+    )
+    for key, values in usual.state().items():
+        np.testing.assert_array_equal(by_line.state()[key], values)
+
+
+def test_a_line_that_does_not_fit_the_images_is_refused():
+    chosen = method("npbcl")
+    learner = chosen.learner(chosen.settings(network="image:8x9x1;conv:8", **NPBCL), 0, "numpy")
+    with pytest.raises(UserError, match=r"image must have 64 numbers, .* got 8x9x1 = 72"):
+        learner.learn(strokes(0))
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"network": "conv:8;pool:2"}, "got 'pool:2'"),
+        ({"network": "conv:8", "expand": True}, "expand"),
+        ({"network": "masks:pair;conv:8", "row_sticks": True}, "row_sticks"),
+    ],
+)
+def test_impossible_settings_are_refused(keys, words):
+    with pytest.raises(ValueError, match=words):
+        method("npbcl").settings(**keys)

@@ -1,0 +1,69 @@
+"""Networks from a line: what it means, and what is refused."""
+
+import numpy as np
+import pytest
+
+from ibpcl.models.architecture import from_line, parse
+from ibpcl.models.convolution import Convolution, Pool
+from ibpcl.models.depth import Blocks
+from ibpcl.models.layers import Gaussian, Plain
+from ibpcl.models.likelihoods import Softmax
+from ibpcl.models.masked import Masked
+from ibpcl.models.network import classifier
+
+
+def test_the_parts_become_stages_in_their_order():
+    line = "image:12x8x3; masks:pair; conv:4, 6; dense:20; blocks:2"
+    net = from_line(288, line, Softmax(), 5, Masked, "tanh")
+    kinds = [type(stage) for stage in net.stages]
+    assert kinds == [Convolution, Pool, Convolution, Pool, Masked, Blocks, Gaussian]
+    assert [stage.units for stage in net.stages] == [384, 96, 144, 36, 20, 20, 5]
+    assert net.stages[2].outputs == (6, 4, 6) and net.layers["conv1"].mask_shape == (4, 6)
+    assert {layer.activation for layer in net.masked.values() if layer.name != "depth"} == {"tanh"}
+    assert parse(line).masked == len(net.masked) == 6
+    assert net.inputs == 288 and net.outputs == 5
+
+
+def test_a_line_of_dense_layers_is_the_usual_network():
+    assert from_line(7, "dense:5,4", Softmax(), 3, Masked) == classifier(
+        7, (5, 4), Softmax(), 3, Masked
+    )
+
+
+@pytest.mark.parametrize("kind", [Plain, Gaussian])
+def test_networks_without_masks_have_the_same_stages(kind):
+    net = from_line(64, "conv:3;dense:4;blocks:1", Softmax(), 2, kind, head=kind)
+    assert net.layers.keys() == {"conv0", "hidden0", "block0", "head"}
+    assert all(type(layer) is kind for layer in net.layers.values())
+    assert set(net.masked) == {"depth"}
+    if kind is Gaussian:  # drawn weights are exact for shared weights, local noise elsewhere
+        assert not net.layers["conv0"].local and net.layers["hidden0"].local
+    vector = net.initial(lambda layer, parameters: None, 0.1, (2.0,))
+    assert np.isfinite(vector).all()
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("", ("at least one layer", "got ''")),
+        ("image:8x8x1", ("at least one layer", "image:8x8x1")),
+        ("conv:", ("conv:K", "got 'conv:'")),
+        ("conv:3.5", ("conv:K", "got 'conv:3.5'")),
+        ("conv:nan", ("conv:K", "got 'conv:nan'")),
+        ("conv:0", ("sizes of at least 1", "'conv:0'")),
+        ("dense:-4", ("dense:K", "got 'dense:-4'")),
+        ("masks:row;conv:3", ("weight|pair|filter", "got 'masks:row'")),
+        ("conv:3;image:8x8x1", ("at the beginning", "got 'image:8x8x1'")),
+        ("dense:5;conv:3", ("order must be conv, dense", "got dense, conv")),
+        ("dense:5;blocks:1;blocks:2", ("at most one part of blocks", "blocks, blocks")),
+        ("conv:3;blocks:1", ("a dense layer before them", "got 'conv:3;blocks:1'")),
+        ("conv:3;dense:4", ("7 inputs are not a square", "image:HxWxD")),
+        ("image:2x2x2;conv:3", ("7 numbers", "got 2x2x2 = 8")),
+        ("image:1x7x1;conv:3", ("window of a pool", "1 .. 1", "got 2")),
+    ],
+)
+def test_impossible_lines_are_refused_in_one_line(line, words):
+    with pytest.raises(ValueError, match="got") as raised:
+        from_line(7, line, Softmax(), 2, Plain)
+    message = str(raised.value)
+    assert all(word in message for word in words) and "\n" not in message
