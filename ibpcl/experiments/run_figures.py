@@ -135,7 +135,9 @@ def _of_accuracies(values, masks):
         "accuracy_matrix": figures.accuracy_matrix(R, names),
     }
     first = None if masks is None else [task[0] for task in masks]
-    if first is not None and image_shape is None:
+    # the rows of a convolution are the entries of its kernel, not pixels
+    reads_pixels = bool(first) and image_shape and np.prod(image_shape) == len(first[0])
+    if first is not None and not reads_pixels:
         drawn["masks"] = figures.mask_matrices(first, names)
     elif first is not None:
         drawn["masks"] = figures.mask_maps(first, names, image_shape)

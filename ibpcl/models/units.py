@@ -89,9 +89,19 @@ class Units(Gaussian):
     kl : {"bernoulli", "concrete"}
         Which KL divergence of the masks is used: that of the discrete masks, in closed form, or
         that of the relaxed ones at equal temperatures.
+
+    Raises
+    ------
+    ValueError
+        If ``activation`` is unknown, or ``local`` is False.
     """
 
     kl: str = "bernoulli"
+
+    def __post_init__(self):
+        super().__post_init__()
+        if not self.local:
+            raise ValueError("units: local must be True, because masks belong to examples")
 
     def entries(self):
         """Return the Gaussian entries, then ``rho``, ``raw_a`` and ``raw_b`` (K,) of the units."""

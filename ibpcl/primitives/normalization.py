@@ -318,8 +318,8 @@ def pooled(first, second):
     .. math:: m = m_1 + \frac{M_2}{M} (m_2 - m_1), \qquad
               v = \frac{M_1 v_1 + M_2 v_2}{M} + \frac{M_1 M_2}{M^2} (m_2 - m_1)^2
 
-    Chan, Golub and LeVeque (1983), "Algorithms for computing the sample variance", Eq. 2.1.  Unlike
-    an exponential average, the result does not depend on the order of the batches.
+    Chan, Golub and LeVeque (1983), "Algorithms for computing the sample variance".  Unlike an
+    exponential average, the result does not depend on the order of the batches.
 
     Parameters
     ----------

@@ -16,6 +16,7 @@ from ibpcl.models.masked import Masked, MaskModel
 from ibpcl.models.network import Network, classifier
 from ibpcl.models.prediction import predict
 from ibpcl.models.subnetwork import cut, usable
+from ibpcl.models.units import Units
 from ibpcl.noise import Key
 from ibpcl.primitives import convolution
 
@@ -258,6 +259,11 @@ def test_an_impossible_convolution_is_refused(arguments, options, words):
         of_kind(Masked, "conv0", *arguments, **options)
     message = str(raised.value)
     assert all(word in message for word in words) and "\n" not in message
+
+
+def test_layers_with_masks_of_units_draw_no_weights():
+    with pytest.raises(ValueError, match="local must be True"):
+        Units("hidden0", 4, 2, local=False)
 
 
 def test_images_of_another_size_and_layers_of_another_kernel_are_refused():
