@@ -209,6 +209,9 @@ def test_a_cut_network_has_the_same_outputs(local):
                 elif kind != "weight":
                     values = values[..., columns]
                 kept[name][kind] = values
+        views = net.layout.layers(vector)
+        (first, _), _ = net.stages[0].forward(views, x, noise, Pass(NUMPY, masks))
+        assert not first.reshape(2, 6, -1, 3)[..., 1].any()  # not even a bias
         (expected, _), _ = net.forward(vector, x, noise, Pass(NUMPY, masks))
         (h, _), _ = small.forward(vector[subnet.index], x, kept, Pass(NUMPY, subnet.masks))
         np.testing.assert_allclose(h, expected, rtol=0, atol=1e-12)

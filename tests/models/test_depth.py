@@ -222,6 +222,7 @@ def test_hard_switches_are_cut_from_the_posterior_like_masks():
     net.layout.view(vector, "depth.rho")[...] = [[9.0, 9.0, -99.0]]
     masks = hard_masks.probable(net, vector, 50, KEY, NUMPY)
     assert masks["depth"].tolist() == [[True, True, False]]
+    assert not masks["block2"].any()  # its weights stay free for other tasks
     assert set(masks) == {"hidden0", "block0", "block1", "block2", "depth"}
 
 
