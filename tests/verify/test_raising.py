@@ -2,6 +2,7 @@
 
 import importlib.util
 import itertools
+import json
 import re
 import textwrap
 
@@ -389,3 +390,74 @@ def test_a_loss_whose_gradient_raises_is_wrong(tmp_path, capsys):
     )
     assert main(["check", str(path)]) == 1
     assert "raises ValueError" in " ".join(capsys.readouterr().out.split())
+
+
+SQUARE = """
+def square(x):
+    {first}
+    return x**2, x
+
+def square_vjp(dout, x):
+    {second}
+    return 2 * x * dout
+
+def check_inputs():
+    return {{"x": np.ones(3)}}
+"""
+SQUARE_LAYER = """
+class Square:
+    def forward(self, x):
+        {first}
+        self.x = x
+        return x**2
+
+    def backward(self, dout):
+        {second}
+        return 2 * self.x * dout
+
+def check_inputs():
+    return {{"x": np.ones(3)}}
+"""
+SQUARE_JVP = """
+def square(x):
+    {first}
+    return x**2
+
+def square_jvp(x, dx):
+    {second}
+    return 2 * x * dx
+
+def check_inputs():
+    return {{"x": np.ones(3)}}
+"""
+
+
+def exit_code(tmp_path, source, first, second):
+    path = tmp_path / "mine.py"
+    path.write_text(HEAD + source.format(first=first, second=second), encoding="utf-8")
+    return main(["check", str(path)])
+
+
+@pytest.mark.parametrize("source", [SQUARE, SQUARE_LAYER, SQUARE_JVP])
+@pytest.mark.parametrize("line", ["import no_such_library", "no_such_name(x)"])
+def test_a_forward_that_lacks_a_name_is_not_judged(line, source, tmp_path):
+    assert exit_code(tmp_path, source, line, "pass") == 3
+
+
+@pytest.mark.parametrize("source", [SQUARE, SQUARE_LAYER, SQUARE_JVP])
+@pytest.mark.parametrize("line", ["import no_such_library", "no_such_name(0)"])
+def test_a_backward_that_lacks_a_name_beside_a_forward_that_runs_is_wrong(line, source, tmp_path):
+    assert exit_code(tmp_path, source, "pass", line) == 1
+
+
+def test_a_forward_that_reads_a_variable_too_early_is_wrong(tmp_path):
+    assert exit_code(tmp_path, SQUARE, "x = y; y = x", "pass") == 1
+
+
+def test_the_reason_of_a_forward_that_is_not_judged_is_given_in_json(tmp_path, capsys):
+    path = tmp_path / "mine.py"
+    path.write_text(HEAD + SQUARE.format(first="no_such_name(x)", second="pass"), encoding="utf-8")
+    assert main(["check", "--json", str(path)]) == 3
+    (item,) = json.loads(capsys.readouterr().out)["checks"]
+    assert item["verdict"] == "undecided" and item["where"]["line"] == 6
+    assert "NameError" in item["words"] and "no_such_name" in item["words"]

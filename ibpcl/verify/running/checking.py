@@ -11,6 +11,7 @@ import io
 import os
 import sys
 import time
+import traceback
 import warnings
 
 from ibpcl.errors import UserError, nearest
@@ -617,6 +618,12 @@ def without_report(trap, loaded, target, request):
             "state": "refused",
             "words": f"check: {title}: {_object_to_make(target, error.reason)}",
         }
+    if _is_forward_without_a_name(target, error, cause):
+        return {
+            "state": "undecided",
+            "words": f"not judged: the forward does not run, {raised(cause, 'it')}",
+            "where": plain(place_of(cause)),
+        }
     if cause is not None and passes_users_code(cause) and not isinstance(cause, UserError):
         return {
             "state": "wrong",
@@ -626,6 +633,19 @@ def without_report(trap, loaded, target, request):
     if isinstance(error, (ValueError, TypeError)):
         return {"state": "refused", "words": f"check: {title}: {words}"}
     return {"state": "undecided", "words": f"the checker itself failed: {trap}"}
+
+
+def _is_forward_without_a_name(target, error, cause):
+    """Return whether a forward lacks a library or a global name, so that no gradient is judged.
+
+    A local variable that is read too early is a mistake in the function, not a missing name.
+    """
+    lacks = isinstance(cause, (ImportError, NameError)) and not isinstance(cause, UnboundLocalError)
+    if not lacks or not isinstance(error, FormError) or error.in_gradient:
+        return False
+    gradient = inspect.unwrap(target.gradient) if callable(target.gradient) else None
+    code = getattr(gradient, "__code__", None)
+    return all(frame.f_code is not code for frame, _ in traceback.walk_tb(cause.__traceback__))
 
 
 def _is_forward_of_an_object(target, error, request):
