@@ -262,7 +262,7 @@ class Code:
         trees = [_Watching().visit(copy.deepcopy(tree)) for tree in self.trees.values()]
         return self._compiled([ast.fix_missing_locations(tree) for tree in trees])
 
-    def line(self, node):
+    def location(self, node):
         """Return the place of a node; as a text, "line 12: dw = x.T @ dout".
 
         Parameters
@@ -301,7 +301,7 @@ class Code:
         tuple of Replacement
             Empty in a gradient function without source.
         """
-        return replacements(edit.puts, self.line, text_of)
+        return replacements(edit.puts, self.location, text_of)
 
 
 class Place:

@@ -51,12 +51,12 @@ class Terms(NamedTuple):
 
         Returns
         -------
-        truths : dict
+        references : dict
             The measured derivatives, by position of the input.
         verdicts : dict of int to InputVerdict
         """
         agreement = compared(pair, inputs, self)
-        return agreement.truths, agreement.verdicts
+        return agreement.references, agreement.verdicts
 
 
 class Agreement(NamedTuple):
@@ -66,7 +66,7 @@ class Agreement(NamedTuple):
     ----------
     problem : Problem or None
         The pair at this point; None without a point.
-    truths : dict of int to Truth
+    references : dict of int to Reference
         The measured derivatives by position of the input, where single entries were compared.
     verdicts : dict of int to InputVerdict
         The verdicts by position of the input.  Kinds: "ok", "wrong", "undecided", "missing_term",
@@ -78,7 +78,7 @@ class Agreement(NamedTuple):
     """
 
     problem: object
-    truths: dict
+    references: dict
     verdicts: dict
     notes: list
     reasons: object = None
@@ -104,7 +104,7 @@ def compared(problem, inputs, terms):
     Returns
     -------
     Agreement
-        Truths, verdicts and notes.
+        References, verdicts and notes.
     """
     gradients = [problem.gradients(row) for row in terms.w[:2]]
     result = Agreement(problem, {}, {}, [])
@@ -123,10 +123,10 @@ def compared(problem, inputs, terms):
                     f"replace its {entries} entries (mode='full' compares each entry)"
                 )
                 result.notes.append(Note(words))
-        result.verdicts[j], truth = _judged(claim, full)
-        if truth is not None:
-            result.truths[j] = truth
-            result.notes.extend(truth.notes)
+        result.verdicts[j], reference = _judged(claim, full)
+        if reference is not None:
+            result.references[j] = reference
+            result.notes.extend(reference.notes)
     return result
 
 
@@ -165,7 +165,9 @@ def agree_elsewhere(prepared, here):
     near = prepared.near
     if near is None:
         return Agreement(None, {}, {}, [])
-    triangles = {j: truth.triangle for j, truth in here.truths.items() if truth.triangle}
+    triangles = {
+        j: reference.triangle for j, reference in here.references.items() if reference.triangle
+    }
     for j, triangle in triangles.items():
         near = near.at(near.with_input(j, mirrored(near.point[j], triangle)))
     pair = prepared.problem if here.reasons is None else here.reasons.problem
@@ -177,7 +179,7 @@ def agree_elsewhere(prepared, here):
     folded = compared(there, [j for j in right if j in triangles], terms._replace(mode="full"))
     agreement = Agreement(
         there,
-        {**plain.truths, **folded.truths},
+        {**plain.references, **folded.references},
         {**plain.verdicts, **folded.verdicts},
         plain.notes + folded.notes,
     )
@@ -191,8 +193,8 @@ def _settled(agreement, terms, limit, known):
     # imported only for gradients that are not right
     from ibpcl.verify.explain.reasons import explain
 
-    problem, truths, verdicts, *_ = agreement
-    return agreement._replace(reasons=explain(problem, verdicts, truths, terms, limit, known))
+    problem, references, verdicts, *_ = agreement
+    return agreement._replace(reasons=explain(problem, verdicts, references, terms, limit, known))
 
 
 def _steps(problem):
@@ -229,7 +231,7 @@ def _judged(claim, full):
         return claim.verdict("wrong_shape", numbers=numbers), None
     if not full:
         return by_directions(claim)
-    truth = claim.measured(np.arange(claim.x.size))
+    reference = claim.measured(np.arange(claim.x.size))
     name = claim.problem.names[claim.j]
-    truth = for_symmetric_changes(truth, claim.x, name, claim.arrays)
-    return by_entries(claim, truth), truth
+    reference = for_symmetric_changes(reference, claim.x, name, claim.arrays)
+    return by_entries(claim, reference), reference

@@ -7,7 +7,7 @@ import numpy as np
 
 from ibpcl.verify.derivative.differences import central, reach
 from ibpcl.verify.derivative.onesided import outside
-from ibpcl.verify.derivative.witness import along_directions, approached, measure, sensitivity
+from ibpcl.verify.derivative.reference import along_directions, approached, measure, sensitivity
 from ibpcl.verify.reports.kinds import HINTS
 from ibpcl.verify.reports.report import InputVerdict
 from ibpcl.verify.reports.words import place
@@ -21,7 +21,8 @@ CONFIRMED_FAILURES = 4
 # Relative step within which a forward must not change to confirm that a derivative is zero.  It is
 # larger than the spacing of float16.
 FLAT_STEP = 1e-2
-# If the witnesses' own error may exceed this share of the gradient, the verdict is undecided.
+# If the error of the reference derivatives may exceed this share of the gradient, the verdict is
+# undecided.
 RESOLVED = 1e-3
 MOVE = "move the inputs a little"
 
@@ -102,7 +103,7 @@ class Claim(NamedTuple):
 
         Returns
         -------
-        Truth
+        Reference
             The derivatives.
         """
         return measure(self.problem, self.j, entries, self.terms.rng, self.terms.rtol)
@@ -121,7 +122,7 @@ class Claim(NamedTuple):
 
         Returns
         -------
-        Truth
+        Reference
             The derivatives.
         """
         rng = self.terms.rng
@@ -129,14 +130,14 @@ class Claim(NamedTuple):
         return along_directions(self.problem, self.j, rng, rtol, DIRECTIONS, mask, method, given)
 
 
-def by_entries(claim, truth):
+def by_entries(claim, reference):
     """Return the verdict from the entries that were measured.
 
     Parameters
     ----------
     claim : Claim
         The gradients of the input.
-    truth : Truth
+    reference : Reference
         The derivatives by these entries.
 
     Returns
@@ -145,9 +146,9 @@ def by_entries(claim, truth):
         The verdict.
     """
     shape = claim.x.shape
-    entries = truth.entries
-    usable = truth.usable
-    seen = compare(claim, truth, claim.rows)
+    entries = reference.entries
+    usable = reference.usable
+    seen = compare(claim, reference, claim.rows)
     coarse = float(np.max(seen.allowed[usable], initial=0.0))
     error = float(np.max(seen.errors[usable], initial=0.0))
     if not np.all(np.isfinite([g.ravel()[entries[usable]] for g in claim.arrays])):
@@ -160,38 +161,38 @@ def by_entries(claim, truth):
         "wrong": int(seen.off.sum()) + len(bad),
         "kinks": sharp,
         "skipped": sharp - judged,
-        "rtol": max(truth.rtol, coarse),
-        "agreement": truth.agreement,
+        "rtol": max(reference.rtol, coarse),
+        "agreement": reference.agreement,
     }
-    verdict = claim.verdict("ok", "", "", error, numbers, truth.method)
+    verdict = claim.verdict("ok", "", "", error, numbers, reference.method)
     if np.any(seen.off):
         worst = int(np.argmax(np.where(seen.off, np.nan_to_num(seen.gap, nan=np.inf), -1.0)))
         numbers.update(
             worst=place(int(entries[worst]), shape),
             got=float(claim.arrays[0].ravel()[entries[worst]]),
-            expected=float(truth.gradient(claim.terms.w[0])[0][worst]),
+            expected=float(reference.gradient(claim.terms.w[0])[0][worst]),
         )
         return replace(verdict, kind="wrong")
     if bad:
         return at_kink(verdict, shape, bad)
-    if truth.jacobian.size and not numbers["compared"]:
+    if reference.jacobian.size and not numbers["compared"]:
         words = "the forward jumps at every entry, so nothing could be compared"
         return undecided(verdict, words, MOVE)
-    refused = int(np.sum(~np.all(np.isfinite(truth.jacobian), axis=0)))
+    refused = int(np.sum(~np.all(np.isfinite(reference.jacobian), axis=0)))
     if refused:
         words = (
             f"the forward is not finite or raises when {refused} of {len(entries)} entries are "
             "changed"
         )
         return undecided(verdict, words)
-    if not truth.jacobian.size:
+    if not reference.jacobian.size:
         verdict.words = "no entries, so nothing was compared: try other inputs"
-    elif not np.any(truth.jacobian):
+    elif not np.any(reference.jacobian):
         verdict.words = (
             "the outputs do not depend on it here, which is a weak test: try other inputs"
         )
         verdict.weak = True
-    return unless_coarse(verdict, coarse, claim.terms.rtol, "the witnesses are")
+    return unless_coarse(verdict, coarse, claim.terms.rtol, "the reference derivatives are")
 
 
 def at_kink(verdict, shape, bad, words=""):
@@ -244,18 +245,18 @@ def undecided(verdict, words, hint=HINTS["undecided"]):
     return replace(verdict, kind="undecided", words=words, hint=hint)
 
 
-def unless_coarse(verdict, coarse, rtol, witnesses):
-    """Return a verdict, or "undecided" if the witnesses are too coarse to see an error.
+def unless_coarse(verdict, coarse, rtol, references):
+    """Return a verdict, or "undecided" if its references are too coarse to see an error.
 
     Parameters
     ----------
     verdict : InputVerdict
         The verdict so far.
     coarse : float
-        Relative error that the witnesses cannot see.
+        Relative error that the references cannot see.
     rtol : float or None
         Relative tolerance of the check.
-    witnesses : str
+    references : str
         Beginning of the sentence.
 
     Returns
@@ -266,8 +267,8 @@ def unless_coarse(verdict, coarse, rtol, witnesses):
     if coarse <= max(RESOLVED, 2 * (rtol or 0.0)):
         return verdict
     words = (
-        f"{witnesses} only good to {coarse:.0e} here: the forward is noisy, ill-conditioned, jumps "
-        "near by, or computes in float32"
+        f"{references} only good to {coarse:.0e} here: the forward is noisy, ill-conditioned, "
+        "jumps near by, or computes in float32"
     )
     return undecided(verdict, words)
 
@@ -300,7 +301,7 @@ def compare(claim, seen, rows, spread=1.0):
     ----------
     claim : Claim
         The input.
-    seen : Truth
+    seen : Reference
         The derivatives.
     rows : sequence of (ndarray, ndarray)
         Pairs of a cotangent and a gradient.
@@ -357,5 +358,5 @@ def _met(claim, direction, row, got, gap):
 
 def _vanishing(claim, row, scale):
     """Return the absolute error allowed if the forward depends on the input only by rounding."""
-    reference = 1e-12 * np.abs(row) @ sensitivity(claim.problem, claim.j)
-    return reference if np.max(scale, initial=0.0) <= reference else 0.0
+    floor = 1e-12 * np.abs(row) @ sensitivity(claim.problem, claim.j)
+    return floor if np.max(scale, initial=0.0) <= floor else 0.0

@@ -78,7 +78,9 @@ def conclude(prepared, here, near, candidates=None):
         mistakes.append(Finding("stale", words, inputs=tuple(fresh)))
     elif fresh:
         unnamed = _unnamed({j: verdicts[j] for j in fresh})
-        evidence = Evidence(near.problem, terms.w, near.truths, terms.rng, terms.rtol, candidates)
+        evidence = Evidence(
+            near.problem, terms.w, near.references, terms.rng, terms.rtol, candidates
+        )
         findings = _findings(evidence, unnamed) if unnamed else {}
         for j in fresh:
             verdict = _with(verdicts[j], findings[j]) if j in findings else verdicts[j]
@@ -108,7 +110,7 @@ def _tested_again(verdict, j, near, terms):
 def _diagnosed(verdicts, reasons, terms, candidates, wrong):
     """Return verdicts with the names of their mistakes, by position of the input."""
     rest = terms.rng, terms.rtol, candidates
-    findings = _findings(Evidence(reasons.bare, terms.w, reasons.truths, *rest), wrong)
+    findings = _findings(Evidence(reasons.bare, terms.w, reasons.references, *rest), wrong)
     unnamed = [j for j in wrong if findings.get(j, Finding("wrong", "")).kind == "wrong"]
     unguarded = reasons.unguarded() if unnamed else None
     if unguarded is not None:

@@ -15,7 +15,7 @@ from ibpcl.verify.comparison import (
 )
 from ibpcl.verify.derivative.differences import first_step
 from ibpcl.verify.derivative.kinks import kinks
-from ibpcl.verify.derivative.witness import NORMWISE, along_directions, slope
+from ibpcl.verify.derivative.reference import NORMWISE, along_directions, slope
 from ibpcl.verify.reports.kinds import HINTS
 
 # Directions that change only a few entries each; they confirm the complex step near kinks,
@@ -44,7 +44,7 @@ def by_directions(claim):
     -------
     verdict : InputVerdict
         The verdict.
-    truth : Truth or None
+    reference : Reference or None
         The derivatives by single entries, if these were measured.
     """
     x = claim.x
@@ -82,10 +82,10 @@ def by_directions(claim):
     if not failed:
         return unless_coarse(verdict, coarse, terms.rtol, "random directions are"), None
     probed = _probe(claim, seen, smooth)
-    truth = claim.measured(entries_to_look_at(x.shape, terms.w.shape[1], terms.rng, probed))
-    found = by_entries(claim, truth)
-    if found.kind == "wrong" or len(truth.entries) == x.size:
-        return found, truth
+    reference = claim.measured(entries_to_look_at(x.shape, terms.w.shape[1], terms.rng, probed))
+    found = by_entries(claim, reference)
+    if found.kind == "wrong" or len(reference.entries) == x.size:
+        return found, reference
     # Differences may fail by chance where a kink or a pole is near by, but not where the complex
     # step is right.
     sure = seen.method == "complex step" or found.witness == seen.method
@@ -95,7 +95,7 @@ def by_directions(claim):
     )
     kind = "wrong" if sure else "undecided"
     numbers = {**found.numbers, "wrong": 0}
-    return claim.verdict(kind, words, HINTS[kind], verdict.error, numbers, found.witness), truth
+    return claim.verdict(kind, words, HINTS[kind], verdict.error, numbers, found.witness), reference
 
 
 def _looks(claim, smooth):

@@ -263,7 +263,7 @@ def fits_of(function, run, is_right, most=1, cost=0):
             seen.add(text)
             if made is not None and _is_right(is_right, made):
                 kind = edit.kind if edit.kind in NAMED else "edit"
-                found.append(Fit(kind, f"{code.line(edit.node)}: {edit.words()}", made))
+                found.append(Fit(kind, f"{code.location(edit.node)}: {edit.words()}", made))
                 if len(found) == most:
                     break
     return found

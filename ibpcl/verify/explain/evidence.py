@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ibpcl.verify.derivative.witness import measure, refusals
+from ibpcl.verify.derivative.reference import measure, refusals
 from ibpcl.verify.explain.symmetric import mirrored
 from ibpcl.verify.large_inputs import entries_to_look_at
 
@@ -32,14 +32,14 @@ class Evidence:
         The pair at the given point.
     w : ndarray, shape (3, M)
         Three cotangents of all M outputs.
-    truths : dict
-        The :class:`ibpcl.verify.derivative.witness.Truth` at the given point for each input, by its
-        position.  Inputs that were not measured entry by entry may be missing: they are measured on
-        demand.
+    references : dict
+        The :class:`ibpcl.verify.derivative.reference.Reference` at the given point for each input,
+        by its position.  Inputs that were not measured entry by entry may be missing: they are
+        measured on demand.
     rng : numpy.random.Generator
         Chooses the second point and the entries to measure.
     rtol : float, optional
-        Relative tolerance of the check, instead of the tolerance that the witnesses allow.
+        Relative tolerance of the check, instead of the tolerance of the references.
     candidates : dict, optional
         The user's own expressions, by name: arrays that a missing factor or term may be made of.
 
@@ -47,8 +47,8 @@ class Evidence:
     ----------
     problems : list of Problem
         The pair at the given point and, where possible, at the second point.
-    truths : list of dict
-        The measured truths at each point, by position of the input.
+    references : list of dict
+        The measured references at each point, by position of the input.
     extra : dict
         The user's ``candidates``, empty by default.
     wrong : list of int
@@ -58,24 +58,28 @@ class Evidence:
         (point, cotangent) of each trial, as indices of ``problems`` and ``w``.
     """
 
-    def __init__(self, problem, w, truths, rng, rtol=None, candidates=None):
+    def __init__(self, problem, w, references, rng, rtol=None, candidates=None):
         self.problem = problem
         self.w = w
         self.rtol = rtol
         self.rng = rng
         self.extra = candidates or {}
         self.problems = [problem]
-        self.truths = [dict(truths)]
-        near = None if any(truth.triangle for truth in truths.values()) else neighbour(problem, rng)
+        self.references = [dict(references)]
+        near = (
+            None
+            if any(reference.triangle for reference in references.values())
+            else neighbour(problem, rng)
+        )
         if near is not None:
             self.problems.append(near)
-            self.truths.append({})
+            self.references.append({})
         self._expected = {}
         self.wrong = []
         self.trials = [(0, 0), (0, 1)] + ([(1, 2)] if near is not None else [])
 
-    def truth(self, j, point=0):
-        """Return the Jacobian of one input as the witnesses measure it.
+    def reference(self, j, point=0):
+        """Return the reference derivatives of one input.
 
         Parameters
         ----------
@@ -86,23 +90,23 @@ class Evidence:
 
         Returns
         -------
-        Truth
+        Reference
             Derivatives of all outputs by some or all entries of the input.  It is measured once.
         """
-        if j not in self.truths[0]:
+        if j not in self.references[0]:
             entries = entries_to_look_at(self.problem.shape(j), self.w.shape[1], self.rng)
-            self.truths[0][j] = measure(self.problem, j, entries, self.rng, self.rtol)
-        if j not in self.truths[point]:
-            first = self.truths[0][j]
+            self.references[0][j] = measure(self.problem, j, entries, self.rng, self.rtol)
+        if j not in self.references[point]:
+            first = self.references[0][j]
             entries = (
                 first.entries
                 if first.method == "complex step"
                 else first.entries[:: len(first.entries) // SOME + 1]
             )
-            self.truths[point][j] = measure(
+            self.references[point][j] = measure(
                 self.problems[point], j, entries, self.rng, self.rtol, first.method
             )
-        return self.truths[point][j]
+        return self.references[point][j]
 
     @cached_property
     def gradients(self):
@@ -168,11 +172,11 @@ class Evidence:
         if w is None and (j, trial) in self._expected:
             return self._expected[j, trial]
         point, row = self.trials[trial]
-        truth = self.truth(j, point)
-        value, _, allowed = truth.gradient(self.w[row] if w is None else w)
+        reference = self.reference(j, point)
+        value, _, allowed = reference.gradient(self.w[row] if w is None else w)
         full = np.full((2, int(np.prod(self.problem.shape(j)))), np.nan)
-        full[0, truth.entries[truth.usable]] = value[truth.usable]
-        full[1, truth.entries[truth.usable]] = allowed[truth.usable]
+        full[0, reference.entries[reference.usable]] = value[reference.usable]
+        full[1, reference.entries[reference.usable]] = allowed[reference.usable]
         full = full.reshape(2, *self.problem.shape(j))
         if w is None:
             self._expected[j, trial] = full
@@ -265,7 +269,7 @@ class Evidence:
             True if every wrong entry of the claimed Jacobian is zero, while other entries are right
             and not zero.  For more than 300 outputs, 75 of them are sampled.
         """
-        truth = self.truth(j)
+        reference = self.reference(j)
         size = self.w.shape[1]
         rows = (
             range(size)
@@ -273,10 +277,10 @@ class Evidence:
             else np.random.default_rng(0).choice(size, ROWS // 4, replace=False)
         )
         claimed = np.array(
-            [self._pulled(np.eye(1, size, row)[0], j).ravel()[truth.entries] for row in rows]
+            [self._pulled(np.eye(1, size, row)[0], j).ravel()[reference.entries] for row in rows]
         )
-        claimed = claimed[:, truth.usable]
-        right = truth.jacobian[rows][:, truth.usable]
+        claimed = claimed[:, reference.usable]
+        right = reference.jacobian[rows][:, reference.usable]
         size = np.max(np.abs(right), initial=0.0)
         off = np.abs(claimed - right) > 1e-7 * size
         zero_there = np.all(np.abs(claimed[off]) <= 1e-13 * size)

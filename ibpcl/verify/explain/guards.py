@@ -155,7 +155,7 @@ def _epsilon(code, place, value):
     if not bound and not added:
         return None
     without = _without(code, place) if added else ""
-    return Guard("guard", text_of(node), code.line(node), scaled, size, without)
+    return Guard("guard", text_of(node), code.location(node), scaled, size, without)
 
 
 def _is_bound(place):
@@ -279,7 +279,7 @@ def _rounding(code, place):
     decimals = [v.value for v in values if isinstance(v, ast.Constant)]
     if inner is None or not any(isinstance(n, int) and n >= DECIMALS for n in decimals):
         return None
-    return Guard("cast", "the rounding", code.line(node), lambda scale: in_place(place, inner))
+    return Guard("cast", "the rounding", code.location(node), lambda scale: in_place(place, inner))
 
 
 def _casts(code, tree, known):
@@ -294,7 +294,9 @@ def _casts(code, tree, known):
                     continue
                 new = ast.Constant("float64") if isinstance(child, ast.Constant) else _DOUBLE
                 item = parent, field, index, ast.copy_location(copy.copy(new), child)
-                guards.append(Guard("cast", small, code.line(child), lambda scale, item=item: item))
+                guards.append(
+                    Guard("cast", small, code.location(child), lambda scale, item=item: item)
+                )
     return guards
 
 
@@ -504,7 +506,7 @@ def without_limits(problem, w):
                 continue
         except Exception:  # a modified function may raise anything
             continue
-        places = [code.line(limits[number][0]) for number, _ in choice]
+        places = [code.location(limits[number][0]) for number, _ in choice]
         lines = list(dict.fromkeys(map(str, places)))
         shown = "; ".join(lines[:MOST_SHOWN])
         more = f" and {len(lines) - MOST_SHOWN} more" if len(lines) > MOST_SHOWN else ""

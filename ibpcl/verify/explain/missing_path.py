@@ -152,7 +152,7 @@ class Forward:
 
         x = np.asarray(problem.point[j])
         try:
-            if self.evidence.truth(j).method == "complex step":
+            if self.evidence.reference(j).method == "complex step":
                 slopes = complex_step(func, x, v)
             else:
                 slopes = central(func, x, v, 1e-4 * first_step(x, v))
@@ -335,7 +335,7 @@ def _finding(forward, fits):
     numbers, constant = min(fits, key=plainness)
     places = [forward.code.places[number] for number in numbers]
     path = " and ".join(
-        f"`{place.text}` in `{_shown(place)}` ({forward.code.line(place.node).position} of the "
+        f"`{place.text}` in `{_shown(place)}` ({forward.code.location(place.node).position} of the "
         "forward)"
         for place in places
     )
@@ -361,7 +361,7 @@ def _finding(forward, fits):
     return Finding(
         kind,
         words.format(path=path) + (f"; the same path runs through {others}" if others else ""),
-        forward.code.line(places[0].node),
+        forward.code.location(places[0].node),
     )
 
 

@@ -243,7 +243,7 @@ class Search:
                 else None
             )
             words = f"{few[1]}; {edit.words()}" if few else edit.words()
-            where = self.code.line(edit.node)
+            where = self.code.location(edit.node)
             self._take({j: Finding(edit.kind, words, where, repair=self.code.repair(edit))})
 
     def _measure(self):
@@ -287,7 +287,7 @@ class Search:
                 )
                 self._take(
                     dict.fromkeys(
-                        group, Finding(kind, words, self.code.line(measured.place.node), factor)
+                        group, Finding(kind, words, self.code.location(measured.place.node), factor)
                     )
                 )
 
@@ -345,7 +345,7 @@ class Search:
         # without the source of the gradient function, no change of it was tried
         operations = f"any change of one operation{exception}, " if self.code is not None else ""
         lines = dict.fromkeys(
-            str(self.code.line(measured.place.node))
+            str(self.code.location(measured.place.node))
             for group, group_places in self.places
             for measured in group_places
             if j in group and measured.telling

@@ -87,14 +87,14 @@ class Numbers:
         ]
         self.found = [number for side in (1, 0) for number in self._numbers(side)][:MOST_CONSTANTS]
         self.directions = directions_of(problem, inputs)
-        self.exact = {j for j in inputs if evidence.truth(j).method == "complex step"}
+        self.exact = {j for j in inputs if evidence.reference(j).method == "complex step"}
         self.lack = self._difference({}) if self.found else None
 
     def _numbers(self, side):
         """Return the constants in the source of one function of the pair."""
         code = self.codes[side]
         return [
-            Number(side, place, code.line(place.node))
+            Number(side, place, code.location(place.node))
             for place in (code.places if code is not None else ())
             if isinstance(place.node, ast.Constant)
             and isinstance(place.node.value, float)

@@ -209,7 +209,7 @@ class _Search:
 
     def _repair(self, edit, right, affected):
         words = edit.words()
-        where = self.code.line(edit.node)
+        where = self.code.location(edit.node)
         texts = self.code.repair(edit)
         f_vjp = self.code.version(edit.puts)
         return Repair(edit, words, where, texts, f_vjp, right, affected)

@@ -66,7 +66,7 @@ class Explained(NamedTuple):
     bare : Problem
         The pair also without guards that only one of its functions takes into account.  Mistakes
         are named with it.
-    truths : dict
+    references : dict
         The derivatives that were measured for ``bare``, by position of the input.
     note : str
         A sentence on these guards; empty if there are none.
@@ -77,7 +77,7 @@ class Explained(NamedTuple):
     problem: object
     known: dict
     bare: object
-    truths: dict
+    references: dict
     note: str = ""
     guards: object = None
 
@@ -93,7 +93,7 @@ class Explained(NamedTuple):
         return pair and (pair, f" (found without {_named(self.guards.found)})")
 
 
-def explain(problem, verdicts, truths, terms, limit=None, known=None):
+def explain(problem, verdicts, references, terms, limit=None, known=None):
     """Find the reasons of gradients that are not right, and settle their verdicts.
 
     Parameters
@@ -102,7 +102,7 @@ def explain(problem, verdicts, truths, terms, limit=None, known=None):
         The pair and the point.
     verdicts : dict of int to InputVerdict
         The verdicts on the pair.  Those with a reason are changed.
-    truths : dict
+    references : dict
         The derivatives of the pair, by position of the input.
     terms : ibpcl.verify.agreement.Terms
         How pairs are compared.
@@ -116,7 +116,7 @@ def explain(problem, verdicts, truths, terms, limit=None, known=None):
     Explained
     """
     known = known or {}
-    result = Explained(problem, {}, problem, dict(truths))
+    result = Explained(problem, {}, problem, dict(references))
     left = [
         j
         for j, verdict in verdicts.items()
@@ -176,7 +176,7 @@ def _without_one_sided(result, verdicts, guards, rounding, terms, inputs):
         return result
     named = _named([guards.found[n] for n in chosen])
     note = f"the gradient does not fit the guard {named} either; its mistake is named without it"
-    return result._replace(bare=bare, truths={}, note=note)
+    return result._replace(bare=bare, references={}, note=note)
 
 
 def _along(problem, verdicts, inputs):
@@ -193,7 +193,7 @@ def _by_constants(result, verdicts, terms, inputs, errors, known):
     slightly = [j for j in inputs if errors[j] <= LAST_DIGITS]
     if not slightly:
         return inputs
-    evidence = Evidence(result.problem, terms.w, result.truths, terms.rng, terms.rtol)
+    evidence = Evidence(result.problem, terms.w, result.references, terms.rng, terms.rtol)
     left = list(inputs)
     for group in [slightly] + ([[j] for j in slightly] if len(slightly) > 1 else []):
         if not set(group) <= set(left):
@@ -324,7 +324,7 @@ def _in_double(result, verdicts, exact, guards, terms, inputs, errors):
     Explained
         With the pair in float64 if its casts matter.
     """
-    truths, again = terms.judged(exact, inputs)
+    references, again = terms.judged(exact, inputs)
     names = _named([guards.found[n] for n in guards.casts if guards.found[n].side == 0])
     for j, verdict in again.items():
         before = verdicts[j]
@@ -354,7 +354,9 @@ def _in_double(result, verdicts, exact, guards, terms, inputs, errors):
             )
             before.reason = Reason("cast", words)
         errors[j] = verdict.error
-    return result._replace(problem=exact, bare=exact, truths={**result.truths, **truths})
+    return result._replace(
+        problem=exact, bare=exact, references={**result.references, **references}
+    )
 
 
 def _measured_in_double(exact, problem):

@@ -22,12 +22,12 @@ NOTE = (
 )
 
 
-def for_symmetric_changes(truth, x, name, gradients):
-    """Return the truth for symmetric changes of an input of which the forward reads one triangle.
+def for_symmetric_changes(reference, x, name, gradients):
+    """Return the reference for symmetric changes if the forward reads one triangle of an input.
 
     Parameters
     ----------
-    truth : Truth
+    reference : Reference
         Derivatives by all entries of the input.
     x : ndarray
         The input.
@@ -38,8 +38,8 @@ def for_symmetric_changes(truth, x, name, gradients):
 
     Returns
     -------
-    Truth
-        With a symmetrized Jacobian, the triangle and a note.  The truth is returned unchanged
+    Reference
+        With a symmetrized Jacobian, the triangle and a note.  The reference is returned unchanged
         unless the input and all gradients are symmetric matrices and the derivatives of one
         triangle are zero.
     """
@@ -50,25 +50,27 @@ def for_symmetric_changes(truth, x, name, gradients):
         or not np.array_equal(x, x.T)
         or not all(np.allclose(g, g.T, rtol=1e-8, atol=1e-8 * np.max(np.abs(g))) for g in gradients)
     ):
-        return truth
-    jacobian, error = (array.reshape(-1, *x.shape) for array in (truth.jacobian, truth.error))
+        return reference
+    jacobian, error = (
+        array.reshape(-1, *x.shape) for array in (reference.jacobian, reference.error)
+    )
     unread = [
         side
         for side, keep in (("upper", np.triu), ("lower", np.tril))
         if not np.any(keep(jacobian, 1 if side == "upper" else -1))
     ]
     if len(unread) != 1:
-        return truth
+        return reference
     read = "lower" if unread == ["upper"] else "upper"
     symmetrized = [
         ((array + array.transpose(0, 2, 1)) / 2).reshape(len(array), -1)
         for array in (jacobian, error)
     ]
-    return truth._replace(
+    return reference._replace(
         jacobian=symmetrized[0],
         error=symmetrized[1],
         triangle=read,
-        notes=(*truth.notes, Note(f"{name} {NOTE.format(read)}")),
+        notes=(*reference.notes, Note(f"{name} {NOTE.format(read)}")),
     )
 
 

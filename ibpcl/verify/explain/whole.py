@@ -41,7 +41,7 @@ def whole_gradient(evidence, j, wrong):
             f"not finite at {invalid.sum()} of {count(got.size)}, first at "
             f"{place(np.flatnonzero(invalid)[0], shape)}; the true gradient is finite there",
         )
-    if not np.any(evidence.truth(j).jacobian):
+    if not np.any(evidence.reference(j).jacobian):
         return Finding(*_flat(evidence, j))
     if all(not np.any(evidence.got(j, trial)) for trial in range(len(evidence.trials))):
         return Finding(

@@ -1,4 +1,4 @@
-r"""The true gradient at a point, from two numerical methods (witnesses) that must agree.
+r"""Reference derivatives at a point, from two numerical methods that must agree.
 
 For input ``j``, the Jacobian :math:`J_{ki} = \partial f_k / \partial x_i` is measured column by
 column with the complex step, if the forward accepts complex numbers, and confirmed by Richardson
@@ -41,7 +41,7 @@ NORMWISE = 1e-4
 VAGUE = 1e-3
 
 
-class Truth(NamedTuple):
+class Reference(NamedTuple):
     """Measured derivatives of all M outputs by n entries of an input, or along n directions.
 
     Attributes
@@ -229,7 +229,7 @@ def measure(problem, j, entries, rng, rtol=None, method=None):
 
     Returns
     -------
-    Truth
+    Reference
         The derivatives, with notes on a forward that does not accept complex numbers.
     """
     entries = np.asarray(entries, dtype=int)
@@ -239,11 +239,13 @@ def measure(problem, j, entries, rng, rtol=None, method=None):
     everything = np.ones(len(entries), dtype=bool)
     if len(entries) == 0:
         empty = np.zeros((problem.vector().size, 0))
-        return Truth(empty, empty, everything, "complex step", COMPLEX_RTOL, np.nan, (), entries)
+        return Reference(
+            empty, empty, everything, "complex step", COMPLEX_RTOL, np.nan, (), entries
+        )
 
     def by_complex_step(usable, agreement, *notes):
         allowed = max(rtol or COMPLEX_RTOL, conditioning(problem, j, rng))
-        return Truth(
+        return Reference(
             jacobian,
             np.zeros_like(jacobian),
             usable,
@@ -301,7 +303,7 @@ def measure(problem, j, entries, rng, rtol=None, method=None):
                 name,
             ),
         )
-    return Truth(
+    return Reference(
         values,
         np.where(np.isfinite(errors), errors, 0.0),
         usable & np.all(np.isfinite(values), axis=0),
@@ -342,7 +344,7 @@ def along_directions(
 
     Returns
     -------
-    Truth
+    Reference
         The derivatives along ``directions``.
     """
     func, x = problem.restricted(j)
@@ -370,7 +372,7 @@ def along_directions(
         directions.append(direction)
         values.append(value)
         errors.append(error)
-    return Truth(
+    return Reference(
         np.stack(values, 1),
         np.stack(errors, 1),
         np.ones(count, dtype=bool),
