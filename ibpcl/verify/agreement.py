@@ -73,7 +73,7 @@ class Agreement(NamedTuple):
         "wrong_shape", "kink" and "non_finite".  The diagnosis of a mistake comes later.
     notes : list of Note
         Remarks on the forward, and on what was compared.
-    reasons : ibpcl.verify.explain.reasons.Explained or None
+    reasons : ibpcl.verify.explain.reasons.Reasons or None
         Reasons of differences other than the derivation; None if all gradients are right.
     """
 

@@ -112,7 +112,7 @@ def prepare(problem, wrt=None, rtol=None, seed=0, mode="auto"):
     prepared = prepared._replace(notes=(Note(native),) if native else ())
     if mistakes or not nonlinear_inputs(problem, w[0]):
         return prepared
-    from ibpcl.verify.explain.guards import without_limits  # reads the source
+    from ibpcl.verify.explain.reasons import without_limits  # reads the source
 
     free, finding = without_limits(problem, w[0])
     if finding is None:

@@ -9,8 +9,8 @@ Each module has one idea; :mod:`~ibpcl.verify.explain.naming` tries them in this
   :mod:`~ibpcl.verify.explain.known_arrays`.
 
 Beside it stand the reasons that come from how code computes
-(:mod:`~ibpcl.verify.explain.reasons`, with :mod:`~ibpcl.verify.explain.guards` and
-:mod:`~ibpcl.verify.explain.numbers`), side effects
+(:mod:`~ibpcl.verify.explain.reasons`, with :mod:`~ibpcl.verify.explain.details` and
+:mod:`~ibpcl.verify.explain.constants`), side effects
 (:mod:`~ibpcl.verify.explain.side_effects`), and gradient functions that raise
 (:mod:`~ibpcl.verify.explain.raising`).
 """

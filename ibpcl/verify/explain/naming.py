@@ -20,6 +20,7 @@ from ibpcl.codeview.location import Replacement
 from ibpcl.codeview.search import affordable
 from ibpcl.codeview.slips import LATE
 from ibpcl.codeview.syntax import Recording
+from ibpcl.verify.explain.constants import mistyped
 from ibpcl.verify.explain.missing_factor import (
     STAGES,
     background,
@@ -31,7 +32,6 @@ from ibpcl.verify.explain.missing_factor import (
     patterned,
 )
 from ibpcl.verify.explain.missing_path import forgotten_path, watched_forward
-from ibpcl.verify.explain.numbers import Numbers, mistyped
 from ibpcl.verify.explain.rewrites import EDITING, FILLING, QUICK, Bench, Suspects, find_edits
 from ibpcl.verify.explain.whole import digits_of, few_entries, late_factor, whole_gradient
 from ibpcl.verify.reports.kinds import Finding
@@ -84,16 +84,16 @@ def _mistyped(evidence, inputs):
     """Return findings on a wrong number in the gradient, for all inputs or for each alone."""
     for group in ([inputs] if len(inputs) > 1 else []) + [[j] for j in inputs]:
         try:
-            match = mistyped(Numbers(evidence, group))
+            match = mistyped(evidence, group)
         except Exception:  # a changed function may do anything at all
             match = None
         if match is not None:
-            number, value = match
+            constant, value = match
             words = (
-                f"a number is wrong: {number.written} should be {value:.10g}{constant_name(value)}"
+                f"a number is wrong: {constant.name} should be {value:.10g}{constant_name(value)}"
             )
-            repair = (Replacement(number.line, f"{value:.10g}"),) if number.line else ()
-            finding = Finding("constant_factor", words, number.line, repair=repair)
+            repair = (Replacement(constant.where, f"{value:.10g}"),) if constant.where else ()
+            finding = Finding("constant_factor", words, constant.where, repair=repair)
             return dict.fromkeys(group, finding)
     return {}
 

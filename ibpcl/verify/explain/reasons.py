@@ -20,17 +20,19 @@ at any size above the tolerance.
 A forward that rounds, as with a cast to float32, is a function of steps.  Its differences are
 coarse, so they cannot confirm a right gradient.  Such a forward is also measured in float64, which
 decides if the differences leave it open.
-"""
 
-from typing import NamedTuple
+A limit that does not act at the inputs changes no number there, and is a note.  A limit that acts
+makes the gradient wrong, and is the reason.
+"""
 
 import numpy as np
 
+from ibpcl.verify.derivative.contract import nonlinear_inputs
 from ibpcl.verify.derivative.problem import is_float
+from ibpcl.verify.explain.constants import Slopes, rounded
+from ibpcl.verify.explain.details import Details, by_name, choices_of
 from ibpcl.verify.explain.evidence import Evidence
-from ibpcl.verify.explain.guards import Guards
-from ibpcl.verify.explain.numbers import Numbers, claims, directions_of, lack, rounded
-from ibpcl.verify.reports.kinds import HINTS, Reason
+from ibpcl.verify.reports.kinds import HINTS, Finding, Reason
 
 # Eight units in the last place of float32.
 SINGLE = 2.0**-20
@@ -49,12 +51,24 @@ EXPLAINED = 0.5
 # Largest relative change of a number by rounding, and of one that is a difference.
 UNCHANGED = 1e-13
 BLURRED = 1e-7
+MOST_SHOWN = 2  # lines in a note on limits
 # The kind of a wrong gradient by the kind of its reason.
 KINDS = {"guard": "guard", "constant": "constant_factor", "limit": "not_linear"}
 
 
-class Explained(NamedTuple):
-    """What the reasons of a pair tell about it.
+class Reasons:
+    """The search for the reasons of differences, and what it tells about the pair.
+
+    Parameters
+    ----------
+    problem : Problem
+        The pair and the point.
+    verdicts : dict of int to InputVerdict
+        The verdicts on the pair.  Those with a reason are changed.
+    references : dict
+        The reference derivatives of the pair, by position of the input.
+    terms : ibpcl.verify.agreement.Terms
+        How pairs are compared.
 
     Attributes
     ----------
@@ -70,16 +84,29 @@ class Explained(NamedTuple):
         The derivatives that were measured for ``bare``, by position of the input.
     note : str
         A sentence on these guards; empty if there are none.
-    guards : Guards or None
-        All guards of the pair; None if they were not needed.
+    left : list of int
+        Positions of the inputs whose difference has no reason so far.
+    errors : dict of int to float
+        Relative errors of the gradients: those of the code as it is, until a limit or a cast
+        explains a part of them.
     """
 
-    problem: object
-    known: dict
-    bare: object
-    references: dict
-    note: str = ""
-    guards: object = None
+    def __init__(self, problem, verdicts, references, terms):
+        self.problem = problem
+        self.verdicts = verdicts
+        self.references = dict(references)
+        self.terms = terms
+        self.known = {}
+        self.bare = problem
+        self.note = ""
+        self.guards = []
+        self.rounding = []
+        self.left = [
+            j
+            for j, verdict in verdicts.items()
+            if verdict.kind in ("wrong", "undecided", "kink") and verdict.numbers.get("compared")
+        ]
+        self.errors = {j: verdicts[j].error for j in self.left}
 
     def unguarded(self):
         """Return the pair without any guard, and a note on it; None without guards.
@@ -87,10 +114,161 @@ class Explained(NamedTuple):
         Values that differ by a guard alone are equal there, such as the two forms of a normalized
         input.
         """
-        if self.guards is None or not self.guards.found:
-            return None
-        pair = self.guards.without(range(len(self.guards.found)))
-        return pair and (pair, f" (found without {_named(self.guards.found)})")
+        pair = self.details.without(self.guards) if self.guards else None
+        return pair and (pair, f" (found without {_named(self.guards)})")
+
+    def by_known(self, known):
+        """Settle differences at another point by the reasons that were found at the first one."""
+        for j in [j for j in self.left if j in known]:
+            pair, reason = known[j]
+            if pair is not None and self._is_right(pair.at(self.problem.point), j):
+                settle(self.verdicts[j], reason, 0.0)
+        self.left = [j for j in self.left if self.verdicts[j].kind != "ok"]
+
+    def by_type(self):
+        """Settle the verdicts on float32 inputs whose gradients are stored in float32."""
+        gradients = self.problem.gradients(self.terms.w[0])
+        for j in list(self.left):
+            verdict = self.verdicts[j]
+            gradient = np.asarray(gradients[self.problem.wrt.index(j)])
+            small = [
+                is_float(value) and np.asarray(value).dtype.itemsize < 8
+                for value in (self.problem.native[j], gradient)
+            ]
+            if all(small) and verdict.kind == "wrong" and verdict.error <= SINGLE:
+                words = f"the gradient is stored in {gradient.dtype}, as the input is"
+                settle(verdict, Reason("cast", words), verdict.error)
+                self.left.remove(j)
+
+    def by_limit(self, free, finding):
+        """Settle the verdicts on gradients that are right without a limit."""
+        words = (
+            f"the limit in {finding.where.position} acts at these inputs; without it, the gradient "
+            "is right"
+        )
+        self.problem = self.bare = free
+        for j, verdict in self.terms.judged(free, self.left)[1].items():
+            if verdict.kind == "ok":
+                self._take(j, free, Reason("limit", words, finding.where))
+            else:
+                self.errors[j] = verdict.error
+
+    def by_double(self):
+        """Let derivatives in float64 decide on a forward that rounds."""
+        self.details = Details(self.problem, self.terms.w[0])
+        self.guards = self.details.guards()
+        casts = [guard for guard in self.guards if guard.kind == "cast"]
+        exact = self.details.without(casts) if casts else None
+        if exact is None:
+            return
+        self.rounding = casts
+        references, again = self.terms.judged(exact, self.left)
+        names = _named([guard for guard in casts if guard.side == 0])
+        for j, verdict in again.items():
+            if verdict.kind == "ok":
+                self._accept_in_double(j, exact, names)
+            elif verdict.kind == "wrong":
+                _reject_in_double(self.verdicts[j], verdict, names)
+            self.errors[j] = verdict.error
+        self.left = [j for j in self.left if self.verdicts[j].kind == "wrong"]
+        self.problem = self.bare = exact
+        self.references.update(references)
+
+    def _accept_in_double(self, j, exact, names):
+        """Settle the verdict on a gradient that is right in float64."""
+        verdict = self.verdicts[j]
+        reason = Reason("cast", f"the forward rounds ({names}); in float64 it is right")
+        self.known[j] = exact, reason
+        verdict.reason = reason
+        own = self.terms.judged(_measured_in_double(exact, self.problem), [j])[1][j].error
+        if verdict.error <= ROUNDED and own <= DEBATABLE:
+            _accept(verdict, verdict.error)
+        else:
+            verdict.kind = "undecided"
+            verdict.words = f"{reason.words}, but as it is, it differs by {verdict.error:.0e}"
+            verdict.hint = HINTS["undecided"]
+
+    def by_guards(self):
+        """Settle the verdicts on gradients that are right without some guards."""
+        choices = choices_of([guard for guard in self.guards if guard.kind == "guard"])
+        for j in list(self.left) if choices else ():
+            slopes = self._slopes([j])
+            size = np.max(np.abs(slopes.lack(self.problem)), initial=0.0)
+
+            def fits(pair, j=j, slopes=slopes, most=(1 - EXPLAINED) * size):
+                remaining = np.max(np.abs(slopes.lack(pair)), initial=0.0)
+                return remaining <= most and self._is_right(pair, j)
+
+            found = self.details.explaining(choices, fits, self.rounding)
+            if found is not None:
+                pair, guards = found
+                safe = all(guard.value <= SAFETY for guard in guards)
+                self._take(j, pair, _reason_of(guards), safe)
+
+    def by_constants(self, known):
+        """Settle the verdicts on gradients that rounded constants, such as 3.14, explain."""
+        slightly = [j for j in self.left if self.errors[j] <= LAST_DIGITS]
+        if not slightly:
+            return
+        terms = self.terms
+        evidence = Evidence(self.problem, terms.w, self.references, terms.rng, terms.rtol)
+        for group in _together_or_alone(slightly):
+            if not set(group) <= set(self.left):
+                continue
+            try:
+                constants = rounded(evidence, group)
+            except Exception:  # a modified function may raise anything
+                continue
+            for j in group if constants else ():
+                # at another point, the size of the difference was judged at the first one
+                self.errors[j] = 0.0 if j in known else self.errors[j]
+                self._take(j, None, _rounded_reason(constants))
+
+    def without_one_sided(self):
+        """Leave out the guards that only one of the two functions takes into account.
+
+        Without such a guard, either the derivatives of the forward change or the gradient, but not
+        both.  A gradient that uses a guarded value of the cache changes with the forward.
+        """
+        if not self.left:
+            return
+        slopes = self._slopes(self.left)
+        rtol = UNCHANGED if all(slopes.exact.values()) else BLURRED
+        chosen = []
+        try:
+            plain = slopes.claims(self.details.problem)
+            for group in by_name([guard for guard in self.guards if guard.kind == "guard"]):
+                pair = self.details.without(group)
+                changed = [
+                    not np.allclose(a, b, rtol=rtol, atol=0)
+                    for a, b in zip(plain, slopes.claims(pair) if pair else plain, strict=True)
+                ]
+                chosen += group if changed[0] != changed[1] else []
+        except Exception:  # a modified function may raise anything
+            return
+        bare = self.details.without([*self.rounding, *chosen]) if chosen else None
+        if bare is not None:
+            self.bare = bare
+            self.references = {}
+            self.note = (
+                f"the gradient does not fit the guard {_named(chosen)} either; its mistake is "
+                "named without it"
+            )
+
+    def _take(self, j, pair, reason, safe=False):
+        """Settle the verdict on an input by a reason."""
+        self.known[j] = pair, reason
+        settle(self.verdicts[j], reason, self.errors[j], safe)
+        self.left.remove(j)
+
+    def _is_right(self, pair, j):
+        """Return whether the gradient of an input is right for a pair."""
+        return self.terms.judged(pair, [j])[1][j].kind == "ok"
+
+    def _slopes(self, inputs):
+        """Return derivatives along directions of some inputs."""
+        exact = {j: self.verdicts[j].witness == "complex step" for j in inputs}
+        return Slopes(self.problem, self.terms.w, exact)
 
 
 def explain(problem, verdicts, references, terms, limit=None, known=None):
@@ -103,7 +281,7 @@ def explain(problem, verdicts, references, terms, limit=None, known=None):
     verdicts : dict of int to InputVerdict
         The verdicts on the pair.  Those with a reason are changed.
     references : dict
-        The derivatives of the pair, by position of the input.
+        The reference derivatives of the pair, by position of the input.
     terms : ibpcl.verify.agreement.Terms
         How pairs are compared.
     limit : tuple of (Problem, Finding), optional
@@ -113,111 +291,56 @@ def explain(problem, verdicts, references, terms, limit=None, known=None):
 
     Returns
     -------
-    Explained
+    Reasons
     """
-    known = known or {}
-    result = Explained(problem, {}, problem, dict(references))
-    left = [
-        j
-        for j, verdict in verdicts.items()
-        if verdict.kind in ("wrong", "undecided", "kink") and verdict.numbers.get("compared")
-    ]
-    for j in [j for j in left if j in known]:
-        pair, reason = known[j]
-        if pair is not None and _is_right(pair.at(problem.point), terms, j):
-            settle(verdicts[j], reason, 0.0)
-    left = [
-        j
-        for j in left
-        if verdicts[j].kind != "ok" and not _in_single(problem, verdicts[j], j, terms.w)
-    ]
-    errors = {j: verdicts[j].error for j in left}
+    reasons = Reasons(problem, verdicts, references, terms)
+    reasons.by_known(known or {})
+    reasons.by_type()
     if limit is not None:
-        free, finding = limit
-        result = result._replace(problem=free, bare=free)
-        left = _by_limit(result, verdicts, finding, terms, left, errors)
-    if not left:
-        return result
-    guards = Guards(result.problem, terms.w[0])
-    result = result._replace(guards=guards)
-    exact = guards.without(guards.casts) if guards.casts else None
-    rounding = guards.casts if exact is not None else []
-    if exact is not None:
-        result = _in_double(result, verdicts, exact, guards, terms, left, errors)
-        left = [j for j in left if verdicts[j].kind == "wrong"]
-    for j in left:
-        along = _along(result.problem, verdicts, [j])
-        found = _explaining(result.problem, guards, rounding, terms, j, along)
-        if found is not None:
-            pair, reason, safe = found
-            result.known[j] = pair, reason
-            settle(verdicts[j], reason, errors[j], safe)
-    left = [j for j in left if j not in result.known]
-    left = _by_constants(result, verdicts, terms, left, errors, known)
-    return _without_one_sided(result, verdicts, guards, rounding, terms, left)
+        reasons.by_limit(*limit)
+    if reasons.left:
+        reasons.by_double()
+        reasons.by_guards()
+        reasons.by_constants(known or {})
+        reasons.without_one_sided()
+    return reasons
 
 
-def _without_one_sided(result, verdicts, guards, rounding, terms, inputs):
-    """Return what is known, with a pair to name the mistakes of some inputs with."""
-    directions, safe = _along(result.problem, verdicts, inputs)
-    try:
-        chosen = (
-            guards.one_sided(
-                lambda pair: claims(pair, terms.w, directions, safe),
-                UNCHANGED if len(safe) == len(inputs) else BLURRED,
-            )
-            if inputs
-            else []
-        )
-    except Exception:  # a modified function may raise anything
-        chosen = []
-    bare = guards.without([*rounding, *chosen]) if chosen else None
-    if bare is None:
-        return result
-    named = _named([guards.found[n] for n in chosen])
-    note = f"the gradient does not fit the guard {named} either; its mistake is named without it"
-    return result._replace(bare=bare, references={}, note=note)
+def without_limits(problem, w):
+    """Return a pair without the limits of its gradient.
 
+    Parameters
+    ----------
+    problem : Problem
+        The pair and the point.
+    w : ndarray, shape (M,)
+        A cotangent of all outputs.
 
-def _along(problem, verdicts, inputs):
-    """Return directions for some inputs, and those whose forward is right with complex numbers."""
-    safe = {j for j in inputs if verdicts[j].witness == "complex step"}
-    return directions_of(problem, inputs), safe
-
-
-def _by_constants(result, verdicts, terms, inputs, errors, known):
-    """Settle the verdicts on gradients that rounded constants, such as 3.14, explain.
-
-    Returns the inputs that are left.
+    Returns
+    -------
+    problem : Problem
+        The same problem if its gradient is linear in ``dout``, or is not linear without limits
+        either.
+    limit : Finding or None
+        A note that names the limits; None if the problem is the same.
     """
-    slightly = [j for j in inputs if errors[j] <= LAST_DIGITS]
-    if not slightly:
-        return inputs
-    evidence = Evidence(result.problem, terms.w, result.references, terms.rng, terms.rtol)
-    left = list(inputs)
-    for group in [slightly] + ([[j] for j in slightly] if len(slightly) > 1 else []):
-        if not set(group) <= set(left):
-            continue
-        try:
-            numbers = rounded(Numbers(evidence, group))
-        except Exception:  # a modified function may raise anything
-            continue
-        if not numbers:
-            continue
-        places = " and ".join(
-            dict.fromkeys(f"{number.written} in {number.line.position}" for number in numbers)
-        )
-        words = (
-            f"the {'constants' if len(numbers) > 1 else 'constant'} {places} "
-            f"{'are' if len(numbers) > 1 else 'is'} rounded; with more digits, the gradient is "
-            "right"
-        )
-        reason = Reason("constant", words, numbers[0].line)
-        for j in group:
-            result.known[j] = None, reason
-            settle(verdicts[j], reason, 0.0 if j in known else errors[j])
-        left = [j for j in left if j not in group]
-    return left
+    bent = nonlinear_inputs(problem, w)
+    if not bent:
+        return problem, None
+    details = Details(problem, w)
+    limits = details.limits()
+    choices = [[alternative] for limit in limits for alternative in limit]
+    if len(limits) > 1:
+        longest = range(max(map(len, limits)))
+        choices += [[limit[min(n, len(limit) - 1)] for limit in limits] for n in longest]
+    found = details.explaining(choices, lambda pair: not nonlinear_inputs(pair, w))
+    if found is None:
+        return problem, None
+    pair, chosen = found
+    lines = list(dict.fromkeys(limit.name for limit in chosen))
+    more = f" and {len(lines) - MOST_SHOWN} more" if len(lines) > MOST_SHOWN else ""
+    words = f"the gradient is limited: {'; '.join(lines[:MOST_SHOWN])}{more}"
+    return pair, Finding("not_linear", words, where=chosen[0].where, inputs=tuple(bent))
 
 
 def settle(verdict, reason, size, safe=False):
@@ -259,104 +382,28 @@ def _accept(verdict, rtol):
     verdict.words = ""
     verdict.hint = ""
     verdict.numbers.update(wrong=0, rtol=max(rtol, verdict.numbers.get("rtol", 0.0)))
+    _drop_worst(verdict)
+
+
+def _reject_in_double(verdict, exact, names):
+    """Settle the verdict on a gradient that is wrong in float64 too, by another amount."""
+    if verdict.kind == "wrong" and abs(exact.error - verdict.error) <= SAME * verdict.error:
+        return
+    verdict.kind = "wrong"
+    verdict.words = verdict.hint = ""
+    verdict.numbers["wrong"] = exact.numbers["wrong"]
+    _drop_worst(verdict)  # differences that disagree with float64 do not say what is right
+    words = (
+        f"the forward rounds ({names}), so its differences are coarse; in float64, the gradient is "
+        f"off by {exact.error:.0e}"
+    )
+    verdict.reason = Reason("cast", words)
+
+
+def _drop_worst(verdict):
+    """Remove the worst entry from the numbers of a verdict."""
     for key in ("worst", "got", "expected"):
         verdict.numbers.pop(key, None)
-
-
-def _in_single(problem, verdict, j, w):
-    """Settle the verdict on a float32 input whose gradient is stored in float32.
-
-    Returns whether float32 explains the difference.
-    """
-    gradient = np.asarray(problem.gradients(w[0])[problem.wrt.index(j)])
-    small = [
-        is_float(value) and np.asarray(value).dtype.itemsize < 8
-        for value in (problem.native[j], gradient)
-    ]
-    if not all(small) or verdict.kind != "wrong" or verdict.error > SINGLE:
-        return False
-    words = f"the gradient is stored in {gradient.dtype}, as the input is"
-    settle(verdict, Reason("cast", words), verdict.error)
-    return True
-
-
-def _by_limit(result, verdicts, finding, terms, inputs, errors):
-    """Settle the verdicts on gradients that are right without a limit.
-
-    Returns the inputs that are left, whose ``errors`` become those without the limit.
-    """
-    words = (
-        f"the limit in {finding.where.position} acts at these inputs; without it, the gradient is "
-        "right"
-    )
-    reason = Reason("limit", words, finding.where)
-    for j, verdict in terms.judged(result.problem, inputs)[1].items():
-        if verdict.kind == "ok":
-            result.known[j] = result.problem, reason
-            settle(verdicts[j], reason, errors[j])
-        else:
-            errors[j] = verdict.error
-    return [j for j in inputs if j not in result.known]
-
-
-def _in_double(result, verdicts, exact, guards, terms, inputs, errors):
-    """Let derivatives in float64 decide on a forward that rounds.
-
-    Parameters
-    ----------
-    result : Explained
-        What is known so far.
-    verdicts : dict of int to InputVerdict
-        The verdicts on the pair; they change.
-    exact : Problem
-        The pair without its casts.
-    guards : Guards
-        The guards of the pair.
-    terms : ibpcl.verify.agreement.Terms
-        How pairs are compared.
-    inputs : list of int
-        Positions of inputs that are not right.
-    errors : dict of int to float
-        Relative errors of their gradients; they change to those in float64.
-
-    Returns
-    -------
-    Explained
-        With the pair in float64 if its casts matter.
-    """
-    references, again = terms.judged(exact, inputs)
-    names = _named([guards.found[n] for n in guards.casts if guards.found[n].side == 0])
-    for j, verdict in again.items():
-        before = verdicts[j]
-        if verdict.kind == "ok":
-            reason = Reason("cast", f"the forward rounds ({names}); in float64 it is right")
-            result.known[j] = exact, reason
-            before.reason = reason
-            own = terms.judged(_measured_in_double(exact, result.problem), [j])[1][j].error
-            if before.error <= ROUNDED and own <= DEBATABLE:
-                _accept(before, before.error)
-            else:
-                before.kind = "undecided"
-                before.words = f"{reason.words}, but as it is, it differs by {before.error:.0e}"
-                before.hint = HINTS["undecided"]
-        elif verdict.kind == "wrong" and not (
-            before.kind == "wrong" and abs(verdict.error - before.error) <= SAME * before.error
-        ):
-            before.kind = "wrong"
-            before.words = before.hint = ""
-            before.numbers["wrong"] = verdict.numbers["wrong"]
-            # differences that disagree with float64 do not say what the gradient should be
-            for key in ("worst", "got", "expected"):
-                before.numbers.pop(key, None)
-            words = (
-                f"the forward rounds ({names}), so its differences are coarse; in float64, the "
-                f"gradient is off by {verdict.error:.0e}"
-            )
-            before.reason = Reason("cast", words)
-        errors[j] = verdict.error
-    return result._replace(
-        problem=exact, bare=exact, references={**result.references, **references}
-    )
 
 
 def _measured_in_double(exact, problem):
@@ -371,32 +418,22 @@ def _measured_in_double(exact, problem):
     return problem.with_forward(forward)
 
 
-def _explaining(problem, guards, rounding, terms, j, along):
-    """Return what explains the difference of an input by guards, or None.
-
-    Returns the pair without these guards, the reason, and whether they are written for safety.
-    """
-    size = np.max(np.abs(lack(problem, terms.w, *along)), initial=0.0)
-    for chosen in guards.choices():
-        pair = guards.without([*rounding, *chosen])
-        if pair is None:
-            continue
-        try:
-            remaining = np.max(np.abs(lack(pair, terms.w, *along)), initial=0.0)
-        except Exception:  # a modified function may raise anything
-            continue
-        if remaining <= (1 - EXPLAINED) * size and _is_right(pair, terms, j):
-            found = [guards.found[n] for n in chosen]
-            return pair, _reason(found), all(guard.value <= SAFETY for guard in found)
-    return None
+def _together_or_alone(inputs):
+    """Return all inputs as one group, then each alone."""
+    return [inputs, *([j] for j in inputs)] if len(inputs) > 1 else [inputs]
 
 
-def _is_right(pair, terms, j):
-    """Return whether the gradient of an input is right for a pair."""
-    return terms.judged(pair, [j])[1][j].kind == "ok"
+def _rounded_reason(constants):
+    """Return the reason that some rounded constants make."""
+    places = " and ".join(
+        dict.fromkeys(f"{constant.name} in {constant.where.position}" for constant in constants)
+    )
+    are = "constants {} are" if len(constants) > 1 else "constant {} is"
+    words = f"the {are.format(places)} rounded; with more digits, the gradient is right"
+    return Reason("constant", words, constants[0].where)
 
 
-def _reason(guards):
+def _reason_of(guards):
     """Return the reason that some guards make."""
     names = _named(guards)
     sides = {guard.side for guard in guards}
@@ -412,9 +449,11 @@ def _reason(guards):
             f"the gradient does not fit the guard of the forward: {names}; without it in both, the "
             "gradient is right"
         )
-    return Reason("guard", words, guards[0].line)
+    return Reason("guard", words, guards[0].where)
 
 
 def _named(guards):
     """Return the names and lines of guards in words."""
-    return " and ".join(dict.fromkeys(f"{guard.name} in {guard.place}" for guard in guards))
+    return " and ".join(
+        dict.fromkeys(f"{guard.name} in {guard.where.position}" for guard in guards)
+    )

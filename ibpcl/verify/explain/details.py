@@ -1,20 +1,20 @@
-"""Guards and limits in the source of a pair, and the pair without them.
+"""Details of the source that change numbers a little, and a pair without some of them.
 
 A guard makes a computation safe or cheap: an epsilon that is added inside a logarithm, a root or a
-divisor, a bound of ``np.maximum`` or ``np.clip``, a cast to float32, a result that is rounded.
-Guards are found in the source of the forward and of the gradient function, and both can be compiled
-without some of them.  If a gradient is right then, these guards explain its difference;
-:mod:`ibpcl.verify.explain.reasons` says what follows from this.
+divisor, or a bound of ``np.maximum`` or ``np.clip``.  A cast stores numbers in a small type, or
+rounds them.  A limit, such as clipping, is part of training and not of the derivative: a gradient
+that is limited on purpose is not linear in ``dout``.  A constant is a number with several digits.
 
-A limit, such as clipping, is part of training and not of the derivative: a gradient that is limited
-on purpose is not linear in ``dout``.  A limit that does not act at the inputs changes no number
-there, and is a note.  A limit that acts makes the gradient wrong, and is the reason.
+All of them are found in the source of a pair, and the pair can be compiled again with others in
+their place.  If the gradient then fits, they explain its difference:
+:mod:`ibpcl.verify.explain.reasons` says what follows from this.
 """
 
 import ast
 import contextlib
 import copy
 import inspect
+from decimal import Decimal
 from itertools import product
 from typing import NamedTuple
 
@@ -23,22 +23,14 @@ import numpy as np
 from ibpcl.codeview.location import Location
 from ibpcl.codeview.patterns import arguments_of
 from ibpcl.codeview.rewrite import in_place
-from ibpcl.codeview.syntax import (
-    Code,
-    Recording,
-    executed_by,
-    name_of,
-    text_of,
-    unwrapped,
-)
-from ibpcl.verify.derivative.contract import nonlinear_inputs
-from ibpcl.verify.reports.kinds import Finding
+from ibpcl.codeview.syntax import Code, Recording, executed_by, name_of, text_of, unwrapped
 
 LARGEST = 1e-3  # largest epsilon in a bound or a condition
 LARGEST_ADDED = 0.1  # the same for one that is added
 # Factors that remove guards.  The second is used if the function fails with the first.
 SCALES = (0.0, 1e-30)
 BOUNDS = ("maximum", "minimum", "fmax", "fmin", "max", "min", "clip", "where")
+LIMITING = ("clip", "minimum", "maximum", "min", "max")
 DIVIDING = (
     "log",
     "log2",
@@ -57,23 +49,26 @@ DIVIDING = (
 )
 _DOUBLE = ast.Name("float", ast.Load())
 DECIMALS = 3  # rounding to fewer decimals makes a step function, which is not a guard
+SHORTEST = 3  # smallest number of significant digits of a rounded constant
 
 
-class Guard(NamedTuple):
-    """A guard in the source.
+class Detail(NamedTuple):
+    """A part of the source that may be replaced without another derivation.
 
     Attributes
     ----------
-    kind : {"guard", "cast"}
-        "cast" for a guard that rounds numbers.
+    kind : {"guard", "cast", "limit", "constant"}
+        What it is.
     name : str
-        The guard as the user wrote it, such as "1e-8", "EPS" or "float32".
-    line : Location
+        The part as the user wrote it, such as "1e-8", "EPS" or "float32".
+    where : Location
         Its place in the source.
     put : callable
-        ``put(scale)`` returns its replacement: (parent, field, index, new node).
+        ``put(number)`` returns its replacement: (parent, field, index, new node).  The number is
+        the factor of a guard, or the new value of a constant; the others have one replacement.
     value : float
-        Its number; 0 for a cast, and the distance from 1 for a bound such as ``1 - 1e-8``.
+        Its number; 0 for a cast and a limit, and the distance from 1 for a bound such as
+        ``1 - 1e-8``.
     without : str
         The logarithm, root or quotient around the guard, without the guard; empty elsewhere.
     side : int
@@ -82,20 +77,220 @@ class Guard(NamedTuple):
 
     kind: str
     name: str
-    line: Location
+    where: Location
     put: object
     value: float = 0.0
     without: str = ""
     side: int = 0
 
-    @property
-    def place(self):
-        """The position of the line, such as "line 12"."""
-        return self.line.position
+
+class Details:
+    """The source of a pair, its details, and the pair with others in their place.
+
+    Parameters
+    ----------
+    problem : Problem
+        The pair.
+    w : ndarray, shape (M,)
+        A cotangent of all outputs.
+
+    Attributes
+    ----------
+    codes : list of Code or None
+        Source of the forward and of the gradient function; None if it cannot be read.
+    """
+
+    def __init__(self, problem, w):
+        self.problem = problem
+        self.w = w
+        self.runs = (
+            lambda f: problem.with_forward(f).call(),
+            lambda f_vjp: problem.with_gradient(f_vjp).gradients(w),
+        )
+        self.codes = [
+            _code_of(function, run)
+            for function, run in zip((problem.f, problem.f_vjp), self.runs, strict=True)
+        ]
+
+    def guards(self):
+        """Return the guards and casts of the forward, then those of the gradient function.
+
+        Casts that the forward does not have are none in the gradient function: they lose digits.
+
+        Returns
+        -------
+        list of Detail
+        """
+        found = []
+        for side, code in enumerate(self.codes):
+            casts = {detail.name for detail in found if detail.kind == "cast"}
+            with contextlib.suppress(Exception):  # no source, or it does not run again
+                recording = Recording(code, self.runs[side])
+                found += [
+                    detail._replace(side=side)
+                    for detail in guards_of(code, recording)
+                    if side == 0 or detail.kind == "guard" or detail.name in casts
+                ]
+        return found
+
+    def limits(self):
+        """Return the limits of the gradient function, each with its alternatives.
+
+        Returns
+        -------
+        list of list of Detail
+        """
+        return [] if self.codes[1] is None else limits_of(self.codes[1])
+
+    def constants(self):
+        """Return the constants with several digits, those of the gradient function first.
+
+        Returns
+        -------
+        list of Detail
+        """
+        return [
+            Detail(
+                "constant",
+                place.text,
+                code.location(place.node),
+                _constant_at(place),
+                place.node.value,
+                side=side,
+            )
+            for side, code in reversed(list(enumerate(self.codes)))
+            for place in (code.places if code is not None else ())
+            if isinstance(place.node, ast.Constant)
+            and isinstance(place.node.value, float)
+            and place.inside == "formula"
+            and digits(place.node.value) >= SHORTEST
+        ]
+
+    def changed(self, numbers):
+        """Return the pair with other numbers in place of some details.
+
+        Parameters
+        ----------
+        numbers : dict of Detail to float
+            The number for each of them.
+
+        Returns
+        -------
+        Problem
+        """
+        functions = [self.problem.f, self.problem.f_vjp]
+        for side in {detail.side for detail in numbers}:
+            puts = [detail.put(n) for detail, n in numbers.items() if detail.side == side]
+            functions[side] = self.codes[side].version(puts)
+        return self.problem.with_forward(functions[0]).with_gradient(functions[1])
+
+    def without(self, chosen):
+        """Return the pair without some of its details.
+
+        Parameters
+        ----------
+        chosen : sequence of Detail
+            Guards, casts and limits.
+
+        Returns
+        -------
+        Problem or None
+            None if the pair fails without them, or gives numbers that are not finite.
+        """
+        for scale in SCALES:
+            pair = self.changed(dict.fromkeys(chosen, scale))
+            try:
+                with np.errstate(all="ignore"):
+                    numbers = [pair.vector(), *pair.gradients(self.w)]
+                if all(_is_finite(array) for array in numbers if array is not None):
+                    return pair
+            except Exception:  # a changed function may do anything at all
+                continue
+        return None
+
+    def explaining(self, choices, fits, always=()):
+        """Return the first details without which a condition holds.
+
+        Parameters
+        ----------
+        choices : iterable of list of Detail
+            The details to leave out, the smallest sets first.
+        fits : callable
+            ``fits(pair)`` returns whether the gradient of the changed pair fits.
+        always : sequence of Detail
+            Details that are left out with each choice.
+
+        Returns
+        -------
+        tuple or None
+            (pair, details).
+        """
+        for chosen in choices:
+            try:
+                pair = self.without([*always, *chosen])
+                if pair is not None and fits(pair):
+                    return pair, chosen
+            except Exception:  # a changed function may raise anything
+                continue
+        return None
 
 
-def guards_of(code, recording, casts=None):
-    """Return the guards in the source of a function.
+def _code_of(function, run):
+    """Return the source of a function, None if it cannot be read."""
+    try:
+        return Code(unwrapped(function), executed_by(lambda: run(function)))
+    except (ValueError, SyntaxError):
+        return None
+
+
+def _is_finite(array):
+    return bool(np.all(np.isfinite(np.asarray(array, dtype=float))))
+
+
+def _constant_at(place):
+    """Return a function that replaces the number at a place."""
+    return lambda number: in_place(place, ast.Constant(float(number)))
+
+
+def by_name(details):
+    """Return details in groups of equal names.
+
+    Parameters
+    ----------
+    details : sequence of Detail
+        The details.
+
+    Returns
+    -------
+    list of list of Detail
+    """
+    groups = {}
+    for detail in details:
+        groups.setdefault(detail.name, []).append(detail)
+    return list(groups.values())
+
+
+def choices_of(guards):
+    """Return the sets of guards that may explain a difference, the smallest first.
+
+    Parameters
+    ----------
+    guards : sequence of Detail
+        The guards.
+
+    Returns
+    -------
+    list of tuple of Detail
+        Each alone, those of equal names together, and all.
+    """
+    groups = by_name(guards)
+    ordered = [guard for group in groups for guard in group]
+    sets = [*((guard,) for guard in ordered), *map(tuple, groups), tuple(ordered)]
+    return list(filter(None, dict.fromkeys(sets)))
+
+
+def guards_of(code, recording):
+    """Return the guards and casts in the source of a function.
 
     Parameters
     ----------
@@ -103,13 +298,10 @@ def guards_of(code, recording, casts=None):
         Source of the function.
     recording : Recording
         The values of its places.
-    casts : set of str, optional
-        For a gradient function, the names of the casts of its forward.  Other casts are no guards
-        in a gradient function: they lose digits that its forward has.
 
     Returns
     -------
-    list of Guard
+    list of Detail
     """
     guards = [
         guard
@@ -120,11 +312,7 @@ def guards_of(code, recording, casts=None):
     known = {**code.function.__globals__, **code.scope}
     for tree in code.trees.values():
         guards += _casts(code, tree, {**known, **recording.scopes.get(tree.name, {})})
-    if casts is None:
-        return guards
-    return [
-        guard._replace(side=1) for guard in guards if guard.kind == "guard" or guard.name in casts
-    ]
+    return guards
 
 
 def _epsilon(code, place, value):
@@ -155,7 +343,7 @@ def _epsilon(code, place, value):
     if not bound and not added:
         return None
     without = _without(code, place) if added else ""
-    return Guard("guard", text_of(node), code.location(node), scaled, size, without)
+    return Detail("guard", text_of(node), code.location(node), scaled, size, without)
 
 
 def _is_bound(place):
@@ -279,7 +467,7 @@ def _rounding(code, place):
     decimals = [v.value for v in values if isinstance(v, ast.Constant)]
     if inner is None or not any(isinstance(n, int) and n >= DECIMALS for n in decimals):
         return None
-    return Guard("cast", "the rounding", code.location(node), lambda scale: in_place(place, inner))
+    return Detail("cast", "the rounding", code.location(node), lambda scale: in_place(place, inner))
 
 
 def _casts(code, tree, known):
@@ -295,7 +483,7 @@ def _casts(code, tree, known):
                 new = ast.Constant("float64") if isinstance(child, ast.Constant) else _DOUBLE
                 item = parent, field, index, ast.copy_location(copy.copy(new), child)
                 guards.append(
-                    Guard("cast", small, code.location(child), lambda scale, item=item: item)
+                    Detail("cast", small, code.location(child), lambda scale, item=item: item)
                 )
     return guards
 
@@ -334,221 +522,43 @@ def _value(node, known):
     )
 
 
-class Guards:
-    """The guards of a pair.
+def limits_of(code):
+    """Return the limits in the source of a gradient function.
 
     Parameters
     ----------
-    problem : Problem
-        The pair.
-    w : ndarray, shape (M,)
-        A cotangent of all outputs.
-
-    Attributes
-    ----------
-    found : list of Guard
-        The guards of the forward, followed by those of the gradient function.
-    casts : list of int
-        The numbers of the guards that round.
-    """
-
-    def __init__(self, problem, w):
-        self.found = []
-        self.codes = [None, None]
-        casts = None
-        for side, (function, run) in enumerate(
-            (
-                (problem.f, lambda f: problem.with_forward(f).call()),
-                (problem.f_vjp, lambda g: problem.with_gradient(g).gradients(w)),
-            )
-        ):
-            guards = []
-            with contextlib.suppress(Exception):  # no source, or it does not run again
-                executed = executed_by(lambda run=run, function=function: run(function))
-                code = self.codes[side] = Code(unwrapped(function), executed)
-                guards = guards_of(code, Recording(code, run), casts)
-            casts = {guard.name for guard in guards if guard.kind == "cast"}
-            self.found += guards
-        self.casts = [n for n, guard in enumerate(self.found) if guard.kind == "cast"]
-        self.original = problem
-        self.w = w
-
-    def choices(self):
-        """Return the sets of guards that may explain a difference, the smallest first.
-
-        Returns
-        -------
-        list of list of int
-            Numbers of guards: each alone, those of equal names together, and all.
-        """
-        groups = self._groups()
-        others = [n for group in groups for n in group]
-        choices = [[n] for n in others] + groups + [others]
-        return [list(choice) for choice in dict.fromkeys(map(tuple, choices)) if choice]
-
-    def _groups(self):
-        """Return the numbers of the guards that are no casts, those of equal names together."""
-        groups = {}
-        for n, guard in enumerate(self.found):
-            if guard.kind == "guard":
-                groups.setdefault(guard.name, []).append(n)
-        return list(groups.values())
-
-    def one_sided(self, claims, rtol):
-        """Return the guards that only one of the two functions takes into account.
-
-        Without such a guard, either the derivatives of the forward change or the gradient, but not
-        both.  A gradient that uses a guarded value of the cache changes with the forward.
-
-        Parameters
-        ----------
-        claims : callable
-            ``claims(problem)`` returns derivatives of the forward and the same numbers as the
-            gradient has them.
-        rtol : float
-            Largest relative change of a number that does not depend on a guard.
-
-        Returns
-        -------
-        list of int
-            Numbers of guards.
-        """
-        plain = claims(self.original)
-        one_sided = []
-        for group in self._groups():
-            pair = self.without(group)
-            if pair is not None:
-                forward, gradient = (
-                    not np.allclose(a, b, rtol=rtol, atol=0)
-                    for a, b in zip(plain, claims(pair), strict=True)
-                )
-                one_sided += group if forward != gradient else []
-        return one_sided
-
-    def without(self, chosen):
-        """Return the pair without some of its guards.
-
-        Parameters
-        ----------
-        chosen : sequence of int
-            Numbers of guards.
-
-        Returns
-        -------
-        Problem or None
-            None if the pair fails without them, or gives numbers that are not finite.
-        """
-        return next(
-            (
-                problem
-                for scale in SCALES
-                for problem in [self._scaled(chosen, scale)]
-                if problem is not None
-            ),
-            None,
-        )
-
-    def _scaled(self, chosen, scale):
-        """Return the pair with some guards scaled; None if it fails then."""
-        functions = [self.original.f, self.original.f_vjp]
-        for side in (0, 1):
-            puts = [self.found[n].put(scale) for n in chosen if self.found[n].side == side]
-            if puts:
-                functions[side] = self.codes[side].version(puts)
-        problem = self.original.with_forward(functions[0]).with_gradient(functions[1])
-        try:
-            with np.errstate(all="ignore"):
-                vector = problem.vector()
-                gradients = problem.gradients(self.w)
-        except Exception:  # a changed function may do anything at all
-            return None
-        finite = all(
-            np.all(np.isfinite(np.asarray(g, dtype=float))) for g in gradients if g is not None
-        )
-        return problem if np.all(np.isfinite(vector)) and finite else None
-
-
-CALLS = ("clip", "minimum", "maximum", "min", "max")
-MOST_SHOWN = 2  # lines in a note
-
-
-def without_limits(problem, w):
-    """Return a pair without the limits of its gradient.
-
-    Parameters
-    ----------
-    problem : Problem
-        The pair and the point.
-    w : ndarray, shape (M,)
-        A cotangent of all outputs.
+    code : Code
+        Source of the function.
 
     Returns
     -------
-    problem : Problem
-        The same problem if its gradient is linear in ``dout``, or is not linear without limits
-        either.
-    limit : Finding or None
-        A note that names the limits; None if the problem is the same.
+    list of list of Detail
+        The alternatives of each limit: without it, one of several values may be left.
     """
-    bent = nonlinear_inputs(problem, w)
-    if not bent:
-        return problem, None
-    try:
-        code = Code(problem.f_vjp)
-    except (ValueError, SyntaxError):
-        return problem, None
-    limits = _limits(code)
-    for choice in _choices(limits):
-        puts = [limits[number][1][alternative] for number, alternative in choice]
-        try:
-            again = problem.with_gradient(code.version(puts))
-            if nonlinear_inputs(again, w):
-                continue
-        except Exception:  # a modified function may raise anything
-            continue
-        places = [code.location(limits[number][0]) for number, _ in choice]
-        lines = list(dict.fromkeys(map(str, places)))
-        shown = "; ".join(lines[:MOST_SHOWN])
-        more = f" and {len(lines) - MOST_SHOWN} more" if len(lines) > MOST_SHOWN else ""
-        return again, Finding(
-            "not_linear",
-            f"the gradient is limited: {shown}{more}",
-            where=places[0],
-            inputs=tuple(bent),
-        )
-    return problem, None
-
-
-def _choices(limits):
-    """Yield the limits to remove, as pairs of a limit's number and an alternative's number."""
-    sizes = [len(alternatives) for _, alternatives in limits]
-    for number, size in enumerate(sizes):
-        for alternative in range(size):
-            yield [(number, alternative)]
-    if len(limits) > 1:
-        for alternative in range(max(sizes)):
-            yield [(number, min(alternative, size - 1)) for number, size in enumerate(sizes)]
-
-
-def _limits(code):
-    """Return (node, alternative replacements) for each limit in the source of a function."""
     found = []
+
+    def limit(node, puts):
+        where = code.location(node)
+        found.append(
+            [Detail("limit", str(where), where, lambda _, put=put: put, side=1) for put in puts]
+        )
+
     for place in code.places:
         node = place.node
         alternatives = []
-        if isinstance(node, ast.Call) and name_of(node.func) in CALLS:
+        if isinstance(node, ast.Call) and name_of(node.func) in LIMITING:
             alternatives = _limited(node)
         elif isinstance(node, ast.IfExp):
             alternatives = _without_rescaling(node)
         if alternatives and not isinstance(place.parent, ast.Expr):
-            found.append((node, [in_place(place, new) for new in alternatives]))
+            limit(node, [in_place(place, new) for new in alternatives])
     for tree in code.trees.values():
         for parent, field in product(ast.walk(tree), ("body", "orelse")):
             statements = getattr(parent, field, None)
             for index, statement in enumerate(statements if isinstance(statements, list) else ()):
                 if _is_call(statement) or _rescales(statement):
                     empty = ast.copy_location(ast.Pass(), statement)
-                    found.append((statement, [(parent, field, index, empty)]))
+                    limit(statement, [(parent, field, index, empty)])
     return found
 
 
@@ -576,7 +586,7 @@ def _is_call(statement):
     return (
         isinstance(statement, ast.Expr)
         and isinstance(statement.value, ast.Call)
-        and name_of(statement.value.func) in CALLS
+        and name_of(statement.value.func) in LIMITING
     )
 
 
@@ -596,3 +606,43 @@ def _multiplies(statement):
     if isinstance(statement, ast.AugAssign):
         return isinstance(statement.op, (ast.Mult, ast.Div))
     return isinstance(statement, ast.Assign) and _is_product(statement.value)
+
+
+def digits(value):
+    """Return the number of significant digits with which a number is written.
+
+    Parameters
+    ----------
+    value : float
+        A number.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> digits(3.1416), digits(0.5), digits(1e-8)
+    (5, 1, 1)
+    """
+    return len(Decimal(repr(value)).normalize().as_tuple().digits)
+
+
+def last_digit(value):
+    """Return the size of one unit in the last digit with which a number is written.
+
+    Parameters
+    ----------
+    value : float
+        A number.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> last_digit(3.1416), last_digit(250.0)
+    (0.0001, 10.0)
+    """
+    return float(Decimal(1).scaleb(Decimal(repr(value)).normalize().as_tuple().exponent))
