@@ -634,7 +634,7 @@ class _Watching(ast.NodeTransformer):
         )
 
 
-def items_of(name, value):
+def items_of(name, value, most=MOST_ITEMS):
     """Return the items of a container or the attributes of an object, with their source texts.
 
     Parameters
@@ -643,19 +643,20 @@ def items_of(name, value):
         Source text of the container.
     value : object
         A tuple, a list, a dict, or an object with attributes.
+    most : int or None
+        Largest number of items; None for all.
 
     Returns
     -------
     list of tuple
-        Pairs such as ``("cache[0]", item)``, at most 20.
+        Pairs such as ``("cache[0]", item)``.
     """
     if isinstance(value, (tuple, list)):
-        return [(f"{name}[{n}]", item) for n, item in enumerate(value[:MOST_ITEMS])]
+        return [(f"{name}[{n}]", item) for n, item in enumerate(value[:most])]
     if isinstance(value, dict):
-        return [(f"{name}[{key!r}]", item) for key, item in list(value.items())[:MOST_ITEMS]]
+        return [(f"{name}[{key!r}]", item) for key, item in list(value.items())[:most]]
     return [
-        (f"{name}.{key}", item)
-        for key, item in list(getattr(value, "__dict__", {}).items())[:MOST_ITEMS]
+        (f"{name}.{key}", item) for key, item in list(getattr(value, "__dict__", {}).items())[:most]
     ]
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ibpcl.verify.comparison import Claim, by_entries
-from ibpcl.verify.explain.symmetric import for_symmetric_changes, mirrored
+from ibpcl.verify.derivative.symmetric import for_symmetric_changes, mirrored
 from ibpcl.verify.large_inputs import by_directions
 from ibpcl.verify.reports.words import Note
 

@@ -8,11 +8,11 @@ from ibpcl.verify import requirements as form
 from ibpcl.verify.agreement import Terms
 from ibpcl.verify.derivative.contract import nonlinear_inputs
 from ibpcl.verify.derivative.problem import Problem
-from ibpcl.verify.explain.evidence import neighbour
-from ibpcl.verify.explain.side_effects import inspect_uses
+from ibpcl.verify.derivative.second_point import neighbour
 from ibpcl.verify.reports.kinds import UNFIT
 from ibpcl.verify.reports.words import Note
 from ibpcl.verify.restoring import State
+from ibpcl.verify.side_effects import inspect_uses
 
 # Separates the cotangents from inputs that the user has drawn with the same seed.
 STREAM = 20_211

@@ -298,9 +298,7 @@ def _equal(a, b, depth=0):
     if type(a) is not type(b):
         return False
     if isinstance(a, np.ndarray):
-        return a.shape == b.shape and (
-            a.dtype.kind == "O" or bool(np.array_equal(a, b, equal_nan=a.dtype.kind in "fc"))
-        )
+        return same_bits(a, b)
     if isinstance(a, np.random.Generator):
         return a.bit_generator.state == b.bit_generator.state
     if depth > MOST_DEPTH:
@@ -312,6 +310,25 @@ def _equal(a, b, depth=0):
     if isinstance(a, (int, float, complex, str, bytes, bool, set)):
         return a == b or (a != a and b != b)
     return not hasattr(a, "__dict__") or _equal(vars(a), vars(b), depth + 1)
+
+
+def same_bits(a, b):
+    """Return whether two arrays are equal bit for bit.
+
+    Parameters
+    ----------
+    a, b : array_like
+        The arrays.  NaN equals NaN, and two arrays of objects count as equal.
+
+    Returns
+    -------
+    bool
+    """
+    a = np.asarray(a)
+    b = np.asarray(b)
+    if a.shape != b.shape or a.dtype != b.dtype or a.dtype.kind == "O":
+        return a.dtype.kind == "O"
+    return bool(np.array_equal(a, b, equal_nan=a.dtype.kind in "fc"))
 
 
 def restored(problem, state):

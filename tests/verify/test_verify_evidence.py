@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ibpcl.verify.derivative.problem import make_problem
-from ibpcl.verify.explain.evidence import close, neighbour
+from ibpcl.verify.derivative.second_point import neighbour
+from ibpcl.verify.explain.evidence import close
 from ibpcl.verify.large_inputs import MOST_ENTRIES, entries_to_look_at
 
 

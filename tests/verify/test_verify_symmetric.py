@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ibpcl.verify import check
-from ibpcl.verify.explain import symmetric
+from ibpcl.verify.derivative import symmetric
 
 RNG = np.random.default_rng(5)
 B = RNG.standard_normal((4, 4))

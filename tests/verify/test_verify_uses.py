@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ibpcl.verify import Report, check
-from ibpcl.verify.explain.side_effects import alike, same_bits
+from ibpcl.verify.side_effects import alike, same_bits
 
 X = np.array([0.3, -0.7, 1.1])
 W = np.array([[0.5, -0.2], [0.1, 0.9], [-0.4, 0.3]])

@@ -67,7 +67,7 @@ class Reference(NamedTuple):
     trusted : bool
         False if the two methods disagree along a direction.
     triangle : str
-        "lower" or "upper" for a symmetric input; see :mod:`ibpcl.verify.explain.symmetric`.
+        "lower" or "upper" for a symmetric input; see :mod:`ibpcl.verify.derivative.symmetric`.
     """
 
     jacobian: np.ndarray

@@ -10,7 +10,6 @@ Each module has one idea; :mod:`~ibpcl.verify.explain.naming` tries them in this
 
 Beside it stand the reasons that come from how code computes
 (:mod:`~ibpcl.verify.explain.reasons`, with :mod:`~ibpcl.verify.explain.details` and
-:mod:`~ibpcl.verify.explain.constants`), side effects
-(:mod:`~ibpcl.verify.explain.side_effects`), and gradient functions that raise
+:mod:`~ibpcl.verify.explain.constants`), and gradient functions that raise
 (:mod:`~ibpcl.verify.explain.raising`).
 """
