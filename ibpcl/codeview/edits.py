@@ -14,7 +14,15 @@ import numpy as np
 from ibpcl.codeview import slips
 from ibpcl.codeview.patterns import ARITHMETIC, edits_at, known_in, table_of
 from ibpcl.codeview.rewrite import Edit, Slot, exchanges, in_place, renamed, replaced
-from ibpcl.codeview.syntax import is_numeric, items_of, parsed, text_of, value_at
+from ibpcl.codeview.syntax import (
+    is_numeric,
+    items_of,
+    names_in,
+    parsed,
+    statements_in,
+    text_of,
+    value_at,
+)
 from ibpcl.codeview.variables import of_names
 
 REPEATED = slips.LATE - 0.5  # rank of one change in several places
@@ -138,28 +146,17 @@ def _of_place(place, known, suspects):
 def _statements(tree):
     """Yield each statement of a function as a slot."""
     assigned = set()
-    for parent, field in product(ast.walk(tree), ("body", "orelse")):
-        statements = getattr(parent, field, None)
-        for index, node in enumerate(statements if isinstance(statements, list) else ()):
-            target = _target(node)
-            store = ast.unparse(target) if target else ""
-            again = isinstance(target, ast.Subscript) or store in assigned
-            yield Slot(node, parent, field, index, again)
-            assigned |= _names(target, ast.expr_context) if target else set()
+    for node, parent, field, index in statements_in(tree):
+        target = _target(node)
+        store = ast.unparse(target) if target else ""
+        again = isinstance(target, ast.Subscript) or store in assigned
+        yield Slot(node, parent, field, index, again)
+        assigned |= names_in(target, ast.expr_context) if target else set()
 
 
 def _target(statement):
     """Return the target of an assignment or a loop, None for other statements."""
     return getattr(statement, "target", None) or getattr(statement, "targets", [None])[0]
-
-
-def _names(node, context=ast.Load):
-    """Return the names in a part of the source that are read, or stored."""
-    return {
-        part.id
-        for part in ast.walk(node)
-        if isinstance(part, ast.Name) and isinstance(part.ctx, context)
-    }
 
 
 def _of_statement(slot, tree, known, tables):
@@ -239,7 +236,7 @@ def _of_derivative_at_dout(place, known):
     shape = np.shape(value_at(place.node, known.values))
     alike = [text for text, value in known.arrays.items() if np.shape(value) == shape != ()]
     for dout, other in product(alike, alike):
-        if dout not in _names(place.node) or other == dout:
+        if dout not in names_in(place.node) or other == dout:
             continue
         if _is_factor(dout, place.node):
             new = ast.BinOp(place.node, ast.Mult(), parsed(other))
@@ -258,7 +255,7 @@ def _is_factor(name, node):
         return _is_factor(name, node.operand)
     if not (isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Div))):
         return isinstance(node, ast.Name) and node.id == name
-    left, right = (name in _names(side) for side in (node.left, node.right))
+    left, right = (name in names_in(side) for side in (node.left, node.right))
     if isinstance(node.op, ast.Mult) and right and not left:
         return _is_factor(name, node.right)
     return left and not right and _is_factor(name, node.left)
@@ -283,7 +280,7 @@ def _of_carries(loop, tree, scope):
     Such an array is made before the loop and read in it, but never gets a new value there.
     """
     body = ast.Module(loop.body, [])
-    stored = _names(body, ast.Store)
+    stored = names_in(body, ast.Store)
     filled = {
         node.value.id
         for node in ast.walk(body)
@@ -295,7 +292,7 @@ def _of_carries(loop, tree, scope):
         name
         for node in ast.walk(tree)
         if isinstance(node, ast.stmt) and node is not tree and node.lineno < loop.lineno
-        for name in _names(node, ast.Store)
+        for name in names_in(node, ast.Store)
     }
     made = {}
     for name in sorted(stored):
@@ -303,7 +300,7 @@ def _of_carries(loop, tree, scope):
         items = items_of(name, holder) if isinstance(holder, (tuple, list, dict)) else ()
         made.update((text, value) for text, value in ((name, holder), *items))
     options = []
-    for name in sorted((_names(body) & before) - stored - filled):
+    for name in sorted((names_in(body) & before) - stored - filled):
         if is_numeric(scope.get(name)) and np.ndim(scope[name]):
             shape = np.shape(scope[name])
             sources = [t for t, v in made.items() if is_numeric(v) and np.shape(v) == shape]

@@ -15,6 +15,7 @@ import sys
 import textwrap
 import types
 from functools import cached_property, lru_cache
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -487,6 +488,32 @@ def executed_by(call):
     return executed
 
 
+def read(function, run):
+    """Return the source of a function and of the helpers that it calls.
+
+    Parameters
+    ----------
+    function : callable
+        The function, possibly decorated.
+    run : callable
+        ``run(function)`` calls it, to see which helpers run.
+
+    Returns
+    -------
+    Code or None
+        None if the source cannot be read.
+
+    Examples
+    --------
+    >>> read(np.sin, lambda f: f(1.0)) is None
+    True
+    """
+    try:
+        return Code(unwrapped(function), executed_by(lambda: run(function)))
+    except (ValueError, SyntaxError):
+        return None
+
+
 def _parsed(function):
     """Return the tree of a function without docstring, decorators and return annotation.
 
@@ -632,6 +659,57 @@ class _Watching(ast.NodeTransformer):
         return ast.copy_location(
             ast.Call(ast.Name(WATCH, ast.Load()), [ast.Constant(number), node, names], []), node
         )
+
+
+def statements_in(tree):
+    """Yield every statement inside a tree, with its place.
+
+    Parameters
+    ----------
+    tree : ast.AST
+        The tree.
+
+    Yields
+    ------
+    node : ast.stmt
+        The statement.
+    parent : ast.AST
+        The node that contains it.
+    field : str
+        "body" or "orelse".
+    index : int
+        Index in that field.
+    """
+    for parent, field in product(ast.walk(tree), ("body", "orelse")):
+        statements = getattr(parent, field, None)
+        for index, node in enumerate(statements if isinstance(statements, list) else ()):
+            yield node, parent, field, index
+
+
+def names_in(node, context=ast.Load):
+    """Return the names in a part of the source that are read, or stored.
+
+    Parameters
+    ----------
+    node : ast.AST
+        The part.
+    context : type
+        ``ast.Load`` for names that are read, ``ast.Store`` for names that are assigned.
+
+    Returns
+    -------
+    set of str
+
+    Examples
+    --------
+    >>> sorted(names_in(ast.parse("y = x + w")))
+    ['w', 'x']
+    """
+    return {
+        part.id
+        for part in ast.walk(node)
+        if isinstance(part, ast.Name) and isinstance(part.ctx, context)
+    }
 
 
 def items_of(name, value, most=MOST_ITEMS):

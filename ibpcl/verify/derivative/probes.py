@@ -8,7 +8,7 @@ import ast
 
 import numpy as np
 
-from ibpcl.codeview.syntax import Code, executed_by, name_of
+from ibpcl.codeview.syntax import name_of, read
 from ibpcl.verify.derivative.kinks import kinks
 from ibpcl.verify.derivative.onesided import outside
 
@@ -58,11 +58,8 @@ def sharp_places(problem):
         Zero, followed by numbers that occur in comparisons, maxima and similar calls.  None if the
         source has none of these.  Zero alone if the source cannot be read.
     """
-    from ibpcl.codeview.syntax import unwrapped
-
-    try:
-        code = Code(unwrapped(problem.f), executed_by(problem.call))
-    except (ValueError, SyntaxError):
+    code = read(problem.f, lambda f: problem.with_forward(f).call())
+    if code is None:
         return [0.0]
     sharp = False
     numbers = {0.0: None}

@@ -15,7 +15,6 @@ import contextlib
 import copy
 import inspect
 from decimal import Decimal
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +22,7 @@ import numpy as np
 from ibpcl.codeview.location import Location
 from ibpcl.codeview.patterns import arguments_of
 from ibpcl.codeview.rewrite import in_place
-from ibpcl.codeview.syntax import Code, Recording, executed_by, name_of, text_of, unwrapped
+from ibpcl.codeview.syntax import Recording, name_of, read, statements_in, text_of
 
 LARGEST = 1e-3  # largest epsilon in a bound or a condition
 LARGEST_ADDED = 0.1  # the same for one that is added
@@ -108,7 +107,7 @@ class Details:
             lambda f_vjp: problem.with_gradient(f_vjp).gradients(w),
         )
         self.codes = [
-            _code_of(function, run)
+            read(function, run)
             for function, run in zip((problem.f, problem.f_vjp), self.runs, strict=True)
         ]
 
@@ -232,14 +231,6 @@ class Details:
                     return pair, chosen
             except Exception:  # a changed function may raise anything
                 continue
-        return None
-
-
-def _code_of(function, run):
-    """Return the source of a function, None if it cannot be read."""
-    try:
-        return Code(unwrapped(function), executed_by(lambda: run(function)))
-    except (ValueError, SyntaxError):
         return None
 
 
@@ -553,12 +544,9 @@ def limits_of(code):
         if alternatives and not isinstance(place.parent, ast.Expr):
             limit(node, [in_place(place, new) for new in alternatives])
     for tree in code.trees.values():
-        for parent, field in product(ast.walk(tree), ("body", "orelse")):
-            statements = getattr(parent, field, None)
-            for index, statement in enumerate(statements if isinstance(statements, list) else ()):
-                if _is_call(statement) or _rescales(statement):
-                    empty = ast.copy_location(ast.Pass(), statement)
-                    limit(statement, [(parent, field, index, empty)])
+        for statement, *place in statements_in(tree):
+            if _is_call(statement) or _rescales(statement):
+                limit(statement, [(*place, ast.copy_location(ast.Pass(), statement))])
     return found
 
 

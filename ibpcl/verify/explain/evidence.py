@@ -219,11 +219,28 @@ class Evidence:
         bool
             False also if an array is None or of another shape.
         """
-        for trial, array in enumerate(arrays):
-            value, allowed = self.expected(j, trial)
-            if array is None or np.shape(array) != value.shape or not close(array, value, allowed):
-                return False
-        return True
+        return all(self.agrees(j, trial, array) for trial, array in enumerate(arrays))
+
+    def agrees(self, j, trial, array):
+        """Return whether an array equals the true gradient of one input in one trial.
+
+        Parameters
+        ----------
+        j : int
+            Position of the input.
+        trial : int
+            Number of the trial.
+        array : ndarray or None
+            The array.
+
+        Returns
+        -------
+        bool
+            False also if it is None, of another shape, or does not hold real numbers.
+        """
+        value, allowed = self.expected(j, trial)
+        numeric = isinstance(array, (np.ndarray, np.generic)) and array.dtype.kind in "fiub"
+        return numeric and array.shape == value.shape and close(array, value, allowed)
 
     def each(self, function):
         """Return the values of a function for all trials.
@@ -289,6 +306,27 @@ class Evidence:
     def _pulled(self, w, j):
         """Return the gradient under test of one input for a cotangent at the given point."""
         return _as_float(self.problem.gradients(w)[self.problem.wrt.index(j)])
+
+
+def together_or_alone(inputs):
+    """Return groups of inputs that one mistake may explain.
+
+    Parameters
+    ----------
+    inputs : list of int
+        Positions of inputs.
+
+    Returns
+    -------
+    list of list of int
+        All inputs together, then each alone.
+
+    Examples
+    --------
+    >>> together_or_alone([0, 2]), together_or_alone([1]), together_or_alone([])
+    ([[0, 2], [0], [2]], [[1]], [])
+    """
+    return ([inputs] if len(inputs) > 1 else []) + [[j] for j in inputs]
 
 
 def _as_float(gradient):

@@ -15,7 +15,7 @@ import numpy as np
 
 from ibpcl.codeview.syntax import is_array, items_of
 from ibpcl.verify.explain.known_arrays import LONGEST, Known, bracketed
-from ibpcl.verify.reports.words import constant_name
+from ibpcl.verify.reports.words import UNITS, constant_name
 
 MOST_ENTRIES = 80  # largest number of entries of a place, over all its calls
 FITS = 1e-6  # relative error up to which a value fits
@@ -531,7 +531,7 @@ def _plausible(constants):
     """
     plausible = np.zeros(np.shape(constants), dtype=bool)
     nonzero = np.flatnonzero(constants)
-    units = np.array([1.0, np.pi, np.sqrt(2 * np.pi), np.log(2), np.sqrt(2)])
+    units = np.array([1.0, *UNITS.values()])
     units = np.concatenate([units, 1 / units]) / np.arange(1, 13)[:, None]
     multiple = (
         np.abs(constants[nonzero])[:, None] / units.ravel() if nonzero.size else np.zeros((0, 1))

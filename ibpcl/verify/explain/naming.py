@@ -21,6 +21,7 @@ from ibpcl.codeview.search import affordable
 from ibpcl.codeview.slips import LATE
 from ibpcl.codeview.syntax import Recording
 from ibpcl.verify.explain.constants import mistyped
+from ibpcl.verify.explain.evidence import together_or_alone
 from ibpcl.verify.explain.missing_factor import (
     STAGES,
     background,
@@ -82,7 +83,7 @@ def diagnose(evidence, wrong):
 
 def _mistyped(evidence, inputs):
     """Return findings on a wrong number in the gradient, for all inputs or for each alone."""
-    for group in ([inputs] if len(inputs) > 1 else []) + [[j] for j in inputs]:
+    for group in together_or_alone(inputs):
         try:
             match = mistyped(evidence, group)
         except Exception:  # a changed function may do anything at all
@@ -250,9 +251,9 @@ class Search:
         """Find the places where one mistake can explain all wrong inputs, or each alone."""
         inputs = [j for j in self.shaped if j not in self.found]
         most = affordable(FILLING, self.recordings[0].executed, 0.0)
-        for group in ([inputs] if len(inputs) > 1 else []) + [
-            [j] for j in inputs if j in self.left
-        ]:
+        for group in together_or_alone(inputs):
+            if len(group) == 1 and group[0] not in self.left:
+                continue
             start = self.bench.runs
             found, innocent = measured_places(
                 self.bench, self.code, self.recordings, group, most, self.suspects

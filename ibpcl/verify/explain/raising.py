@@ -18,7 +18,7 @@ from ibpcl.codeview.location import Location
 from ibpcl.codeview.rewrite import Edit
 from ibpcl.codeview.search import search
 from ibpcl.codeview.slips import LATE, SHAPES
-from ibpcl.codeview.syntax import Code, Recording, executed_by, parsed
+from ibpcl.codeview.syntax import Code, Recording, executed_by, names_in, parsed
 from ibpcl.verify.adapters.refusals import place_of, raised
 from ibpcl.verify.explain.evidence import Evidence
 from ibpcl.verify.explain.rewrites import Bench
@@ -127,10 +127,9 @@ def repair_of(problem, error, w, rng, rtol=None):
         shapes = [problem.shape(j) for j in problem.wrt]
         zeros = problem.with_gradient(lambda dout, cache: tuple(map(np.zeros, shapes)))
         evidence = Evidence(zeros, w, {}, rng, rtol)
-        executed = executed_by(lambda: problem.gradients(w[0]))
         try:
-            code = Code(problem.f_vjp, executed)
-            return _Search(problem, Bench(evidence), code, error, executed).run()
+            code = Code(problem.f_vjp, executed_by(lambda: problem.gradients(w[0])))
+            return _Search(problem, Bench(evidence), code, error).run()
         except (ValueError, SyntaxError, NameError, RecursionError):  # the source cannot be read
             return None
 
@@ -138,11 +137,10 @@ def repair_of(problem, error, w, rng, rtol=None):
 class _Search:
     """The search for a change that mends a function that raises."""
 
-    def __init__(self, problem, bench, code, error, executed):
+    def __init__(self, problem, bench, code, error):
         self.problem = problem
         self.bench = bench
         self.code = code
-        self.executed = executed
         self.recording = Recording(code, lambda f_vjp: bench.gradients(f_vjp, 0))
         self.raising = _statements(error, code)
         self.near = _definitions(self.raising, code)
@@ -255,19 +253,11 @@ def _statements(error, code):
 
 def _definitions(statements, code):
     """Return the statements that assign a variable that some statements read."""
-    names = {
-        node.id
-        for statement in statements
-        for node in ast.walk(statement)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
-    }
+    names = {name for statement in statements for name in names_in(statement)}
     return [
         node
         for tree in code.trees.values()
         for node in ast.walk(tree)
         if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign))
-        and any(
-            isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store) and part.id in names
-            for part in ast.walk(node)
-        )
+        and names & names_in(node, ast.Store)
     ]

@@ -31,7 +31,7 @@ from ibpcl.verify.derivative.contract import nonlinear_inputs
 from ibpcl.verify.derivative.problem import is_float
 from ibpcl.verify.explain.constants import Slopes, rounded
 from ibpcl.verify.explain.details import Details, by_name, choices_of
-from ibpcl.verify.explain.evidence import Evidence
+from ibpcl.verify.explain.evidence import Evidence, together_or_alone
 from ibpcl.verify.reports.kinds import HINTS, Finding, Reason
 
 # Eight units in the last place of float32.
@@ -212,7 +212,7 @@ class Reasons:
             return
         terms = self.terms
         evidence = Evidence(self.problem, terms.w, self.references, terms.rng, terms.rtol)
-        for group in _together_or_alone(slightly):
+        for group in together_or_alone(slightly):
             if not set(group) <= set(self.left):
                 continue
             try:
@@ -416,11 +416,6 @@ def _measured_in_double(exact, problem):
         return out, problem.f(*inputs, **options)[1] if real else cache
 
     return problem.with_forward(forward)
-
-
-def _together_or_alone(inputs):
-    """Return all inputs as one group, then each alone."""
-    return [inputs, *([j] for j in inputs)] if len(inputs) > 1 else [inputs]
 
 
 def _rounded_reason(constants):

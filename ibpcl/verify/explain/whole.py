@@ -449,17 +449,9 @@ def swapped(evidence, j):
     int or None
         Position of the other input, None if there is no such input.
     """
-    for other in evidence.problem.wrt:
-        if (
-            other != j
-            and evidence.problem.shape(other) == evidence.got(j, 0).shape
-            and all(
-                close(evidence.got(j, trial), *evidence.expected(other, trial))
-                for trial in range(len(evidence.trials))
-            )
-        ):
-            return other
-    return None
+    got = evidence.each(lambda trial: evidence.got(j, trial))
+    others = (other for other in evidence.problem.wrt if other != j)
+    return next((other for other in others if evidence.explains(other, got)), None)
 
 
 def rearranged(evidence, j):

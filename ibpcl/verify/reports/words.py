@@ -5,6 +5,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+# Irrational numbers of which constants in formulas are simple multiples.
+UNITS = {
+    "pi": np.pi,
+    "sqrt(2 pi)": np.sqrt(2 * np.pi),
+    "log 2": np.log(2),
+    "sqrt 2": np.sqrt(2),
+}
+
 
 def constant_name(factor):
     """Return a short name of a constant, such as " (= 1/6)" or " (= 2 * pi)".
@@ -25,13 +33,7 @@ def constant_name(factor):
     >>> constant_name(1 / 6), constant_name(2 * np.pi), constant_name(0.123456)
     (' (= 1/6)', ' (= 2 * pi)', '')
     """
-    for value, name in (
-        (np.pi, "pi"),
-        (np.sqrt(2 * np.pi), "sqrt(2 pi)"),
-        (np.log(2), "log 2"),
-        (np.sqrt(2), "sqrt 2"),
-        (np.e, "e"),
-    ):
+    for name, value in {**UNITS, "e": np.e}.items():
         for power, text in ((1, name), (-1, f"1/{name}")):
             ratio = Fraction(factor / value**power).limit_denominator(12)
             if (
